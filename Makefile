@@ -18,10 +18,13 @@ SPARKS_PYTHON ?= $(BIN)/python
 SPARKS_VENV := .venv-spark-$(SPARK)
 ARGS ?=
 
-.PHONY: help demo check test suite proof test-spark test-versions first-minutes setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs doorbells watching bulk round-trip start cost openapi docs diagrams lock audit clean cli-reference conformance soak mutation crashes faults witness smoke fuzz
+.PHONY: help demo check test suite proof test-spark test-versions first-minutes setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs doorbells watching bulk spark reconciling round-trip last-ack ways-to-ack scale-limits local-run peers start cost openapi docs diagrams lock audit clean cli-reference conformance soak mutation crashes faults witness smoke fuzz
 
 demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one completion
 	@$(BIN)/python -m pipeline.demo $(ARGS)
+
+.DEFAULT:
+	@echo "there is no target '$@'; make help lists them" >&2; exit 2
 
 help: ## these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -114,6 +117,7 @@ crashes: setup ## every handler killed before and after each request it makes, t
 
 faults: setup ## live schedules over HTTP, SQS and streams, with faults between the functions and the emulator
 	@$(BIN)/python -m tests.faults $(ARGS)
+
 witness: setup ## the contract suites on memory, moto and the emulator: cases, expressions, differences
 	@$(BIN)/python -m tests.witness $(ARGS)
 
@@ -123,7 +127,7 @@ smoke: setup ## STAGE=name: a deployed stage, step by step, for less than a cent
 conformance: setup ## fanin on a local run by the cases that judge any tracker; ARGS="--rounds 10000 --items 10000000": all
 	@$(BIN)/python -m tests.conformance $(ARGS)
 
-soak: setup ## mixed load on a local run with killed and frozen workers and functions; ARGS="--minutes 30 --seed 1"
+soak: setup ## mixed load on a local run with killed and frozen workers and functions, and faults on the wire; ARGS="--minutes 30 --seed 1 --spark"
 	@$(BIN)/python -m tests.soak $(ARGS)
 
 requests: setup ## DynamoDB requests an ack, counted on the wire
@@ -147,11 +151,39 @@ watching: setup ## read units of 1 to 1,000 workers that watch each other, in vi
 bulk: setup ## ids made and acks folded a second and core, beside the plainest way that is right
 	@$(BIN)/python -m benchmarks.bulk $(ARGS)
 
+spark: setup ## the Spark jobs beside DuckDB and Polars, which you install before (ARGS="--rows ...")
+	@$(BIN)/python -m benchmarks.spark $(ARGS)
+
+reconciling: setup ## reconcile of one large batch, 2 cores: seconds, CPU, memory (ARGS="--items ... --keep")
+	@$(BIN)/python -m benchmarks.reconcile $(ARGS)
+
+last-ack: setup ## the time from the last ack to its event, with and without immediate events, into docs/performance
+	@$(BIN)/python -m benchmarks.last_ack $(ARGS)
+	@$(BIN)/python -m benchmarks.page last_ack
+
 round-trip: setup ## 10,000,000 items to files, acks folded but for 137, reconciled, redriven, complete
 	@$(BIN)/python -m benchmarks.round_trip $(ARGS)
 
-start: setup ## CPU and memory of the cold start of each handler, beside that of boto3
+scale-limits: setup ## the first bottleneck of each load, by the limits of DynamoDB's partitions, into docs/performance
+	@$(BIN)/python -m benchmarks.scale_limits $(ARGS)
+	@$(BIN)/python -m benchmarks.page scale
+
+# 20 minutes of one core; counts, not times, so that other work does not change them.
+ways-to-ack: setup ## requests, units and dollars of an ack by the way in which items are acked, into docs/performance
+	@$(BIN)/python -m benchmarks.ways_to_ack $(ARGS)
+	@$(BIN)/python -m benchmarks.page ways_to_ack
+
+peers: setup ## Celery, BullMQ, Redis, counters and rows beside fanin, into docs/performance; needs redis-server and Node
+	@$(BIN)/python -m benchmarks.peers $(ARGS)
+	@$(BIN)/python -m benchmarks.page peers
+
+local-run: setup ## first answers, acks of 40 callers, messages and the demo, with and without forks, into docs/performance
+	@$(BIN)/python -m benchmarks.local_run $(ARGS)
+	@$(BIN)/python -m benchmarks.page local_run
+
+start: setup ## CPU and memory of the cold start of each handler, beside that of boto3, into docs/performance
 	@$(BIN)/python -m benchmarks.start $(ARGS)
+	@$(BIN)/python -m benchmarks.page start
 
 cost: setup ## write docs/cost.md anew: a month in dollars, from counted units
 	@mkdir -p build && $(BIN)/python -m benchmarks.cost > build/cost.md && mv build/cost.md docs/cost.md

@@ -20,7 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -154,13 +154,13 @@ def working(site: Site, count: int) -> Iterator[list[WorkerProcess]]:
         yield workers
 
 
-def started(site: Site, log: Path, *options: str) -> WorkerProcess:
-    """Start a worker process that writes its events to *log*; *options*: more of ``job_worker``."""
+def started(site: Site, log: Path, *options: str, errors: Path | None = None) -> WorkerProcess:
+    """Start a worker process that logs to *log*, and its standard error to *errors*, with these *options*."""
     command = [sys.executable, "-m", "benchmarks.job_worker", "--url", site.run.url]
     command += ["--queue", site.queue, "--outcomes", site.outcomes, "--expiry", str(EXPIRY_SECONDS), *options]
-    with log.open("w") as output:
+    with log.open("w") as output, errors.open("w") if errors else nullcontext() as stderr:
         process = subprocess.Popen(  # noqa: S603  # our own module
-            command, env=site.environment, stdout=output, text=True
+            command, env=site.environment, stdout=output, stderr=stderr, text=True
         )
     return WorkerProcess(process, log)
 

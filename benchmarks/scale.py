@@ -13,9 +13,9 @@ import statistics
 import time
 
 from benchmarks.races import Api
-from benchmarks.units import item_bytes
 from fanin.aws.meter import Meter
 from fanin.aws.settings import Tables
+from fanin.cost.sizes import size_of
 from fanin.local import LocalRun
 from fanin.tracker import Ack, OpenBatch, Tracker
 from fanin.tracker.dynamodb import DynamoStore
@@ -88,7 +88,7 @@ def kept_bytes(run: LocalRun, batch: Batch) -> tuple[int, int]:
         for row in page["Items"]
         if batch.id in row["pk"]["S"]
     ]
-    return len(rows), sum(map(item_bytes, rows))
+    return len(rows), sum(map(size_of, rows))
 
 
 def main() -> None:

@@ -1,8 +1,9 @@
 """CPU and memory of the cold start of each handler, from layer and code as they are deployed, with bytecode.
 
 ``make start`` prints a table: medians of the CPU time (user and system) of a new process that imports the
-handler and makes its clients, beside a process that imports boto3 and makes a DynamoDB client. A second table
-has the time of a request by the memory of its function: a vCPU is 1,769 MB.
+handler and makes its clients, beside a process that imports boto3 and makes a DynamoDB client; and those of
+``import fanin`` and ``fanin --version``. A second table has the time of a request by the memory of its
+function: a vCPU is 1,769 MB. The ratios of all handlers are kept for docs/performance/start.md.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
+from benchmarks.revision import ROOT
+from benchmarks.start_page import PYTHON, ROUNDS, Ratio, keep_ratios
 from benchmarks.stub import stub
 from fanin_cdk.code import assemble
 from fanin_cdk.config import Config
@@ -28,9 +31,13 @@ from fanin_cdk.paths import FUNCTIONS
 
 ROUTE_NAMES = {*(each.name for each in ROUTES), *(each.lambda_.name for each in (*GROUP_ROUTES, *JOB_ROUTES))}
 BASELINE = "import boto3; boto3.client('dynamodb')"
-FIXED = {"python": "pass", "boto3 and its DynamoDB client": BASELINE}
-LIMITS = {True: 2.0, False: 1.0}
-"""The most CPU of a route, and of any other handler, in that of the baseline."""
+BOTO = "boto3 and its DynamoDB client"
+FIXED = {PYTHON: "pass", BOTO: BASELINE}
+VERSION = "import sys; sys.argv = ['fanin', '--version']; from fanin.cli.main import main; main()"
+CLIENT = {"import fanin": "import fanin", "fanin --version": VERSION}
+"""What users start; with the packages of this environment, and not those of the layer."""
+LIMITS = {"route": 2.0, "consumer": 1.0, "import fanin": 0.15, "fanin --version": 0.5}
+"""The most CPU of a route, of any other handler, and of what users start, in that of the baseline."""
 VCPU_MB = 1769
 DOLLARS_A_GB_SECOND = 0.0000133334
 STORE_SECONDS = 0.005
@@ -38,6 +45,8 @@ STORE_SECONDS = 0.005
 MEMORIES_MB = (128, 256, 512, 1024, 1769)
 QUEUES = "https://sqs.eu-west-1.amazonaws.com/111122223333/"
 ENVIRONMENT = {
+    "PYTHONSAFEPATH": "1",  # the code as it is deployed, and not that of the working directory
+    "FANIN_SETTINGS": "{}",
     "AWS_LAMBDA_FUNCTION_NAME": "start",
     "AWS_DEFAULT_REGION": "eu-west-1",
     "AWS_ACCESS_KEY_ID": "key",
@@ -81,17 +90,20 @@ class Start:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print both tables; return 1 if a handler takes more than its limit."""
+    """Print both tables; return 1 if a handler takes more than its limit. Those of all handlers are kept."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=7, help="processes of each handler (default 7)")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"processes of each (default {ROUNDS})")
     parser.add_argument("--only", nargs="*", help="names of handlers (default: all)")
     options = parser.parse_args(arguments)
     with TemporaryDirectory() as folder:
         env = assembled(Path(folder))
         starts = measured(options.only or handlers(), options.rounds, env)
-        ends = show_starts(starts)
+        ratios = list(ratios_of(starts))
+        show_starts(ratios)
         show_requests(*requests(env), starts)
-    return ends
+    if not options.only:
+        keep_ratios(ratios, options.rounds)
+    return int(any(each.is_over for each in ratios))
 
 
 def handlers() -> list[str]:
@@ -110,11 +122,12 @@ def assembled(folder: Path) -> dict[str, str]:
 
 def measured(names: Sequence[str], rounds: int, env: Mapping[str, str]) -> dict[str, list[Start]]:
     """Start each program once a round, so that all share what else the machine does."""
-    programs = FIXED | {name: f"import functions.{name}" for name in names}
+    programs = FIXED | CLIENT | {name: f"import functions.{name}" for name in names}
+    own = {**env, "PYTHONPATH": str(ROOT / "shared")}
     starts: dict[str, list[Start]] = {name: [] for name in programs}
     for _ in range(rounds):
         for name, program in programs.items():
-            starts[name].append(start(program, env))
+            starts[name].append(start(program, own if name in CLIENT else env))
     return starts
 
 
@@ -126,23 +139,29 @@ def start(program: str, env: Mapping[str, str]) -> Start:
     return Start(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 
 
-def show_starts(starts: Mapping[str, Sequence[Start]]) -> int:
-    base = median(each.seconds for each in starts["boto3 and its DynamoDB client"])
-    print(f"{'start of':32} {'CPU ms':>7} {'times boto3':>12} {'at most':>8} {'MB':>5}")
-    over = 0
+def ratios_of(starts: Mapping[str, Sequence[Start]]) -> Iterator[Ratio]:
+    """Yield the medians of each program, in those of the baseline."""
+    base = median(each.seconds for each in starts[BOTO])
     for name, found in sorted(starts.items(), key=_place):
         seconds = median(each.seconds for each in found)
-        limit = LIMITS[name in ROUTE_NAMES] if name not in FIXED else None
-        over += limit is not None and seconds > limit * base
         memory = max(each.megabytes for each in found)
-        shown = "" if limit is None else f"{limit:.1f}"
-        print(f"{name:32} {seconds * 1000:7.0f} {seconds / base:12.2f} {shown:>8} {memory:5.0f}")
-    return int(over > 0)
+        kind = name if name in FIXED | CLIENT else "route" if name in ROUTE_NAMES else "consumer"
+        yield Ratio(name, kind, seconds, seconds / base, LIMITS.get(kind), memory)
 
 
-def _place(item: tuple[str, Sequence[Start]]) -> tuple[bool, bool, str]:
+def show_starts(ratios: Sequence[Ratio]) -> None:
+    print(f"{'start of':32} {'CPU ms':>7} {'times boto3':>12} {'at most':>8} {'MB':>5}")
+    for each in ratios:
+        shown = "" if each.limit is None else f"{each.limit:.2f}"
+        print(
+            f"{each.name:32} {each.seconds * 1000:7.0f} {each.ratio:12.2f} {shown:>8} {each.megabytes:5.0f}"
+        )
+
+
+def _place(item: tuple[str, Sequence[Start]]) -> tuple[bool, bool, bool, str]:
     name = item[0]
-    return name not in FIXED, name in ROUTE_NAMES, name if name not in FIXED else ""
+    own = name not in FIXED
+    return own, own and name not in CLIENT, name in ROUTE_NAMES, name if own else ""
 
 
 def requests(env: Mapping[str, str]) -> tuple[float, float]:
@@ -161,7 +180,7 @@ def requests(env: Mapping[str, str]) -> tuple[float, float]:
 
 def show_requests(first: float, later: float, starts: Mapping[str, Sequence[Start]]) -> None:
     """Print what a start and requests take at each size of a function."""
-    init = median(each.seconds for each in starts.get("get_batch", starts["python"]))
+    init = median(each.seconds for each in starts.get("get_batch", starts[PYTHON]))
     print(f"\nget_batch: CPU of the start {init * 1000:.0f} ms, of the first request {first * 1000:.1f} ms,")
     print(f"of each later one {later * 1000:.2f} ms, and {STORE_SECONDS * 1000:.0f} ms in DynamoDB")
     print(f"{'MB':>5} {'vCPU':>5} {'start ms':>9} {'first ms':>9} {'later ms':>9} {'$ a million':>12}")

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from random import Random
 from uuid import UUID
 
-from benchmarks.units import query_units, rows_units
 from fanin.aws.rows import Item
+from fanin.cost.rules import keyed_read_units, read_units
 from fanin.queue import Effects, MemoryDoorbell, QueueContext, QueueKey
 from fanin.queue import session as sessions
 from fanin.queue.dynamodb import items
@@ -37,12 +37,12 @@ class Counted(MemoryStore):
 
     def members(self, queue: QueueKey) -> Sequence[Member]:
         found = self._stored(queue, None)
-        self.units += query_units(_rows(found), consistent=True)
+        self.units += read_units(_rows(found), consistent=True)
         return found
 
     def peek(self, queue: QueueKey, ids: Sequence[str] | None) -> Sequence[Member]:
         found = self._stored(queue, ids)
-        units = query_units if ids is None else rows_units
+        units = read_units if ids is None else keyed_read_units
         self.units += units(_rows(found), consistent=False)
         return found
 
@@ -87,7 +87,7 @@ def units_a_second(workers: int, seconds: float = SECONDS) -> tuple[float, float
             session.beat()
         for watch in watches:
             watch.look()
-    before = 2 * workers * query_units(_rows(store.sessions[QUEUE].values()), consistent=True)
+    before = 2 * workers * read_units(_rows(store.sessions[QUEUE].values()), consistent=True)
     return store.units / seconds, before
 
 

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from fanin import names
 from fanin.api.answers import AddedItems
 from fanin.api.documents import answers
 from fanin.api.edge import BatchId, IdempotencyKey, caller, edge
 from fanin.api.requests import AddItemsBody
-from functions.metrics.counts import count, measured
+from functions.metrics.created import counting_batches
+from functions.metrics.measuring import measured
 from functions.wiring import tracking
 from functions.wiring.quotas import charge
 
@@ -25,8 +25,7 @@ def add_items(batch_id: BatchId, body: AddItemsBody, idempotency_key: Idempotenc
     """Reserve items in an open batch and return their group."""
     tenant = caller(app).tenant
     charge(tenant, "adds")
-    added = tracking.tracker().add(tenant, batch_id, body.count, key=idempotency_key)
-    count({names.ITEMS_ADDED: body.count})
+    added = counting_batches(tracking.tracker()).add(tenant, batch_id, body.count, key=idempotency_key)
     return AddedItems.of(added)
 
 

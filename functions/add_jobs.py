@@ -8,7 +8,8 @@ from fanin.api.edge import IdempotencyKey, QueueName, bind, caller, edge
 from fanin.api.job_answers import AddedJobs
 from fanin.api.job_requests import AddJobsBody
 from fanin.aws import clients
-from functions.metrics.counts import count, measured
+from functions.metrics.created import counting_jobs
+from functions.metrics.measuring import count, measured
 from functions.wiring import queueing, tracking
 from functions.wiring.quotas import charge
 from functions.wiring.starting import at_start
@@ -33,9 +34,9 @@ def add_jobs(queue: QueueName, body: AddJobsBody, idempotency_key: IdempotencyKe
     bind(tracking.tracker(), who, "jobs", idempotency_key, f"{queue}\n{body.canonical()}")
     jobs = body.new_jobs(idempotency_key)
     charge(who.tenant, "jobs", len(jobs))
-    rejected = queueing.made(who.tenant, queue).add_all(jobs, on_busy=body.on_busy)
+    rejected = counting_jobs(queueing.made(who.tenant, queue)).add_all(jobs, on_busy=body.on_busy)
     answer = AddedJobs.of(jobs, rejected)
-    count({names.JOBS_ADDED: len(answer.added), names.JOBS_REJECTED: len(answer.rejected)})
+    count({names.JOBS_REJECTED: len(answer.rejected)})
     return answer
 
 

@@ -7,6 +7,7 @@ from fanin import names
 from fanin.api.task_messages import new_task_of
 from fanin.aws import clients
 from fanin.grouper.registrations import register_messages
+from functions.metrics.created import counting_tasks
 from functions.metrics.measuring import count, measured
 from functions.wiring import consuming, grouping
 from functions.wiring.consuming import hide
@@ -19,9 +20,9 @@ at_start(clients.sqs)
 @measured
 def handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
     tenant = consuming.settings().tenant
-    registering, isolate = grouping.registering(), consuming.isolate
+    registering, isolate = counting_tasks(grouping.registering()), consuming.isolate
     consumed = register_messages(
         registering, tenant, event["Records"], new_task_of, isolate, partial(charge, tenant, "tasks"), hide
     )
-    count({names.TASKS_REGISTERED: len(consumed.done), names.REGISTRATIONS_RETURNED: len(consumed.failed)})
+    count({names.REGISTRATIONS_RETURNED: len(consumed.failed)})
     return consumed.response()

@@ -11,6 +11,7 @@ from typing import Any
 from fanin import Fanin, Job, Options, Queue
 from fanin.client.direct import DirectTransport
 from functions.demo.queueing import QUEUE, entry_of
+from functions.metrics.measuring import measured
 from functions.wiring import tracking
 
 MOST_FAILURES = 2
@@ -47,6 +48,7 @@ def indexed(job: Job) -> dict[str, Any]:
     return {"Put": {"TableName": os.environ["FANIN_INDEX_TABLE"], "Item": entry.row()}}
 
 
+@measured
 def handler(event: dict[str, Any], context: Any) -> None:
     with queue().answer(event, context) as jobs:
         for job in jobs:

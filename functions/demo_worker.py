@@ -3,7 +3,9 @@
 from typing import Any
 
 from functions.demo import wiring
+from functions.metrics.measuring import measured
 
 
+@measured
 def handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
     return wiring.worker().work(event)

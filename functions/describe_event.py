@@ -3,6 +3,7 @@
 from typing import Any
 
 from fanin import names
+from fanin.announcing import metrics as announced
 from fanin.api.events import ended_states, endings, forced
 from functions.metrics.counts import count, count_endings, measured
 from functions.wiring import tracking
@@ -12,5 +13,5 @@ from functions.wiring import tracking
 def handler(event: list[dict[str, Any]], _context: Any) -> list[dict[str, Any]]:
     details = endings(event, tracking.tracker())
     count_endings(ended_states(event))
-    count({names.BATCHES_FORCED: forced(event)})
+    count({names.BATCHES_FORCED: forced(event), announced.EVENTS_SAVED: len(event) - len(details)})
     return details

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from fanin import names
 from fanin.api.answers import OpenedBatch
 from fanin.api.documents import answers
 from fanin.api.edge import IdempotencyKey, caller, edge
 from fanin.api.requests import OpenBatchBody
 from fanin.api.resuming import resumable
-from functions.metrics.counts import count, measured
+from functions.metrics.created import counting_batches
+from functions.metrics.measuring import measured
 from functions.wiring import tracking
 from functions.wiring.callbacks import check_callback
 from functions.wiring.deployed import resumes_tasks
@@ -28,8 +28,7 @@ def open_batch(body: OpenBatchBody = OpenBatchBody(), idempotency_key: Idempoten
     tenant = caller(app).tenant
     check_callback(body.callback, tenant)
     spec = resumable(body.spec(), resumes_tasks)
-    batch = tracking.tracker().open(tenant, spec, key=idempotency_key)
-    count({names.BATCHES_OPENED: 1})
+    batch = counting_batches(tracking.tracker()).open(tenant, spec, key=idempotency_key)
     return OpenedBatch.of(batch)
 
 

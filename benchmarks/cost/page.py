@@ -30,7 +30,7 @@ class Counts:
 def written(counts: Counts) -> str:
     """Return the page."""
     return "\n".join(
-        [*_introduction(counts), *_idle(counts), *_items(counts), *_switches(counts), *_prices()]
+        [*_introduction(counts), *_idle(counts), *_items(counts), *_switches(counts), *_meter(), *_prices()]
     )
 
 
@@ -47,7 +47,9 @@ without free tiers: [Prices](#prices).
 Assumed, because only an account can measure it: an invocation takes 10 ms, and 8 ms for each request;
 X-Ray records the first trace of each second and 5 % of the others; what EventBridge Pipes reads of a table's
 stream is free, as it is for Lambda. Every unit has the price of the first tier. Your own queues and
-consumers, and data transfer, are not included.
+consumers, and data transfer, are not included. Counted is the most: each delivery reads the row of its
+batch. A warm consumer reads it once in 5 s, which takes up to $0.125 off a million items that are acked
+alone: [Ways to ack](performance/ways_to_ack.md) counts these.
 """
 IDLE = """
 The custom metrics are those that the sweepers emit each minute. Lambda polls each queue that feeds a
@@ -134,6 +136,20 @@ def _switches(counts: Counts) -> Iterable[str]:
         where = ", ".join(f"{service} {_signed(value)}" for service, value in parts.items())
         yield _line(name, _signed(change.dollars), where)
     yield SWITCHES
+
+
+METER = """## Meter your own requests
+
+`UsageMeter().attach(client, ...)`, from `fanin.cost`, adds up what the requests of boto3 clients of
+DynamoDB, SQS and EventBridge are billed: units that DynamoDB reports, or those of the rules of AWS where it
+reports none. Its `usage` has the units, and its `dollars` their price. `fanin cost` estimates a fan-out
+before it is sent, and `fanin status BATCH --cost` what a batch has cost so far, by each way to ack: a batch
+knows its items, and not how they were acked. [Ways to ack](performance/ways_to_ack.md) compares the ways.
+"""
+
+
+def _meter() -> Iterable[str]:
+    yield METER
 
 
 def _prices() -> Iterable[str]:

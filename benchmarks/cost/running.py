@@ -67,10 +67,15 @@ def deployed(stack: Stack) -> Iterator[UnitMeter]:
         yield UnitMeter(plain).attach(clients.dynamodb())
 
 
-def invoke(stack: Stack, meter: UnitMeter, handler: str, event: Any, counted: Counted) -> Any:
-    """Run ``functions.<handler>`` with its environment, and add what it did to *counted*."""
+def configure(stack: Stack, handler: str) -> None:
+    """Set the environment of ``functions.<handler>``."""
     os.environ.update(stack.environment(handler))
     os.environ["FANIN_SETTINGS"] = "{}"
+
+
+def invoke(stack: Stack, meter: UnitMeter, handler: str, event: Any, counted: Counted) -> Any:
+    """Run ``functions.<handler>`` with its environment, and add what it did to *counted*."""
+    configure(stack, handler)
     function: Callable[[Any, Any], Any] = import_module(f"functions.{handler}").handler
     before, reads, writes = dict(metered.meter.totals), meter.reads, meter.writes
     out = io.StringIO()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from uuid import UUID, uuid5
 
-from fanin.errors import StoreUnavailable
+from fanin.errors import FaninError, StoreUnavailable
 from fanin.grouper import NewTask
 from functions.demo.index import Entry
 
@@ -19,21 +19,25 @@ logger = logging.getLogger("fanin")
 class Bundling:
     """Registers tasks for the packages of *sections*, each of which is a target."""
 
-    register: Callable[[NewTask], object]
+    register_all: Callable[[Sequence[NewTask]], Sequence[object]]
     sections: frozenset[str]
 
     def takes(self, entry: Entry) -> bool:
         """Return whether the end of a task acks the package's item, not the worker."""
         return entry.package.section in self.sections
 
-    def hand_over(self, entry: Entry) -> bool:
-        """Register the package's task; return False if it may not be stored: the message is then retried."""
-        try:
-            self.register(task_of(entry))
-        except StoreUnavailable as error:
-            logger.warning("a task may not be registered; its message is retried: %s", error)
-            return False
-        return True
+    def hand_over(self, entries: Sequence[Entry]) -> list[bool]:
+        """Register the packages' tasks; return for each if it is stored. Messages of others are retried."""
+        return [_is_registered(result) for result in self.register_all([task_of(entry) for entry in entries])]
+
+
+def _is_registered(result: object) -> bool:
+    if isinstance(result, StoreUnavailable):
+        logger.warning("a task may not be registered; its message is retried: %s", result)
+        return False
+    if isinstance(result, FaninError):
+        raise result
+    return True
 
 
 def task_of(entry: Entry) -> NewTask:

@@ -32,7 +32,7 @@ def worker() -> Worker:
     return Worker(
         transport=tracking.transport(),
         index=Index(clients.dynamodb(), os.environ["FANIN_INDEX_TABLE"]),
-        bundling=Bundling(partial(grouping.grouper().register, tenant), _sections("BUNDLED")),
+        bundling=Bundling(partial(grouping.grouper().register_all, tenant), _sections("BUNDLED")),
         queueing=Queueing(partial(add_all, tenant), _sections("QUEUED")),
         units=lambda: metered.meter.take("write_units"),
         chaos=Chaos(os.environ.get("FANIN_CHAOS_SEED", ""), percent),

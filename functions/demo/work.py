@@ -73,7 +73,10 @@ class Worker:
     def _register(self, messages: Sequence[Message]) -> frozenset[str]:
         """Register tasks for the bundled packages; return the message ids of those that were registered."""
         bundled = [message for message in messages if self.bundling.takes(message.entry)]
-        return frozenset(each.message_id for each in bundled if self.bundling.hand_over(each.entry))
+        registered = self.bundling.hand_over([each.entry for each in bundled]) if bundled else []
+        return frozenset(
+            each.message_id for each, is_done in zip(bundled, registered, strict=True) if is_done
+        )
 
     def _queue(self, messages: Sequence[Message]) -> frozenset[str]:
         """Add jobs for the queued packages; return the message ids of those that have one."""

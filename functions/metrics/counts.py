@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from fanin import names
+from fanin.announcing import metrics as announced
 from fanin.tracker import State, Verdict
 from functions.metrics.measuring import age, count, measured
 
 if TYPE_CHECKING:
     from fanin.client.settling import Settled
 
-__all__ = ["age", "count", "count_endings", "count_settled", "count_verdicts", "measured"]
+__all__ = ["age", "count", "count_announced", "count_endings", "count_settled", "count_verdicts", "measured"]
 
 ENDINGS = {
     State.COMPLETE: names.BATCHES_COMPLETED,
@@ -37,6 +38,11 @@ def count_settled(settled: Settled) -> None:
     """Count the items and the messages of a delivery."""
     count_verdicts((verdict, 1) for _, verdict in settled.acked)
     count({names.ACKS_RETURNED: len(settled.failed), names.ACKS_DROPPED: len(settled.dropped)})
+
+
+def count_announced(is_announced: bool) -> None:
+    """Count a completion whose event was put on the bus at once, or is left to the stream."""
+    count({announced.EVENTS_AT_ONCE: is_announced, announced.EVENTS_LEFT: not is_announced})
 
 
 def count_endings(states: Iterable[State]) -> None:

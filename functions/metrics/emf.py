@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 import time
 
 VALUES_MAX = 100
@@ -24,20 +25,23 @@ class Metrics:
         self._dimensions = dimensions
         self._values: dict[str, list[float]] = {}
         self._units: dict[str, str] = {}
+        self._lock = threading.RLock()  # batches of one request complete in several threads
 
     def add(self, name: str, value: float, unit: str = COUNT) -> None:
         """Add a value; a line that is full is written."""
-        values = self._values.setdefault(name, [])
-        values.append(float(value))
-        self._units[name] = unit
-        if VALUES_MAX in (len(values), len(self._values)):
-            self.flush()
+        with self._lock:
+            values = self._values.setdefault(name, [])
+            values.append(float(value))
+            self._units[name] = unit
+            if VALUES_MAX in (len(values), len(self._values)):
+                self.flush()
 
     def flush(self) -> None:
         """Write the line of the values since the last flush, if there are any."""
-        if self._values:
-            sys.stdout.write(json.dumps(self._line(time.time_ns() // 1_000_000)) + "\n")
-            self._values, self._units = {}, {}
+        with self._lock:
+            if self._values:
+                sys.stdout.write(json.dumps(self._line(time.time_ns() // 1_000_000)) + "\n")
+                self._values, self._units = {}, {}
 
     def _line(self, now_ms: int) -> dict[str, object]:
         service = os.environ.get("POWERTOOLS_SERVICE_NAME")

@@ -46,4 +46,13 @@ def transport_of(event: Mapping[str, Any]) -> DirectAcks:
 
 @lru_cache(maxsize=1)
 def _store() -> TrackerStore:
-    return DynamoStore(dynamodb(), settings().tables)
+    store = DynamoStore(dynamodb(), settings().tables)
+    return _announced(store) if settings().completions_bus else store
+
+
+def _announced(store: TrackerStore) -> TrackerStore:
+    """Return *store*, whose completions are put on the bus at once and counted."""
+    from fanin.announcing.announcer import announced_on  # noqa: PLC0415  # a function that completes none needs none
+    from functions.metrics.counts import count_announced  # noqa: PLC0415
+
+    return announced_on(settings().completions_bus, store, count_announced)

@@ -66,11 +66,13 @@ class Folder:
         for number, rows in _by_batch(located):
             batch_id, positions, is_failure = located.batches[number], located.position[rows], failed[rows]
             fold = self._fold(batch_id)
-            fold.succeeded.add(positions[~is_failure])
             if is_failure.any():
                 fold.failed.add(positions[is_failure])
-                yield from _reasons(fold, batch_id, portion, rows[is_failure])
-            self._acks += rows.size
+                yield from _reasons(fold, batch_id, portion, np.arange(failed.size)[rows][is_failure])
+                fold.succeeded.add(positions[~is_failure])
+            else:
+                fold.succeeded.add(positions)
+            self._acks += positions.size
         yield from _rejected(portion, located.refusal, file)
 
     def blocks(self) -> Iterator[pa.RecordBatch]:
@@ -122,8 +124,11 @@ def _outcomes(outcome: pa.Array) -> tuple[Flags, Flags]:
     return tuple(pc.equal(text, str(one)).to_numpy(False) for one in (Outcome.SUCCESS, Outcome.FAILURE))
 
 
-def _by_batch(located: Located) -> Iterator[tuple[int, Rows]]:
-    """Yield the row numbers without a refusal, batch by batch."""
+def _by_batch(located: Located) -> Iterator[tuple[int, Rows | slice]]:
+    """Yield the row numbers without a refusal, batch by batch; a slice of all rows if they are of one."""
+    if len(located.batches) == 1 and not located.refusal.any():
+        yield 0, slice(None)
+        return
     rows = np.flatnonzero(located.refusal == Refusal.GOOD)
     codes = located.batch[rows]
     if not rows.size:

@@ -1,7 +1,8 @@
 """Parses a column of item ids and checks them against the salts of their batches. Pure, in numpy and Arrow.
 
 The rules are the tracker's. Ids of one group differ only in their index, so the tracker's own code parses
-and checks each distinct ``batchId:groupId`` once; only the indexes are read row by row.
+and checks each distinct ``batchId:groupId`` once; only the indexes are read row by row. Most columns hold
+well-formed ids of one group, which take a third of the time.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from fanin.errors import InvalidRequest
 from fanin.tracker.ids import GroupId, ItemId
+from pipeline.bulk_ack.indexes import after
 
 PREFIX_BYTES = 74
 """The length of ``batchId:groupId:``, two UUIDs with their colons."""
@@ -75,10 +77,20 @@ class _Prefix:
 def locate(ids: pa.Array, salts_of: Salts) -> Located:
     """Return the batch and position of each of *ids*, a column of strings or bytes, nulls included."""
     raw = pc.fill_null(ids.cast(pa.binary()), b"")
+    head = raw[0].as_py()[:PREFIX_BYTES] if len(raw) else b""
+    if (index := _of_one_group(raw, head)) is not None:
+        return _locate([_prefix(head)], slice(None), index, salts_of)
     heads = pc.binary_slice(raw, 0, PREFIX_BYTES).dictionary_encode()
     index = indexes(pc.binary_slice(raw, PREFIX_BYTES, PREFIX_BYTES + INDEX_DIGITS + 1))
     prefixes = [_prefix(head) for head in heads.dictionary.to_pylist()]
     return _locate(prefixes, heads.indices.to_numpy(), index, salts_of)
+
+
+def _of_one_group(raw: pa.Array, head: bytes) -> NDArray[np.int64] | None:
+    """Return the indexes of ids that all begin with *head*; None if any does not, or is malformed."""
+    if len(head) < PREFIX_BYTES or pc.all(pc.starts_with(raw, head)).as_py() is not True:
+        return None
+    return after(raw, PREFIX_BYTES)
 
 
 def indexes(texts: pa.Array) -> NDArray[np.int64]:
@@ -106,8 +118,10 @@ def _buffers(texts: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
     return ends.astype(np.int64) - int(ends[0]), held[ends[0] : ends[-1]]
 
 
-def _locate(prefixes: list[_Prefix], code: NDArray[Any], index: NDArray[np.int64], salts: Salts) -> Located:
-    """Return the rows of *index*; *code* is each row's index into *prefixes*."""
+def _locate(
+    prefixes: list[_Prefix], code: NDArray[Any] | slice, index: NDArray[np.int64], salts: Salts
+) -> Located:
+    """Return the rows of *index*; *code* is each row's index into *prefixes*, or all of one."""
     batches = tuple(sorted({prefix.batch_id for prefix in prefixes if prefix.batch_id}))
     numbers = {batch_id: number for number, batch_id in enumerate(batches)}
     known = salts(batches) if batches else {}
@@ -119,7 +133,7 @@ def _locate(prefixes: list[_Prefix], code: NDArray[Any], index: NDArray[np.int64
         (refusal[code] == 0) & (index >= upto[code]), np.int8(Refusal.OUT_OF_RANGE), refusal[code]
     )
     found = np.where(index < 0, np.int8(Refusal.MALFORMED), found)
-    return Located(batches, batch[code], start[code] + index, found)
+    return Located(batches, np.broadcast_to(batch[code], index.shape), start[code] + index, found)
 
 
 def _prefix(head: bytes) -> _Prefix:

@@ -23,7 +23,8 @@ import pyarrow.parquet as pq
 
 from pipeline.spark import files
 
-ROWS_A_BATCH = 1 << 17
+ROWS_A_BATCH = 1 << 15
+"""What is computed of so many rows remains in the cache of a core."""
 BLOCK_BYTES = 8 << 20
 """Bytes of text that are parsed at once, and the longest line."""
 HEADER_BYTES = 1 << 16

@@ -30,13 +30,14 @@ Event = Mapping[str, Any]
 class SparkJob:
     """The process of the job, with its JVM and Python workers; a context manager that ends them."""
 
-    def __init__(self, log: Path) -> None:
+    def __init__(self, log: Path, *prepared: str) -> None:
+        """Start the process; *prepared*: the arguments of the manifest that it writes meanwhile."""
         self._log = log
         self._events: queue.Queue[Event | None] = queue.Queue()
         with log.open("w") as errors:
             # A new session: Ctrl-C reaches only the demo, and the whole process group can be ended at once.
             self._process = subprocess.Popen(
-                [sys.executable, "-m", MODULE, str(os.getpid())],
+                [sys.executable, "-m", MODULE, str(os.getpid()), *prepared],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,

@@ -87,7 +87,7 @@ def _items(given: argparse.Namespace) -> int | None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("pipeline.demo", description=__doc__)
+    parser = argparse.ArgumentParser("pipeline.demo", description=__doc__, allow_abbrev=False)
     _add_extent(parser)
     parser.add_argument(
         "--bundled",

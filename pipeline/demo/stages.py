@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.util import find_spec
@@ -33,7 +33,7 @@ from pipeline.spark.check import java_command, require_java
 
 EVENT_SECONDS = 60.0
 LISTEN_SECONDS = 5.0
-SEND_RATE = 350
+SEND_RATE = 700
 """Messages a second; the two cores are shared with the workers, and faster messages would only queue."""
 PACKAGES = ("pyspark", "ministack", "matplotlib", "rich")
 
@@ -80,13 +80,15 @@ def play(options: Options, view: View) -> Report:
     expected = promised(options, view)
     options.out.mkdir(parents=True, exist_ok=True)
     view.step("starting Spark")
-    # Spark starts while the emulator deploys.
+    # Spark starts and writes the manifest while the emulator deploys.
     with (
-        SparkJob(options.out / "spark.log") as job,
+        TemporaryDirectory(prefix="fanin-demo-") as scratch,
+        SparkJob(options.out / "spark.log", *(prepared := manifest_of(options, scratch))) as job,
         LocalRun.start(demo=True, progress=view.step) as run,
         BatchApi(RateLimited(lose_every=options.lose_every)) as batch_api,
     ):
-        finish = _fan_out(options, expected, job, run, Deployed(run, batch_api), view)
+        given = [*prepared, *arguments(options, run)]
+        finish = _fan_out(options, expected, job, given, run, Deployed(run, batch_api), view)
         outcome = _report(options, finish)
         _write(options, outcome, finish)
         view.show(["", *report.lines(outcome), "", *report.verdict(outcome), ""])
@@ -119,7 +121,13 @@ def check_prerequisites(is_there: Callable[[str], object]) -> None:
 
 
 def _fan_out(
-    options: Options, expected: Expectation, job: SparkJob, run: LocalRun, deployed: Deployed, view: View
+    options: Options,
+    expected: Expectation,
+    job: SparkJob,
+    given: Sequence[str],
+    run: LocalRun,
+    deployed: Deployed,
+    view: View,
 ) -> Finish:
     if options.chaos:
         deployed.fail_on_purpose(options.fail_percent, options.seed)
@@ -129,24 +137,25 @@ def _fan_out(
         deployed.queue(options.queued)
         _unsigned(run.url).create_queue("demo")
     view.step(f"deployed: {run.url}")
-    with (
-        TemporaryDirectory(prefix="fanin-demo-") as scratch,
-        Listener(deployed.sqs, run.outputs["DemoEventsQueueUrl"]) as listener,
-    ):
-        job.run(arguments(options, run, Path(scratch) / "manifest"))
-        view.step("Spark writes the manifest and opens a batch")
+    with Listener(deployed.sqs, run.outputs["DemoEventsQueueUrl"]) as listener:
+        job.run(given)
+        view.step("Spark opens a batch")
         watch = watching.opened(job, run.check)
         view.step(f"batch {watch.batch_id}: {watch.total:,} items, closed; sending")
         status = watching.follow(watch, job, _unsigned(run.url), deployed, view)
         return _finish(expected, watch, status, deployed, listener, view)
 
 
-def arguments(options: Options, run: LocalRun, manifest: Path) -> list[str]:
-    """Return the arguments of pipeline.jobs.fan_out for this demo."""
+def manifest_of(options: Options, scratch: str) -> list[str]:
+    """Return those arguments of pipeline.jobs.fan_out that the manifest depends on."""
     limit = [] if options.items is None else ["--limit", str(options.items)]
+    return ["--dataset", str(options.dataset), *limit, "--manifest", str(Path(scratch) / "manifest")]
+
+
+def arguments(options: Options, run: LocalRun) -> list[str]:
+    """Return the other arguments of pipeline.jobs.fan_out for this demo."""
     return [
-        *("--dataset", str(options.dataset), *limit),
-        *("--manifest", str(manifest), "--user-key", "demo", "--json"),
+        *("--user-key", "demo", "--json"),
         *("--rate", str(SEND_RATE)),
         *("--api-url", run.url, "--queue-url", run.outputs["DemoQueueUrl"]),
         *("--endpoint-url", run.endpoint, "--region", "us-east-1"),

@@ -8,18 +8,22 @@ job that is started again with the same manifest finds its batch and its group a
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from pipeline.fan_out.messages import number_rows, part_sizes, with_positions
-from pipeline.spark import schemas
+from pipeline.spark import footers, schemas
+from pipeline.spark.footers import RowGroup
 from pipeline.spark.output import is_committed, refuse_foreign
 
-COLUMNS = ("part", "ord", "record")
+NUMBERS = ("part", "ord")
+COLUMNS = (*NUMBERS, "record")
 _RUN = "fanin.run"
 _SOURCE = "fanin.source"
 
@@ -103,12 +107,37 @@ def measure(rows: DataFrame) -> list[Part]:
     return sorted((Part(r.part, r.rows, r.bytes, r.widest) for r in found), key=lambda part: part.number)
 
 
-def count(rows: DataFrame) -> list[Part]:
-    """Return the parts of a manifest, in order, without reading records. Raises Damaged."""
-    counted = rows.groupBy("part").agg(F.count("*").alias("rows"), F.max("ord").alias("last"))
-    found = counted.collect()
+def count(manifest: Manifest) -> list[Part]:
+    """Return the parts of a manifest as it was loaded, in order, by the footers of its files. Raises Damaged.
+
+    If the footers have no statistics, or several parts in a row group, as of another writer, rows are read.
+    """
+    rows = manifest.rows
+    groups = footers.row_groups(rows.sparkSession, rows.inputFiles(), NUMBERS)
+    found = _counted(groups) if all(map(_is_of_one_part, groups)) else _count_rows(rows)
     _check_numbers(found)
     return sorted((Part(r.part, r.rows) for r in found), key=lambda part: part.number)
+
+
+def _is_of_one_part(group: RowGroup) -> bool:
+    """Return whether the statistics of *group* have both numbers, and one part."""
+    return len(group.values) == len(NUMBERS) and len(set(group.values["part"])) == 1
+
+
+def _counted(groups: Sequence[RowGroup]) -> list[Row]:
+    """Return (part, rows, last) of each part in row groups of one part each."""
+    rows: Counter[int] = Counter()
+    last: dict[int, int] = {}
+    for group in groups:
+        (part, _), (_, ord_) = group.values["part"], group.values["ord"]
+        rows[part] += group.rows
+        last[part] = max(ord_, last.get(part, 0))
+    return [Row(part=part, rows=rows[part], last=last[part]) for part in rows]
+
+
+def _count_rows(rows: DataFrame) -> list[Row]:
+    """Return (part, rows, last) of each part, from its rows without their records."""
+    return rows.groupBy("part").agg(F.count("*").alias("rows"), F.max("ord").alias("last")).collect()
 
 
 def _check_numbers(parts: Sequence[Row]) -> None:
@@ -125,6 +154,33 @@ def starts(parts: list[Part]) -> list[tuple[int, int]]:
     """Return (part, start): the number of rows before each part."""
     before = accumulate((part.rows for part in parts), initial=0)
     return [(part.number, start) for part, start in zip(parts, before, strict=False)]
+
+
+def between(manifest: Manifest, parts: list[Part], ranges: Sequence[tuple[int, int]]) -> Manifest:
+    """Return *manifest* with only the rows whose positions are in *ranges*: (first, last), both inclusive.
+
+    The condition compares the columns as they are stored, so that Parquet reads no row group and no page
+    without such a row; it is evaluated for each row that is read, so ranges should be few. *parts* are all
+    parts of the manifest, in order.
+    """
+    before = starts(parts)
+    conditions = [_condition(_place(before, first), _place(before, last)) for first, last in ranges]
+    return replace(manifest, rows=manifest.rows.where(" OR ".join(conditions) or "false"))
+
+
+def _place(starts: Sequence[tuple[int, int]], position: int) -> tuple[int, int]:
+    """Return the part and the ord of the row at *position*."""
+    part, start = starts[bisect_right(starts, position, key=lambda each: each[1]) - 1]
+    return part, position - start
+
+
+def _condition(first: tuple[int, int], last: tuple[int, int]) -> str:
+    """Return the SQL condition of the rows from *first* to *last*, each a part and an ord."""
+    (low, low_ord), (high, high_ord) = first, last
+    if low == high:
+        return f"(part = {low} AND ord >= {low_ord} AND ord <= {high_ord})"
+    ends = f"(part = {low} AND ord >= {low_ord}) OR (part = {high} AND ord <= {high_ord})"
+    return f"({ends} OR (part > {low} AND part < {high}))"
 
 
 def positions(manifest: Manifest, parts: list[Part]) -> DataFrame:

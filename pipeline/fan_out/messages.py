@@ -62,6 +62,8 @@ def with_copies(items: DataFrame, percent: float = 0.0, seed: int = 0, chunk: in
 
     *chunk*: neighbours that are copied together.
     """
+    if not percent:
+        return items.select("position", F.lit(1).alias("copy"), "item_id", "record")
     sample = F.pmod(F.xxhash64(F.lit(seed), F.floor(F.col("position") / chunk)), F.lit(_SAMPLES))
     copies = F.when(sample < percent * _SAMPLES / 100, 2).otherwise(1)
     copy = F.explode(F.sequence(F.lit(1), copies)).alias("copy")
@@ -80,6 +82,11 @@ def as_messages(copies: DataFrame, partitions: int, chunk: int = 1) -> DataFrame
     ranged = copies.repartitionByRange(partitions, page)
     ordered = ranged.sortWithinPartitions("copy", "position")
     return ordered.select("position", "copy", "item_id", _json().alias("record"))
+
+
+def as_files(copies: DataFrame) -> DataFrame:
+    """Return the same as `as_messages`, in the partitions and the order of *copies*."""
+    return copies.select("position", "copy", "item_id", _json().alias("record"))
 
 
 def _json() -> Column:

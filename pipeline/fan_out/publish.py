@@ -150,9 +150,9 @@ def _publish(
 ) -> FannedOut:
     slots = items.sparkSession.sparkContext.defaultParallelism
     copies = messages.with_copies(items, request.chaos_duplicates, request.seed, request.neighbours)
-    frame = messages.as_messages(copies, task_count(total, slots), request.neighbours)
     if request.queue is None:
-        return _save(frame, batch_id, str(request.files), report)
+        return _save(messages.as_files(copies), batch_id, str(request.files), report)
+    frame = messages.as_messages(copies, task_count(total, slots), request.neighbours)
     return FannedOut(
         batch_id, **send_all(frame, total, request.queue, request.rate, report, pack=pack_of(request.chunk))
     )

@@ -128,7 +128,7 @@ def _records(spark: SparkSession, manifests: Mapping[str, str]) -> DataFrame:
     made = spark.createDataFrame([], "batch_id string, position long, record string")
     for batch_id, path in manifests.items():
         loaded, _ = manifest.load(spark, path)
-        positioned = manifest.positions(loaded, manifest.count(loaded.rows))
+        positioned = manifest.positions(loaded, manifest.count(loaded))
         record = F.to_json("record").alias("record")
         made = made.unionByName(positioned.select(F.lit(batch_id).alias("batch_id"), "position", record))
     return made

@@ -55,8 +55,13 @@ def _batch_rows(change: Change) -> Iterator[Facts]:
             return
         failure = {"item_id": sample.item_id, "reason": sample.reason, "failed_at": sample.at}
         yield row | {"what": "sample", "sample": failure}
-    elif what == tracking.EVENT_ROW or (what.startswith("notice#") and not what.startswith(NOTICE)):
+    elif _is_confirmation(what, image) or (what.startswith("notice#") and not what.startswith(NOTICE)):
         yield row | {"what": what.partition("#")[0]}
+
+
+def _is_confirmation(what: str, image: Facts) -> bool:
+    """Whether the bus has confirmed an event, of which a process can have said before that it put it."""
+    return what == tracking.EVENT_ROW and tracking.PUT not in image
 
 
 def _task_rows(change: Change) -> Iterator[Facts]:

@@ -12,14 +12,16 @@ from pyspark.sql import functions as F
 from fanin.tracker import GroupId, Mode, checked_batch_id
 from pipeline.fan_out import manifest
 from pipeline.reconcile.outstanding import Part, unfinished, wanted
+from pipeline.reconcile.ranges import covering
 from pipeline.snapshot.frames import TableSnapshot
 from pipeline.snapshot.rows import Facts, may_be_gone
 from pipeline.spark import schemas
+from pipeline.spark.bitmaps import Longs
 from pipeline.spark.output import is_committed, refuse_committed, refuse_foreign
 from pipeline.spark.progress import Report, watching
 
 BROADCAST_PAGES = 1_000_000
-"""The most leaves that are broadcast, 128 bytes each; more are joined by a shuffle."""
+"""The most leaves that are broadcast, 128 bytes each; more are joined by a shuffle, with all rows."""
 NAMED = 5
 """Malformed rows that an error lists."""
 _LABEL = "fanin.outstanding"
@@ -79,13 +81,13 @@ def _reconcile(
     batch = _batch(snapshot, request.batch_id)
     report("batch", _facts(batch) | {"takenAt": taken_at})
     source = _source(spark, request.source)
-    parts = manifest.count(source.rows)
+    parts = manifest.count(source)
     rows = sum(each.rows for each in parts)
     part = part_of(batch, rows, request.group_id)
     label = Label(batch["tenant"], part.batch_id, part.group_id, part.page_bits, taken_at, request.source)
     with watching(spark.sparkContext, report):
         leaves = _wanted(spark, snapshot.pages, part, request.failed)
-        save(unfinished(manifest.positions(source, parts), leaves, part), label, request.saved)
+        save(_found(source, parts, leaves, part), label, request.saved)
     counts = count(load(spark, request.saved)[1])
     seconds = round(time.monotonic() - started, 3)
     report("saved", {**counts, "rows": rows, "path": request.saved, "seconds": seconds})
@@ -167,10 +169,23 @@ def _group(text: str) -> GroupId | None:
 
 
 def _wanted(spark: SparkSession, pages: DataFrame, part: Part, failed: bool) -> DataFrame:
-    """Return WANTED of the group's leaves, broadcast if it is small enough."""
+    """Return WANTED of the group's leaves, cached."""
     leaves = spark.range(part.leaves.start, part.leaves.stop).withColumnRenamed("id", "page")
-    found = wanted(leaves, pages, part, failed).cache()
-    return F.broadcast(found) if found.count() <= BROADCAST_PAGES else found
+    return wanted(leaves, pages, part, failed).cache()
+
+
+def _found(source: manifest.Manifest, parts: list[manifest.Part], leaves: DataFrame, part: Part) -> DataFrame:
+    """Return OUTSTANDING with *record*; if *leaves* (WANTED) are few, only ranges around them are read."""
+    if leaves.count() <= BROADCAST_PAGES:
+        source = manifest.between(source, parts, covering(_pages(leaves), part))
+        leaves = F.broadcast(leaves)
+    return unfinished(manifest.positions(source, parts), leaves, part)
+
+
+def _pages(leaves: DataFrame) -> Longs:
+    """Return the page numbers of WANTED."""
+    pages: Longs = leaves.select("page").toArrow().column("page").to_numpy()
+    return pages
 
 
 def _facts(batch: Facts) -> Facts:

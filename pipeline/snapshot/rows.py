@@ -50,6 +50,13 @@ _PAGE_KEY = re.compile(
     re.ASCII,
 )
 _DIGIT_NAME = re.compile(r"[dx](0|[1-9]\d{0,2})", re.ASCII)
+_VALUES = [frozenset(map(str, range(1 << bits))) for bits in range(DIGIT_BITS + 1)]
+_DIGIT_VALUES = {
+    f"{family}{place}": _VALUES[min(DIGIT_BITS, PAGE_BITS_MAX - place * DIGIT_BITS)]
+    for family in "dx"
+    for place in range(DIGITS)
+}
+"""The texts that each digit can have; the last digit has fewer bits."""
 _WHOLE = re.compile(r"0|[1-9]\d{0,17}", re.ASCII)
 
 
@@ -106,13 +113,15 @@ def _check_numbers(item: Item) -> None:
     for name, value in item.items():
         if name in ("n", "size"):
             _whole(name, value["N"])
-        elif _DIGIT_NAME.fullmatch(name) and not _is_digit(int(name[1:]), _whole(name, value["N"])):
-            raise MalformedRow(f"digit {name} is {value['N']}; there are {DIGITS} of 0 to {DIGIT_MAX}")
+        elif name in _DIGIT_VALUES:
+            if value["N"] not in _DIGIT_VALUES[name]:
+                _refuse_digit(name, _whole(name, value["N"]))
+        elif _DIGIT_NAME.fullmatch(name):
+            _refuse_digit(name, _whole(name, value["N"]))
 
 
-def _is_digit(place: int, value: int) -> bool:
-    """Return whether digit *place* of a page can be *value*; the last digit has fewer bits."""
-    return place < DIGITS and value <= DIGIT_MAX and value < 1 << PAGE_BITS_MAX - place * DIGIT_BITS
+def _refuse_digit(name: str, value: int) -> None:
+    raise MalformedRow(f"digit {name} is {value}; there are {DIGITS} of 0 to {DIGIT_MAX}")
 
 
 def _whole(name: str, value: str) -> int:

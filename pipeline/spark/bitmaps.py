@@ -19,9 +19,11 @@ from fanin.tracker.page import PAGE_BITS_MAX, mask_of
 MASK_BYTES = PAGE_BITS_MAX // 8
 BLOCK_PAGES = 32
 BLOCK_BYTES = BLOCK_PAGES * MASK_BYTES
+BLOCK_BITS = BLOCK_BYTES * 8
 # Both are powers of two: a shift per row is several times as fast as a division.
 PAGE_SHIFT = PAGE_BITS_MAX.bit_length() - 1
 BLOCK_SHIFT = BLOCK_PAGES.bit_length() - 1
+_BIT = np.left_shift(1, np.arange(8)).astype(np.uint8)
 
 Longs: TypeAlias = NDArray[np.int64]
 Masks: TypeAlias = NDArray[np.uint8]
@@ -99,8 +101,8 @@ class Fold:
 
     def __init__(self, page_bits: int) -> None:
         self._page_bits = page_bits
-        self._rows: NDArray[np.int32] = np.zeros(1, np.int32)
-        """The row of each block, counted from 1; 0 if no position of the block was added."""
+        self._ends: Longs = np.zeros(1, np.int64)
+        """Where the bytes of each block end; 0 if no position of the block was added."""
         self._numbers: list[Longs] = []
         self._count = 0
         self._bytes: Masks = np.zeros(0, np.uint8)
@@ -109,12 +111,12 @@ class Fold:
         """Set the bits of the positions *items*, each 0 or more."""
         if not items.size:
             return
-        pages = items // self._page_bits
-        block = pages >> BLOCK_SHIFT
-        self._admit(block)
-        bits = items - pages * self._page_bits + ((pages & (BLOCK_PAGES - 1)) << PAGE_SHIFT)
-        at = (self._rows[block].astype(np.int64) - 1) * BLOCK_BYTES + (bits >> 3)
-        np.bitwise_or.at(self._bytes, at, np.left_shift(np.uint8(1), (bits & 7).astype(np.uint8)))
+        bits = self._bits(items)
+        at = self._ends_of(bits >> (BLOCK_SHIFT + PAGE_SHIFT))
+        at -= BLOCK_BYTES
+        at += (bits & (BLOCK_BITS - 1)) >> 3
+        bits &= 7
+        np.bitwise_or.at(self._bytes, at, _BIT[bits])
 
     def blocks(self) -> tuple[Longs, Masks]:
         """Return the numbers of the blocks that hold any item, ascending, and their bytes."""
@@ -122,14 +124,25 @@ class Fold:
         order: Any = np.argsort(numbers)
         return numbers[order], self._bytes[: self._count * BLOCK_BYTES].reshape(-1, BLOCK_BYTES)[order]
 
-    def _admit(self, block: Longs) -> None:
-        """Assign a row to every block that has none."""
-        self._rows = _grown(self._rows, int(block.max()) + 1)
-        fresh = np.unique(block[self._rows[block] == 0])
-        self._rows[fresh] = np.arange(self._count + 1, self._count + 1 + fresh.size)
+    def _bits(self, items: Longs) -> Longs:
+        """Return a new array: where each item would be if all blocks were stored one after another."""
+        if self._page_bits == PAGE_BITS_MAX:
+            return items.copy()
+        pages = items // self._page_bits
+        return items - pages * self._page_bits + (pages << PAGE_SHIFT)
+
+    def _ends_of(self, block: Longs) -> Longs:
+        """Return where the bytes of each of *block* end, after a block that has none was assigned some."""
+        self._ends = _grown(self._ends, int(block.max()) + 1)
+        ends = self._ends[block]
+        if ends.all():
+            return ends
+        fresh = np.unique(block[ends == 0])
+        self._ends[fresh] = np.arange(self._count + 1, self._count + 1 + fresh.size) * BLOCK_BYTES
         self._numbers.append(fresh)
         self._count += fresh.size
         self._bytes = _grown(self._bytes, self._count * BLOCK_BYTES)
+        return self._ends[block]
 
 
 def _grown(array: NDArray[Any], size: int) -> NDArray[Any]:

@@ -97,7 +97,10 @@ class Composition(Construct):
 
     def _events(self) -> EndingEvents:
         describe = self.functions.add(DESCRIBE_EVENT)
-        return EndingEvents(self, "Events", self.config, self.tables.batches, describe)
+        ending = EndingEvents(self, "Events", self.config, self.tables.batches, describe)
+        if self.config.immediate_events:
+            self.functions.put_completions_on(ending.bus)
+        return ending
 
     def _confirmation(self) -> Confirmation:
         made = Confirmation(self, "Confirmation", self.events.bus, self.functions.add(CONFIRM_EVENT))

@@ -20,7 +20,7 @@ from fanin.grouper.parsing import Rows, endpoints_of, policies_of
 from fanin.grouper.policy import Policies
 from fanin.grouper.targeting import TargetTemplate
 from fanin.names import BUNDLE_FAILED, JOB_DEAD, TASK_SUCCEEDED
-from fanin_cdk import restored
+from fanin_cdk import restored, warming
 from fanin_cdk.rules import RULES, Rules, Target
 
 ByPattern = NewType("ByPattern", str)
@@ -45,6 +45,8 @@ class Config:
     ``protect_data``: deletion protection on the tables, which are retained when the stack is deleted.
     ``restored_tables``: tables of a restore that replace the stack's own: ``batches=ARN``, and so on.
     ``max_request_units``: cap on read and on write request units a second of a table; 0 is no cap.
+    ``warm_throughput``: request units a second that tables take at once, before any load:
+    ``pages=READS/WRITES`` and so on.
     ``lambda_concurrency``: the concurrent executions that the construct may use of the account's quota.
     ``other_queues``: the SQS queues that functions of yours consume, which share ``lambda_concurrency``.
     ``consumer_concurrency``: concurrent Lambda invocations for one queue, 2 to 1000; 0: its share.
@@ -74,6 +76,8 @@ class Config:
     a list of objects (``fanin.callbacks.parsing`` defines their fields), or such a list as JSON text.
     ``events``: the optional events that are published: ``TaskSucceeded``, ``BundleFailed`` (both need
     ``grouper``) and ``JobDead`` (needs ``queues``). A list, or the names separated by commas.
+    ``immediate_events``: whatever completes a batch puts its event on the bus at once, and not the stream
+    alone, a second later.
     ``grouper``: adds the group-batcher. ``grouper_policies`` and ``grouper_downstream``: how it bundles and
     which batch API it calls, by pattern of targets: lists of objects (``fanin.grouper.parsing`` defines
     their fields), or such lists as JSON text. ``grouper_target``: the template of the targets of tasks that
@@ -89,6 +93,7 @@ class Config:
     protect_data: bool = False
     restored_tables: tuple[str, ...] = ()
     max_request_units: int = 0
+    warm_throughput: tuple[str, ...] = ()
     lambda_concurrency: int = 10
     other_queues: int = 0
     consumer_concurrency: int = 0
@@ -114,6 +119,7 @@ class Config:
     job_queues: tuple[str, ...] = ()
     callbacks: ByName = ByName("[]")
     events: tuple[str, ...] = ()
+    immediate_events: bool = True
     grouper: bool = False
     grouper_policies: ByPattern = ByPattern("[]")
     grouper_downstream: ByPattern = ByPattern("[]")
@@ -127,6 +133,7 @@ class Config:
         if bool(self.jwt_issuer) != bool(self.jwt_audience):
             raise ConfigError("jwt_issuer and jwt_audience go together: set both or neither")
         self._check_restored_tables()
+        self._check_warm_throughput()
         self._check_grouper()
         self._check_queues()
         _check_entries("grouper_policies", policies_of, self.grouper_policies)
@@ -206,6 +213,18 @@ class Config:
             raise ConfigError(
                 f"restored_tables names no stream of {', '.join(kinds)}: enable it, and use its ARN "
                 "(LatestStreamArn of describe-table)"
+            )
+
+    def _check_warm_throughput(self) -> None:
+        """Refuse units of a table that the stack does not make, or does not own."""
+        warm = warming.by_kind(self.warm_throughput)
+        for setting, kinds in (("grouper", warming.OF_GROUPER), ("queues", warming.OF_QUEUES)):
+            if not getattr(self, setting) and (off := sorted(warm.keys() & kinds)):
+                raise ConfigError(f"warm_throughput names {', '.join(off)}, which needs {setting}")
+        if both := sorted(warm.keys() & restored.by_kind(self.restored_tables).keys()):
+            raise ConfigError(
+                f"warm_throughput names {', '.join(both)}, which restored_tables replaces: warm that table "
+                "by aws dynamodb update-table --warm-throughput"
             )
 
     @classmethod

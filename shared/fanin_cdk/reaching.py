@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from aws_cdk import Stack, Token
 from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_events as events
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from fanin_cdk.announcing import PUT_EVENTS
 from fanin_cdk.config import ConfigError
 from fanin_cdk.handlers import CONSUME_ACKS, ROUTES, Handler
 from fanin_cdk.job_handlers import RING
@@ -56,6 +58,11 @@ def grant_tables(
     given = _grant(grantee, grants.batches, [batches.table_arn])
     given = given.combine(_grant(grantee, grants.pages, [pages.table_arn]))
     return given.combine(_grant(grantee, ("dynamodb:Query",), arns)) if arns else given
+
+
+def grant_events(grantee: iam.IGrantable, bus: events.IEventBus) -> iam.Grant:
+    """Grant *grantee* to put the events of the batches that it completes on *bus*."""
+    return _grant(grantee, PUT_EVENTS, [bus.event_bus_arn])
 
 
 def grant_jobs(

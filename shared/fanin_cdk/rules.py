@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, get_args
 
 from fanin.names import OPTIONAL_EVENTS
-from fanin_cdk import restored
+from fanin_cdk import restored, warming
 
 Target = Literal["aws", "local"]
 Rules = Mapping[str, tuple[Callable[[Any], bool], str]]
@@ -42,6 +42,14 @@ def _is_of_one_region(pattern: str) -> Callable[[Any], bool]:
 def _is_of_different_kinds(entries: Any) -> bool:
     """Return whether *entries* are restored tables, each of another kind."""
     return distinct(restored.ENTRY)(entries) and len(restored.by_kind(entries)) == len(entries)
+
+
+def _is_warm(entries: Any) -> bool:
+    """Return whether *entries* are units that tables can have, each for another kind of table."""
+    if not distinct(warming.ENTRY)(entries):
+        return False
+    found = warming.by_kind(entries)
+    return len(found) == len(entries) and all(each.is_possible for each in found.values())
 
 
 def _is_by(key: str) -> Callable[[Any], bool]:
@@ -110,6 +118,11 @@ RULES: Rules = {
         _is_of_different_kinds,
         f"KIND=ARN for different tables, each the ARN of a table or of its stream; KIND is one of "
         f"{', '.join(restored.KINDS)}",
+    ),
+    "warm_throughput": (
+        _is_warm,
+        f"KIND=READS/WRITES for different tables, from {warming.LEAST_READS}/{warming.LEAST_WRITES} to "
+        f"{warming.MOST}/{warming.MOST}; KIND is one of {', '.join(restored.KINDS)}",
     ),
     "resumed_state_machines": (
         _is_of_one_region(STATE_MACHINE_ARN),

@@ -21,6 +21,7 @@ class Settings(TypedDict, total=False):
     protect_data: bool
     restored_tables: Sequence[str]
     max_request_units: int
+    warm_throughput: Sequence[str]
     lambda_concurrency: int
     other_queues: int
     consumer_concurrency: int
@@ -46,6 +47,7 @@ class Settings(TypedDict, total=False):
     job_queues: Sequence[str]
     callbacks: Rows
     events: Sequence[str]
+    immediate_events: bool
     grouper: bool
     grouper_policies: Rows
     grouper_downstream: Rows

@@ -19,7 +19,7 @@ from aws_cdk import aws_stepfunctions as stepfunctions
 from constructs import Construct
 
 from fanin.names import BATCH_COMPLETED, JOBS_INDEX
-from fanin_cdk import consuming, encryption, other_stacks, reaching
+from fanin_cdk import announcing, consuming, encryption, other_stacks, reaching
 from fanin_cdk.composition import Authorization, Composition
 from fanin_cdk.concurrency import shares
 from fanin_cdk.config import Config, ConfigError
@@ -244,17 +244,20 @@ class FaninTracker(Composition):
             CfnOutput(Stack.of(self), name, value=value)
 
     def _grant(self, grantee: iam.IGrantable, grants: reaching.TableGrants) -> iam.Grant:
+        announces = self.config.immediate_events and announcing.can_complete(grants.pages)
         names = {
             "FANIN_BATCHES_TABLE": self.batches_table.table_name,
             "FANIN_PAGES_TABLE": self.pages_table.table_name,
             "FANIN_TENANT": Aws.ACCOUNT_ID,
             "FANIN_PAGE_BITS": str(self.config.page_bits),
+            **(announcing.environment(self.bus) if announces else {}),
         }
         reaching.check_grantee(grantee, self)
         self._equipment.give(grantee, names)
         if self.encryption_key:
             encryption.let_use(grantee, self.encryption_key)
-        return reaching.grant_tables(grantee, grants, self.batches_table, self.pages_table)
+        given = reaching.grant_tables(grantee, grants, self.batches_table, self.pages_table)
+        return given.combine(reaching.grant_events(grantee, self.bus)) if announces else given
 
     def _work_queues(self, name: str) -> FaninQueues:
         if self.queues is None or name not in self.queues.doorbells:

@@ -17,6 +17,8 @@ from tests.api.published import checked
 
 HANDLERS = (*ROUTES, *(each.lambda_ for each in (*GROUP_ROUTES, *JOB_ROUTES)))
 JSON = {"content-type": "application/json"}
+NO_ROUTE = '{"message":"Not Found"}'
+"""What the gateway itself answers."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ def answered(method: str, path: str, event: dict[str, Any]) -> dict[str, Any]:
     """
     found = reached(method, path)
     if found is None:
-        return {"statusCode": 404, "headers": {}, "body": '{"message":"Not Found"}'}
+        return {"statusCode": 404, "headers": {}, "body": NO_ROUTE}
     name, parameters = found
     answer: dict[str, Any] = import_module(f"functions.{name}").handler(
         event | {"pathParameters": parameters}, None

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from fanin.api.ending_event import RANGES_IN_EVENT, EndingEvent
+from fanin.announcing.ending_event import RANGES_IN_EVENT, EndingEvent
 from fanin.names import camel
 from fanin.tracker import Ack, ItemRange, Mode, OpenBatch, Outcome, State, Tracker
 from fanin.tracker.events import is_optional

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from fanin.api.events import confirm, ended_states, endings
-from fanin.api.instants import iso
 from fanin.errors import NewerSchema
+from fanin.instants import iso
 from fanin.tracker import Ack, Batch, BatchKey, Mode, OpenBatch, Outcome, State, Tracker
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.reopening import ReopenBatch
@@ -267,10 +267,13 @@ def ended(tracker: Tracker) -> Batch:
 
 
 def test_an_event_that_arrived_is_confirmed(ended: Batch, memory: MemoryStore) -> None:
+    detail = detail_of(ended.batch_id)
     for _ in range(2):
-        confirm_event.handler({"detail": detail_of(ended.batch_id)}, None)
+        confirm_event.handler({"detail": detail}, None)
 
     assert memory.confirmed == {ended.key}
+    assert describe_event.handler([record(ended.batch_id)], None) == []
+    assert describe_event.handler([record(ended.batch_id, sk="notice#1")], None) == [detail]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,12 @@ from tests.api.gateway import Gateway
 UUID = "00000000-0000-4000-8000-00000000dead"
 
 
+@dataclass
 class Broken:
     """A tracker whose every use case fails alike."""
 
-    def __init__(self, error: Exception) -> None:
-        self.error = error
+    error: Exception
+    store: Any = None
 
     def __getattr__(self, name: str) -> Any:
         def fail(*_: Any, **__: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from fanin.api.events import confirm, ended_states, endings
-from fanin.api.instants import iso
+from fanin.instants import iso
 from fanin.tracker import Ack, BatchKey, OpenBatch, Outcome, Tracker
 from fanin.tracker.dynamodb.watching import notice_item
 from fanin.tracker.memory import MemoryStore

@@ -1,11 +1,12 @@
 """Audits what is installed and committed: ``make audit``.
 
-    python -m tests.audit [--advisories FOLDER] [--accept-secrets]
+    python -m tests.audit [--advisories FOLDER] [--npm-advisories FOLDER] [--accept-secrets]
 
 Looks each pinned package up in the advisories of PyPI, writes a bill of material (CycloneDX) of each lock
 file into build/sbom, and searches the committed files for secrets. Without the service of PyPI,
-``--advisories`` names a clone of github.com/pypa/advisory-database. Ends with 1 where something was found,
-or a package could not be looked up.
+``--advisories`` names a clone of github.com/pypa/advisory-database. The packages of npm in node_modules are
+looked up in ``--npm-advisories``: a clone of github.com/github/advisory-database, or npm/all.zip of osv.dev,
+unpacked. Ends with 1 where something was found, or a package could not be looked up.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.audit import secrets
+from tests.audit import npm, secrets
 from tests.audit.packages import Audited, advisories_in, compared, last_change, pins, reported
 from tests.proof.results import ROOT, keep
 
@@ -39,9 +40,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--advisories", type=Path, help="a clone of pypa/advisory-database, for PyPI's service"
     )
+    parser.add_argument(
+        "--npm-advisories", type=Path, help="a clone of github/advisory-database, or OSV's dump for npm"
+    )
     parser.add_argument("--accept-secrets", action="store_true", help="what is found now is no secret")
     wanted = parser.parse_args(argv)
     results = [_packages(lock, wanted.advisories) for lock in LOCKS]
+    results.append(_of_npm(wanted.npm_advisories))
     results += [_bill(lock) for lock in LOCKS]
     results.append(_secrets(wanted.accept_secrets))
     rows = [row for row, _ in results]
@@ -54,11 +59,22 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _packages(lock: str, advisories: Path | None) -> tuple[Row, bool]:
     found = _from_clone(lock, advisories) if advisories else _from_service(lock)
     source = f"advisories to {last_change(advisories)}" if advisories else "PyPI's advisories"
-    looked = f"{found.packages - len(found.unknown)} of {found.packages} packages, {source}"
+    return _row(found, f"vulnerabilities in {lock}", source, "--advisories")
+
+
+def _of_npm(advisories: Path | None) -> tuple[Row, bool]:
+    found = npm.audited(ROOT / "node_modules", advisories)
+    if not found.packages:
+        found.unknown.append("node_modules is empty")
+    return _row(found, "vulnerabilities in node_modules", "npm", "--npm-advisories")
+
+
+def _row(found: Audited, what: str, source: str, option: str) -> tuple[Row, bool]:
+    looked = f"{max(found.packages - len(found.unknown), 0)} of {found.packages} packages, {source}"
     names = [f"{name} {version}: {advisory}" for name, version, advisory in found.vulnerable]
-    unknown = f"not looked up: {len(found.unknown)} (try --advisories)" if found.unknown else ""
+    unknown = f"not looked up: {len(found.unknown)} (try {option})" if found.unknown else ""
     shown = "; ".join([*names, *([unknown] if unknown else [])]) or "nothing"
-    return (f"vulnerabilities in {lock}", looked, shown), not (found.vulnerable or found.unknown)
+    return (what, looked, shown), not (found.vulnerable or found.unknown)
 
 
 def _from_service(lock: str) -> Audited:

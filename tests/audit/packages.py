@@ -76,7 +76,7 @@ def _is_affected(version: str, affected: Document) -> bool:
     """By OSV's schema: a version is affected if it is listed, or within a range."""
     if version in map(str, affected.get("versions", ())):
         return True
-    ranges = (each for each in affected.get("ranges", ()) if each["type"] == "ECOSYSTEM")
+    ranges = (each for each in affected.get("ranges", ()) if each["type"] in ("ECOSYSTEM", "SEMVER"))
     return any(_is_within(Version(version), each["events"]) for each in ranges)
 
 

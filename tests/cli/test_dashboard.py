@@ -74,7 +74,7 @@ def test_a_port_in_use_is_refused_and_the_default_gives_way():
 def test_a_url_that_is_none_is_refused(url):
     done = CliRunner().invoke(app, ["dashboard", "--url", url, "--no-open"])
 
-    assert done.exit_code == ExitCode.REFUSED
+    assert done.exit_code == ExitCode.USAGE
     assert "https://host" in done.stderr
 
 

@@ -84,6 +84,9 @@ def test_a_command_line_that_is_wrong_is_one_sentence_and_names_the_help(fanin):
     assert fanin("close").err == "Missing argument 'BATCH'; see fanin close --help\n"
     assert fanin("lisst").err.endswith("Did you mean 'list'? See fanin --help\n")
     assert fanin("list", "--nope").err.endswith("; see fanin list --help\n")
+    assert fanin("--url", "http://127.0.0.1:1", "list").err == (
+        "No such option: --url; options come after the verb; see fanin --help\n"
+    )
 
 
 def test_a_sentence_that_quotes_the_api_controls_no_terminal(fanin, served):

@@ -53,6 +53,14 @@ def test_a_terminal_gets_a_table_that_no_cell_can_write_to(monkeypatch):
     assert "[red]x" in text
 
 
+def test_an_empty_table_says_so_on_a_terminal_and_is_nothing_in_a_pipe(capsys):
+    assert printed(Terminal(), lambda output: output.table(COLUMNS, [])) == ""
+    assert capsys.readouterr().err == "none\n"
+
+    assert printed(io.StringIO(), lambda output: output.table(COLUMNS, [])) == ""
+    assert capsys.readouterr().err == ""
+
+
 def test_a_document_controls_no_terminal_and_is_the_same_document():
     text = printed(Terminal(), lambda output: output.value(ROW, ""), as_json=True)
 

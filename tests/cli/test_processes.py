@@ -58,7 +58,7 @@ def test_the_json_of_each_verb_is_that_of_the_api(process):
     assert one("BatchAnswer", "status", batch)["state"] == "COMPLETE"
     assert one("BatchSummary", "list")["userKey"] == key
     one("NotifiedBatch", "notify", batch)
-    one("CancelledBatch", "cancel", batch, "--yes")
+    one("CancelledBatch", "cancel", one("OpenedBatch", "open", "another")["batchId"], "--yes")
 
 
 def test_in_a_pipe_of_forty_columns_nothing_is_cut_and_no_terminal_is_addressed(fanin, process):

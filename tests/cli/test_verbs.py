@@ -56,9 +56,11 @@ def test_failures_are_ranges_ids_and_reasons(fanin):
 
     assert fanin("failures", "k").ok().lines == [f"{prefix}:3-5", f"{prefix}:9"]
     assert fanin("failures", "k", "--ids").ok().lines == [f"{prefix}:{index}" for index in (3, 4, 5, 9)]
-    item, at, reason = fanin("failures", "k", "--reasons").ok().lines[0].split("\t")
+    sampled = fanin("failures", "k", "--reasons").ok()
+    item, at, reason = sampled.lines[0].split("\t")
     assert item.startswith(prefix)
     assert (at[:3], reason) == ("202", "no such thing")
+    assert "2 of 4 failed items have a reason that is kept; all: fanin failures k" in sampled.err
 
 
 def test_an_item_that_cannot_be_acked_is_1_and_the_others_are_acked(fanin):
@@ -147,6 +149,22 @@ def test_cancel_needs_yes_without_a_terminal(fanin):
     assert "give --yes" in refused.err
     assert fanin("cancel", "k", "--yes", "-m", "too late").ok().out == "CANCELLED\n"
     assert "reason\ttoo late" in fanin("status", "k").ok().lines
+
+
+def test_cancel_of_a_batch_that_has_ended_otherwise_is_refused_and_of_a_cancelled_one_is_done(fanin):
+    done, _ = opened(fanin, "done", 1)
+    fanin("close", done).ok()
+    fanin("ack", "-", stdin=fanin("outstanding", done).out).ok()
+    refused = fanin("cancel", done, "--yes")
+    as_json = fanin("cancel", done, "--yes", "--json")
+
+    assert (refused.code, refused.out) == (ExitCode.REFUSED, "COMPLETE\n")
+    assert refused.err.endswith(f"batch {done} was not cancelled: it is COMPLETE\n")
+    assert (as_json.code, as_json.documents[0]["state"]) == (ExitCode.REFUSED, "COMPLETE")
+
+    live, _ = opened(fanin, "live")
+    for _ in range(2):
+        assert fanin("cancel", live, "--yes").ok().out == "CANCELLED\n"
 
 
 def test_notify_prints_the_id_of_the_event_of_a_batch_that_has_ended(fanin):

@@ -60,6 +60,31 @@ def test_the_url_goes_before_the_variable_and_that_before_the_local_run(runs, mo
     assert Where(url=URL).site() == Site(URL, "--url")
 
 
+@pytest.mark.parametrize(
+    ("url", "meant"),
+    [
+        ("localhost:8787", "; did you mean http://localhost:8787?"),
+        ("127.0.0.1:8787/", "; did you mean http://127.0.0.1:8787/?"),
+        (
+            "abc.execute-api.eu-west-1.amazonaws.com",
+            "; did you mean https://abc.execute-api.eu-west-1.amazonaws.com?",
+        ),
+        ("[::1", "; did you mean https://[::1?"),
+        ("ftp://host", ""),
+        ("https://", ""),
+        ("https://host/?stage=dev", ""),
+    ],
+)
+def test_a_url_of_no_api_is_a_usage_error_that_says_where_it_came_from(fanin, monkeypatch, url, meant):
+    text = f"is {url!r}, not https://host or https://host/stage{meant}\n"
+    for verb in ("where", "list"):
+        done = fanin(verb, "--url", url)
+        assert (done.code, done.out, done.err) == (ExitCode.USAGE, "", f"--url {text}")
+
+    monkeypatch.setenv("FANIN_URL", url)
+    assert fanin("where").err == f"FANIN_URL {text}"
+
+
 @pytest.mark.usefixtures("stack")
 def test_a_stage_is_the_output_of_its_stack_and_goes_before_the_variable(monkeypatch):
     monkeypatch.setenv("FANIN_URL", "http://localhost:1")

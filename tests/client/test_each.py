@@ -11,12 +11,12 @@ from datetime import timedelta
 import pytest
 from moto import mock_aws
 
-from benchmarks.units import item_bytes
 from fanin import Fanin, InvalidRequest, NotFound, StoreUnavailable
 from fanin.aws.meter import Meter
 from fanin.aws.settings import Tables
 from fanin.client.direct import DirectTransport
 from fanin.client.items import Items
+from fanin.cost.sizes import size_of
 from fanin.tracker import Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.memory import MemoryStore
@@ -364,7 +364,7 @@ def test_a_chunk_of_neighbours_is_one_write_unit_by_the_meter(chunk, reads, capl
         meter = Meter().attach(client)
         for body in bodies:
             assert returned(handler(delivery(body), None)) == []
-        sizes = [item_bytes(row) for row in client.scan(TableName=TABLES[1])["Items"]]
+        sizes = [size_of(row) for row in client.scan(TableName=TABLES[1])["Items"]]
 
     assert max(sizes) <= WRITE_UNIT_BYTES
     assert meter.totals["UpdateItem"] == len(bodies)

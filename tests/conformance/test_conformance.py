@@ -37,7 +37,9 @@ def test_the_reference_passes_every_case():
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda each: each.__name__)
 def test_a_broken_rule_fails_its_cases_and_no_other(broken):
-    found = {each.case.id: each.seen for each in judge(broken(), CASES.values(), SMALL) if each.is_bad}
+    effort = RACES if any(CASES[number].is_race for number in BROKEN[broken]) else SMALL
+
+    found = {each.case.id: each.seen for each in judge(broken(), CASES.values(), effort) if each.is_bad}
 
     assert found.keys() == BROKEN[broken], found
 
@@ -135,6 +137,40 @@ def test_an_invalid_command_line_is_exit_code_two(arguments, capsys, monkeypatch
 
     assert exit_.value.code == 2
     assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("count", ["0", "-1", "many", "1.5"])
+def test_a_count_that_is_none_is_quoted_with_what_it_has_to_be(count, capsys):
+    with pytest.raises(SystemExit):
+        main(["--url", "x", f"--rounds={count}"])
+
+    assert f"--rounds: {count!r} is not a whole number from 1 on\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("http://127.0.0.1:1", "http://127.0.0.1:1 gives no answer: "),
+        ("http://no.such.host.invalid", "http://no.such.host.invalid gives no answer: "),
+        ("localhost:8787", "did you mean http://localhost:8787?"),
+    ],
+)
+def test_a_url_at_which_nothing_answers_is_said_once_and_no_case_is_run(url, said, capsys):
+    with pytest.raises(SystemExit) as exit_:
+        main(["--url", url])
+
+    done = capsys.readouterr()
+    assert (exit_.value.code, done.out, done.err.count(said)) == (2, "", 1)
+
+
+def test_a_run_that_is_interrupted_ends_with_a_sentence(monkeypatch, capsys):
+    def interrupted(*_arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fanin.conformance.__main__.judge", interrupted)
+
+    assert main(["--adapter", "tests.conformance.reference:Reference"]) == 130
+    assert capsys.readouterr().err.startswith("interrupted; ")
 
 
 def test_the_cases_are_listed_with_their_origin(capsys):

@@ -15,6 +15,11 @@ def client(service: str, **options: Any) -> Any:
     return _session().client(service, **options)
 
 
+def resource(service: str) -> Any:
+    """Return a resource of boto3 for *service*, with a client of its own."""
+    return _session().resource(service)
+
+
 @cache
 def _session() -> boto3.Session:
     """One for the process: a session that is made anew reads the service's model again, for 50 ms."""

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from moto import mock_aws
 
-from benchmarks.cost.units import UnitMeter, index_units, read_units, size_of, write_units
+from benchmarks.cost.units import UnitMeter
+from fanin.cost.rules import index_units, read_units, write_units
+from fanin.cost.sizes import size_of
 from tests.contract import moto_clients
 
 KEY = {"pk": {"S": "a"}}

@@ -27,7 +27,7 @@ NOTE = (
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.crashes", description=__doc__)
     parser.add_argument("--handler", action="append", choices=deployed(), help="only this handler")
     parser.add_argument("--failures", type=int, default=20, help="how many failures are printed")
     given = parser.parse_args()

@@ -30,6 +30,7 @@ CLIENTS = (
     clients.dynamodb,
     clients.sqs,
     clients.events,
+    clients.announcements,
     clients.s3,
     clients.functions,
     clients.secrets,
@@ -158,6 +159,8 @@ def _answering(account: Account) -> Callable[..., AWSResponse | None]:
     moto = BotocoreStubber.__call__
 
     def answer(stub: Any, event_name: str, request: AWSPreparedRequest, **more: Any) -> AWSResponse | None:
+        if urlsplit(request.url).hostname == LOOPBACK:
+            return None  # a local run of this process, which is no part of the account
         service = urlsplit(request.url).netloc.split(".")[0]
         service, operation = SERVICES.get(service, service), event_name.rsplit(".", 1)[-1]
 
@@ -173,6 +176,7 @@ def _answering(account: Account) -> Callable[..., AWSResponse | None]:
     return answer
 
 
+LOOPBACK = "127.0.0.1"
 SERVICES = {"states": "stepfunctions", "archive": "s3"}
 
 

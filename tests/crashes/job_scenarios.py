@@ -52,7 +52,7 @@ BY_DESIGN = frozenset(
         "collisions",
         "busy_us",
     }
-    | {"processedAt", "ix", "idle_us", "asleep_us", "listed", "revision"}
+    | {"processedAt", "ix", "queued_us", "idle_us", "asleep_us", "listed", "revision"}
     | TIMES
     | BY_WHOM
 )

@@ -15,19 +15,24 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from typing import Any
 
+from fanin.queue import ShutDown
 from tests.crashes.account import Account, Killed, Saved
 from tests.crashes.naming import ENVIRONMENT
 from tests.crashes.process import FRESH, forget, twin
 from tests.crashes.scenario import Context, Delivery, Scenario
+from tests.crashes.streaming import carry
 
 DELIVERIES = 8
 FRESH_ROWS = {"Batches": {"salt", "dueShard", "liveShard", "tenantShard"}}
 """Attributes that each process draws by itself, or that follow from an id that it draws."""
 DIGITS = re.compile(r"d[0-9]+|compacted")
+TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z")
 DRAWN = re.compile(
     rf"{FRESH}{FRESH}-?{FRESH}-?[0-9a-f]{{4}}-?[0-9a-f]{{4}}-?[0-9a-f]{{12}}|0{{8}}-0000-8000-8000-[0-9a-f]{{12}}"
 )
 """Ids that a process draws, and ids of groups, which follow from that of their batch."""
+MAY_DIFFER = re.compile(r"sample#.*|notice#[0-9]{13}")
+"""Sort keys: reasons, of which a batch keeps a sample, and notices that ask for the ending event again."""
 Hook = Callable[[int], None]
 
 
@@ -168,6 +173,7 @@ class Judge:
             self.account.restart()
             self._until_done(duty.handler, duty.delivery(self.account), None)
         self.account.restart()
+        carry(self.account)
         return self._final(scenario, answer), requests
 
     def _until_done(self, handler: str, left: Delivery | None, answer: Any) -> Any:
@@ -179,11 +185,11 @@ class Judge:
         raise AssertionError(f"{handler} is still not done after {DELIVERIES} deliveries: {answer}")
 
     def _invoked(self, handler: str, delivery: Delivery, context: Context) -> tuple[Any, Delivery | None]:
-        """Invoke the handler once; a killed process delivers no answer, so its event comes again."""
+        """Invoke the handler once; killed or without time, it gives no answer: its event comes again."""
         try:
             with redirect_stdout(io.StringIO()):  # metrics
                 answer, left = delivery.invoke(handler, context)
-        except Killed:
+        except (Killed, ShutDown):
             return None, delivery
         return (None, delivery) if self.account.dead else (answer, left)
 
@@ -212,7 +218,7 @@ class Judge:
         stored = [
             (name, row)
             for name, row in self.account.rows()
-            if name not in scenario.apart and not _is_sample(row)
+            if name not in scenario.apart and not _may_differ(row)
         ]
         rows = Counter(_row(name, row, scenario.fresh) for name, row in stored)
         sent = () if scenario.apart else self._sent()
@@ -223,7 +229,8 @@ class Judge:
         outside = self.account.outside
         yield from (f"queue {name}" for name in outside.queues)
         yield from (f"message to {name}: {_known(_without(body))}" for name, body in outside.messages)
-        yield from (f"event {_known(each)}" for each in outside.events)
+        # An ending can be decided later, by what heals the crash.
+        yield from (f"event {TIME.sub('AT', _known(each))}" for each in outside.events)
         yield from (f"object {name}" for name in outside.objects)
         yield from (f"task {token}: {_known(end)}" for token, end in outside.tasks.items())
         yield from (f"call of {url} {_known(key)}" for url, key in outside.calls)
@@ -244,9 +251,9 @@ def _is_refused(answer: Any) -> bool:
     return isinstance(answer, tuple) and answer[0] >= 400
 
 
-def _is_sample(row: dict[str, Any]) -> bool:
-    """A crash can leave a failure without its reason, of which batches keep a sample."""
-    return str(row.get("sk", {}).get("S", "")).startswith("sample#")
+def _may_differ(row: dict[str, Any]) -> bool:
+    """A crash can leave a failure without its reason, and events that are sent once more by a notice."""
+    return MAY_DIFFER.fullmatch(str(row.get("sk", {}).get("S", ""))) is not None
 
 
 def _row(table: str, row: dict[str, Any], fresh: frozenset[str]) -> str:

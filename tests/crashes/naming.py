@@ -55,6 +55,7 @@ ENVIRONMENT = {
     "FANIN_GROUPER_QUEUE_URL": queue_url("tasks"),
     "FANIN_BUNDLES_QUEUE_URL": queue_url("bundles"),
     "FANIN_BUS_NAME": BUS,
+    "FANIN_COMPLETIONS_BUS": BUS,
     "FANIN_EVENTS": "TaskSucceeded,BundleFailed",
     "FANIN_ARCHIVE_BUCKET": BUCKET,
     "FANIN_ARCHIVE_TABLES": json.dumps(TABLES),

@@ -243,7 +243,10 @@ def _resume(_: Account) -> Delivery:
     for number in range(2):
         spec = {"task_token": f"token-{number}", "deadline": timedelta(hours=1)}
         batches.append(opened(f"waited-{number}", **spec))
-        tracking.tracker().cancel(TENANT, batches[-1], "enough")
+    tracking.tracker().cancel(TENANT, batches[0], "enough")
+    items = added(batches[1], 1)
+    closed(batches[1])
+    acked(items)
     return Messages(tuple(json.dumps({"detail": ending_of(batch)}) for batch in batches))
 
 
@@ -312,6 +315,12 @@ TRACKER = [
     Scenario("fail_letters", "the last ones, and the parent ends", _letters_last, fresh=BY_WHOM),
     Scenario("describe_event", "an ended batch", _describe),
     Scenario("confirm_event", "the parent was not acked", _confirm),
-    Scenario("resume_task", "two tasks", _resume),
-    Scenario("sweep", "overdue, unfinished, and to be reported", _sweep, NEXT_SWEEP),
+    Scenario("resume_task", "of a cancelled and of a complete batch", _resume),
+    Scenario(
+        "sweep",
+        "overdue, unfinished, and to be reported",
+        _sweep,
+        NEXT_SWEEP * 2,
+        fresh=TIMES | BY_WHOM,
+    ),
 ]

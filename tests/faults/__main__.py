@@ -23,9 +23,9 @@ COLUMNS = ("fault", "injected")
 NOTE = (
     "{schedules} schedules over HTTP, SQS and streams on the local run, seed {seed}: {flows}. {requests}"
     " requests to the emulator, {faults} faults, {violations} violations, {odd} answers that"
-    " docs/openapi.json does not have. Answers: {statuses}; 502 is the emulator's gateway for a function that"
-    " ran out of time. What is checked: each batch ends once with one event id, no item is lost, lists of"
-    " outstanding and failed items are exact, and each task and job is done once."
+    " docs/openapi.json does not have. Answers: {statuses}. What is checked: each batch ends once with one"
+    " event id, no item is lost, lists of outstanding and failed items are exact, and each task and job is"
+    " done once."
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -85,10 +85,10 @@ def kinds_of(operation: str) -> tuple[Kind, ...]:
     return ANYWHERE + 3 * own
 
 
-def planned(seed: int) -> Iterator[Planned]:
-    """Yield what the first request meets, the second one, and so on."""
+def planned(seed: int, shares: Sequence[float] = SHARES) -> Iterator[Planned]:
+    """Yield what the first request meets, the second one, and so on; *shares*: of faults, one an epoch."""
     chance = random.Random(seed)
     while True:
-        share = chance.choice(SHARES)
+        share = chance.choice(shares)
         for _ in range(EPOCH):
             yield Planned(chance.random() < share, chance.random(), chance.random() < OF_STALLS)

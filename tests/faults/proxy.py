@@ -8,7 +8,7 @@ import struct
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 import urllib3
 
 from tests.faults import answers
-from tests.faults.kinds import Kind, Planned, planned
+from tests.faults.kinds import SHARES, Kind, Planned, planned
 
 LATE_SECONDS = 2.0
 STALL_SECONDS = 6.0
@@ -75,6 +75,7 @@ class FaultProxy:
 
     endpoint: str
     seed: int
+    shares: Sequence[float] = SHARES
     calm: threading.Event = field(default_factory=threading.Event)
     requests: int = 0
     faults: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -82,7 +83,7 @@ class FaultProxy:
     _timers: list[threading.Timer] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._plan: Iterator[Planned] = planned(self.seed)
+        self._plan: Iterator[Planned] = planned(self.seed, self.shares)
         self._pool = urllib3.PoolManager(maxsize=64, retries=False, timeout=60)
         self._server = _Server(("127.0.0.1", 0), _handler(self))
         self.url = f"http://127.0.0.1:{self._server.server_port}"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from tests.faults.flows import Expected, outstanding
@@ -12,6 +13,7 @@ from tests.faults.site import Site
 
 SETTLED_SECONDS = 300.0
 SWEEP_SECONDS = 10.0
+READERS = 8
 LATE_SECONDS = 3.0
 """By then each late copy of a request has been applied."""
 
@@ -22,21 +24,30 @@ class Referee:
 
     site: Site
     violations: list[str] = field(default_factory=list)
+    report: Callable[[str], None] = lambda _: None
 
     def judge(self, all_expected: Sequence[Expected]) -> None:
         """Wait until each batch has ended, and compare what is stored with what was expected."""
         flat = [each for one in all_expected for each in (*one.parents, one)]
-        self._wait_for(flat)
-        time.sleep(LATE_SECONDS)
-        for each in flat:
-            where = f"{each.flow} {each.seed} (batch {each.batch})"
-            self.violations += [f"{where}: {wrong}" for wrong in (*each.wrong, *self._wrong(each))]
+        with ThreadPoolExecutor(READERS) as readers:
+            self._wait_for(flat, readers)
+            self.report("the batches have ended")
+            time.sleep(LATE_SECONDS)
+            for number, found in enumerate(readers.map(self._judged, flat), 1):
+                self.violations += found
+                self.report(f"{number} of {len(flat)} batches are judged")
 
-    def _wait_for(self, expected: Sequence[Expected]) -> None:
+    def _judged(self, each: Expected) -> list[str]:
+        where = f"{each.flow} {each.seed} (batch {each.batch})"
+        return [f"{where}: {wrong}" for wrong in (*each.wrong, *self._wrong(each))]
+
+    def _wait_for(self, expected: Sequence[Expected], readers: ThreadPoolExecutor) -> None:
         give_up, left, swept = time.monotonic() + SETTLED_SECONDS, list(expected), 0.0
         while left and time.monotonic() < give_up:
-            left = [each for each in left if self._state(each) == "CLOSED"]
+            states = readers.map(self._state, left)
+            left = [each for each, state in zip(left, states, strict=True) if state == "CLOSED"]
             if left:
+                self.report(f"{len(left)} of {len(expected)} batches have not ended")
                 swept = self._swept(swept)
                 time.sleep(1)
 

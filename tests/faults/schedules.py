@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-import sys
 import threading
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from benchmarks.grouping import progress
 from tests.faults.flows import FLOWS, Expected, Flow
 from tests.faults.referee import Referee
 from tests.faults.site import Site
@@ -43,7 +43,7 @@ def run(site: Site, count: int, threads: int) -> Result:
         sweeper.join()
     result.faults, result.requests = site.proxy.injected(), site.proxy.requests
     site.proxy.calm.set()
-    referee = Referee(site)
+    referee = Referee(site, report=progress)
     referee.judge([each for each in acted if each is not None])
     result.violations += referee.violations
     result.odd, result.statuses = site.api.odd, site.api.statuses
@@ -62,8 +62,7 @@ def _act(site: Site, seed: int, result: Result) -> Expected | None:
         result.violations.append(f"{act.__name__} {seed}: {type(error).__name__}: {error}"[:600])
         return None
     result.schedules[act.__name__] += 1
-    done = result.schedules.total()
-    print(f"{done} schedules, {site.proxy.injected().total()} faults", file=sys.stderr, flush=True)
+    progress(f"{result.schedules.total()} schedules, {site.proxy.injected().total()} faults")
     return expected
 
 

@@ -16,6 +16,7 @@ from fanin.aws import clients
 from fanin.aws.settings import Tables
 from fanin.local import LocalRun, functions
 from pipeline.demo.batch_api import DONE, BatchApi, Request, Ruling
+from tests.faults import redelivery
 from tests.faults.client import Client
 from tests.faults.proxy import FaultProxy
 from tests.http.events import Events
@@ -97,7 +98,8 @@ def faulty(run: LocalRun, bus: Events, seed: int) -> Iterator[Site]:
     """Yield *run* with the proxy between its functions and the emulator; afterwards they are as before."""
     lambda_ = run.client("lambda")
     names = list(functions.by_handler(lambda_))
-    with FaultProxy(run.endpoint, seed) as proxy, BatchApi(DoneOnce()) as batch_api:
+    again = redelivery.soon(lambda_, run.client("sqs"))
+    with FaultProxy(run.endpoint, seed) as proxy, BatchApi(DoneOnce()) as batch_api, again:
         configure(run, POLICIES, batch_api)
         functions.configure(lambda_, names, {"AWS_ENDPOINT_URL": proxy.url})
         environment = {**run.environment, "AWS_ENDPOINT_URL": proxy.url}

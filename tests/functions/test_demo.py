@@ -6,7 +6,7 @@ import bz2
 import itertools
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -119,6 +119,16 @@ def test_no_chaos_fails_nothing() -> None:
     assert {Chaos("", 0).fault(f"item-{n}", 1) for n in range(1000)} == {Fault.NONE}
 
 
+def registering(tasks: list[NewTask]) -> Callable[[Sequence[NewTask]], Sequence[object]]:
+    """Register tasks by keeping them in *tasks*."""
+
+    def register_all(new: Sequence[NewTask]) -> Sequence[object]:
+        tasks.extend(new)
+        return new
+
+    return register_all
+
+
 @dataclass
 class Stage:
     """A worker with an index of its own, and a batch of records."""
@@ -182,7 +192,7 @@ def stage(environment: pytest.MonkeyPatch, memory: MemoryStore) -> Iterator[Stag
         worker = Worker(
             transport,
             index,
-            Bundling(tasks.append, frozenset()),
+            Bundling(registering(tasks), frozenset()),
             Queueing(jobs.extend, frozenset()),
             lambda: meter.take("write_units"),
             Chaos("", 0),
@@ -329,8 +339,8 @@ def test_what_fails_after_its_work_has_its_task_already_and_comes_again(stage: S
 
 
 def test_a_task_that_may_not_be_there_sends_its_message_back_alone(stage: Stage) -> None:
-    def refuse(_wish: NewTask) -> None:
-        raise StoreUnavailable("the store is busy; ask again")
+    def refuse(tasks: Sequence[NewTask]) -> list[object]:
+        return [StoreUnavailable("the store is busy; ask again") for _ in tasks]
 
     worker = replace(stage.worker, bundling=Bundling(refuse, frozenset({"games"})))
     back = failed(worker.work(delivery(*stage.bodies)))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -81,3 +83,27 @@ def test_it_is_the_line_that_powertools_writes(capsys, monkeypatch):
     one, other = lines(capsys)
     assert one.pop("_aws")["CloudWatchMetrics"] == other.pop("_aws")["CloudWatchMetrics"]
     assert one == other
+
+
+def test_values_of_several_threads_are_each_written_once(capsys, monkeypatch):
+    metrics, threads = Metrics("Space"), 8
+    monkeypatch.setattr(emf.json, "dumps", _slow(json.dumps))
+    with ThreadPoolExecutor(threads) as pool:
+        for name in range(threads):
+            pool.submit(lambda name=name: [metrics.add(f"M{name}", 1) for _ in range(VALUES_MAX)])
+    metrics.flush()
+
+    written = lines(capsys)
+    assert [sum(len(line.get(f"M{name}", ())) for line in written) for name in range(threads)] == (
+        [VALUES_MAX] * threads
+    )
+
+
+def _slow(dumps):
+    """Return *dumps*, during which other threads run."""
+
+    def slow(line):
+        time.sleep(0.002)
+        return dumps(line)
+
+    return slow

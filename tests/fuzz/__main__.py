@@ -1,4 +1,7 @@
-"""``python -m tests.fuzz``: fuzzed requests and deliveries against all handlers; prints a table."""
+"""``python -m tests.fuzz``: fuzzed requests and deliveries against all handlers; prints a table.
+
+The handlers run in this process, on moto; the last requests go over HTTP to a local run.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ import logging
 import sys
 from collections import Counter
 
-from tests.fuzz import records, running
+from fanin.local import LocalRun
+from tests.fuzz import over_http, records, running
 from tests.fuzz.deployment import deployment
 from tests.proof.results import keep
 from tests.request_rules import hook
@@ -25,14 +29,17 @@ def main() -> int:
         requests = running.run(given.requests, given.seed, given.first)
     with deployment():
         deliveries = records.run(given.deliveries, given.seed, given.first)
-    rows = [*_of_requests(requests), *_of_deliveries(deliveries)]
+    rows, wrong = [*_of_requests(requests), *_of_deliveries(deliveries)], [*requests.wrong, *deliveries.wrong]
+    if given.http:
+        with LocalRun.start(demo=True) as run:
+            sent = over_http.run(run.url, given.http, given.seed, given.first)
+        rows += _of_requests(sent, " over HTTP")
+        wrong += sent.wrong
     for row in (COLUMNS, *rows):
         print("  ".join(f"{cell:<44}" if not at else f"{cell:>9}" for at, cell in enumerate(row)))
-    wrong = [*requests.wrong, *deliveries.wrong]
     print(*wrong[:SHOWN], sep="\n")
     if given.keep:
-        command = f"make fuzz ARGS='--requests {given.requests} --seed {given.seed}'"
-        keep("fuzz", command, COLUMNS, rows, f"Seed {given.seed}. Refused: an answer from 400 to 499.")
+        keep("fuzz", f"make fuzz ARGS='{_as_given(given)}'", COLUMNS, rows, _note(given))
     return bool(wrong)
 
 
@@ -40,29 +47,38 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--requests", type=int, default=10_000, help="requests to the API; 10,000")
     parser.add_argument("--deliveries", type=int, default=300, help="deliveries to each consumer; 300")
+    parser.add_argument("--http", type=int, default=300, help="requests over HTTP to a local run; 300")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="the number of the first request and delivery")
     parser.add_argument("--keep", action="store_true", help="keep the table for docs/proof.md")
     return parser.parse_args()
 
 
-def _of_requests(judge: running.Judge) -> list[tuple[str, ...]]:
+def _as_given(given: argparse.Namespace) -> str:
+    return f"--requests {given.requests} --http {given.http} --seed {given.seed}"
+
+
+def _note(given: argparse.Namespace) -> str:
+    return f"Seed {given.seed}. Refused: an answer from 400 to 499. Wrong: also each answer of 500 or more."
+
+
+def _of_requests(judge: running.Judge, how: str = "") -> list[tuple[str, ...]]:
     by_method: Counter[str] = Counter()
     refused: Counter[str] = Counter()
     for (route, status), count in judge.answers.items():
         method = route.partition(" ")[0]
         by_method[method] += count
         refused[method] += count if 400 <= status < 500 else 0
-    wrong = Counter(each.split()[4] for each in judge.wrong)
+    wrong = Counter(each.partition(": ")[2].split()[0] for each in judge.wrong)
     return [
         (
-            f"{method} requests",
-            str(count),
-            str(count - refused[method]),
+            f"{method} requests{how}",
+            str(by_method[method]),
+            str(by_method[method] - refused[method]),
             str(refused[method]),
             str(wrong[method]),
         )
-        for method, count in sorted(by_method.items())
+        for method in sorted(by_method | wrong)
     ]
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from tests.api.gateway import answered, reached
+from tests.api.gateway import NO_ROUTE, answered, reached
 from tests.fuzz import granting
 from tests.fuzz.deployment import refusals
 from tests.fuzz.foreign import FOREIGN
@@ -58,7 +58,7 @@ class Judge:
 
 
 def _is_of_gateway(answer: dict[str, Any]) -> bool:
-    return answer["body"] == '{"message":"Not Found"}'
+    return answer["body"] == NO_ROUTE
 
 
 def _of_refusal(answer: dict[str, Any]) -> Iterator[str]:
@@ -119,10 +119,11 @@ def _ungranted(request: Request) -> list[tuple[str, str]]:
 def _sent(query: dict[str, Any]) -> dict[str, Any]:
     """Return the query as it can be sent: a URL has no lone surrogates."""
     return {
-        name: [_whole(each) for each in value] if isinstance(value, list) else _whole(str(value))
+        name: [whole(each) for each in value] if isinstance(value, list) else whole(str(value))
         for name, value in query.items()
     }
 
 
-def _whole(text: str) -> str:
+def whole(text: str) -> str:
+    """Return *text* without lone surrogates."""
     return text.encode("utf-8", "replace").decode()

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 
+import boto3
 import pytest
 
+from functions import confirm_event
 from tests.fuzz import records, running
 from tests.fuzz.conftest import Both
 from tests.fuzz.mutating import Request
+from tests.fuzz.records import Context
 from tests.fuzz.running import ANSWER_MAX, Judge, request_of
 
 REQUESTS, DELIVERIES = 60, 3
@@ -27,6 +31,24 @@ def test_of_a_delivery_only_the_broken_records_fail(both: Both) -> None:
 
     assert judge.wrong == []
     assert set(judge.delivered.values()) == {DELIVERIES}
+
+
+def test_an_event_of_half_a_character_confirms_nothing(both: Both) -> None:
+    batch = both.owner.send("GET", f"/v1/batches/{both.owner.marks['ENDED']}")
+    ending = {"batchId": batch["batchId"], "eventId": batch["event"]["eventId"]}
+    before = rows()
+
+    confirm_event.handler({"detail": {"tenant": "\udfff", **ending}}, Context())
+
+    assert rows() == before
+    confirm_event.handler({"detail": {"tenant": both.owner.account, **ending}}, Context())
+    assert rows() != before
+
+
+def rows() -> list[str]:
+    """All rows of the batches, among them those of confirmed events."""
+    items = boto3.client("dynamodb").scan(TableName=os.environ["FANIN_BATCHES_TABLE"])["Items"]
+    return sorted(json.dumps(item, sort_keys=True, default=str) for item in items)
 
 
 def document(**fields: object) -> str:

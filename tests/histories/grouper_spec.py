@@ -99,10 +99,9 @@ def _create(state: Task | None, answer: object, task: Task) -> Iterator[object]:
 
 
 def _join(state: Task | None, answer: Claim, bundle: Bundle) -> Iterator[object]:
-    """A task that waits in the bundle's lane comes into the bundle, with all that join it, or it stays."""
-    is_open = state is not None and state.state is TaskState.CREATED and state.lane == bundle.lane
+    """A due task of the bundle's lane comes into the bundle, with all that join it, or it stays."""
     joins = answer is UNKNOWN or (answer.bundle == bundle and not answer.refused)
-    if state is not None and is_open and joins:
+    if state is not None and _is_due_in(state, bundle) and joins:
         yield replace(
             state, state=TaskState.BUNDLED, bundle_id=bundle.bundle_id, expires_at=bundle.expires_at
         )
@@ -111,9 +110,14 @@ def _join(state: Task | None, answer: Claim, bundle: Bundle) -> Iterator[object]
 
 
 def _refused(state: Task | None, answer: Claim, bundle: Bundle) -> Iterator[object]:
-    """A task is refused if it waits in that lane no more."""
-    if state is None or state.state is not TaskState.CREATED or state.lane != bundle.lane:
+    """A task is refused if it waits in that lane no more, or is not due again."""
+    if state is None or not _is_due_in(state, bundle):
         yield state
+
+
+def _is_due_in(task: Task, bundle: Bundle) -> bool:
+    waits = task.state is TaskState.CREATED and task.lane == bundle.lane
+    return waits and task.due_at <= bundle.created_at
 
 
 def _settle(state: Task | None, answer: object, task: Task, bundle_id: str) -> Iterator[object]:

@@ -39,21 +39,42 @@ class Batches:
     @staticmethod
     def close(at, told=None, by="closer"):
         first = op("close", at=at)
-        then = op("settle", frozenset({by}), at=at, answer=told)
+        then = op("settle", frozenset({by}), 0, True, True, at=at, answer=told)
         then.after = (first,)
         return [first, then]
 
     @staticmethod
     def ack(item, at, verdict=NEW, outcome=DONE, told=None, by=None):
         mark = op("mark", item, outcome, at=at, answer=verdict)
-        settle = op("settle", frozenset({by or f"acker {item}"}), outcome is FAILED, at=at, answer=told)
+        callers = frozenset({by or f"acker {item}"})
+        settle = op("settle", callers, 1 << item, outcome is FAILED, at=at, answer=told)
         settle.after = (mark,)
         return [mark, settle]
+
+    @staticmethod
+    def ack_pages(verdicts, at, told, climbs=True):
+        """One request of the acker, with an item in each page."""
+        marks = [op("mark", item, DONE, at=at, answer=verdict) for item, verdict in enumerate(verdicts)]
+        marks += [op("climb", "acker", at=at)] if climbs else []
+        settle = op("settle", frozenset({"acker"}), (1 << len(verdicts)) - 1, False, at=at, answer=told)
+        settle.after = tuple(marks)
+        return [*marks, settle]
 
 
 B = Batches
 ADDED = B.add(2, (1, 2), (0, 2))
 CLOSED = B.close((3, 4))
+LOST_CLOSE = [lost("close", at=3), lost("settle", frozenset({"closer"}), 0, True, True, at=3)]
+LOST_ACK = [lost("mark", 0, DONE, at=5), lost("settle", frozenset({"acker 0"}), 1, False, at=5)]
+FAILED_BEFORE = [*ADDED, *CLOSED, *B.ack(0, (5, 6), outcome=FAILED)]
+UNSEALED = [
+    *ADDED, *LOST_CLOSE, *B.get((5, 6), "CLOSED", 2), *B.ack(0, (7, 8)), *B.ack(1, (9, 10)),
+    *B.get((11, 12), "CLOSED", 2),
+]  # fmt: skip
+NOT_CLIMBED = [
+    *ADDED, *CLOSED, *LOST_ACK, op("outstanding", 0, at=(6, 7), answer=False), *B.ack(1, (8, 9)),
+    *B.get((10, 11), "CLOSED", 2),
+]  # fmt: skip
 WHOLE = [*ADDED, *CLOSED, *B.ack(0, (5, 6)), *B.ack(1, (7, 8), told="acker 1")]
 RIGHT = {
     "acked and completed": WHOLE,
@@ -75,6 +96,16 @@ RIGHT = {
         *ADDED, *CLOSED, *B.ack(0, (5, 6)), lost("mark", 1, DONE, at=7), lost("settle", SWEEPER, at=8),
         *B.get((9, 10), "COMPLETE", 2),
     ],
+    "closed without an answer, and sealed by the next close": [
+        *UNSEALED, *B.close((13, 14), told="closer"), *B.get((15, 16), "COMPLETE", 2, "closer")
+    ],
+    "acked without an answer, and completed by the same ack again": [
+        *NOT_CLIMBED, *B.ack(0, (12, 13), KNOWN, told="acker 0")
+    ],
+    "completed by a page, and too late to heal with the next one": [
+        *FAILED_BEFORE, *B.ack_pages((KNOWN, NEW), (7, 8), told="acker"),
+        op("failed", 0, at=(9, 10), answer=True),
+    ],
     "healed": [
         *ADDED, *B.ack(0, (3, 4), outcome=FAILED), *B.ack(0, (5, 6)), op("failed", 0, at=(7, 8), answer=False)
     ],
@@ -94,6 +125,18 @@ BROKEN = {
     "items handed out twice": [*ADDED, *B.add(1, (3, 4), (1, 1), key="b")],
     "an add that grew": [*ADDED, *B.add(2, (3, 4), (2, 2))],
     "an add after the close": [*ADDED, *CLOSED, *B.add(1, (5, 6), (2, 1), key="b")],
+    "sealed, and not completed": [*UNSEALED, *B.close((13, 14))],
+    "acked again, and not completed": [*NOT_CLIMBED, *B.ack(0, (12, 13), KNOWN)],
+    "completed for a caller that is not told": [
+        *FAILED_BEFORE, *B.ack_pages((KNOWN, NEW), (7, 8), told=None), *B.get((9, 10), "COMPLETE", 2, "acker")
+    ],
+    "not healed while the batch goes on": [
+        *FAILED_BEFORE, *B.ack_pages((KNOWN, NEW), (7, 8), told="acker", climbs=False)
+    ],
+    "completed by a page while an item is outstanding": [
+        *B.add(3, (1, 2), (0, 3)), *CLOSED, *B.ack(0, (5, 6), outcome=FAILED),
+        *B.ack_pages((KNOWN, NEW), (7, 8), told="acker"),
+    ],
     "a failure that overrides": [
         *ADDED, *B.ack(0, (3, 4)), *B.ack(0, (5, 6), KNOWN, FAILED), op("failed", 0, at=(7, 8), answer=True)
     ],

@@ -10,13 +10,26 @@ from typing import Any
 from unittest.mock import patch
 
 from fanin.errors import Conflict
-from fanin.tracker import Ack, AckReport, Added, Batch, BatchKey, Closed, GroupId, Outcome, Slice, Tracker
+from fanin.tracker import (
+    Ack,
+    AckReport,
+    Added,
+    Batch,
+    BatchKey,
+    Closed,
+    GroupId,
+    Outcome,
+    Slice,
+    Tracker,
+    Verdict,
+)
 from tests.histories.history import Operation, Recorder, Span
 from tests.histories.model import Recorded
 from tests.histories.ports import unwind
 from tests.histories.tracker_spec import READS, REFUSED, SWEEPER, step
 from tests.histories.tracker_spec import Batch as Model
 from tests.simulating.faults import Fault
+from tests.simulating.loop import Actor
 from tests.simulating.network import Request
 from tests.simulation import simulation
 from tests.simulation.choices import RandomChoices
@@ -62,7 +75,7 @@ class Recording:
     tracker: Tracker
     recorder: Recorder
     world: Any
-    repeated: set[str]
+    repeated: set[Actor | None]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.tracker, name)
@@ -83,7 +96,7 @@ class Recording:
 
     def close(self, tenant: str, batch_id: str, caller: str) -> Closed:
         note = self._noting(BatchKey(tenant, batch_id))
-        span, callers = self._span(), (frozenset({caller}),)
+        span, callers = self._span(), (frozenset({caller}), 0, True, True)
         try:
             closed = self.tracker.close(tenant, batch_id, caller)
         except BaseException:
@@ -125,7 +138,7 @@ class Recording:
         return self._listed("failed", self.tracker.failures, batch, start, limit)
 
     def ack(self, tenant: str, acks: Sequence[Ack]) -> AckReport:
-        self.repeated.discard(self._client())
+        self.repeated.discard(self.world.loop.actor)
         span = self._span()
         try:
             report = self.tracker.ack(tenant, acks)
@@ -137,23 +150,34 @@ class Recording:
 
     def _note_acks(self, tenant: str, acks: Sequence[Ack], span: Span, report: AckReport | None) -> None:
         """Record a mark for each ack, and after them a settle for each batch."""
-        repeated = self._client() in self.repeated
         for batch_id in dict.fromkeys(ack.batch_id for ack in acks):
-            note, marks = self._noting(BatchKey(tenant, batch_id)), []
+            note = self._noting(BatchKey(tenant, batch_id))
             mine = [ack for ack in acks if ack.batch_id == batch_id]
-            for ack in mine:
-                args = (_item(ack), ack.outcome)
-                answer = () if report is None else (_verdict(report, ack),)
-                marks.append(note("mark", args, span, *answer))
-                if repeated:  # carried out twice, of which one has no answer
-                    note("mark", args, span)
+            marks = self._note_marks(note, mine, span, report)
             looks = any(ack.outcome is Outcome.FAILURE for ack in mine)
-            callers = (frozenset(ack.caller for ack in mine), looks)
+            callers = frozenset(ack.caller for ack in mine)
+            args = (callers, sum({1 << _item(ack) for ack in mine}), looks)
             if report is None:
-                note("settle", callers, span)
+                note("settle", args, span)
                 continue
-            told = [each.caller for each in report.completions if each.batch.batch_id == batch_id]
-            note("settle", callers, span, *(told or [None]), after=tuple(marks))
+            told = _told(report, batch_id)
+            if told and len({_item(ack) // self.tracker.page_bits for ack in mine}) > 1:
+                marks.append(note("climb", tuple(told), span, None))
+            note("settle", args, span, told[0] if told else None, after=tuple(marks))
+
+    def _note_marks(
+        self, note: Callable[..., Operation], acks: Sequence[Ack], span: Span, report: AckReport | None
+    ) -> list[Operation]:
+        """Record a mark for each ack; another one without an answer if a request was carried out twice."""
+        repeated = self.world.loop.actor in self.repeated
+        marks: list[Operation] = []
+        for ack in acks:
+            args, answer = (_item(ack), ack.outcome), [] if report is None else [_verdict(report, ack)]
+            name = "mark" if answer in ([], [Verdict.ACCEPTED]) else "refused"
+            marks.append(note(name, args, span, *answer))
+            if repeated:
+                note("mark", args, span)
+        return marks
 
     def _listed(self, name: str, ask: Callable[..., Slice], batch: Batch, start: int, limit: int) -> Slice:
         """Record a read of each item that a page of a list covers."""
@@ -198,6 +222,11 @@ def _item(ack: Ack) -> int:
     return item
 
 
+def _told(report: AckReport, batch_id: str) -> list[str]:
+    """Return the caller that is reported to have completed the batch, if one is."""
+    return [each.caller for each in report.completions if each.batch.batch_id == batch_id]
+
+
 def _verdict(report: AckReport, ack: Ack) -> Any:
     (verdict,) = next(result.counts for result in report.results if result.ack is ack)
     return verdict
@@ -207,14 +236,14 @@ class RecordedWorld(World):
     """A run of the simulator whose trackers are recorded."""
 
     def __init__(self, made: list[RecordedWorld], recorder: Recorder, *args: Any) -> None:
-        self.recorder, self.repeated = recorder, set[str]()
+        self.recorder, self.repeated = recorder, set[Actor | None]()
         made.append(self)
         super().__init__(*args)
         fail = self.store.fail
 
         def failing(request: Request, fault: Fault) -> Any:
             if fault.again:
-                self.repeated.add(request.sender)
+                self.repeated.add(self.loop.actor)
             return fail(request, fault)
 
         self.store.fail = failing  # type: ignore[method-assign]

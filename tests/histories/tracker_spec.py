@@ -1,13 +1,17 @@
 """What a batch is, one request at a time: items by bits, a state, and who completed it.
 
-A request is several operations. Each acked item is marked; after that, ``settle`` ends the batch if nothing
-is outstanding or enough have failed, and says whether a caller of the request completed it. A list is a read
-of each item.
+A request is several operations. Each acked item is marked, or ``refused`` with another verdict than accepted,
+which changes nothing. After that, ``settle`` ends the batch if nothing is outstanding or enough have failed,
+and says whether a caller of the request completed it. A request that writes several pages may complete the
+batch with an earlier one: that is ``climb``. A list is a read of each item.
+
+A request without an answer may have set bits and not climbed, or have closed the batch and not sealed it. The
+batch then stays CLOSED with nothing outstanding until a repeated request or a sweep completes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from fanin.tracker import Outcome, State, Verdict
@@ -17,24 +21,39 @@ SWEEPER = frozenset({None})
 """The callers of a sweep: it completes a batch for none."""
 LATE = {State.COMPLETE: Verdict.LATE, State.FAILED: Verdict.LATE, State.CANCELLED: Verdict.CANCELLED}
 REFUSED = "refused"
-READS = frozenset({"get", "outstanding", "failed"})
+READS = frozenset({"get", "outstanding", "failed", "refused"})
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """*acked* and *failed*: bits of the items; *groups*: the answers to adds by key; *most*: failures."""
+    """*acked* and *failed*: bits of the items; *groups*: the answers to adds by key; *most*: failures.
+
+    *climbed*: bits of the items of the requests that climbed; *sealed*: whether a close has sealed the batch.
+    """
 
     most: int | None = None
     state: State = State.OPEN
     total: int = 0
     acked: int = 0
     failed: int = 0
+    climbed: int = 0
+    sealed: bool = False
     completed_by: str | None = None
     groups: tuple[tuple[str, int, int], ...] = ()
 
     @property
     def is_alive(self) -> bool:
         return self.state in (State.OPEN, State.CLOSED)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the batch is closed and nothing is outstanding: a request may complete it."""
+        return self.state is State.CLOSED and self.acked == (1 << self.total) - 1
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the next request has to complete the batch, since all requests before it got an answer."""
+        return self.is_whole and self.sealed and self.climbed == self.acked
 
     @property
     def has_enough_failures(self) -> bool:
@@ -74,13 +93,27 @@ def _mark(batch: Batch, answer: object, item: int, outcome: Outcome) -> Iterator
         yield batch
 
 
+def _climb(batch: Batch, answer: object, caller: str) -> Iterator[Batch]:
+    """Complete the batch with a page before the last one of a request, if nothing is outstanding."""
+    yield from _completed(batch, frozenset({caller}))
+    yield batch
+
+
 def _settle(
-    batch: Batch, answer: object, callers: frozenset[str | None], looks: bool = True
+    batch: Batch,
+    answer: object,
+    callers: frozenset[str | None],
+    items: int = 0,
+    looks: bool = True,
+    seals: bool = False,
 ) -> Iterator[Batch]:
     """End the batch if it has reason to end; *answer*: the caller that is reported to have completed it.
 
-    *looks*: whether the request looks at the failures, as one does that closes or reports a failure.
+    *items*: bits of the items that the request names. *looks*: whether it looks at the failures, as one does
+    that closes or reports a failure. *seals*: whether it seals the batch.
     """
+    if answer is not UNKNOWN:  # a request without an answer may have stopped before it climbed
+        batch = replace(batch, climbed=batch.climbed | items & batch.acked, sealed=batch.sealed or seals)
     for after in _settled(batch, callers, looks):
         told = after.completed_by if after.completed_by in callers else None
         if answer is UNKNOWN or answer == told:
@@ -89,15 +122,18 @@ def _settle(
 
 def _settled(batch: Batch, callers: frozenset[str | None], looks: bool) -> Iterator[Batch]:
     """With the last item, enough may fail, too: then the batch is completed, or another request fails it."""
-    whole = batch.state is State.CLOSED and batch.acked == (1 << batch.total) - 1
     enough = batch.is_alive and batch.has_enough_failures
-    if whole:
-        for caller in sorted(callers, key=str):
-            yield replace(batch, state=State.COMPLETE, completed_by=caller)
+    yield from _completed(batch, callers)
     if enough:
         yield replace(batch, state=State.FAILED)
-    if not whole and not (enough and looks):
+    if not batch.is_due and not (enough and looks):
         yield batch
+
+
+def _completed(batch: Batch, callers: frozenset[str | None]) -> Iterator[Batch]:
+    if batch.is_whole:
+        for caller in sorted(callers, key=str):
+            yield replace(batch, state=State.COMPLETE, completed_by=caller)
 
 
 def _close(batch: Batch, answer: object) -> Iterator[Batch]:
@@ -125,9 +161,11 @@ def _has_failed(batch: Batch, answer: object, item: int) -> Iterator[Batch]:
         yield batch
 
 
-STEPS = {
+STEPS: dict[str, Callable[..., Iterator[Batch]]] = {
     "add": _add,
     "mark": _mark,
+    "refused": _mark,
+    "climb": _climb,
     "settle": _settle,
     "close": _close,
     "cancel": _cancel,

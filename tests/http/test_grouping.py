@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -48,6 +49,16 @@ def batch_api(run: LocalRun) -> Iterator[BatchApi]:
 def look(api: Api, path: str) -> tuple[int, dict]:
     answer = api.pool.request("GET", api.url + path)
     return answer.status, json.loads(answer.data)
+
+
+def _with_reasons(api: Api, batch: str) -> tuple[int, dict]:
+    """Return the failures of a batch; a reason is stored after the failure itself."""
+    for _ in range(50):
+        status, failures = look(api, f"/v1/batches/{batch}/failures")
+        if failures["samples"]:
+            break
+        time.sleep(0.1)
+    return status, failures
 
 
 def shown(api: Api, target: str) -> dict:
@@ -105,7 +116,7 @@ def test_the_items_of_tasks_are_acked_as_the_tasks_end(api: Api, bus: Events, ba
         body = {"taskId": name, "target": "items", "payload": None, "itemId": item}
         api.post("/v1/tasks", body)
     found = endings(api, names[:8])
-    status, failures = look(api, f"/v1/batches/{batch}/failures")
+    status, failures = _with_reasons(api, batch)
 
     assert [found[name]["state"] for name in names[:8]] == ["FAILED", *["SUCCEEDED"] * 7]
     assert [(one["itemId"], one["reason"]) for one in failures["samples"]] == [(items[0], "rejected")]

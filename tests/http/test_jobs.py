@@ -129,6 +129,19 @@ def test_the_same_request_is_the_same_add_under_its_key(api: Api) -> None:
     assert send(api, path("other"), body, key=key)[0] == 422
 
 
+def test_a_repeated_request_is_the_same_add_after_the_next_job_of_its_key(api: Api, fanin: Fanin) -> None:
+    body, keys = {"jobs": [{"key": "a"}], "onBusy": "rerun"}, [uuid4().hex for _ in range(2)]
+    with fanin.queue("again") as queue:
+        for key in keys:
+            assert send(api, path("again"), body, key=key) == (200, {"added": ["a"], "rejected": []})
+            with queue.take(1, wait=20) as jobs:
+                assert send(api, path("again"), body, key=keys[0]) == (200, {"added": ["a"], "rejected": []})
+                assert len(jobs) == 1
+
+        with queue.take(1, wait=0) as jobs:
+            assert list(jobs) == []
+
+
 def test_another_tenants_queue_is_invisible(run: LocalRun, api: Api) -> None:
     theirs = Queue(QueueContext(Site(run, "tenants").store, MemoryDoorbell(), QueueKey("another", "mine")))
     theirs.add("secret")

@@ -24,6 +24,7 @@ def test_the_blocks_of_a_page_run_in_order(page: Path, run, tmp_path, monkeypatc
     here = {"127.0.0.1:8787": host}
     # Pages of this run have four items, and progress is exact up to a hundred pages.
     here |= {"10000": "100", "10,000": "100", "9999": "99"}
+    here |= {".venv/bin/python": "python"}  # the page's environment stands beside this one
     replaced = here | {"fanin local work ": f"fanin local work --port {port} "}
     names = dict(GIVEN.get(page.name, {}))
     with PageRun(tmp_path, run.environment, names, replaced) as running:

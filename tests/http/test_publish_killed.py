@@ -81,6 +81,7 @@ def killed_and_run_again(run: LocalRun, path: Path, queue: str, moment: float) -
         first.wait(moment)
     first.kill()
     first.wait()
+    time.sleep(1)  # its last request may still be under way
     fanin = Fanin(run.url)
     was_closed = any(batch.state == "CLOSED" for batch in fanin.batches(user_key=path.stem))
     again = publish(run, path, queue)

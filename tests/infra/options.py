@@ -29,6 +29,7 @@ OPTIONS: dict[str, Sequence[Any]] = {
     "stage": ("dev", "p2345678901234567-90"),
     "page_bits": (1024, 2),
     "max_request_units": (0, 4000),
+    "warm_throughput": ([], ["batches=12000/8000", "jobs=40000/40000"]),
     "lambda_concurrency": (10, 1000),
     "other_queues": (0, 3),
     "consumer_concurrency": (2, 1000),
@@ -58,6 +59,7 @@ OPTIONS: dict[str, Sequence[Any]] = {
     "job_queues": ([], ["thumbs", "a.b", "a_b"]),
     "callbacks": ([], CALLBACKS),
     "events": ([], ["TaskSucceeded", "BundleFailed", "JobDead"]),
+    "immediate_events": (True, False),
     "grouper_target": ("", "{customer}/{region}"),
     "grouper_registrations": (False, True),
     "grouper_policies": ([], POLICIES),
@@ -77,6 +79,7 @@ NEEDED = {
     "job_queues": {"queues": True},
     "keep_letters": {"dead_letter_queue_arns": [f"{ARN}orders-dead=acme", f"{ARN}mails-dead.fifo"]},
     "restored_tables": {"protect_data": True},
+    "warm_throughput": {"queues": True},
 }
 """What a value other than the default requires of another setting."""
 Row = dict[str, Any]

@@ -59,6 +59,7 @@ def test_a_stage_without_settings_has_the_defaults():
         ("page_bits", True),
         ("protect_data", "True"),
         ("max_request_units", -1),
+        ("warm_throughput", 4000),
         ("lambda_concurrency", 9),
         ("consumer_concurrency", 1),
         ("consumer_concurrency", 1001),
@@ -96,6 +97,47 @@ def test_a_stage_without_settings_has_the_defaults():
 def test_a_wrong_value_is_named_with_what_would_be_right(name, value):
     with pytest.raises(ConfigError, match=rf"^{name} is {re.escape(repr(value))}; it takes ."):
         StackConfig.from_context({name: value})
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "pages",
+        "pages=12000",
+        "pages=12000/3999",
+        "pages=11999/4000",
+        "pages=12000/1000001",
+        "items=12000/4000",
+        "pages=12000/4000,pages=12000/8000",
+    ],
+)
+def test_units_that_no_table_can_be_warmed_to_are_refused(entry):
+    with pytest.raises(ConfigError, match=r"warm_throughput is .* it takes KIND=READS/WRITES"):
+        StackConfig.from_context({"warm_throughput": entry})
+
+
+def test_a_restored_table_is_not_warmed_by_the_stack():
+    table = "pages=arn:aws:dynamodb:eu-west-1:123456789012:table/new"
+    given = {"protect_data": True, "restored_tables": table, "warm_throughput": "pages=12000/8000"}
+
+    with pytest.raises(ConfigError, match="warm_throughput names pages, which restored_tables replaces"):
+        StackConfig.from_context(given)
+
+
+@pytest.mark.parametrize("on", [{"queues": True}, {"grouper": True}, {}])
+def test_a_table_that_is_off_is_not_warmed_and_the_error_names_its_setting(on):
+    for kind, setting in (
+        ("tasks", "grouper"),
+        ("leases", "grouper"),
+        ("bundles", "grouper"),
+        ("jobs", "queues"),
+    ):
+        given = {**on, "warm_throughput": f"{kind}=12000/8000,pages=12000/8000"}
+        if on.get(setting):
+            assert Config.of(given).warm_throughput
+            continue
+        with pytest.raises(ConfigError, match=f"warm_throughput names {kind}, which needs {setting}"):
+            Config.of(given)
 
 
 ONE, TWO = (f"arn:aws:sqs:eu-west-1:123456789012:{name}" for name in ("orders-dead", "mails.fifo"))

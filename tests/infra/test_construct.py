@@ -81,8 +81,9 @@ def test_a_publisher_may_open_fill_and_close_batches_and_nothing_else(stack):
     assert {name: actions for name, actions in found.items() if name.startswith("Fanin")} == {
         "FaninTablesBatches": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"},
         "FaninTablesPages": {"dynamodb:BatchGetItem", "dynamodb:UpdateItem"},
+        "FaninEventsBus": {"events:PutEvents"},
     }
-    assert environment(stack, "Loader") >= TABLES
+    assert environment(stack, "Loader") >= TABLES | {"FANIN_COMPLETIONS_BUS"}
 
 
 def test_a_reader_may_read_list_and_end_what_is_overdue_and_nothing_else(stack):
@@ -109,7 +110,7 @@ def test_a_worker_may_ack_and_receive_and_its_dead_letters_become_failed_acks(st
     found = granted(stack, "Worker")
 
     assert found["FaninTablesPages"] == {"dynamodb:BatchGetItem", "dynamodb:UpdateItem"}
-    assert {name for name in found if not name.startswith("FaninTables")} == {"Work"}
+    assert {name for name in found if not name.startswith("FaninTables")} == {"Work", "FaninEventsBus"}
     assert by_queue["Work"]["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
     assert by_queue["Work"]["ScalingConfig"] == {"MaximumConcurrency": 2}
     assert written(by_queue["WorkDead"]["FunctionName"]).startswith("FaninFunctionsFailLetters")
@@ -244,7 +245,7 @@ def test_a_function_that_runs_no_python_gets_no_layer():
     made = next(each for name, each in template["Resources"].items() if re.match(r"Node\w{8}$", name))
 
     assert "Layers" not in made["Properties"]
-    assert set(made["Properties"]["Environment"]["Variables"]) == TABLES
+    assert set(made["Properties"]["Environment"]["Variables"]) == TABLES | {"FANIN_COMPLETIONS_BUS"}
 
 
 def in_a_stack(**settings):

@@ -25,7 +25,8 @@ CHANGE_PAGES = {"dynamodb:BatchGetItem", "dynamodb:UpdateItem"}
 LOOK = {"dynamodb:GetItem", "dynamodb:UpdateItem"}
 CHANGE = LOOK | {"dynamodb:PutItem"}
 QUERY = {"dynamodb:Query"}
-ACK = {"TablesBatches": CHANGE, "TablesPages": CHANGE_PAGES}
+PUT_EVENTS = {"events:PutEvents"}
+ACK = {"TablesBatches": CHANGE, "TablesPages": CHANGE_PAGES, "EventsBus": PUT_EVENTS}
 SEND = {"sqs:SendMessage"}
 FIND, CREATE = {"sqs:GetQueueUrl"}, {"sqs:CreateQueue"}
 DOORBELLS = "arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:fanin-dev_bell_*"
@@ -99,9 +100,7 @@ GRANTED: dict[str, dict[str, set[str]]] = {
     "get_bundle": {"GrouperTablesBundles": {"dynamodb:GetItem"}},
     "lead_tasks": BUNDLE
     | {"GrouperTablesTasks/index/open": QUERY, "GrouperTaskMessagesQueue": QUEUE_EATER | SEND},
-    "handle_bundle": ACK
-    | BUNDLE
-    | {"GrouperBundleMessagesQueue": QUEUE_EATER | SEND, "EventsBus": {"events:PutEvents"}},
+    "handle_bundle": ACK | BUNDLE | {"GrouperBundleMessagesQueue": QUEUE_EATER | SEND},
     "sweep_groups": {
         "GrouperTablesTasks/index/open": {"dynamodb:Scan"},
         "GrouperTablesBundles": LOOK,

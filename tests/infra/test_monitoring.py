@@ -6,6 +6,7 @@ import json
 import pytest
 
 from fanin import names
+from fanin.announcing import metrics as announced
 from fanin_cdk.constructs.metrics import OF_REGISTRATIONS, OF_RESUMES, WEBHOOKS
 from fanin_cdk.paths import FUNCTIONS
 from tests.infra.synthesis import synthesised
@@ -117,20 +118,23 @@ def drawn(assembly, namespace):
     return {(line[1], line[3]) for line in lines if line[0] == namespace}
 
 
+NAMED = {"names": names, "announced": announced}
+
+
 def emitted():
-    """The metrics that functions emit: the attributes of ``fanin.names`` in their sources."""
+    """The metrics that functions emit: the attributes of the modules of names in their sources."""
     trees = (ast.parse(path.read_text()) for path in FUNCTIONS.rglob("*.py"))
     attributes = {
-        node.attr
+        (node.value.id, node.attr)
         for tree in trees
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute)
         and isinstance(node.value, ast.Name)
-        and node.value.id == "names"
+        and node.value.id in NAMED
         and node.attr.isupper()
         and node.attr != "METRICS_NAMESPACE"
     }
-    return {getattr(names, attribute) for attribute in attributes}
+    return {getattr(NAMED[module], attribute) for module, attribute in attributes}
 
 
 def test_no_metric_is_named_by_a_text_of_its_own():

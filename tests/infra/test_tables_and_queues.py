@@ -128,6 +128,24 @@ def test_a_cap_on_request_units_holds_for_every_table():
     assert [each["OnDemandThroughput"] for each in (*capped, *indexes)] == [both] * 16
 
 
+def test_warm_throughput_holds_for_a_table_and_its_indexes_and_for_no_other():
+    warm = synthesised(warm_throughput="batches=12000/8000,jobs=40000/70000")
+    found = {
+        name: [each.get("WarmThroughput") for each in (table, *table.get("GlobalSecondaryIndexes", []))]
+        for name, table in (
+            (name, resource["Properties"]) for name, resource in warm.of_type("AWS::DynamoDB::Table").items()
+        )
+    }
+    batches, jobs = ({"ReadUnitsPerSecond": reads, "WriteUnitsPerSecond": writes} for reads, writes in UNITS)
+
+    assert sorted(map(str, found.values())) == sorted(
+        map(str, [[batches] * 5, [jobs] * 3, [None], [None] * 2, [None] * 2, [None] * 3])
+    )
+
+
+UNITS = ((12_000, 8_000), (40_000, 70_000))
+
+
 def dead_letter_queues(assembly):
     """Logical ids of the queues that something names as its dead-letter queue."""
     redriven = [queue.get("RedrivePolicy") for queue in properties_of(assembly, "AWS::SQS::Queue")]

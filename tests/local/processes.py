@@ -28,6 +28,11 @@ def eventually(holds: Callable[[], object]) -> bool:
     return False
 
 
+def state(pid: int) -> str:
+    """The letter of the state of a process: Z for a zombie, nothing for one that is gone."""
+    return _read(Path(f"/proc/{pid}/stat")).decode().rpartition(")")[2].lstrip()[:1]
+
+
 def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()

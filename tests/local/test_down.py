@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -160,3 +161,29 @@ def test_a_state_of_a_newer_version_is_read(runs):
     state.write_text(json.dumps({**json.loads(state.read_text()), "unknown": 1}))
 
     assert runs.asked("list").returncode == 0
+
+
+# `up --detach`, whose run is a process that starts for ten minutes.
+DETACHED = """
+import signal, sys
+from subprocess import Popen
+from fanin.cli import local
+
+STARTS = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
+local.subprocess.Popen = lambda _command, **options: Popen([sys.executable, "-c", STARTS], **options)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background job has ignored
+local._in_background()
+"""
+
+
+def test_ctrl_c_while_a_detached_run_starts_ends_that_run(tmp_path):
+    command = [sys.executable, "-c", DETACHED]
+    started = subprocess.Popen(
+        command, cwd=tmp_path, env=environment(tmp_path), text=True, stderr=subprocess.PIPE
+    )
+    child = int(started.stderr.readline())
+
+    started.send_signal(signal.SIGINT)
+    started.communicate(timeout=60)
+
+    assert not Path(f"/proc/{child}").exists()

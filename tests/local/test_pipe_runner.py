@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from fanin.local import pipe_runner
-from fanin.local.event_log import EventLog
 from fanin.local.pipe import Pipe
 from fanin.local.pipe_runner import PipeRunner
 from tests.local.template import PHYSICAL, template
@@ -73,11 +72,9 @@ def _without_pauses(monkeypatch):
     monkeypatch.setattr(pipe_runner, "FIRST_PAUSE_SECONDS", 0)
 
 
-def carried_out(
-    aws: Aws, *patterns: dict[str, Any], event_log: EventLog | None = None, **settings: Any
-) -> Aws:
+def carried_out(aws: Aws, *patterns: dict[str, Any], **settings: Any) -> Aws:
     """*aws* after the whole stream was dealt with."""
-    aws.runner = PipeRunner(Pipe.of(template(*patterns, **settings), PHYSICAL), aws, event_log)
+    aws.runner = PipeRunner(Pipe.of(template(*patterns, **settings), PHYSICAL), aws)
     aws.runner.run()
     return aws
 

@@ -70,6 +70,44 @@ def test_a_sweep_takes_the_abandoned_and_spares_the_held(directory):
     os.close(lock)
 
 
+@pytest.mark.parametrize("function", ["open", "flock"])
+def test_a_sweep_that_removes_the_directory_just_before_it_is_locked_does_no_harm(
+    directory, monkeypatch, function
+):
+    module = {"open": run_directories.os, "flock": run_directories.fcntl}[function]
+    usual = getattr(module, function)
+
+    def swept(*given):
+        monkeypatch.setattr(module, function, usual)
+        directory.remove()
+        return usual(*given)
+
+    directory.scratch.mkdir(parents=True)
+    monkeypatch.setattr(directory.__class__, "is_abandoned", lambda _: True)
+    monkeypatch.setattr(module, function, swept)
+    lock = directory.take()
+    monkeypatch.undo()
+
+    assert directory.scratch.is_dir()
+    assert os.fstat(lock).st_nlink == 1
+    os.close(lock)
+
+
+def test_while_a_directory_is_swept_nobody_can_take_it(directory, monkeypatch):
+    os.close(directory.take())
+    usual, found = directory.__class__.remove, []
+
+    def removed(self):
+        found.append(self.is_abandoned())
+        usual(self)
+
+    monkeypatch.setattr(directory.__class__, "remove", removed)
+    run_directories.sweep()
+
+    assert found == [False]
+    assert run_directories.directories() == []
+
+
 def test_ending_a_run_that_is_gone_removes_its_folder(directory):
     os.close(directory.take())
 

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import socket
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from fanin.local import LocalRun, LocalRunError, emulator, run_directories
+from fanin.local import LocalRun, LocalRunError, emulator, run, run_directories
+from fanin.local.deployment import Stack
 from fanin.local.prerequisites import require
 from fanin.local.run_directories import RunDirectory
 
@@ -29,6 +32,48 @@ def test_a_start_that_fails_leaves_nothing(tmp_path):
         LocalRun.start(template_dir=tmp_path)
 
     assert run_directories.directories() == before
+
+
+class Reader:
+    """A thread of the run as its process sees it."""
+
+    def __init__(self, *_: object) -> None:
+        self.stopped, self.is_running = threading.Event(), False
+        self.pipe = SimpleNamespace(bus="bus")
+
+    def start(self) -> None:
+        self.is_running = True
+
+    def stop(self) -> None:
+        assert self.stopped.is_set()
+        self.is_running = False
+
+
+def test_a_start_that_fails_at_its_end_leaves_no_thread(monkeypatch):
+    readers: list[Reader] = []
+
+    def reader(*given: object) -> Reader:
+        readers.append(Reader(*given))
+        return readers[-1]
+
+    def fails(_: LocalRun) -> None:
+        raise KeyboardInterrupt
+
+    started = SimpleNamespace(
+        url="", endpoint="http://127.0.0.1:1", port=1, directory=RunDirectory(Path("/none"))
+    )
+    started.stop = started.serve_api = lambda *_: None
+    monkeypatch.setattr(emulator, "wait_until_ready", lambda _: None)
+    monkeypatch.setattr(run, "deploy", lambda *_: Stack({"ApiId": "a"}, {}))
+    monkeypatch.setattr(run.Pipe, "of", lambda *_: None)
+    monkeypatch.setattr(run, "PipeRunner", reader)
+    monkeypatch.setattr(run, "BusListener", reader)
+    monkeypatch.setattr(LocalRun, "_wait_for_answer", fails)
+
+    with pytest.raises(KeyboardInterrupt):
+        LocalRun._deployed(started, SimpleNamespace(template={}), lambda _: None)
+
+    assert [each.is_running for each in readers] == [False, False]
 
 
 def test_handlers_see_no_credential_proxy_or_setting_of_the_user():

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any
 
 import pytest
 from ministack.services import sqs
 
-from fanin.local.tuning import of_the_first_visible
+from fanin.local import tuning
+from fanin.local.tuning import delivery, of_the_first_visible
 
 NOW = 1000.0
 
@@ -63,3 +65,53 @@ def test_a_message_in_flight_holds_back_its_group_of_a_fifo_queue():
     taken = of_the_first_visible(sqs._collect_msgs, lambda: NOW)(given, 10, 30)
 
     assert [each["id"] for each in taken] == ["2"]
+
+
+@pytest.fixture
+def delivered(monkeypatch):
+    """A function that delivers up to *most* messages of a queue; it returns their ids."""
+    monkeypatch.setattr(sqs, "_collect_msgs", of_the_first_visible(sqs._collect_msgs, lambda: NOW))
+
+    def deliver(given: dict[str, Any], most: int) -> list[str]:
+        monkeypatch.setattr(sqs, "_get_q", lambda _: given)
+        return [each["id"] for each in delivery("url", most)]
+
+    return deliver
+
+
+@pytest.mark.parametrize(
+    ("most", "waiting"), [(100, 250), (15, 250), (10, 250), (1, 250), (100, 30), (100, 0)]
+)
+def test_a_mapping_gets_as_many_messages_as_its_batch_size_allows(delivered, most, waiting):
+    given = queue([NOW] * waiting)
+    given["attributes"]["VisibilityTimeout"] = "60"
+
+    first = delivered(given, most)
+
+    assert first == [str(number) for number in range(min(most, waiting))]
+    assert {each["visible_at"] for each in given["messages"][: len(first)]} <= {NOW + 60}
+    assert set(first).isdisjoint(delivered(given, most))
+
+
+def test_a_mapping_of_a_fifo_queue_gets_ten_at_most(delivered):
+    assert len(delivered(queue([NOW] * 50, is_fifo=True), 100)) == 10
+
+
+def test_a_delivery_is_no_larger_than_an_invocation_takes(delivered, monkeypatch):
+    monkeypatch.setattr(tuning, "PAYLOAD_BYTES", 1500)
+    given = queue([NOW] * 50)
+    for each in given["messages"]:
+        each["body"] = "x" * 100
+
+    assert len(delivered(given, 100)) == 20
+
+
+def test_dead_letter_messages_are_not_delivered(delivered, monkeypatch):
+    given, dead = queue([NOW] * 3), queue([])
+    policy = {"deadLetterTargetArn": "arn", "maxReceiveCount": 2}
+    given["attributes"]["RedrivePolicy"] = json.dumps(policy)
+    given["messages"][1]["receive_count"] = 2
+    monkeypatch.setattr(sqs, "_queue_by_arn", lambda _: dead)
+
+    assert delivered(given, 100) == ["0", "2"]
+    assert [each["id"] for each in dead["messages"]] == ["1"]

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fanin.local.unpacking import SharedZip, sharing
+from fanin.local.unpacking import LinkedFile, SharedZip, open_linked, sharing
 
 
 @pytest.fixture
@@ -62,3 +62,53 @@ def test_all_else_of_the_module_is_as_it_was():
     changed = {name for name, value in vars(sharing()).items() if getattr(zipfile, name) is not value}
 
     assert changed == {"ZipFile"}
+
+
+def test_the_names_of_a_content_are_there_to_be_checked_until_it_is_unpacked(zips, tmp_path):
+    with zipfile.ZipFile(tmp_path / "new.zip", "w") as made:
+        made.writestr("../module.py", "x = 1")
+    with SharedZip(tmp_path / "new.zip") as opened:
+        assert opened.namelist() == ["../module.py"]
+    zips("one", "x = 1")
+    with SharedZip(tmp_path / "one.zip") as opened:
+        assert opened.namelist() == []
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Where files are written, and an empty memory of what was."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(LinkedFile, "_written", {})
+    return tmp_path
+
+
+def written(path, content) -> int:
+    with open_linked(str(path), "wb") as file:
+        assert file.write(content) == len(content)
+    return path.stat().st_ino
+
+
+def test_the_same_bytes_are_written_once_and_equal_ones_of_another_object_by_themselves(folder):
+    zipped, others = b"zipped", bytes([*b"zipped"])
+    one, same = (written(folder / f"{name}.zip", zipped) for name in "ab")
+    other = written(folder / "c.zip", others)
+
+    assert one == same != other
+    assert {(folder / f"{name}.zip").read_bytes() for name in "abc"} == {b"zipped"}
+
+
+def test_a_file_that_was_removed_meanwhile_is_written_again(folder):
+    zipped = b"zipped"
+    written(folder / "a.zip", zipped)
+    for path in folder.iterdir():
+        path.unlink()
+
+    written(folder / "b.zip", zipped)
+    assert (folder / "b.zip").read_bytes() == zipped
+
+
+def test_other_files_are_opened_as_ever(folder):
+    with open_linked(str(folder / "a.py"), "w") as file:
+        file.write("x = 1")
+    with open_linked(str(folder / "a.py")) as file:
+        assert file.read() == "x = 1"

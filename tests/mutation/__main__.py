@@ -29,7 +29,11 @@ COLUMNS = (
 )
 ALWAYS = re.compile(r"/(?:dynamodb/(?:requests|repairs|page_requests|watching)|memory)\.py$")
 """Modules whose mutants are all in a sample: the conditions of the stores."""
-DRAWN = " Conditions of the requests and of the stores in memory are judged first."
+DRAWN = (
+    " Conditions of the requests and of the stores in memory are judged first, then rules and services. The"
+    " score before is that of the tests which were there before the survivors were seen, over the mutants"
+    " that these tests judged."
+)
 SECONDS_A_MUTANT = 20.0
 """CPU time of the tests that a mutant must survive, the quickest first: a line may have thousands."""
 
@@ -57,6 +61,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--tests", nargs="+", metavar="PATH", help="these tests, not all of the room")
     parser.add_argument("--build", type=Path, default=BUILD, help="where results are kept")
     parser.add_argument("--near", action="store_true", help="the room's own tests only")
+    parser.add_argument("--again", action="store_true", help="only mutants that survived before")
+    parser.add_argument("--after", action="store_true", help="the tests are new: not for the score before")
     parser.add_argument("--fresh", action="store_true", help="forget earlier results")
     parser.add_argument("--control", action="store_true", help="first run the tests without a mutant")
     parser.add_argument("--kept", action="store_true", help="judge none: the score of what was judged before")
@@ -128,7 +134,8 @@ class _Judging:
         pending = [
             mutant for mutant in self.mutants if not self.results.known(mutant.id, bodies[mutant.id], against)
         ]
-        pending = [mutant for mutant in pending if not far or self._survived(mutant)]
+        if far or self.wanted.again:
+            pending = [mutant for mutant in pending if self._survived(mutant)]
         print(f"{self.room.name}: {len(pending)} of {len(self.mutants)} mutants to judge", flush=True)
         jobs = self._jobs(pending, reach)
         for number, (mutant, found) in enumerate(bench.judge(jobs, reach.seconds, self.wanted.jobs), 1):
@@ -176,7 +183,7 @@ def _fingerprint(reach: Reach, far: bool) -> str:
 def _room(room: Room, wanted: argparse.Namespace) -> tuple[Score, Score]:
     """Judge the mutants of a room; return the score of their first judgements and that of their last ones."""
     mutants = chosen(generated(room), wanted.file, wanted.only, wanted.sample, wanted.seed)
-    results = Results(wanted.build / "results" / f"{room.name}.jsonl", wanted.fresh)
+    results = Results(wanted.build / "results" / f"{room.name}.jsonl", wanted.fresh, wanted.after)
     tests = wanted.tests or (room.tests if wanted.near else (*room.tests, *room.beyond))
     if not wanted.kept:
         collected(tests, _Judging(room, mutants, wanted, results).work)
@@ -195,8 +202,9 @@ def _room(room: Room, wanted: argparse.Namespace) -> tuple[Score, Score]:
 
 
 def _score(room: Room, judged: list[Mutant], rows: dict[str, Any]) -> Score:
-    files = {mutant.file for mutant in judged}
-    return score(room.name, files, [rows[mutant.id] for mutant in judged], set(equivalents()))
+    found = [mutant for mutant in judged if mutant.id in rows]
+    files = {mutant.file for mutant in found}
+    return score(room.name, files, [rows[mutant.id] for mutant in found], set(equivalents()))
 
 
 def _show_survivors(judged: list[Mutant], results: Results) -> None:

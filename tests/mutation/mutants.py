@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.mutation.operators import changes
+from tests.mutation.operators import PLAIN, changes
 
 Step = tuple[str, int | None]
 """A field of a node, and the place in it if the field is a list."""
@@ -180,6 +180,8 @@ def _is_skipped(node: ast.AST) -> bool:
         return True
     if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
         return True
+    if isinstance(node, ast.keyword):
+        return node.arg in PLAIN
     if isinstance(node, ast.Expr):
         return isinstance(node.value, ast.Constant) or _is_log(node.value)
     return isinstance(node, ast.Call) and _is_log(node)

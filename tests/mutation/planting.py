@@ -7,6 +7,7 @@ import gc
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import Field
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -112,7 +113,10 @@ def _plant_value(module: ModuleType, tree: ast.Module, mutant: Mutant) -> None:
     owner: Any = module
     for holder in holders:
         owner = getattr(owner, holder)
-    _set_field(owner, name, _evaluated(node, {**vars(module), **vars(owner)}))
+    value = _evaluated(node, {**vars(module), **vars(owner)})
+    if isinstance(value, Field):
+        raise Unplantable("the methods of a dataclass are made of its fields when it is defined")
+    _set_field(owner, name, value)
 
 
 def _derive(module: ModuleType, tree: ast.Module, changed: set[str]) -> None:

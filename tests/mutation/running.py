@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import pytest
@@ -23,10 +24,11 @@ from tests.mutation.mutants import Mutant
 from tests.mutation.planting import Garden, Unplantable
 from tests.mutation.reach import Probes, Reached
 from tests.mutation.rooms import ROOT
+from tests.request_rules import shapes
 
 CPU_SECONDS, CPU_FACTOR = 1.0, 10.0
 """A test may take this much CPU time and so many times what it takes without a mutant."""
-WALL_SECONDS, WALL_FACTOR = 120.0, 60.0
+WALL_SECONDS, WALL_FACTOR = 20.0, 60.0
 OPTIONS = (
     "-qq",
     "-p",
@@ -137,7 +139,7 @@ class Bench:
     def _outcomes(self, tests: Sequence[str], seconds: dict[str, float]) -> Iterator[tuple[str, bool]]:
         """Run *tests*; a test that takes too long ends this process."""
         items = [self.items[test] for test in tests if test in self.items]
-        for item, following in zip(items, [*items[1:], None], strict=True):
+        for item, following in zip_longest(items, items[1:]):
             usual = seconds.get(item.nodeid, 1.0)
             _Child.note(item.nodeid)
             signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS + CPU_FACTOR * usual)
@@ -170,8 +172,12 @@ class _Plugin:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self) -> None:
-        """Examples are the same each time, none is made smaller: a failure is all that counts."""
+        """Examples are the same each time, none is made smaller: a failure is all that counts.
+
+        A changed expression is no listed one, which shows nothing of the tests.
+        """
         settings.load_profile("mutation")
+        shapes.CHECKED = False
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:

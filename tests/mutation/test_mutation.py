@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from textwrap import dedent
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,6 +12,7 @@ from tests.mutation.__main__ import chosen, equivalents, generated
 from tests.mutation.mutants import mutants_of, mutated
 from tests.mutation.results import score
 from tests.mutation.rooms import ROOMS
+from tests.mutation.running import Bench, Job
 
 
 def changed(source: str, operator: str = "") -> list[str]:
@@ -145,6 +147,14 @@ def test_a_mutant_counts_as_equivalent_only_while_it_survives():
 
     assert (found.mutants, found.killed, found.equivalent, found.survivors) == (3, 1, 1, 1)
     assert found.percent == "50.0 %"
+
+
+def test_a_mutant_that_no_test_reaches_survives():
+    (mutant, *_) = mutants_of("def f(a):\n    g(a < 1)\n", "sample.py")
+    bench = Bench.__new__(Bench)
+    bench.items, bench.garden = {}, SimpleNamespace(plant=lambda _: None)
+
+    assert bench._judged(Job(mutant, []), {}) == ["survived", "", 0]
 
 
 def test_each_equivalent_mutant_exists_and_has_a_reason():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from math import inf
 
@@ -35,7 +35,7 @@ def main(argv: list[str] | None = None) -> int:
     """Return 0 if no promise was broken, 1 if one was."""
     wanted = _parser().parse_args(argv)
     deadline = time.monotonic() + 60 * wanted.time
-    journals = [each for stage in wanted.only or STAGES for each in _opened(STAGES[stage](wanted))]
+    journals = _journals(wanted.only or STAGES, wanted)
     for stage in dict.fromkeys(each.part.stage for each in journals):
         try:
             _run([each for each in journals if each.part.stage == stage], wanted.jobs, deadline)
@@ -43,7 +43,7 @@ def main(argv: list[str] | None = None) -> int:
             print("interrupted; the same command goes on from here", flush=True)
             break
     table.show(journals)
-    table.keep_all(journals)
+    table.keep_all(_journals(table.beside(wanted.only or STAGES), wanted))
     return 1 if any(each.total().violations for each in journals) else 0
 
 
@@ -55,6 +55,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seeds", type=int, default=SEEDS, help="of all simulators together")
     parser.add_argument("--histories", type=int, default=HISTORIES, help="of all capabilities together")
     return parser
+
+
+def _journals(stages: Collection[str], wanted: argparse.Namespace) -> list[Journal]:
+    """Return the journals of *stages*, in the order of all stages."""
+    return [each for stage, parts in STAGES.items() if stage in stages for each in _opened(parts(wanted))]
 
 
 def _opened(parts: list[Part]) -> list[Journal]:

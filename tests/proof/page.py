@@ -6,10 +6,9 @@ section without a result keeps what the page has.
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Sequence
 
+from benchmarks.tables import placed, table
 from tests.proof.results import ROOT, SECTIONS, Result, kept
 
 PAGE = ROOT / "docs" / "proof.md"
@@ -19,34 +18,17 @@ def rendered(page: str) -> str:
     """Return *page* with the kept result of each section between its markers."""
     for section in SECTIONS:
         if result := kept(section):
-            page = _placed(page, section, shown(result))
+            page = placed(page, f"result: {section}", shown(result))
     return page
 
 
 def shown(result: Result) -> str:
     """Return a result as Markdown: its table, its note, and what wrote it when."""
-    parts = [_table(result.columns, result.rows)]
+    parts = [table(result.columns, result.rows)]
     parts += [result.note] if result.note else []
     at = f" at `{result.commit}`" if result.commit else ""
     parts.append(f"`{result.command}`, {result.date}{at}")
     return "\n\n".join(parts)
-
-
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join(f"| {' | '.join(_cell(cell) for cell in line)} |" for line in lines)
-
-
-def _cell(text: str) -> str:
-    return " ".join(str(text).split()).replace("|", "\\|")
-
-
-def _placed(page: str, section: str, text: str) -> str:
-    between = re.compile(rf"(<!-- result: {section} -->\n).*?(<!-- end -->)", re.DOTALL)
-    placed, places = between.subn(lambda found: f"{found[1]}\n{text}\n\n{found[2]}", page)
-    if places != 1:
-        raise ValueError(f"{PAGE.name} has {places} places for {section!r}: write its markers once")
-    return placed
 
 
 def main() -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -61,7 +60,6 @@ def kept(section: str) -> Result | None:
 
 
 def _commit() -> str:
-    """Return the commit of the tree, "+" if tracked files differ from it; empty without a repository."""
-    command = ["git", "describe", "--always", "--exclude=*", "--dirty=+", "--abbrev=9"]
-    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    return found.stdout.strip()
+    from benchmarks.revision import commit  # here, so that a fingerprint of the tests has no file of it
+
+    return commit()

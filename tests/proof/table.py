@@ -25,6 +25,12 @@ def show(journals: Sequence[Journal]) -> None:
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
+def beside(stages: Iterable[str]) -> set[str]:
+    """Return *stages*, and those whose rows are in the same section."""
+    asked = set(stages)
+    return {stage for rows in SECTIONS.values() if asked.intersection(rows) for stage in rows}
+
+
 def keep_all(journals: Sequence[Journal]) -> None:
     """Keep the rows of each section of which a chunk is done."""
     for section, stages in SECTIONS.items():

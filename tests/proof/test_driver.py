@@ -87,6 +87,19 @@ def test_a_violation_is_printed_each_time_and_fails_the_run(stages, capsys):
     assert results.kept("simulators").rows[0][4] == "1"
 
 
+def test_a_run_of_one_stage_keeps_the_rows_of_the_others_in_its_section(stages, monkeypatch):
+    of_stages = {"seeds": part(), "races": part("races", "r", stage="races"), "histories": part("h", "h")}
+    monkeypatch.setattr(driver, "STAGES", {name: lambda _, one=one: [one] for name, one in of_stages.items()})
+    driver.main(["--jobs", "1", "--only", "seeds"])
+    driver.main(["--jobs", "1", "--only", "races"])
+
+    assert [row[0] for row in results.kept("simulators").rows] == [
+        "small: seeds 0 to 29",
+        "races: seeds 0 to 29",
+    ]
+    assert results.kept("histories") is None
+
+
 def test_half_a_line_of_a_killed_run_is_run_again():
     first = Journal(part(), "1")
     for chunk in part().chunks[:2]:

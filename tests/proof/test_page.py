@@ -70,7 +70,7 @@ def test_a_second_result_takes_the_place_of_the_first():
 def test_a_section_without_its_markers_is_refused():
     keep_crashes()
 
-    with pytest.raises(ValueError, match="0 places for 'crashes'"):
+    with pytest.raises(ValueError, match="0 places for 'result: crashes'"):
         page.rendered("# Proof\n")
 
 

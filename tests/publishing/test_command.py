@@ -55,6 +55,14 @@ def test_the_id_is_printed_alone_and_the_user_key_is_the_name_of_the_file(fanin,
     assert depth(sqs) == 25
 
 
+@pytest.mark.parametrize(("name", "why"), [("none.jsonl", "cannot be read: "), ("a.txt", "is none of ")])
+def test_a_file_that_cannot_be_sent_is_named_before_the_queue_and_the_api(fanin, sqs, tmp_path, name, why):
+    done = fanin("publish", str(tmp_path / name), "--queue", "no-such-queue")
+
+    assert done.code == ExitCode.REFUSED
+    assert done.err.startswith(f"{tmp_path / name} {why}")
+
+
 def test_with_json_the_document_of_the_batch_is_printed(fanin, sqs, rows):
     done = fanin("publish", rows, "--queue", "work", "--chunk", "10", "--json").ok()
     (document,) = done.documents

@@ -6,10 +6,22 @@ import pytest
 from moto import mock_aws
 
 from fanin.errors import StaleWrite
-from fanin.queue import Effects, LostClaim, NewJob, Options, Queue, QueueContext
+from fanin.queue import (
+    Effects,
+    LostClaim,
+    NewJob,
+    Options,
+    Queue,
+    QueueContext,
+    lifecycle,
+    removing,
+    sleeping,
+)
 from fanin.queue.dynamodb import DynamoStore
+from fanin.queue.model import GivenBack, JobState, Rerun
 from fanin.queue.sqs import SqsDoorbell
 from tests.contract import moto_clients
+from tests.contract.queue.calls import LATER, PART, taken
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 from tests.queue.conftest import KEY, expects, names
 
@@ -94,6 +106,43 @@ def test_every_write_has_a_condition_and_every_read_is_consistent(queue, time, a
     assert all("ConditionExpression" in write for write in writes)
     assert all("ConditionExpression" in action for first in firsts for action in first.values())
     assert {name for name, _ in asked} == READS | WRITES | {"BatchGetItem", "TransactWriteItems"}
+
+
+def test_the_reads_of_a_removal_are_consistent(queue, time, asked):
+    """A row that a read lacks would stay in the next queue of the name."""
+    queue.add("a")
+    removing.begin(queue.context, force=True)
+    time.sleep(sleeping.SETTLE_SECONDS)
+    asked.clear()
+    for _ in range(3):
+        removing.proceed(queue.context, None)
+
+    assert queue.context.store.config(KEY).removed_us == time.now()
+    assert all(params["ConsistentRead"] for name, params in asked if name in READS)
+
+
+def test_a_count_is_not_consistent_and_reads_no_more_rows_than_its_limit(queue, asked):
+    queue.add_all("abcd")
+    asked.clear()
+
+    assert queue.context.store.count(PART, JobState.READY, 1) == 1
+    ((_, request),) = asked
+    assert (request["Select"], request["Limit"], request["ConsistentRead"]) == ("COUNT", 1, False)
+
+
+@pytest.mark.parametrize("item", [{}, {"item_id": "b:g:0"}], ids=["plain", "with an item"])
+@pytest.mark.parametrize("rerun", [None, Rerun("again", LATER, 0)], ids=["once", "with a rerun"])
+def test_an_end_under_a_lost_claim_reads_the_job_at_most_once(queue, asked, rerun, item):
+    """The refusal of a single write has the stored row."""
+    store = queue.context.store
+    job = taken(store, **item)
+    job = store.rerun(job, rerun) if rerun else job
+    store.give_back(lifecycle.entry_of(job), GivenBack(LATER))
+    asked.clear()
+
+    assert store.end(job, LATER).state is JobState.READY
+    assert [name for name, _ in asked if name in READS] == ["GetItem"] * len(item)
+    assert len(asked) == 1 + len(item)
 
 
 def test_no_text_of_a_user_gets_into_an_expression(queue, time, asked):

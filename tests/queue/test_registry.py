@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from moto import mock_aws
 
-from fanin.queue import Effects, QueueKey
+from fanin.queue import Effects, MemoryDoorbell, QueueContext, QueueKey, removing
 from fanin.queue.config import Phase, QueueConfig
 from fanin.queue.creating import create_row
 from fanin.queue.dynamodb import DynamoStore
@@ -58,6 +58,16 @@ def test_a_raise_lists_a_sleeping_queue_again(client):
     assert list(registry.sleeping(visit_minute(KEY))) == []
 
 
+def test_the_removal_of_a_sleeping_queue_lists_it_again(client):
+    store, registry = DynamoStore(client, QUEUE_TABLE), Registry(client, QUEUE_TABLE)
+    store.create(KEY, QueueConfig(8, idle_us=1, asleep_us=2))
+    effects = Effects(each=lambda call, values: [call(value) for value in values])
+    removing.begin(QueueContext(store, MemoryDoorbell(), KEY, effects=effects), force=False)
+
+    assert list(registry.queues()) == [KEY]
+    assert list(registry.sleeping(visit_minute(KEY))) == []
+
+
 def test_a_queue_that_was_removed_in_a_raise_is_created_with_fewer_parts_and_without_it(client):
     store, registry = DynamoStore(client, QUEUE_TABLE), Registry(client, QUEUE_TABLE)
     gone = {"removing_us": 2, "removed_us": 3, "paused": True, "metrics": True}
@@ -83,4 +93,5 @@ def test_the_visits_of_many_queues_are_spread_over_the_day():
     busiest = max(minutes.count(minute) for minute in set(minutes))
 
     assert set(minutes) <= set(range(DAY_MINUTES))
+    assert (min(minutes), max(minutes)) == (0, 23 * 60 + 59)
     assert busiest < 30

@@ -6,40 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.errors import Conflict, NotFound
+from fanin.errors import Conflict, NotFound, StoreUnavailable
 from fanin.queue import LostClaim, NewJob, removing
 from fanin.queue.config import QueueConfig
 from fanin.queue.model import Member
+from fanin.queue.pausing import pause
 from fanin.queue.sleeping import SETTLE_SECONDS
 from fanin.queue.visiting import visit
 from tests.queue.conftest import KEY, expects, fail
+from tests.queue.removals import rows_of, swept
 
 DAY = 86_400
-
-
-class Recorded:
-    """The doorbells that were deleted."""
-
-    def __init__(self):
-        self.urls = []
-
-    def delete(self, queue, url):
-        self.urls.append((queue, url))
-
-
-def rows_of(store) -> int:
-    """The number of rows of the queue besides its config."""
-    records = (store.dead_jobs, store.outboxes, store.sessions)
-    return len(store.stored) + sum(len(rows) for kind in records for rows in kind.values())
-
-
-def swept(queue, time, doorbells=None):
-    """Visit the queue until it has settled, and then as often as a removal takes."""
-    for _ in range(2):
-        visit(queue.context, doorbells)
-        time.sleep(SETTLE_SECONDS)
-    for _ in range(3):
-        visit(queue.context, doorbells)
 
 
 def worked_at(make):
@@ -93,6 +70,45 @@ def test_an_add_that_ends_between_the_look_and_the_write_prevents_an_unforced_re
 
     assert added == [True]
     assert queue.depth().ready == 1
+
+
+def test_a_repeated_request_to_remove_a_queue_returns_the_config_of_the_first(queue, store, time):
+    queue.add("a")
+    first = removing.begin(queue.context, force=True)
+    time.sleep(1)
+
+    assert first.removing_us == time.now() - 1_000_000
+    assert removing.begin(queue.context, force=False) == first == store.config(KEY)
+
+
+def test_a_pause_while_the_queue_is_marked_idle_is_kept_by_an_unforced_removal(queue, store, make):
+    queue.context.config()
+    real, others = type(store).reconfigure, []
+
+    def reconfigure(key, config):
+        if not others:
+            others.append(key)
+            pause(make().context)
+        return real(store, key, config)
+
+    store.reconfigure = reconfigure
+    removing.begin(queue.context, force=False)
+
+    assert store.config(KEY).paused
+    assert store.config(KEY).removing_us is not None
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_removal_that_others_always_precede_pauses_eight_times_and_asks_for_a_retry(queue, store, force):
+    queue.context.config()
+    store.reconfigure = lambda key, _: store.config(key)
+    pauses = []
+    context = replace(queue.context, effects=replace(queue.context.effects, pause=pauses.append))
+    with pytest.raises(StoreUnavailable, match="retry"):
+        removing.begin(context, force=force)
+
+    assert pauses == [*range(8)]
+    assert store.config(KEY).removing_us is None
 
 
 def test_nothing_is_left_of_a_queue_that_is_removed_by_force(make, store, time):
@@ -166,23 +182,6 @@ def test_jobs_are_removed_once_no_request_from_before_can_be_late(make, store, t
     assert store.config(KEY).removed_us is not None
 
 
-def test_a_queue_is_not_gone_before_its_outbox_is_reported(make, store, time):
-    def refuse(_entry):
-        raise Conflict("refused")
-
-    queue = make(report=refuse)
-    queue.add(NewJob("a", item_id="i"))
-    removing.begin(queue.context, force=True)
-    swept(queue, time)
-    assert store.config(KEY).removed_us is None
-    reported = []
-    visit(replace(queue.context, report=reported.append))
-    visit(queue.context)
-
-    assert [entry.item_id for entry in reported] == ["i"]
-    assert store.config(KEY).removed_us is not None
-
-
 def test_a_name_can_be_used_again(make, store, time):
     queue = make(parts=2)
     queue.add(NewJob("a", id="same"))
@@ -197,18 +196,23 @@ def test_a_name_can_be_used_again(make, store, time):
     assert store.reconfigure(KEY, QueueConfig(8, revision=1)) != QueueConfig(8, revision=1)
 
 
-def test_a_run_deletes_a_bounded_number_of_rows(make, store, time, monkeypatch):
-    monkeypatch.setattr(removing, "ROWS_A_RUN", 4)
-    queue = make(parts=2)
-    queue.add_all(f"job {number}" for number in range(10))
-    removing.begin(queue.context, force=True)
-    time.sleep(SETTLE_SECONDS)
-    left = []
-    for _ in range(4):
-        visit(queue.context)
-        left.append(rows_of(store))
+@pytest.mark.parametrize("late", [-1, 0])
+def test_an_idle_queue_is_removed_after_30_days_to_the_second(queue, store, time, late):
+    queue.context.config()
+    store.configs[KEY] = replace(store.config(KEY), idle_us=time.now())
+    time.sleep(30 * DAY + late)
+    removing.begin_if_forgotten(queue.context)
 
-    assert left == [6, 2, 0, 0]
+    assert (store.config(KEY).removing_us is None) == (late < 0)
+
+
+def test_an_idle_queue_in_which_an_add_stored_a_job_before_it_crashed_is_kept(queue, make, store, time):
+    queue.add("a")
+    store.configs[KEY] = replace(store.config(KEY), idle_us=time.now())
+    time.sleep(31 * DAY)
+    removing.begin_if_forgotten(make().context)
+
+    assert store.config(KEY).removing_us is None
 
 
 @pytest.mark.parametrize(("days", "is_removed"), [(29, False), (30, True)])
@@ -239,16 +243,3 @@ def test_a_queue_with_a_dead_job_or_a_session_is_kept(make, store, time, kept_by
     visit(queue.context)
 
     assert store.config(KEY).removing_us is None
-
-
-def test_the_doorbell_is_deleted_once_nothing_is_left_and_not_before(queue, store, time):
-    doorbells = Recorded()
-    queue.context.config()
-    removing.begin(queue.context, force=False)
-    store.configs[KEY] = replace(store.config(KEY), doorbell="https://sqs/bell")
-    visit(queue.context, doorbells)
-    assert doorbells.urls == []
-    time.sleep(SETTLE_SECONDS)
-    visit(queue.context, doorbells)
-
-    assert doorbells.urls == [(KEY, "https://sqs/bell")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 
 import pytest
@@ -65,6 +66,18 @@ def test_a_job_has_a_name_of_bounded_text(name):
         job_key(QUEUE, 1, name)
 
 
+@pytest.mark.parametrize("name", ["x" * 2048, "é" * 1024])
+def test_a_name_of_2048_bytes_is_the_longest(name):
+    assert job_key(QUEUE, 1, name).sort.startswith("h#")
+    with pytest.raises(InvalidRequest, match="1 to 2048 bytes"):
+        job_key(QUEUE, 1, name + "x")
+
+
+def test_a_name_of_up_to_512_bytes_is_its_row_as_each_release_finds_it():
+    assert job_key(QUEUE, 1, "é" * 256).sort == "k#" + "é" * 256
+    assert job_key(QUEUE, 1, "é" * 256 + "x").sort.startswith("h#")
+
+
 def test_a_long_name_is_known_by_its_hash_and_never_by_another_name():
     long = job_key(QUEUE, 1, "x" * 600)
 
@@ -75,6 +88,19 @@ def test_a_long_name_is_known_by_its_hash_and_never_by_another_name():
 @given(st.binary(max_size=50), st.integers(1, PARTS_MAX))
 def test_a_name_falls_into_one_of_the_parts(name, parts):
     assert 0 <= part_of(name, parts) < parts
+
+
+def test_parts_are_found_where_only_approved_hashes_may_secure_anything(monkeypatch):
+    """In FIPS mode SHA-1 is refused, unless it is said not to be used for security."""
+    sha1, before = hashlib.sha1, part_of(b"name", 8)
+
+    def approved(data, *, usedforsecurity=True):
+        assert not usedforsecurity
+        return sha1(data, usedforsecurity=False)
+
+    monkeypatch.setattr(hashlib, "sha1", approved)
+
+    assert part_of(b"name", 8) == before
 
 
 def test_a_part_is_named_after_tenant_and_queue():

@@ -1,12 +1,15 @@
 """The shape of a request: its operation and expressions, without what varies by number.
 
 Digits at the end of names are left out and neighbours that are then alike are one, so that all writes of
-20 digits of a page have one shape. The requests of production code are noted; those of tests are not.
+20 digits of a page have one shape. The requests of production code are noted, with the tests that they were
+sent in; those of tests and benchmarks are not. ``tests/contract/expressions.json`` lists all shapes, and the
+contract suites send each of them: `make witness` compares the list with what they sent on each engine.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Mapping
@@ -18,8 +21,8 @@ from fanin.local.request_rules.expressions import TOKEN
 from fanin.local.request_rules.placeholders import EXPRESSIONS
 
 ROOT = Path(__file__).resolve().parents[2]
-PRODUCTION = tuple(str(ROOT / room) for room in ("shared", "functions", "pipeline", "benchmarks"))
-OWN = (str(ROOT / "tests"), *PRODUCTION)
+PRODUCTION = tuple(str(ROOT / room) for room in ("shared", "functions", "pipeline"))
+OWN = (str(ROOT / "tests"), str(ROOT / "benchmarks"), *PRODUCTION)
 # The rules themselves, and what names the tables of an engine, stand between a request and who sends it.
 RULES = (
     str(Path(__file__).parent),
@@ -30,7 +33,13 @@ LISTED = ROOT / "tests" / "contract" / "expressions.json"
 FOUND = ROOT / "build" / "witness" / "expressions"
 NUMBERED = re.compile(r"^([#:]?[A-Za-z]+?)[0-9]+$")
 ALIKE = re.compile(r"(?P<one>(?:\S+ )+?)(?P<join>, |AND |OR )(?:(?P=one)(?P=join))*(?P=one)")
-SEEN: set[str] = set()
+Sent = dict[str, set[str]]
+"""The shapes of requests, each with the names of the tests that sent it."""
+SEEN: Sent = {}
+CHECKED = True
+"""Whether a shape that is not listed is noted in UNLISTED."""
+UNLISTED: list[str] = []
+"""What production code sent and is not listed; tests/conftest.py fails the test that it happened in."""
 
 
 @lru_cache(maxsize=4096)
@@ -72,7 +81,14 @@ def _named(text: str, names: Mapping[str, str]) -> str:
 def note(operation: str, request: Mapping[str, Any]) -> None:
     """Note the shape of a request that production code sends."""
     if _is_production() and (found := shape(operation, request)):
-        SEEN.add(found)
+        SEEN.setdefault(found, set()).add(_test())
+        if CHECKED and found not in listed():
+            UNLISTED.append(found)
+
+
+def _test() -> str:
+    """Return the name of the test that runs, without its parameters."""
+    return re.split(r"[\[ ]", os.environ.get("PYTEST_CURRENT_TEST", ""))[0]
 
 
 def _is_production() -> bool:
@@ -86,20 +102,24 @@ def _is_production() -> bool:
     return False
 
 
-def listed() -> set[str]:
-    """Return the shapes that the whole suite sends, as they were last written."""
-    return set(json.loads(LISTED.read_text())) if LISTED.exists() else set()
+@lru_cache(maxsize=1)
+def listed() -> frozenset[str]:
+    """Return the shapes that production code sends."""
+    return frozenset(json.loads(LISTED.read_text()))
 
 
-def keep(worker: str) -> None:
-    """Write the shapes of this process to a file of its own."""
+def keep(engine: str) -> None:
+    """Write what this process sent to *engine*."""
     FOUND.mkdir(parents=True, exist_ok=True)
-    path = FOUND / f"{worker}.json"
-    before = set(json.loads(path.read_text())) if path.exists() else set()
-    if SEEN - before:
-        path.write_text(json.dumps(sorted(before | SEEN), indent=1, ensure_ascii=False) + "\n")
+    sent = {shape: sorted(SEEN[shape]) for shape in sorted(SEEN)}
+    (FOUND / f"{engine}.json").write_text(json.dumps(sent, indent=1, ensure_ascii=False) + "\n")
 
 
-def kept(run: str) -> set[str]:
-    """Return the shapes that the processes of *run* wrote: ``suite``, or an engine of the contract suites."""
-    return {each for path in FOUND.glob(f"{run}-*.json") for each in json.loads(path.read_text())}
+def kept(engine: str) -> Sent:
+    """Return what the last process of *engine* sent, and remove it; nothing if it was never written."""
+    path = FOUND / f"{engine}.json"
+    if not path.exists():
+        return {}
+    sent = json.loads(path.read_text())
+    path.unlink()
+    return {shape: set(tests) for shape, tests in sent.items()}

@@ -38,7 +38,7 @@ def test_what_a_store_sends_is_noted_and_what_a_test_sends_is_not():
     with mock_aws():
         client = moto_clients.client("dynamodb")
         create_tables(client)
-        before = set(shapes.SEEN)
+        before = dict(shapes.SEEN)
         shapes.SEEN.clear()
         client.put_item(
             TableName=TABLES[1], Item={"pk": {"S": "p"}}, ConditionExpression="attribute_not_exists(own)"
@@ -47,5 +47,17 @@ def test_what_a_store_sends_is_noted_and_what_a_test_sends_is_not():
 
         DynamoStore(client, Tables(*TABLES)).add_bits(KEY, PageMasks(1, 0), AT)
 
-    assert added(1) in shapes.SEEN
-    shapes.SEEN |= before
+    (test,) = shapes.SEEN[added(1)]
+    assert test.endswith("test_shapes.py::test_what_a_store_sends_is_noted_and_what_a_test_sends_is_not")
+    shapes.SEEN.update(before)
+
+
+def test_a_request_of_no_listed_shape_is_noted(monkeypatch):
+    monkeypatch.setattr(shapes, "_is_production", lambda: True)
+    monkeypatch.setattr(shapes, "CHECKED", True)
+    for condition in ("attribute_not_exists(pk)", "attribute_not_exists(other)"):
+        shapes.note("PutItem", {"ConditionExpression": condition})
+    noted, shapes.UNLISTED[:] = list(shapes.UNLISTED), []
+    shapes.SEEN.pop(noted[0])
+
+    assert noted == ["PutItem attribute_not_exists ( other )"]

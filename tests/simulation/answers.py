@@ -84,6 +84,8 @@ def _check_life(world: World, before: Moment, message: Message, counts: Counter[
     known = (message.mask & world.referee.landed[batch.key]).bit_count()
     true = sum(counts[verdict] for verdict in TRUE)
     require(true <= known, "verdicts", f"{message}: {counts}, but only {known} have landed")
+    over = batch.state is State.COMPLETE and not expired
+    require(not over or not counts[Verdict.LATE], "verdicts", f"{message}: {counts}, and all items are acked")
     if Verdict.EXPIRED not in counts:
         missing = (message.mask & ~before.landed[batch.key]).bit_count()
         late = message.ack.size - true

@@ -18,6 +18,8 @@ POSSIBLE = {
     "notice": ON_WRITES,
     "announced": ON_READS,
     "confirm": ON_WRITES,
+    "is_put": ON_READS,
+    "mark_put": ON_WRITES,
     "add_bits": ON_TRANSACTIONS,
     "replace_bits": ON_TRANSACTIONS,
     "heal_bits": ON_TRANSACTIONS,

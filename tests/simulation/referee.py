@@ -226,8 +226,12 @@ class Referee:
 
     def _notice(self, name: str, batch: Batch, *args: Any) -> Any:
         require(not self.memory.batches[batch.key].is_alive, "events", f"{batch.key} has not ended")
-        self.to_bus.append(batch.key)
+        self.resend(batch.key)
         return getattr(self.memory, name)(batch, *args)
+
+    def resend(self, key: BatchKey) -> None:
+        """Take the record of a notice, by which an ending event is sent again."""
+        self.to_bus.append(key)
 
     def _turn(self, name: str, subject: BatchKey | Batch, *args: Any) -> Any:
         key = subject.key if isinstance(subject, Batch) else subject

@@ -61,6 +61,12 @@ class UnreliableStore(TwoRequests, Network):
     def confirm(self, key: BatchKey, expires_at: datetime) -> None:
         self._send("confirm", key, expires_at)
 
+    def is_put(self, key: BatchKey) -> bool:
+        return self._send("is_put", key)
+
+    def mark_put(self, key: BatchKey, expires_at: datetime) -> None:
+        self._send("mark_put", key, expires_at)
+
     def heal_bits(self, key: PageKey, mask: int) -> bool:
         return self._send("heal_bits", key, mask)
 

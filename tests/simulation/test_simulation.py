@@ -33,9 +33,13 @@ def test_no_race_breaks_a_promise():
     assert run_seeds(race, RACES).violations == []
 
 
+SENT_BY_THE_CALLERS = {"is_put", "mark_put"}
+"""Requests about an event that was put at once, which the seams' simulator sends."""
+
+
 def test_every_fault_strikes_and_every_request_is_sent(tally):
     assert set(tally.faults) == {fault.name for faults in POSSIBLE.values() for fault in faults}
-    assert set(tally.requests) == set(POSSIBLE)
+    assert set(tally.requests) == set(POSSIBLE) - SENT_BY_THE_CALLERS
     assert tally.faults.total() > 7 * len(SEEDS)
 
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
 from fanin.errors import StoreUnavailable
 from fanin.grouper import (
     BundleState,
-    Claim,
     Outcome,
     Posting,
-    TaskKey,
     TaskMessage,
     TaskState,
     Verdict,
@@ -28,59 +25,14 @@ from fanin.grouper.limiting import Limiter
 from fanin.grouper.memory import MemoryStore
 from fanin.grouper.sweeping import Sweeper, Swept
 from tests.simulating.mutants import Mutant, drive
+from tests.simulation_grouper.claim_mutants import CLAIM_MUTANTS, due_or_not
 from tests.simulation_grouper.referee import Referee
 from tests.simulation_grouper.run import ROOM
 from tests.simulation_grouper.world import World
 
 _serve, _apply, _verdicts, _next_step = Leader._serve, Handler._apply, rules.verdicts, rules.next_step
 _first_term, _begin, _token = rules.first_term, Handler._begin, limiting.token
-_seal, _claim_some = MemoryStore.seal, Filler._claim
-
-
-def _claim(task_condition: bool = True, bundle_condition: bool = True) -> Callable[..., Claim]:
-    """The claim with some of its conditions."""
-
-    def claim(self, bundle, joining):
-        stored = self.bundles.get(bundle.key)
-        free = [n for n in joining if self._is_open(bundle.lane, n)]
-        if task_condition and len(free) < len(joining):
-            return Claim(stored, frozenset(joining) - set(free))
-        fits = (stored is None) == (bundle.version == 1)
-        fits = fits and (stored is None or stored.version == bundle.version - 1)
-        if bundle_condition and (not fits or (stored and stored.state is not BundleState.OPEN)):
-            return Claim(stored)
-        self.write_bundle(bundle)
-        for name in joining:
-            self._bundle_task(TaskKey(bundle.tenant, name), bundle)
-        return Claim(bundle)
-
-    return claim
-
-
-def _claim_in_two_steps(self, bundle, joining):
-    """The tasks first, each by itself, and the member list afterwards."""
-    won = tuple(name for name in joining if self.world.store.mark(bundle, name))
-    if won:
-        bundle = self.world.store.list_members(bundle.joined(won))
-    return bundle, True
-
-
-def _mark(self, bundle, name):
-    if not self._is_open(bundle.lane, name):
-        return False
-    self._bundle_task(TaskKey(bundle.tenant, name), bundle)
-    return True
-
-
-def _list_members(self, bundle):
-    self.write_bundle(bundle)
-    return bundle
-
-
-def _fill_from_index(self, bundle, joining):
-    """The index decides which tasks are open; the tasks themselves are not asked."""
-    stored = self.world.store.put_bundle(bundle.joined(joining), joining)
-    return stored, True
+_seal = MemoryStore.seal
 
 
 def _put_lease_always(self, seen, wanted):
@@ -295,42 +247,12 @@ def _give_up_early(bundle, policy, now):
     return _next_step(bundle, replace(policy, max_attempts=max(1, policy.max_attempts - 1)), now)
 
 
-def _due_or_not(self, bundle, size, known):
-    found = self.world.store.candidates(bundle.lane, size + len(known))
-    return [each for each in found if each.task_id not in known]
-
-
-def _fail_where_the_index_lags(self, bundle, joining):
-    """A leader whose index shows what is not open any more gives his message back."""
-    claim = self.world.store.claim(bundle.joined(joining), joining)
-    if claim.refused:
-        raise StoreUnavailable("the index lags")
-    return _claim_some(self, bundle, joining)
-
-
 def _apply_all_but_one(self, bundle, policy):
     return _apply(self, replace(bundle, members=bundle.members[:-1]), policy)
 
 
-def _put_bundle(self, bundle, joining):
-    self.write_bundle(bundle)
-    for name in joining:
-        self._bundle_task(TaskKey(bundle.tenant, name), bundle)
-    return bundle
-
-
 MUTANTS = (
-    Mutant("no per-task condition in the claim", (MemoryStore, "claim", _claim(task_condition=False))),
-    Mutant("no condition on the bundle in the claim", (MemoryStore, "claim", _claim(bundle_condition=False))),
-    Mutant(
-        "no transaction: tasks first, then the member list",
-        (Filler, "_claim", _claim_in_two_steps),
-        (Referee, "mark", _mark),
-        (Referee, "list_members", _list_members),
-    ),
-    Mutant(
-        "the index is trusted", (Filler, "_claim", _fill_from_index), (Referee, "put_bundle", _put_bundle)
-    ),
+    *CLAIM_MUTANTS,
     Mutant("no sweeper", (World, "sweeping", False)),
     Mutant("the sweeper looks after tasks only", (Sweeper, "sweep", _sweep_tasks_only)),
     Mutant("the sweeper looks after bundles only", (Sweeper, "sweep", _sweep_bundles_only)),
@@ -372,13 +294,15 @@ MUTANTS = (
     Mutant("a seal reopens a bundle that is called", (MemoryStore, "seal", _seal_what_is_called)),
     Mutant("a bundle is called before its backoff is over", (rules, "next_step", _call_before_its_time)),
     Mutant("a bundle is given up before its last attempt", (rules, "next_step", _give_up_early)),
-    Mutant("a task is bundled before it is due", (Filler, "_due", _due_or_not)),
-    Mutant("a lagging index fails its reader", (Filler, "_claim", _fail_where_the_index_lags)),
     Mutant("a bundle ends before all outcomes are applied", (Handler, "_apply", _apply_all_but_one)),
 )
 """Each of these breaks a promise, and the simulation shows how."""
 
 EQUIVALENT = (
+    (
+        Mutant("the leader tries what is not due", (Filler, "_due", due_or_not)),
+        "the claim refuses it",
+    ),
     (
         Mutant("a takeover seals nothing", (Leader, "_serve", _seal_none)),
         "a bundle whose leader died waits for the sweeper",

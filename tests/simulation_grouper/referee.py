@@ -27,8 +27,7 @@ class Referee(MemoryStore):
     """A MemoryStore that refuses to break a promise.
 
     *sender*, *request*: who sent the request that is applied, and its name. *callers*: who took a bundle, by
-    its owner. *reported*: the endings that were reported. *due*: when a task is due, by the earliest that an
-    actor has read.
+    its owner. *reported*: the endings that were reported.
     """
 
     def __init__(self, scenario: Scenario, random: Random, at: Callable[[], datetime]) -> None:
@@ -44,7 +43,6 @@ class Referee(MemoryStore):
         self.endings: set[Task] = set()
         self.reported: dict[tuple[TaskKey, datetime], TaskState] = {}
         self.callers: dict[str, str] = {}
-        self.due: dict[tuple[str, str], datetime] = {}
         self.joined: dict[tuple[BundleKey, str], str] = {}
         self.lives: dict[tuple[TaskKey, datetime], Task] = {}
         self._scenario, self._random = scenario, random
@@ -56,11 +54,7 @@ class Referee(MemoryStore):
         """Carry a request out, and look whether all fits together."""
         self.sender, self.request = sender, name
         before = self.version
-        if name == "claim":
-            self._check_due(*args)
         answer = getattr(self, name)(*args)
-        if name in {"task", "candidates"}:
-            self._note_due([answer] if name == "task" else answer)
         if self.version != before:
             self.check()
         return answer
@@ -75,6 +69,8 @@ class Referee(MemoryStore):
             require(
                 (old.state, task.state) in TASK_TRANSITIONS, "B5", f"{task.task_id}: {old.state}-{task.state}"
             )
+            if task.state is TaskState.BUNDLED:
+                self._check_due(old)
         super().write_task(task)
         self.lives[task.key, task.created_at] = task
         if task.bundle_id is not None:
@@ -191,17 +187,10 @@ class Referee(MemoryStore):
             gone = bundle.state is BundleState.APPLYING and old.attempt >= most
             require(gone, "B4", f"another took a bundle from {old.state} to {bundle.state}")
 
-    def _note_due(self, read: Collection[Any]) -> None:
-        """Note when the tasks that the running actor has read are due."""
-        for task in filter(None, read):
-            key = self.sender, task.task_id
-            self.due[key] = min(task.due_at, self.due.get(key, task.due_at))
-
-    def _check_due(self, bundle: Bundle, joining: tuple[str, ...]) -> None:
-        """No task is bundled before it is due, by the clock of its leader and by what that one has read."""
+    def _check_due(self, task: Task) -> None:
+        """No task is bundled before it is due as it is stored, by the fastest clock there is."""
         fastest = self.at() + timedelta(seconds=self._scenario.skew)
-        early = [name for name in joining if self.due.get((self.sender, name), fastest) > fastest]
-        require(not early, "early", f"{early} came into {bundle.bundle_id} before they were due")
+        require(task.due_at <= fastest, "early", f"{task.task_id} was bundled before it was due")
 
     def _check_rate(self, lane: Lane, wanted: datetime) -> None:
         """Tokens are an interval apart, and none is given before its time, the burst aside."""

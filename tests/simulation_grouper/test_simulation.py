@@ -77,6 +77,13 @@ def struck_once(number, fault):
     return play(world)
 
 
+def test_sweeps_go_on_until_a_bundle_in_its_backoff_is_overdue():
+    """In this seed the handler of an earlier delivery deletes the message of a bundle that is called, and a
+    late copy returns the bundle to READY with a backoff: only the sweeper can send its message again.
+    """
+    assert simulate(375_197).violation is None
+
+
 def test_a_seed_is_the_same_run_each_time():
     first, again = [], []
     simulate(7, first)

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from random import Random
 
 from fanin.errors import StoreUnavailable
-from fanin.grouper import Grouper, NewTask, Task, TaskMessage, Timing
+from fanin.grouper import Grouper, NewTask, Task, TaskMessage, TaskState, Timing
 from fanin.grouper import World as Effects
 from tests.simulating.faults import Crash
 from tests.simulating.loop import Actor, Loop
@@ -32,6 +32,8 @@ TENANT = "t"
 SWEEP_EVERY = timedelta(seconds=15)
 STEPS_MAX = 20_000
 SWEEPS_MAX = 6
+OVERDUE = 2 * LONGER * LEASE
+"""The time without progress after which a bundle or task of either target is overdue."""
 
 
 class World:
@@ -56,6 +58,7 @@ class World:
         self.events: Counter[str] = Counter()
         self.woken = 0
         self.final_sweeps = 0
+        self.final_sweep_at = START
         self._duplicates = scenario.duplicates
         self._sweep_at = START + SWEEP_EVERY
         self._arrivals = [(START + task.at, task, 0) for task in scenario.tasks for _ in range(task.callers)]
@@ -118,16 +121,30 @@ class World:
         return self._sweep_at_last()
 
     def _sweep_at_last(self) -> bool:
-        """All is quiet: the sweeper looks for what was lost, until it finds nothing."""
+        """Sweep for what was lost, until a sweep finds nothing and did not come too early for anything."""
         if not self.sweeping or self.final_sweeps >= SWEEPS_MAX:
             return False
-        if self.final_sweeps and not self.woken:
+        if self.final_sweeps and not self.woken and not self._came_early():
             return False
         self.final_sweeps += 1
         self.woken = 0
-        self.loop.at += 2 * LONGER * LEASE + SWEEP_EVERY + timedelta(seconds=2 * self.scenario.skew)
+        self.loop.at += OVERDUE + SWEEP_EVERY + timedelta(seconds=2 * self.scenario.skew)
+        self.final_sweep_at = self.loop.at
         self._start("sweeper", self._sweep)
         return True
+
+    def _came_early(self) -> bool:
+        """Whether a task or bundle was not overdue by the slowest clock when the last final sweep began.
+
+        A backoff, up to 32 s, and the time after which it is overdue can be longer than the time between two
+        final sweeps.
+        """
+        slowest = self.final_sweep_at - timedelta(seconds=self.scenario.skew)
+        bundles = [b for b in self.referee.bundles.values() if not b.is_void and not b.state.ended]
+        waiting = [max(b.created_at, b.call_until or b.not_before or b.created_at) for b in bundles]
+        tasks = [t for t in self.referee.stored_tasks.values() if t.state is TaskState.CREATED]
+        waiting += [task.due_at + self.scenario.policy.max_delay for task in tasks]
+        return any(at + OVERDUE > slowest for at in waiting)
 
     def _arrive(self) -> None:
         """Callers come, and the sweeper when it is time."""

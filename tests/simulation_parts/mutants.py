@@ -18,7 +18,7 @@ from fanin.queue.widening import Drain
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation_parts.run import ROOM
 
-_seconds, _move = widening._seconds, MemoryStore.move
+_seconds, _move, _after = widening._seconds, MemoryStore.move, lifecycle._after
 
 
 def _rows_unchecked(phase):
@@ -87,6 +87,11 @@ def _moved_as_seen_before(stored, seen):
     return stored is not None and stored.is_live and stored.id == seen.id
 
 
+def _after_without_before(job, over):
+    """A new job names none before it."""
+    return replace(_after(job, over), before=job.before)
+
+
 MUTANTS = (
     Mutant(
         "adds check the new part while a raise is prepared",
@@ -113,6 +118,7 @@ MUTANTS = (
         "a job that was added before is known by its other mark",
         (producer, "_decides", lambda seen, job: seen.is_live),
     ),
+    Mutant("a job names those of its key before it", (lifecycle, "_after", _after_without_before)),
     Mutant("a move is one transaction", (MemoryStore, "move", _move_in_two_steps)),
     Mutant("a moved job leaves a mark", (MemoryStore, "move", _move_without_a_mark)),
     Mutant("a move compares the old row", (lifecycle, "may_be_moved", _moved_as_seen_before)),

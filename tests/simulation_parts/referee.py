@@ -7,7 +7,7 @@ from typing import Any
 
 from fanin.queue.model import Job, JobState
 from tests.simulating.violation import require
-from tests.simulation_queue.referee import WRITES, JobRecord, Named, Referee, named
+from tests.simulation_queue.referee import WRITES, Referee, named
 
 
 class PartsReferee(Referee):
@@ -26,13 +26,6 @@ class PartsReferee(Referee):
             self._moved(args[0], old, new)
         else:
             super()._judge(name, args, old, new)
-
-    def _accept(self, name: Named, record: JobRecord, payload: str | None) -> None:
-        """A rerun that another replaced before it ran is requested again where its answer was lost."""
-        before = self.records.get(name)
-        if before is not None and before.superseded and not before.ended:
-            del self.records[name]
-        super()._accept(name, record, payload)
 
     def _moved(self, seen: Job, old: Job | None, new: Job | None) -> None:
         require(new is not None, "Q8", lambda: f"a move deleted {old}")

@@ -59,6 +59,11 @@ def _remove_without_the_rerun(job, reason):
 
 _removal_entries = lifecycle.removal_entries
 
+
+def _always_under_way(context, config):
+    return True
+
+
 DELETION_MUTANTS = (
     Mutant("a deleted job leaves a mark", (MemoryStore, "delete", _delete_and_forget)),
     Mutant("the items of a deleted job fail", (MemoryStore, "delete", _delete_without_the_outbox)),
@@ -71,4 +76,5 @@ DELETION_MUTANTS = (
     Mutant("a deletion is known by its own mark", (deleting, "_mark", _marked_by_any)),
     Mutant("a job that changed is looked at again", (deleting, "_delete", _no_second_look)),
     Mutant("the items of a rerun fail, too", (lifecycle, "removal_entries", _remove_without_the_rerun)),
+    Mutant("a sweep that stood still deletes no later row", (removing, "_is_under_way", _always_under_way)),
 )

@@ -14,6 +14,7 @@ from unittest.mock import patch
 
 from fanin.errors import Conflict, NotFound, StoreUnavailable
 from fanin.queue import Queue, config_cache, removing
+from fanin.queue.config import existing
 from fanin.queue.deleting import Deletion, delete_dead, delete_jobs
 from fanin.queue.model import JobState
 from fanin.queue.paging import dead
@@ -33,9 +34,13 @@ DELETERS_UNTIL = 60 * SECOND
 
 
 class Deletions(World):
-    """*removes*: whether the queue is removed, too. *copied*: the share of deletions that land late, too."""
+    """*removes*: whether the queue is removed, too. *copied*: the share of deletions that land late, too.
+
+    *removing_at*: when a removal was last under way.
+    """
 
     expected = (*World.expected, Conflict)
+    trace_seconds = 12.0
 
     def __init__(self, random: Random, trace: Callable[[str], None] | None = None) -> None:
         super().__init__(random, trace)
@@ -45,6 +50,7 @@ class Deletions(World):
         self.copied = random.choice((0.0, 0.4))
         self.network.fault = self._fault  # type: ignore[method-assign]
         self.producers = random.choice((1, 2, 3))
+        self.removing_at = -1
         if self.removes:
             self.plan.skew = min(self.plan.skew, self.plan.later)
             self.plan.freezes = min(self.plan.freezes, 1)
@@ -147,12 +153,21 @@ class Deletions(World):
             if config is not None and config.removed_us is None:
                 with suppress(StoreUnavailable, Conflict):
                     visit(queue.context, settle=SETTLE_SECONDS)
-                after = self.memory.configs[QUEUE]
-                self.events["removed"] += after.removed_us is not None
+                self.events["removed"] += existing(self.memory.configs[QUEUE]) is None
+
+    def _let_expire(self) -> None:
+        super()._let_expire()
+        config = existing(self.memory.configs.get(QUEUE))
+        if config is not None and config.removing_us is not None:
+            self.removing_at = self.loop.at
 
     def _add(self, queue: Queue) -> None:
-        with suppress(Conflict):
+        """Add; the add is refused during a removal alone, however long the removed queue's row stays."""
+        began = self.loop.at
+        try:
             super()._add(queue)
+        except Conflict:
+            require(self.removing_at >= began, "Q1", "an add was refused without a removal")
 
     def _revive_some(self, queue: Queue) -> None:
         with suppress(Conflict):

@@ -217,6 +217,7 @@ class Idleness(World):
 
     def _let_expire(self) -> None:
         """Judge each change of the config."""
+        super()._let_expire()
         before, config = self.seen, self.memory.configs.get(QUEUE)
         self.seen = config
         if config is None:

@@ -120,6 +120,7 @@ class Namesakes(World):
         return alone and stored is not None and stored.id == job_id
 
     def _let_expire(self) -> None:
+        super()._let_expire()
         expire_marks(self.memory.stored, self.table, self.loop.at, MARK_SECONDS)
 
 

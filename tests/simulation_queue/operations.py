@@ -33,6 +33,7 @@ class Operations(Idleness):
     def __init__(self, random: Random, trace: Callable[[str], None] | None = None) -> None:
         super().__init__(random, trace)
         self.slow, self.settle = False, SETTLE
+        self.plan.skew = min(self.plan.skew, self.plan.later)
         self.parts = random.choice((1, 2, 3))
         self.target = self.parts + random.choice((1, 2, 3))
         self.referee = self.network.referee = PartsReferee(self.memory)

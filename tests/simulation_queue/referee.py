@@ -62,8 +62,8 @@ class Referee:
     expired. *ended_by*: the job that a claim ended. *revived*: the dead records that were revived.
 
     *last_live*: when a key last became live, changed, or ended. *earlier*: the sessions before their last
-    changes, and when they were changed. *deleted*: when a job of which key was deleted. *skew*: by how much a
-    wall clock is wrong at most.
+    changes, and when they were changed. *deleted*: when a job of which key was deleted. *answered*: the
+    payloads of answered adds. *skew*: by how much a wall clock is wrong at most.
     """
 
     store: MemoryStore
@@ -79,6 +79,7 @@ class Referee:
     earlier: deque[tuple[int, list[Member]]] = field(default_factory=lambda: deque(maxlen=16))
     to_report: dict[str, str] = field(default_factory=dict)
     deleted: list[tuple[int, str]] = field(default_factory=list)
+    answered: set[str | None] = field(default_factory=set)
     skew: int = 0
 
     def apply(self, name: str, args: tuple[Any, ...], now: int) -> Any:
@@ -102,7 +103,7 @@ class Referee:
             self._judge(name, args, old, new)
             if (old and old.is_live) or (new and new.is_live):
                 self.last_live[(new or old).name] = now
-        self._judge_sessions(members)
+        self._judge_sessions(name, members)
         return answer
 
     def _judge(self, name: str, args: tuple[Any, ...], old: Job | None, new: Job | None) -> None:
@@ -142,12 +143,16 @@ class Referee:
         record.collisions = dead.job.collisions
 
     def _accept(self, name: Named, record: JobRecord, payload: str | None) -> None:
-        """A job of the same key and id may come again once the mark of the one before has expired."""
+        """A job of the same key and id may come again once the mark of the one before has expired.
+
+        So may a rerun that another replaced before its own add was answered: the two adds overlap.
+        """
         before = self.records.get(name)
         if before is not None:
             least = before.ended_at + model.MARK_SECONDS * model.SECOND_US - EARLIEST
             forgotten = before.ended and not before.died and self.now >= least
-            require(forgotten, "Q2", lambda: f"job {name} came back after its end")
+            overlaps = before.superseded and not before.ended and payload not in self.answered
+            require(forgotten or overlaps, "Q2", lambda: f"job {name} came back after its end")
             self.past.append((name, before))
         self.records[name] = record
         self.accepted_of[payload or ""] += 1
@@ -251,8 +256,19 @@ class Referee:
     def _members(self) -> dict[str, Member]:
         return {name: member for rows in self.store.sessions.values() for name, member in rows.items()}
 
-    def _judge_sessions(self, before: dict[str, Member]) -> None:
+    def expire_session(self, queue: QueueKey, session: str, at: int) -> None:
+        """The table's time to live."""
+        members = self._members()
+        self.earlier.append((at, list(members.values())))
+        del self.store.sessions[queue][session]
+        self._judge_sessions("", members)
+
+    def _judge_sessions(self, request: str, before: dict[str, Member]) -> None:
         after = self._members()
+        began = after.keys() - before.keys()
+        require(
+            not began or request == "enter", "Q9", lambda: f"{request} began the sessions {sorted(began)}"
+        )
         self.ended_sessions |= {name for name, member in after.items() if not member.live}
         self.ended_sessions |= before.keys() - after.keys()
         for name, member in after.items():

@@ -33,6 +33,8 @@ class Takeover(World):
     *harmed*: the sessions of the workers that were killed or frozen.
     """
 
+    session_seconds = 86_400.0
+
     def __init__(self, random: Random, trace: Callable[[str], None] | None = None) -> None:
         super().__init__(random, trace)
         self.plan.rate, self.plan.freezes, self.bell.loss = 0.0, 0, 0.0

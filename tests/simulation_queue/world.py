@@ -29,6 +29,7 @@ from fanin.queue.model import Dead, Job, JobState
 from tests.simulating.network import Request
 from tests.simulating.violation import require
 from tests.simulation_queue.bell import Bell
+from tests.simulation_queue.expiring import Expiring, beside
 from tests.simulation_queue.loop import SECOND, WALL, Loop, Process
 from tests.simulation_queue.network import Disturbances, Network, RemoteStore, background, effects
 from tests.simulation_queue.referee import Referee, named
@@ -65,6 +66,8 @@ class World:
         ShutDown,
     )
 
+    session_seconds, trace_seconds = 2.0, 100.0
+
     def __init__(self, random: Random, trace: Callable[[str], None] | None = None) -> None:
         self.random = random
         self.loop = Loop(random)
@@ -73,6 +76,8 @@ class World:
         self.plan = Disturbances.drawn(random, CALM)
         self.network = Network(self.loop, self.referee, self.plan, trace)
         self.bell = Bell(self.loop, self.network, random, random.choice((0.0, 0.1, 0.5)))
+        kept = self.session_seconds, self.trace_seconds
+        self.expiring = Expiring(self.memory, self.referee, beside(random), *kept)
         self.parts = random.choice((1, 2, 4))
         self.max_failures = random.choice((None, None, 2))
         self.keys = random.choice((1, 2, 4))
@@ -121,6 +126,8 @@ class World:
 
     def close(self) -> None:
         """Unwind the running tasks."""
+        self.events["sessions expired"] += self.expiring.sessions.deleted
+        self.events["removed queues expired"] += self.expiring.traces.deleted
         for task in self.loop.running:
             task.process.dead = True
         self.loop.bury()
@@ -131,7 +138,8 @@ class World:
         return not self._alive() and not any(self.memory.outboxes.values())
 
     def _let_expire(self) -> None:
-        """Do nothing: no mark expires in this scenario."""
+        """Delete rows of sessions and removed queues; no mark expires in this scenario."""
+        self.expiring.delete(self.loop.at)
 
     def _alive(self) -> list[Job]:
         return [job for job in self.memory.stored.values() if job.is_live]
@@ -211,17 +219,15 @@ class World:
         """Add, and compare the answer with the applied requests."""
         began = self.loop.at
         rejected = self._answered_add(queue, requests, on_busy)
+        self.referee.answered.update(request.payload for request in requests)
         self.events["rejected"] += len(rejected)
         refused = Counter(refusal.key for refusal in rejected)
         for request in requests:
             mine = [other for other in requests if other.key == request.key]
             if request is mine[0] and refused[request.key] < len(mine):
                 self.events["added"] += 1
-                require(
-                    self.referee.accepted_of[request.payload],
-                    "Q1",
-                    lambda request=request: f"{request} was not accepted",
-                )
+                accepted = self.referee.accepted_of[request.payload]
+                require(accepted, "Q1", lambda request=request: f"{request} was not accepted")
             elif request is mine[0]:
                 self.events["refused"] += 1
                 since = self.referee.last_live.get(request.key, -1)

@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from fanin.announcing.announcer import Announcer
 from fanin.api.events import confirm, endings
+from fanin.aws.bus import Event
 from fanin.names import BATCH_COMPLETED, BATCH_PROGRESS
 from fanin.tracker import Batch, BatchKey, GroupId
+from fanin.tracker.announcing import announcing
 from fanin.tracker.dynamodb.items import key_of
 from fanin.tracker.events import EVENT_TYPES
 from tests.simulating.violation import require
@@ -42,16 +45,17 @@ def _is_for(name: str, detail: Detail) -> bool:
 
 
 class Bus:
-    """Brings the events of batches to its rules: at least once, unless the stream loses a record.
+    """Brings the events of batches to its rules: at least once, unless the stream or the bus loses one.
 
-    *arrived*: how often each event came to each of the rules, by rule and event id. *left*: how many records
-    the stream may still lose.
+    *arrived*: how often each event came to each of the rules, by rule and event id. *left*: how many the
+    stream and the bus may still lose. *completions*: what each event of a completion said, by its id.
     """
 
     def __init__(self, world: World) -> None:
         self.world = world
         self.left = LOST_MAX
         self.arrived: Counter[tuple[str, str]] = Counter()
+        self.completions: dict[str, str] = {}
         self.rules = (
             Rule("confirm", lambda detail: detail["detailType"] in ENDINGS, self._confirm),
             Rule("resume", lambda detail: detail.get("resumes"), self._resume),
@@ -59,17 +63,45 @@ class Bus:
         )
 
     def publish(self, keys: Sequence[BatchKey]) -> None:
-        """Take the records of batches that ended, or whose event is to be sent again."""
+        """Take the records of batches that ended, or were deleted."""
         for key in keys:
-            if self.left and self.world.random.random() < self.world.scenario.lost:
-                self.left -= 1
-                self.world.events["lost records"] += 1
-                continue
-            self._later("pipe", partial(self._describe, key), TRIES)
+            self._take(key, "batch")
+
+    def resend(self, key: BatchKey) -> None:
+        """Take the record of the notice by which an ending event is sent again."""
+        self._take(key, "notice#")
+
+    def _take(self, key: BatchKey, sort_key: str) -> None:
+        if not self._loses("lost records"):
+            self._later("pipe", partial(self._describe, key, sort_key), TRIES)
+
+    def _loses(self, what: str) -> bool:
+        """Return whether an event is lost on its way, which is counted as *what*."""
+        is_lost = bool(self.left) and self.world.random.random() < self.world.scenario.lost
+        self.left -= is_lost
+        self.world.events[what] += is_lost
+        return is_lost
 
     def notice(self, record: Detail) -> None:
         """Take the record of the notice of a threshold, which the stream does not lose."""
         self._later("pipe", partial(self._describe_record, record, 0), None)
+
+    def announcing(self, store: Any) -> Any:
+        """Return *store*, whose completions a process puts on the bus at once."""
+
+        def put(events: Sequence[Event]) -> None:
+            for each in events:
+                if self._loses("lost puts"):  # a bus takes what it then loses, as one does that is not there
+                    continue
+                key = BatchKey(TENANT, each.detail["batchId"])
+                self.world.network.send(self, "put", each.detail, self.world.referee.landed[key])
+                self.world.events["put at once"] += 1
+
+        return announcing(store, Announcer(store, put, clock=self._seconds))
+
+    def _seconds(self) -> float:
+        """Return the time on the clock of a process, which only grows."""
+        return float(self.world.loop.at.timestamp())
 
     def apply(self, name: str, args: tuple[Any, ...]) -> None:
         """Carry out a request of the pipe."""
@@ -97,9 +129,9 @@ class Bus:
         delay = self.world.random.choice(DELAYS)
         self.world.after(delay, name, lambda: self.world.attempt(work, again))
 
-    def _describe(self, key: BatchKey) -> None:
+    def _describe(self, key: BatchKey, sort_key: str) -> None:
         """Make the event of a record by the production code, and put it on the bus."""
-        record = {"dynamodb": {"Keys": {"pk": {"S": f"{TENANT}#{key.batch_id}"}, "sk": {"S": "batch"}}}}
+        record = {"dynamodb": {"Keys": {"pk": {"S": f"{TENANT}#{key.batch_id}"}, "sk": {"S": sort_key}}}}
         landed = self.world.referee.landed[key]
         self._describe_record(record, landed)
 
@@ -139,6 +171,8 @@ class Bus:
         of_state = detail["eventId"] == f"{batch.batch_id}:{batch.state}" and detail["result"] == batch.result
         require(of_state and detail["total"] == batch.total, "events", f"{detail} of {batch}")
         if detail["detailType"] == BATCH_COMPLETED:
+            said = self.completions.setdefault(detail["eventId"], json.dumps(detail))
+            require(said == json.dumps(detail), "events", lambda: f"{detail} was put, and before it {said}")
             require(now == (1 << batch.total) - 1, "early end", f"{detail} was put with {now:b} done")
         low, high, acked = landed.bit_count(), now.bit_count(), detail["acked"]
         right = acked <= high and detail["upperBound"] >= low and (not detail["exact"] or acked >= low)

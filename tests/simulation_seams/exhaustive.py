@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from random import Random
 from typing import Any
@@ -72,6 +73,8 @@ SCENARIOS = {
     "an item that a job owns": _scenario(JOB),
     "a batch that calls back": _scenario(WORK, callback=WEBHOOK),
     "an item that is a batch": _scenario(CHILD),
+    "an event that is put at once": replace(_scenario(WORK), at_once=True),
+    "a child whose event is put at once": replace(_scenario(CHILD), at_once=True),
 }
 
 

@@ -6,8 +6,8 @@ import sys
 from dataclasses import replace
 from itertools import count
 
+from fanin.announcing.ending_event import EndingEvent
 from fanin.api import resuming, task_acks
-from fanin.api.ending_event import EndingEvent
 from fanin.callbacks.delivering import Delivered
 from fanin.client import consumer, consumers, each, handing, ordering, skipping
 from fanin.client.chunks import Chunk
@@ -24,6 +24,7 @@ from fanin.tracker.memory import MemoryStore
 from fanin.tracker.resuming import TaskEnd
 from fanin.tracker.sweeping import Sweeper
 from tests.simulating.mutants import Mutant, drive
+from tests.simulation_seams.announcing_mutants import ANNOUNCING_MUTANTS
 from tests.simulation_seams.repair_mutants import REPAIR_MUTANTS
 from tests.simulation_seams.run import ROOM
 
@@ -206,6 +207,7 @@ MUTANTS = (
     Mutant("a percentage of failures is one of a final total", (Batch, "failure_limit", _limit_of_open_too)),
     Mutant("a report is kept with its mark", (MemoryStore, "report", lambda self, seen, reached: True)),
     *REPAIR_MUTANTS,
+    *ANNOUNCING_MUTANTS,
 )
 
 EQUIVALENT = ()

@@ -141,6 +141,9 @@ class Referee(referee.Referee):
         own = {"report": self._report, "delete": self._delete, "create_reopened": self._reopen}.get(name)
         return own(*args) if own else super().apply(name, args)
 
+    def resend(self, key: BatchKey) -> None:
+        self.bus.resend(key)
+
     def _report(self, seen: Batch, reached: Reached) -> bool:
         """K: a threshold is reported once; its notice goes to the bus."""
         batch = self.memory.batches[seen.key]

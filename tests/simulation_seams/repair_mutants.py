@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fanin.announcing.ending_event import EndingEvent
 from fanin.api import events
-from fanin.api.ending_event import EndingEvent
 from fanin.api.progress_event import ProgressEvent
 from fanin.tracker import State, memory, reading, repairing
 from fanin.tracker.deleting import without_user_data

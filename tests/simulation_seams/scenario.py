@@ -63,7 +63,8 @@ class Scenario:
     often at most an ended batch is reopened or deleted. *longest*: seconds that work takes. *poisons*: items
     that end their process, at most; *alone*: nothing else goes wrong. *chunk*: items in a message; 0: a
     message is of one item. *skew*: how far the clocks of processes are from the true time, at most; *lag*:
-    how likely a row of an index is an old one.
+    how likely a row of an index is an old one. *at_once*: a process puts the event of a batch that it
+    completes on the bus.
     """
 
     batches: tuple[BatchScript, ...]
@@ -92,6 +93,7 @@ class Scenario:
     chunk: int = 0
     skew: timedelta = timedelta(0)
     lag: float = 0.0
+    at_once: bool = False
 
 
 def draw(random: Random) -> Scenario:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, UserDict
+from dataclasses import replace
 from random import Random
 from typing import Any
 from unittest.mock import patch
@@ -13,11 +14,15 @@ from tests.simulation_seams import aftermath, scenario
 from tests.simulation_seams.scenario import CALLBACKS
 from tests.simulation_seams.world import World
 
+AT_ONCE = 0.5
+"""The part of the seeds in which a process puts the event of a batch that it completes on the bus."""
+
 
 def simulate(seed: int, lines: list[str] | None = None) -> Outcome:
     """Run the scenario of *seed* under its own schedule and faults; *lines* takes each request down."""
     random = Random(seed)
-    return play(World(scenario.draw(random), random, lines))
+    at_once = Random(f"{seed}, at once").random() < AT_ONCE
+    return play(World(replace(scenario.draw(random), at_once=at_once), random, lines))
 
 
 def play(world: World) -> Outcome:

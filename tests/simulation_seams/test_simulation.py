@@ -12,7 +12,7 @@ from tests.simulation_seams.mutants import MUTANTS
 from tests.simulation_seams.run import ROOM
 from tests.simulation_seams.simulation import simulate
 
-SEEDS = 320
+SEEDS = 440
 SEEDS_A_MUTANT = 3000
 
 
@@ -31,8 +31,11 @@ def test_the_schedules_go_where_they_say():
     assert min(tally.faults[kind] for kind in ("late copy", "stalled", "lost after", "repeated")) > 0
     assert min(tally.faults[kind] for kind in ("crash before", "crash after", "throttled", "killed")) > 0
     assert min(tally.events[f"handed to a {kind}"] for kind in ("child", "task", "job")) > 0
-    assert min(tally.events[kind] for kind in ("poisoned", "dead-letter messages", "lost records")) > 0
-    assert min(tally.events[kind] for kind in ("callbacks", "webhooks", "tasks resumed")) > 0
+    assert (
+        min(tally.events[kind] for kind in ("poisoned", "dead-letter messages", "lost records", "lost puts"))
+        > 0
+    )
+    assert min(tally.events[kind] for kind in ("callbacks", "webhooks", "tasks resumed", "put at once")) > 0
     assert min(tally.events[kind] for kind in ("deleted", "reopened")) > 0
     assert min(tally.events[f"reported {mark}"] for mark in ("first_failure", "50", "90", "stuck")) > 0
     ends = ("succeeded", "completed_with_failures", "too_many_failures", "cancelled", "timed_out", "expired")

@@ -146,7 +146,7 @@ class World:
     def tracker(self) -> Tracker:
         """Return the tracker of a new process."""
         return Tracker(
-            self.store,
+            self.bus.announcing(self.store) if self.scenario.at_once else self.store,
             page_bits=self.scenario.page_bits,
             fresh_for=self.scenario.fresh_for,
             now=self.clocks.new(),

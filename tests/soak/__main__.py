@@ -1,7 +1,7 @@
 """``make soak``: mixed load of all capabilities on one local run, with crashes, and a referee at the end.
 
 It prints the table of the referee, and exits with 1 if a rule does not hold. ``--calm``: without crashes;
-``--spark``: with a Spark job.
+``--spark``: with Spark jobs; ``--faults``: the share of requests to the emulator that meet a fault.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ import sys
 
 from tests.proof.results import keep
 from tests.soak.referee import Rule
-from tests.soak.soaking import Report, soak
+from tests.soak.soaking import Plan, Report, soak
+
+FAULTS = 0.03
 
 
 def main() -> int:
@@ -20,11 +22,16 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--calm", action="store_true", help="no crashes")
-    parser.add_argument("--spark", action="store_true", help="a Spark job at the begin, middle and end")
+    parser.add_argument(
+        "--spark", action="store_true", help="fan out, fold an ack log and reconcile by Spark"
+    )
+    parser.add_argument("--faults", type=float, help=f"the default is {FAULTS:g}, and 0 in a calm run")
     given = parser.parse_args()
+    if given.faults is None:
+        given.faults = 0.0 if given.calm else FAULTS
     logging.getLogger("fanin").setLevel(logging.CRITICAL)  # the consumers' failures are made on purpose
     print(f"seed {given.seed}, {given.minutes:g} minutes of load", flush=True)
-    report = soak(given.minutes * 60, given.seed, calm=given.calm, spark=given.spark)
+    report = soak(Plan(given.minutes * 60, given.seed, given.calm, given.spark, given.faults))
     print(text_of(report))
     keep("soak", f'make soak ARGS="{arguments(given)}"', *table(report), note(report))
     return 0 if all(rule.holds for rule in report.rules) else 1
@@ -32,7 +39,7 @@ def main() -> int:
 
 def arguments(given: argparse.Namespace) -> str:
     flags = [f"--{name}" for name in ("calm", "spark") if getattr(given, name)]
-    return " ".join([f"--minutes {given.minutes:g} --seed {given.seed}", *flags])
+    return " ".join([f"--minutes {given.minutes:g} --seed {given.seed} --faults {given.faults:g}", *flags])
 
 
 def verdict(rule: Rule) -> str:
@@ -46,7 +53,10 @@ def table(report: Report) -> tuple[list[str], list[list[str]]]:
 
 def text_of(report: Report) -> str:
     rows = [f"{verdict(rule):<7} {rule.name}: {rule.seen}" for rule in report.rules]
-    return "\n".join([*rows, *(f"{name}: {series}" for name, series in report.memory.items()), note(report)])
+    logged = "metrics: " + ", ".join(f"{name} {sum_:,}" for name, sum_ in sorted(report.metrics.items()))
+    return "\n".join(
+        [*rows, logged, *(f"{name}: {series}" for name, series in report.memory.items()), note(report)]
+    )
 
 
 def note(report: Report) -> str:

@@ -12,13 +12,14 @@ from pathlib import Path
 from threading import Event
 
 from fanin.local import LocalRun, functions
+from tests.soak import referee
 from tests.soak.ledger import Ledger
 from tests.soak.memory import family
 from tests.soak.work import Queueing
 
 SWEEPS = ("sweep", "sweep_groups", "sweep_jobs")
-FUNCTIONS_KILLED = "function processes killed"
-FUNCTIONS_FROZEN = "function processes frozen"
+ENDINGS_A_DELIVERY = 10
+"""Ended batches of one delivery of the stream, at the pace of the load."""
 
 
 def host_of(run: LocalRun) -> int:
@@ -35,13 +36,21 @@ class Chaos:
     queueing: Queueing
     chance: random.Random
 
+    def __post_init__(self) -> None:
+        deployed = functions.by_handler(self.run.client("lambda"))
+        self.describes = deployed["describe_event"]["FunctionName"]
+
     def kill_function(self) -> None:
         """Kill one function process, working or idle."""
         workers = [pid for pid in family(host_of(self.run))[1:] if is_function(pid)]
         if workers:
-            with suppress(ProcessLookupError):
-                os.kill(self.chance.choice(workers), signal.SIGKILL)
-                self.ledger.happened(FUNCTIONS_KILLED)
+            with suppress(ProcessLookupError, FileNotFoundError):
+                victim = self.chance.choice(workers)
+                if self.describes in Path(f"/proc/{victim}/cmdline").read_text():
+                    # Its delivery comes again, and its ended batches are counted again.
+                    self.ledger.doubt(referee.ENDED, ENDINGS_A_DELIVERY)
+                os.kill(victim, signal.SIGKILL)
+                self.ledger.happened("function processes killed")
 
     def freeze_function(self) -> None:
         """Stop one function process for a short time."""
@@ -50,7 +59,7 @@ class Chaos:
             victim = self.chance.choice(workers)
             with suppress(ProcessLookupError):
                 os.kill(victim, signal.SIGSTOP)
-                self.ledger.happened(FUNCTIONS_FROZEN)
+                self.ledger.happened("function processes frozen")
                 time.sleep(self.chance.uniform(0.1, 2.0))
                 os.kill(victim, signal.SIGCONT)
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from fanin.client.reports import AckReport
+
+REPEATED = "requests repeated"
+WORKER_ENDS = frozenset({"SessionLost", "LostClaim", "StoreUnavailable"})
+"""Errors by which a worker may end, as docs/queue.md has them: it is started again."""
 
 
 @dataclass(slots=True)
@@ -43,7 +48,12 @@ class Ledger:
     jobs: Counter[str] = field(default_factory=Counter)
     """Accepted jobs, by key."""
     errors: list[str] = field(default_factory=list)
+    folds: list[str] = field(default_factory=list)
+    """Counts of the Spark jobs that are not what they have to be."""
     chaos: Counter[str] = field(default_factory=Counter)
+    doubts: Counter[str] = field(default_factory=Counter)
+    """By how much a metric may differ, because a request was repeated or a function was killed."""
+    _repeats: threading.local = field(default_factory=threading.local)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def opened(self, batch: str, expected: Expected) -> None:
@@ -68,6 +78,24 @@ class Ledger:
         with self._lock:
             self.counts[name] += amount
 
+    def repeat(self) -> None:
+        """Note that this thread sends a request again: the function may have counted it."""
+        self._repeats.count = getattr(self._repeats, "count", 0) + 1
+        self.happened(REPEATED)
+
+    @contextmanager
+    def doubting(self, metric: str, amount: int = 1) -> Iterator[None]:
+        """Let *metric* differ by *amount* for each request that is repeated within."""
+        before = getattr(self._repeats, "count", 0)
+        try:
+            yield
+        finally:
+            self.doubt(metric, amount * (getattr(self._repeats, "count", 0) - before))
+
+    def doubt(self, metric: str, amount: int) -> None:
+        with self._lock:
+            self.doubts[metric] += amount
+
     def failed_with(self, where: str, error: BaseException) -> None:
         with self._lock:
             self.errors.append(f"{where}: {type(error).__name__}: {error}"[:300])
@@ -75,6 +103,13 @@ class Ledger:
     def happened(self, what: str) -> None:
         with self._lock:
             self.chaos[what] += 1
+
+    def worker_ended(self, why: str) -> None:
+        """A worker of the queue ended by itself; *why*: the error that it raised."""
+        name = why.partition(":")[0].rpartition(".")[2]
+        self.happened(f"workers ended by {name}")
+        if name not in WORKER_ENDS:
+            self.failed_with("worker", RuntimeError(why))
 
     def accepted_jobs(self, keys: Iterable[str]) -> None:
         with self._lock:

@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -40,28 +41,40 @@ def resident_mb(pid: int) -> float:
     return 0.0
 
 
-class Sampler(threading.Thread):
-    """Samples the memory of a process and of its descendants until it is stopped."""
+Series = list[tuple[float, float]]
+EMULATOR, FUNCTION, WORKER = "emulator", "a function", "a worker"
 
-    def __init__(self, root: int, seconds: float = SAMPLE_SECONDS) -> None:
+
+class Sampler(threading.Thread):
+    """Samples the memory of the emulator *root*, its functions and other *workers* until it is stopped.
+
+    Of functions and workers the mean of one process: their number follows the load.
+    """
+
+    def __init__(
+        self, root: int, workers: Callable[[], Iterable[int]] = tuple, seconds: float = SAMPLE_SECONDS
+    ) -> None:
         super().__init__(daemon=True)
-        self.root, self.seconds = root, seconds
-        self.emulator: list[tuple[float, float]] = []
-        self.functions: list[tuple[float, float]] = []
-        """Of one function process on average: their number follows the load."""
+        self.root, self.workers, self.seconds = root, workers, seconds
+        self.series: dict[str, Series] = {name: [] for name in (EMULATOR, FUNCTION, WORKER)}
         self.stopped = threading.Event()
 
     def run(self) -> None:
         began = time.monotonic()
         while not self.stopped.is_set():
-            at = time.monotonic() - began
-            workers = [mb for pid in family(self.root)[1:] if (mb := resident_mb(pid))]
-            self.emulator.append((at, resident_mb(self.root)))
-            self.functions.append((at, sum(workers) / max(1, len(workers))))
+            sampled = {EMULATOR: [self.root], FUNCTION: family(self.root)[1:], WORKER: self.workers()}
+            for name, pids in sampled.items():
+                self.series[name].append((time.monotonic() - began, mean_mb(pids)))
             self.stopped.wait(self.seconds)
 
 
-def drawn(series: list[tuple[float, float]], width: int = 40) -> str:
+def mean_mb(pids: Iterable[int]) -> float:
+    """Return the mean resident memory of those processes that are there."""
+    found = [mb for pid in pids if (mb := resident_mb(pid))]
+    return sum(found) / max(1, len(found))
+
+
+def drawn(series: Series, width: int = 40) -> str:
     """Return *series* as a line of bars, with its first, largest and last value."""
     values = [mb for _, mb in series] or [0.0]
     step = max(1, len(values) // width)

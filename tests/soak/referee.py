@@ -24,7 +24,9 @@ METRIC_OF = {
 }
 GROWTH_MAX = 0.10
 """Of the memory, over the last two thirds of a run; and so many MB in any case."""
-GROWTH_MB = 40.0
+GROWTH_MB = 15.0
+ENDED = "ended batches"
+"""The doubt of the metrics in METRIC_OF."""
 ENDED_JOBS = ("queued", "inProgress", "delayed", "dead")
 Row = Mapping[str, Any]
 
@@ -36,6 +38,7 @@ class Rule:
     name: str
     checked: int
     broken: tuple[str, ...] = ()
+    figure: str = ""
 
     @property
     def holds(self) -> bool:
@@ -43,7 +46,7 @@ class Rule:
 
     @property
     def seen(self) -> str:
-        text = f"{self.checked:,} checked"
+        text = f"{self.checked:,} checked" + (f", {self.figure}" if self.figure else "")
         return text if self.holds else f"{text}, {len(self.broken)} broken: {'; '.join(self.broken[:3])}"
 
 
@@ -145,35 +148,42 @@ def rows(found: Mapping[str, Sequence[Row]], expected: Mapping[str, Expected], n
     return Rule("no row is orphaned", checked, tuple(broken))
 
 
-def metrics(counts: Mapping[str, int], found: Mapping[str, int], lost: int) -> Rule:
-    """Each metric of the logs is what the load counted, less the lines that died with *lost* invocations.
+def metrics(counts: Mapping[str, int], found: Mapping[str, int], doubts: Mapping[str, int]) -> Rule:
+    """Each metric of the logs is what the load counted, but for *doubts*.
 
-    A function that is killed has logged nothing, and its request is sent again: a metric may be too small by
-    what one request has for each kill, and too large by as much, if the first attempt was applied and logged.
+    A request that is sent again may have been counted each time, or not at all; the ended batches
+    of a delivery that is repeated are counted again.
     """
-    most = {"ItemsAdded": 60, "JobsAdded": 25, "TasksRegistered": 100}
+    of_ends = set(METRIC_OF.values())
     broken = [
-        f"{name}: logged {found.get(name, 0):,}, counted {count:,}"
+        f"{name}: logged {found.get(name, 0):,}, counted {count:,}, {allowed:,} allowed"
         for name, count in counts.items()
-        if abs(found.get(name, 0) - count) > lost * most.get(name, 1)
+        if abs(found.get(name, 0) - count) > (allowed := doubts.get(ENDED if name in of_ends else name, 0))
     ]
-    opened = found.get("BatchesOpened", 0)
-    ended = sum(found.get(name, 0) for name in METRIC_OF.values())
-    if abs(opened - ended) > lost:
-        broken.append(f"opened {opened:,}, ended {ended:,}")
-    return Rule(f"metrics add up, but for {lost} killed or repeated requests", len(counts) + 1, tuple(broken))
+    logged = {name: found.get(name, 0) for name in counts}
+    exact = sum(logged[name] == count for name, count in counts.items())
+    off = sum(abs(logged[name] - count) for name, count in counts.items())
+    figure = f"{exact} equal, {off:,} of {sum(counts.values()):,} off in the others"
+    return Rule("metrics add up, but for what was repeated", len(counts), tuple(broken), figure)
 
 
-def memory(series: Sequence[tuple[float, float]]) -> Rule:
+def memory(name: str, series: Sequence[tuple[float, float]]) -> Rule:
     """The memory does not grow: the line through the last two thirds of *series*, (seconds, MB), is flat."""
-    last = series[len(series) // 3 :]
+    what, last = f"memory of {name} is flat", series[len(series) // 3 :]
     if len(last) < 3:
-        return Rule("memory is flat", len(series), ("too few samples",))
-    growth = slope(last) * (last[-1][0] - last[0][0])
+        return Rule(what, len(series), ("too few samples",))
+    minutes = (last[-1][0] - last[0][0]) / 60
+    growth = slope(last) * minutes * 60
     allowed = max(GROWTH_MB, GROWTH_MAX * last[0][1])
-    if growth <= allowed:
-        return Rule("memory is flat", len(series))
-    return Rule("memory is flat", len(series), (f"{growth:+.0f} MB in the end, {allowed:.0f} allowed",))
+    figure = f"{growth:+.1f} MB by least squares over the last {minutes:.0f} minutes, {allowed:.0f} allowed"
+    return Rule(what, len(series), () if growth <= allowed else ("it grows",), figure)
+
+
+def spark(ledger: Ledger) -> Rule:
+    """What bulk_ack folded and what reconcile found is what the ack log had."""
+    rounds = [what for what in ledger.chaos if what.startswith("Spark round")]
+    broken = ledger.folds if rounds else ["no Spark job ran"]
+    return Rule("Spark folds and finds what the log has", len(rounds), tuple(broken), "; ".join(rounds))
 
 
 def slope(series: Sequence[tuple[float, float]]) -> float:

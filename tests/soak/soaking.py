@@ -8,27 +8,29 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.batch_api import BatchApi
 from benchmarks.grouping import configure, endings, judged, progress
-from benchmarks.jobs import Site
 from fanin import Fanin
 from fanin.client.http import HttpTransport
 from fanin.local import LocalRun
 from fanin.local.work_source import WorkSource, source_of
+from tests.faults.proxy import FaultProxy
 from tests.http.events import Events
 from tests.soak import reading, referee
-from tests.soak.chaos import FUNCTIONS_FROZEN, FUNCTIONS_KILLED, Chaos, host_of, sweep
-from tests.soak.folding import fold
-from tests.soak.http_api import InsistentApi
+from tests.soak.chaos import Chaos, host_of, sweep
+from tests.soak.folding import Folding
+from tests.soak.http_api import ATTEMPTS, InsistentApi
 from tests.soak.ledger import Ledger
-from tests.soak.memory import Sampler, drawn
+from tests.soak.memory import FUNCTION, WORKER, Sampler, drawn
 from tests.soak.referee import Rule
 from tests.soak.tracking import Consuming, Tracking, fail_dead_letters, wait_until
+from tests.soak.watching import Watching
+from tests.soak.wire import ProxiedSite, proxied
 from tests.soak.work import POLICY, Downstream, Grouping, Queueing
 
 QUEUE = "soak-items"
@@ -38,7 +40,6 @@ DRAIN_SECONDS = 420.0
 EXPIRY_MARGIN_SECONDS = 30.0
 CHAOS_SECONDS = 8.0
 SWEEP_SECONDS = 20.0
-REPEATED = "requests repeated"
 SETTINGS = {"events": ["TaskSucceeded"]}
 # What is done, and after how many seconds again.
 PACE = {"direct": 1.0, "queued": 1.5, "nested": 6.0, "cancelled": 5.0, "overdue": 7.0, "orphaned": 5.0}
@@ -53,33 +54,48 @@ class Report:
     chaos: Counter[str]
     memory: dict[str, str]
     minutes: float
+    metrics: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a soak does: *faults* is the share of requests with a fault; *calm*: nothing is killed, frozen."""
+
+    seconds: float
+    seed: int
+    calm: bool = False
+    spark: bool = False
+    faults: float = 0.0
 
 
 class Soak:
     """The parts of one soak on *run*, and its threads."""
 
-    def __init__(self, run: LocalRun, batch_api: BatchApi, seed: int, folder: Path) -> None:
-        self.run, self.batch_api, self.folder, self.seed = run, batch_api, folder, seed
+    def __init__(
+        self, run: LocalRun, batch_api: BatchApi, proxy: FaultProxy, plan: Plan, folder: Path
+    ) -> None:
+        self.run, self.batch_api, self.proxy, self.plan, self.folder = run, batch_api, proxy, plan, folder
+        self.began = time.time()
         self.ledger = Ledger()
         self.api = InsistentApi(run.url, self.repeat)
         self.halt = threading.Event()
         self.source: WorkSource = source_of(run.client("sqs"), QUEUE, VISIBILITY_SECONDS, RECEIVES)
-        self.fanin = Fanin(HttpTransport(run.url, pause=self.repeat))
+        self.fanin = Fanin(HttpTransport(run.url, pause=self.repeat, attempts=ATTEMPTS))
         self.grouping = Grouping(self.tracking("grouped"), self.api)
-        site = Site(run, "soak")
+        site = ProxiedSite(run, "soak", proxy.url if plan.faults else run.endpoint)
         site.api = self.api
         self.queueing = Queueing(site, self.ledger, self.dice("jobs"), folder)
         self.chaos = Chaos(run, self.ledger, self.queueing, self.dice("chaos"))
         self.bus = Events(run.client("sqs"), run.outputs["DemoEventsQueueUrl"])
-        self.sampler = Sampler(host_of(run))
+        self.sampler = Sampler(host_of(run), self.queueing.pids)
 
     def repeat(self, seconds: float) -> None:
         """Pause before a request is repeated, and count that."""
-        self.ledger.happened(REPEATED)
+        self.ledger.repeat()
         time.sleep(seconds)
 
     def dice(self, name: str) -> random.Random:
-        return random.Random(f"{self.seed}-{name}")
+        return random.Random(f"{self.plan.seed}-{name}")
 
     def tracking(self, name: str) -> Tracking:
         return Tracking(self.fanin, self.ledger, self.source, self.dice(name))
@@ -95,37 +111,48 @@ class Soak:
                 halt.wait(1)
             halt.wait(seconds * chance.uniform(0.5, 1.5))
 
-    def load(self, seconds: float, calm: bool, spark: bool) -> None:
-        """Run all of the load for so long, then wait for what it began."""
+    def load(self) -> None:
+        """Run all of the load for its time, then wait for what it began."""
         over, drained = threading.Event(), threading.Event()
-        progress(f"the local run is up: {seconds:.0f} s of load")
+        progress(f"the local run is up: {self.plan.seconds:.0f} s of load")
         self.queueing.hire()
         self.sampler.start()
-        ending = [self.thread(*each, halt=over) for each in self.steps(calm)]
+        shown = Watching(
+            self.ledger, self.sampler, self.proxy, lambda: len(self.bus.by_batch), progress
+        ).start()
+        ending = [self.thread(*each, halt=over) for each in self.steps()]
         lasting = [self.thread(*each, halt=drained) for each in self.lasting()]
-        for part in range(3):
-            over.wait(seconds / 2 * min(part, 1))
-            if spark:
-                self.ledger.happened(f"Spark jobs {self.spark()}")
+        self.last()
         progress("the load is over")
-        over.set()
-        for thread in ending:
-            thread.join(120)
+        self.stop(over, ending)
         self.queueing.thaw()
         self.drain()
         progress("all has ended")
-        drained.set()
-        for thread in lasting:
-            thread.join(120)
+        self.proxy.calm.set()
+        self.stop(drained, lasting)
         self.queueing.end()
         self.sampler.stopped.set()
+        shown.set()
 
-    def spark(self) -> str:
+    def last(self) -> None:
+        """Wait for the end of the load; a third of it passes before the Spark jobs."""
+        until = time.monotonic() + self.plan.seconds
+        time.sleep(self.plan.seconds / 3)
+        if self.plan.spark:
+            self.spark()
+        time.sleep(max(0.0, until - time.monotonic()))
+
+    def stop(self, halt: threading.Event, threads: list[threading.Thread]) -> None:
+        halt.set()
+        for thread in threads:
+            thread.join(120)
+
+    def spark(self) -> None:
         try:
-            return fold(self.run, self.tracking("spark"), self.folder)
-        except Exception as error:  # as in every
+            seen = Folding(self.run, self.tracking("spark"), self.folder, not self.plan.calm).round()
+            self.ledger.happened(f"Spark round: {seen}")
+        except (Exception, SystemExit) as error:  # as in every
             self.ledger.failed_with("spark", error)
-            return "failed"
 
     def thread(
         self, seconds: float, name: str, step: Callable[[], object], halt: threading.Event
@@ -134,13 +161,13 @@ class Soak:
         thread.start()
         return thread
 
-    def steps(self, calm: bool) -> Iterator[tuple[float, str, Callable[[], object]]]:
+    def steps(self) -> Iterator[tuple[float, str, Callable[[], object]]]:
         """Yield what ends with the load."""
         for name, seconds in PACE.items():
             yield seconds, name, getattr(self.tracking(name), name)
         yield 4.0, "tasks", self.grouping.register
         yield 2.0, "jobs", self.queueing.add
-        if not calm:
+        if not self.plan.calm:
             yield CHAOS_SECONDS, "chaos", self.chaos.happen
 
     def lasting(self) -> Iterator[tuple[float, str, Callable[[], object]]]:
@@ -149,6 +176,7 @@ class Soak:
             chance = self.dice(f"consumer-{number}")
             consumer = Consuming(self.fanin, self.ledger, self.source, chance)
             yield 0.1, f"consumer {number}", consumer.deliver
+        yield 2.0, "workers", self.queueing.hire
         yield SWEEP_SECONDS, "sweep", partial(sweep, self.run, threading.Event())
         yield 0.2, "events", partial(self.bus._receive, 1)
 
@@ -186,6 +214,7 @@ class Soak:
         left = {state: len(site.listed(state)) for state in referee.ENDED_JOBS}
         tables = {"batches": "BatchesTable", "pages": "PagesTable"}
         rows = {name: reading.rows(self.run, output) for name, output in tables.items()}
+        self.metrics = reading.metrics(self.run, self.began)
         others = reading.dead_letters(self.run)
         others.pop(str(self.source.dead), None)
         return (
@@ -196,8 +225,9 @@ class Soak:
             referee.jobs(ledger.jobs, site.written(), left),
             referee.dead_letters(ledger.poison, {"consumers": self.dead, **others}),
             referee.rows(rows, expected, time.time()),
-            referee.metrics(self.counted(), reading.metrics(self.run, self.api), self.lost()),
-            referee.memory(self.sampler.functions),
+            referee.metrics(self.counted(), self.metrics, ledger.doubts),
+            *(referee.memory(name, self.sampler.series[name]) for name in (FUNCTION, WORKER)),
+            *([referee.spark(ledger)] if self.plan.spark else []),
             referee.errors(ledger),
         )
 
@@ -206,35 +236,35 @@ class Soak:
         ends = Counter(referee.METRIC_OF[each.state] for each in self.ledger.batches.values())
         return self.ledger.counts + ends
 
-    def lost(self) -> int:
-        """Return how many invocations may have logged nothing, or twice."""
-        return sum(self.ledger.chaos[what] for what in (FUNCTIONS_KILLED, FUNCTIONS_FROZEN, REPEATED))
-
 
 @contextmanager
-def soaking(seed: int) -> Iterator[Soak]:
+def soaking(plan: Plan) -> Iterator[Soak]:
     """Yield a soak on a local run of its own."""
-    errors = Downstream(str(seed), throttled=10, failing=10, rejected=2, slow_seconds=0.3)
+    errors = Downstream(str(plan.seed), throttled=10, failing=10, rejected=2, slow_seconds=0.3)
     with (
         TemporaryDirectory() as folder,
         BatchApi(errors) as batch_api,
         LocalRun.start(demo=True, context=SETTINGS) as run,
     ):
         configure(run, [POLICY], batch_api)
-        soak = Soak(run, batch_api, seed, Path(folder))
-        try:
-            yield soak
-        finally:
-            soak.queueing.end()
+        with proxied(run, plan.seed, plan.faults) as proxy:
+            soak = Soak(run, batch_api, proxy, plan, Path(folder))
+            try:
+                yield soak
+            finally:
+                soak.queueing.end()
 
 
-def soak(seconds: float, seed: int, calm: bool = False, spark: bool = False) -> Report:
+def soak(plan: Plan) -> Report:
     """Run one soak and return its report."""
     began = time.monotonic()
-    with soaking(seed) as soak:
-        soak.load(seconds, calm, spark)
+    with soaking(plan) as soak:
+        soak.load()
         rules = soak.judged()
         load = Counter(each.kind for each in soak.ledger.batches.values())
         load["tasks"], load["jobs"] = len(soak.ledger.tasks), soak.ledger.jobs.total()
-        series = {"emulator": drawn(soak.sampler.emulator), "a function": drawn(soak.sampler.functions)}
-    return Report(rules, load, soak.ledger.chaos, series, (time.monotonic() - began) / 60)
+        series = {name: drawn(values) for name, values in soak.sampler.series.items()}
+        done = soak.ledger.chaos + Counter(
+            {f"faults: {name}": n for name, n in soak.proxy.injected().items()}
+        )
+    return Report(rules, load, done, series, (time.monotonic() - began) / 60, soak.metrics)

@@ -77,5 +77,5 @@ def test_the_report_is_a_table_and_a_sentence():
     assert "2 direct" in note(report)
     assert "1 workers killed" in text_of(report)
     assert json.dumps(table(report))
-    given = argparse.Namespace(minutes=30.0, seed=1, calm=True, spark=False)
-    assert arguments(given) == "--minutes 30 --seed 1 --calm"
+    given = argparse.Namespace(minutes=30.0, seed=1, calm=True, spark=False, faults=0.0)
+    assert arguments(given) == "--minutes 30 --seed 1 --faults 0 --calm"

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import threading
 from collections import Counter
 
 import pytest
 
 from tests.soak import referee
+from tests.soak.folding import drawn_log, odd
 from tests.soak.ledger import Expected, Ledger
-from tests.soak.memory import Sampler, drawn, family, resident_mb
-from tests.soak.reading import plain, summed
+from tests.soak.memory import EMULATOR, WORKER, Sampler, drawn, family, resident_mb
+from tests.soak.reading import EVENTS_MOST, lines, plain, summed
 from tests.soak.tracking import wait_until
 
 NOW = 1000.0
@@ -139,19 +142,34 @@ def test_rows_without_a_time_to_live_or_live_beyond_it_are_found():
 def test_metrics_add_up_but_for_killed_invocations():
     counts = {"BatchesOpened": 10, "ItemsAdded": 100, "BatchesCompleted": 10}
 
-    assert referee.metrics(counts, counts, 0).holds
-    assert not referee.metrics(counts, counts | {"ItemsAdded": 99}, 0).holds
-    assert referee.metrics(counts, counts | {"ItemsAdded": 60, "BatchesOpened": 9}, 1).holds
-    assert not referee.metrics(counts, counts | {"BatchesCompleted": 8}, 1).holds
-    assert not referee.metrics({}, {"BatchesOpened": 3}, 0).holds
+    assert referee.metrics(counts, counts, {}).holds
+    assert not referee.metrics(counts, counts | {"ItemsAdded": 99}, {}).holds
+    assert not referee.metrics(counts, {}, {"ItemsAdded": 100}).holds
+    assert referee.metrics(counts, counts | {"ItemsAdded": 60}, {"ItemsAdded": 40}).holds
+    assert not referee.metrics(counts, counts | {"BatchesCompleted": 8}, {"BatchesCompleted": 2}).holds
+    assert referee.metrics(counts, counts | {"BatchesCompleted": 8}, {referee.ENDED: 2}).holds
+
+
+def test_only_requests_that_were_repeated_are_in_doubt():
+    ledger = Ledger()
+    ledger.repeat()
+    with ledger.doubting("ItemsAdded", 60):
+        ledger.repeat()
+        ledger.repeat()
+    with ledger.doubting("BatchesOpened"):
+        threading.Thread(target=ledger.repeat).start()
+
+    assert ledger.doubts["ItemsAdded"] == 120
+    assert ledger.doubts["BatchesOpened"] == 0
 
 
 def test_memory_that_grows_to_the_end_is_found_and_a_warm_start_is_not():
     warm = [(float(at), 100.0 + min(at, 100) * 3) for at in range(0, 300, 10)]
 
-    assert referee.memory(warm).holds
-    assert not referee.memory([(at, 100.0 + at) for at, _ in warm]).holds
-    assert not referee.memory(warm[:3]).holds
+    assert referee.memory("it", warm).holds
+    assert not referee.memory("it", [(at, 100.0 + at) for at, _ in warm]).holds
+    assert not referee.memory("it", warm[:3]).holds
+    assert "+0.0 MB by least squares over the last 3 minutes" in referee.memory("it", warm).seen
 
 
 def test_errors_of_the_load_are_broken_rules():
@@ -172,17 +190,63 @@ def test_metrics_are_summed_from_their_lines():
     assert summed(["", "other", json.dumps(line)] * 2) == {"A": 6, "B": 2}
 
 
+class Logs:
+    """A log of one event for each of *moments*; it shows no more than EVENTS_MOST, as the emulator does."""
+
+    def __init__(self, moments):
+        self.moments, self.requests = moments, 0
+
+    def filter_log_events(self, *, startTime, endTime, **_):  # noqa: N803  # as boto3 names them
+        self.requests += 1
+        shown = [at for at in self.moments if startTime <= at <= endTime][:EVENTS_MOST]
+        return {"events": [{"message": str(at)} for at in shown]}
+
+
+def test_all_lines_are_read_though_the_log_shows_only_so_many():
+    logs = Logs(list(range(100, 3 * EVENTS_MOST)))
+
+    assert sorted(map(int, lines(logs, "group", 0, 4 * EVENTS_MOST))) == logs.moments
+    assert logs.requests > 1
+
+
+def test_a_spark_round_that_counts_otherwise_or_did_not_run_is_found():
+    log = drawn_log([f"item-{number}" for number in range(300)], random.Random(1))
+    acked = {"fresh": 200, "failed": 6}
+    saved = {"rows": 300, "outstanding": 100, "failed": 6}
+    ledger = Ledger()
+
+    assert odd(log, acked, saved) == []
+    assert len(odd(log, acked | {"fresh": 199}, saved | {"outstanding": 101})) == 2
+    assert len({*log.acked, *log.failed, *log.left}) == 300
+    assert not referee.spark(ledger).holds
+    ledger.happened("Spark round: well")
+    assert referee.spark(ledger).holds
+    ledger.folds += ["bulk_ack: fresh 199, not 200"]
+    assert not referee.spark(ledger).holds
+
+
+def test_a_worker_may_end_by_a_documented_error_alone():
+    ledger = Ledger()
+    ledger.worker_ended("fanin.queue.errors.SessionLost: the session is over")
+    ledger.worker_ended("fanin.errors.StoreUnavailable: timed out")
+    assert ledger.errors == []
+    ledger.worker_ended("KeyError: 'x'")
+
+    assert ledger.errors == ["worker: RuntimeError: KeyError: 'x'"]
+
+
 def test_rows_are_read_as_texts_and_numbers():
     assert plain({"pk": {"S": "a"}, "n": {"N": "1"}, "bits": {"B": b""}}) == {"pk": "a", "n": "1"}
 
 
 def test_the_memory_of_this_process_is_sampled():
-    sampler = Sampler(os.getpid(), seconds=0.01)
+    sampler = Sampler(os.getpid(), lambda: [os.getpid()], seconds=0.01)
     sampler.start()
-    assert wait_until(lambda: len(sampler.emulator) > 2, 60)
+    assert wait_until(lambda: len(sampler.series[WORKER]) > 2, 60)
     sampler.stopped.set()
     sampler.join()
 
     assert resident_mb(os.getpid()) > 1
     assert family(os.getpid())[0] == os.getpid()
-    assert drawn(sampler.emulator).endswith("MB")
+    assert drawn(sampler.series[EMULATOR]).endswith("MB")
+    assert sampler.series[WORKER][0][1] > 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -72,7 +73,8 @@ class Grouping:
         for at in range(0, len(wanted), 100):
             part = wanted[at : at + 100]
             ledger.tasks.update({task["taskId"]: task["target"] for task in part})
-            self.api.post("/v1/tasks", {"tasks": part})
+            with ledger.doubting("TasksRegistered", len(part)):
+                self.api.post("/v1/tasks", {"tasks": part})
             ledger.count("TasksRegistered", len(part))
 
 
@@ -87,34 +89,48 @@ class Queueing:
     staff: list[WorkerProcess] = field(default_factory=list)
     numbers: count[int] = field(default_factory=count)
     frozen: list[WorkerProcess] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     def hire(self) -> None:
-        self.staff = [worker for worker in self.staff if worker.process.poll() is None]
-        while len(self.staff) < WORKERS:
-            log = self.folder / f"{next(self.numbers)}.log"
-            self.staff.append(started(self.site, log, "--renew"))
+        """Start workers in place of those that ended, as a service manager does."""
+        with self.lock:
+            ended = [worker for worker in self.staff if worker.process.poll() is not None]
+            for worker in ended:
+                self.staff.remove(worker)
+                self.ledger.worker_ended(last_line(worker.log.with_suffix(".err")))
+            while len(self.staff) < WORKERS:
+                log = self.folder / f"{next(self.numbers)}.log"
+                errors = log.with_suffix(".err")
+                self.staff.append(started(self.site, log, "--renew", errors=errors))
+
+    def pids(self) -> list[int]:
+        with self.lock:
+            return [worker.process.pid for worker in self.staff]
 
     def add(self) -> None:
         """Add jobs; a key that is live is refused, and one that is done is a new job."""
         keys = sorted({f"job-{self.chance.randrange(KEYS)}" for _ in range(JOBS)})
-        answer = self.site.add(keys)
+        with self.ledger.doubting("JobsAdded", len(keys)):
+            answer = self.site.add(keys)
         self.ledger.accepted_jobs(answer["added"])
         self.ledger.count("JobsAdded", len(answer["added"]))
 
     def kill(self) -> None:
         """Kill a worker at whatever it does; another is hired."""
-        victim = self.staff.pop(self.chance.randrange(len(self.staff)))
-        victim.send(SIGKILL)
-        victim.process.wait()
+        with self.lock:
+            victim = self.staff.pop(self.chance.randrange(len(self.staff)))
+            victim.send(SIGKILL)
+            victim.process.wait()
         self.ledger.happened("workers killed")
         self.hire()
 
     def freeze(self) -> None:
         """Freeze a worker until the next is frozen, mostly longer than its session lasts."""
         self.thaw()
-        victim = self.chance.choice(self.staff)
-        victim.send(SIGSTOP)
-        self.frozen.append(victim)
+        with self.lock:
+            victim = self.chance.choice(self.staff)
+            victim.send(SIGSTOP)
+            self.frozen.append(victim)
         self.ledger.happened("workers frozen")
 
     def thaw(self) -> None:
@@ -127,3 +143,9 @@ class Queueing:
         self.thaw()
         for worker in self.staff:
             worker.end()
+
+
+def last_line(path: Path) -> str:
+    """Return the last line of a file: of a traceback, the error."""
+    lines = path.read_text().strip().splitlines()
+    return lines[-1] if lines else "nothing on standard error"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from fanin.tracker import Ack, OpenBatch, Outcome
+from fanin.tracker import Ack, Batch, BatchKey, OpenBatch, Outcome, Retention, State
+from fanin.tracker.options import Mode
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -19,6 +20,25 @@ class Clock:
 
     def __call__(self):
         return self.at
+
+
+def new_batch(key: BatchKey, at: datetime, user_key: str = "weekly") -> Batch:
+    """The row of an open batch that was created at *at*."""
+    return Batch(
+        tenant=key.tenant,
+        batch_id=key.batch_id,
+        state=State.OPEN,
+        mode=Mode.EXACT,
+        user_key=user_key,
+        total=0,
+        failed=0,
+        page_bits=1024,
+        salt=b"0123456789abcdef",
+        fingerprint="f",
+        retention=Retention(),
+        created_at=at,
+        expires_at=at + 7 * DAY,
+    )
 
 
 def opened(tracker, count=0, **wish):

@@ -24,6 +24,7 @@ READS = {
     "origin_ranges": lambda s: s.origin_ranges(KEY),
     "task_token": lambda s: s.task_token(KEY),
     "announced": lambda s: s.announced(KEY),
+    "is_put": lambda s: s.is_put(KEY),
     "pages": lambda s: s.pages([PageKey(KEY, 0, 0)]),
     "glance": lambda s: s.glance([PageKey(KEY, 0, 0)], bits=False),
     "samples": lambda s: s.samples(KEY),
@@ -66,8 +67,8 @@ def test_every_other_call_of_the_port_is_a_write():
     calls = {name for name, member in vars(TrackerStore).items() if callable(member) and name[0] != "_"}
     writes = {
         *("create", "create_under", "create_reopened", "reserve", "transition", "extend", "postpone"),
-        *("notice", "report", "record_ack", "confirm", "add_bits", "replace_bits", "heal_bits", "add_count"),
-        *("mark_tail", "compact", "sample", "free_sample", "block_sample", "delete", "remember"),
+        *("notice", "report", "record_ack", "confirm", "mark_put", "add_bits", "replace_bits", "heal_bits"),
+        *("add_count", "mark_tail", "compact", "sample", "free_sample", "block_sample", "delete", "remember"),
         "drop_token",
     }
 

@@ -130,6 +130,15 @@ def test_no_batch_outlives_its_pages(tracker, clock):
         tracker.get("t", batch_id)
 
 
+def test_a_batch_whose_end_nobody_saw_for_long_is_kept_no_longer_than_its_pages(tracker, clock):
+    batch_id, _ = opened(tracker, 5, retention=Retention(300 * DAY, 14 * DAY, 60 * DAY))
+    clock.at += 390 * DAY  # the sweeper was off
+
+    assert tracker.sweep().expired == 1
+    ended = tracker.store.get(BatchKey("t", batch_id))
+    assert ended.expires_at == ended.pages_expire_at == START + LIFETIME_MAX
+
+
 @pytest.mark.parametrize("count", [0, 5])
 def test_an_abandoned_batch_expires_with_its_event_even_if_it_is_empty(tracker, clock, count):
     batch_id, _ = opened(tracker, count)

@@ -7,6 +7,8 @@ import pytest
 from fanin.tracker import Ack, ItemRange, Outcome, Progress, Slice, State, Tracker
 from fanin.tracker.dynamodb import requests
 from fanin.tracker.memory import MemoryStore
+from fanin.tracker.page import Page
+from fanin.tracker.store import Written
 from tests.tracker.calls import START, ack, fail, opened, verdicts
 
 
@@ -141,6 +143,31 @@ def test_success_heals_what_is_left_when_another_heals_a_part_first(clock):
 
     assert verdicts(ack(tracker, batch_id, group, 0, 1)) == ["duplicate", "accepted"]
     assert tracker.get("t", batch_id).failed == 0
+
+
+def test_a_failure_is_a_duplicate_if_another_acks_the_item_and_completes_the_batch_meanwhile(clock):
+    class Raced(MemoryStore):
+        refused = raced = False
+
+        def add_bits(self, key, masks, expires_at):
+            if masks.failed and not self.refused:
+                self.refused = True  # as by a conflict of transactions
+                return Written(Page(), applied=False)
+            return super().add_bits(key, masks, expires_at)
+
+        def get(self, key):
+            if self.refused and not self.raced:
+                self.raced = True
+                ack(tracker, batch_id, group, 0)
+            return super().get(key)
+
+    tracker = Tracker(Raced(), page_bits=4, now=clock, pause=lambda _: None)
+    batch_id, group = opened(tracker, 1)
+    tracker.close("t", batch_id, "closer")
+
+    assert verdicts(fail(tracker, batch_id, group, 0)) == ["duplicate"]
+    batch = tracker.get("t", batch_id)
+    assert (batch.state, batch.failed) == (State.COMPLETE, 0)
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 4, 5, 6, 7])

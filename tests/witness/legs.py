@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
-from tests.request_rules.shapes import ROOT
+from tests.request_rules.shapes import ROOT, Sent
 
 BUILD = ROOT / "build" / "witness"
 SUITES = ("tracker", "grouper", "queue", "quotas, rows")
@@ -21,15 +21,25 @@ class Leg:
     engine: str
     outcomes: dict[str, str]
     memory: dict[str, str]
-    sent: set[str]
+    sent: Sent
 
     @property
     def failed(self) -> list[str]:
         """Return the cases that failed."""
         return [name for name, each in (self.outcomes | self.memory).items() if each == "failed"]
 
+    def of_memory(self) -> set[str]:
+        """Return the tests that passed on memory, as pytest names them, without parameters."""
+        passed = [name for name, each in self.memory.items() if each == "passed"]
+        return {_as_pytest_names(name.partition("[")[0]) for name in passed}
 
-def read(engine: str, report: str, sent: set[str]) -> Leg:
+
+def _as_pytest_names(name: str) -> str:
+    module, _, test = name.rpartition(".")
+    return f"{module.replace('.', '/')}.py::{test}"
+
+
+def read(engine: str, report: str, sent: Sent) -> Leg:
     """Return the leg of a report in JUnit's XML."""
     outcomes: dict[str, str] = {}
     memory: dict[str, str] = {}

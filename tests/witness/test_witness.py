@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.request_rules import shapes
-from tests.witness.__main__ import main, missed
+from tests.witness.__main__ import main, missed, on_engines_alone
 from tests.witness.legs import Leg, differences, read, rows
 
 REPORT = """<testsuites><testsuite>
@@ -20,8 +20,8 @@ REPORT = """<testsuites><testsuite>
 
 def test_a_case_that_differs_is_counted():
     one, other = (
-        read("moto", REPORT.format(""), {"a"}),
-        read("emulator", REPORT.format("<failure/>"), {"a", "b"}),
+        read("moto", REPORT.format(""), {"a": set()}),
+        read("emulator", REPORT.format("<failure/>"), {"a": set(), "b": set()}),
     )
 
     assert rows([one, other]) == [
@@ -38,15 +38,31 @@ def test_a_case_of_one_engine_alone_differs():
     assert differences({"a": "passed"}, {"a": "passed", "b": "passed"}) == ["b"]
 
 
+MEMORY = {"tests.contract.queue.test_a.test_x[memory]": "passed"}
+SENT_BY = {"tests/contract/queue/test_a.py::test_x"}
+
+
 def test_a_request_that_an_engine_was_not_sent_is_missed():
     listed = sorted(shapes.listed())
-    full, part = (
-        Leg("moto", {}, {}, set(listed) | shapes.kept("suite")),
-        Leg("emulator", {}, {}, set(listed[1:])),
-    )
+    full = Leg("moto", {}, MEMORY, dict.fromkeys(listed, SENT_BY))
+    part = Leg("emulator", {}, {}, dict.fromkeys(listed[1:], SENT_BY))
 
-    assert f"not sent on emulator: {listed[0]}" in missed([full, part])
+    assert missed([full, part]) == [f"not sent on emulator: {listed[0]}"]
     assert missed([full]) == []
+
+
+def test_a_request_that_is_not_listed_is_found():
+    leg = Leg("moto", {}, MEMORY, dict.fromkeys([*shapes.listed(), "PutItem new"], SENT_BY))
+
+    assert missed([leg]) == ["not listed, sent on moto: PutItem new"]
+
+
+def test_a_request_whose_cases_memory_does_not_run_is_found_unless_they_are_of_rows():
+    skipped = {"tests.contract.queue.test_a.test_y[memory]": "skipped"}
+    of_rows = {"tests/contract/queue/test_config_rows.py::test_z"}
+    sent = {"a": SENT_BY, "b": {"tests/contract/queue/test_a.py::test_y"}, "c": of_rows}
+
+    assert on_engines_alone(Leg("moto", {}, MEMORY | skipped, sent)) == ["b"]
 
 
 def test_the_list_is_sorted_and_has_each_once():

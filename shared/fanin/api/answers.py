@@ -11,8 +11,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from fanin.api import cursors
-from fanin.api.instants import iso
 from fanin.api.requests import AckBody
+from fanin.instants import iso
 from fanin.tracker.events import EVENT_TYPES, event_id
 from fanin.tracker.model import (
     AckReport,

@@ -6,8 +6,8 @@ import logging
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from fanin.announcing.ending_event import EndingEvent
 from fanin.api.callers import TENANT_MAX
-from fanin.api.ending_event import EndingEvent
 from fanin.api.progress_event import ProgressEvent
 from fanin.calling import log_failure
 from fanin.errors import InvalidRequest, NewerSchema
@@ -23,9 +23,10 @@ def endings(records: Iterable[Mapping[str, Any]], tracker: Tracker) -> list[dict
     """Return the details of the events of the batches in stream *records*, in order.
 
     Ending events are made from the batches as they are stored now; the records only name them. The notice of
-    a threshold has the progress at that time. Records of a live batch have no ending event, those of a
-    deleted batch no event: it is deleted after its ending event was confirmed. A batch that a newer release
-    wrote is logged and left to its sweep.
+    a threshold has the progress at that time. The end of a batch has no event if it was put at once; a notice
+    requests it again. Records of a live batch have no ending event, those of a deleted batch no event:
+    it is deleted after its ending event was confirmed. A batch that a newer release wrote is logged and left
+    to its sweep.
     """
     found = (_detail(record["dynamodb"], tracker) for record in records)
     return [detail for detail in found if detail is not None]
@@ -61,7 +62,7 @@ def _detail(change: Mapping[str, Any], tracker: Tracker) -> dict[str, Any] | Non
         return None
     if keys["sk"]["S"].startswith(NOTICE):
         return ProgressEvent.of(batch, reached_of(change["NewImage"])).detail()
-    if batch.is_alive:
+    if batch.is_alive or (keys["sk"]["S"] == BATCH_ROW and tracker.is_put(batch)):
         return None
     return EndingEvent.ended(batch, tracker).detail()
 
@@ -91,5 +92,5 @@ def _named(detail: Mapping[str, Any], tracker: Tracker) -> Batch | None:
         return None
     try:
         return tracker.store.get(BatchKey(tenant, checked_batch_id(batch_id)))
-    except InvalidRequest:
+    except (InvalidRequest, UnicodeEncodeError):  # JSON can name half a character, and no tenant has one
         return None

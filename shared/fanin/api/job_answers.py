@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 
 from fanin.api import row_cursors
 from fanin.api.answers import Answer, Instant, Optional
-from fanin.api.instants import instant
+from fanin.instants import instant
 from fanin.queue import Dead, Job, JobState, NewJob, QueueKey, Rejected
 from fanin.queue.config import Phase, QueueConfig
 from fanin.queue.creating import Ensured

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fanin.api import row_cursors
-from fanin.api.instants import instant
 from fanin.aws.bus import Bus, Event
 from fanin.calling import log_failure
+from fanin.instants import instant
 from fanin.names import JOB_DEAD
 from fanin.queue.dynamodb.items import dead_of, partition_of
 from fanin.queue.model import Dead

@@ -8,8 +8,8 @@ from typing import Self
 
 from fanin.api import row_cursors
 from fanin.api.answers import Answer, Instant, Optional
-from fanin.api.instants import instant
 from fanin.api.job_answers import QueueFacts
+from fanin.instants import instant
 from fanin.queue import Depth
 from fanin.queue.deleting import Deletion
 from fanin.queue.describing import Activity, QueueStatus

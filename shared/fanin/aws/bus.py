@@ -30,11 +30,15 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Bus:
-    """Puts events on the bus *name*. An event may be delivered twice, with the same ``eventId``."""
+    """Puts events on the bus *name*. An event may be delivered twice, with the same ``eventId``.
+
+    *attempts*: how often events are sent that a successful response names as failed.
+    """
 
     client: EventBridgeClient
     name: str
     pause: Callable[[float], None] = time.sleep
+    attempts: int = SEND_ATTEMPTS
 
     def put(self, events: Sequence[Event]) -> None:
         """Put each of *events*; raise StoreUnavailable if one may be missing."""
@@ -44,13 +48,14 @@ class Bus:
 
     def _send(self, entries: list[dict[str, Any]]) -> None:
         """Send at most ten entries, and those again that a successful response names as failed."""
-        for attempt in range(SEND_ATTEMPTS):
+        for attempt in range(self.attempts):
             answer = send(self.client.put_events, {"Entries": entries})
             pairs = zip(entries, answer["Entries"], strict=True)
             entries = [entry for entry, result in pairs if "ErrorCode" in result]
             if not entries:
                 return
-            self.pause(FIRST_PAUSE_SECONDS * 2**attempt)
+            if attempt + 1 < self.attempts:
+                self.pause(FIRST_PAUSE_SECONDS * 2**attempt)
         raise StoreUnavailable("the event bus did not accept every event; retry later")
 
     def _entry(self, event: Event) -> dict[str, Any]:

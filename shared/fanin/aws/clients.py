@@ -17,6 +17,8 @@ from botocore.session import Session
 
 from fanin.aws.forking import PerProcess, is_forked
 from fanin.aws.limits import (
+    ANNOUNCE_CONNECT_SECONDS,
+    ANNOUNCE_READ_SECONDS,
     ATTEMPTS,
     CONNECT_SECONDS,
     INVOCATION_SECONDS,
@@ -43,6 +45,14 @@ RETRIES = Config(
 )
 # The caller of a function decides whether it is called again.
 INVOCATIONS = RETRIES.merge(Config(retries={"total_max_attempts": 1}, read_timeout=INVOCATION_SECONDS))
+# The stream sends what this attempt does not.
+ANNOUNCEMENTS = RETRIES.merge(
+    Config(
+        retries={"total_max_attempts": 1},
+        connect_timeout=ANNOUNCE_CONNECT_SECONDS,
+        read_timeout=ANNOUNCE_READ_SECONDS,
+    )
+)
 LONG_POLLS = RETRIES.merge(Config(read_timeout=POLL_READ_SECONDS))
 C = TypeVar("C")
 
@@ -128,6 +138,8 @@ sqs: Service[SQSClient] = Service("sqs", RETRIES)
 long_polls: Service[SQSClient] = Service("sqs", LONG_POLLS)
 """SQS with a read timeout for long polls; for workers."""
 events: Service[EventBridgeClient] = Service("events", RETRIES)
+announcements: Service[EventBridgeClient] = Service("events", ANNOUNCEMENTS)
+"""EventBridge with one attempt and short timeouts; for events that the stream sends too."""
 s3: Service[S3Client] = Service("s3", RETRIES)
 functions: Service[LambdaClient] = Service("lambda", INVOCATIONS)
 secrets: Service[Any] = Service("secretsmanager", RETRIES)

@@ -20,6 +20,10 @@ POLL_SECONDS = 20
 """The longest long poll of SQS."""
 POLL_READ_SECONDS = POLL_SECONDS + READ_SECONDS
 
+ANNOUNCE_CONNECT_SECONDS = 0.5
+ANNOUNCE_READ_SECONDS = 1.0
+"""Of the one attempt to put a completion on the bus, for which the answer of the last ack waits."""
+
 INVOCATION_SECONDS = 420
 """The longest timeout of a Lambda function that is a batch API: half of the longest lease of a call."""
 

@@ -46,6 +46,8 @@ class Settings:
     ``FANIN_KEPT_MESSAGES_QUEUE``: the queue that keeps dead-letter messages before they are deleted.
     ``FANIN_JWT_TENANT_CLAIM``, ``FANIN_JWT_CALLER_CLAIM``: the claims of :class:`JwtClaims`.
     ``FANIN_PAGE_BITS``: items in each page of a NEW batch; a batch keeps the size it was opened with.
+    ``FANIN_COMPLETIONS_BUS``: the name of the bus on which the process that completes a batch puts its event
+    at once; empty: the stream alone sends it.
     ``FANIN_ALLOW_ANONYMOUS``: ``true`` only in the local run, whose requests are not signed.
     """
 
@@ -56,6 +58,7 @@ class Settings:
     jwt: JwtClaims = JwtClaims()
     own_dead_letter_queue: str = ""
     kept_messages_queue: str = ""
+    completions_bus: str = ""
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Settings:
@@ -69,6 +72,7 @@ class Settings:
             jwt=JwtClaims(env.get("FANIN_JWT_TENANT_CLAIM", "sub"), env.get("FANIN_JWT_CALLER_CLAIM", "sub")),
             own_dead_letter_queue=env.get("FANIN_OWN_DEAD_LETTER_QUEUE", ""),
             kept_messages_queue=env.get("FANIN_KEPT_MESSAGES_QUEUE", ""),
+            completions_bus=env.get("FANIN_COMPLETIONS_BUS", ""),
         )
 
 

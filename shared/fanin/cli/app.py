@@ -109,6 +109,8 @@ def _misused(error: Any) -> ExitCode:
     else:
         path = error.ctx.command_path if getattr(error, "ctx", None) else "fanin"
         sentence = " ".join(text.replace("Value error, ", "").split()).rstrip(".")
+        if getattr(error, "option_name", None) and path == "fanin":
+            sentence += "; options come after the verb"
         _say(f"{sentence}{' See' if sentence.endswith('?') else '; see'} {path} --help")
     return ExitCode.USAGE
 

@@ -14,6 +14,7 @@ from fanin.cli.output import clean
 from fanin.cli.verbs import Invocation, Verbs
 from fanin.client import documents
 from fanin.client.model import Summary
+from fanin.tracker import State
 from fanin.tracker.ids import COUNT_MAX
 
 verb = Verbs()
@@ -54,14 +55,17 @@ def cancel(call: Invocation, batch: Batch, why: Why = None, yes: Yes = False) ->
     """Cancel BATCH and print its state; asks first.
 
     The batch ends without its outstanding items, and later acks do not count. Without a terminal it
-    takes --yes.
+    takes --yes. Exits with 1 if it has ended otherwise before.
     """
     batch_id = call.names.id_of(batch)
     if not yes:
         _ask(call, batch_id)
     body = {} if why is None else {"reason": why}
     answer = call.api.post(call.path(batch_id, "/cancel"), body, call.key, documents.cancelled_of)
-    call.output.value(answer.document, answer.value.state)
+    state = answer.value.state
+    call.output.value(answer.document, state)
+    if state is not State.CANCELLED:
+        raise Refused(f"batch {batch_id} was not cancelled: it is {state}")
 
 
 @verb("notify", writes=True)

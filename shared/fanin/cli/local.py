@@ -203,6 +203,16 @@ def _in_background() -> int:
         start_new_session=True,
         text=True,
     )
+    try:
+        return _copied_until_url(child)
+    except BaseException:  # Ctrl-C, which the new session does not receive
+        child.terminate()
+        child.wait()
+        raise
+
+
+def _copied_until_url(child: subprocess.Popen[str]) -> int:
+    """Copy the output of *child* until the URL appears; return the exit code."""
     for line in child.stdout or ():
         if line.startswith("http://"):
             typer.echo(line, nl=False)

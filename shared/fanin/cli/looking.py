@@ -9,12 +9,13 @@ from typing import Annotated, Literal, get_args
 import typer
 
 from fanin.cli.arguments import Batch
+from fanin.cli.batch_cost import Cost, print_cost
 from fanin.cli.columns import BATCH, BATCHES, time_ago
 from fanin.cli.durations import time_of
 from fanin.cli.exits import UsageError
 from fanin.cli.items import joined, range_of
 from fanin.cli.listing import Every, Limit, print_list
-from fanin.cli.output import Column
+from fanin.cli.output import Column, note
 from fanin.cli.verbs import Invocation, Verbs
 from fanin.client import documents
 
@@ -43,7 +44,9 @@ Label = Annotated[
     str | None, typer.Option("--label", metavar="KEY:VALUE", help="Only batches with this label.")
 ]
 Ids = Annotated[bool, typer.Option("--ids", help="One item id a line, in place of ranges.")]
-Reasons = Annotated[bool, typer.Option("--reasons", help="Items with reasons; a batch keeps 128 at most.")]
+Reasons = Annotated[
+    bool, typer.Option("--reasons", help="A sample of the items, with reasons: one of a range, 128 at most.")
+]
 FAILURES = (
     Column("Item", "itemId", lambda sample: sample["itemId"].partition(":")[2]),
     Column("When", "at", time_ago("at")),
@@ -59,12 +62,17 @@ def where(call: Invocation) -> None:
 
 
 @verb("status")
-def status(call: Invocation, batch: Batch) -> None:
+def status(call: Invocation, batch: Batch, cost: Cost = False) -> None:
     """Print state and progress of BATCH.
 
-    On a terminal without what is empty; elsewhere each field as name, tab, value.
+    On a terminal without what is empty; elsewhere each field as name, tab, value. With --cost, an estimate of
+    what it has cost so far by its counts: a row for each way to ack.
     """
-    call.output.card(BATCH, call.api.get(call.path(batch), documents.status_of).document)
+    found = call.api.get(call.path(batch), documents.status_of).document
+    if cost:
+        print_cost(call.output, found)
+        return
+    call.output.card(BATCH, found)
 
 
 @verb("list")
@@ -109,6 +117,10 @@ def failures(
         raise UsageError("--reasons and --ids exclude each other; give one of them")
     answer = call.api.get(call.path(batch, "/failures"), itemgetter("samples"), limit="1")
     call.output.table(FAILURES, answer.value)
+    failed = call.api.get(call.path(batch), documents.status_of).value.failed
+    if failed > len(answer.value):
+        kept = len(answer.value)
+        note(f"{kept:,} of {failed:,} failed items have a reason that is kept; all: fanin failures {batch}")
 
 
 def _time(text: str | None) -> str | None:

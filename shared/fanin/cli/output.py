@@ -10,14 +10,15 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any, TextIO
+from itertools import chain, islice
+from typing import Any, Literal, TextIO
 
 from fanin.client.documents import Document
 
 TABLE_ROWS = 200
 """Rows of one table on a terminal, so that a long list is printed while it is read."""
 PROGRESS_SECONDS = 0.5
+Side = Literal["left", "right"]
 _DIRECTIONS = (*range(0x2028, 0x202F), *range(0x2066, 0x206A))
 """Separators of lines, and what reverses or isolates the text beside a cell."""
 _IN_JSON = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), *_DIRECTIONS)}
@@ -121,10 +122,18 @@ class Output:
 
         shown = [column for column in columns if not column.hidden]
         console = Console(file=self._stream, highlight=False)
+        first = next(documents, None)
+        if first is None:
+            note("none")
+            return
+        documents = chain([first], documents)
         while rows := list(islice(documents, TABLE_ROWS)):
             table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
             for column in shown:
-                table.add_column(column.title, justify="right" if column.right else "left", overflow="fold")
+                # An id that is broken over lines cannot be copied.
+                whole = column.key.endswith("Id")
+                side: Side = "right" if column.right else "left"
+                table.add_column(column.title, justify=side, overflow="fold", no_wrap=whole)
             for row in rows:
                 table.add_row(*(Text(column.cell(row, on_terminal=True)) for column in shown))
             console.print(table)

@@ -55,6 +55,7 @@ def publish(
     from fanin.publishing.publish import Again, PublishRequest, Sender  # noqa: PLC0415  # no other verb sends
     from fanin.publishing.publish import publish as published  # noqa: PLC0415
 
+    _check(file)
     sqs = sqs_of(call.site)
     url, wanted = queue_url(sqs, queue), Again(again) if again else None
     _note_header(file)
@@ -67,6 +68,13 @@ def publish(
         call.output.value(call.api.get(f"/v1/batches/{batch.id}", documents.status_of).document, "")
     else:
         call.output.line(batch.id)
+
+
+def _check(file: Path) -> None:
+    """Refuse a file that cannot be sent, before a request is made. Raises InvalidRequest."""
+    from fanin.publishing.rows import check_readable  # noqa: PLC0415  # see publish
+
+    check_readable(file)
 
 
 def _note_header(file: Path) -> None:

@@ -7,18 +7,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 
 @contextmanager
 def stopped_by_signals() -> Iterator[None]:
-    """End the block at SIGINT, SIGTERM or SIGHUP, without an error.
+    """End the block at SIGINT, SIGTERM or SIGHUP, without an error; ignore further ones while it ends.
 
     SIGINT gets a handler too, because a shell starts background commands with it ignored.
     """
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _interrupt)
-    with suppress(KeyboardInterrupt):
-        yield
+    before = {number: signal.signal(number, _interrupt) for number in SIGNALS}
+    try:
+        with suppress(KeyboardInterrupt):
+            yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    # A second Ctrl-C would interrupt the removal of the run's files.
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from fanin.cli.exits import UsageError
+from fanin.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from fanin.client.http import HttpTransport
@@ -70,11 +71,11 @@ class Where:
         if self.url and self.stage:
             raise UsageError("--url and --stage exclude each other; give one of them")
         if self.url:
-            return Site(self.url, "--url", self.region)
+            return Site(_checked(self.url, "--url"), "--url", self.region)
         if self.stage:
             return Site(_url_of_stage(self.stage), f"--stage {self.stage}", self.region)
         if url := os.environ.get("FANIN_URL"):
-            return Site(url, "FANIN_URL", self.region)
+            return Site(_checked(url, "FANIN_URL"), "FANIN_URL", self.region)
         return _local_site()
 
 
@@ -89,6 +90,19 @@ def use_profile(profile: str | None, region: str | None, env: MutableMapping[str
             env.pop(name, None)
     if region:
         env["AWS_REGION"] = env["AWS_DEFAULT_REGION"] = region
+
+
+def _checked(url: str, found: str) -> str:
+    """Return *url*. Raises UsageError, which names where it was *found*, if it is not that of an API."""
+    from fanin.client.http import checked_url, is_loopback  # noqa: PLC0415  # see transport
+
+    try:
+        checked_url(url)
+    except InvalidRequest:
+        scheme = "http" if is_loopback(url.partition("/")[0].partition(":")[0]) else "https"
+        hint = "" if "://" in url else f"; did you mean {scheme}://{url}?"
+        raise UsageError(f"{found} is {url!r}, not https://host or https://host/stage{hint}") from None
+    return url
 
 
 def _url_of_stage(stage: str) -> str:

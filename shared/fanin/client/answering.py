@@ -29,8 +29,20 @@ class Answered:
 
 
 def answers_of(transport: Acks, acks: Sequence[Named]) -> list[Answered]:
-    """Send *acks* and return their answers in the same order, with one request for 1,000 of them."""
-    return [answer for part in _parts(acks) for answer in _sent(transport, part)]
+    """Send *acks* and return their answers in the same order, with one request for 1,000 of them.
+
+    More than one request gets them in the order of their items, so that neighbours share a write.
+    """
+    order: Sequence[int] = range(len(acks))
+    if len(acks) > ITEMS_A_REQUEST:
+        order = sorted(order, key=lambda at: _place(acks[at][1]))
+    answers = [answer for part in _parts([acks[at] for at in order]) for answer in _sent(transport, part)]
+    found = dict(zip(order, answers, strict=True))
+    return [found[at] for at in range(len(acks))]
+
+
+def _place(ack: Ack) -> tuple[str, str, int]:
+    return ack.batch_id, ack.group_id, ack.first
 
 
 def _parts(acks: Sequence[Named]) -> Iterator[Sequence[Named]]:

@@ -48,12 +48,16 @@ class DirectTransport(DirectAcks):
     """Calls *tracker* on behalf of *tenant*, which is not authenticated here."""
 
     @classmethod
-    def on(cls, tables: Tables, tenant: str, page_bits: int) -> DirectTransport:
-        """Return the transport over *tables*, with the credentials of this process."""
+    def on(cls, tables: Tables, tenant: str, page_bits: int, bus: str | None = None) -> DirectTransport:
+        """Return the transport over *tables*, with the credentials of this process.
+
+        *bus*: the name of the bus for completions, if they are put on it at once.
+        """
+        from fanin.announcing.announcer import announced_on  # noqa: PLC0415
         from fanin.aws import clients  # noqa: PLC0415  # a tracker in memory needs no boto3
         from fanin.tracker.dynamodb import DynamoStore  # noqa: PLC0415
 
-        store = DynamoStore(clients.dynamodb(), tables)
+        store = announced_on(bus, DynamoStore(clients.dynamodb(), tables))
         return cls(Tracker(store, page_bits=page_bits, each=each_in_threads), tenant)
 
     def open(self, spec: OpenBatch, key: str) -> str:

@@ -67,16 +67,17 @@ class Fanin(Consumers, Repairs, QueueCalls, QueueAdministration, Waiting):
         self._transport = self._slot.as_transport()
 
     @classmethod
-    def direct(cls, tables: Tables, tenant: str, *, page_bits: int = 1024) -> Self:
+    def direct(cls, tables: Tables, tenant: str, *, page_bits: int = 1024, bus: str | None = None) -> Self:
         """Return a client that reads and writes *tables* with the credentials of this process.
 
-        *page_bits*: items in each page of the batches that it opens; a batch keeps its own.
+        *page_bits*: items in each page of the batches that it opens; a batch keeps its own. *bus*: the
+        name of the stack's bus, on which the client puts the event of a batch that it completes at once.
         """
         from fanin.client.direct import DirectTransport  # noqa: PLC0415  # importing boto3 takes 0.3 s
 
         instance(tables, Tables, "tables")
-        text(tenant, "a tenant"), whole(page_bits, "page_bits", *PAGE_BITS)
-        return cls(DirectTransport.on(tables, tenant, page_bits))
+        text(tenant, "a tenant"), whole(page_bits, "page_bits", *PAGE_BITS), text_or_none(bus, "a bus")
+        return cls(DirectTransport.on(tables, tenant, page_bits, bus))
 
     def open(
         self, user_key: str | None = None, *, key: str | None = None, **options: Unpack[OpenOptions]

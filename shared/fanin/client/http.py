@@ -108,7 +108,7 @@ class HttpTransport:
         read_seconds: float = ANSWER_SECONDS,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._base = _checked(url)
+        self._base = checked_url(url)
         self._sign = sign or signer_of(self._base.host or "", region)
         self._attempts = attempts
         self._pause = pause
@@ -303,7 +303,7 @@ class HttpTransport:
         return _Answer(answer.status, answer.data, asked)
 
 
-def _checked(url: str) -> Url:
+def checked_url(url: str) -> Url:
     """Return the parsed base URL: scheme, host and optional stage. Raises InvalidRequest."""
     try:
         parsed = parse_url(url.strip().rstrip("/"))

@@ -11,6 +11,7 @@ from fanin.conformance.adapter import (
     Refused,
     Span,
     Status,
+    Unreachable,
 )
 from fanin.conformance.cases import CASES, Case
 from fanin.conformance.judging import Judgement, Verdict, judge
@@ -31,6 +32,7 @@ __all__ = [
     "Refused",
     "Span",
     "Status",
+    "Unreachable",
     "Verdict",
     "judge",
 ]

@@ -8,19 +8,21 @@ import os
 import sys
 from collections.abc import Sequence
 
-from fanin.conformance.adapter import Adapter
+from fanin.conformance.adapter import Adapter, Unreachable
 from fanin.conformance.cases import CASES, Case
 from fanin.conformance.judging import Judgement, judge
 from fanin.conformance.reporting import json_of, line_of, listed, summary_of
 from fanin.conformance.trial import Effort
+from fanin.errors import FaninError
 
 FANIN = "fanin.conformance.over_http:FaninOverHttp"
 FULL_ROUNDS = 10_000
 FULL_ITEMS = 10_000_000
+INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit code: 0 passed, 1 a case failed, 2 the command line is invalid."""
+    """Run the command; return its code: 0 passed, 1 a case failed, 2 invalid or no answer, 130 Ctrl-C."""
     parser = _parser()
     given = parser.parse_args(arguments)
     cases = _cases(parser, given.cases)
@@ -29,13 +31,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     effort = Effort(given.rounds, given.items, given.timeout)
     tracker = _tracker(parser, given.adapter, given.url)
+    try:
+        tracker.reach()
+    except Unreachable as error:
+        parser.error(f"{given.url} gives no answer: {error}; check the URL, and that the tracker is running")
     print_row = (lambda _: None) if given.json else _print_row
     if not given.json:
         _say(
             f"{len(cases)} cases, {effort.rounds:,} rounds of each race (all: {FULL_ROUNDS:,}),"
             f" {effort.items:,} items of a large batch (all: {FULL_ITEMS:,})"
         )
-    found = judge(tracker, cases, effort, print_row)
+    try:
+        found = judge(tracker, cases, effort, print_row)
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted; the batches that were opened stay until their retention ends\n")
+        return INTERRUPTED
     _say(json_of(found, effort.rounds, effort.items) if given.json else summary_of(found))
     return 1 if any(each.is_bad for each in found) else 0
 
@@ -57,10 +67,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _count(text: str) -> int:
-    count = int(text.replace(",", "").replace("_", ""))
-    if count < 1:
-        raise ValueError(text)
-    return count
+    digits = text.replace(",", "").replace("_", "")
+    if not digits.isdecimal() or int(digits) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+    return int(digits)
 
 
 def _cases(parser: argparse.ArgumentParser, wanted: str | None) -> list[Case]:
@@ -78,6 +88,8 @@ def _tracker(parser: argparse.ArgumentParser, adapter: str, url: str | None) -> 
         parser.error("give --url, or FANIN_URL; `fanin local up` prints the URL of a local run")
     try:
         made: Adapter = getattr(importlib.import_module(module), name)(url)
+    except FaninError as error:
+        parser.error(str(error))
     except (ImportError, AttributeError, ValueError) as error:
         parser.error(f"--adapter {adapter}: {error}; give module:Class, a class of fanin.conformance.Adapter")
     return made

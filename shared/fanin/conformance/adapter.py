@@ -18,6 +18,10 @@ class NotSupported(Exception):
     """The tracker, or its adapter, cannot do what a case needs; the case is not judged."""
 
 
+class Unreachable(Exception):
+    """Nothing answers at the tracker's URL; no case is judged."""
+
+
 class Refused(Exception):
     """The tracker answered a request with an error of the caller.
 
@@ -118,6 +122,9 @@ class Adapter(ABC):
 
     def __init__(self, url: str | None = None) -> None:
         self.url = url
+
+    def reach(self) -> None:  # noqa: B027  # optional
+        """Raise Unreachable if nothing answers at the URL; called once, before the cases. Optional."""
 
     @abstractmethod
     def open(

@@ -17,7 +17,7 @@ import urllib3
 
 from fanin.cli.where import Where
 from fanin.client import retrying
-from fanin.client.http import is_loopback, signer_of
+from fanin.client.http import CONNECT_SECONDS, NOT_CONNECTED, is_loopback, signer_of
 from fanin.client.signing import Sign
 from fanin.conformance.adapter import (
     Adapter,
@@ -29,6 +29,7 @@ from fanin.conformance.adapter import (
     Refused,
     Span,
     Status,
+    Unreachable,
 )
 
 ATTEMPTS = 5
@@ -63,6 +64,14 @@ class FaninOverHttp(Adapter):
         self.host = urlsplit(str(self.url)).hostname or ""
         self.sign: Sign | None = Where(url=self.url).site().bearer() or signer_of(self.host, None)
         self.pool = urllib3.PoolManager(maxsize=CALLERS, timeout=REQUEST_SECONDS, retries=False)
+
+    def reach(self) -> None:
+        try:
+            self.pool.request("GET", f"{self.url}/", timeout=CONNECT_SECONDS, redirect=False)
+        except NOT_CONNECTED as error:
+            raise Unreachable(str(error)) from error
+        except urllib3.exceptions.HTTPError:
+            return  # it answers, if slowly or not as HTTP: that is for the cases
 
     def open(
         self,

@@ -5,12 +5,11 @@ from __future__ import annotations
 from math import ceil
 
 from fanin.cost.bill import Usage
+from fanin.cost.rules import queue_requests
 
 PAGE_ITEMS = 1024
 BATCH = 10
 """Messages of a request of SQS."""
-BILLED_BYTES = 64 * 1024
-"""SQS bills each 64 KiB of a request, sent or received, as one."""
 ENVELOPE_BYTES = 140
 """Bytes of a message beside its rows: item ids, time, names."""
 MESSAGE_BYTES = 256 * 1024
@@ -34,14 +33,12 @@ def fan_out(items: int, size: int = 0, chunk: int = 1, together: int | None = No
     messages = messages_of(items, size, chunk)
     requests = ceil(messages / BATCH)
     payload = (size + messages * ENVELOPE_BYTES) / max(1, requests)
-    acks = messages if together is None else ceil(items / together)
+    carried = Usage({"queue_request": requests * (2 * queue_requests(ceil(payload)) + 1)})
+    return carried + acks(items, messages if together is None else ceil(items / together))
+
+
+def acks(items: int, writes: int) -> Usage:
+    """Return what it takes to ack *items* at the tables by so many *writes*, each of neighbours."""
     # A full page climbs (its bit in its parent) and is compacted.
     pages = 2 * ceil(items / PAGE_ITEMS)
-    reads = acks if items / max(1, acks) > GUARDED_ITEMS else 0
-    return Usage(
-        {
-            "queue_request": requests * (2 * max(1, ceil(payload / BILLED_BYTES)) + 1),
-            "write_unit": acks + pages,
-            "read_unit": reads,
-        }
-    )
+    return Usage({"write_unit": writes + pages, "read_unit": writes if items > GUARDED_ITEMS * writes else 0})

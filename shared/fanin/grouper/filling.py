@@ -19,7 +19,7 @@ FIRST_PAUSE_SECONDS = 0.02
 
 @dataclass
 class Filler:
-    """Fills the bundles of one leader. *stale*: ids that the index may still show and that are not open."""
+    """Fills the bundles of one leader. *stale*: ids that the index may still show and that cannot join."""
 
     world: World
     stale: set[str] = field(default_factory=set)
@@ -60,11 +60,11 @@ class Filler:
         return [Candidate(own.lane, own.task_id, own.due_at), *others]
 
     def _due(self, bundle: Bundle, size: int, known: set[str]) -> list[Candidate]:
-        """Return open tasks that are due and not known; query more rows if tasks in backoff come first."""
-        now, limit = self.world.now(), size + len(known)
+        """Return due tasks that are not known; query more rows if tasks in backoff come first."""
+        limit = size + len(known)
         for _ in range(WIDENINGS):
             found = self.world.store.candidates(bundle.lane, limit)
-            fresh = [c for c in found if c.task_id not in known and c.due_at <= now]
+            fresh = [c for c in found if c.task_id not in known and c.due_at <= bundle.created_at]
             if len(fresh) >= size or len(found) < limit:
                 break
             limit *= WIDER
@@ -81,7 +81,7 @@ class Filler:
         return bundle, True
 
     def _claim(self, bundle: Bundle, joining: tuple[str, ...]) -> tuple[Bundle, bool]:
-        """Claim *joining* in one transaction, repeated without the tasks that are not open any more."""
+        """Claim *joining* in one transaction, repeated without the tasks that cannot join."""
         for attempt in range(CLAIM_ATTEMPTS):
             if not joining:
                 return bundle, True

@@ -71,7 +71,7 @@ class MemoryStore:
     def claim(self, bundle: Bundle, joining: tuple[str, ...]) -> Claim:
         with self.lock:
             stored = self.bundles.get(bundle.key)
-            refused = frozenset(name for name in joining if not self._is_open(bundle.lane, name))
+            refused = frozenset(name for name in joining if not self._may_join(bundle, name))
             if refused or not _precedes(stored, bundle):
                 return Claim(stored, refused)
             self.write_bundle(bundle)
@@ -169,9 +169,9 @@ class MemoryStore:
         task = replace(self.stored_tasks[key], state=TaskState.BUNDLED, bundle_id=bundle.bundle_id)
         self.write_task(replace(task, expires_at=bundle.expires_at))
 
-    def _is_open(self, lane: Lane, name: str) -> bool:
-        task = self.stored_tasks.get(TaskKey(lane.tenant, name))
-        return task is not None and task.state is TaskState.CREATED and task.lane == lane
+    def _may_join(self, bundle: Bundle, name: str) -> bool:
+        task = self.stored_tasks.get(TaskKey(bundle.tenant, name))
+        return task is not None and task.may_join(bundle)
 
     def _open(self) -> list[Task]:
         return sorted((t for t in self.shown_tasks() if t.state is TaskState.CREATED), key=order_of)

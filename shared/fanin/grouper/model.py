@@ -162,6 +162,11 @@ class Task:
         """Whether readers see the task as absent and its id is free; its row may be stored for days more."""
         return self.expires_at <= now
 
+    def may_join(self, bundle: Bundle) -> bool:
+        """Whether the task is open in the bundle's lane, and was due when the bundle was begun."""
+        is_due = self.due_at <= bundle.created_at
+        return is_due and self.state is TaskState.CREATED and self.lane == bundle.lane
+
     def asks_for_the_same(self, other: Task) -> bool:
         """Whether both tasks were registered with the same target, payload, priority and item."""
         return self._request() == other._request()

@@ -63,7 +63,8 @@ class GrouperStore(Protocol):
         """Store *bundle* and bundle its last members, *joining*, in one transaction: all or nothing.
 
         Condition on the bundle: OPEN at the version before, or not stored for version 1. Condition on each of
-        *joining*: CREATED in the bundle's lane; it becomes BUNDLED and expires with the bundle.
+        *joining*: CREATED in the bundle's lane and due by the time at which the bundle was created, as stored
+        in both; it becomes BUNDLED and expires with the bundle.
         """
 
     def seal(self, bundle: Bundle) -> Bundle:

@@ -21,7 +21,7 @@ from fanin.local.run_directories import RunDirectory, directory_of, running
 LOOPBACK = "127.0.0.1"
 START_SECONDS = 60.0
 LOG_LINES = 15
-KEPT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONPATH")
+KEPT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONPATH", "FANIN_LOCAL_FORK")
 
 
 @dataclass(slots=True)

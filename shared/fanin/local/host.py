@@ -16,14 +16,14 @@ import socket
 import sys
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import TextIO
 
-from hypercorn.asyncio import serve
-from hypercorn.config import Config
 from ministack.app import app as emulator
+from uvicorn import Config, Server
 
 from fanin.local import parent_watch, refusing, tuning
 from fanin.local.gateway import Gateway
@@ -42,16 +42,33 @@ def main(parent: int, directory: Path, api_fd: int, endpoint_fd: int) -> None:
     threading.Thread(target=_listen, args=(gateway, sys.stdin), daemon=True).start()
     # A fork of the parent may keep standard input open, so the parent's pid is watched too.
     parent_watch.follow(parent, _ask_to_end)
-    asyncio.run(_serve(gateway, api_fd, endpoint_fd))
+    sockets = [socket.socket(fileno=fd) for fd in (api_fd, endpoint_fd)]
+    asyncio.run(HostServer(settings(gateway)).serve(sockets))
 
 
-async def _serve(gateway: Gateway, *fds: int) -> None:
-    config = Config()
-    config.bind = [f"fd://{fd}" for fd in fds]
-    config.keep_alive_timeout = 75
-    config.loglevel = "WARNING"
-    # Hypercorn's own shutdown is never triggered: the signal handler ends the process.
-    await serve(LoopbackOnly(gateway), config, shutdown_trigger=asyncio.Event().wait)  # type: ignore[arg-type]
+class HostServer(Server):
+    """uvicorn's server without its signal handlers: those of this process end it."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Capture none."""
+        yield
+
+
+def settings(gateway: Gateway) -> Config:
+    """Return the settings of the server: the emulator writes the headers of its answers itself."""
+    return Config(
+        LoopbackOnly(gateway),
+        http="httptools",
+        ws="wsproto",
+        loop="asyncio",
+        lifespan="on",
+        timeout_keep_alive=75,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+    )
 
 
 def _port(fd: int) -> int:

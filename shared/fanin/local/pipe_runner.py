@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from fanin.local.connection import Connection
-from fanin.local.event_log import EventLog
 from fanin.local.pipe import Pipe, Record, Undelivered, as_delivered
 
 POLL_SECONDS = 0.2
@@ -27,10 +24,9 @@ log = logging.getLogger(__name__)
 class PipeRunner(threading.Thread):
     """Delivers records until ``stop``; those that are left are lost with the emulator's tables."""
 
-    def __init__(self, pipe: Pipe, aws: Connection, event_log: EventLog | None = None) -> None:
+    def __init__(self, pipe: Pipe, aws: Connection) -> None:
         super().__init__(name="fanin-local-pipe", daemon=True)
         self.pipe = pipe
-        self.event_log = event_log
         self.streams = aws.client("dynamodbstreams")
         self.functions = aws.client("lambda")
         self.events = aws.client("events")
@@ -117,24 +113,9 @@ class PipeRunner(threading.Thread):
             raise Undelivered(f"the enrichment returned {len(details)} events; a bus takes {BUS_TAKES}")
         if not details:
             return
-        entries = self.pipe.entries(details)
-        answer = self.events.put_events(Entries=entries)
+        answer = self.events.put_events(Entries=self.pipe.entries(details))
         if answer["FailedEntryCount"]:
             raise Undelivered(f"the bus refused: {answer['Entries']}")
-        self._log(entries, details)
-
-    def _log(self, entries: Sequence[Mapping[str, str]], details: Sequence[Any]) -> None:
-        """Keep what was put, for the dashboard; it is on the bus, so an error loses the line alone."""
-        if self.event_log is None:
-            return
-        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        types = (entry["DetailType"] for entry in entries)
-        rows = [
-            {"time": now, "detailType": type_, "detail": each}
-            for type_, each in zip(types, details, strict=True)
-        ]
-        with suppress(OSError):
-            self.event_log.add(rows)
 
     def _send_position(self, record: Record) -> None:
         """Send the position of *record* in the stream, not the record, to the dead-letter queue."""

@@ -14,6 +14,7 @@ import urllib3
 
 from fanin.local import assembly, emulator
 from fanin.local.assembly import Assembly
+from fanin.local.bus_listener import BusListener
 from fanin.local.connection import Connection
 from fanin.local.deployment import Progress, Stack, deploy
 from fanin.local.emulator import Emulator
@@ -42,13 +43,14 @@ class LocalRun:
     A context manager that stops the run at its end. Its processes exit when this one does, even by SIGKILL.
     """
 
-    def __init__(self, started: Emulator, stack: Stack, pipe: PipeRunner) -> None:
+    def __init__(self, started: Emulator, stack: Stack, pipe: PipeRunner, listener: BusListener) -> None:
         self.url = started.url
         self.endpoint = started.endpoint
         self.outputs = {**stack.outputs, "ApiUrl": f"{self.url}/"}
         self.port = started.port
         self._emulator = started
         self._pipe = pipe
+        self._listener = listener
 
     @classmethod
     def start(
@@ -86,11 +88,17 @@ class LocalRun:
         aws = Connection(started.endpoint)
         stack = deploy(source, aws, progress)
         started.serve_api(stack.outputs["ApiId"])
-        pipe = PipeRunner(Pipe.of(source.template, stack.resources), aws, EventLog(started.directory.path))
-        pipe.start()
-        run = cls(started, stack, pipe)
+        pipe = PipeRunner(Pipe.of(source.template, stack.resources), aws)
+        listener = BusListener(pipe.pipe.bus, aws, EventLog(started.directory.path))
+        for reader in (pipe, listener):
+            reader.start()
+        run = cls(started, stack, pipe, listener)
         progress("waiting for the API's first answer")
-        run._wait_for_answer()
+        try:
+            run._wait_for_answer()
+        except BaseException:  # the threads of this process would go on
+            run.stop()
+            raise
         return run
 
     def __enter__(self) -> Self:
@@ -121,9 +129,12 @@ class LocalRun:
 
     def stop(self) -> None:
         """Stop all processes and remove all files. May be called twice."""
-        self._pipe.stopped.set()
+        readers = (self._pipe, self._listener)
+        for reader in readers:
+            reader.stopped.set()
         self._emulator.stop()
-        self._pipe.stop()
+        for reader in readers:
+            reader.stop()
 
     def _wait_for_answer(self) -> None:
         """Read a batch that does not exist until gateway, function and table answer 404.

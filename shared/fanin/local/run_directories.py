@@ -22,6 +22,8 @@ from fanin.local.errors import LocalRunError
 
 STOP_SECONDS = 15.0
 POLL_SECONDS = 0.05
+TAKES = 3
+"""Attempts to create a directory that another process removes as abandoned before it is locked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +72,22 @@ class RunDirectory:
             stop = f"fanin local down --port {self.path.name}"
             raise LocalRunError(f"{self.path} is in use by another local run; stop it with: {stop}")
         self.remove()
-        self.scratch.mkdir(parents=True)
-        held = self._lock()
-        if held is None:
-            raise LocalRunError(f"{self.path} was taken by another local run just now; try again")
+        for _ in range(TAKES):
+            held = self._created()
+            if held is not None:
+                return held
+        raise LocalRunError(f"{self.path} was taken by another local run just now; try again")
+
+    def _created(self) -> int | None:
+        """Create the directory and lock it; return None if another process took or removed it meanwhile."""
+        self.scratch.mkdir(parents=True, exist_ok=True)
+        try:
+            held = self._lock()
+        except FileNotFoundError:
+            return None
+        if held is not None and os.fstat(held).st_nlink == 0:
+            os.close(held)
+            return None
         return held
 
     def write(self, state: State) -> None:
@@ -103,6 +117,16 @@ class RunDirectory:
     def remove(self) -> None:
         """Remove the directory if it exists."""
         shutil.rmtree(self.path, ignore_errors=True)
+
+    def remove_if_abandoned(self) -> None:
+        """Remove the directory if no process holds its lock, which is held meanwhile."""
+        try:
+            held = self._lock()
+        except FileNotFoundError:
+            return
+        if held is not None:
+            self.remove()
+            os.close(held)
 
     def _lock(self) -> int | None:
         descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -147,8 +171,7 @@ def running() -> list[State]:
 def sweep() -> None:
     """Remove abandoned run directories."""
     for directory in directories():
-        if directory.is_abandoned():
-            directory.remove()
+        directory.remove_if_abandoned()
 
 
 def end(states: Iterable[State]) -> None:
@@ -160,7 +183,7 @@ def end(states: Iterable[State]) -> None:
             with suppress(ProcessLookupError):
                 os.kill(state.pid if state.command else state.host, signal.SIGTERM)
             _wait_for(directory)
-        directory.remove()
+        directory.remove_if_abandoned()
     with suppress(OSError):  # other runs have directories there
         root().rmdir()
 

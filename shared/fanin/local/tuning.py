@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
 from ministack.core import lambda_runtime
-from ministack.core.lambda_runtime import Worker
 from ministack.services import sqs
 
-from fanin.local import unpacking
+from fanin.local import function_log, invocation_limit, unpacking
+from fanin.local.forking import forking
 
+TEN = 10
+"""Messages of one receive, and of a delivery from a FIFO queue."""
+PAYLOAD_BYTES = 3_000_000
+"""A delivery takes no further messages beyond it: half of what AWS allows for an invocation."""
 Queue = dict[str, Any]
 Collect = Callable[[Queue, int, float], list[Any]]
-
-# The emulator waits 50 ms for the log of a handler that logs nothing. Log lines are in the pipe before the
-# result, so a short wait loses none; a late line appears with the next invocation.
-LOG_WAIT_SECONDS = 0.002
 
 
 def apply() -> None:
     """Patch the emulator of this process."""
     # Else each worker unpacks and compiles the 35 MB of its function and layer.
     lambda_runtime.zipfile = unpacking.sharing()
-    Worker._drain_stderr_bounded = functools.partialmethod(
-        Worker._drain_stderr_bounded, first_line_wait=LOG_WAIT_SECONDS
-    )
+    # Else each worker writes the 12 MB of their zips.
+    lambda_runtime.open = unpacking.open_linked
+    # Else each worker imports the same libraries for half a second.
+    lambda_runtime.subprocess = forking()
+    # Else 40 callers start 40 workers.
+    invocation_limit.apply()
+    # The emulator waits up to 50 ms for log lines, and on a busy machine loses some of them.
+    function_log.apply()
     sqs._collect_msgs = of_the_first_visible(sqs._collect_msgs, now=time.time)
     # Every receive searches the whole queue for messages beyond its retention: an hour for rings, else days.
     sqs._expire_retained = _nothing_is_old
+    # Else a mapping with a batch size of 100 gets ten messages at once.
+    sqs._receive_messages_for_esm = delivery
 
 
 def of_the_first_visible(collect: Collect, now: Callable[[], float]) -> Collect:
@@ -48,6 +54,32 @@ def of_the_first_visible(collect: Collect, now: Callable[[], float]) -> Collect:
         return collect({**queue, "messages": list(islice(visible, limit))}, limit, timeout)
 
     return collect_few
+
+
+def delivery(url: str, most: int) -> list[Any]:
+    """Return the messages of a delivery from the queue at *url*, up to *most*, as Lambda collects them.
+
+    Unlike Lambda it does not wait for a batching window: while all functions of a mapping are busy, a batch
+    gathers in the queue.
+    """
+    with sqs._queues_lock:
+        queue = sqs._get_q(url)
+        sqs._dlq_sweep(queue)
+        limit = min(most, TEN) if queue["is_fifo"] else most
+        seconds = int(queue["attributes"].get("VisibilityTimeout", "30"))
+        return _collected(queue, limit, seconds)
+
+
+def _collected(queue: Queue, limit: int, seconds: int) -> list[Any]:
+    """Receive up to *limit* messages, ten at once, and hide them for *seconds*."""
+    found: list[Any] = []
+    while len(found) < limit and sum(len(each["body"]) for each in found) < PAYLOAD_BYTES:
+        asked = min(TEN, limit - len(found))
+        part = sqs._collect_msgs(queue, asked, seconds)
+        found += part
+        if len(part) < asked:
+            break
+    return found
 
 
 def _nothing_is_old(_queue: Queue) -> None:

@@ -88,6 +88,16 @@ def reader_of(path: Path) -> Callable[[Path], Iterator[tuple[int, str]]]:
     return reader
 
 
+def check_readable(path: Path) -> None:
+    """Refuse a file that is not there, cannot be opened, or has another suffix. Raises InvalidRequest."""
+    reader_of(path)
+    try:
+        with path.open("rb"):
+            pass
+    except OSError as error:
+        raise InvalidRequest(f"{path} cannot be read: {error.strerror}", field="file") from error
+
+
 def header_of(path: Path) -> list[str]:
     """Return the names in the header line of CSV; none for other files, and for one that cannot be read."""
     if path.suffix.lower() != ".csv":

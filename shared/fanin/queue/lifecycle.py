@@ -6,7 +6,19 @@ from dataclasses import replace
 from enum import Enum
 
 from fanin.queue.keys import JobKey
-from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, NewJob, OutboxEntry, Rerun
+from fanin.queue.model import (
+    EARLIER_MOST,
+    Dead,
+    EarlierJob,
+    Entry,
+    GivenBack,
+    Job,
+    JobState,
+    NewJob,
+    OutboxEntry,
+    Rerun,
+    digest_of,
+)
 
 
 class ClaimStatus(Enum):
@@ -21,7 +33,7 @@ class ClaimStatus(Enum):
 def new_job(request: NewJob, key: JobKey, job_id: str, now: int, over: Job | None) -> Job:
     """Return the job that an add stores; *over*: the done job of the same key that it replaces."""
     ready_us = now + round(request.delay * 1_000_000)
-    return Job(
+    job = Job(
         key=key,
         name=request.key,
         id=job_id,
@@ -31,9 +43,24 @@ def new_job(request: NewJob, key: JobKey, job_id: str, now: int, over: Job | Non
         ready_us=ready_us,
         payload=request.payload,
         item_id=request.item_id,
-        generation=over.generation + 1 if over else 1,
-        done_by=over.done_by if over else None,
     )
+    return _after(job, over)
+
+
+def _after(job: Job, over: Job | None) -> Job:
+    """Return the job as its key holds it over the done job *over*: the same one, where it is revived."""
+    if over is None:
+        return job
+    job = replace(job, generation=over.generation + 1, done_by=over.done_by)
+    return job if over.id == job.id else replace(job, before=_ended_before(over, over.done_us))
+
+
+def _ended_before(over: Job, ended_us: int | None) -> tuple[EarlierJob, ...]:
+    """Return the jobs that the next job of the key knows: the one that ended now, and those before it."""
+    if ended_us is None:
+        return over.before
+    known = [each for each in over.before if each.is_known(ended_us)]
+    return (EarlierJob(digest_of(over.id), ended_us), *known)[:EARLIER_MOST]
 
 
 def outbox_entry(job: Job, dead: Dead | None) -> OutboxEntry | None:
@@ -194,6 +221,7 @@ def _rerun(job: Job, rerun: Rerun, at: int) -> Job:
         item_id=rerun.item_id,
         generation=job.generation + 1,
         done_by=job.claim,
+        before=_ended_before(job, at),
     )
 
 
@@ -202,7 +230,7 @@ def revived(dead: Dead, at: int, over: Job | None, revival: str | None = None) -
 
     *over*: the done job of the same key that it replaces; *revival*: the id of the request.
     """
-    return replace(
+    job = replace(
         dead.job,
         state=JobState.READY,
         ready_us=at,
@@ -211,16 +239,16 @@ def revived(dead: Dead, at: int, over: Job | None, revival: str | None = None) -
         claim=None,
         claimed_us=None,
         rerun=None,
-        generation=over.generation + 1 if over else dead.job.generation + 1,
-        done_by=over.done_by if over else None,
+        generation=dead.job.generation + 1,
+        done_by=None,
         revival=revival,
     )
+    return _after(job, over)
 
 
 def moved(job: Job, key: JobKey, over: Job | None) -> Job:
     """Return a waiting job as the row *key* stores it, over the done job *over*."""
-    generation, done_by = (over.generation + 1, over.done_by) if over else (1, None)
-    return replace(job, key=key, generation=generation, done_by=done_by)
+    return _after(replace(job, key=key, generation=1, done_by=None), over)
 
 
 def left_behind(job: Job, at: int) -> Job:

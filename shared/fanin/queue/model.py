@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -17,6 +18,8 @@ DELAY_MAX_SECONDS = 366 * 86_400
 MARK_SECONDS = 3600
 """How long a done job's mark holds: longer than a copy of a request can be delayed, since its signature is
 valid for 15 minutes."""
+EARLIER_MOST = 4
+"""How many jobs of its key before it a job knows."""
 ID_BYTES_MAX = 512
 """The longest id of a job and of an item, in bytes of UTF-8."""
 
@@ -73,7 +76,8 @@ class Options:
 class NewJob:
     """A job to add, distinct by *key*; *delay* in seconds, *priority* from 0 to 999.
 
-    *id*: makes the add safe to repeat for an hour, as long as no other job of its key is added meanwhile.
+    *id*: makes the add safe to repeat for an hour after the job is done, as long as no more than four other
+    jobs of its key are added meanwhile.
     *item_id*: the item of a batch that is acked when the job ends.
     """
 
@@ -104,12 +108,25 @@ class Rerun:
 
 
 @dataclass(frozen=True, slots=True)
+class EarlierJob:
+    """A job that its key had before: the digest of its id, and when it ended."""
+
+    digest: str
+    ended_us: int
+
+    def is_known(self, now: int) -> bool:
+        """Return whether its mark would still hold."""
+        return now < self.ended_us + MARK_SECONDS * SECOND_US
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """A job as it is stored.
 
     *generation* counts the jobs that its key has had. *done_by*: the claim that ended this job if it is DONE,
     else the claim that ended the one before it. *revival*: the id of the request that revived it, if it was
-    dead. *ready_us*: since when it is ready, or when it is due. *deliveries*, *failures*, *collisions*
+    dead. *before*: the last jobs of its key before it, the latest first, for their repeated adds.
+    *ready_us*: since when it is ready, or when it is due. *deliveries*, *failures*, *collisions*
     (rejected adds), *queued_us*, *busy_us*: metrics.
     """
 
@@ -135,6 +152,7 @@ class Job:
     done_by: str | None = None
     done_us: int | None = None
     revival: str | None = None
+    before: tuple[EarlierJob, ...] = ()
 
     @property
     def ending(self) -> str:
@@ -171,6 +189,16 @@ class Job:
     def expired(self, now: int) -> bool:
         """Return whether it is a mark older than an hour; DynamoDB may keep its row for days."""
         return self.done_us is not None and self.done_us + MARK_SECONDS * SECOND_US <= now
+
+    def answers(self, job_id: str, now: int) -> bool:
+        """Return whether an add of *job_id* is a repeated one.
+
+        It is this job, its requested rerun or an earlier job, unless its mark would be older than an hour.
+        """
+        if self.id == job_id or (self.rerun is not None and self.rerun.id == job_id):
+            return not self.expired(now)
+        earlier = [each for each in self.before if each.is_known(now)]
+        return bool(earlier) and digest_of(job_id) in {each.digest for each in earlier}
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,6 +343,11 @@ class Depth:
     dead: int
     oldest_us: int
     accuracy: Accuracy = Accuracy.EXACT
+
+
+def digest_of(job_id: str) -> str:
+    """Return 64 bits of a job's id: an id can have 512 bytes, and a longer row costs more to write."""
+    return hashlib.sha256(job_id.encode()).hexdigest()[:16]
 
 
 def checked_delay(seconds: float) -> float:

@@ -58,7 +58,7 @@ class Producer:
             over = over if over is not None and over.key == rows.at else None
             job = lifecycle.new_job(request, rows.at, request.id or effects.new_id(), now, over)
             stored = self._add(job, over, rows.other)
-            if stored is not None and _is_in(job.id, stored) and not stored.expired(now):
+            if stored is not None and stored.answers(job.id, now):
                 return None, stored.key.part.number
             if over is not None and _is_later(stored, over):
                 raise _lost_trace(over)
@@ -92,7 +92,7 @@ class Producer:
             if seen is None or seen.state is not JobState.BUSY:
                 return False
             before, seen = seen, self._rerun(seen, rerun)
-            if seen is not None and _is_in(rerun.id, seen):
+            if seen is not None and seen.answers(rerun.id, rerun.added_us):
                 return True
             if _is_later(seen, before):
                 raise _lost_trace(before)
@@ -125,7 +125,7 @@ def _is_later(stored: Job | None, seen: Job) -> bool:
 def _lost_trace(stored: Job) -> StoreUnavailable:
     """Return the error of a request that was answered after another job of its key had come and gone.
 
-    A row names its own job and no earlier one: that job may have been the requested one.
+    A row names its own job and the last ones before it: one before those may have been the requested one.
     """
     return StoreUnavailable(
         f"job {stored.name!r}: other jobs of its key ended in the meantime, so it is unknown whether it ran"
@@ -134,8 +134,4 @@ def _lost_trace(stored: Job) -> StoreUnavailable:
 
 def _decides(seen: Job, job: Job) -> bool:
     """Return whether the job *seen* at its key's other part rejects *job*, or is that job."""
-    return seen.is_live or (_is_in(job.id, seen) and not seen.expired(job.added_us))
-
-
-def _is_in(job_id: str, stored: Job) -> bool:
-    return stored.id == job_id or (stored.rerun is not None and stored.rerun.id == job_id)
+    return seen.is_live or seen.answers(job.id, job.added_us)

@@ -7,13 +7,20 @@ number of rows at a time: earlier, a late copy of an add could find its job gone
 live jobs fail, through the outbox. A run that finds no row deletes the doorbell, and marks the config as that
 of a removed queue. This mark lets no late copy of a request change the config of the next queue of the name.
 
+A sweep can stand still for so long that another one ends the removal and the queue is created anew. It
+deletes only rows that it read before it found the removal still under way: the next queue had none then. Each
+delete compares the row with what was read, so that it leaves a later one of the same key.
+
 A queue with live jobs is removed by force alone. Otherwise it is marked idle before the look that finds none:
 an add is seen by the look, or sees the mark and wakes the queue, so that the write of the removal fails.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import TypeVar
 
 from fanin.errors import Conflict, NotFound, StoreUnavailable
 from fanin.queue import lifecycle, sleeping
@@ -29,6 +36,7 @@ ROWS_A_RUN = 5000
 """The most rows of one queue that a run of the sweep deletes."""
 EMPTY_DAYS = 30
 """How long a queue is idle before the sweep removes it."""
+T = TypeVar("T")
 REASON = "the queue of the job was removed"
 
 
@@ -84,10 +92,12 @@ def proceed(
         return config is None
     now = context.effects.now()
     is_settled = now - config.removing_us >= settle * SECOND_US
-    found = _end_sessions(context) | (is_settled and _delete_some(context, config))
+    found = _end_sessions(context, config) | (is_settled and _delete_some(context, config))
     # The outbox is read last: the removal of a job moves its items there.
     if Maintenance(context).report_outbox(range(config.parts)) or found or not is_settled:
         return False
+    if not _is_under_way(context, config):
+        return False  # the doorbell is the next queue's
     if config.doorbell is not None:
         if doorbells is None:
             return False  # the sweep, which can delete the doorbell, ends the removal
@@ -122,11 +132,17 @@ def _has_dead(context: QueueContext) -> bool:
     return any(context.effects.each(lambda where: context.store.dead(where, 1), context.partitions()))
 
 
-def _end_sessions(context: QueueContext) -> bool:
+def _is_under_way(context: QueueContext, config: QueueConfig) -> bool:
+    """Return whether the removal that *config* began has not ended: what was read before is its queue's."""
+    return context.read_config() == config
+
+
+def _end_sessions(context: QueueContext, config: QueueConfig) -> bool:
     """End and delete all sessions; return whether there were any."""
     store, queue = context.store, context.key
     sessions = store.members(queue)
-    for member in sessions:
+    is_under_way = bool(sessions) and _is_under_way(context, config)
+    for member in sessions if is_under_way else ():
         store.end_session(queue, member.id, None)
         store.forget(queue, member.id)
     return bool(sessions)
@@ -137,17 +153,23 @@ def _delete_some(context: QueueContext, config: QueueConfig) -> bool:
     store, left = context.store, ROWS_A_RUN
     for number in range(config.parts):
         rows, _ = store.page(context.part(number), "", left)
-        context.effects.each(lambda job: _remove(context, job), rows)
-        left -= len(rows)
+        left -= _delete(context, config, partial(_remove, context), rows)
         if left <= 0:
             return True
     for where in context.partitions():
-        dead = store.dead(where, left)
-        context.effects.each(store.remove_dead, dead)
-        left -= len(dead)
+        left -= _delete(context, config, store.remove_dead, store.dead(where, left))
         if left <= 0:
             return True
     return left < ROWS_A_RUN
+
+
+def _delete(
+    context: QueueContext, config: QueueConfig, delete: Callable[[T], object], rows: Sequence[T]
+) -> int:
+    """Delete rows that were just read, unless the removal has ended; return how many were read."""
+    if rows and _is_under_way(context, config):
+        context.effects.each(delete, rows)
+    return len(rows)
 
 
 def _remove(context: QueueContext, job: Job) -> None:

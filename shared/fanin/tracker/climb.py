@@ -148,7 +148,7 @@ class Climber:
                 healed = self.store.heal_bits(key, mask)
             if healed:
                 return mask
-            left = mask & self.store.pages([key]).get(key, Page()).failed
+            left = mask & self._page(key).failed
             if left == mask:
                 if self._is_over(batch):
                     return 0
@@ -157,6 +157,9 @@ class Climber:
             if not mask:
                 return 0
         raise StoreUnavailable("too many concurrent writes to a page; repeat the request")
+
+    def _page(self, key: PageKey) -> Page:
+        return self.store.pages([key]).get(key, Page())
 
     def _is_over(self, batch: Batch) -> bool:
         stored = self.store.get(batch.key)
@@ -170,7 +173,7 @@ class Climber:
             left = masks if seen is None else masks.within(seen.unset(masks.mask))
             if attempt and left == masks:
                 if left.failed and self._is_over(batch):
-                    return 0, seen or Page()
+                    return 0, self._page(key)  # it was read before the batch, and others may have acked since
                 self.pause(attempt - 1)
             masks = left
             if not masks.mask:
@@ -186,7 +189,7 @@ class Climber:
         if not masks.is_mixed and sum(1 for _ in digits(masks.mask)) <= GUARDED_DIGITS:
             return self.store.add_bits(key, masks, batch.pages_expire_at)
         if seen is None:
-            seen = self.store.pages([key]).get(key, Page())
+            seen = self._page(key)
         if seen.unset(masks.mask) != masks.mask:
             return Written(seen, applied=False)
         return self.store.replace_bits(key, seen, masks, batch.pages_expire_at)

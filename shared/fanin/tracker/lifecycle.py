@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from fanin.tracker.model import ALIVE, Batch, State
-from fanin.tracker.options import LIFETIME_MAX
 from fanin.tracker.thresholds import asks, next_threshold_check
 
 CHECK_AFTER = timedelta(minutes=15)
@@ -79,10 +78,12 @@ def stage_of(batch: Batch, state: State) -> timedelta:
 
 
 def expiry(batch: Batch, state: State, at: datetime) -> datetime:
-    """Return when the batch expires if its last activity is in *state* at *at*."""
-    longest = batch.created_at + LIFETIME_MAX - batch.retention.complete
-    kept = at + stage_of(batch, state)
-    return min(kept, longest) if state in (State.OPEN, State.CLOSED) else kept
+    """Return when the batch expires if its last activity is in *state* at *at*: before its pages do.
+
+    A live batch leaves time for its end. One that is seen to have ended long ago is kept for what is left.
+    """
+    left = timedelta(0) if state not in ALIVE else batch.retention.complete
+    return min(at + stage_of(batch, state), batch.pages_expire_at - left)
 
 
 def extended_expiry(batch: Batch, at: datetime) -> datetime | None:

@@ -253,18 +253,23 @@ class Walk:
             self.cells[cell].count(min(pages[number].n, self.batch.shape.leaf), weight)
             self.cells[cell].failed |= bool(pages[number].failed and self.batch.failed)
         for number, cell in marked:
-            self.cells[cell].failed |= bool(pages[number].failed)
+            self.cells[cell].failed |= bool(pages[number].failed & self._mask(number, cell))
 
     def _count_leaf(self, number: int, page: Page, cell: int, weight: float) -> None:
         """Count the items of a leaf that lie in a cell; a counter is taken to be spread evenly."""
         low, high = self._overlap(0, number, cell)
-        first, items = number * self.batch.shape.leaf, self._capacity(0, number)
-        mask = mask_of(low - first, high - 1 - first)
+        mask, items = self._mask(number, cell), self._capacity(0, number)
         done: float = high - low if page.compacted else (page.bits & mask).bit_count()
         if self.batch.mode is Mode.ESTIMATED:
             done = min(page.n, items) * (high - low) / items
         self.cells[cell].count(done, weight)
         self.cells[cell].failed |= bool(page.failed & mask and self.batch.failed)
+
+    def _mask(self, number: int, cell: int) -> int:
+        """Return the bits of a leaf whose items lie in a cell: those of items beyond the total do not."""
+        first = number * self.batch.shape.leaf
+        low, high = self._overlap(0, number, cell)
+        return mask_of(low - first, high - 1 - first)
 
     def _read(self, level: int, numbers: Iterable[int], bits: bool = True) -> dict[int, Page]:
         """Return pages of a level by their numbers; one that is not stored is empty."""

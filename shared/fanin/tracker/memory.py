@@ -49,6 +49,7 @@ class MemoryStore:
     blocked: set[tuple[BatchKey, int]] = field(default_factory=set)
     origins: dict[BatchKey, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     confirmed: set[BatchKey] = field(default_factory=set)
+    put: set[BatchKey] = field(default_factory=set)
     notices: set[tuple[BatchKey, datetime]] = field(default_factory=set)
     reports: dict[tuple[BatchKey, str], Reached] = field(default_factory=dict)
     payloads: dict[tuple[str, str, str], str] = field(default_factory=dict)
@@ -189,6 +190,14 @@ class MemoryStore:
     def confirm(self, key: BatchKey, expires_at: datetime) -> None:
         with self.lock:
             self.confirmed.add(key)
+
+    def is_put(self, key: BatchKey) -> bool:
+        with self.lock:
+            return key in self.confirmed or key in self.put
+
+    def mark_put(self, key: BatchKey, expires_at: datetime) -> None:
+        with self.lock:
+            self.put.add(key)
 
     def add_bits(self, key: PageKey, masks: PageMasks, expires_at: datetime) -> Written:
         with self.lock:

@@ -85,6 +85,10 @@ class Reader:
         """Whether the bus has the ending event of *batch*; nothing is read for a live batch."""
         return not batch.is_alive and self.store.announced(batch.key)
 
+    def is_put(self, batch: Batch) -> bool:
+        """Whether the ending event of *batch* was put on a bus; nothing is read for a live batch."""
+        return not batch.is_alive and self.store.is_put(batch.key)
+
     def outstanding(self, batch: Batch, start: int = 0, limit: int = 1000) -> Slice:
         """Return the items that are not acked, as ranges, from the item *start* of the batch on."""
         self._need_exact(batch, "which items are outstanding")

@@ -129,6 +129,12 @@ class TrackerStore(Protocol):
     def confirm(self, key: BatchKey, expires_at: datetime) -> None:
         """Record that the bus has the ending event."""
 
+    def is_put(self, key: BatchKey) -> bool:
+        """Whether the ending event is marked as put, or confirmed."""
+
+    def mark_put(self, key: BatchKey, expires_at: datetime) -> None:
+        """Record that a put of the ending event was accepted, which the bus has still to confirm."""
+
     def add_bits(self, key: PageKey, masks: PageMasks, expires_at: datetime) -> Written:
         """Set the bits of *masks* if all are clear and the page is not compacted, else change nothing.
 

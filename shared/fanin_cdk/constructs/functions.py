@@ -7,6 +7,7 @@ from typing import cast
 
 from aws_cdk import Aws, Duration, RemovalPolicy
 from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_events as events
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
@@ -14,6 +15,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from fanin.names import METRICS_NAMESPACE
+from fanin_cdk import announcing
 from fanin_cdk.config import Config
 from fanin_cdk.constructs.packages import layer_code, own_code
 from fanin_cdk.constructs.tables import Tables
@@ -39,6 +41,8 @@ class Functions(Construct):
         self.config = config
         self.tables = tables
         self.made: list[lambda_.Function] = []
+        self._completing: list[lambda_.Function] = []
+        self._bus: events.IEventBus | None = None
         self.runtime = lambda_.Runtime(f"python{config.python_version}", lambda_.RuntimeFamily.PYTHON)
         build = Build.for_config(config)
         self.layer = lambda_.LayerVersion(
@@ -78,7 +82,17 @@ class Functions(Construct):
         allow(function, self.tables.pages, handler.pages)
         _allow_indexes(function, self.tables.batches, handler.indexes)
         self.made.append(function)
+        if announcing.can_complete(handler.pages):
+            self._completing.append(function)
+            if self._bus:
+                announcing.let_put(function, self._bus)
         return function
+
+    def put_completions_on(self, bus: events.IEventBus) -> None:
+        """Let each function that can complete a batch, added before or after, put its event on *bus*."""
+        self._bus = bus
+        for function in self._completing:
+            announcing.let_put(function, bus)
 
     def of(self, name: str) -> list[lambda_.Function]:
         """Return the functions of the handler *name*: one, or none if it is not deployed."""

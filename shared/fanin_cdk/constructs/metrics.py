@@ -8,6 +8,7 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from fanin import names
+from fanin.announcing import metrics as announced
 from fanin_cdk.config import Config
 from fanin_cdk.constructs.functions import service_name
 
@@ -31,7 +32,13 @@ SWEEPS = (
     names.SWEEP_FAILED,
     names.THRESHOLDS_REACHED,
 )
-EVENTS = (names.EVENTS_CONFIRMED, names.EVENTS_IGNORED)
+EVENTS = (
+    announced.EVENTS_AT_ONCE,
+    announced.EVENTS_LEFT,
+    announced.EVENTS_SAVED,
+    names.EVENTS_CONFIRMED,
+    names.EVENTS_IGNORED,
+)
 WEBHOOKS = (names.WEBHOOKS_DELIVERED, names.WEBHOOKS_RETURNED, names.WEBHOOKS_GIVEN_UP)
 REGISTERED = (names.TASKS_REGISTERED, names.TASKS_BUNDLED)
 BUNDLES = (

@@ -12,6 +12,7 @@ from fanin.names import LIVE_BATCHES_INDEX, NEXT_CHECK_INDEX, TENANT_INDEX, USER
 from fanin_cdk.config import Config
 from fanin_cdk.constructs.watched import WatchedTable
 from fanin_cdk.restored import by_kind
+from fanin_cdk.warming import by_kind as warm_by_kind
 
 # Epoch seconds; DynamoDB deletes an item some time after. Only storage depends on it.
 TTL_ATTRIBUTE = "ttl"
@@ -23,6 +24,8 @@ READ_STREAM = (
     "dynamodb:GetShardIterator",
     "dynamodb:ListStreams",
 )
+KINDS_BY_ID = {"Table": "jobs"}
+"""What a table holds, where its id does not say so."""
 KEYS_ONLY, ALL = dynamodb.ProjectionType.KEYS_ONLY, dynamodb.ProjectionType.ALL
 
 
@@ -81,6 +84,7 @@ def table(
         billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
         max_read_request_units=config.max_request_units or None,
         max_write_request_units=config.max_request_units or None,
+        warm_throughput=_warm(config, id_),
         time_to_live_attribute=TTL_ATTRIBUTE,
         stream=stream,
         point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
@@ -124,7 +128,7 @@ def index(
 ) -> None:
     """Add a sparse global secondary index to *table*, with the table's cap on request units.
 
-    *facts*: the attributes of the projection INCLUDE.
+    It is as warm as the table. *facts*: the attributes of the projection INCLUDE.
     """
     table.add_global_secondary_index(
         index_name=name,
@@ -134,4 +138,13 @@ def index(
         non_key_attributes=list(facts) if facts else None,
         max_read_request_units=config.max_request_units or None,
         max_write_request_units=config.max_request_units or None,
+        warm_throughput=_warm(config, table.node.id),
     )
+
+
+def _warm(config: Config, id_: str) -> dynamodb.WarmThroughput | None:
+    """Return the warm throughput of the table *id_*; None: what a new table has."""
+    found = warm_by_kind(config.warm_throughput).get(KINDS_BY_ID.get(id_, id_.lower()))
+    if found is None:
+        return None
+    return dynamodb.WarmThroughput(read_units_per_second=found.reads, write_units_per_second=found.writes)

@@ -109,6 +109,31 @@ def test_a_claim_takes_tasks_of_its_lane_alone(store):
         assert store.task(task(name, lane).key) == task(name, lane)
 
 
+def test_a_claim_takes_what_was_due_when_the_bundle_was_begun(store):
+    tick = timedelta(microseconds=1)
+    for name, due in {"early": NOW + tick, "due": NOW, "late": NOW - tick}.items():
+        store.create(task(name, due_at=due))
+    bundle = empty(created_at=NOW)
+
+    assert store.claim(bundle.joined(("due", "early")), ("due", "early")) == Claim(None, frozenset({"early"}))
+    joined = bundle.joined(("due", "late"))
+    assert store.claim(joined, ("due", "late")) == Claim(joined)
+    assert store.task(task("early").key).state is TaskState.CREATED
+
+
+def test_a_claim_takes_no_task_before_the_end_of_a_backoff_that_its_leader_did_not_read(store):
+    """Between the leader's read of the task and its claim another bundle took the task and retried it."""
+    first = claimed(store, "a")
+    rests = task(due_at=LATER, attempts=1)
+    store.settle(rests, first.bundle_id)
+    slow = empty(8).joined(("a",))
+
+    assert store.claim(slow, ("a",)) == Claim(None, frozenset("a"))
+    assert store.task(rests.key) == rests
+    later = empty(9, created_at=LATER).joined(("a",))
+    assert store.claim(later, ("a",)) == Claim(later)
+
+
 def test_a_bucket_is_moved_over_no_other_time(store):
     store.put_full_at(LANE, None, NOW)
 

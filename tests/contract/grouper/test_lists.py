@@ -63,6 +63,7 @@ def test_more_lanes_than_one_request_reads_are_one_target(store):
         lead(store, "t", "c", str(shard))
 
     assert pages(lambda limit, after: store.targets_of("t", limit, after), 10) == [["a", "b", "c"]]
+    assert pages(lambda limit, after: store.targets_of("t", limit, after), 2) == [["a", "b"], ["c"]]
 
 
 def test_a_lease_that_is_renewed_and_released_stays_listed(store):

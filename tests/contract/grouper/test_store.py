@@ -26,6 +26,13 @@ def test_a_task_is_read_as_it_was_stored(store):
     assert store.task(wanted.key) == wanted
 
 
+def test_a_bundled_task_is_read_with_its_bundle(store):
+    wanted = task(state=TaskState.BUNDLED, bundle_id="b", detail="as stored")
+    store.create(wanted)
+
+    assert store.task(wanted.key) == wanted
+
+
 def test_the_first_task_of_an_id_stays(store):
     store.create(task())
 
@@ -205,6 +212,13 @@ def test_a_seal_of_what_is_not_there_stands_in_the_slow_leaders_way(store):
     assert store.seal(empty()) == void
 
 
+def test_a_void_bundle_has_no_members_whatever_the_slow_leader_had_read(store):
+    void = store.seal(empty().joined(("a",)))
+
+    assert void == replace(empty(), state=BundleState.READY, version=1)
+    assert store.bundle(void.key) == void
+
+
 def test_a_bundle_is_replaced_over_the_version_that_was_seen(store):
     ready = store.seal(claimed(store, "a"))
     facts = {"attempt": 1, "owner": "me", "call_until": LATER}
@@ -239,6 +253,13 @@ def test_a_task_is_settled_in_its_bundle(store):
 
     assert store.settle(done, bundle.bundle_id) == done
     assert store.task(done.key) == done
+
+
+def test_a_settled_task_expires_as_its_outcome_says(store):
+    bundle = claimed(store, "a")
+    done = task(**ENDED, bundle_id=bundle.bundle_id, expires_at=LATER + timedelta(days=1))
+
+    assert store.settle(done, bundle.bundle_id) == done == store.task(done.key)
 
 
 def test_a_task_that_ended_stays_as_it_is(store):
@@ -324,7 +345,7 @@ def test_bundles_of_a_lane_are_listed_from_the_newest(store):
 
 def test_a_bucket_is_moved_over_what_was_seen_and_nothing_else(store):
     assert store.put_full_at(LANE, None, NOW)
-    assert not store.put_full_at(LANE, None, LATER)
+    assert store.put_full_at(LANE, None, LATER) is False
     assert store.put_full_at(LANE, NOW, LATER)
     assert not store.put_full_at(LANE, NOW, LATER)
     assert store.full_at(LANE) == LATER

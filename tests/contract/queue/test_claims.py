@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from fanin.names import JOB_ATTRIBUTES
 from fanin.queue import lifecycle
 from fanin.queue.dynamodb import items
@@ -22,6 +24,12 @@ def test_a_claim_makes_the_job_busy_and_counts_it(store):
     assert store.get(job.key) == job
     assert store.ready(PART, 10) == []
     assert store.jobs(PART, JobState.BUSY, 10) == [job]
+
+
+@pytest.mark.parametrize("early", [0, 1, 1_000_000])
+def test_a_claim_before_the_job_is_ready_adds_no_time_to_its_wait(store, early):
+    """The clock of the consumer can be behind that of the producer."""
+    assert taken(store, at=NOW - early).queued_us == 0
 
 
 def test_a_job_is_claimed_once_and_a_repeated_claim_is_answered_again(store):
@@ -51,6 +59,16 @@ def test_a_returned_job_has_its_old_position_and_its_metrics(store):
 
     assert head(store).key == job.key
     assert (back.failures, back.busy_us, back.ready_us, back.claim) == (1, 7, LATER + 7, None)
+
+
+@pytest.mark.parametrize("how", [GivenBack(LATER + 7), GivenBack(LATER, failed=True, due_us=LATER + 9)])
+def test_a_returned_job_is_read_without_its_session_and_claim(store, how):
+    job = taken(store)
+    store.give_back(lifecycle.entry_of(job), how)
+    back = store.get(job.key)
+
+    assert (back.session, back.claim, back.claimed_us) == (None, None, None)
+    assert back == lifecycle.given_back(job, how)
 
 
 def test_a_returned_job_waits_for_its_delay(store):

@@ -123,6 +123,17 @@ def test_the_delayed_job_that_was_seen_is_promoted(store):
     assert store.promote(seen, LATER)
 
 
+def test_nothing_is_written_where_the_job_is_gone(store):
+    job = new("a")
+    seen = lifecycle.entry_of(job)
+    store.collide(job)
+
+    assert store.rerun(replace(job, state=JobState.BUSY), rerun("r7")) is None
+    assert store.claim(seen, "s", "c", LATER) is None
+    assert not store.promote(replace(seen, state=JobState.DELAYED), LATER)
+    assert store.get(job.key) is None
+
+
 @pytest.mark.parametrize("made", [added, taken, done])
 def test_a_delayed_job_alone_is_promoted(store, made):
     seen = lifecycle.entry_of(made(store))
@@ -153,6 +164,29 @@ def test_a_busy_job_is_removed_under_the_claim_that_was_seen(store):
         refuses(store, partial(store.remove, replace(job, claim=claim), ()), job.key)
     assert store.remove(job, ())
     assert store.get(job.key) is None
+
+
+def test_a_busy_job_is_removed_with_the_rerun_that_was_seen(store):
+    job = rerun_asked(store)
+
+    for seen in (rerun("r4"), rerun("r6"), None):
+        refuses(store, partial(store.remove, replace(job, rerun=seen), ()), job.key)
+    assert store.remove(job, ())
+
+
+@pytest.mark.parametrize("write", ["remove", "delete"])
+def test_a_waiting_job_whose_rerun_was_requested_meanwhile_stays(store, write):
+    """It was claimed and returned in between, as the same job in the same state."""
+    seen = added(store)
+    busy = store.claim(head(store), "s", "c", LATER)
+    store.give_back(lifecycle.entry_of(store.rerun(busy, rerun("r5"))), GivenBack(LATER))
+    writes = {
+        "remove": partial(store.remove, seen, ()),
+        "delete": partial(store.delete, seen, (), LATER, "d"),
+    }
+
+    refuses(store, writes[write], seen.key)
+    assert store.get(seen.key).rerun == rerun("r5")
 
 
 def test_the_job_that_was_seen_is_moved(store):
@@ -218,6 +252,7 @@ def test_a_session_is_ended_with_the_heartbeats_that_were_seen(store):
     assert store.members(QUEUE)[0].live
     assert store.end_session(QUEUE, "s", 2)
     assert not store.beat(QUEUE, "s", LATER)
+    assert [store.end_session(QUEUE, "s", heartbeats) for heartbeats in (1, 3)] == [True, True]
 
 
 @pytest.mark.parametrize("failed", [False, True])

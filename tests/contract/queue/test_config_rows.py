@@ -2,43 +2,58 @@
 
 from __future__ import annotations
 
-from itertools import product
+from dataclasses import replace
 
 import pytest
 
-from fanin.queue.config import Phase, QueueConfig
+from fanin.queue.config import QueueConfig
 from fanin.queue.describing import CountedDepth
+from fanin.queue.dynamodb import requests
 from fanin.queue.dynamodb.registry import Registry
 from fanin.queue.keys import QueueKey
 from fanin.queue.memory import MemoryStore
 from fanin.queue.model import Accuracy, Depth
+from tests.contract.queue import config_forms
 from tests.contract.queue.calls import LATER, NOW, QUEUE
+from tests.contract.queue_table import QUEUE_TABLE
+from tests.request_rules import shapes
+from tests.simulation_queue.simulation import simulate
 
-IDLE = ({}, {"idle_us": NOW}, {"idle_us": NOW, "asleep_us": LATER})
-REMOVING = ({}, {"removing_us": NOW}, {"removing_us": NOW, "removed_us": LATER})
-DOORBELL = ({}, {"doorbell": "https://queue"})
-RAISED = (
-    {},
-    {"before": 1, "phase": Phase.PREPARING},
-    {"before": 1, "phase": Phase.DRAINING, "since_us": NOW},
-    {"before": 1, "phase": Phase.DRAINING, "since_us": NOW, "cursor": "k#a"},
-)
-FORMS = [
-    idle | removing | bell | raised
-    for idle, removing, bell, raised in product(IDLE, REMOVING, DOORBELL, RAISED)
-    # A sleeping queue is not removed nor raised, and a raise ends where a removal begins.
-    if not ("asleep_us" in idle and (removing or raised)) and not (removing and "cursor" in raised)
-]
+WRITTEN = config_forms.written()
+SEEDS = range(30)
 
 
 @pytest.mark.parametrize("revision", [1, 2])
 def test_each_form_of_a_config_is_written_over_the_one_before_it(store, revision):
-    for number, form in enumerate(FORMS):
-        queue = QueueKey("tenant", f"q{number}")
+    for number, form in enumerate(WRITTEN):
+        queue, config = QueueKey("tenant", f"q{number}"), replace(form, revision=revision)
         store.create(queue, QueueConfig(parts=2, revision=revision - 1))
-        written = QueueConfig(parts=2, revision=revision, **form)
 
-        assert store.reconfigure(queue, written) == written
+        assert store.reconfigure(queue, config) == config
+
+
+def test_the_requests_of_all_forms_are_listed_and_no_others():
+    written = [replace(each, revision=revision) for each in WRITTEN for revision in (1, 2)]
+    requests_of = [requests.reconfigure(QUEUE_TABLE, QUEUE, each) for each in written]
+    configs = {each for each in shapes.listed() if " parts = :parts" in each}
+
+    assert configs == {shapes.shape("UpdateItem", request) for request in requests_of}
+
+
+def test_what_simulated_queues_write_has_one_of_these_forms(monkeypatch):
+    met = set()
+    reconfigure = MemoryStore.reconfigure
+
+    def noted(self, queue, config):
+        met.add(config_forms.form(config))
+        return reconfigure(self, queue, config)
+
+    monkeypatch.setattr(MemoryStore, "reconfigure", noted)
+    for seed in SEEDS:
+        simulate(seed)
+
+    assert met <= {config_forms.form(each) for each in WRITTEN}
+    assert len(met) > 5
 
 
 def test_a_tenants_queues_are_listed_in_order_with_the_depth_that_was_counted_last(store):

@@ -132,6 +132,15 @@ def test_a_range_ends_with_its_state(store):
     assert list(store.job_keys(replace(PART, queue=OTHER), DELAYED, 9)) == []
 
 
+def test_a_range_has_the_rows_of_both_its_ends_and_no_more_than_its_limit(store):
+    for number in range(4):
+        added(store, f"job {number}", NOW + number)
+    keys = list(store.job_keys(PART, IndexRange("0#", "0$"), 9))
+
+    assert list(store.job_keys(PART, IndexRange(keys[1].ix, keys[2].ix), 9)) == keys[1:3]
+    assert list(store.job_keys(PART, IndexRange("0#", "0$"), 3)) == keys[:3]
+
+
 PREFIXES = list(paging.PREFIXES.items())
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from fanin.queue import lifecycle
 from fanin.queue.config import Phase, QueueConfig
+from fanin.queue.dynamodb import items
 from fanin.queue.key_rows import Check
 from fanin.queue.keys import JobKey, PartKey
 from fanin.queue.model import JobState
@@ -129,6 +130,16 @@ def test_a_waiting_job_is_moved_and_leaves_a_mark(store, delay):
     assert [store.jobs(part, job.state, 9) for part in (PART, NEXT)] == [[], [moved]]
     assert not store.move(job, moved, None, LATER)
     assert store.get(THERE) == moved
+
+
+def test_the_mark_of_a_moved_job_expires_after_an_hour(store):
+    job = added(store)
+    store.move(job, lifecycle.moved(job, THERE, None), None, LATER)
+
+    assert store.get(HERE).expired(LATER + 3_600_000_000)
+    if hasattr(store, "table"):
+        row = store.client.get_item(TableName=store.table, Key=items.job_row(HERE))["Item"]
+        assert row["ttl"] == {"N": str(LATER // 1_000_000 + 3600)}
 
 
 def test_a_job_is_moved_over_the_mark_that_was_seen(store):

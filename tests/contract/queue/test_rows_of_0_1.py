@@ -93,6 +93,19 @@ def test_a_death_that_another_overwrote_brings_nothing_back(store):
     assert store.revive(listed, lifecycle.revived(listed, LATER, mark), mark).deliveries == 2
 
 
+@pytest.mark.parametrize("claim", ["c1", "c8", "z"])
+def test_a_late_removal_of_a_death_that_another_overwrote_leaves_the_later_one(store, claim):
+    _, again = taken_again(store)
+    second, _ = death_of(store, again, LATER + 1)
+    rewrite_as_0_1(store, items.dead_item(second), second.job.id)
+    (listed,) = store.dead(QUEUE, 10)
+
+    assert not store.remove_dead(replace(listed, job=replace(listed.job, claim=claim)))
+    assert store.dead(QUEUE, 10) == [listed]
+    assert store.remove_dead(listed)
+    assert store.dead(QUEUE, 10) == []
+
+
 def test_deaths_of_each_form_stand_side_by_side(store):
     old, _ = death_of(store, taken(store))
     rewrite_as_0_1(store, items.dead_item(old), old.job.id)

@@ -6,19 +6,18 @@ tests/contract/engines.py has what plays DynamoDB.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
 
 import pytest
 
 from fanin.aws.settings import Tables
 from fanin.testing import FakeFanin
-from fanin.tracker import Batch, Retention, State, TrackerStore
+from fanin.tracker import Batch, TrackerStore
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.options import Mode
 from tests.contract import engines
 from tests.contract.tables import TABLES, create_tables
 from tests.contract.tracker.calls import KEY, NOW
+from tests.tracker.calls import new_batch
 
 
 @pytest.fixture(params=["memory", "fake", "dynamodb"])
@@ -35,18 +34,4 @@ def store(request: pytest.FixtureRequest) -> Iterator[TrackerStore]:
 
 @pytest.fixture
 def batch() -> Batch:
-    return Batch(
-        tenant=KEY.tenant,
-        batch_id=KEY.batch_id,
-        state=State.OPEN,
-        mode=Mode.EXACT,
-        user_key="käy 🎈",
-        total=0,
-        failed=0,
-        page_bits=1024,
-        salt=b"0123456789abcdef",
-        fingerprint="f",
-        retention=Retention(),
-        created_at=NOW,
-        expires_at=NOW + timedelta(days=7),
-    )
+    return new_batch(KEY, NOW, "käy 🎈")

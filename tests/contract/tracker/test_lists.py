@@ -96,6 +96,18 @@ def test_an_event_is_announced_once_the_bus_has_confirmed_it(store, batch):
     assert store.get(KEY) == batch
 
 
+def test_an_event_that_was_put_is_announced_only_by_the_bus_and_stays_so(store, batch):
+    store.create(batch)
+    assert not store.is_put(KEY)
+    store.mark_put(KEY, LATER)
+    assert (store.is_put(KEY), store.announced(KEY)) == (True, False)
+    store.confirm(KEY, LATER)
+    assert (store.is_put(KEY), store.announced(KEY)) == (True, True)
+    store.mark_put(KEY, LATER)
+
+    assert (store.is_put(KEY), store.announced(KEY)) == (True, True)
+
+
 def test_groups_are_found_from_any_item_of_theirs(store, batch):
     store.create(batch)
     for start, count, key in ((0, 10, "a"), (10, 1, "b"), (11, 2**36, "c")):

@@ -342,3 +342,19 @@ def test_the_walk_ends_at_the_capacity_of_the_batch(batch):
     found = mapped(MemoryStore(), replace(batch, total=10**6 + 1))
 
     assert found.stop - found.start == sum(capacity(0, n, 10**6 + 1, shape) for n in range(977))
+
+
+@pytest.mark.parametrize("cells", [1, 2])
+def test_a_failure_of_an_item_that_was_added_later_is_in_no_cell(store, cells):
+    """Each leaf has two items: the last one is full and has failed, in the item beyond the total."""
+    tracker = Tracker(store, page_bits=2, fresh_for=timedelta(0), now=lambda: NOW, pause=lambda _: None)
+    batch = tracker.open("t", OpenBatch())
+    group = tracker.add("t", batch.batch_id, 7, "first").groups[0].id
+    tracker.ack("t", [Ack(batch.batch_id, group, 0, 0, "me", Outcome.FAILURE)])
+    read = tracker.get("t", batch.batch_id)
+    later = tracker.add("t", batch.batch_id, 1, "later").groups[0].id
+    failed = Ack(batch.batch_id, later, 0, 0, "me", Outcome.FAILURE)
+    tracker.ack("t", [Ack(batch.batch_id, group, 1, 6, "me"), failed])
+
+    assert mapped(store, read, cells, 1).failed == (False,) * cells
+    assert mapped(store, read, cells).failed[0]

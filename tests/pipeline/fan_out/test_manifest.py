@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import shutil
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F
 
 from pipeline.fan_out import manifest
 from tests.pipeline.conftest import restless
+from tests.pipeline.manifests import damage_records
 
 ROWS = 1000
 PARTS = 4
@@ -74,16 +76,20 @@ def test_what_a_dead_write_left_behind_is_written_anew(spark, path, tmp_path):
     assert (found.run, len(placed(found))) == ("run-2", ROWS)
 
 
-@pytest.mark.parametrize("measure", [manifest.measure, manifest.count])
+def measure(found: manifest.Manifest) -> list[manifest.Part]:
+    return manifest.measure(found.rows)
+
+
+@pytest.mark.parametrize("measure", [measure, manifest.count])
 def test_a_file_that_is_there_twice_gives_no_two_rows_one_position(spark, path, tmp_path, measure):
     committed = ensure(spark, path, dataset(spark))
     first, *_ = (tmp_path / "manifest").glob("part-*")
     shutil.copy(first, first.with_name("part-again.parquet"))
     loaded, _ = manifest.load(spark, path)
 
-    assert measure(committed.rows)
+    assert measure(committed)
     with pytest.raises(manifest.Damaged, match="has 500 rows, numbered from 0 to 249"):
-        measure(loaded.rows)
+        measure(loaded)
 
 
 def test_a_manifest_does_not_serve_another_dataset(spark, path):
@@ -105,3 +111,66 @@ def test_parts_without_rows_take_no_positions(spark, path):
     found = placed(ensure(spark, path, gaps))
 
     assert sorted(found) == list(range(ROWS // 2))
+
+
+PART_ROWS = ROWS // PARTS
+PICKED = {
+    "one row": [(7, 7)],
+    "the ends of a part": [(PART_ROWS, PART_ROWS), (2 * PART_ROWS - 1, 2 * PART_ROWS - 1)],
+    "over a border": [(PART_ROWS - 2, PART_ROWS + 1)],
+    "over a whole part": [(PART_ROWS - 1, 2 * PART_ROWS)],
+    "many": [(first, first + 2) for first in range(0, ROWS, 16)],
+    "all": [(0, ROWS - 1)],
+    "none": [],
+}
+
+
+@pytest.mark.parametrize("ranges", PICKED.values(), ids=PICKED)
+def test_exactly_the_rows_of_the_ranges_are_kept_at_their_positions(spark, path, ranges):
+    committed = ensure(spark, path, dataset(spark))
+    parts = manifest.count(committed)
+
+    rows = manifest.positions(manifest.between(committed, parts, ranges), parts).collect()
+
+    wanted = [position for first, last in ranges for position in range(first, last + 1)]
+    assert sorted((row.position, row.record.id) for row in rows) == [(each, each) for each in wanted]
+
+
+def test_ranges_lie_where_the_rows_do_though_parts_before_them_are_empty(spark, path):
+    committed = ensure(spark, path, dataset(spark).where(f"id >= {PART_ROWS} AND id % 3 = 0"))
+    parts = manifest.count(committed)
+
+    rows = manifest.positions(manifest.between(committed, parts, [(1, 2), (90, 91)]), parts).collect()
+
+    assert [part.number for part in parts] == [1, 2, 3]
+    assert {row.position: row.record.id for row in rows} == {1: 255, 2: 258, 90: 522, 91: 525}
+
+
+def test_parts_without_a_row_of_the_ranges_are_not_read(spark, path, tmp_path):
+    committed = ensure(spark, path, dataset(spark))
+    parts = manifest.count(committed)
+    damage_records(tmp_path / "manifest", {0, 1, 3})
+
+    kept = manifest.between(committed, parts, [(2 * PART_ROWS + 5, 3 * PART_ROWS - 1)])
+
+    assert kept.rows.count() == len(kept.rows.select("record").collect()) == PART_ROWS - 5
+
+
+def test_parts_are_counted_without_reading_a_row(spark, path, tmp_path):
+    committed = ensure(spark, path, dataset(spark))
+    damage_records(tmp_path / "manifest", set(range(PARTS)), manifest.COLUMNS)
+
+    assert manifest.count(committed) == [manifest.Part(number, PART_ROWS) for number in range(PARTS)]
+
+
+@pytest.mark.parametrize("change", ["without statistics", "in one file"])
+def test_a_manifest_that_another_writer_wrote_again_is_counted_by_its_rows(spark, path, tmp_path, change):
+    ensure(spark, path, dataset(spark))
+    folder = tmp_path / "manifest"
+    table, files = pq.read_table(folder), list(folder.glob("part-*"))
+    for file in folder.glob("*part-*"):
+        file.unlink()
+    pq.write_table(table, files[0], write_statistics=change == "in one file")
+    loaded, _ = manifest.load(spark, path)
+
+    assert manifest.count(loaded) == [manifest.Part(number, PART_ROWS) for number in range(PARTS)]

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 
 from fanin.errors import NewerSchema
+from fanin.tracker import BatchKey
+from fanin.tracker.dynamodb.items import PUT
+from fanin.tracker.dynamodb.requests import mark_put
 from pipeline.history.records import change_of
 from pipeline.history.rows import read
 from tests.archive.streams import record
 from tests.contract import golden
 
+AT = datetime(2026, 3, 1, tzinfo=UTC)
 ROWS = [
     ("batches", "batches", "closed: batch"),
     ("tasks", "tasks", "open"),
@@ -40,3 +45,16 @@ def test_a_reason_that_was_removed_is_no_row():
 
     assert [each["sample"]["reason"] for each in read(kept, "batches")] == [row["reason"]["S"]]
     assert read(gone, "batches") == []
+
+
+def test_an_event_that_a_process_says_it_put_is_no_confirmation_of_the_bus():
+    row = mark_put("batches", BatchKey("t", "00000000-0000-4000-8000-000000000001"), AT)["Item"]
+    put, confirmed = (
+        change_of(json.dumps(record(each)).encode())
+        for each in (row, {name: value for name, value in row.items() if name != PUT})
+    )
+
+    assert [[each["what"] for each in read(change, "batches")] for change in (put, confirmed)] == [
+        [],
+        ["event"],
+    ]

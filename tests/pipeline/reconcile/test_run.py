@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import replace
@@ -23,6 +24,7 @@ from pipeline.snapshot.rows import facts_of
 from pipeline.spark import datasets
 from pipeline.spark.output import AlreadyThere, NotOurs
 from tests.pipeline.exporting import TAKEN_AT, rows_of, write_export
+from tests.pipeline.manifests import damage_records
 
 UNKNOWN = "279c2b71-e1f5-4990-bd17-501cbba536f4"
 ITEMS = 992
@@ -127,6 +129,29 @@ def test_all_is_outstanding_at_first_and_nothing_at_the_end(world):
 
     assert (set(at_first), at_the_end) == (set(range(ITEMS)), {})
     assert world.api.get(batch_id).state is State.COMPLETE
+
+
+def test_parts_without_an_outstanding_item_are_not_read(world, source, tmp_path):
+    copy = tmp_path / "manifest"
+    shutil.copytree(source, copy)
+    world.source = str(copy)
+    sizes = [part.rows for part in manifest.count(manifest.load(world.spark, world.source)[0])]
+    withheld = {sizes[0] - 1, sizes[0], sum(sizes[:2])}
+    batch_id, (items,) = world.batch(ITEMS)
+    world.api.ack(all_but(items, withheld))
+    damage_records(copy, {3, 4})
+
+    assert set(world.reconciled(batch_id)[1]) == withheld
+
+
+def test_every_other_leaf_is_outstanding(world):
+    batch_id, (items,) = world.batch(ITEMS)
+    withheld = {index for index in range(ITEMS) if index // PAGE_BITS % 2}
+    world.api.ack(all_but(items, withheld))
+
+    _, rows = world.reconciled(batch_id)
+
+    assert {index: row.item_id for index, row in rows.items()} == {index: items[index] for index in withheld}
 
 
 def test_many_leaves_are_joined_by_a_shuffle_with_the_same_outcome(world, monkeypatch):

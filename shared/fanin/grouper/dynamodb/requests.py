@@ -81,7 +81,7 @@ def put_lease(table: str, seen: Lease | None, wanted: Lease) -> Item:
 
 
 def claim(tasks: str, bundles: str, bundle: Bundle, joining: tuple[str, ...]) -> Item:
-    """Add *joining* to the bundle in one transaction, on condition that each is open in the bundle's lane."""
+    """Add *joining* to the bundle in one transaction, on condition that each may join it."""
     keys = [TaskKey(bundle.tenant, name) for name in joining]
     claims = [{"Update": _claim_task(tasks, key, bundle)} for key in keys]
     return {"TransactItems": [{"Update": _grow(bundles, bundle, joining)}, *claims]}
@@ -214,15 +214,18 @@ def _grow(table: str, bundle: Bundle, joining: tuple[str, ...]) -> Item:
 
 
 def _claim_task(table: str, key: TaskKey, bundle: Bundle) -> Item:
-    """Return a task's part of a claim: from open in this lane to bundled, out of the index.
+    """Return a task's part of a claim: from open in this lane, and due, to bundled, out of the index.
+
+    The due time is that of the row, because a leader may have read the task before its last retry.
 
     The task expires with its bundle, so that time to live does not delete it before its outcome is applied.
     """
     facts = {"state": text(TaskState.BUNDLED), "bundleId": text(bundle.bundle_id)}
     facts |= {"expiresAt": instant(bundle.expires_at), "ttl": time_to_live(bundle.expires_at)}
     request = _update(table, task_key(key), facts, removed=("lane", "order"))
-    request["ConditionExpression"] = "#state = :created AND #lane = :lane"
+    request["ConditionExpression"] = "#state = :created AND #lane = :lane AND dueAt <= :begun"
     values = {":created": text(TaskState.CREATED), ":lane": text(str(bundle.lane))}
+    values[":begun"] = instant(bundle.created_at)
     request["ExpressionAttributeValues"] |= values
     return in_transaction(SCHEMA.guarded(request))
 

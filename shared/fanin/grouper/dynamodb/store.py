@@ -14,7 +14,7 @@ from fanin.aws.rows import Item
 from fanin.aws.schema import readable
 from fanin.errors import StaleWrite, StoreUnavailable
 from fanin.grouper.dynamodb import items, requests
-from fanin.grouper.model import Bundle, BundleKey, Candidate, Lane, Lease, Task, TaskKey, TaskState
+from fanin.grouper.model import Bundle, BundleKey, Candidate, Lane, Lease, Task, TaskKey
 from fanin.grouper.store import Claim, Page
 from fanin.names import OPEN_TASKS_INDEX
 from fanin.pacing import pause
@@ -163,7 +163,7 @@ class DynamoStore:
         stored = self.bundle(bundle.key)
         keys = [items.task_key(TaskKey(bundle.tenant, name)) for name in joining]
         tasks = readable(items.task_of, read_many(self.client, self.tables.tasks, keys, self.pause))
-        free = {t.task_id for t in tasks if t.state is TaskState.CREATED and t.lane == bundle.lane}
+        free = {task.task_id for task in tasks if task.may_join(bundle)}
         return Claim(stored, frozenset(joining) - free)
 
     def _row(self, table: str, key: Item) -> Item | None:

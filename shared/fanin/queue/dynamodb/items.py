@@ -9,7 +9,18 @@ from fanin.aws.schema import Schema
 from fanin.queue import order
 from fanin.queue.config import Phase, QueueConfig
 from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey, visit_minute
-from fanin.queue.model import MARK_SECONDS, SECOND_US, Dead, Entry, Job, JobState, Member, OutboxEntry, Rerun
+from fanin.queue.model import (
+    MARK_SECONDS,
+    SECOND_US,
+    Dead,
+    EarlierJob,
+    Entry,
+    Job,
+    JobState,
+    Member,
+    OutboxEntry,
+    Rerun,
+)
 
 SCHEMA = Schema(newest=1)
 """Each row has its own version, because a process uses the config row that it has read for a minute. Every
@@ -159,7 +170,18 @@ def _facts(job: Job) -> Item:
     item = {row: text(value) for row, value in texts.items() if value is not None}
     numbers = {name: getattr(job, name) for name in _NUMBERS}
     item |= {name: number(value) for name, value in numbers.items() if value is not None}
-    return item | rerun_facts(job.rerun)
+    return item | rerun_facts(job.rerun) | _before(job)
+
+
+def _before(job: Job) -> Item:
+    """Return the attribute of the earlier jobs of the key, which a row needs only where there are any."""
+    earlier = " ".join(f"{each.digest}@{each.ended_us}" for each in job.before)
+    return {"before": text(earlier)} if earlier else {}
+
+
+def _before_of(item: Item) -> tuple[EarlierJob, ...]:
+    pairs = (each.split("@") for each in (_text(item, "before") or "").split())
+    return tuple(EarlierJob(digest, int(ended_us)) for digest, ended_us in pairs)
 
 
 def rerun_facts(rerun: Rerun | None) -> Item:
@@ -182,7 +204,9 @@ def _job(item: Item, key: JobKey) -> Job:
     texts = {name: _text(item, row) for name, row in _TEXTS.items()}
     numbers = {name: int(item[name]["N"]) for name in _NUMBERS if name in item}
     facts: Any = texts | numbers
-    return Job(key=key, state=JobState(item["st"]["S"]), rerun=_rerun_of(item), **facts)
+    return Job(
+        key=key, state=JobState(item["st"]["S"]), rerun=_rerun_of(item), before=_before_of(item), **facts
+    )
 
 
 def _rerun_of(item: Item) -> Rerun | None:

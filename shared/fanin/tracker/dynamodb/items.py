@@ -22,6 +22,8 @@ MILLISECOND = timedelta(milliseconds=1)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 BATCH_ROW = "batch"
 EVENT_ROW = "event"
+PUT = "isPut"
+"""An attribute of the event's row while a process says that the bus has the event, and the bus not yet."""
 TOKEN_ROW = "token"  # noqa: S105  # a sort key
 KEY_ROW = "key"
 ORIGIN_ROW = "origin"
@@ -219,6 +221,10 @@ def token_item(batch: Batch, token: TaskToken) -> Item:
         "onFailures": text(token.on_failures),
         "ttl": number(seconds(batch.row_expires_at)),
     }
+
+
+def event_key(key: BatchKey) -> Item:
+    return {"pk": text(str(key)), "sk": text(EVENT_ROW)}
 
 
 def token_key(key: BatchKey) -> Item:

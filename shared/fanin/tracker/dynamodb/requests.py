@@ -11,6 +11,7 @@ from fanin.aws.rows import ABSENT, Item, in_transaction, number, put_new, text
 from fanin.tracker.dynamodb.items import (
     BATCH_ROW,
     EVENT_ROW,
+    PUT,
     SCHEMA,
     batch_item,
     due_list,
@@ -247,8 +248,15 @@ def notice(table: str, batch: Batch, at: datetime) -> Item:
 
 
 def confirm(table: str, key: BatchKey, expires_at: datetime) -> Item:
-    """Record that the bus has the ending event."""
-    return {"TableName": table, "Item": _row(key, EVENT_ROW, expires_at), "ConditionExpression": ABSENT}
+    """Record that the bus has the ending event, also where it is only marked as put."""
+    row, unknown = _row(key, EVENT_ROW, expires_at), f"{ABSENT} OR attribute_exists({PUT})"
+    return {"TableName": table, "Item": row, "ConditionExpression": unknown}
+
+
+def mark_put(table: str, key: BatchKey, expires_at: datetime) -> Item:
+    """Record that the ending event was put, unless the bus has confirmed it."""
+    row = _row(key, EVENT_ROW, expires_at) | {PUT: {"BOOL": True}}
+    return {"TableName": table, "Item": row, "ConditionExpression": ABSENT}
 
 
 def sample(table: str, key: BatchKey, slot: int, kept: Sample, expires_at: datetime) -> Item:

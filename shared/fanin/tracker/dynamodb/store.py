@@ -127,10 +127,17 @@ class DynamoStore:
         return self._change(key, watching.record_ack(self.tables.batches, key, at))
 
     def announced(self, key: BatchKey) -> bool:
-        return self._row({"pk": text(str(key)), "sk": text(items.EVENT_ROW)}) is not None
+        row = self._row(items.event_key(key))
+        return row is not None and items.PUT not in row
 
     def confirm(self, key: BatchKey, expires_at: datetime) -> None:
         self._written(self.client.put_item, requests.confirm(self.tables.batches, key, expires_at))
+
+    def is_put(self, key: BatchKey) -> bool:
+        return self._row(items.event_key(key)) is not None
+
+    def mark_put(self, key: BatchKey, expires_at: datetime) -> None:
+        self._written(self.client.put_item, requests.mark_put(self.tables.batches, key, expires_at))
 
     def add_bits(self, key: PageKey, masks: PageMasks, expires_at: datetime) -> Written:
         request = requests.add_bits(self.tables.pages, key, masks, expires_at)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self
 
-from fanin.api.instants import iso
+from fanin.instants import iso
 from fanin.names import camel
 from fanin.tracker import Batch, ItemRange, Mode, Tracker
 from fanin.tracker.events import ONLY_SOME, CompletionEvent, is_optional

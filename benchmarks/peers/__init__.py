@@ -1,0 +1,1 @@
+"""Other trackers beside fanin: the same items, duplicates and killed workers. ``make peers``."""

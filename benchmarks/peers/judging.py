@@ -1,0 +1,90 @@
+"""What happened in a run, by its log: was the end reported early, twice, never or once. Pure.
+
+Each worker appends a line to one file when it has done an item, before it acks it, and each report of the
+end appends one too. Appends are atomic, so the file has one order for all processes::
+
+    work 17 5213847113
+    end 0 5213991245
+
+The second part is the item, or the id of the end: ends with one id are one. The third is the monotonic clock
+in nanoseconds, which all processes of a machine share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+EARLY, TWICE, NEVER, ONCE = "early", "twice", "never", "once"
+WORK, END = "work", "end"
+FROM, UNTIL = 0.1, 0.9
+NANO = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the log: *kind* is ``WORK`` or ``END``, *at* in seconds."""
+
+    kind: str
+    name: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What happened in a run.
+
+    *verdict*: ``ONCE``, ``NEVER``, or ``EARLY``, ``TWICE`` or both. *missing*: items that were not done at
+    the first end, or at all. *ends*: different ones. *rate*: items a second from a tenth of them to nine
+    tenths, so that neither the start of the workers nor the wait for what a killed one had is in it. *step*:
+    seconds from the last work before the end to the end, None if it came early or never.
+    """
+
+    verdict: str
+    missing: int
+    ends: int
+    deliveries: int
+    rate: float
+    step: float | None
+
+
+def parsed(text: str) -> list[Line]:
+    """Return the whole lines of a log."""
+    fields = (line.split(" ") for line in text[: text.rfind("\n") + 1].splitlines())
+    return [Line(kind, name, int(at) * NANO) for kind, name, at in fields]
+
+
+def judged(lines: Iterable[Line], items: int) -> Outcome:
+    """Return what happened in a run of *items*, whose names are different."""
+    done: dict[str, float] = {}
+    ends: dict[str, float] = {}
+    deliveries, missing, before_end = 0, items, 0.0
+    for line in lines:
+        if line.kind == WORK:
+            deliveries += 1
+            done.setdefault(line.name, line.at)
+            before_end = before_end if ends else line.at
+            continue
+        if not ends:
+            missing = items - len(done)
+        ends.setdefault(line.name, line.at)
+    missing = missing if ends else items - len(done)
+    verdict = _verdict(len(ends), missing)
+    step = next(iter(ends.values())) - before_end if ends and not missing else None
+    return Outcome(verdict, missing, len(ends), deliveries, _rate(done, items), step)
+
+
+def _verdict(ends: int, missing: int) -> str:
+    if not ends:
+        return NEVER
+    wrongs = [EARLY] * (missing > 0) + [TWICE] * (ends > 1)
+    return ", ".join(wrongs) or ONCE
+
+
+def _rate(done: dict[str, float], items: int) -> float:
+    """Return the items a second between a tenth and nine tenths of *items*, 0 if they were never done."""
+    times = list(done.values())
+    first, last = round(items * FROM), round(items * UNTIL) - 1
+    if last >= len(times) or last <= first:
+        return 0.0
+    return (last - first) / max(times[last] - times[first], NANO)

@@ -1,0 +1,1 @@
+"""The reconcile job over a manifest and exports of one large batch."""

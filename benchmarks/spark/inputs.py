@@ -1,0 +1,99 @@
+"""Ack logs of one batch and datasets, in Parquet, made in parts: memory does not bound their size."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from fanin.tracker import Batch, BatchKey, OpenBatch, Tracker
+from fanin.tracker.memory import MemoryStore
+
+TENANT = "111122223333"
+FILE_ROWS = 5_000_000
+STRIDE = 387_420_489
+"""A power of 3: unless 3 divides N, its first N multiples are all the numbers below N, modulo N."""
+REPEATED = 20
+"""One ack of so many is a repetition of an earlier one."""
+SECTIONS = ("libs", "utils", "net", "admin", "doc", "python", "x11")
+NEEDS = "libc6 (>= 2.34), libgcc-s1 (>= 3.0), libstdc++6 (>= 5)"
+_LABEL = "batch.pickle"
+
+
+@dataclass(frozen=True, slots=True)
+class Logs:
+    """A folder of ack logs: *rows* acks of *batch*, which has as many items, of one group."""
+
+    folder: Path
+    batch: Batch
+    group_id: str
+    rows: int
+
+    @property
+    def head(self) -> str:
+        """Return the beginning of each id."""
+        return f"{self.batch.batch_id}:{self.group_id}:"
+
+
+def write_logs(folder: Path, rows: int) -> Logs:
+    """Write logs of *rows* acks, not a multiple of 3, in no order; some items are acked twice."""
+    assert rows % 3
+    store = MemoryStore()
+    tracker = Tracker(store)
+    batch = tracker.open(TENANT, OpenBatch())
+    group = tracker.add(TENANT, batch.batch_id, rows).groups[0]
+    logs = Logs(folder, store.batches[BatchKey(TENANT, batch.batch_id)], group.id, rows)
+    folder.mkdir(parents=True)
+    step = min(FILE_ROWS, -(-rows // 4))
+    for number, first in enumerate(range(0, rows, step)):
+        column = _ids(logs.head, indexes(first, min(first + step, rows), rows))
+        pq.write_table(pa.table({"item_id": column}), folder / f"{number:04}.parquet", compression="zstd")
+    (folder.parent / _LABEL).write_bytes(pickle.dumps(logs))
+    return logs
+
+
+def read_logs(folder: Path) -> Logs:
+    """Return the logs that were written to *folder*."""
+    found: Logs = pickle.loads((folder.parent / _LABEL).read_bytes())  # noqa: S301 - our own
+    return found
+
+
+def indexes(first: int, last: int, rows: int) -> NDArray[np.int64]:
+    """Return the items that the acks *first* to *last* - 1 of *rows* are of."""
+    turns = np.arange(first, last)
+    repeats = rows // REPEATED
+    turns[turns >= rows - repeats] -= rows - repeats
+    return turns * STRIDE % rows
+
+
+def write_dataset(path: Path, rows: int) -> None:
+    """Write *rows* rows of six columns, about 190 bytes of JSON each."""
+    step = 1 << 19
+    with pq.ParquetWriter(path, _rows(0, 1).schema, compression="zstd") as file:
+        for first in range(0, rows, step):
+            file.write_table(_rows(first, min(first + step, rows)))
+
+
+def _rows(first: int, last: int) -> pa.Table:
+    numbers = np.arange(first, last)
+    texts = pa.array(numbers).cast(pa.string())
+    return pa.table(
+        {
+            "name": pc.binary_join_element_wise("package", texts, "-"),
+            "version": pc.binary_join_element_wise("1.2", texts, "."),
+            "section": pa.array(SECTIONS).take(pa.array(numbers % len(SECTIONS))),
+            "maintainer": pc.binary_join_element_wise("Maintainer <list", texts, "@example.org>", ""),
+            "size": pa.array(numbers * 977 % 1_000_003),
+            "depends": pa.array([NEEDS] * len(numbers)),
+        }
+    )
+
+
+def _ids(head: str, numbers: NDArray[np.int64]) -> pa.Array:
+    return pc.binary_join_element_wise(head, pa.array(numbers).cast(pa.string()), "")

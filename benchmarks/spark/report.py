@@ -1,0 +1,180 @@
+"""The result of ``python -m benchmarks.spark``, for docs/performance/spark.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.results import Plot, Result, Table, Target, keep
+
+PAGE = Path(__file__).with_name("page.txt")
+"""The page before its results."""
+NAMES = {
+    "spark": "bulk_ack --dry-run",
+    "spark-acks": "bulk_ack, tables in memory",
+    "duckdb": "DuckDB",
+    "polars": "Polars",
+    "polars-numpy": "Polars, folded by NumPy",
+    "spark-files": "fan_out --files",
+    "duckdb-files": "DuckDB",
+    "polars-files": "Polars",
+}
+COLUMNS = (
+    "rows",
+    "way",
+    "CPU s, all",
+    "CPU s, again",
+    "rows a CPU second",
+    "in bulk_ack's or fan_out's",
+    "MB",
+)
+PACKAGES = ("pyspark", "pyarrow", "numpy", "duckdb", "polars")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """CPU seconds of a way: its process with the *first* run, and the same run *again*, in *seconds*."""
+
+    way: str
+    rows: int
+    first: float
+    again: float
+    seconds: float
+    megabytes: float
+
+    @property
+    def rate(self) -> float:
+        """Return rows a CPU second, of the run again."""
+        return self.rows / self.again
+
+    def __str__(self) -> str:
+        return (
+            f"{NAMES[self.way]:28} {self.rows:>13,} rows: {self.first:7.1f} CPU s, again {self.again:7.1f}:"
+            f" {self.rate / 1e6:6.2f} M/s; {self.seconds:6.1f} s, {self.megabytes:6,.0f} MB"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """All that was measured."""
+
+    all: Sequence[Measured]
+
+    def of(self, way: str) -> list[Measured]:
+        """Return the measurements of a way, by size."""
+        return sorted((each for each in self.all if each.way == way), key=lambda each: each.rows)
+
+    def slope(self, way: str) -> float:
+        """Return rows a CPU second between the smallest and the largest size: without what each run costs."""
+        first, *_, last = self.of(way)
+        return (last.rows - first.rows) / (last.again - first.again)
+
+    @property
+    def sizes(self) -> list[int]:
+        """Return the sizes of the logs."""
+        return [each.rows for each in self.of("spark")]
+
+
+def keep_all(found: Sequence[Measured], command: str, rounds: int) -> Result:
+    """Keep the result."""
+    every = Found(found)
+    return keep(
+        "spark",
+        command,
+        {
+            "folds": Table(COLUMNS, list(_rows(every, False))),
+            "files": Table(COLUMNS, list(_rows(every, True))),
+        },
+        {"folds": _plot(every)},
+        {"rounds": str(rounds), **dict(_figures(every))},
+        list(_targets(every)),
+        PACKAGES,
+    )
+
+
+def _rows(found: Found, files: bool) -> Iterator[tuple[str, ...]]:
+    base = "spark-files" if files else "spark"
+    bases = {each.rows: each.rate for each in found.of(base)}
+    chosen = [each for each in found.all if each.way.endswith("-files") is files]
+    for each in sorted(chosen, key=lambda each: each.rows):
+        times = f"{each.rate / bases[each.rows]:.2f}"
+        cells = (
+            f"{each.first:.1f}",
+            f"{each.again:.1f}",
+            f"{each.rate:,.0f}",
+            times,
+            f"{each.megabytes:,.0f}",
+        )
+        yield (f"{each.rows:,}", NAMES[each.way], *cells)
+
+
+def _plot(found: Found) -> Plot:
+    ways = [way for way in ("spark", "spark-acks", "polars-numpy", "polars", "duckdb") if found.of(way)]
+    lines = {NAMES[way]: [(each.rows / 1e6, each.again) for each in found.of(way)] for way in ways}
+    return Plot(
+        "CPU of folding ack logs to bitmaps, by their rows", "million rows", "CPU seconds", lines=lines
+    )
+
+
+def _figures(found: Found) -> Iterator[tuple[str, str]]:
+    for way in ("spark", "spark-acks", "duckdb", "polars", "polars-numpy"):
+        yield f"{way}-slope", f"{found.slope(way) / 1e6:.1f}"
+        yield f"{way}-largest", f"{found.of(way)[-1].rate / 1e6:.1f}"
+    smallest, *_, largest = found.of("spark")
+    constant = smallest.again - smallest.rows / found.slope("spark")
+    yield "constant", f"{constant:.1f}"
+    yield "cold", f"{largest.first - largest.again:.0f}"
+    yield "largest", f"{largest.rows / 1e6:.0f}"
+    (files,) = found.of("spark-files")
+    yield "files", f"{files.rate:,.0f}"
+
+
+def _targets(found: Found) -> Iterator[Target]:
+    yield from _rates(found)
+    yield _ratio(found)
+    yield _files(found)
+
+
+def _rates(found: Found) -> Iterator[Target]:
+    whole = found.of("spark")[-1]
+    million = f"{whole.rows / 1e6:.0f} M"
+    yield Target(
+        f"bulk_ack --dry-run of {million} string ids, rows a second and core",
+        "at least 5 M",
+        f"{whole.rate / 1e6:.1f} M",
+        whole.rate >= 5e6,
+        f"what each run costs whatever its rows; {found.slope('spark') / 1e6:.1f} M without it",
+    )
+    acks = found.of("spark-acks")[-1]
+    yield Target(
+        f"bulk_ack of {million} string ids with its pages, rows a second and core",
+        "at least 5 M",
+        f"{acks.rate / 1e6:.1f} M",
+        acks.rate >= 5e6,
+        "the tracker's code takes 0.1 ms of CPU a page; a cheaper reading of pages would move it",
+    )
+
+
+def _ratio(found: Found) -> Target:
+    sql = max(found.slope("duckdb"), found.slope("polars"))
+    ratio = found.slope("spark") / sql
+    return Target(
+        "bulk_ack, in the faster of DuckDB and Polars",
+        "at least 10",
+        f"{ratio:.1f}",
+        ratio >= 10,
+        "on one core and a calm path both are several times as fast as the first figures had them; reading"
+        " strings from Parquet alone takes half of the job's CPU, so that no fold can be so much faster",
+    )
+
+
+def _files(found: Found) -> Target:
+    (files,) = found.of("spark-files")
+    return Target(
+        "fan_out to files, twice the rows a second of one core",
+        "at least 150,000",
+        f"{2 * files.rate:,.0f}",
+        2 * files.rate >= 150_000,
+        "each row is made JSON twice: to measure it before a batch is opened, and to save it",
+    )

@@ -1,0 +1,1 @@
+"""Requests, units, refused writes, bytes and dollars of an ack, by the way in which items are acked."""

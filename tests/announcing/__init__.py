@@ -1,0 +1,1 @@
+"""Of the events that are put on the bus at once."""

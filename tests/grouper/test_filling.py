@@ -1,0 +1,274 @@
+"""What a leader asks of its store to fill a bundle: not a query or a claim too many, and when it stops."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from fanin.errors import StoreUnavailable
+from fanin.grouper import BundleState, Lane, Lease, Policies, Policy, Timing
+from fanin.grouper.filling import Filler
+from fanin.grouper.model import Candidate
+from fanin.grouper.store import Claim
+from tests.grouper.conftest import SMALL, TENANT, Bench
+from tests.scripted import Scripted
+
+LANE = Lane(TENANT, "search", "0")
+MINUTE = timedelta(minutes=1)
+
+
+class Fill:
+    """A leader's filler over a store whose requests are noted."""
+
+    def __init__(self, *names, policy=SMALL, late=MINUTE, timing=None):
+        self.bench = Bench(policy, *([timing] if timing else []))
+        self.tasks = dict(zip(names, self.bench.register(*names), strict=True))
+        self.bench.clock.at += late
+        self.store = Scripted(self.bench.store)
+        self.world = replace(self.bench.world, store=self.store, policies=Policies(default=policy))
+        self.term = Lease(LANE, 7, "me", self.bench.clock.at + timedelta(seconds=15))
+        self.filler = Filler(self.world)
+
+    def own(self, name):
+        return self.bench.store.task(self.tasks[name].key)
+
+    def candidates(self, *names):
+        return [Candidate(LANE, name, self.tasks[name].due_at) for name in names]
+
+    def show(self, *pages):
+        """Let the index show *pages* of names, one at each query, the last one again and again."""
+        left = list(pages)
+        self.store.scripts["candidates"] = lambda *_: self.candidates(
+            *(left.pop(0) if len(left) > 1 else left[0])
+        )
+
+    def __call__(self, own=None):
+        bundle, more = self.filler.fill(self.term, self.own(own) if own else None)
+        return bundle.members if bundle else None, more
+
+    @property
+    def limits(self):
+        return [limit for _, limit in self.store.of("candidates")]
+
+    @property
+    def claimed(self):
+        return [arguments[1] for arguments in self.store.of("claim")]
+
+
+def test_a_full_bundle_takes_one_query_and_a_claim_for_each_chunk():
+    fill = Fill(*"abcd")
+
+    assert fill("a") == (("a", "b", "c"), True)
+    assert (fill.limits, fill.claimed) == ([3], [("a", "b"), ("c",)])
+
+
+def test_a_rest_is_claimed_once_and_looked_for_once_more():
+    fill = Fill("a", "b")
+
+    assert fill("a") == (("a", "b"), False)
+    assert (fill.limits, fill.claimed) == ([3, 5], [("a", "b")])
+
+
+@pytest.mark.parametrize("size", [4, 5])
+def test_a_bundle_takes_three_queries_at_most(size):
+    fill = Fill(*"abcde", policy=Policy(max_size=size))
+    fill.show("a", "b", "c", "d", "e")
+
+    assert fill("a") == (("a", "b", "c"), False)
+    assert fill.claimed == [("a",), ("b",), ("c",)]
+
+
+def test_a_later_query_fills_only_what_is_missing():
+    fill = Fill(*"abcde")
+    fill.show("a", "bcde")
+
+    assert fill("a") == (("a", "b", "c"), True)
+
+
+def test_another_bundle_is_not_begun_for_tasks_that_may_wait():
+    fill = Fill("a", policy=Policy(max_size=3, max_delay=2 * MINUTE))
+
+    assert fill() == (None, False)
+    assert fill.store.names() == ["candidates"]
+
+
+def test_the_task_of_the_message_is_claimed_though_others_could_come():
+    fill = Fill("a", policy=Policy(max_size=3, max_delay=2 * MINUTE))
+
+    assert fill("a") == (("a",), False)
+
+
+def test_a_bundle_that_was_begun_takes_tasks_that_may_wait():
+    fill = Fill("a", "b", policy=Policy(max_size=3, max_delay=MINUTE))
+    fresh = Candidate(LANE, "b", fill.bench.clock.at)
+    pages = [fill.candidates("a"), [fresh], []]
+    fill.store.scripts["candidates"] = lambda *_: pages.pop(0)
+
+    assert fill() == (("a", "b"), False)
+
+
+def test_tasks_in_backoff_before_it_widen_the_query_twice():
+    fill = Fill("a")
+    later = fill.bench.clock.at + MINUTE
+    fill.store.scripts["candidates"] = lambda lane, limit: [Candidate(lane, "x", later)] * limit
+
+    assert fill() == (None, False)
+    assert fill.limits == [3, 12, 48]
+
+
+def test_a_claimed_task_that_the_index_still_shows_is_not_claimed_again():
+    fill = Fill("a", "b")
+    fill.show("a")
+
+    assert fill("a") == (("a",), False)
+    assert fill.claimed == [("a",)]
+
+
+def test_a_task_that_was_refused_is_not_tried_again():
+    fill = Fill("a", "b")
+    fill.bench.store.write_task(replace(fill.own("b"), target="mail"))
+    fill.show("ab")
+
+    assert fill("a") == (("a",), False)
+    assert fill.claimed == [("a", "b"), ("a",)]
+    assert fill.filler.longest_wait == MINUTE
+    assert fill.bench.pauses == []
+
+
+def test_a_bundle_none_of_whose_tasks_is_open_goes_on_with_others():
+    fill = Fill("a", "b", policy=Policy(max_size=2))
+    fill.bench.store.write_task(replace(fill.own("a"), target="mail"))
+    fill.show("a", "ab")
+
+    assert fill() == (("b",), False)
+    assert fill.claimed == [("a",), ("b",)]
+
+
+def test_only_tasks_of_the_bundle_count_as_waiting():
+    fill = Fill("a", "b")
+    gone = Candidate(LANE, "gone", fill.tasks["a"].due_at - MINUTE)
+    fill.store.scripts["candidates"] = lambda *_: [gone, *fill.candidates("a")]
+
+    assert fill()[0] == ("a",)
+    assert fill.filler.longest_wait == MINUTE
+
+
+def test_a_leader_without_time_left_claims_nothing_and_asks_no_more():
+    fill = Fill(*"abc")
+    fill.bench.clock.at = fill.term.until - fill.world.timing.margin
+
+    assert fill("a") == (None, False)
+    assert fill.store.names() == ["candidates"]
+
+
+def test_a_full_bundle_is_the_last_of_a_leader_whose_time_ends():
+    fill = Fill(*"abcdef")
+
+    def slowly(*arguments):
+        fill.bench.clock.at = fill.term.until - fill.world.timing.margin - timedelta(seconds=0.5)
+        if "c" in arguments[1]:
+            fill.bench.clock.at += timedelta(seconds=1)
+        return fill.bench.store.claim(*arguments)
+
+    fill.store.scripts["claim"] = slowly
+
+    assert fill("a") == (("a", "b", "c"), False)
+
+
+def lost(fill, members, state=BundleState.READY):
+    """A claim whose answer is a bundle of *members* that another has moved on."""
+
+    def answer(bundle, *_):
+        return Claim(replace(bundle, members=members, state=state, version=9))
+
+    fill.store.scripts["claim"] = answer
+
+
+@pytest.mark.parametrize(
+    ("members", "state", "kept"),
+    [
+        ((), BundleState.READY, None),
+        (("z",), BundleState.READY, ("z",)),
+        (("z",), BundleState.OPEN, ("z",)),
+        (("a", "b"), BundleState.READY, ("a", "b")),
+        (("a", "b", "c"), BundleState.READY, ("a", "b", "c")),
+    ],
+)
+def test_a_leader_whose_bundle_was_moved_on_by_another_stops(members, state, kept):
+    fill = Fill(*"abcdef")
+    lost(fill, members, state)
+
+    assert fill("a") == (kept, False)
+    assert fill.store.names() == ["candidates", "claim"]
+
+
+def test_what_was_claimed_before_a_lost_claim_stays_in_the_bundle():
+    fill = Fill(*"abc")
+
+    def answer(bundle, joining, *rest):
+        if "c" in joining:
+            return Claim(replace(bundle, members=(), state=BundleState.READY, version=9))
+        return fill.bench.store.claim(bundle, joining, *rest)
+
+    fill.store.scripts["claim"] = answer
+
+    assert fill("a") == (("a", "b"), False)
+
+
+def test_a_claim_in_conflict_is_repeated_after_growing_pauses_and_then_given_up():
+    fill = Fill("a")
+    fill.store.scripts["claim"] = lambda *_: Claim(None)
+
+    with pytest.raises(StoreUnavailable):
+        fill("a")
+
+    assert fill.bench.pauses == pytest.approx([0.01 * 2**attempt for attempt in range(8)])
+
+
+def test_a_claim_in_conflict_over_a_bundle_as_it_was_is_repeated():
+    fill = Fill(*"abc")
+    conflicts = [False, True]
+
+    def answer(bundle, joining, *rest):
+        if conflicts and conflicts.pop(0):
+            return Claim(fill.bench.store.bundle(bundle.key))
+        return fill.bench.store.claim(bundle, joining, *rest)
+
+    fill.store.scripts["claim"] = answer
+
+    assert fill("a") == (("a", "b", "c"), True)
+    assert fill.claimed == [("a", "b"), ("c",), ("c",)]
+
+
+def test_tasks_of_the_last_bundle_that_the_index_still_shows_are_not_claimed_for_the_next():
+    fill = Fill(*"abc")
+    fill.show("abc")
+    fill("a")
+    fill.term = fill.term.next(fill.term.until)
+
+    assert fill() == (None, False)
+    assert fill.claimed == [("a", "b"), ("c",)]
+
+
+@pytest.mark.parametrize(("left", "members"), [(3.0, None), (3.001, ("a",))])
+def test_a_leader_needs_more_than_three_seconds_of_its_lease(left, members):
+    fill = Fill("a", timing=Timing())
+    fill.bench.clock.at = fill.term.until - timedelta(seconds=left)
+
+    assert fill("a")[0] == members
+
+
+def test_a_transaction_claims_98_tasks_at_most():
+    fill = Fill(*(f"t{number:03}" for number in range(150)), policy=Policy(max_size=200), timing=Timing())
+    fill("t000")
+
+    assert [len(joining) for joining in fill.claimed] == [98, 52]
+
+
+def test_a_leader_fills_ten_bundles_at_most():
+    bench = Bench(Policy(max_size=1), Timing())
+    bench.register(*"abcdefghijklm")
+
+    assert len(bench.step().bundles) == 10

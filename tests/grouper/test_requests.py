@@ -1,0 +1,80 @@
+"""What a request to DynamoDB writes or limits that no reader of a row shows: times to live and page sizes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from fanin.grouper import Lane, Lease, TaskState
+from fanin.grouper.dynamodb import items, requests
+from fanin.grouper.model import Outcome, Verdict
+from fanin.grouper.policy import Policy
+from tests.contract.grouper.calls import ENDED, LANE, LATER, NOW, empty, task
+
+EXPIRY = {"N": str(int(LATER.timestamp()))}
+"""The time to live of what expires at LATER: DynamoDB reads it as whole seconds since 1970."""
+PART = Lane("tenant", "search", "part-x-0")
+
+
+def values(request):
+    return request["ExpressionAttributeValues"]
+
+
+def test_a_time_to_live_is_in_whole_seconds_since_1970():
+    assert items.time_to_live(datetime(1970, 1, 2, 0, 0, 3, 999999, tzinfo=UTC)) == {"N": "86403"}
+
+
+def test_a_new_task_has_the_time_to_live_of_its_expiry():
+    assert requests.create("Tasks", task())["Item"]["ttl"] == EXPIRY
+
+
+@pytest.mark.parametrize("facts", [ENDED, {"state": TaskState.CREATED}])
+def test_a_settled_task_has_the_time_to_live_of_its_new_expiry(facts):
+    settled = task(expires_at=LATER + timedelta(days=1), **facts)
+    written = values(requests.settle("Tasks", settled, "bundle"))
+
+    assert written[":ttl"] == {"N": str(int(LATER.timestamp()) + 86_400)}
+
+
+def test_a_claim_gives_the_bundle_and_its_tasks_the_time_to_live_of_the_bundle():
+    actions = requests.claim("Tasks", "Bundles", empty().joined(("a", "b")), ("a", "b"))["TransactItems"]
+
+    assert [values(action["Update"])[":ttl"] for action in actions] == [EXPIRY] * 3
+
+
+def test_a_void_bundle_has_a_time_to_live():
+    request = requests.seal("Bundles", empty())
+
+    assert values(request)[":ttl"] == EXPIRY
+    assert "#ttl = if_not_exists(#ttl, :ttl)" in request["UpdateExpression"]
+
+
+@pytest.mark.parametrize("holder", ["me", None])
+def test_the_lease_of_a_part_is_deleted_30_days_after_it_ends(holder):
+    request = requests.put_lease("Leases", Lease(PART, 1, "me", NOW), Lease(PART, 2, holder, LATER))
+
+    assert values(request)[":ttl"] == {"N": str(int(LATER.timestamp()) + 30 * 86_400)}
+
+
+def test_the_lease_of_a_target_is_never_deleted():
+    assert ":ttl" not in values(requests.put_lease("Leases", None, Lease(LANE, 1, "me", LATER)))
+
+
+def test_a_read_of_targets_is_limited_to_more_than_the_lanes_of_one_target():
+    most = Policy(shards=64).shards
+
+    assert requests.targets_of("Leases", "tenant", None)["Limit"] > most
+    assert requests.targets_of("Leases", "tenant", "search")["Limit"] > most
+
+
+def test_a_read_of_bundles_has_the_limit_of_its_page():
+    assert requests.bundles_of("Bundles", LANE, 3, None)["Limit"] == 3
+    assert requests.bundles_of("Bundles", LANE, 3, 7)["Limit"] == 3
+
+
+def test_outcomes_are_stored_without_spaces_and_escapes():
+    """A bundle has up to 1,000 of them, and its row at most 400 KB."""
+    outcomes = (Outcome(Verdict.OK), Outcome(Verdict.FAIL, "käy"))
+
+    assert items.outcomes_text(outcomes) == {"S": f'[["{Verdict.OK}",""],["{Verdict.FAIL}","käy"]]'}

@@ -1,0 +1,48 @@
+"""The cost of a batch over the local run: units that the engine reports, and the command's estimate."""
+
+from __future__ import annotations
+
+import json
+from uuid import uuid4
+
+from typer.testing import CliRunner
+
+from benchmarks.cost.units import UnitMeter
+from fanin.aws.settings import Tables
+from fanin.cli.app import app
+from fanin.cost.batch import WAYS
+from fanin.cost.meter import UsageMeter
+from fanin.local import LocalRun
+from fanin.tracker import Ack, OpenBatch, Tracker
+from fanin.tracker.dynamodb import DynamoStore
+
+
+def test_the_units_that_the_engine_reports_of_acks_are_those_of_the_rules(run: LocalRun):
+    client, plain = run.client("dynamodb"), run.client("dynamodb")
+    tables = Tables(run.outputs["BatchesTable"], run.outputs["PagesTable"])
+    tracker = Tracker(DynamoStore(client, tables), page_bits=16)
+    batch = tracker.open("t", OpenBatch()).batch_id
+    group = tracker.add("t", batch, 64).groups[0].id
+    meter, rows = UsageMeter().attach(client), UnitMeter(plain).attach(client)
+
+    for first, last in [(0, 0), (0, 7), (3, 20), (21, 63)]:
+        tracker.ack("t", [Ack(batch, group, first, last, "me")])
+
+    assert meter.reported["write_unit"] > 0
+    assert meter.usage.units == {"write_unit": rows.writes, "read_unit": rows.reads}
+
+
+def test_the_command_estimates_what_a_batch_has_cost(run: LocalRun, monkeypatch):
+    monkeypatch.setenv("FANIN_URL", run.url)
+
+    def fanin(*arguments: str):
+        return CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+
+    key = f"cost-{uuid4().hex[:8]}"
+    fanin("open", key)
+    fanin("ack", fanin("add", key, "12").stdout.strip())
+    found = fanin("status", key, "--cost", "--json")
+
+    assert len(found.stdout.splitlines()) == len(WAYS)
+    assert json.loads(found.stdout.splitlines()[0])["writeUnits"] == 12 + 2 + 40
+    assert "estimated from 12 items done" in found.stderr

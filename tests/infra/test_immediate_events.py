@@ -1,0 +1,102 @@
+"""Exactly the functions that can complete a batch may put its event, on one bus, unless it is turned off."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+
+from fanin.announcing.announcer import Announcer
+from fanin.tracker import OpenBatch, Tracker
+from fanin.tracker.announcing import announcing
+from fanin_cdk import handlers
+from fanin_cdk.announcing import can_complete
+from fanin_cdk.group_handlers import HANDLE_BUNDLE
+from fanin_cdk.job_handlers import DEMO_JOBS, SWEEP_JOBS
+from fanin_cdk.reaching import ACK, PUBLISH, READ
+from functions.metrics.measuring import measured
+from tests.infra.sending import AT, actions_sent
+from tests.infra.test_construct import in_a_stack, written
+from tests.infra.test_grants_suffice import ack, closed
+
+COMPLETING = [
+    *(each for each in handlers.ROUTES if can_complete(each.pages)),
+    handlers.CONSUME_ACKS,
+    handlers.DEAD_LETTER_HANDLER,
+    handlers.CONFIRM_EVENT,
+    handlers.SWEEP,
+    handlers.DEMO_WORKER,
+    HANDLE_BUNDLE.lambda_,
+    SWEEP_JOBS.lambda_,
+    DEMO_JOBS.lambda_,
+]
+
+
+def announced(tracker):
+    """A tracker whose completions are put, on a bus that takes all."""
+    store = announcing(tracker.store, Announcer(tracker.store, lambda events: None))
+    return Tracker(store, now=lambda: AT)
+
+
+def bounded(tracker):
+    """A closed batch whose failures are bounded, so that its event reads a page."""
+    batch_id = tracker.open("t", OpenBatch(max_failures=5000)).batch_id
+    group = tracker.add("t", batch_id, 3000).groups[0].id
+    tracker.close("t", batch_id, "c")
+    return batch_id, [f"{batch_id}:{group}:{index}" for index in range(3000)]
+
+
+def ack_all(tracker, batch_and_items):
+    ack(tracker, batch_and_items[1])
+
+
+@pytest.mark.parametrize("before", [closed, bounded])
+def test_each_of_them_is_granted_what_the_put_of_a_completion_sends(before):
+    sent = actions_sent(before, ack_all, announced)
+    silent = actions_sent(before, ack_all)
+
+    assert ("dynamodb:PutItem", "Batches") in sent - silent
+    for each in COMPLETING:
+        grants = {(action, "Batches") for action in each.batches} | {(a, "Pages") for a in each.pages}
+        assert sent <= grants
+
+
+@pytest.mark.parametrize("name", [each.name for each in COMPLETING])
+def test_each_of_them_writes_its_metrics_when_it_ends(name, monkeypatch):
+    """Else its completions are counted in memory, and never reported."""
+    for variable in ("FANIN_BATCHES_TABLE", "FANIN_PAGES_TABLE", "FANIN_TENANT"):
+        monkeypatch.setenv(variable, "any")
+    handler = import_module(f"functions.{name}").handler
+
+    assert handler.__code__ is measured(handler).__code__
+
+
+def test_those_of_users_that_ack_and_publish_can_complete_and_readers_cannot():
+    assert [can_complete(each.pages) for each in (ACK, PUBLISH, READ)] == [True, True, False]
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_the_setting_gives_them_the_bus_and_its_grant_or_neither(is_on):
+    from aws_cdk import assertions
+
+    stack, _ = in_a_stack(immediate_events=is_on)
+    template = assertions.Template.from_stack(stack).to_json()["Resources"].values()
+    functions = [each["Properties"] for each in template if each["Type"] == "AWS::Lambda::Function"]
+    policies = [each["Properties"] for each in template if each["Type"] == "AWS::IAM::Policy"]
+    put = [
+        (policy["Roles"], statement["Resource"])
+        for policy in policies
+        for statement in policy["PolicyDocument"]["Statement"]
+        if statement["Action"] == "events:PutEvents"
+    ]
+    named = {
+        each["Handler"].split(".")[1]: each["Environment"]["Variables"]["FANIN_COMPLETIONS_BUS"]
+        for each in functions
+        if "FANIN_COMPLETIONS_BUS" in each["Environment"]["Variables"]
+    }
+
+    # The stack has no API, and the Pipe has a grant of its own.
+    assert set(named) == ({"consume_acks", "fail_letters", "sweep", "confirm_event"} if is_on else set())
+    assert len({str(name) for name in named.values()}) == is_on
+    assert len(put) == len(named) + 1
+    assert {written(resource) for _, resource in put} == {"FaninEventsBus"}

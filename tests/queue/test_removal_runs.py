@@ -1,0 +1,210 @@
+"""The sweep's runs that remove a queue: what one deletes, when the last one is, and a run that comes late."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fanin.errors import Conflict
+from fanin.queue import NewJob, removing
+from fanin.queue.sleeping import SETTLE_SECONDS
+from fanin.queue.visiting import visit
+from tests.queue.conftest import KEY, fail
+from tests.queue.removals import Recorded, rows_of, swept
+
+
+def test_a_run_returns_whether_the_queue_is_gone_and_leaves_one_in_use_alone(queue, store, time):
+    queue.add("a")
+    assert removing.proceed(queue.context, None) is False
+    assert [job.name for job in queue.queued()] == ["a"]
+    removing.begin(queue.context, force=True)
+    runs = [removing.proceed(queue.context, None)]
+    time.sleep(SETTLE_SECONDS)
+    runs += [removing.proceed(queue.context, None) for _ in range(3)]
+
+    assert runs == [False, False, True, True]
+    assert store.config(KEY).removed_us == time.now()
+
+
+def test_a_run_without_doorbells_leaves_a_queue_with_a_doorbell_to_the_sweep(queue, store, time):
+    queue.context.config()
+    removing.begin(queue.context, force=False)
+    store.configs[KEY] = replace(store.config(KEY), doorbell="https://sqs/bell")
+    time.sleep(SETTLE_SECONDS)
+
+    assert [removing.proceed(queue.context, None), removing.proceed(queue.context, Recorded())] == [
+        False,
+        True,
+    ]
+
+
+def test_a_run_reads_the_config_again_only_where_it_deletes(make, store, time):
+    queue = make(parts=8)
+    queue.context.config()
+    removing.begin(queue.context, force=False)
+    time.sleep(SETTLE_SECONDS)
+    store.requests = []
+    removing.proceed(queue.context, None)
+
+    assert store.config(KEY).removed_us is not None
+    assert store.requests.count("config") - 1 == 2
+
+
+def test_a_queue_is_not_gone_before_its_outbox_is_reported(make, store, time):
+    def refuse(_entry):
+        raise Conflict("refused")
+
+    queue = make(report=refuse)
+    queue.add(NewJob("a", item_id="i"))
+    removing.begin(queue.context, force=True)
+    swept(queue, time)
+    assert store.config(KEY).removed_us is None
+    reported = []
+    visit(replace(queue.context, report=reported.append))
+    visit(queue.context)
+
+    assert [entry.item_id for entry in reported] == ["i"]
+    assert store.config(KEY).removed_us is not None
+
+
+def test_a_run_deletes_a_bounded_number_of_rows(make, store, time, monkeypatch):
+    monkeypatch.setattr(removing, "ROWS_A_RUN", 4)
+    queue = make(parts=2)
+    queue.add_all(f"job {number}" for number in range(10))
+    removing.begin(queue.context, force=True)
+    time.sleep(SETTLE_SECONDS)
+    left = []
+    for _ in range(4):
+        visit(queue.context)
+        left.append(rows_of(store))
+
+    assert left == [6, 2, 0, 0]
+
+
+@pytest.mark.parametrize("kind", ["queued", "dead"])
+@pytest.mark.parametrize("placed", [(3, 3), (4, 2)])
+def test_a_run_deletes_a_bounded_number_of_rows_over_all_parts(make, store, time, monkeypatch, placed, kind):
+    monkeypatch.setattr(removing, "ROWS_A_RUN", 4)
+    queue = make(parts=2, max_failures=1)
+    names = {part: [n for n in map(str, range(50)) if part_of(queue, n) == part] for part in (0, 1)}
+    for part, many in enumerate(placed):
+        queue.add_all(names[part][:many])
+    if kind == "dead":
+        fail(queue, most=6)
+        store.stored.clear()
+    queue.close()
+    removing.begin(queue.context, force=True)
+    time.sleep(SETTLE_SECONDS)
+    limits = limits_of(store, monkeypatch, "page" if kind == "queued" else "dead")
+    left = []
+    while store.config(KEY).removed_us is None:
+        removing.proceed(queue.context, None)
+        left.append(rows_of(store))
+
+    assert left == [2, 0, 0]
+    assert min(limits) >= 1, "DynamoDB refuses a limit of 0"
+
+
+def part_of(queue, name: str) -> int:
+    return queue.context.rows(name).at.part.number
+
+
+def limits_of(store, monkeypatch, read: str) -> list[int]:
+    """The limits of the reads that follow."""
+    limits, real = [], getattr(type(store), read)
+
+    def noted(*arguments):
+        limits.append(arguments[-1])
+        return real(store, *arguments)
+
+    monkeypatch.setattr(store, read, noted, raising=False)
+    return limits
+
+
+def test_a_queue_with_dead_jobs_alone_is_gone_after_a_run_that_finds_none(make, store, time, monkeypatch):
+    queue = make(max_failures=1)
+    queue.add("a")
+    fail(queue)
+    queue.close()
+    store.stored.clear()
+    removing.begin(queue.context, force=False)
+    time.sleep(SETTLE_SECONDS)
+
+    assert [removing.proceed(queue.context, None) for _ in range(2)] == [False, True]
+
+
+def test_the_doorbell_is_deleted_once_nothing_is_left_and_not_before(queue, store, time):
+    doorbells = Recorded()
+    queue.context.config()
+    removing.begin(queue.context, force=False)
+    store.configs[KEY] = replace(store.config(KEY), doorbell="https://sqs/bell")
+    visit(queue.context, doorbells)
+    assert doorbells.urls == []
+    time.sleep(SETTLE_SECONDS)
+    visit(queue.context, doorbells)
+
+    assert doorbells.urls == [(KEY, "https://sqs/bell")]
+
+
+@pytest.mark.parametrize("kind", ["job", "mark", "dead job", "session"])
+def test_a_sweep_that_stood_still_deletes_nothing_of_the_next_queue(make, store, time, monkeypatch, kind):
+    queue, next_queue = make(max_failures=1), make(max_failures=1)
+    queue.add("a")
+    removing.begin(queue.context, force=True)
+    time.sleep(SETTLE_SECONDS)
+    read = {"session": "members", "dead job": "dead"}.get(kind, "page")
+    found = getattr(store, read)
+
+    def late(*arguments):
+        monkeypatch.undo()
+        swept(queue, time)
+        rows_of_next(next_queue, kind)
+        return found(*arguments)
+
+    monkeypatch.setattr(store, read, late, raising=False)
+    removing.proceed(queue.context, Recorded())
+
+    assert next_has(store, next_queue, kind)
+
+
+def test_a_sweep_that_stood_still_leaves_the_doorbell_of_the_next_queue(make, store, time, monkeypatch):
+    queue, doorbells = make(), Recorded()
+    queue.context.config()
+    store.configs[KEY] = replace(store.config(KEY), doorbell="https://sqs/bell")
+    removing.begin(queue.context, force=True)
+    time.sleep(SETTLE_SECONDS)
+    found = store.outbox
+
+    def late(where):
+        monkeypatch.undo()
+        swept(queue, time, Recorded())
+        make().add("b")
+        return found(where)
+
+    monkeypatch.setattr(store, "outbox", late, raising=False)
+
+    assert removing.proceed(queue.context, doorbells) is False
+    assert doorbells.urls == []
+
+
+def rows_of_next(queue, kind):
+    """Create the queue anew, with one row of *kind*."""
+    queue.add("b")
+    if kind == "dead job":
+        fail(queue)
+    elif kind != "job":
+        with queue.take():
+            pass
+    if kind != "session":
+        queue.close()
+
+
+def next_has(store, queue, kind) -> bool:
+    rows = {
+        "job": list(queue.queued()),
+        "mark": [job for job in store.stored.values() if not job.is_live],
+        "dead job": list(queue.dead()),
+        "session": [each for each in store.members(KEY) if each.live],
+    }
+    return len(rows[kind]) == 1

@@ -1,0 +1,31 @@
+"""A store or queue whose requests are noted, and may be answered by the test instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Scripted:
+    """Forwards to *real*; *made*: its requests with their arguments; *scripts*: who answers, by name."""
+
+    real: Any
+    scripts: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    made: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
+
+    def __getattr__(self, name: str) -> Any:
+        def ask(*arguments: Any, **named: Any) -> Any:
+            self.made.append((name, (*arguments, *named.values())))
+            return (self.scripts.get(name) or getattr(self.real, name))(*arguments, **named)
+
+        return ask
+
+    def names(self) -> list[str]:
+        """Return the requests by name, in order."""
+        return [name for name, _ in self.made]
+
+    def of(self, name: str) -> list[tuple[Any, ...]]:
+        """Return the arguments of each request *name*."""
+        return [arguments for each, arguments in self.made if each == name]

@@ -1,0 +1,49 @@
+"""The rules of events that are put at once, each left out once.
+
+A mark without a put, or before it, delays the event until the sweep: ``tests/announcing`` refuses it.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+
+from fanin.announcing import announcer
+from fanin.announcing.announcer import Announcer
+from fanin.announcing.ending_event import EndingEvent
+from fanin.errors import StoreUnavailable
+from fanin.tracker import State
+from fanin.tracker.announcing import _Announcing
+from tests.simulating.mutants import Mutant
+
+_announced, _transition = Announcer._is_announced, _Announcing.transition
+
+
+def _confirmed_by_the_process(self, batch, started):
+    done = _announced(self, batch, started)
+    if done:
+        with suppress(StoreUnavailable):
+            self.store.confirm(batch.key, batch.expires_at)
+    return done
+
+
+def _announced_before(self, key, change):
+    batch = self.store.get(key)
+    if change.to is State.COMPLETE and batch is not None and batch.is_alive:
+        self.announce(change.apply(batch))
+    return self.store.transition(key, change)
+
+
+class _Forgetful:
+    """Describes a completion with what was known before the last failures."""
+
+    @staticmethod
+    def ended(batch, tracker):
+        return EndingEvent.ended(replace(batch, failed=0), tracker)
+
+
+ANNOUNCING_MUTANTS = (
+    Mutant("only the bus confirms an event", (Announcer, "_is_announced", _confirmed_by_the_process)),
+    Mutant("an event is put after the decision", (_Announcing, "transition", _announced_before)),
+    Mutant("each copy of a completion says the same", (announcer, "EndingEvent", _Forgetful)),
+)

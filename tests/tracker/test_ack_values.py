@@ -1,0 +1,156 @@
+"""The verdicts on acks, and the pages of a request."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from fanin.errors import InvalidRequest, TooManyBatches, TooManyPages
+from fanin.tracker import Ack, Outcome, State, Verdict
+from fanin.tracker import acking as acks
+from fanin.tracker.acking import AckPlan, PagePlan, Piece, covers, judge, plan, verdicts
+from fanin.tracker.ids import GroupId
+from fanin.tracker.model import BatchKey
+from fanin.tracker.page import PageMasks
+from tests.tracker.calls import DAY, START
+from tests.tracker.stored import BATCH, ID, TICK
+
+
+def group_of(start=0, upto=10, batch=BATCH):
+    return str(GroupId.make(batch.salt, batch.batch_id, start, upto))
+
+
+def ack(first_item, last_item, outcome=Outcome.SUCCESS, group=None, caller="me", batch=ID):
+    return Ack(batch, group or group_of(), first_item, last_item, caller, outcome)
+
+
+@pytest.mark.parametrize(
+    ("facts", "given", "start", "verdict"),
+    [
+        ({}, ack(0, 9), 0, None),
+        ({}, ack(0, 1, group=group_of(4, 2)), 4, None),
+        ({}, ack(0, 10), 0, Verdict.OUT_OF_RANGE),
+        ({"salt": b"other"}, ack(0, 1), 0, Verdict.NOT_FOUND),
+        ({}, ack(0, 1, group=ID), 0, Verdict.NOT_FOUND),
+        ({"expires_at": START}, ack(0, 1), 0, Verdict.EXPIRED),
+        ({"expires_at": START + TICK}, ack(0, 1), 0, None),
+        ({"state": State.EXPIRED}, ack(0, 1), 0, Verdict.EXPIRED),
+        ({"deleted_at": START + DAY}, ack(0, 1), 0, Verdict.EXPIRED),
+        ({"state": State.COMPLETE}, ack(0, 1), 0, None),
+    ],
+)
+def test_an_ack_is_judged_by_its_group_its_range_and_the_batch(facts, given, start, verdict):
+    assert judge(replace(BATCH, **facts), given, START) == (start, verdict)
+    assert judge(None, given, START) == (0, Verdict.NOT_FOUND)
+
+
+def test_the_verdicts_of_a_mask():
+    assert verdicts(0b111, 0b001, 0b010, Verdict.LATE) == {
+        Verdict.ACCEPTED: 1,
+        Verdict.DUPLICATE: 1,
+        Verdict.LATE: 1,
+    }
+    assert verdicts(0b110, 0b111, 0b111, Verdict.LATE) == {Verdict.ACCEPTED: 2}
+    assert verdicts(0b110, 0, 0b101, Verdict.LATE) == {Verdict.DUPLICATE: 1, Verdict.LATE: 1}
+    late = dict.fromkeys((State.COMPLETE, State.FAILED, State.TIMED_OUT), Verdict.LATE)
+    ended = {State.CANCELLED: Verdict.CANCELLED, State.EXPIRED: Verdict.EXPIRED}
+    assert late | ended == acks.TOO_LATE
+    done = acks.PageAcked(1, {})
+    assert (done.written, done.failed, done.healed) == (0, 0, 0)
+    assert PageMasks(0b11, 0b110).failed == 0b100
+
+
+def test_a_request_is_cut_into_pages_and_each_outcome_has_its_last_page():
+    fails = Outcome.FAILURE
+    given = [ack(2, 5, caller="a"), ack(0, 2, caller="b"), ack(9, 9, fails), ack(3, 4, fails), ack(0, 99)]
+    made = plan(given, lambda _: BATCH, START)
+    pages = {(page.number, page.outcome.value): page for page in made.pages.values()}
+
+    assert list(pages) == [(0, "success"), (1, "success"), (2, "failure"), (0, "failure"), (1, "failure")]
+    assert [key for key, page in pages.items() if page.last] == [(1, "success"), (1, "failure")]
+    assert [page.outcome.value for page in made.in_order()] == ["success"] * 2 + ["failure"] * 3
+    first_page = pages[0, "success"]
+    assert (first_page.mask, first_page.size, first_page.caller) == (0b1111, 5, "a")
+    assert (first_page.callers, made.callers(BATCH.key)) == ({"a", "b"}, {"a", "b", "me"})
+    assert made.callers(BatchKey("t", "other")) == set()
+    assert made.refused[4] == Counter({Verdict.OUT_OF_RANGE: 100})
+    assert made.batches() == [BATCH]
+    made.settle(first_page, 0b0111, 0b1000, Verdict.LATE)
+    assert [dict(result.counts) for result in made.results()] == [
+        {Verdict.ACCEPTED: 1, Verdict.DUPLICATE: 1},
+        {Verdict.ACCEPTED: 2, Verdict.DUPLICATE: 1},
+        {},
+        {},
+        {Verdict.OUT_OF_RANGE: 100},
+    ]
+
+
+def test_an_item_that_was_neither_written_nor_known_stays_so_for_the_next_ack_that_names_it():
+    made = plan([ack(99, 99), ack(0, 1), ack(0, 1)], lambda _: BATCH, START)
+    (page,) = made.pages.values()
+    made.settle(page, 0b01, 0, Verdict.LATE)
+
+    assert [dict(result.counts) for result in made.results()] == [
+        {Verdict.OUT_OF_RANGE: 1},
+        {Verdict.ACCEPTED: 1, Verdict.LATE: 1},
+        {Verdict.DUPLICATE: 1, Verdict.LATE: 1},
+    ]
+
+
+def test_acks_of_unknown_batches_are_not_found():
+    made = plan([ack(2, 5)], lambda _: None, START)
+
+    assert (made.refused, made.pages) == ([Counter({Verdict.NOT_FOUND: 4})], {})
+
+
+@pytest.mark.parametrize(("outcome", "most"), [(Outcome.SUCCESS, 1000), (Outcome.FAILURE, 250)])
+def test_a_request_writes_a_bounded_number_of_pages(outcome, most):
+    made = AckPlan([], [])
+    for number in range(most):
+        made.page(BATCH, number, outcome)
+    assert made.page(BATCH, 0, outcome) is made.page(BATCH, 0, outcome)
+    verb = "fail" if outcome is Outcome.FAILURE else "ack"
+    with pytest.raises(TooManyPages, match=f"may {verb} items in {most} pages, of 4 items") as refused:
+        made.page(BATCH, most, outcome)
+
+    assert refused.value.field == "acks"
+
+
+def test_a_request_names_a_bounded_number_of_batches():
+    given = [ack(0, 0, batch=f"{number}") for number in range(100)]
+
+    assert acks.batch_ids([*given, *given]) == [str(number) for number in range(100)]
+    with pytest.raises(TooManyBatches):
+        acks.batch_ids([*given, ack(0, 0, batch="100")])
+
+
+@pytest.mark.parametrize(
+    ("pages", "covered"),
+    [
+        ({0: 0b1111, 2: 0b11}, True),
+        ({2: 0b111}, False),
+        ({3: 1}, False),
+        ({-1: 1}, False),
+        ({0: 0b10000}, False),
+        ({0: 0b1, 3: 1}, False),
+    ],
+)
+def test_folded_pages_are_covered_by_the_items_of_the_batch(pages, covered):
+    assert covers(BATCH, {number: PageMasks(mask) for number, mask in pages.items()}) is covered
+
+
+def test_a_piece_of_an_ack():
+    piece = Piece(0, 2, 4, ack(2, 4))
+    page = PagePlan(BATCH, 0, Outcome.FAILURE, [piece, Piece(1, 1, 2, ack(1, 2, caller="low"))])
+
+    assert (piece.mask, piece.size, ack(2, 4).size) == (0b11100, 3, 3)
+    assert (page.masks, page.size, page.caller) == (PageMasks(0, 0b11110), 5, "me")
+
+
+@pytest.mark.parametrize(("first_item", "last_item"), [(-1, 0), (2, 1)])
+def test_an_ack_goes_from_a_smaller_index_to_a_larger_one(first_item, last_item):
+    assert ack(0, 0).size == 1
+    with pytest.raises(InvalidRequest):
+        ack(first_item, last_item)

@@ -1,0 +1,202 @@
+"""Facts, options and filters of batches, at their bounds and on both sides of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fanin.errors import InvalidRequest
+from fanin.tracker import OpenBatch, Outcome, State
+from fanin.tracker.acking import parent_ack
+from fanin.tracker.lifecycle import expiry
+from fanin.tracker.model import ESTIMATED_LEAF, Batch, BatchKey, Query, shard_of
+from fanin.tracker.options import BatchFilter, Mode, Retention
+from fanin.tracker.thresholds import Threshold
+from fanin.tracker.tree import Shape
+from tests.tracker.calls import DAY, START
+from tests.tracker.stored import BATCH, ID, MINUTE, SECOND, TICK
+
+
+@pytest.mark.parametrize(
+    ("facts", "limit"),
+    [
+        ({}, None),
+        ({"max_failures": 3}, 3),
+        ({"max_failure_percent": 25}, 3),
+        ({"max_failure_percent": 20}, 2),
+        ({"max_failure_percent": 0}, 1),
+        ({"max_failure_percent": 10, "total": 10_000}, 1000),
+        ({"max_failure_percent": 25, "total": 0}, 1),
+        ({"max_failure_percent": 25, "state": State.OPEN}, None),
+        ({"max_failure_percent": 25, "max_failures": 2}, 2),
+        ({"max_failure_percent": 10, "max_failures": 2}, 1),
+        ({"max_failure_percent": 10, "max_failures": 2, "state": State.OPEN}, 2),
+    ],
+)
+def test_the_failures_that_end_a_batch(facts, limit):
+    batch = replace(BATCH, **facts)
+
+    assert batch.failure_limit == limit
+    assert batch.may_fail is bool({"max_failures", "max_failure_percent"} & facts.keys())
+
+
+@pytest.mark.parametrize(
+    ("facts", "result"),
+    [
+        ({}, None),
+        ({"state": State.OPEN, "failed": 1}, None),
+        ({"state": State.COMPLETE}, "succeeded"),
+        ({"state": State.COMPLETE, "failed": 1}, "completed_with_failures"),
+        ({"state": State.FAILED}, "too_many_failures"),
+        ({"state": State.FAILED, "ended_by": "who"}, "forced"),
+        ({"state": State.CANCELLED, "failed": 1}, "cancelled"),
+        ({"state": State.TIMED_OUT}, "timed_out"),
+    ],
+)
+def test_the_result_of_a_batch_and_the_ack_of_its_parent(facts, result):
+    batch = replace(BATCH, **facts)
+    good = result == "succeeded"
+    ack = parent_ack(batch, f"{ID}:{ID}:7")
+
+    assert (batch.result, batch.is_alive) == (result, result is None)
+    assert (ack.first, ack.last, ack.caller) == (7, 7, f"batch:{ID}")
+    assert ack.outcome is (Outcome.SUCCESS if good else Outcome.FAILURE)
+    assert ack.reason == (None if good else f"batch {ID} {result}")
+
+
+def test_a_new_batch_has_reported_nothing_and_can_be_a_key():
+    names = ("total", "failed", "page_bits", "salt", "fingerprint", "created_at", "expires_at")
+    facts = {name: getattr(BATCH, name) for name in names}
+    new = Batch(tenant="t", batch_id=ID, state=State.OPEN, **facts)
+    assert (new.healed, new.stalls, new.resumes, new.reported) == (0, 0, False, frozenset())
+    assert (new.result, new.failure_limit) == (None, None)
+    assert expiry(new, State.OPEN, START) == START + 7 * DAY
+    assert BATCH.key == BatchKey("t", ID)
+    assert hash(OpenBatch(labels={"a": "b"})) == hash(OpenBatch(labels={"c": "d"}))
+    assert BatchFilter(opened_to=START).includes(START - TICK)
+
+
+def test_a_refused_user_key_is_answered_with_its_bounds():
+    with pytest.raises(InvalidRequest, match="1 to 256 characters"):
+        OpenBatch(user_key="")
+
+
+def test_the_shape_and_the_shard_of_a_batch():
+    assert BATCH.shape == Shape(4, 4)
+    assert replace(BATCH, mode=Mode.ESTIMATED).shape == Shape(ESTIMATED_LEAF, 4) == Shape(1_048_576, 4)
+    assert [shard_of(f"{ID[:-4]}{digits}") for digits in ("0000", "0007", "0008", "00ff")] == [0, 7, 0, 7]
+
+
+FITS = {"user_key": "key", "labels": {"a": "b"}}
+NO = [
+    {"user_key": "other"},
+    {"user_key": None},
+    {"labels": {"a": "c"}},
+    {"state": State.OPEN},
+    {"created_at": START - TICK},
+    {"created_at": START + DAY},
+]
+
+
+def test_a_filter_takes_only_batches_with_every_property():
+    wanted = {"state": State.CLOSED, "label": "a:b", "opened_from": START, "opened_to": START + DAY}
+    by_key, by_prefix = BatchFilter(user_key="key", **wanted), BatchFilter(user_key_prefix="ke", **wanted)
+    batch = replace(BATCH, **FITS)
+
+    for chosen in (by_key, by_prefix):
+        assert chosen.matches(batch)
+        assert [no for no in NO if chosen.matches(replace(batch, **no))] == []
+    assert BatchFilter().matches(batch)
+
+
+@pytest.mark.parametrize(
+    ("given", "reads"),
+    [
+        ({}, False),
+        ({"user_key": "a", "opened_from": START}, False),
+        ({"state": State.OPEN}, True),
+        ({"label": "a:b"}, True),
+        ({"user_key_prefix": "a"}, True),
+    ],
+)
+def test_only_some_filters_read_the_rows(given, reads):
+    assert BatchFilter(**given).reads_rows is reads
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"user_key": "a", "user_key_prefix": "a"},
+        {"opened_from": START, "opened_to": START},
+        {"opened_from": START + TICK, "opened_to": START},
+        {"user_key": "x" * 257},
+        {"user_key_prefix": "\n"},
+        {"label": "a"},
+        {"label": "x" * 65 + ":a"},
+    ],
+)
+def test_a_filter_that_no_batch_can_pass_is_refused(given):
+    with pytest.raises(InvalidRequest):
+        BatchFilter(**given)
+
+
+def test_a_query_covers_one_shard_or_one_user_key_before_a_position():
+    shard = shard_of(ID)
+    listed, named = (
+        Query(tenant="t", shard=shard, limit=1),
+        Query(tenant="t", shard=0, limit=1, user_key="key"),
+    )
+    batch = replace(BATCH, **FITS)
+
+    assert listed.covers(batch)
+    assert named.covers(batch)
+    assert not replace(listed, shard=shard - 1).covers(batch)
+    assert not replace(named, user_key="other").covers(batch)
+    for query in (listed, named):
+        assert not replace(query, tenant="u").covers(batch)
+        assert not replace(query, before=batch.position).covers(batch)
+        assert replace(query, before=(START, f"{ID}0")).covers(batch)
+        assert not replace(query, opened_from=START + TICK).covers(batch)
+        assert replace(query, state=State.OPEN).covers(batch)
+
+
+@pytest.mark.parametrize(
+    ("accepted", "refused"),
+    [
+        ({"labels": {str(n): "" for n in range(10)}}, {"labels": {str(n): "" for n in range(11)}}),
+        ({"labels": {}}, {"labels": {1: ""}}),
+        ({"labels": {}}, {"labels": {"a": 1}}),
+        ({"labels": {"k" * 64: "v" * 256}}, {"labels": {"k" * 65: ""}}),
+        ({"labels": {}}, {"labels": {"k": "v" * 257}}),
+        ({"labels": {"b": "1", "a": "2"}}, {"labels": [("a", "b")]}),
+        ({"user_key": "x" * 256}, {"user_key": "x" * 257}),
+        ({"user_key": "x"}, {"user_key": ""}),
+        ({"stuck_after": MINUTE}, {"stuck_after": MINUTE - SECOND}),
+        ({"stuck_after": 366 * DAY}, {"stuck_after": 366 * DAY + SECOND}),
+        ({"stuck_after": 61 * SECOND}, {"stuck_after": MINUTE + TICK}),
+        ({"callback": "x" * 64}, {"callback": "x" * 65}),
+        ({}, {"callback": 5}),
+        ({}, {"notify_at": 5}),
+        ({}, {"stuck_after": 90}),
+        ({"notify_at": ("90%", "50%", "90%")}, {"notify_at": ("stuck",)}),
+        ({"notify_at": ()}, {"notify_at": "50%"}),
+    ],
+)
+def test_the_options_of_a_batch_are_accepted_up_to_their_bounds(accepted, refused):
+    made = OpenBatch(**accepted)
+    with pytest.raises(InvalidRequest):
+        OpenBatch(**refused)
+
+    assert list(made.labels) == sorted(made.labels)
+    assert made.notify_at in ((), (Threshold.HALF, Threshold.MOST))
+
+
+def test_retentions_add_up_to_400_days():
+    assert Retention() == Retention(7 * DAY, 14 * DAY, 7 * DAY)
+    assert Retention(100 * DAY, 200 * DAY, 100 * DAY)
+    for more in ((101, 200, 100), (100, 201, 100), (100, 200, 101)):
+        with pytest.raises(InvalidRequest):
+            Retention(*(days * DAY for days in more))
+    with pytest.raises(InvalidRequest):
+        Retention(1)  # type: ignore[arg-type]

@@ -1,0 +1,200 @@
+"""Thresholds, pages and the tree over them as values, at their bounds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fanin.tracker import Outcome, State
+from fanin.tracker import thresholds as at_times
+from fanin.tracker.model import Progress
+from fanin.tracker.page import Page, PageMasks, bits_of, digits, lowest, mask_of
+from fanin.tracker.thresholds import Reached, Threshold
+from fanin.tracker.tree import Shape, Tail, capacity, height, stretches, tails
+from tests.tracker.calls import HOUR, START
+from tests.tracker.stored import ASKS, BATCH, MINUTE, SECOND, STUCK, TICK
+
+
+def test_the_next_check_of_thresholds():
+    later = START + HOUR
+
+    assert at_times.next_threshold_check(BATCH, True, later) is None
+    assert at_times.next_threshold_check(ASKS, True, later) == later + MINUTE
+    assert at_times.next_threshold_check(ASKS, False, later) == later + MINUTE
+    percent = replace(ASKS, reported=frozenset({"first_failure"}))
+    assert at_times.next_threshold_check(percent, False, later) is None
+    assert at_times.next_threshold_check(percent, True, later) == later + MINUTE
+    done = replace(percent, reported=percent.reported | {"50", "90"})
+    assert at_times.next_threshold_check(done, True, later) is None
+    assert at_times.next_threshold_check(STUCK, True, later) == START + 9 * MINUTE
+    both = replace(ASKS, stuck_after=8 * MINUTE)
+    assert at_times.next_threshold_check(both, True, later) == START + 9 * MINUTE
+    assert at_times.next_threshold_check(both, True, START) == START + MINUTE
+    assert at_times.next_threshold_check(replace(STUCK, acked_at=later), True, later) == later + 9 * MINUTE
+    assert at_times.next_threshold_check(replace(STUCK, stalled_at=START), True, later) == later + 9 * MINUTE
+
+
+@pytest.mark.parametrize("quiet", [{}, {"acked_at": START}, {"acked_at": START, "stalled_at": START - HOUR}])
+def test_a_batch_is_stalled_nine_eighths_of_its_time_after_its_last_ack(quiet):
+    batch = replace(STUCK, **quiet)
+
+    assert not at_times.stalled(batch, START + 9 * MINUTE - TICK)
+    assert at_times.stalled(batch, START + 9 * MINUTE)
+    assert at_times.stalled(replace(batch, stalled_at=START), START + HOUR) is False
+    assert not at_times.stalled(replace(batch, stuck_after=None), START + HOUR)
+
+
+def test_an_ack_counts_from_an_eighth_of_the_time_on():
+    assert not at_times.counts_as_ack(STUCK, START + MINUTE - TICK)
+    assert at_times.counts_as_ack(STUCK, START + MINUTE)
+    assert not at_times.counts_as_ack(replace(STUCK, acked_at=START + HOUR), START + HOUR)
+    assert not at_times.counts_as_ack(replace(STUCK, state=State.FAILED), START + HOUR)
+    assert at_times.counts_as_ack(BATCH, START + HOUR) is False
+
+
+@pytest.mark.parametrize(
+    ("facts", "has"),
+    [
+        ({}, False),
+        ({"failed": 1}, True),
+        ({"healed": 1}, True),
+        ({"failed": 1, "reported": frozenset({"first_failure"})}, False),
+        ({"failed": 1, "notify_at": (Threshold.HALF,)}, False),
+    ],
+)
+def test_the_first_failure_is_one_that_was_asked_for(facts, has):
+    assert at_times.has_failed(replace(ASKS, **facts)) is has
+
+
+def test_a_percentage_is_passed_at_its_share_of_the_total():
+    assert [at_times.passed(BATCH, acked, Threshold.HALF) for acked in (4, 5, 6)] == [False, True, True]
+    assert [at_times.passed(BATCH, acked, Threshold.MOST) for acked in (8, 9)] == [False, True]
+    large = replace(BATCH, total=1000)
+    assert [at_times.passed(large, acked, Threshold.HALF) for acked in (499, 500)] == [False, True]
+    assert [at_times.passed(large, acked, Threshold.MOST) for acked in (899, 900)] == [False, True]
+    assert at_times.percentages_left(replace(ASKS, reported=frozenset({"50"}))) == (Threshold.MOST,)
+
+
+def reached(threshold, stall=0):
+    return Reached(threshold, START, Progress(1, 0, 1, 1, True), 10, stall)
+
+
+def test_a_threshold_is_reported_once_and_a_stall_with_its_number():
+    half, second = reached(Threshold.HALF), reached(Threshold.STUCK, 2)
+    stalled = replace(STUCK, stalls=1, acked_at=START + HOUR)
+
+    assert at_times.admits(BATCH, BATCH, half)
+    assert not at_times.admits(at_times.reported(BATCH, half), BATCH, half)
+    assert at_times.admits(replace(BATCH, state=State.COMPLETE), BATCH, half) is False
+    assert at_times.reported(ASKS, half) == replace(ASKS, reported=frozenset({"50"}))
+    first = replace(ASKS, reported=frozenset({"first_failure"}))
+    assert at_times.reported(first, half).reported == {"first_failure", "50"}
+    assert Reached(Threshold.HALF, START, half.progress, 10).stall == 0
+    assert at_times.checked_stuck_after(MINUTE) == MINUTE
+    assert at_times.admits(stalled, stalled, second)
+    assert not at_times.admits(replace(stalled, stalls=2), stalled, second)
+    assert not at_times.admits(replace(stalled, acked_at=START), stalled, second)
+    assert not at_times.admits(replace(stalled, state=State.FAILED), stalled, second)
+    assert at_times.reported(stalled, second) == replace(stalled, stalls=2, stalled_at=START + HOUR)
+    assert [reached(each, 2).mark for each in Threshold] == ["first_failure", "50", "90", "stuck:2"]
+    assert (at_times.asks(BATCH), at_times.asks(ASKS), at_times.asks(STUCK)) == (False, True, True)
+    assert (at_times.seconds_of(None), at_times.seconds_of(90 * SECOND)) == (None, 90)
+
+
+def test_the_masks_of_a_write():
+    both = PageMasks(0b0011, 0b0110)
+
+    assert PageMasks.of(0b101, Outcome.SUCCESS) == PageMasks(0b101, 0)
+    assert PageMasks.of(0b101, Outcome.FAILURE) == PageMasks(0, 0b101)
+    assert (both.mask, both.failed, both.is_mixed) == (0b0111, 0b0100, True)
+    assert both.within(0b0010) == PageMasks(0b10, 0b10)
+    assert not PageMasks(0b11, 0b01).is_mixed
+    assert not PageMasks(0, 0b01).is_mixed
+    assert not PageMasks().is_mixed
+
+
+FULL = Page(bits=0b1111, n=4, compacted=True)
+
+
+@pytest.mark.parametrize(
+    ("masks", "page", "need"),
+    [
+        (PageMasks(0b1), FULL, False),
+        (PageMasks(0b1), replace(FULL, root=True), True),
+        (PageMasks(0b1), replace(FULL, compacted=False), True),
+        (PageMasks(0b1), replace(FULL, failed=0b1), True),
+        (PageMasks(0b1), replace(FULL, failed=0b10), False),
+        (PageMasks(0, 0b1), replace(FULL, failed=0b1), False),
+        (PageMasks(0b1), Page(), True),
+    ],
+)
+def test_a_page_that_has_climbed_needs_no_write_but_for_what_it_lacks(masks, page, need):
+    assert masks.need_write(page) is need
+
+
+def test_a_page_after_its_writes():
+    page = Page(0b0001, 1, failed=0b0001)
+
+    assert page.with_bits(PageMasks(0b0010, 0b0110)) == Page(0b0111, 3, failed=0b0101)
+    assert page.with_count(5) == replace(page, n=6)
+    assert page.healed(0b11) == replace(page, failed=0)
+    assert replace(page, failed=0b11).healed(0b01).failed == 0b10
+    assert replace(page, size=9).compact() == replace(page, size=9, bits=0, compacted=True)
+    assert [page.may_compact(count) for count in (0, 1, 2)] == [False, True, False]
+    assert not page.compact().may_compact(1)
+    assert (page.admits(0b10), page.admits(0b11), FULL.admits(0b10000)) == (True, False, False)
+    assert (page.unset(0b11), FULL.compact().unset(0b11)) == (0b10, 0)
+
+
+@pytest.mark.parametrize(
+    ("n", "size", "full"), [(3, None, False), (4, None, True), (5, None, True), (3, 3, True)]
+)
+def test_a_page_is_full_at_its_capacity_or_its_size(n, size, full):
+    assert Page(n=n, size=size).is_full(4) is full
+
+
+@pytest.mark.parametrize(
+    ("page", "outstanding", "failures"),
+    [
+        (Page(0b00), True, True),
+        (Page(0b10), False, False),
+        (Page(0b10, failed=0b10), False, True),
+        (Page(0b11, failed=0b01), False, False),
+        (Page(0b100), True, True),
+        (Page(0b110, failed=0b100), False, False),
+        (Page(compacted=True), False, False),
+        (Page(compacted=True, failed=0b10), False, True),
+    ],
+)
+def test_a_child_is_worth_a_visit_if_it_may_hold_what_is_looked_for(page, outstanding, failures):
+    assert page.is_worth(1, False) is outstanding
+    assert page.is_worth(1, True) is failures
+
+
+def test_a_page_that_is_not_stored_is_empty():
+    page, masks = Page(), PageMasks()
+
+    assert (page.bits, page.n, page.size, page.failed) == (0, 0, None, 0)
+    assert (page.root, page.compacted) == (False, False)
+    assert (page.unset(1), page.is_full(1), masks.mask, masks.need_write(page)) == (1, False, 0, True)
+    assert (masks.success, masks.failure) == (0, 0)
+
+
+def test_masks_and_digits():
+    assert (mask_of(0, 0), mask_of(2, 4), lowest(0b1000), lowest(1)) == (1, 0b11100, 3, 0)
+    assert list(digits(0b1_000000_000011)) == [(0, 3), (2, 1)]
+    assert list(digits(0b111111_111111)) == [(0, 63), (1, 63)]
+    assert bits_of(iter([(0, 3), (2, 1)])) == 0b1_000000_000011
+
+
+def test_the_tree_of_a_batch():
+    shape = Shape(4, 3)
+
+    assert [shape.width(level) for level in range(3)] == [4, 12, 36]
+    assert list(tails(14, shape)) == [Tail(0, 3, 2, False), Tail(1, 1, 1, False), Tail(2, 0, 2, True)]
+    assert list(tails(4, shape)) == [Tail(0, 0, 4, True)]
+    assert (height(4, shape), height(5, shape), height(13, shape)) == (0, 1, 2)
+    assert list(stretches(3, 9, 4)) == [(0, 3, 3), (1, 0, 3), (2, 0, 1)]
+    assert [capacity(0, number, 6, shape) for number in range(3)] == [4, 2, 0]
+    assert [capacity(1, number, 14, shape) for number in range(3)] == [12, 2, 0]
