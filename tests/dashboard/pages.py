@@ -101,4 +101,23 @@ def polled(page, api, pattern, times=1):
             if api.asked(pattern) > before:
                 break
         assert api.asked(pattern) > before
-    page.wait_for_timeout(150)
+    at_rest(page, api)
+
+
+def at_rest(page, api):
+    """Wait until the last answer is read; return how much was asked for by then."""
+    for _ in range(100):
+        before = len(api.log)
+        page.wait_for_timeout(150)
+        if len(api.log) == before:
+            return before
+    raise AssertionError(f"still asking after {len(api.log)} requests")
+
+
+def asked_more(page, api, before):
+    """Wait until more was asked for, with the clock as it is."""
+    for _ in range(200):
+        if len(api.log) > before:
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"nothing was asked for after {before} requests")

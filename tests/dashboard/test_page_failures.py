@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from tests.dashboard.conftest import needs_chromium
-from tests.dashboard.pages import MISSING, clocked, main, opened, polled, status, status_is, wait, windowed
+from tests.dashboard.pages import (
+    MISSING,
+    at_rest,
+    clocked,
+    main,
+    opened,
+    polled,
+    status,
+    status_is,
+    wait,
+    windowed,
+)
 
 pytestmark = needs_chromium
 
@@ -44,10 +55,9 @@ def test_a_dashboard_that_was_ended_is_said(fanin, api, starts, opens):
 def test_a_batch_that_is_not_there_is_said_and_not_asked_for_again(fanin, api, dashboard, opens):
     page = clocked(opens, dashboard, f"#/batches/{MISSING}")
     wait(page, "It has expired or was deleted")
-    before = len(api.log)
+    before = at_rest(page, api)
     page.clock.run_for(60_000)
-    page.wait_for_timeout(100)
-    assert len(api.log) == before
+    assert at_rest(page, api) == before
 
 
 def test_a_refused_filter_and_refused_credentials_are_said(fanin, api, dashboard, opens):

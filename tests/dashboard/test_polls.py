@@ -7,6 +7,8 @@ import pytest
 from tests.dashboard.conftest import needs_chromium
 from tests.dashboard.pages import (
     MISSING,
+    asked_more,
+    at_rest,
     clocked,
     focused,
     main,
@@ -63,43 +65,42 @@ def test_a_paused_or_hidden_page_asks_for_nothing(fanin, api, dashboard, opens):
     wait(page, "catalog")
     page.keyboard.press("p")
     status_is(page, "paused")
+    asks_for_nothing(page, api)
     before = len(api.log)
-    page.clock.run_for(120_000)
-    page.wait_for_timeout(100)
-    assert len(api.log) == before
     page.keyboard.press("r")
-    page.wait_for_timeout(200)
-    assert api.asked("/v1/batches") > 1
+    asked_more(page, api, before)
+    asks_for_nothing(page, api)
     before = len(api.log)
-    page.clock.run_for(120_000)
-    page.wait_for_timeout(100)
-    assert len(api.log) == before
     page.keyboard.press("p")
-    page.wait_for_timeout(200)
+    asked_more(page, api, before)
+    at_rest(page, api)
     page.evaluate("Object.defineProperty(document, 'hidden', {value: true, configurable: true})")
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    asks_for_nothing(page, api)
     before = len(api.log)
-    page.clock.run_for(120_000)
-    page.wait_for_timeout(100)
-    assert len(api.log) == before
     page.evaluate("Object.defineProperty(document, 'hidden', {value: false})")
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-    page.wait_for_timeout(200)
-    assert len(api.log) > before
+    asked_more(page, api, before)
 
 
-@pytest.mark.parametrize(("confirmed", "polls"), [(True, False), (False, True)])
-def test_an_ended_batch_is_read_until_its_event_is_confirmed(api, dashboard, opens, confirmed, polls):
+def asks_for_nothing(page, api):
+    before = at_rest(page, api)
+    page.clock.run_for(120_000)
+    assert at_rest(page, api) == before
+
+
+@pytest.mark.parametrize("confirmed", [True, False])
+def test_an_ended_batch_is_read_until_its_event_is_confirmed(api, dashboard, opens, confirmed):
     event = {"eventId": "e", "type": "BatchCompleted", "confirmed": confirmed}
     ended = status(state="COMPLETE", isComplete=True, result="succeeded", acked=10, event=event)
     api.instead[f"/v1/batches/{MISSING}"] = (200, ended)
     api.instead[".*/map"] = windowed(10)
     page = clocked(opens, dashboard, f"#/batches/{MISSING}")
     wait(page, "BatchCompleted")
-    before = len(api.log)
-    page.clock.run_for(60_000)
-    page.wait_for_timeout(200)
-    assert (len(api.log) > before) is polls
+    if confirmed:
+        asks_for_nothing(page, api)
+    else:
+        polled(page, api, f"/v1/batches/{MISSING}")
     assert ("confirmed, it is on the bus" if confirmed else "not confirmed yet") in main(page)
 
 
