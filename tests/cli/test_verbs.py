@@ -72,6 +72,18 @@ def test_an_item_that_cannot_be_acked_is_1_and_the_others_are_acked(fanin):
     assert done.err.splitlines()[-1].startswith("not all items were acked: 2 out_of_range")
 
 
+def test_acks_that_change_nothing_are_said(fanin):
+    _, items = opened(fanin, "k", 5)
+    nothing = fanin("ack", "-", stdin="\n").ok()
+    acked = fanin("ack", items).ok()
+    failed = fanin("fail", items).ok()
+
+    assert (nothing.lines, nothing.err) == ([], "no item was given, and nothing was sent\n")
+    assert (acked.lines, "before" in acked.err) == (["accepted\t5"], False)
+    assert failed.lines == ["duplicate\t5"]
+    assert failed.err.endswith("5 had been acked before, as done or as failed, and stay so\n")
+
+
 def test_what_stands_before_a_line_that_is_no_item_is_acked(fanin):
     _, items = opened(fanin, "k", 5)
     done = fanin("ack", "-", stdin=f"{items}\nnonsense\n")

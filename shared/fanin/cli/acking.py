@@ -74,6 +74,7 @@ class Acking:
         if self._error is not None:
             raise self._error
         self._check()
+        self._note()
 
     def ack(self, acks: Sequence[Ack], key: str | None = None) -> AckReport:
         """Send one request, as ``acked`` calls it, and count its verdicts."""
@@ -119,6 +120,13 @@ class Acking:
         if found:
             parts = (f"{count:,} {verdict} ({NOT_ACKED[verdict]})" for verdict, count in found.items())
             raise Refused(f"not all items were acked: {', '.join(parts)}")
+
+    def _note(self) -> None:
+        """Say on standard error what the counts alone would not: nothing was given, or nothing changed."""
+        if not self._counts:
+            note("no item was given, and nothing was sent")
+        elif self._outcome is Outcome.FAILURE and (before := self._counts[Verdict.DUPLICATE]):
+            note(f"{before:,} had been acked before, as done or as failed, and stay so")
 
 
 def _verdicts(report: AckReport) -> Counter[Verdict]:
