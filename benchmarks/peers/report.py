@@ -19,10 +19,10 @@ USE = (
     "engine",
     "publish, s",
     "requests an item",
-    "write units",
-    "read units",
-    "bytes at the peak",
-    "bytes after",
+    "write units an item",
+    "read units an item",
+    "bytes an item at the peak",
+    "bytes an item after",
 )
 
 
