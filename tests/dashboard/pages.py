@@ -92,10 +92,10 @@ def clocked(opens, dashboard, hash_=""):
 
 
 def polled(page, api, pattern, times=1):
-    """Move the clock until a path was asked for so often again."""
+    """Move the clock until a path was asked for so often again, once the read before it is answered."""
     for _ in range(times):
         before = api.asked(pattern)
-        for _ in range(40):
+        for _ in range(400):
             page.clock.run_for(1000)
             page.wait_for_timeout(25)
             if api.asked(pattern) > before:

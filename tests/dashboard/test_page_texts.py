@@ -64,9 +64,10 @@ def test_rate_and_time_left_are_of_what_was_polled(api, dashboard, opens):
     for _ in range(3):
         done[0] += 10_000
         polled(page, api, batch)
-    rate = float(re.search(r"([\d,]+)/s", main(page))[1].replace(",", ""))
-    assert 1_000 < rate < 10_000
-    assert re.search(r"≈ \d+ (s|min)", main(page))
+    rate = float(re.search(r"([\d,.]+)/s", main(page))[1].replace(",", ""))
+    # Polls are 2 s apart or more; how much more depends on the answers.
+    assert 0.99 * 10_000 / (page.evaluate("performance.now()") / 1000) < rate < 5_100
+    assert re.search(r"≈ \d+ (s|min|h)", main(page))
 
 
 def test_times_say_their_zone_and_their_date(fanin, api, dashboard, opens):
