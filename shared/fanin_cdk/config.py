@@ -209,6 +209,7 @@ class Config:
                 "restored_tables needs protect_data: deploy with protect_data=true first, so that the tables "
                 "that are replaced are retained"
             )
+        self._check_on("restored_tables", restored.by_kind(self.restored_tables))
         if kinds := restored.without_stream(self.restored_tables, self.archive, JOB_DEAD in self.events):
             raise ConfigError(
                 f"restored_tables names no stream of {', '.join(kinds)}: enable it, and use its ARN "
@@ -218,14 +219,18 @@ class Config:
     def _check_warm_throughput(self) -> None:
         """Refuse units of a table that the stack does not make, or does not own."""
         warm = warming.by_kind(self.warm_throughput)
-        for setting, kinds in (("grouper", warming.OF_GROUPER), ("queues", warming.OF_QUEUES)):
-            if not getattr(self, setting) and (off := sorted(warm.keys() & kinds)):
-                raise ConfigError(f"warm_throughput names {', '.join(off)}, which needs {setting}")
+        self._check_on("warm_throughput", warm)
         if both := sorted(warm.keys() & restored.by_kind(self.restored_tables).keys()):
             raise ConfigError(
                 f"warm_throughput names {', '.join(both)}, which restored_tables replaces: warm that table "
                 "by aws dynamodb update-table --warm-throughput"
             )
+
+    def _check_on(self, setting: str, named: Mapping[str, object]) -> None:
+        """Refuse tables of a capability that is off, which the stack does not have."""
+        for capability, kinds in (("grouper", restored.OF_GROUPER), ("queues", restored.OF_QUEUES)):
+            if not getattr(self, capability) and (off := sorted(named.keys() & kinds)):
+                raise ConfigError(f"{setting} names {', '.join(off)}, which needs {capability}")
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:

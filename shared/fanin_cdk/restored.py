@@ -10,6 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 KINDS = ("batches", "pages", "tasks", "leases", "bundles", "jobs")
+OF_GROUPER = frozenset({"tasks", "leases", "bundles"})
+OF_QUEUES = frozenset({"jobs"})
+"""The tables that a stack has only with the setting of that name."""
 STREAMED = ("batches",)
 ARCHIVED = ("batches", "pages", "tasks", "bundles", "jobs")
 _TABLE = r"arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:[0-9]{12}:table/[A-Za-z0-9_.-]{3,255}"

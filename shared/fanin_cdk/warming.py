@@ -14,9 +14,6 @@ from fanin_cdk.restored import KINDS
 LEAST_READS, LEAST_WRITES = 12_000, 4_000
 """What a new on-demand table has ("Understanding DynamoDB warm throughput in different scenarios")."""
 MOST = 1_000_000
-OF_GROUPER = frozenset({"tasks", "leases", "bundles"})
-OF_QUEUES = frozenset({"jobs"})
-"""The tables that a stack has only with the setting of that name."""
 ENTRY = rf"({'|'.join(KINDS)})=[0-9]{{1,7}}/[0-9]{{1,7}}"
 
 

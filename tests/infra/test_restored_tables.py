@@ -111,8 +111,25 @@ def test_one_table_may_be_replaced_alone() -> None:
             {"protect_data": True, "restored_tables": f"pages={ARN}new-a,pages={ARN}new-b"},
             "different tables",
         ),
+        (
+            {"protect_data": True, "grouper": False, "restored_tables": entries(("tasks", "pages"), ())},
+            "restored_tables names tasks, which needs grouper",
+        ),
+        (
+            {"protect_data": True, "queues": False, "restored_tables": entries(("jobs",), ())},
+            "restored_tables names jobs, which needs queues",
+        ),
     ],
-    ids=["unprotected", "no stream", "no stream for the archive", "a name", "another kind", "twice"],
+    ids=[
+        "unprotected",
+        "no stream",
+        "no stream for the archive",
+        "a name",
+        "another kind",
+        "twice",
+        "no tasks",
+        "no jobs",
+    ],
 )
 def test_what_could_not_be_deployed_or_would_lose_data_is_refused(
     settings: dict[str, Any], says: str
