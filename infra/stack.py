@@ -22,7 +22,7 @@ class FaninStack(Stack):
     """The deployment of one stage."""
 
     def __init__(self, scope: Construct, id_: str, config: StackConfig) -> None:
-        super().__init__(scope, id_, description="fanin: says, exactly once, when all N messages are done")
+        super().__init__(scope, id_, description="fanin: reports, exactly once, when all N messages are done")
         Tags.of(self).add("service", "fanin")
         Tags.of(self).add("stage", config.stage)
         self.config = config

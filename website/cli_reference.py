@@ -79,13 +79,20 @@ def _section(path: str, command: Any) -> Iterator[str]:
 
 def _row(parameter: Any) -> str:
     is_argument = parameter.param_type_name == "argument"
-    name = _argument(parameter) if is_argument else ", ".join(parameter.opts)
+    name = _argument(parameter) if is_argument else _options(parameter)
     if not is_argument and not parameter.is_flag:
         name = f"{name} {parameter.metavar or parameter.name.upper()}"
     default = parameter.default
     shown = "" if callable(default) or default in (None, False, (), []) else f" Default: {default}."
+    if default is True:
+        shown = f" Default: {parameter.opts[0]}."
     text = f"{(parameter.help or '').rstrip('.')}.{shown}".replace("|", "\\|")
     return f"| `{name}` | {text} |".replace("`|", "`|")
+
+
+def _options(parameter: Any) -> str:
+    """Return the forms of an option; that which turns it off comes last."""
+    return " / ".join(", ".join(each) for each in (parameter.opts, parameter.secondary_opts) if each)
 
 
 if __name__ == "__main__":

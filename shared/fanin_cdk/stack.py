@@ -20,7 +20,7 @@ class TrackerStack(Stack):
     """A tracker with the outputs of the stage."""
 
     def __init__(self, scope: Construct, id_: str, config: Config) -> None:
-        super().__init__(scope, id_, description="fanin: says, exactly once, when all N messages are done")
+        super().__init__(scope, id_, description="fanin: reports, exactly once, when all N messages are done")
         settings: dict[str, Any] = asdict(config)
         # The id "Default" is no part of the names of the resources in it.
         self.tracker = FaninTracker(self, "Default", api="jwt" if config.jwt_issuer else "iam", **settings)

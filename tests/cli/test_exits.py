@@ -59,6 +59,8 @@ def test_a_refusal_of_credentials_says_what_to_check():
         "Forbidden; check the credentials: --profile and --region, as of the AWS CLI, or FANIN_TOKEN of a JWT"
         " stage"
     )
+    unreached = EndpointConnectionError(endpoint_url="u")
+    assert sentence_of(unreached).endswith("; check the region, the network, and AWS_ENDPOINT_URL")
     assert sentence_of(NoRegionError()).endswith("; give --region, or a --profile that has one")
     assert sentence_of(FileNotFoundError(2, "No such file", "rows.csv")) == "rows.csv: No such file"
 

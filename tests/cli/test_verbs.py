@@ -242,6 +242,10 @@ def test_a_batch_that_does_not_exist_is_1(fanin):
         ("open", "k" * 257),
         ("failures", "k", "--reasons", "--ids"),
         ("list", "--state", "open"),
+        ("open", "--label", "a:b", "--label", "a:c"),
+        ("open", "--task-token-file", "/nowhere/token"),
+        ("wait", "k", "--timeout", "soon"),
+        ("watch", "k", "--timeout", "0"),
         ("status", "k", "--url", "http://127.0.0.1:1", "--stage", "dev"),
     ],
     ids=" ".join,
@@ -253,3 +257,16 @@ def test_a_command_line_that_is_wrong_is_2_and_sends_nothing(fanin, served, argu
     assert done.err
     assert "Traceback" not in done.err
     assert served.asked == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ("--notify-at 200%", "--notify-at is one of firstFailure, 50%, 90%, not '200%'"),
+        ("--on-failures fail", "--on-failures needs --task-token-file"),
+        ("--label a:b --label a:c", "--label 'a' is given twice"),
+        ("--task-token-file /nowhere/token", "--task-token-file /nowhere/token cannot be read: No such file"),
+    ],
+)
+def test_an_option_that_is_wrong_is_named_as_it_was_given(fanin, arguments, says):
+    assert fanin("open", *arguments.split()).err.startswith(says)

@@ -102,6 +102,8 @@ def test_down_with_nothing_of_this_checkout_ends_nothing(runs):
     assert runs.living() == {5002}
     assert (done.returncode, done.stdout) == (0, "nothing to end\n")
     assert "http://127.0.0.1:5002" in done.stderr
+    other = runs.asked("down", "--port", "1")
+    assert other.stdout == "nothing to end on port 1; fanin local list prints the runs\n"
 
 
 def test_all_ends_what_up_started_in_every_checkout_and_no_other_programs_run(runs):

@@ -70,7 +70,7 @@ class Root(TyperGroup):
 
 app = typer.Typer(
     cls=Root,
-    help="fanin: says, exactly once, when all N messages are done.",
+    help="fanin: reports, exactly once, when all N messages are done.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

@@ -33,6 +33,11 @@ CREDENTIALS_HINT = (
     "check the credentials: --profile and --region, as of the AWS CLI, or FANIN_TOKEN of a JWT stage"
 )
 REGION_HINT = "give --region, or a --profile that has one"
+HINTS = {
+    "NoRegionError": REGION_HINT,
+    "EndpointConnectionError": "check the region, the network, and AWS_ENDPOINT_URL",
+}
+"""What to do about an error of botocore, by its name."""
 DENIED_CODES = frozenset(
     {
         "AccessDenied",
@@ -92,7 +97,7 @@ def _hint(error: BaseException) -> str:
     """Return what to do about *error*, if its text does not say it."""
     if code_of(error) is ExitCode.DENIED:
         return CREDENTIALS_HINT
-    return REGION_HINT if type(error).__name__ == "NoRegionError" else ""
+    return HINTS.get(type(error).__name__, "")
 
 
 def _code_of_aws(error: BaseException) -> ExitCode | None:

@@ -113,7 +113,8 @@ def down(
     for state in chosen:
         typer.echo(f"ended {state.url}")
     if not chosen:
-        typer.echo("nothing to end")
+        where = "" if port is None else f" on port {port}; fanin local list prints the runs"
+        typer.echo(f"nothing to end{where}")
     _print_left(_matching(run_directories.running(), port))
 
 
@@ -153,7 +154,7 @@ def list_() -> None:
 def _setting(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not name or not equals:
-        raise LocalRunError(f"-c takes NAME=VALUE, not {text!r}; docs/settings.md lists the names")
+        raise typer.BadParameter(f"-c takes NAME=VALUE, not {text!r}; docs/settings.md lists the names")
     return name, value
 
 

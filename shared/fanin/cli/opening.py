@@ -20,6 +20,7 @@ from fanin.client.documents import Document
 from fanin.client.opening import OpenOptions, spec_of
 from fanin.errors import InvalidRequest
 from fanin.tracker import Retention
+from fanin.tracker.thresholds import ONCE
 
 verb = Verbs()
 
@@ -106,6 +107,8 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
 def open_(call: Invocation, user_key: UserKey = None, key: Key = None, **options: Any) -> None:
     """Open a batch and print its id."""
     given = {name: value for name, value in options.items() if value not in (None, [], ())}
+    if given["on_failures"] != "succeed" and "task_token" not in given:
+        raise UsageError("--on-failures needs --task-token-file: it is the end of that task")
     values = {name: READERS[name](call, value) if name in READERS else value for name, value in given.items()}
     answer = call.create("/v1/batches", _body(user_key, values), documents.batch_id_of, key)
     call.output.value(answer.document, answer.value)
@@ -124,7 +127,12 @@ def _time(_call: Invocation, text: str) -> timedelta:
 
 
 def _labels(_call: Invocation, texts: Iterable[str]) -> dict[str, str]:
-    return dict(_pairs(texts, ":", "--label KEY:VALUE"))
+    found: dict[str, str] = {}
+    for name, value in _pairs(texts, ":", "--label KEY:VALUE"):
+        if name in found:
+            raise UsageError(f"--label {name!r} is given twice: a label has one value")
+        found[name] = value
+    return found
 
 
 def _item(call: Invocation, text: str) -> str:
@@ -143,6 +151,12 @@ def _pairs(texts: Iterable[str], sign: str, form: str) -> Iterator[tuple[str, st
         yield name, value
 
 
+def _thresholds(_call: Invocation, texts: list[str]) -> list[str]:
+    if unknown := set(texts).difference(ONCE):
+        raise UsageError(f"--notify-at is one of {', '.join(ONCE)}, not {min(unknown)!r}")
+    return texts
+
+
 def _retention(_call: Invocation, texts: Iterable[str]) -> Retention:
     """Return the retention: the default of the stages that are not given."""
     given = {stage: duration(text) for stage, text in _pairs(texts, "=", "--retention STATE=TIME")}
@@ -156,13 +170,19 @@ def _retention(_call: Invocation, texts: Iterable[str]) -> Retention:
 
 def _token(_call: Invocation, file: Path) -> str:
     """Return the task token that *file* holds; an option would be shown to all users of the machine."""
-    return (sys.stdin.read() if str(file) == STDIN else file.read_text()).strip()
+    try:
+        return (sys.stdin.read() if str(file) == STDIN else file.read_text()).strip()
+    except OSError as error:
+        raise UsageError(
+            f"--task-token-file {file} cannot be read: {error.strerror}; give the file with the token, or -"
+        ) from None
 
 
 READERS: dict[str, Callable[[Invocation, Any], Any]] = {
     "deadline": _time,
     "parent": _item,
     "labels": _labels,
+    "notify_at": _thresholds,
     "retention": _retention,
     "stuck_after": _time,
     "task_token": _token,

@@ -43,8 +43,8 @@ def watch(call: Invocation, batch: Batch, timeout: Timeout = None) -> None:
 
     Exits with 0 if it succeeded, else with 1. Without a terminal: a line every 10 s and at each new state.
     """
-    batch_id = call.names.id_of(batch)
-    found = progress_of(call, batch_id, _seconds(timeout), REAL)
+    seconds = _seconds(timeout)
+    found = progress_of(call, call.names.id_of(batch), seconds, REAL)
     if call.output.on_terminal:
         last = drawn(found, sys.stdout, lambda: shutil.get_terminal_size().columns)
     else:
@@ -59,8 +59,9 @@ def wait(call: Invocation, batches: Batches, timeout: Timeout = None) -> None:
 
     Exits with 0 if all succeeded, else with 1, and names the others.
     """
+    seconds = _seconds(timeout)
     names = {name: call.names.id_of(name) for name in batches}
-    ended = {name: status for name, status in waited(call, names, _seconds(timeout), REAL)}
+    ended = {name: status for name, status in waited(call, names, seconds, REAL)}
     others = [f"{name} ({status.result})" for name, status in ended.items() if status.result != SUCCEEDED]
     if others:
         raise Refused(f"{len(others)} of {len(ended)} batches did not succeed: {', '.join(others)}")
