@@ -178,7 +178,7 @@ def _ratio(found: Found) -> Target:
         "at least 10",
         f"{ratio:.2f}",
         ratio >= 10,
-        f"that one folds {sql / 1e6:.1f} M rows a second of one core; half of the job's CPU reads strings from"
+        f"it folds {sql / 1e6:.1f} M rows a second of one core; half of the job's CPU reads strings from"
         " Parquet, so a faster fold gains a factor of two at most",
     )
 
