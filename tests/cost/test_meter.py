@@ -192,6 +192,56 @@ def test_events_are_billed_by_64_kib_of_each(meter):
     assert meter.usage.units == {"event": 1 + 2 + 3}
 
 
+def answered(client: Any, operation: str, answer: dict[str, Any]) -> Any:
+    """The client, whose answer of an operation is *answer*; it has no order of requests."""
+    stubber = Stubber(client)
+    stubber.add_response(operation, answer)
+    stubber.activate()
+    return client
+
+
+@pytest.mark.parametrize(
+    ("operation", "request_", "answer", "units"),
+    [
+        ("execute_statement", {"Statement": "INSERT INTO t VALUE {'pk': 'a'}"}, {}, {"write_unit": 7}),
+        ("execute_statement", {"Statement": " select * from t"}, {}, {"read_unit": 7}),
+        (
+            "execute_transaction",
+            {"TransactStatements": [{"Statement": "DELETE FROM t WHERE pk = 'a'"}]},
+            {},
+            {"write_unit": 7},
+        ),
+    ],
+)
+def test_statements_of_partiql_are_reads_or_writes_by_their_verb(meter, operation, request_, answer, units):
+    client = moto_clients.client("dynamodb")
+    meter.attach(client)
+    capacity: Any = {"CapacityUnits": 7.0}
+    answer = {"ConsumedCapacity": [capacity] if operation == "execute_transaction" else capacity}
+    getattr(answered(client, operation, answer), operation)(**request_)
+
+    assert meter.usage.units == units
+
+
+def test_a_write_that_returns_the_row_before_it_is_billed_by_the_larger_row(meter):
+    client = table(meter, is_reporting=False)
+    large = KEY | {"v": {"S": "x" * 10 * KIB}}
+    client.put_item(TableName="t", Item=KEY)
+    client.put_item(TableName="t", Item=large, ReturnValues="ALL_OLD")
+
+    assert meter.usage.units == {"write_unit": 1 + 11}
+
+
+def test_keys_that_were_not_read_are_not_billed(meter):
+    client = without_reports(moto_clients.client("dynamodb"))
+    meter.attach(client)
+    keys = {"t": {"Keys": [{"pk": {"S": str(number)}} for number in range(10)], "ConsistentRead": True}}
+    answered(client, "batch_get_item", {"Responses": {"t": []}, "UnprocessedKeys": keys})
+    client.batch_get_item(RequestItems=keys)
+
+    assert meter.usage.units == {"read_unit": 0}
+
+
 def test_another_service_is_refused(meter):
     with pytest.raises(KeyError):
         meter.attach(moto_clients.client("s3"))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fanin.local import fork_server
-from fanin.local.forked_process import adopt_orphans
+from fanin.local.forked_process import Forked, adopt_orphans
 from fanin.local.forking import CannotFork, forking, search_path
 from tests.local.processes import state
 
@@ -320,3 +320,15 @@ def test_the_libraries_start_no_thread_open_no_connection_and_read_no_variable_o
     # It notes that the process was forked, and clients then differ.
     assert not found["forking"]
     assert not [name for name in found["read"] if name.startswith(("FANIN_", "AWS_LAMBDA_FUNCTION"))]
+
+
+def test_the_exit_closes_no_descriptor_of_the_function(site, tmp_path):
+    site.script.write_text(
+        f"files = [open({str(tmp_path)!r} + f'/out{{each}}', 'w') for each in range(100)]\n"
+        "for each in files:\n    each.write('kept')\n"
+    )
+    process = site.start()
+
+    assert isinstance(process, Forked)
+    assert ended(process) == 0
+    assert [(tmp_path / f"out{each}").read_text() for each in range(100)] == ["kept"] * 100

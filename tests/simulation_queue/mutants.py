@@ -154,6 +154,18 @@ def _rerun_in_any_generation(stored, seen):
     ) == lifecycle.rerun_id(seen)
 
 
+_rerun_requested = lifecycle.rerun_requested
+
+
+def _rerun_without_the_item(job, rerun):
+    asked = _rerun_requested(job, rerun)
+    return replace(asked, rerun=rerun)
+
+
+def _rerun_without_a_trace(job, rerun):
+    return replace(_rerun_requested(job, rerun), before=job.before)
+
+
 def _rerun_over_any(self, seen, rerun):
     job = self.stored.get(seen.key)
     if job is not None and job.id == seen.id and job.state is JobState.BUSY:
@@ -233,6 +245,14 @@ MUTANTS = (
     Mutant("an end is known as one's own", (lifecycle, "claim_status", _status_of_an_applied_end)),
     Mutant("an end compares the requested rerun", (MemoryStore, "end", _end_without_looking_for_a_rerun)),
     Mutant("a rerun is requested over the one seen", (MemoryStore, "rerun", _rerun_over_any), since=1880),
+    Mutant(
+        "a rerun that is replaced leaves its item", (lifecycle, "rerun_requested", _rerun_without_the_item)
+    ),
+    Mutant("a rerun that was replaced is known", (lifecycle, "rerun_requested", _rerun_without_a_trace)),
+    Mutant(
+        "a rerun of another item is rejected",
+        (lifecycle, "takes_rerun", lambda job, item_id: job.state is JobState.BUSY),
+    ),
     Mutant(
         "a rerun is requested in the job's generation",
         (lifecycle, "may_be_rerun", _rerun_in_any_generation),

@@ -27,6 +27,9 @@ OF_OTHER = " of the other"
 MARK_SECONDS = 70
 RETURNS = 6
 
+FEW = 2
+"""Jobs of a key that certainly leave the one before them known."""
+
 
 class Namesakes(World):
     """*names_of*: the names that an id was given to, of either queue, and when it was given last."""
@@ -70,7 +73,8 @@ class Namesakes(World):
 
     def _new_job(self, of: QueueKey) -> NewJob:
         """Return a job whose id other keys can have; no other job of its own key has had it."""
-        request = replace(super()._new_job(of), item_id=f"item {self.names}")
+        request = super()._new_job(of)
+        request = replace(request, item_id=f"item {self.names}" if self.names % 3 else None)
         request = replace(request, key=f"{of.name} {request.key}")
         job_id = f"id {self.random.randrange(self.ids)} of {self.names // 8}"
         if (of, request.key, job_id) in self.used:
@@ -100,7 +104,7 @@ class Namesakes(World):
         """Repeat an add, which must add nothing; or add anew, once the mark has expired."""
         key = job_key(QUEUE, self.parts, name)
         record = self.referee.records.get(name_of(key, job_id))
-        if record is None or not record.ended or record.died or record.superseded:
+        if record is None or record.died or not (record.ended or record.superseded):
             return
         self.names += 1
         request = NewJob(name, f"call {self.names}", id=job_id)
@@ -113,11 +117,14 @@ class Namesakes(World):
             self.events["repeated adds"] += 1
 
     def _is_marked(self, key: JobKey, job_id: str) -> bool:
-        """Return whether the mark is the job's own, and no other add can replace it."""
+        """Return whether the row has the job or was to name it, and no other add can replace it."""
         stored = self.memory.stored.get(key)
         dead_jobs = self.memory.dead_jobs.get(QUEUE, {}).values()
         alone = self.producing == 1 and not any(dead.job.key == key for dead in dead_jobs)
-        return alone and stored is not None and stored.id == job_id
+        if not alone or stored is None:
+            return False
+        replaced, generation = self.referee.replaced.get(key, ("", 0))
+        return stored.id == job_id or (replaced == job_id and stored.generation <= generation + FEW)
 
     def _let_expire(self) -> None:
         super()._let_expire()

@@ -62,8 +62,9 @@ class Referee:
     expired. *ended_by*: the job that a claim ended. *revived*: the dead records that were revived.
 
     *last_live*: when a key last became live, changed, or ended. *earlier*: the sessions before their last
-    changes, and when they were changed. *deleted*: when a job of which key was deleted. *answered*: the
-    payloads of answered adds. *skew*: by how much a wall clock is wrong at most.
+    changes, and when they were changed. *deleted*: when a job of which key was deleted. *skew*: by how
+    much a wall clock is wrong at most. *replaced*: the last rerun of a key that another replaced, and in
+    which generation.
     """
 
     store: MemoryStore
@@ -79,8 +80,8 @@ class Referee:
     earlier: deque[tuple[int, list[Member]]] = field(default_factory=lambda: deque(maxlen=16))
     to_report: dict[str, str] = field(default_factory=dict)
     deleted: list[tuple[int, str]] = field(default_factory=list)
-    answered: set[str | None] = field(default_factory=set)
     skew: int = 0
+    replaced: dict[JobKey, tuple[str, int]] = field(default_factory=dict)
 
     def apply(self, name: str, args: tuple[Any, ...], now: int) -> Any:
         """Apply a request, and check what it changed."""
@@ -143,16 +144,13 @@ class Referee:
         record.collisions = dead.job.collisions
 
     def _accept(self, name: Named, record: JobRecord, payload: str | None) -> None:
-        """A job of the same key and id may come again once the mark of the one before has expired.
-
-        So may a rerun that another replaced before its own add was answered: the two adds overlap.
-        """
+        """A job of the same key and id may come again once the mark of the one before has expired."""
         before = self.records.get(name)
         if before is not None:
             least = before.ended_at + model.MARK_SECONDS * model.SECOND_US - EARLIEST
-            forgotten = before.ended and not before.died and self.now >= least
-            overlaps = before.superseded and not before.ended and payload not in self.answered
-            require(forgotten or overlaps, "Q2", lambda: f"job {name} came back after its end")
+            is_over = before.superseded or (before.ended and not before.died)
+            forgotten = is_over and self.now >= least
+            require(forgotten, "Q2", lambda: f"job {name} came back after its end")
             self.past.append((name, before))
         self.records[name] = record
         self.accepted_of[payload or ""] += 1
@@ -243,7 +241,12 @@ class Referee:
 
     def _asked_again(self, old: Job, new: Job) -> None:
         if old.rerun:
-            self.records[named(old, old.rerun.id)].superseded = True
+            record = self.records[named(old, old.rerun.id)]
+            record.superseded, record.ended_at = True, self.now
+            self.replaced[new.key] = old.rerun.id, new.generation
+            left = new.rerun.item_id if new.rerun else None
+            kept = old.rerun.item_id in (None, left)
+            require(kept, "item", lambda: f"{new} lost the item of the rerun that it replaced in {old}")
         if new.rerun:
             self._accept(named(new, new.rerun.id), JobRecord(new.key, ""), new.rerun.payload)
 

@@ -219,7 +219,6 @@ class World:
         """Add, and compare the answer with the applied requests."""
         began = self.loop.at
         rejected = self._answered_add(queue, requests, on_busy)
-        self.referee.answered.update(request.payload for request in requests)
         self.events["rejected"] += len(rejected)
         refused = Counter(refusal.key for refusal in rejected)
         for request in requests:

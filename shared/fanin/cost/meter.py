@@ -2,7 +2,8 @@
 
 DynamoDB's units are those that its answers report (ConsumedCapacity), which the meter requests. Where an
 answer reports none, as that of a write whose condition failed, they are computed by ``fanin.cost.rules`` from
-the rows of the request and of the answer; a row that neither has counts as one of up to 1 KB.
+the rows of the request and of the answer; a row that neither has counts as one of up to 1 KB. Requests of SQS
+are priced as those to standard queues.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ _KEPT = "fanin.cost"
 _WRITES = frozenset({"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "BatchWriteItem"})
 _BILLED_REFUSALS = ("ConditionalCheckFailedException", "TransactionCanceledException")
 _READS = frozenset({"GetItem", "BatchGetItem", "TransactGetItems", "Query", "Scan"})
+_STATEMENTS = frozenset({"ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction"})
+"""Requests of PartiQL, of which only what answers report is metered."""
 _TIME_BYTES = 14
 """Bytes that EventBridge counts for the time of an entry that has one ("Amazon EventBridge event size")."""
 
@@ -74,7 +77,7 @@ class UsageMeter:
             self._units.update(usage.units)
 
     def _asked(self, params: dict[str, Any], model: Any, context: dict[str, Any], **_: Any) -> None:
-        if model.name in _WRITES | _READS:
+        if model.name in _WRITES | _READS | _STATEMENTS:
             params.setdefault("ReturnConsumedCapacity", "TOTAL")
         context[_KEPT] = params
 
@@ -89,7 +92,8 @@ class UsageMeter:
 
 def _table_units(operation: str, asked: Params, parsed: Params) -> Units:
     """Return the units of a request of DynamoDB."""
-    kind = "write_unit" if operation in _WRITES else "read_unit"
+    is_write = operation in _WRITES or (operation in _STATEMENTS and _changes(asked))
+    kind = "write_unit" if is_write else "read_unit"
     reports = parsed.get("ConsumedCapacity") or []
     reports = [reports] if isinstance(reports, dict) else reports
     if reports:
@@ -97,6 +101,12 @@ def _table_units(operation: str, asked: Params, parsed: Params) -> Units:
     if operation in _WRITES:
         return {kind: _write_units(operation, asked, parsed)}
     return {kind: _read_units(operation, asked, parsed)} if operation in _READS else {}
+
+
+def _changes(asked: Params) -> bool:
+    """Return whether a request of PartiQL writes: its statements are all reads or all writes."""
+    statements = asked.get("Statements") or asked.get("TransactStatements") or [asked]
+    return not str(statements[0].get("Statement", "")).lstrip().upper().startswith("SELECT")
 
 
 def _write_units(operation: str, asked: Params, parsed: Params) -> float:
@@ -108,7 +118,8 @@ def _write_units(operation: str, asked: Params, parsed: Params) -> float:
     if operation == "BatchWriteItem":
         left = parsed.get("UnprocessedItems") or {}
         return _batch_write_units(asked["RequestItems"]) - _batch_write_units(left)
-    return write_units(parsed.get("Item"), parsed.get("Attributes") or asked.get("Item"))
+    returned = parsed.get("Attributes")  # an image before the write, or one after it
+    return write_units(parsed.get("Item") or returned, asked.get("Item") or returned)
 
 
 def _transaction_units(asked: Params, parsed: Params) -> float:
@@ -131,16 +142,20 @@ def _read_units(operation: str, asked: Params, parsed: Params) -> float:
     if operation in ("Query", "Scan"):
         return read_units(parsed.get("Items", ()), consistent)
     if operation == "BatchGetItem":
-        tables = asked.get("RequestItems", {})
-        return sum(batch_units(each, parsed["Responses"].get(name, ())) for name, each in tables.items())
+        left = parsed.get("UnprocessedKeys") or {}
+        read = parsed["Responses"]
+        return sum(
+            batch_units(each, read.get(name, ()), len(left.get(name, {}).get("Keys", ())))
+            for name, each in asked.get("RequestItems", {}).items()
+        )
     if operation == "TransactGetItems":
         return TRANSACTION * keyed_read_units((each.get("Item") for each in parsed["Responses"]), True)
     return keyed_read_units([parsed.get("Item")], consistent)
 
 
-def batch_units(asked: Params, rows: Sequence[Row]) -> float:
-    """Return the units of a BatchGetItem for one table, of which *rows* are stored."""
-    missing = [None] * (len(asked["Keys"]) - len(rows))
+def batch_units(asked: Params, rows: Sequence[Row], left: int = 0) -> float:
+    """Return the units of a BatchGetItem for one table: *rows* are stored, *left* keys were not read."""
+    missing = [None] * (len(asked["Keys"]) - len(rows) - left)
     return keyed_read_units([*rows, *missing], bool(asked.get("ConsistentRead")))
 
 

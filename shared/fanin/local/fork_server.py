@@ -76,7 +76,7 @@ def main(control: int, folders: Sequence[str]) -> None:
         if not packet:
             return
         request = json.loads(packet)
-        pid = orphan(lambda: become(request, ends, len(folders)))  # noqa: B023  # called within this turn
+        pid = orphan(lambda: become(request, ends, len(folders), requests))  # noqa: B023  # within this turn
         for end in ends:
             os.close(end)
         requests.send(json.dumps({"pid": pid}).encode())
@@ -112,10 +112,13 @@ def orphan(child: Callable[[], NoReturn]) -> int:
     return pid
 
 
-def become(request: Mapping[str, Any], ends: Sequence[int], folders: int) -> NoReturn:
+def become(
+    request: Mapping[str, Any], ends: Sequence[int], folders: int, requests: socket.socket
+) -> NoReturn:
     """Run the script of *request* as if this interpreter had been started with it."""
     for number, end in zip(STANDARD, ends, strict=True):
         os.dup2(end, number)
+    requests.detach()  # else it would close its number once more at the exit, which the function uses by then
     _close_others()
     script = request["script"]
     os.environ.clear()

@@ -66,6 +66,7 @@ def settings(gateway: Gateway) -> Config:
         timeout_keep_alive=75,
         log_config=None,
         access_log=False,
+        proxy_headers=False,
         server_header=False,
         date_header=False,
     )

@@ -59,8 +59,12 @@ def _ended_before(over: Job, ended_us: int | None) -> tuple[EarlierJob, ...]:
     """Return the jobs that the next job of the key knows: the one that ended now, and those before it."""
     if ended_us is None:
         return over.before
-    known = [each for each in over.before if each.is_known(ended_us)]
-    return (EarlierJob(digest_of(over.id), ended_us), *known)[:EARLIER_MOST]
+    return _known(EarlierJob(digest_of(over.id), ended_us), over.before)
+
+
+def _known(last: EarlierJob, before: tuple[EarlierJob, ...]) -> tuple[EarlierJob, ...]:
+    """Return *last* with those before it whose marks still hold."""
+    return (last, *(each for each in before if each.is_known(last.ended_us)))[:EARLIER_MOST]
 
 
 def outbox_entry(job: Job, dead: Dead | None) -> OutboxEntry | None:
@@ -145,6 +149,12 @@ def rerun_id(job: Job) -> str | None:
     return job.rerun.id if job.rerun else None
 
 
+def takes_rerun(job: Job, item_id: str | None) -> bool:
+    """Return whether the job is busy, and its next run can ack *item_id*: a run acks one item."""
+    held = job.rerun.item_id if job.rerun else None
+    return job.state is JobState.BUSY and (held is None or item_id is None or held == item_id)
+
+
 def may_be_rerun(stored: Job, seen: Job) -> bool:
     """Return whether the job is busy, and neither its generation nor its rerun changed since it was seen.
 
@@ -152,6 +162,19 @@ def may_be_rerun(stored: Job, seen: Job) -> bool:
     """
     before, now = ((job.id, job.generation, rerun_id(job)) for job in (seen, stored))
     return stored.state is JobState.BUSY and now == before
+
+
+def rerun_requested(job: Job, rerun: Rerun) -> Job:
+    """Return the busy job with the requested rerun.
+
+    A rerun that it replaces is one of the earlier jobs from then on, and leaves its item.
+    """
+    replaced = job.rerun
+    if replaced is None:
+        return replace(job, rerun=rerun)
+    rerun = replace(rerun, item_id=rerun.item_id or replaced.item_id)
+    known = _known(EarlierJob(digest_of(replaced.id), rerun.added_us), job.before)
+    return replace(job, rerun=rerun, before=known)
 
 
 def claimed(job: Job, session: str, claim: str, at: int) -> Job:

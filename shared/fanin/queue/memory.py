@@ -64,7 +64,7 @@ class MemoryStore:
         with self.lock:
             job = self.stored.get(seen.key)
             if job is not None and lifecycle.may_be_rerun(job, seen):
-                job = self._put(replace(job, rerun=rerun))
+                job = self._put(lifecycle.rerun_requested(job, rerun))
             return job
 
     def get(self, key: JobKey) -> Job | None:

@@ -109,7 +109,7 @@ class Rerun:
 
 @dataclass(frozen=True, slots=True)
 class EarlierJob:
-    """A job that its key had before: the digest of its id, and when it ended."""
+    """A job that its key had before: the digest of its id, and when it ended, or was replaced as a rerun."""
 
     digest: str
     ended_us: int

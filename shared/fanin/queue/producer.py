@@ -63,7 +63,7 @@ class Producer:
             if over is not None and _is_later(stored, over):
                 raise _lost_trace(over)
             if stored is not None and stored.is_live:
-                if on_busy is OnBusy.REJECT or stored.state is not JobState.BUSY:
+                if on_busy is OnBusy.REJECT or not lifecycle.takes_rerun(stored, job.item_id):
                     return self._refuse(stored), stored.key.part.number
                 if self._request_rerun(stored, job):
                     return None, stored.key.part.number
@@ -85,11 +85,14 @@ class Producer:
         return stored.state
 
     def _request_rerun(self, busy: Job, job: Job) -> bool:
-        """Request one more run of a busy job, with the newest payload; return whether it is stored."""
+        """Request one more run of a busy job, with the newest payload; return whether it is stored.
+
+        It is not if the job has ended, or if a requested rerun has another item.
+        """
         rerun = Rerun(job.id, job.added_us, job.priority, job.payload, job.item_id)
         seen: Job | None = busy
         for attempt in range(ADD_ATTEMPTS):
-            if seen is None or seen.state is not JobState.BUSY:
+            if seen is None or not lifecycle.takes_rerun(seen, rerun.item_id):
                 return False
             before, seen = seen, self._rerun(seen, rerun)
             if seen is not None and seen.answers(rerun.id, rerun.added_us):

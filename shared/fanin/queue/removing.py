@@ -9,7 +9,9 @@ of a removed queue. This mark lets no late copy of a request change the config o
 
 A sweep can stand still for so long that another one ends the removal and the queue is created anew. It
 deletes only rows that it read before it found the removal still under way: the next queue had none then. Each
-delete compares the row with what was read, so that it leaves a later one of the same key.
+delete compares the row with what was read, so that it leaves a later one of the same key. A doorbell has no
+such condition: where the sweep stands still just before it deletes it, that of the next queue goes, and
+the first process that finds it gone, and may create queues, creates it again.
 
 A queue with live jobs is removed by force alone. Otherwise it is marked idle before the look that finds none:
 an add is seen by the look, or sees the mark and wakes the queue, so that the write of the removal fails.

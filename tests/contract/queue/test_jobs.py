@@ -11,9 +11,11 @@ from fanin.queue.config import QueueConfig
 from fanin.queue.keys import PartKey, job_key
 from fanin.queue.lifecycle import ClaimStatus
 from fanin.queue.model import (
+    EarlierJob,
     GivenBack,
     JobState,
     Rerun,
+    digest_of,
 )
 from tests.contract.queue.calls import (
     LATER,
@@ -158,13 +160,29 @@ def test_a_rerun_requested_while_busy_follows_the_end(store):
 
 def test_a_newer_request_replaces_the_rerun_and_an_older_one_does_not(store):
     job = taken(store)
-    first, second = Rerun("id-2", LATER, 0, "first", "i"), Rerun("id-3", LATER, 0)
+    first, second = Rerun("id-2", LATER, 0, "first"), Rerun("id-3", LATER, 0)
     asked = store.rerun(job, first)
 
     assert store.rerun(job, second).rerun == first
     assert store.rerun(asked, second).rerun == second
     assert store.rerun(asked, first).rerun == second
     assert store.get(job.key).rerun == second
+
+
+@pytest.mark.parametrize("payload", [None, "new"])
+@pytest.mark.parametrize("item", [None, "i"])
+def test_a_rerun_that_is_replaced_is_an_earlier_job_and_leaves_its_item(store, payload, item):
+    first, second = Rerun("id-2", LATER, 0, payload, item), Rerun("id-3", LATER + 1, 0, payload)
+    job = taken(store)
+    asked = store.rerun(job, first)
+    again = store.rerun(asked, second)
+
+    assert (asked.rerun, asked.before) == (first, ())
+    assert again.rerun == replace(second, item_id=item)
+    assert again.before == (EarlierJob(digest_of("id-2"), LATER + 1),)
+    assert store.get(again.key) == again
+    earlier = store.end(again, LATER + 2).before
+    assert [each.digest for each in earlier] == [digest_of(job.id), digest_of("id-2")]
 
 
 def test_a_rerun_requested_before_a_job_died_is_not_stored_once_it_is_revived(store):

@@ -89,6 +89,31 @@ def test_the_job_before_a_rerun_is_known_and_so_is_the_rerun_after_its_end(queue
     assert run_next(queue) == []
 
 
+@pytest.mark.parametrize("on_busy", ["reject", "rerun"])
+def test_a_rerun_that_was_replaced_is_known_before_and_after_the_run_of_the_newer_one(queue, on_busy):
+    queue.add(FIRST)
+    with queue.take(1, wait=0):
+        assert queue.add(replace(SECOND, payload="old"), on_busy="rerun")
+        assert queue.add(replace(THIRD, payload="new"), on_busy="rerun")
+        assert queue.add(replace(SECOND, payload="old"), on_busy=on_busy)
+    with queue.take(1, wait=0) as jobs:
+        assert [(job.id, job.payload) for job in jobs] == [("3", "new")]
+    assert queue.add(replace(SECOND, payload="old"), on_busy=on_busy)
+
+    assert run_next(queue) == []
+
+
+def test_a_rerun_of_another_item_is_rejected_while_one_waits(queue):
+    queue.add(replace(FIRST, item_id="x"))
+    with queue.take(1, wait=0):
+        assert queue.add(replace(SECOND, item_id="y"), on_busy="rerun")
+        assert not queue.add(replace(THIRD, item_id="z"), on_busy="rerun")
+        assert queue.add(replace(FOURTH, payload="new"), on_busy="rerun")
+        assert queue.add(replace(FIFTH, payload="newer", item_id="y"), on_busy="rerun")
+    with queue.take(1, wait=0) as jobs:
+        assert [(job.id, job.payload, job.item_id) for job in jobs] == [("5", "newer", "y")]
+
+
 def test_a_deleted_job_is_known_after_the_next_one_is_added(queue):
     queue.add(FIRST)
     delete_jobs(queue.context, ["a"])

@@ -170,10 +170,10 @@ def _facts(job: Job) -> Item:
     item = {row: text(value) for row, value in texts.items() if value is not None}
     numbers = {name: getattr(job, name) for name in _NUMBERS}
     item |= {name: number(value) for name, value in numbers.items() if value is not None}
-    return item | rerun_facts(job.rerun) | _before(job)
+    return item | rerun_facts(job.rerun) | before_fact(job)
 
 
-def _before(job: Job) -> Item:
+def before_fact(job: Job) -> Item:
     """Return the attribute of the earlier jobs of the key, which a row needs only where there are any."""
     earlier = " ".join(f"{each.digest}@{each.ended_us}" for each in job.before)
     return {"before": text(earlier)} if earlier else {}

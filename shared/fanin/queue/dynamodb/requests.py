@@ -86,7 +86,10 @@ def rerun(table: str, seen: Job, requested: Rerun) -> Item:
 
     The condition compares the generation, which a revival changes, so that a delayed request fails.
     """
-    facts = items.rerun_facts(requested)
+    asked = lifecycle.rerun_requested(seen, requested)
+    facts = items.rerun_facts(asked.rerun)
+    if seen.rerun is not None:
+        facts |= items.before_fact(asked)
     optional = [name for name in ("rerun_payload", "rerun_item") if name not in facts]
     sets = ", ".join(f"#{name} = :{name}" for name in facts)
     update = f"SET {sets}" + (" REMOVE " + ", ".join(f"#{name}" for name in optional) if optional else "")
