@@ -193,8 +193,13 @@ _REJECTED = "rejected "
 
 
 def _counts(folded: DataFrame) -> Counter[str]:
-    """Return the number of ``acks`` and ``blocks``, and of rejected rows as ``rejected <refusal>``."""
-    measures = (F.coalesce(F.sum("acks"), F.lit(0)).alias("acks"), F.count("block").alias("blocks"))
+    """Return the number of ``acks``, of rejected rows as ``rejected <refusal>``, and about that of ``blocks``.
+
+    Where logs are in no order, each task has most of the blocks: one that several have counts once.
+    """
+    block = F.when(F.col("block").isNotNull(), F.xxhash64("block.batch_id", "block.block"))
+    blocks = F.approx_count_distinct(block).alias("blocks")
+    measures = (F.coalesce(F.sum("acks"), F.lit(0)).alias("acks"), blocks)
     rows = folded.groupBy("rejected.refusal").agg(*measures, F.count("rejected").alias("rejected")).collect()
     found: Counter[str] = Counter()
     for row in rows:

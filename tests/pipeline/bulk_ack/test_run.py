@@ -235,6 +235,15 @@ def test_nothing_to_ack_is_nothing_to_do(spark, bulk_request):
     assert +totals == Counter()
 
 
+def test_a_block_that_every_task_of_the_fold_has_counts_once(spark, monkeypatch):
+    found = [(("batch", block, b"", b""), None, None, None) for _ in range(20) for block in range(3)]
+    rejected = ("log", "row", None, None, "malformed")
+    found += [(None, rejected, None, None), (None, None, None, 60)]
+    folded = spark.createDataFrame(found, schemas.FOLDED)
+
+    assert bulk_acking._counts(folded) == {"acks": 60, "blocks": 3, "rejected malformed": 1}
+
+
 def test_a_rate_is_shared_by_the_tasks_that_run_at_once(bulk_request):
     assert bulk_request.target(4).rate is None
     assert BulkAckRequest(bulk_request.tables, TENANT, "", "run", 100.0).target(4).rate == 25.0
