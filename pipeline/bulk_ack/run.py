@@ -193,7 +193,7 @@ _REJECTED = "rejected "
 
 
 def _counts(folded: DataFrame) -> Counter[str]:
-    """Return the number of ``acks``, of rejected rows as ``rejected <refusal>``, and about that of ``blocks``.
+    """Return the number of ``acks``, about that of ``blocks``, and rejected rows as ``rejected <refusal>``.
 
     Where logs are in no order, each task has most of the blocks: one that several have counts once.
     """
