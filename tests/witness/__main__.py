@@ -98,7 +98,8 @@ def note(legs: Sequence[Leg], missing: Sequence[str]) -> str:
     lacking = f"{len(missing)} differences" if missing else "each engine was sent all of them and no others"
     return (
         f"Production code sends {total} distinct operations with their expressions; {lacking}. "
-        f"The cases of {on_memory} run on memory too, the others are of rows."
+        f"{on_memory} of them are sent by cases that run on the store in memory too, the others by cases of"
+        " stored rows."
     )
 
 
