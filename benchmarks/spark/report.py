@@ -191,7 +191,7 @@ def _linear(found: Found, alone: Measured) -> Target:
         "at least 1",
         f"{ratio:.2f}",
         ratio >= 1,
-        "see the table",
+        "the bits of a billion items are 125 MB, which no cache of the core holds",
     )
 
 
