@@ -60,4 +60,4 @@ def _note(journals: Iterable[Journal]) -> str:
     """Return which parts were not run to their end."""
     left = [each for each in journals if not each.is_complete()]
     shares = (f"{each.part.name} {len(each.done) * 100 // len(each.part.chunks)} %" for each in left)
-    return f"Not run to the end: {', '.join(shares)}." if left else ""
+    return f"Run so far: {', '.join(shares)}." if left else ""

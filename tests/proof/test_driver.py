@@ -134,7 +134,7 @@ def test_the_page_says_what_was_not_run():
     table.keep_all([half])
 
     kept = results.kept("simulators")
-    assert kept.note == "Not run to the end: small 25 %."
+    assert kept.note == "Run so far: small 25 %."
     assert kept.rows[0][5] == "1 h 57 min"
 
 
