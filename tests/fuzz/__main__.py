@@ -73,10 +73,10 @@ def _of_requests(judge: running.Judge, how: str = "") -> list[tuple[str, ...]]:
     return [
         (
             f"{method} requests{how}",
-            str(by_method[method]),
-            str(by_method[method] - refused[method]),
-            str(refused[method]),
-            str(wrong[method]),
+            f"{by_method[method]:,}",
+            f"{by_method[method] - refused[method]:,}",
+            f"{refused[method]:,}",
+            f"{wrong[method]:,}",
         )
         for method in sorted(by_method | wrong)
     ]
@@ -85,7 +85,7 @@ def _of_requests(judge: running.Judge, how: str = "") -> list[tuple[str, ...]]:
 def _of_deliveries(judge: records.Judge) -> list[tuple[str, ...]]:
     wrong = Counter(name for each in judge.wrong for name in judge.delivered if f" {name}" in each)
     return [
-        (f"deliveries to {name}", str(n), str(n), "", str(wrong[name])) for name, n in judge.delivered.items()
+        (f"deliveries to {name}", f"{n:,}", f"{n:,}", "", f"{wrong[name]:,}") for name, n in judge.delivered.items()
     ]
 
 
