@@ -86,7 +86,9 @@ def test_a_task_id_that_is_used_again_has_another_event_id():
 
 def test_the_event_of_a_bundle_counts_its_failed_and_its_divided_tasks():
     client = Client()
-    outcomes = [Outcome(verdict, "no") for verdict in (Verdict.FAIL, Verdict.EXHAUSTED, Verdict.APART)]
+    outcomes = [
+        Outcome(verdict, f"it is {verdict}") for verdict in (Verdict.FAIL, Verdict.EXHAUSTED, Verdict.APART)
+    ]
     failed = Bundle(
         lane=FAILED.lane,
         fence=7,
@@ -107,7 +109,7 @@ def test_the_event_of_a_bundle_counts_its_failed_and_its_divided_tasks():
         "tenant": "t",
         "bundleId": failed.bundle_id,
         "target": "x",
-        "reason": "no",
+        "reason": "it is fail",
         "attempts": 2,
         "tasks": 3,
         "failed": 2,

@@ -52,7 +52,8 @@ def test_the_same_ending_has_the_same_id_each_time(ended):
 
 
 def test_the_name_of_0_1_is_deprecated():
-    with pytest.warns(DeprecationWarning, match="use OutcomeNotifier"):
+    with pytest.warns(DeprecationWarning, match="use OutcomeNotifier") as caught:
         assert grouper.Notices is OutcomeNotifier
+    assert [warning.filename for warning in caught] == [__file__]
     with pytest.raises(AttributeError, match="has no attribute 'Notifications'"):
         _ = grouper.Notifications

@@ -1,0 +1,40 @@
+"""Errors of a call: which of them are answered, and which end the process; and a call that does not end."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from fanin.grouper import Answer, Call, Function, Outcome, Verdict
+from fanin.grouper.timeouts import answered_within
+
+
+@pytest.mark.parametrize("error", [ValueError("token"), OSError("token"), RecursionError()], ids=repr)
+def test_an_error_is_answered_at_once_without_its_text(error):
+    def call():
+        raise error
+
+    answer = answered_within(1, call)
+
+    assert answer == Answer(Outcome(Verdict.RETRY, f"no response: {type(error).__name__}"))
+
+
+def test_a_call_that_hangs_does_not_keep_the_process_from_its_end():
+    seen = []
+
+    def call():
+        seen.append(threading.current_thread().daemon)
+        return Answer()
+
+    assert answered_within(1, call) == Answer()
+    assert seen == [True]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_the_end_of_a_process_is_no_answer_of_a_function(error):
+    def function(call):
+        raise error
+
+    with pytest.raises(error):
+        Function(function).call(Call("t", "search", "b-1", 1, ()))
