@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from moto import mock_aws
 
 from fanin.queue import QueueKey
@@ -33,3 +34,16 @@ def test_a_count_that_arrives_late_or_after_the_queue_is_gone_is_not_kept():
     assert registry.seen([KEY, GONE]) == {KEY: (config, CountedDepth(DEPTH, 20))}
     paused = store.reconfigure(KEY, replace(config, revision=1, paused=True))
     assert registry.seen([KEY]) == {KEY: (paused, CountedDepth(DEPTH, 20))}
+
+
+@pytest.mark.parametrize(("at_us", "kept"), [(19, 1), (20, 1), (21, 9)])
+@mock_aws
+def test_only_a_count_of_a_later_time_replaces_the_one_that_is_kept(at_us, kept):
+    client = moto_clients.client("dynamodb")
+    create_queue_table(client)
+    DynamoStore(client, QUEUE_TABLE).create(KEY, QueueConfig(2))
+    registry = Registry(client, QUEUE_TABLE)
+    registry.record(KEY, CountedDepth(DEPTH, 20))
+    registry.record(KEY, CountedDepth(replace(DEPTH, ready=9), at_us))
+
+    assert registry.seen([KEY])[KEY][1] == CountedDepth(replace(DEPTH, ready=kept), max(at_us, 20))

@@ -1,0 +1,64 @@
+"""The error of an ack whose own writes are refused: it names these writes, and has their rows."""
+
+from __future__ import annotations
+
+import pytest
+from botocore.exceptions import ClientError
+
+from fanin.errors import StaleWrite
+from fanin.queue import lifecycle
+from fanin.queue.dynamodb import DynamoStore, items
+from tests.contract.queue.calls import LATER, new
+from tests.contract.queue_table import QUEUE_TABLE
+from tests.grouper.test_scripted_reads import AnsweringClient
+
+PASSED, REFUSED = {"Code": "None"}, {"Code": "ConditionalCheckFailed"}
+OUTCOME = {"pk": {"S": "user"}, "sk": {"S": "outcome"}}
+WRITES = [{"Put": {"TableName": "Outcomes", "Item": OUTCOME}}] * 2
+
+
+def ack_refused_by(*reasons, item_id=None) -> StaleWrite:
+    """Return the error of an ack with two writes, cancelled for *reasons*, whose claim still holds."""
+    job = lifecycle.claimed(new("a", item_id=item_id), "s1", "c1", LATER)
+    codes = {"Error": {"Code": "TransactionCanceledException"}, "CancellationReasons": list(reasons)}
+    client = AnsweringClient(ClientError(codes, "TransactWriteItems"), {"Item": items.job_item(job)})
+    with pytest.raises(StaleWrite) as refused:
+        DynamoStore(client, QUEUE_TABLE).end(job, LATER, WRITES)
+
+    return refused.value
+
+
+@pytest.mark.parametrize("before", [1, 2], ids=["a job", "a job with an item"])
+@pytest.mark.parametrize(
+    ("reasons", "failed", "names"),
+    [
+        ([REFUSED, PASSED], (0,), "writes[0]"),
+        ([PASSED, REFUSED], (1,), "writes[1]"),
+        ([REFUSED, REFUSED], (0, 1), "writes[0], writes[1]"),
+    ],
+)
+def test_a_refused_ack_names_the_writes_by_their_positions_in_the_ack(before, reasons, failed, names):
+    error = ack_refused_by(*[PASSED] * before, *reasons, item_id="item" if before == 2 else None)
+
+    assert error.failed == failed
+    assert str(error) == (
+        f"the condition of {names} does not hold: nothing was written, and the job is still claimed"
+    )
+
+
+def test_a_refused_ack_has_the_rows_of_its_own_writes_alone():
+    stored = OUTCOME | {"by": {"S": "another"}}
+    error = ack_refused_by(PASSED, PASSED, REFUSED | {"Item": stored}, PASSED, item_id="item")
+
+    assert error.stored == (stored, None)
+
+
+@pytest.mark.parametrize(
+    ("reason", "failed", "names"), [(REFUSED, (1,), "writes[1]"), (PASSED, (), "one of the writes")]
+)
+def test_an_ack_that_was_refused_for_its_claim_as_well_names_its_own_writes_alone(reason, failed, names):
+    """The claim did not hold when the transaction was refused, and holds when the job is read."""
+    error = ack_refused_by(REFUSED, PASSED, reason)
+
+    assert error.failed == failed
+    assert str(error).startswith(f"the condition of {names} does not hold: ")
