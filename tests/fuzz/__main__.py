@@ -85,7 +85,8 @@ def _of_requests(judge: running.Judge, how: str = "") -> list[tuple[str, ...]]:
 def _of_deliveries(judge: records.Judge) -> list[tuple[str, ...]]:
     wrong = Counter(name for each in judge.wrong for name in judge.delivered if f" {name}" in each)
     return [
-        (f"deliveries to {name}", f"{n:,}", f"{n:,}", "", f"{wrong[name]:,}") for name, n in judge.delivered.items()
+        (f"deliveries to {name}", f"{n:,}", f"{n:,}", "", f"{wrong[name]:,}")
+        for name, n in judge.delivered.items()
     ]
 
 
