@@ -1,0 +1,127 @@
+"""What the store returns for a write that DynamoDB refuses: what is stored, read only where it must be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from botocore.exceptions import ClientError
+
+from fanin.aws.rows import text
+from fanin.aws.settings import Tables
+from fanin.tracker import Group, State
+from fanin.tracker.dynamodb import DynamoStore, items
+from fanin.tracker.model import PageKey
+from fanin.tracker.page import Page
+from fanin.tracker.tokens import TaskToken
+from tests.tracker.calls import DAY, HOUR, START
+from tests.tracker.stored import BATCH
+
+TABLES = Tables("batches", "pages")
+THEIRS = replace(BATCH, state=State.COMPLETE)
+TOKEN = TaskToken("token")
+PAGE = PageKey(BATCH.key, 0, 2)
+PAGE_ROW = {"pk": text(str(PAGE)), "n": {"N": "1"}, "d0": {"N": "4"}, "size": {"N": "3"}}
+
+
+class Refusing:
+    """A client that refuses writes. *shown*: the row in its refusal; *row*: the row that a read finds."""
+
+    def __init__(self, shown=None, row=None):
+        self.shown, self.row, self.written, self.read = shown, row, [], []
+
+    def put_item(self, **request):
+        self.written.append(request)
+        shown = {"Item": self.shown} if self.shown else {}
+        raise ClientError({"Error": {"Code": "ConditionalCheckFailedException"}, **shown}, "Put")
+
+    update_item = put_item
+
+    def transact_write_items(self, **request):
+        self.written.append(request)
+        reasons = {"CancellationReasons": [{"Code": "ConditionalCheckFailed"}]}
+        raise ClientError({"Error": {"Code": "TransactionCanceledException"}, **reasons}, "Transact")
+
+    def get_item(self, **request):
+        self.read.append(request["Key"])
+        return {"Item": self.row} if self.row else {}
+
+    def batch_get_item(self, RequestItems):  # noqa: N803  # as botocore names it
+        asked = RequestItems[TABLES.pages]["Keys"]
+        self.read += asked
+        return {"Responses": {TABLES.pages: [self.row] if self.row and asked else []}}
+
+
+def refusing(shown=None, row=None):
+    client = Refusing(shown, row)
+    return DynamoStore(client, TABLES), client
+
+
+@pytest.mark.parametrize("token", [None, TOKEN])
+def test_a_batch_that_is_stored_already_is_returned(token):
+    store, _ = refusing(row=items.batch_item(THEIRS))
+
+    assert store.create(BATCH, token) == THEIRS
+
+
+@pytest.mark.parametrize("token", [None, TOKEN])
+def test_a_batch_whose_row_is_deleted_since_is_returned_as_it_was_opened(token):
+    store, client = refusing()
+
+    assert store.create(BATCH, token) == BATCH
+    assert len(client.read) == 1
+
+
+def reopened(store, key):
+    return store.create_reopened(BATCH, Group("group", 4), None, key, None)
+
+
+def test_a_batch_that_was_reopened_without_a_key_is_the_one_that_is_stored():
+    """A retry after a timeout finds its own first write, as the id is of no other batch."""
+    store, client = refusing()
+
+    assert reopened(store, None) == BATCH.batch_id
+    assert client.read == []
+
+
+def test_a_batch_reopened_under_a_key_that_is_taken_is_the_one_of_the_key():
+    store, client = refusing(row=items.open_key_item(replace(BATCH, batch_id="theirs"), "key"))
+
+    assert reopened(store, "key") == "theirs"
+    assert client.read == [items.open_key("t", "key")]
+
+
+def test_the_fingerprint_in_a_refusal_needs_no_read():
+    store, client = refusing(shown=items.key_item("t", "route", "key", "theirs", START + DAY))
+
+    assert store.remember("t", "route", "key", "mine", START, START + DAY) == "theirs"
+    assert client.read == []
+
+
+def mark_tail(store):
+    return store.mark_tail(PAGE, 3, True, START + DAY)
+
+
+def test_the_page_in_a_refusal_needs_no_read():
+    store, client = refusing(shown=PAGE_ROW)
+
+    assert mark_tail(store) == Page(bits=4, n=1, size=3)
+    assert client.read == []
+
+
+@pytest.mark.parametrize(("row", "page"), [(PAGE_ROW, Page(bits=4, n=1, size=3)), (None, Page())])
+def test_a_page_that_the_refusal_does_not_show_is_read(row, page):
+    store, client = refusing(row=row)
+
+    assert mark_tail(store) == page
+    assert client.read == [{"pk": text(str(PAGE))}]
+
+
+def test_a_request_to_resend_an_event_is_stored_and_may_be_repeated():
+    store, client = refusing()
+    store.notice(BATCH, START + HOUR)
+    (request,) = client.written
+    row = request["Item"]
+
+    assert (row["pk"], row["sk"]) == ({"S": str(BATCH.key)}, {"S": f"notice#{1772326800000:013d}"})
+    assert row["ttl"] == {"N": str(int(BATCH.expires_at.timestamp()))}

@@ -1,0 +1,160 @@
+"""The rows of a batch: what is read from them, the lists they are in, and when they expire."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from fanin.aws.rows import number
+from fanin.errors import NewerSchema
+from fanin.tracker import BatchKey, Group, Retention, State, dynamodb
+from fanin.tracker.dynamodb import items, lookups
+from fanin.tracker.dynamodb.store import DynamoStore
+from fanin.tracker.model import Query, Receipt, Sample
+from fanin.tracker.options import Mode
+from fanin.tracker.page import Page
+from fanin.tracker.thresholds import Threshold
+from fanin.tracker.tokens import TaskToken
+from tests.tracker.calls import DAY, HOUR, START
+from tests.tracker.stored import BATCH, MINUTE, SECOND, TICK
+
+FULL = replace(
+    BATCH,
+    mode=Mode.ESTIMATED,
+    retention=Retention(DAY, 2 * DAY, 3 * DAY),
+    user_key="weekly",
+    expected_items=12,
+    max_failures=3,
+    max_failure_percent=5,
+    parent_item_id="parent:group:7",
+    labels={"team": "mail"},
+    callback="mailing",
+    notify_at=(Threshold.FIRST_FAILURE, Threshold.MOST),
+    stuck_after=8 * MINUTE,
+    deadline_at=START + DAY,
+    next_check_at=START + HOUR,
+    origin_batch_id="00000000-0000-4000-8000-00000000002f",
+    resumes=True,
+)
+LATER = number(items.milliseconds(START + HOUR))
+WRITTEN_LATER = [
+    ("reported", {"SS": ["50", "first_failure"]}, "reported", frozenset({"50", "first_failure"})),
+    ("stalls", {"N": "2"}, "stalls", 2),
+    ("stalledAt", LATER, "stalled_at", START + HOUR),
+    ("ackedAt", LATER, "acked_at", START + HOUR),
+]
+
+
+def test_a_batch_is_read_with_every_option_it_was_stored_with():
+    assert items.batch_of(items.batch_item(FULL)) == FULL
+
+
+def test_a_batch_without_options_is_read_without_them():
+    assert items.batch_of(items.batch_item(BATCH)) == BATCH
+
+
+@pytest.mark.parametrize(("attribute", "stored", "field", "value"), WRITTEN_LATER)
+def test_the_thresholds_that_were_reported_are_read_from_the_row(attribute, stored, field, value):
+    row = items.batch_item(BATCH)
+
+    assert items.batch_of(row | {attribute: stored}) == replace(BATCH, **{field: value})
+
+
+def test_times_are_stored_in_milliseconds_of_unix_time():
+    row = items.batch_item(replace(BATCH, created_at=START + timedelta(milliseconds=2)))
+
+    assert row["createdAt"] == {"N": str(int(START.timestamp()) * 1000 + 2)}
+
+
+LISTED = [
+    ({"user_key": None}, "tenantUser", None),
+    ({"user_key": "weekly"}, "tenantUser", {"S": "1#t#weekly"}),
+    ({"next_check_at": None}, "dueShard", None),
+    ({"next_check_at": START}, "dueShard", {"S": "7"}),
+    ({"next_check_at": START, "state": State.COMPLETE}, "dueShard", {"S": "7#ended"}),
+    ({"state": State.OPEN}, "liveShard", {"S": "7"}),
+    ({"state": State.COMPLETE}, "liveShard", None),
+    ({"resumes": True}, "resumes", {"BOOL": True}),
+    ({"resumes": False}, "resumes", None),
+]
+
+
+@pytest.mark.parametrize(("facts", "attribute", "value"), LISTED)
+def test_a_row_has_the_key_of_an_index_only_where_its_batch_is_listed(facts, attribute, value):
+    """Functions of version 0.1 read the list of a shard under its number alone."""
+    assert items.batch_item(replace(BATCH, **facts)).get(attribute) == value
+
+
+EXPIRES = START + 9 * DAY
+PAGES_EXPIRE, ROW_EXPIRES = START + 400 * DAY, START + 430 * DAY
+EXPIRING = {
+    "batch": (lambda: items.batch_item(BATCH), ROW_EXPIRES),
+    "task token": (lambda: items.token_item(BATCH, TaskToken("token")), ROW_EXPIRES),
+    "key of an open": (lambda: items.open_key_item(BATCH, "key"), ROW_EXPIRES),
+    "receipt": (lambda: items.receipt_item(BATCH, Receipt("key", 0, 4)), PAGES_EXPIRE),
+    "group": (lambda: items.group_item(BATCH, 0, Group("group", 4)), PAGES_EXPIRE),
+    "origin": (lambda: items.origin_item(BATCH, [(0, 3)]), PAGES_EXPIRE),
+    "sample": (lambda: items.sample_item(BATCH.key, 0, Sample("item", "boom", START), EXPIRES), EXPIRES),
+    "idempotency key": (lambda: items.key_item("t", "add", "key", "f", EXPIRES), EXPIRES),
+}
+
+
+@pytest.mark.parametrize("name", EXPIRING)
+def test_each_row_expires_at_a_second_of_unix_time_as_ttl_requires(name):
+    row, expires_at = EXPIRING[name]
+
+    assert row()["ttl"] == {"N": str(int(expires_at.timestamp()))}
+
+
+@pytest.mark.parametrize(("late", "seconds"), [(TICK, 1), (SECOND, 1), (SECOND + TICK, 2)])
+def test_no_row_is_deleted_before_its_time(late, seconds):
+    row = items.key_item("t", "add", "key", "f", START + late)
+
+    assert row["ttl"] == {"N": str(int(START.timestamp()) + seconds)}
+
+
+def test_a_row_of_the_next_schema_version_is_not_read():
+    row = items.batch_item(BATCH)
+
+    assert items.batch_of(row | {"schemaVersion": {"N": "1"}}) == BATCH
+    with pytest.raises(NewerSchema, match="has schema version 2, and this process reads versions up to 1:"):
+        items.batch_of(row | {"schemaVersion": {"N": "2"}})
+
+
+@pytest.mark.parametrize("row", [None, {}])
+def test_a_page_without_a_row_has_no_acks(row):
+    assert items.page_of(row) == Page()
+
+
+def test_attributes_of_a_page_that_this_release_does_not_know_are_left_out():
+    row = {"pk": {"S": "page"}, "n": {"N": "2"}, "d1": {"N": "3"}, "x1": {"N": "1"}}
+
+    assert items.page_of(row | {"day": {"N": "9"}, "xray": {"N": "9"}}) == Page(bits=192, n=2, failed=64)
+
+
+NIL, ONE, TWO, THREE = (f"00000000-0000-0000-0000-00000000000{number}" for number in range(4))
+
+
+@pytest.mark.parametrize(("before", "listed"), [("", []), (NIL, []), (ONE, [NIL]), (THREE, [NIL, ONE, TWO])])
+def test_a_list_goes_on_with_the_smaller_ids_of_the_millisecond(before, listed):
+    request = lookups.listing("batches", Query(tenant="t", shard=0, limit=10, before=(START, before)))
+    values = request["ExpressionAttributeValues"]
+    keys = {number: items.created_key(START, number) for number in (NIL, ONE, TWO, THREE)}
+
+    assert [
+        number for number, key in keys.items() if values[":low"]["S"] <= key <= values[":high"]["S"]
+    ] == listed
+
+
+def test_the_package_has_the_store_and_no_other_name():
+    assert dynamodb.DynamoStore is DynamoStore
+    with pytest.raises(AttributeError, match="has no attribute 'MemoryStore'"):
+        _ = dynamodb.MemoryStore
+
+
+def test_the_key_of_a_batch_is_read_from_that_of_its_rows():
+    key = BatchKey("tenant#of#signs", BATCH.batch_id)
+
+    assert items.key_of(items.batch_item(replace(BATCH, tenant=key.tenant))["pk"]["S"]) == key
