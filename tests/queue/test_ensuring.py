@@ -1,0 +1,80 @@
+"""The request that a queue exist: its metrics, the ARN of its doorbell, and the queue that is removed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fanin.errors import Conflict, StoreUnavailable
+from fanin.queue.config import QueueConfig
+from fanin.queue.creating import QueueCreator
+from tests.queue.claiming import Bench
+from tests.queue.conftest import KEY
+
+
+class Doorbells:
+    """The doorbells of a stack that lacks none."""
+
+    def create(self, queue):
+        return f"https://{queue.name}"
+
+    def arn(self, url):
+        return f"arn of {url}"
+
+
+class Creating:
+    """A creator of queues whose requests and pauses are noted."""
+
+    def __init__(self):
+        self.bench = Bench()
+        self.store = self.bench.store
+        self.store.real.configs.clear()
+        self.creator = QueueCreator(self.store, Doorbells(), self.bench.context.effects)
+
+    def ensure(self, parts=None, **more):
+        return self.creator.ensure(KEY, parts, **more)
+
+    def stored(self):
+        return self.store.real.config(KEY)
+
+
+@pytest.fixture
+def creating():
+    return Creating()
+
+
+def test_a_new_queue_has_a_doorbell_and_emits_no_metrics(creating):
+    made = creating.ensure()
+
+    assert made.doorbell_arn == "arn of https://orders"
+    assert made.config == QueueConfig(8, revision=0, doorbell="https://orders", metrics=False)
+    assert made.config.metrics is False
+
+
+@pytest.mark.parametrize("metrics", [True, False])
+def test_metrics_are_changed_by_a_request_that_names_them_and_by_no_other(creating, metrics):
+    creating.ensure(metrics=not metrics)
+    changed = creating.ensure(metrics=metrics).config
+
+    assert creating.ensure().config == changed == creating.stored()
+    assert changed.metrics is metrics
+
+
+@pytest.mark.parametrize("parts", [None, 8])
+def test_a_queue_that_is_being_removed_is_refused(creating, parts):
+    made = creating.ensure().config
+    creating.store.real.reconfigure(KEY, replace(made, revision=1, removing_us=1))
+    with pytest.raises(Conflict, match="queue 'orders' is being removed"):
+        creating.ensure(parts)
+
+
+@pytest.mark.parametrize("left", [None, QueueConfig(8, revision=9, removing_us=1, removed_us=2)])
+def test_a_queue_that_is_removed_during_the_request_is_a_retry_at_once(creating, left):
+    creating.ensure()
+    creating.bench.forget()
+    creating.store.scripts["reconfigure"] = lambda *_: left
+    with pytest.raises(StoreUnavailable, match="removed at the same time; retry"):
+        creating.ensure(metrics=True)
+
+    assert creating.bench.pauses == []
