@@ -34,7 +34,7 @@ DRAWN = (
     " score before is that of the tests which were there before the survivors were seen, over the mutants"
     " that these tests judged."
 )
-SECONDS_A_MUTANT = 4.0
+SECONDS_A_MUTANT = 20.0
 """CPU time of the tests that a mutant must survive, the quickest first: a line may have thousands."""
 
 
