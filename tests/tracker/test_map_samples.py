@@ -1,0 +1,107 @@
+"""How many pages a map reads, and what it shows where some of them stand for others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fanin.errors import InvalidRequest
+from fanin.tracker import State
+from fanin.tracker.ids import TOTAL_MAX
+from fanin.tracker.mapping import mapped
+from fanin.tracker.options import Mode
+from tests.tracker.page_store import PageStore, filled, masked
+from tests.tracker.stored import BATCH
+
+LEAF = 1024
+SAMPLED = 2048
+"""Leaves inside the one cell of a map, twice as many as are read."""
+MANY = replace(BATCH, page_bits=LEAF, total=SAMPLED * LEAF)
+
+
+def one_cell(leaves, start):
+    """The map of a window that ends as far before the end of its last leaf as it starts in its first one."""
+    store, total = PageStore(), leaves * LEAF
+    return mapped(store, replace(MANY, total=total), 1, start, total - start), len(store.numbers(0))
+
+
+@pytest.mark.parametrize("start", [0, 1])
+def test_a_map_of_one_cell_reads_up_to_1025_leaves_and_is_exact(start):
+    found, read = one_cell(1025, start)
+
+    assert (found.exact, read) == (True, 1025)
+
+
+@pytest.mark.parametrize(("leaves", "start"), [(1026, 0), (1029, 1)])
+def test_a_map_of_more_leaves_reads_some_of_them_and_is_an_estimate(leaves, start):
+    found, read = one_cell(leaves, start)
+
+    assert not found.exact
+    assert read < leaves
+
+
+def leaves_of(first, last, page):
+    return {(0, number): page for number in range(first, last)}
+
+
+EVERY_OTHER = sum(1 << bit for bit in range(0, LEAF, 2))
+SAMPLES = {
+    "none acked": (0, SAMPLED, {}, 0),
+    "half of each leaf": (0, SAMPLED, leaves_of(0, SAMPLED, filled(512)), 512 * SAMPLED),
+    "a quarter of every other leaf, the others full": (
+        0,
+        2 * SAMPLED,
+        leaves_of(0, 2 * SAMPLED, filled(256)) | {(1, at): masked(EVERY_OTHER) for at in range(4)},
+        SAMPLED * LEAF + SAMPLED * 256,
+    ),
+    "a full leaf that the window cuts": (
+        512,
+        SAMPLED + 1,
+        leaves_of(1, SAMPLED + 1, filled(512)) | {(1, 0): filled(1)},
+        512 + 512 * SAMPLED,
+    ),
+    "a leaf that the window cuts": (
+        512,
+        SAMPLED + 1,
+        leaves_of(1, SAMPLED + 1, filled(512)) | {(0, 0): filled(768)},
+        256 + 512 * SAMPLED,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_pages_that_are_read_stand_for_as_many_others(name):
+    """What is full, or cut by the window, is counted as it is."""
+    start, leaves, pages, acked = SAMPLES[name]
+    store = PageStore(pages)
+    found = mapped(store, replace(MANY, total=leaves * LEAF), 1, start)
+
+    assert (found.acked, found.exact) == ((acked,), False)
+    assert len(store.numbers(0)) <= 1025
+
+
+def test_a_short_last_leaf_that_is_alone_under_its_parent_counts_its_own_items():
+    """Its climb has reached its parent, not the root."""
+    store = PageStore({(1, 1): replace(filled(1), size=1)})
+
+    assert mapped(store, replace(BATCH, total=18), 1).acked == (2,)
+
+
+def test_a_complete_estimated_batch_has_an_exact_map_and_a_live_one_has_not():
+    batch = replace(BATCH, mode=Mode.ESTIMATED, total=3)
+
+    assert not mapped(PageStore(), batch).exact
+    found = mapped(PageStore(), replace(batch, state=State.COMPLETE))
+    assert (found.acked, found.exact) == ((3,), True)
+
+
+def test_a_window_lies_within_the_largest_batch():
+    largest = replace(MANY, total=TOTAL_MAX, state=State.COMPLETE)
+
+    assert mapped(PageStore(), largest, 1, TOTAL_MAX - 1).start == TOTAL_MAX - 1
+    assert mapped(PageStore(), largest, 1, 0, TOTAL_MAX).stop == TOTAL_MAX
+    for given, name in (((TOTAL_MAX,), "from"), ((0, TOTAL_MAX + 1), "to")):
+        with pytest.raises(InvalidRequest) as refused:
+            mapped(PageStore(), largest, 1, *given)
+        assert refused.value.field == name

@@ -1,0 +1,69 @@
+"""Which pages a look at a batch reads, and what it takes from those above the leaves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fanin.tracker import Progress, State
+from fanin.tracker.progress import progress
+from tests.tracker.page_store import PageStore, filled, masked
+from tests.tracker.stored import BATCH
+
+
+def look(bits, total, stored=None):
+    """How far a batch is whose pages are *stored*, and the store that was read."""
+    store = PageStore(stored or {})
+    return progress(store, replace(BATCH, page_bits=bits, total=total)), store
+
+
+@pytest.mark.parametrize(
+    ("bits", "total", "pages"),
+    [(64, 200 * 64**2, [151, 100, 4, 1]), (128, 100 * 128**3, [100, 78, 77, 1])],
+)
+def test_a_level_has_100_pages_at_most_and_those_below_it_keep_their_part_of_256(bits, total, pages):
+    found, store = look(bits, total)
+
+    assert [len(store.numbers(level)) for level in range(4)] == pages
+    assert sum(pages) <= 256
+    assert (found.acked, found.estimate, found.exact) == (0, 0, False)
+
+
+def test_pages_that_are_read_are_the_middle_ones_of_equal_stretches():
+    _, store = look(64, 300 * 64**2)
+
+    assert store.numbers(1) == list(range(1, 300, 3))
+
+
+def test_the_estimate_takes_unread_pages_for_as_full_as_the_others():
+    """247 leaves are read of 500, each half full."""
+    leaves = {(0, number): filled(32) for number in range(500)}
+    found, store = look(64, 500 * 64, leaves)
+
+    assert len(store.numbers(0)) == 247
+    assert found == Progress(247 * 32, 0, 500 * 32, 247 * 32 + 253 * 64, exact=False)
+
+
+@pytest.mark.parametrize(
+    ("parent", "acked", "read"),
+    [
+        (masked(0b0110), 8, [4, 7]),
+        (masked(0b0001), 4, [5, 6, 7]),
+        (replace(filled(4), compacted=True, bits=0), 16, []),
+    ],
+)
+def test_leaves_that_their_parent_says_are_full_are_counted_and_not_read(parent, acked, read):
+    """A climb that has reached the parent, and not the root."""
+    found, store = look(4, 64, {(2, 0): masked(0b1101), (1, 1): parent})
+
+    assert (found.acked, found.exact) == (48 + acked, True)
+    assert store.numbers(0) == read
+
+
+def test_a_complete_batch_is_not_read():
+    store = PageStore()
+    found = progress(store, replace(BATCH, total=10, failed=2, state=State.COMPLETE))
+
+    assert found == Progress(10, 2, 10, 10, exact=True)
+    assert not store.read
