@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
+from fanin.tracker import Ack, OpenBatch, Outcome, Tracker
 from fanin.tracker.mapping import mapped
+from fanin.tracker.memory import MemoryStore
 from tests.tracker.page_store import PageStore, filled, masked
 from tests.tracker.stored import BATCH
 
@@ -109,3 +112,23 @@ def test_a_leaf_that_is_a_cell_is_read_without_its_bits(total, bare):
 
     assert mapped(store, replace(BATCH, total=total), 1).acked == (2,)
     assert (store.read, store.bare) == ([(0, 0)], bare)
+
+
+@pytest.mark.parametrize(("cells", "failed"), [(1, (True,)), (4, (True, False, False))])
+def test_failures_of_items_added_after_the_batch_was_read_are_not_in_its_map(cells, failed):
+    """Their leaf has no item of the total, and its parent, full and marked, has one that is in it."""
+    tracker = Tracker(MemoryStore(), page_bits=2, fresh_for=timedelta(0))
+    batch = tracker.open("tenant", OpenBatch())
+    first = tracker.add("tenant", batch.batch_id, 9, "first").groups[0].id
+    tracker.ack("tenant", [Ack(batch.batch_id, first, 0, 0, "ack", Outcome.FAILURE)])
+    seen = tracker.get("tenant", batch.batch_id)
+    added = tracker.add("tenant", batch.batch_id, 7, "added").groups[0].id
+    acks = [
+        Ack(batch.batch_id, first, 1, 8, "ack"),
+        Ack(batch.batch_id, added, 0, 6, "ack", Outcome.FAILURE),
+    ]
+    tracker.ack("tenant", acks)
+
+    found = mapped(tracker.store, seen, cells)
+
+    assert (sum(found.acked), found.failed) == (9, failed)

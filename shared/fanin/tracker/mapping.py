@@ -193,7 +193,10 @@ class Walk:
     def _parents(
         self, level: int, cut: Sequence[int], inside: Sequence[Inside], marked: Sequence[tuple[int, int]]
     ) -> Below:
-        """Count what is full under the pages of *level*, and return what is below them to look at."""
+        """Count what is full under the pages of *level*, and return what is below them to look at.
+
+        A full page can have marks of children beyond the total: of items that were added since it was read.
+        """
         numbers = (*cut, *(page.number for page in inside), *(number for number, _ in marked))
         pages, below = self._read(level, numbers), Below()
         for number in cut:
@@ -201,7 +204,8 @@ class Walk:
         for number, cell, weight in inside:
             self._count(level, number, pages[number], self._children(level, number, cell, weight), below)
         for number, cell in marked:
-            self._mark(number, cell, pages[number].failed, below)
+            counted = self._children(level, number, cell, 0.0).mask
+            self._mark(number, cell, pages[number].failed & counted, below)
         return below
 
     def _cut(self, level: int, number: int, page: Page, below: Below) -> None:
