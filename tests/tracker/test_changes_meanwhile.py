@@ -1,0 +1,95 @@
+"""What another process or the clock changes between the read of a batch and the write that follows."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from fanin.errors import NotFound
+from fanin.tracker import State, Tracker
+from fanin.tracker.memory import MemoryStore
+from tests.tracker.calls import DAY, ack, opened
+from tests.tracker.stored import BATCH, ID, TICK
+
+
+class Watched(MemoryStore):
+    """Runs *meanwhile* once, before the next transition is sent."""
+
+    meanwhile = None
+
+    def transition(self, key, change):
+        if act := self.meanwhile:
+            self.meanwhile = None
+            act()
+        return super().transition(key, change)
+
+
+@pytest.fixture
+def tracker(clock):
+    return Tracker(Watched(), page_bits=4, now=clock, pause=lambda _: None)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda tracker, batch_id: tracker.close("t", batch_id, "closer"),
+        lambda tracker, batch_id: tracker.cancel("t", batch_id),
+        lambda tracker, batch_id: tracker.end("t", batch_id, "stuck", "a person"),
+    ],
+    ids=["close", "cancel", "end"],
+)
+def test_a_batch_whose_row_is_gone_by_then_is_not_found(tracker, act):
+    batch_id, _ = opened(tracker, 2)
+    tracker.store.meanwhile = tracker.store.batches.clear
+
+    with pytest.raises(NotFound, match=f"there is no batch {batch_id}"):
+        act(tracker, batch_id)
+
+
+def test_an_add_whose_batch_is_gone_by_then_is_still_reported(tracker, clock):
+    """Its items are reserved; only the new expiry has no row."""
+    batch_id, _ = opened(tracker)
+    clock.at += DAY
+    tracker.store.extend = lambda *_: None
+
+    assert tracker.add("t", batch_id, 3).total == 3
+
+
+def test_a_repeated_close_shows_the_end_that_came_meanwhile(tracker):
+    batch_id, _ = opened(tracker, 2)
+    tracker.close("t", batch_id, "closer")
+    tracker.store.meanwhile = lambda: tracker.cancel("t", batch_id)
+
+    assert tracker.close("t", batch_id, "closer").batch.state is State.CANCELLED
+
+
+def test_a_close_that_completes_a_child_acks_the_item_of_its_parent(tracker):
+    parent, group = opened(tracker, 1)
+    tracker.close("t", parent, "closer")
+    child, items = opened(tracker, 1, parent_item_id=f"{parent}:{group}:0")
+    ack(tracker, child, items, 0)
+    tracker.close("t", child, "closer")
+
+    assert tracker.get("t", parent).state is State.COMPLETE
+
+
+def test_only_the_call_that_may_have_forced_an_end_is_logged(tracker, caplog):
+    forced, _ = opened(tracker, 2)
+    cancelled, _ = opened(tracker, 2)
+    with caplog.at_level(logging.WARNING, "fanin"):
+        first = tracker.end("t", forced, "stuck", "a person")
+        assert tracker.end("t", forced, "stuck", "a person") == first
+        tracker.store.meanwhile = lambda: tracker.cancel("t", cancelled)
+        assert tracker.end("t", cancelled, "stuck", "a person").state is State.CANCELLED
+
+    assert [record.batch_id for record in caplog.records] == [forced]
+
+
+def test_a_batch_that_expires_while_it_is_read_is_live_until_its_end_is_stored():
+    """Another process may have extended it since."""
+    times = iter([BATCH.expires_at - TICK, BATCH.expires_at])
+    tracker = Tracker(MemoryStore(), now=lambda: next(times))
+    tracker.store.create(BATCH)
+
+    assert tracker.get("t", ID) == BATCH

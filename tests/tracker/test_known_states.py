@@ -1,0 +1,168 @@
+"""The states that a tracker keeps after it has read or written them: for how long, how many, and which."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from fanin.tracker import OpenBatch, PageMasks, Retention, State, Tracker
+from fanin.tracker.memory import MemoryStore
+from fanin.tracker.model import BatchKey
+from fanin.tracker.reading import Reader
+from tests.tracker.calls import DAY, HOUR, ack, opened
+from tests.tracker.stored import BATCH, KEPT, TICK
+
+FRESH = timedelta(seconds=5)
+KNOWN_MAX = 10_000
+
+
+class Counting(MemoryStore):
+    """Counts the reads of rows."""
+
+    def __init__(self):
+        super().__init__()
+        self.read = Counter()
+
+    def get(self, key):
+        self.read["batch"] += 1
+        return super().get(key)
+
+    def announced(self, key):
+        self.read["confirmation"] += 1
+        return super().announced(key)
+
+    def is_put(self, key):
+        self.read["put"] += 1
+        return super().is_put(key)
+
+
+@pytest.fixture
+def store():
+    return Counting()
+
+
+@pytest.fixture
+def other(store, clock):
+    """Another process, which keeps no state."""
+    return Tracker(store, page_bits=4, fresh_for=timedelta(0), now=clock, pause=lambda _: None)
+
+
+@pytest.fixture
+def lasting(other):
+    """A process that keeps the state of a live batch for ten days."""
+    return replace(other, fresh_for=10 * DAY, _known={})
+
+
+@pytest.mark.parametrize("kind", [Reader, Tracker])
+def test_a_state_is_kept_for_five_seconds_unless_another_time_is_set(store, clock, other, kind):
+    tracker = kind(store, now=clock)
+    batch_id, _ = opened(other)
+    assert tracker.state_of("t", batch_id) is State.OPEN
+    other.cancel("t", batch_id)
+
+    clock.at += FRESH - TICK
+    assert tracker.state_of("t", batch_id) is State.OPEN
+    clock.at += TICK
+    assert tracker.state_of("t", batch_id) is State.CANCELLED
+
+
+def test_the_states_of_ten_thousand_batches_are_kept_and_one_more_makes_room_for_itself(store, lasting):
+    ids = [f"00000000-0000-4000-8000-{number:012x}" for number in range(KNOWN_MAX + 1)]
+    store.batches = {BatchKey("t", each): replace(BATCH, batch_id=each) for each in ids}
+    for each in ids[:KNOWN_MAX]:
+        lasting.state_of("t", each)
+    lasting.state_of("t", ids[0])
+    assert store.read["batch"] == KNOWN_MAX
+
+    lasting.state_of("t", ids[KNOWN_MAX])
+    lasting.state_of("t", ids[0])
+    assert store.read["batch"] == KNOWN_MAX + 2
+
+
+def test_the_state_of_an_ended_batch_is_read_once_until_its_expiry(store, clock, other):
+    batch_id, _ = opened(other, retention=KEPT)
+    other.cancel("t", batch_id)
+    other.state_of("t", batch_id)
+    store.read.clear()
+    clock.at += KEPT.complete - TICK
+
+    assert other.state_of("t", batch_id) is State.CANCELLED
+    assert not store.read
+
+
+@pytest.mark.parametrize("late", [timedelta(0), TICK, DAY])
+def test_an_ended_batch_whose_row_was_deleted_at_its_expiry_is_not_there(store, clock, other, late):
+    batch_id, _ = opened(other, retention=KEPT)
+    other.cancel("t", batch_id)
+    assert other.state_of("t", batch_id) is State.CANCELLED
+    clock.at += KEPT.complete + late
+    del store.batches[BatchKey("t", batch_id)]
+
+    assert other.state_of("t", batch_id) is None
+
+
+def test_the_end_that_an_ack_finds_is_known_at_once(lasting):
+    batch_id, group = opened(lasting, 2)
+    lasting.close("t", batch_id, "closer")
+    assert lasting.state_of("t", batch_id) is State.CLOSED
+    ack(lasting, batch_id, group, 0, 1)
+
+    assert lasting.state_of("t", batch_id) is State.COMPLETE
+
+
+def test_the_end_that_folded_acks_find_is_known_at_once(lasting):
+    batch_id, _ = opened(lasting, 2)
+    lasting.close("t", batch_id, "closer")
+    assert lasting.state_of("t", batch_id) is State.CLOSED
+    lasting.ack_pages("t", batch_id, {0: PageMasks(0b11)}, "bulk")
+
+    assert lasting.state_of("t", batch_id) is State.COMPLETE
+
+
+@pytest.mark.parametrize(
+    ("options", "later"),
+    [({"retention": Retention(open=DAY)}, DAY / 8), ({"stuck_after": DAY}, DAY / 8)],
+    ids=["the expiry of an active batch", "the time of an ack"],
+)
+def test_an_end_by_another_process_is_known_after_the_write_of(clock, other, lasting, options, later):
+    """The row that the write returns replaces the older state."""
+    batch_id, group = opened(other, 2, **options)
+    assert lasting.state_of("t", batch_id) is State.OPEN
+    other.cancel("t", batch_id)
+    clock.at += later
+    ack(lasting, batch_id, group, 0)
+
+    assert lasting.state_of("t", batch_id) is State.CANCELLED
+
+
+def test_an_ack_after_a_close_by_another_process_extends_the_time_of_a_closed_batch(clock, other, lasting):
+    batch_id, group = opened(other, 2, stuck_after=HOUR)
+    assert lasting.state_of("t", batch_id) is State.OPEN
+    other.close("t", batch_id, "closer")
+    clock.at += 2 * DAY
+    ack(lasting, batch_id, group, 0)
+
+    assert other.get("t", batch_id).expires_at == clock.at + Retention().closed
+
+
+def test_folded_acks_extend_an_active_batch(clock, other):
+    batch_id, _ = opened(other, 2)
+    clock.at += DAY
+    other.ack_pages("t", batch_id, {0: PageMasks(0b1)}, "bulk")
+
+    assert other.get("t", batch_id).expires_at == clock.at + Retention().open
+
+
+@pytest.mark.parametrize("ask", ["is_announced", "is_put"])
+def test_an_event_is_asked_for_only_where_the_batch_has_ended(store, other, ask):
+    live = other.open("t", OpenBatch())
+    found = getattr(other, ask)(live)
+    assert (found, store.read) == (False, Counter())
+
+    ended = other.cancel("t", live.batch_id)
+    assert getattr(other, ask)(ended) is False
+    other.confirm(ended)
+    assert getattr(other, ask)(ended) is True

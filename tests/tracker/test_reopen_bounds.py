@@ -1,0 +1,193 @@
+"""The bounds of a reopen, at their last value and beyond it, and the values of the new batch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from fanin.errors import Conflict, InvalidRequest
+from fanin.tracker import Ack, ItemRange, Outcome, State, Tracker
+from fanin.tracker.memory import MemoryStore
+from fanin.tracker.model import PageKey
+from fanin.tracker.reopening import ReopenBatch, ReopenItems, check_origin, whole_group
+from fanin.tracker.repairing import Repairs
+from tests.tracker.calls import HOUR, ack, fail, opened
+from tests.tracker.stored import BATCH, ID
+
+UNFINISHED = ReopenItems.UNFINISHED
+MOST = 2**36
+ENDED = replace(BATCH, state=State.CANCELLED)
+RANGES = 5_000
+WALKS = 4_478
+"""Leaves of 70 items that 50 walks of 100 pages read: each reads the root and up to ten parents, too."""
+
+
+class Counting(MemoryStore):
+    """Counts the pages that are read."""
+
+    rows = 0
+
+    def pages(self, keys):
+        self.rows += len(keys)
+        return super().pages(keys)
+
+
+def of(page_bits):
+    return Tracker(Counting(), page_bits=page_bits, fresh_for=timedelta(0), pause=lambda _: None)
+
+
+def reopen(tracker, origin, key=None, **options):
+    return tracker.reopen("t", ReopenBatch(origin_batch_id=origin, **options), "me", key)
+
+
+def scattered(tracker, ranges):
+    """A cancelled batch of twice as many items, every other one of which is outstanding."""
+    batch_id, group = opened(tracker, 2 * ranges)
+    tracker.ack("t", [Ack(batch_id, group, at, at, "me") for at in range(1, 2 * ranges, 2)])
+    tracker.cancel("t", batch_id)
+    tracker.store.rows = 0
+    return batch_id
+
+
+def test_five_thousand_ranges_of_a_kind_are_reopened():
+    tracker = of(1024)
+
+    assert reopen(tracker, scattered(tracker, RANGES), items=UNFINISHED).total == RANGES
+
+
+def test_one_range_more_is_refused_by_the_walk_that_finds_it():
+    tracker = of(1024)
+    origin = scattered(tracker, RANGES + 1)
+
+    with pytest.raises(Conflict, match="too many ranges or pages"):
+        reopen(tracker, origin, items=UNFINISHED)
+    assert tracker.store.rows <= 100
+
+
+def untouched(tracker, leaves):
+    batch_id, _ = opened(tracker, leaves * tracker.page_bits)
+    tracker.cancel("t", batch_id)
+    return batch_id
+
+
+def test_the_items_of_fifty_walks_are_reopened():
+    tracker = of(70)
+
+    assert reopen(tracker, untouched(tracker, WALKS), items=UNFINISHED).total == WALKS * 70
+
+
+def test_one_page_more_is_refused():
+    tracker = of(70)
+
+    with pytest.raises(Conflict, match="too many ranges or pages"):
+        reopen(tracker, untouched(tracker, WALKS + 1), items=UNFINISHED)
+
+
+@pytest.mark.parametrize("count", [1, MOST])
+def test_up_to_2_to_the_36_items_are_reopened(count):
+    check_origin(ENDED, count, "failed")
+
+
+@pytest.mark.parametrize(
+    ("origin", "count", "text"),
+    [
+        (BATCH, 1, f"batch {ID} has not ended; wait for its end, or cancel it"),
+        (ENDED, 0, f"batch {ID} has no failed items; there is nothing to reopen"),
+        (ENDED, MOST + 1, f"{MOST + 1} items are more than one batch can reopen, which is {MOST}"),
+    ],
+    ids=["live", "none", "too many"],
+)
+def test_other_origins_are_refused(origin, count, text):
+    with pytest.raises(Conflict) as caught:
+        check_origin(origin, count, "failed")
+
+    assert str(caught.value) == text
+
+
+def test_the_new_batch_is_closed_when_it_is_opened_and_has_pages_as_any_other(tracker, clock):
+    origin, group = opened(tracker, 3)
+    fail(tracker, origin, group, 0, 1, 2)
+    tracker.cancel("t", origin)
+    clock.at += HOUR
+    batch = reopen(replace(tracker, page_bits=7), origin)
+
+    assert (batch.total, batch.page_bits) == (3, 7)
+    assert batch.created_at == batch.closed_at == clock.at
+
+
+@pytest.mark.parametrize("kind", [Repairs, Tracker])
+def test_a_page_of_the_new_batch_holds_1024_items_unless_another_number_is_set(kind):
+    tracker = of(1024)
+    origin, group = opened(tracker, 2048)
+    tracker.ack("t", [Ack(origin, group, 0, 2047, "me", Outcome.FAILURE)])
+    tracker.cancel("t", origin)
+    batch = reopen(kind(tracker.store), origin)
+    tracker.ack("t", [Ack(batch.batch_id, whole_group(batch).id, 0, 1024, "me")])
+    pages = tracker.store.pages([PageKey(batch.key, 0, number) for number in range(3)])
+
+    assert [page.n for page in pages.values()] == [1024, 1]
+
+
+def test_the_first_item_is_reopened_where_it_is_outstanding(tracker):
+    origin, group = opened(tracker, 3)
+    ack(tracker, origin, group, 1)
+    tracker.cancel("t", origin)
+
+    part = tracker.origin(reopen(tracker, origin, items=UNFINISHED))
+    assert part.ranges == (ItemRange(group, 0, 0), ItemRange(group, 2, 2))
+
+
+@pytest.mark.parametrize(("done", "is_child"), [(range(1, 1200), False), (range(1200), True)])
+def test_a_batch_of_the_failed_items_has_the_parent_where_nothing_is_outstanding(tracker, done, is_child):
+    parent, group = opened(tracker, 1)
+    origin, items = opened(tracker, 1200, parent_item_id=f"{parent}:{group}:0")
+    fail(tracker, origin, items, 1)
+    ack(tracker, origin, items, *(at for at in done if at != 1))
+    tracker.cancel("t", origin)
+
+    assert (reopen(tracker, origin).parent_item_id is not None) is is_child
+
+
+def test_it_has_no_parent_where_one_walk_does_not_reach_the_outstanding_items(tracker):
+    """A crash left full pages that are not marked in the pages above them, so each of them is read."""
+    parent, group = opened(tracker, 1)
+    origin, items = opened(tracker, 1200, parent_item_id=f"{parent}:{group}:0")
+    fail(tracker, origin, items, 1)
+    ack(tracker, origin, items, 0, *range(2, 1199))
+    tracker.cancel("t", origin)
+    for key in [key for key in tracker.store.stored_pages if not key.is_leaf]:
+        del tracker.store.stored_pages[key]
+
+    assert reopen(tracker, origin).parent_item_id is None
+
+
+@pytest.mark.parametrize("options", [{"user_key": "a\n"}, {"user_key": ""}, {"labels": {"a:b": "c"}}])
+def test_options_that_no_batch_can_have_are_refused(options):
+    with pytest.raises(InvalidRequest):
+        ReopenBatch(origin_batch_id=ID, **options)
+
+
+def test_labels_have_no_order(tracker):
+    origin, group = opened(tracker, 2)
+    fail(tracker, origin, group, 0)
+    tracker.cancel("t", origin)
+    first = reopen(tracker, origin, key="k", labels={"b": "1", "a": "2"})
+
+    assert reopen(tracker, origin, key="k", labels={"a": "2", "b": "1"}) == first
+    assert list(first.labels) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("options", "digest"),
+    [
+        ({}, "0aec2fede5287d76592a82c05b719731b6aa06f72acc57b85c4aa8a7ef723452"),
+        (
+            {"items": UNFINISHED, "labels": {"a": "b"}, "deadline": HOUR, "max_failures": 0},
+            "8f00d72e7192d20772590be1fc0488a393b9159a2d9618475b03e6c4359f2f4d",
+        ),
+    ],
+)
+def test_a_retry_is_known_by_the_fingerprint_of_an_earlier_version(options, digest):
+    assert ReopenBatch(origin_batch_id=ID, **options).fingerprint == digest
