@@ -191,3 +191,13 @@ def test_labels_have_no_order(tracker):
 )
 def test_a_retry_is_known_by_the_fingerprint_of_an_earlier_version(options, digest):
     assert ReopenBatch(origin_batch_id=ID, **options).fingerprint == digest
+
+
+def test_failed_items_of_an_origin_with_more_items_than_a_batch_reopens_can_be_reopened():
+    tracker = of(1024)
+    batch_id, group = opened(tracker, MOST)
+    tracker.add("t", batch_id, 1, "more")
+    fail(tracker, batch_id, group, 0)
+    tracker.cancel("t", batch_id)
+
+    assert reopen(tracker, batch_id).total == 1

@@ -96,7 +96,7 @@ class Repairs(Reader):
         """Store a new batch for *request*, unless *key* stands for another than *over* by now."""
         origin = self.get(tenant, request.origin_batch_id)
         self._need_exact(origin, "which items failed")
-        check_origin(origin, origin.total, request.items)
+        check_origin(origin, min(origin.total, 1), request.items)
         ranges = unfinished(self.store, origin) if request.items is ReopenItems.UNFINISHED else None
         count = origin.failed if ranges is None else count_of(ranges)
         check_origin(origin, count, request.items)
