@@ -9,6 +9,7 @@ import pytest
 from fanin.errors import Conflict, StoreUnavailable
 from fanin.queue.config import QueueConfig
 from fanin.queue.creating import QueueCreator
+from fanin.queue.errors import DoorbellMissing
 from tests.queue.claiming import Bench
 from tests.queue.conftest import KEY
 
@@ -78,3 +79,13 @@ def test_a_queue_that_is_removed_during_the_request_is_a_retry_at_once(creating,
         creating.ensure(metrics=True)
 
     assert creating.bench.pauses == []
+
+
+def test_a_queue_that_lost_its_doorbell_while_its_metrics_were_changed_is_not_answered(creating):
+    """It was removed and created again in between, and its new doorbell cannot be created yet."""
+    made = creating.ensure().config
+    again = replace(made, revision=9, doorbell=None, metrics=True)
+    creating.store.scripts["reconfigure"] = lambda *_: again
+
+    with pytest.raises(DoorbellMissing, match="the doorbell of queue 'orders' cannot be created yet"):
+        creating.ensure(metrics=True)

@@ -85,13 +85,13 @@ class QueueCreator:
         refuse_removing(queue.name, stored)
         if parts is not None:
             stored = raise_parts(self.store, self.effects, queue, parts)
+        if metrics is not None:
+            stored = self._changed(queue, stored, metrics=metrics)
         if stored.doorbell is None:
             raise DoorbellMissing(
                 f"the doorbell of queue {queue.name!r} cannot be created yet; retry in 60 s"
             )
-        if metrics is not None:
-            stored = self._changed(queue, stored, metrics=metrics)
-        return Ensured(stored, self.doorbells.arn(stored.doorbell or ""), is_new)
+        return Ensured(stored, self.doorbells.arn(stored.doorbell), is_new)
 
     def _changed(self, queue: QueueKey, seen: QueueConfig, **fields: Any) -> QueueConfig:
         """Store *fields* in the config of an existing queue, and return it."""
