@@ -1,0 +1,122 @@
+"""Which pages a sweep reads to repair a closed batch, and what it completes."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from fanin.tracker import Ack, BatchKey, Mode, State, Tracker
+from fanin.tracker.lifecycle import CHECK_AFTER, transition
+from fanin.tracker.memory import MemoryStore
+from fanin.tracker.model import ESTIMATED_LEAF, PageKey
+from fanin.tracker.page import Page
+from tests.tracker.calls import ack, fail, opened, verdicts
+
+MINUTE = timedelta(minutes=1)
+
+
+class Reading(MemoryStore):
+    """Notes the pages that are read."""
+
+    def __init__(self):
+        super().__init__()
+        self.read = []
+
+    def pages(self, keys):
+        self.read += [(key.level, key.number) for key in keys]
+        return super().pages(keys)
+
+
+def tracker_of(clock, page_bits):
+    return Tracker(Reading(), page_bits=page_bits, fresh_for=timedelta(0), now=clock, pause=lambda _: None)
+
+
+def swept(tracker, clock):
+    """The pages that the next sweep reads, after a check that found no error."""
+    clock.at += CHECK_AFTER
+    tracker.store.read.clear()
+    assert tracker.sweep().failed == 0
+    return tracker.store.read
+
+
+def test_a_repair_reads_5000_pages_at_most(clock):
+    """A tree of pages of two: the level of 4,096 pages exceeds the limit, and no leaf is read."""
+    tracker = tracker_of(clock, 2)
+    batch_id, _ = opened(tracker, 2**14)
+    tracker.close("t", batch_id, "closer")
+    read = swept(tracker, clock)
+
+    assert len(read) == 5_000
+    assert [number for level, number in read if level == 1] == list(range(905))
+    assert tracker.get("t", batch_id).state is State.CLOSED
+
+
+def test_a_repair_reads_the_pages_that_are_not_known_to_be_full(clock):
+    """42 items in leaves of four: 11 leaves, three pages above them, and the root."""
+    tracker = tracker_of(clock, 4)
+    batch_id, group = opened(tracker, 42)
+    tracker.close("t", batch_id, "closer")
+    ack(tracker, batch_id, group, *range(16), *range(20, 24), 25)
+
+    assert swept(tracker, clock) == [(2, 0), (1, 1), (1, 2), (0, 4), (0, 6), (0, 7), (0, 8), (0, 9), (0, 10)]
+
+
+def test_no_page_is_read_below_a_compacted_one(clock):
+    """The page was compacted, as by an ack beside the sweep, after its parent was read."""
+    tracker = tracker_of(clock, 4)
+    batch_id, _ = opened(tracker, 32)
+    tracker.close("t", batch_id, "closer")
+    key = PageKey(BatchKey("t", batch_id), 1, 0)
+    tracker.store.stored_pages[key] = Page(n=4, compacted=True)
+
+    assert swept(tracker, clock) == [(2, 0), (1, 0), (1, 1), (0, 4), (0, 5), (0, 6), (0, 7)]
+
+
+def test_a_full_page_above_the_leaves_of_an_estimated_batch_is_repaired(tracker, clock):
+    """A crash left the root without the bit of the page, and the batch CLOSED."""
+    batch_id, group = opened(tracker, 5 * ESTIMATED_LEAF, mode=Mode.ESTIMATED)
+    for half in range(10):
+        first = half * ESTIMATED_LEAF // 2
+        tracker.ack("t", [Ack(batch_id, group, first, first + ESTIMATED_LEAF // 2 - 1, "me")])
+    del tracker.store.stored_pages[PageKey(BatchKey("t", batch_id), 2, 0)]
+    seen = tracker.get("t", batch_id)
+    tracker.store.transition(seen.key, transition(seen, State.CLOSED, clock.at))
+    clock.at += CHECK_AFTER
+
+    assert tracker.sweep().completed == 1
+    assert tracker.get("t", batch_id).completed_by == "sweeper"
+
+
+def test_a_closed_batch_in_order_is_checked_without_an_error(tracker, clock):
+    batch_id, _ = opened(tracker, 5)
+    tracker.close("t", batch_id, "closer")
+    clock.at += CHECK_AFTER
+    done = tracker.sweep()
+
+    assert (done.looked, done.completed, done.failed) == (1, 0, 0)
+
+
+def test_a_batch_that_a_report_finds_done_is_completed_without_an_error(tracker, clock):
+    """Each item is acked, and a crash kept the batch from its completion."""
+    batch_id, group = opened(tracker, 4, notify_at=("90%",))
+    ack(tracker, batch_id, group, *range(4))
+    seen = tracker.get("t", batch_id)
+    tracker.store.transition(seen.key, transition(seen, State.CLOSED, clock.at))
+    clock.at += MINUTE
+    done = tracker.sweep()
+
+    assert (done.looked, done.completed, done.reached, done.failed) == (1, 1, 0, 0)
+    assert not tracker.store.reports
+
+
+def test_an_open_batch_of_which_every_item_is_acked_takes_more_items(tracker, clock):
+    """Only a closed batch is repaired: which page of an open one is the last is not known."""
+    batch_id, group = opened(tracker, 3, notify_at=("firstFailure",))
+    fail(tracker, batch_id, group, 0)
+    ack(tracker, batch_id, group, 1, 2)
+    clock.at += MINUTE
+    assert tracker.sweep().reached == 1
+    more = tracker.add("t", batch_id, 5).groups[0].id
+    tracker.close("t", batch_id, "closer")
+
+    assert verdicts(ack(tracker, batch_id, more, *range(5))) == ["accepted"] * 5
+    assert tracker.get("t", batch_id).result == "completed_with_failures"
