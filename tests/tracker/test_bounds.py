@@ -22,6 +22,7 @@ from fanin.tracker import (
 )
 from fanin.tracker.acking import BATCHES_MAX, PAGES_MAX
 from fanin.tracker.memory import MemoryStore
+from fanin.tracker.options import Mode
 from tests.tracker.calls import DAY, ack, fail, opened
 
 SUCCESS, FAILURE = Outcome.SUCCESS, Outcome.FAILURE
@@ -224,7 +225,7 @@ def test_the_parents_of_many_children_are_told_though_they_end_at_once():
 
 
 def test_an_estimated_batch_has_few_pages(tracker):
-    batch = tracker.open("t", OpenBatch(mode="estimated"))
+    batch = tracker.open("t", OpenBatch(mode=Mode.ESTIMATED))
     group = tracker.add("t", batch.batch_id, 1_000_000).groups[0].id
     (result,) = tracker.ack("t", [Ack(batch.batch_id, group, 0, 999_999, "me", FAILURE)]).results
 
