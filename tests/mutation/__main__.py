@@ -29,9 +29,9 @@ COLUMNS = (
 )
 ALWAYS = re.compile(r"/(?:dynamodb/(?:requests|repairs|page_requests|watching)|memory)\.py$")
 """Modules whose mutants are all in a sample: the conditions of the stores."""
-DRAWN = (
-    " Conditions of the requests and of the stores in memory are judged first, then rules and services. The"
-    " score before is that of the tests which were there before the survivors were seen, over the mutants"
+DRAWN = " Conditions of the requests and of the stores in memory are judged first, then rules and services."
+BEFORE = (
+    " The score before is that of the tests which were there before the survivors were seen, over the mutants"
     " that these tests judged."
 )
 SECONDS_A_MUTANT = 20.0
@@ -217,10 +217,19 @@ def _show_survivors(judged: list[Mutant], results: Results) -> None:
 def _publish(scores: list[tuple[Score, Score]]) -> None:
     """Keep the table for docs/proof.md."""
     rows = [(*last.cells(), first.percent, last.percent) for first, last in scores]
-    judged = sum(last.mutants for _, last in scores)
-    made = sum(len(generated(ROOMS[last.room])) for _, last in scores)
-    note = f"Judged: {judged:,} of {made:,} generated mutants." + (DRAWN if judged < made else "")
-    keep("generated-mutants", "make mutation", COLUMNS, rows, note)
+    keep("generated-mutants", "make mutation", COLUMNS, rows, _note([last for _, last in scores]))
+
+
+def _note(scores: list[Score]) -> str:
+    """Say how many were judged, and how many cannot be."""
+    made = sum(len(generated(ROOMS[each.room])) for each in scores)
+    judged, unplantable = sum(each.mutants for each in scores), sum(each.unplantable for each in scores)
+    note = f"Judged: {judged:,} of {made:,} generated mutants."
+    if unplantable:
+        note += (
+            f" {unplantable:,} change the fields of a dataclass whose methods exist: they cannot be planted."
+        )
+    return note + (DRAWN if judged + unplantable < made else "") + BEFORE
 
 
 def _show(rooms: list[Room], part: str) -> int:

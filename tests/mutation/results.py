@@ -63,7 +63,7 @@ class Results:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The figures of a room."""
+    """The figures of a room. *unplantable*: those that could not be judged, which are none of its mutants."""
 
     room: str
     files: int
@@ -72,6 +72,7 @@ class Score:
     timeout: int
     equivalent: int
     survivors: int
+    unplantable: int = 0
 
     def cells(self) -> tuple[str, ...]:
         """Return the counts as they stand in a table."""
@@ -90,7 +91,14 @@ def score(room: str, files: set[str], rows: list[dict[str, Any]], equivalent: se
     kinds = Counter("equivalent" if _idle(row, equivalent) else row["status"] for row in rows)
     counted = kinds.total() - kinds["unplantable"]
     return Score(
-        room, len(files), counted, kinds["killed"], kinds["timeout"], kinds["equivalent"], kinds["survived"]
+        room,
+        len(files),
+        counted,
+        kinds["killed"],
+        kinds["timeout"],
+        kinds["equivalent"],
+        kinds["survived"],
+        kinds["unplantable"],
     )
 
 
