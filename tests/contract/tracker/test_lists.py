@@ -82,6 +82,9 @@ def test_a_batch_is_looked_at_later_or_never_unless_it_has_moved(store, batch):
     assert store.get(KEY).next_check_at is None
     assert list(store.due(shard_of(KEY.batch_id), True, LATER)) == []
 
+    store.postpone(store.get(KEY), NOW)
+    assert list(store.due(shard_of(KEY.batch_id), True, LATER)) == [KEY], "it is listed again"
+
 
 def test_an_event_is_announced_once_the_bus_has_confirmed_it(store, batch):
     store.create(batch)

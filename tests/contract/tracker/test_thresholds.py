@@ -66,6 +66,25 @@ def test_a_stall_is_reported_once_and_the_next_one_after_another_ack(store, batc
     assert (store.get(KEY).stalls, store.get(KEY).stalled_at) == (2, LATER)
 
 
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_stall_is_reported_after_the_one_before_it_alone(store, batch, number):
+    store.create(batch)
+    store.report(batch, stall(1))
+
+    assert not store.report(batch, stall(number))
+    assert store.get(KEY).stalls == 1
+
+
+def test_a_stall_is_reported_of_the_last_ack_that_is_stored(store, batch):
+    store.create(batch)
+    seen = store.record_ack(KEY, NOW)
+
+    for at in (NOW - MINUTE, NOW + MINUTE):
+        assert not store.report(replace(seen, acked_at=at), stall(1))
+    assert store.report(seen, stall(1))
+    assert store.get(KEY) == replace(seen, stalls=1, stalled_at=NOW)
+
+
 def test_a_stall_is_not_reported_if_an_ack_came_since_it_was_seen(store, batch):
     store.create(batch)
     store.record_ack(KEY, LATER)
