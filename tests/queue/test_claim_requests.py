@@ -287,6 +287,13 @@ def test_a_returned_job_is_rung_for_when_it_is_due(bench, delay, failed, ring):
     assert (bench.store.names(), bench.session.held, bench.bell.rung) == (["give_back"], {}, [ring])
 
 
+def test_jobs_that_were_not_worked_on_are_rung_for_without_a_delay(bench):
+    """SQS refuses a ring with a delay below 0."""
+    bench.claims.give_back_all(bench.take("a", "b"))
+
+    assert bench.bell.rung == [(0, False, 0.0)] * 2
+
+
 @pytest.mark.parametrize("error", [StoreUnavailable("?"), Boom()])
 def test_a_return_without_an_answer_is_doubted(bench, error):
     (job,) = bench.take("a")

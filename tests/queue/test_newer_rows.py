@@ -6,7 +6,8 @@ import pytest
 from moto import mock_aws
 
 from fanin.errors import NewerSchema
-from fanin.queue import Effects, MemoryDoorbell, Options, Queue, QueueContext, QueueKey
+from fanin.queue import Effects, MemoryDoorbell, Options, Queue, QueueContext, QueueKey, removing
+from fanin.queue.sleeping import SETTLE_SECONDS
 from tests.contract import golden
 from tests.contract.queue.calls import LATER, QUEUE
 from tests.queue.conftest import Duties, Time
@@ -164,6 +165,32 @@ def test_a_malformed_job_keeps_neither_jobs_nor_outbox_entries_of_its_queue_wait
     assert states(store)["k#delayed"] == "ready"
     assert len(reported) == 2
     assert "k#broken cannot be read" in caplog.text
+
+
+def test_a_busy_job_without_its_session_does_not_keep_the_others_from_being_freed(store):
+    for name, session in (("k#broken", None), ("k#lost", "gone")):
+        row = golden.rows("queue")["job busy"] | {"sk": {"S": name}}
+        row |= {"session": {"S": session}, "ix": {"S": f"1#{session}#1772366405123456"}}
+        if session is None:
+            del row["session"]
+        golden.put(store, "queue", row)
+    queue, _ = queue_on(store)
+    queue.sweep()
+
+    assert (states(store)["k#broken"], states(store)["k#lost"]) == ("ready", "ready")
+
+
+def test_a_dead_job_without_its_claim_does_not_keep_the_outbox_of_a_removed_queue_waiting(store):
+    broken = golden.rows("queue")["dead: dead of 0.1"]
+    del broken["claim"]
+    golden.put(store, "queue", broken)
+    reported = []
+    queue, duties = queue_on(store, report=lambda entry: reported.append(entry.job_id))
+    removing.begin(queue.context, force=True)
+    duties.time.sleep(SETTLE_SECONDS)
+    queue.sweep()
+
+    assert (states(store), len(reported)) == ({}, 4)
 
 
 def test_a_queue_of_nothing_but_a_row_that_cannot_be_read_does_not_fall_asleep(store):

@@ -121,6 +121,20 @@ def test_the_reads_of_a_removal_are_consistent(queue, time, asked):
     assert all(params["ConsistentRead"] for name, params in asked if name in READS)
 
 
+def test_the_look_for_dead_jobs_of_a_forgotten_queue_reads_one_row_of_a_partition(queue, time, asked):
+    """A row has up to 400 KB."""
+    context = queue.context
+    context.write_config(sleeping.idle(context.config(), time.now()))
+    time.sleep(removing.EMPTY_DAYS * 86_400)
+    context.read_config()
+    asked.clear()
+    removing.begin_if_forgotten(context)
+
+    reads = [params for name, params in asked if name == "Query" and whom_it_reads(params) == "D#"]
+    assert [read["Limit"] for read in reads] == [1, 1, 1]
+    assert context.config().removing_us == time.now()
+
+
 def test_a_count_is_not_consistent_and_reads_no_more_rows_than_its_limit(queue, asked):
     queue.add_all("abcd")
     asked.clear()

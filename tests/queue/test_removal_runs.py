@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,8 @@ from fanin.queue.sleeping import SETTLE_SECONDS
 from fanin.queue.visiting import visit
 from tests.queue.conftest import KEY, fail
 from tests.queue.removals import Recorded, rows_of, swept
+
+PAGE = (Path(__file__).parents[2] / "docs" / "queue.md").read_text()
 
 
 def test_a_run_returns_whether_the_queue_is_gone_and_leaves_one_in_use_alone(queue, store, time):
@@ -80,6 +83,15 @@ def test_a_run_deletes_a_bounded_number_of_rows(make, store, time, monkeypatch):
         left.append(rows_of(store))
 
     assert left == [6, 2, 0, 0]
+
+
+def test_a_run_deletes_up_to_as_many_rows_as_the_page_of_queues_says(queue, store, monkeypatch):
+    queue.context.config()
+    removing.begin(queue.context, force=False)
+    limits = limits_of(store, monkeypatch, "page")
+    removing.proceed(queue.context, None, settle=0)
+
+    assert f"the rows of the queue, up to {limits[0]:,} a minute" in PAGE
 
 
 @pytest.mark.parametrize("kind", ["queued", "dead"])

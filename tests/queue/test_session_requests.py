@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from fanin.queue.config import QueueConfig
 from fanin.queue.members import Watch
 from fanin.queue.model import Member, Ring
 from fanin.queue.session import enter
@@ -42,6 +43,20 @@ def test_a_session_for_a_while_expires_a_second_after_it(bench):
     assert session.member.expires_us == bench.time.now() + 31_000_000
     assert (session.member.beats, session.patience) == (False, 30.0)
     assert (session.member.expiry_us, session.member.started_us) == (5_000_000, bench.time.now())
+
+
+def test_a_session_whose_process_stood_still_before_it_was_stored_creates_its_queue_anew(bench):
+    """The queue was removed meanwhile, and its row counts the changes of the sessions."""
+
+    def stand_still():
+        bench.time.sleep(3600)
+        bench.store.real.configs.clear()
+        return "late"
+
+    effects = replace(bench.context.effects, new_id=stand_still)
+    session = enter(replace(bench.context, effects=effects), None)
+
+    assert (session.id, bench.store.real.config(KEY)) == ("late", QueueConfig(1))
 
 
 def test_a_heartbeat_counts_from_when_it_was_sent(bench):
