@@ -81,6 +81,25 @@ def test_a_queue_that_is_removed_during_the_request_is_a_retry_at_once(creating,
     assert creating.bench.pauses == []
 
 
+def test_a_queue_whose_removal_begins_while_its_metrics_are_changed_is_refused(creating):
+    made = creating.ensure().config
+    removing = replace(made, revision=1, removing_us=1, metrics=True)
+    creating.store.scripts["reconfigure"] = lambda *_: removing
+
+    with pytest.raises(Conflict, match="queue 'orders' is being removed"):
+        creating.ensure(metrics=True)
+
+
+def test_a_queue_that_lost_its_parts_while_its_metrics_were_changed_is_a_retry(creating):
+    """It was removed in between, and created again with fewer parts."""
+    made = creating.ensure(8).config
+    again = replace(made, parts=4, revision=9, metrics=True)
+    creating.store.scripts["reconfigure"] = lambda *_: again
+
+    with pytest.raises(StoreUnavailable, match="removed at the same time; retry"):
+        creating.ensure(8, metrics=True)
+
+
 def test_a_queue_that_lost_its_doorbell_while_its_metrics_were_changed_is_not_answered(creating):
     """It was removed and created again in between, and its new doorbell cannot be created yet."""
     made = creating.ensure().config

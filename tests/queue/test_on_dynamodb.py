@@ -135,6 +135,31 @@ def test_the_look_for_dead_jobs_of_a_forgotten_queue_reads_one_row_of_a_partitio
     assert context.config().removing_us == time.now()
 
 
+def test_a_queue_whose_first_dead_jobs_are_deleted_during_the_look_is_kept_for_the_others(queue, time):
+    """The rows of dead jobs are read after their keys."""
+    context, client = queue.context, queue.context.store.client
+    queue.add_all("abcdef")
+    for _ in range(6):
+        with expects(ZeroDivisionError), queue.take(wait=0):
+            raise ZeroDivisionError
+    queue.close()
+    context.write_config(sleeping.idle(context.read_config(), time.now()))
+    time.sleep(removing.EMPTY_DAYS * 86_400)
+    context.read_config()
+
+    def delete(parsed, **_):
+        for row in parsed["Items"]:
+            client.delete_item(TableName=QUEUE_TABLE, Key={"pk": row["pk"], "sk": row["sk"]})
+
+    client.meta.events.register("after-call.dynamodb.Query", delete)
+    removing.begin_if_forgotten(context)
+    client.meta.events.unregister("after-call.dynamodb.Query", delete)
+
+    left = [context.store.dead(where, 6) for where in context.partitions()]
+    assert 3 <= sum(map(len, left)) < 6
+    assert context.read_config().removing_us is None
+
+
 def test_a_count_is_not_consistent_and_reads_no_more_rows_than_its_limit(queue, asked):
     queue.add_all("abcd")
     asked.clear()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from fanin.errors import Conflict, InvalidRequest
+from fanin.errors import Conflict, InvalidRequest, StoreUnavailable
 from fanin.queue.keys import PARTS_MAX
 
 
@@ -55,6 +55,11 @@ def refuse_removing(name: str, config: QueueConfig) -> None:
     """Raise Conflict if the queue *name* is being removed."""
     if config.removing_us is not None:
         raise Conflict(f"queue {name!r} is being removed; it can be created again once it is gone")
+
+
+def removed_meanwhile(name: str) -> StoreUnavailable:
+    """Return the error of a change of the queue *name*, which was removed since it was read."""
+    return StoreUnavailable(f"queue {name!r} was removed at the same time; retry")
 
 
 def existing(config: QueueConfig | None) -> QueueConfig | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from fanin.errors import StoreUnavailable
-from fanin.queue.config import QueueConfig, existing, refuse_removing
+from fanin.queue.config import QueueConfig, existing, refuse_removing, removed_meanwhile
 from fanin.queue.effects import Effects
 from fanin.queue.errors import DoorbellMissing
 from fanin.queue.keys import QueueKey
@@ -87,6 +87,9 @@ class QueueCreator:
             stored = raise_parts(self.store, self.effects, queue, parts)
         if metrics is not None:
             stored = self._changed(queue, stored, metrics=metrics)
+            refuse_removing(queue.name, stored)
+        if parts is not None and stored.parts < parts:
+            raise removed_meanwhile(queue.name)
         if stored.doorbell is None:
             raise DoorbellMissing(
                 f"the doorbell of queue {queue.name!r} cannot be created yet; retry in 60 s"
@@ -101,7 +104,7 @@ class QueueCreator:
                 return seen
             stored = self.store.reconfigure(queue, replace(new, revision=seen.revision + 1))
             if stored is None or stored.removed_us is not None:
-                raise StoreUnavailable(f"queue {queue.name!r} was removed at the same time; retry")
+                raise removed_meanwhile(queue.name)
             seen = stored
             self.effects.pause(attempt)
         raise StoreUnavailable(f"queue {queue.name!r}: too many changes of its config at once; retry")
@@ -114,5 +117,5 @@ def create_row(store: QueueStore, queue: QueueKey, new: QueueConfig) -> QueueCon
         return stored
     over = store.reconfigure(queue, replace(new, revision=stored.revision + 1))
     if over is None:
-        raise StoreUnavailable(f"queue {queue.name!r} was removed at the same time; retry")
+        raise removed_meanwhile(queue.name)
     return over

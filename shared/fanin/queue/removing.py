@@ -25,7 +25,7 @@ from functools import partial
 from typing import TypeVar
 
 from fanin.errors import Conflict, NotFound, StoreUnavailable
-from fanin.queue import lifecycle, sleeping
+from fanin.queue import lifecycle, order, paging, sleeping
 from fanin.queue.config import QueueConfig
 from fanin.queue.context import QueueContext
 from fanin.queue.creating import Doorbells
@@ -131,7 +131,11 @@ def _has_jobs(context: QueueContext) -> bool:
 
 
 def _has_dead(context: QueueContext) -> bool:
-    return any(context.effects.each(lambda where: context.store.dead(where, 1), context.partitions()))
+    """Return whether there is a dead job, by the keys alone: its row can be deleted before it is read."""
+    within = paging.range_of(order.DEAD, 0, None)
+    return any(
+        context.effects.each(lambda where: context.store.dead_keys(where, within, 1), context.partitions())
+    )
 
 
 def _is_under_way(context: QueueContext, config: QueueConfig) -> bool:

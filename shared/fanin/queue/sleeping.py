@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fanin.errors import StoreUnavailable
-from fanin.queue.config import QueueConfig, refuse_removing
+from fanin.queue.config import QueueConfig, refuse_removing, removed_meanwhile
 from fanin.queue.context import QueueContext
 from fanin.queue.model import SECOND_US
 
@@ -87,7 +87,7 @@ def wake(context: QueueContext) -> None:
     for attempt in range(WAKE_ATTEMPTS):
         config = context.read_config()
         if config is None:
-            raise StoreUnavailable(f"queue {context.key.name!r} was removed at the same time; retry")
+            raise removed_meanwhile(context.key.name)
         refuse_removing(context.key.name, config)
         if config.idle_us is None or context.write_config(woken(config)):
             return

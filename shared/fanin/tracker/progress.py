@@ -67,7 +67,7 @@ class Look:
             unfinished = [child for found in parents for child in self._below(level, *found)]
             level -= 1
         for (number, weight), page in self._read(unfinished, 0):
-            self._count(min(page.n, self._items(0, number)), weight)
+            self._count(self._acked(number, page), weight)
         most = self.acked + self.unknown
         estimate = min(max(round(self.estimate), self.acked), most)
         exact = not self.unknown and self.batch.mode is Mode.EXACT
@@ -110,6 +110,13 @@ class Look:
                 self._count(items, sample.weight)
             else:
                 yield Sample(first + bit, sample.weight)
+
+    def _acked(self, number: int, page: Page) -> int:
+        """Return how many items of a leaf are acked, of those that were there when the batch was read."""
+        items = self._items(0, number)
+        if self.batch.mode is Mode.ESTIMATED:
+            return min(page.n, items)
+        return items - page.unset((1 << items) - 1).bit_count()
 
     def _count(self, items: int, weight: float) -> None:
         self.acked += items

@@ -96,8 +96,12 @@ class Walk:
         return capacity(key.level, key.number, self.batch.total, self.batch.shape)
 
     def _wanted(self, page: Page, size: int) -> int:
-        """Return the bits of a leaf that are outstanding, or that failed."""
-        return page.failed if self.failures else page.unset((1 << size) - 1)
+        """Return the bits of a leaf, of its first *size*, that are outstanding, or that failed.
+
+        A leaf can have marks beyond the total: of items that were added since the batch was read.
+        """
+        inside = (1 << size) - 1
+        return page.failed & inside if self.failures else page.unset(inside)
 
 
 def slice_of(store: TrackerStore, batch: Batch, start: int, limit: int, failures: bool) -> Slice:

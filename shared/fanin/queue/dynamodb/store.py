@@ -10,10 +10,10 @@ from fanin.aws.calls import send
 from fanin.aws.reading import read_many
 from fanin.aws.rows import Item, text
 from fanin.aws.schema import readable
-from fanin.errors import StaleWrite, StoreUnavailable
+from fanin.errors import StaleWrite
 from fanin.pacing import pause
 from fanin.queue import lifecycle, order
-from fanin.queue.config import QueueConfig
+from fanin.queue.config import QueueConfig, removed_meanwhile
 from fanin.queue.dynamodb import items, page_requests, requests
 from fanin.queue.key_rows import Check
 from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey
@@ -43,7 +43,7 @@ class DynamoStore:
         request = requests.create(self.table, queue, config)
         stored = self._write_config(queue, self.client.put_item, request, config)
         if stored is None:
-            raise StoreUnavailable(f"queue {queue.name!r} was removed at the same time; retry")
+            raise removed_meanwhile(queue.name)
         return stored
 
     def reconfigure(self, queue: QueueKey, config: QueueConfig) -> QueueConfig | None:
