@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import socket
+import threading
 from dataclasses import dataclass, field
 
 import pytest
@@ -96,6 +98,28 @@ def test_a_connection_is_used_again_unless_its_response_was_too_long_to_be_read(
 
     assert response.ended == [ended]
     assert answer.whole.verdict is (Verdict.OK if ended == "released" else Verdict.RETRY)
+
+
+def test_a_response_that_is_too_long_is_not_waited_for():
+    """The service sends one byte beyond the limit, which decides, and not the next one."""
+    over = threading.Event()
+
+    def send():
+        connection, _ = listening.accept()
+        with connection:
+            connection.recv(65_536)
+            head = f"HTTP/1.1 200 OK\r\nContent-Length: {ANSWER_BYTES + 2}\r\n\r\n"
+            connection.sendall(head.encode() + b" " * (ANSWER_BYTES + 1))
+            over.wait(60)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        sending = threading.Thread(target=send)
+        sending.start()
+        answer = HttpDownstream(f"http://127.0.0.1:{listening.getsockname()[1]}/", timeout=5).call(CALL)
+        over.set()
+        sending.join(60)
+
+    assert answer.whole == Outcome(Verdict.RETRY, f"the response is longer than {ANSWER_BYTES} bytes")
 
 
 def test_a_compressed_response_is_read(service):

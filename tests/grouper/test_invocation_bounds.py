@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 
 import pytest
+from botocore.exceptions import ReadTimeoutError
 
 from fanin.grouper import Answer, Call, Member, Outcome, Verdict
 from fanin.grouper.invoking import LambdaDownstream
@@ -50,6 +51,22 @@ def test_the_longest_response_is_read_and_one_byte_more_calls_the_bundle_again()
     detail = f"the response is longer than {LONGEST} bytes"
 
     assert answers == [Answer(), Answer(Outcome(Verdict.RETRY, detail))]
+
+
+class Stalled(io.BytesIO):
+    """A response that times out if more is read than was sent."""
+
+    def read(self, amount):
+        found = super().read(amount)
+        if len(found) < amount:
+            raise ReadTimeoutError(endpoint_url="https://lambda.eu-west-1.amazonaws.com")
+        return found
+
+
+def test_a_response_that_is_too_long_is_not_waited_for():
+    answer = calling(Client(Payload=Stalled(b" " * (LONGEST + 1))))
+
+    assert answer.whole.detail == f"the response is longer than {LONGEST} bytes"
 
 
 def test_the_last_byte_of_the_longest_response_counts():

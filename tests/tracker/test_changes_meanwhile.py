@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from fanin.errors import NotFound
-from fanin.tracker import State, Tracker
+from fanin.tracker import Mode, State, Tracker
 from fanin.tracker.memory import MemoryStore
 from tests.tracker.calls import DAY, ack, opened
 from tests.tracker.stored import BATCH, ID, TICK
@@ -23,6 +23,19 @@ class Watched(MemoryStore):
             self.meanwhile = None
             act()
         return super().transition(key, change)
+
+
+class Deleting(MemoryStore):
+    """With *deletes*, confirms and deletes each batch right after a transition has returned it."""
+
+    deletes = False
+
+    def transition(self, key, change):
+        stored = super().transition(key, change)
+        if self.deletes:
+            self.postpone(stored, None)
+            self.delete(stored, change.at)
+        return stored
 
 
 @pytest.fixture
@@ -93,3 +106,19 @@ def test_a_batch_that_expires_while_it_is_read_is_live_until_its_end_is_stored()
     tracker.store.create(BATCH)
 
     assert tracker.get("t", ID) == BATCH
+
+
+def test_a_completion_that_a_repeated_ack_finds_is_reported_if_the_batch_is_deleted_meanwhile(clock):
+    """The full counter refuses the ack of a process that read the batch before it was complete."""
+    store = Deleting()
+    here, there = (Tracker(store, page_bits=4, now=clock, pause=lambda _: None) for _ in range(2))
+    batch_id, group = opened(here, 3, mode=Mode.ESTIMATED)
+    here.close("t", batch_id, "closer")
+    ack(here, batch_id, group, 0)
+    first = ack(there, batch_id, group, 1, 2)
+    store.deletes = True
+    again = ack(here, batch_id, group, 1, 2)
+
+    assert [[done.caller for done in report.completions] for report in (first, again)] == [["me"], ["me"]]
+    with pytest.raises(NotFound):
+        here.get("t", batch_id)

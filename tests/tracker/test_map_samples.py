@@ -81,6 +81,18 @@ def test_pages_that_are_read_stand_for_as_many_others(name):
     assert len(store.numbers(0)) <= 1025
 
 
+def test_the_pages_that_are_read_are_evenly_spaced_over_the_parents_that_the_window_cuts():
+    """The second of every three leaves is not read, also across the border of the parents 7 and 8."""
+    leaves = range(8 * LEAF - 766, 8 * LEAF + 770)
+    unread = leaves[1::3]
+    store = PageStore({(0, number): filled(512) for number in unread})
+    batch = replace(MANY, total=9 * LEAF * LEAF)
+    found = mapped(store, batch, 1, leaves.start * LEAF, leaves.stop * LEAF)
+
+    assert set(store.numbers(0)) == set(leaves) - set(unread)
+    assert (found.acked, found.exact) == ((0,), False)
+
+
 def test_a_short_last_leaf_that_is_alone_under_its_parent_counts_its_own_items():
     """Its climb has reached its parent, not the root."""
     store = PageStore({(1, 1): replace(filled(1), size=1)})

@@ -274,6 +274,7 @@ def test_thresholds_are_kept_in_order_each_once():
     [
         ({"notify_at": ["10%"]}, "notifyAt"),
         ({"notify_at": "50%"}, "notifyAt"),
+        ({"notify_at": ""}, "notifyAt"),
         ({"notify_at": ["stuck"]}, "notifyAt"),
         ({"notify_at": 3}, "notifyAt"),
         ({"notify_at": [["50%"]]}, "notifyAt"),
