@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.tracker import Progress, State
+from fanin.tracker import Mode, Progress, State
+from fanin.tracker.page import Page
 from fanin.tracker.progress import progress
 from tests.tracker.page_store import PageStore, filled, masked
 from tests.tracker.stored import BATCH
@@ -28,6 +29,13 @@ def test_a_level_has_100_pages_at_most_and_those_below_it_keep_their_part_of_256
     assert [len(store.numbers(level)) for level in range(4)] == pages
     assert sum(pages) <= 256
     assert (found.acked, found.estimate, found.exact) == (0, 0, False)
+
+
+@pytest.mark.parametrize(("counted", "acked"), [(2, 2), (5, 4)])
+def test_a_leaf_of_an_estimated_batch_has_as_many_acks_as_it_counts_up_to_its_items(counted, acked):
+    batch = replace(BATCH, page_bits=8, total=4, mode=Mode.ESTIMATED)
+
+    assert progress(PageStore({(0, 0): Page(n=counted)}), batch) == Progress(acked, 0, acked, acked, False)
 
 
 def test_pages_that_are_read_are_the_middle_ones_of_equal_stretches():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
@@ -26,7 +25,8 @@ FIRST = PageMasks.of(1, Outcome.SUCCESS)
 def store() -> Iterator[DynamoStore]:
     with engines.emptied():
         store = DynamoStore(engines.client(create_tables), Tables(*TABLES), pause=lambda _: None)
-        store.create(replace(BATCH, acked_at=START))
+        store.create(BATCH)
+        store.record_ack(BATCH.key, START)
         store.add_bits(PAGE, FIRST, BATCH.expires_at)
         yield store
 
