@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from fanin.aws.settings import Tables
@@ -41,3 +43,18 @@ def test_a_report_puts_its_notice():
         row = store.client.get_item(TableName=store.tables.batches, Key=key, ConsistentRead=True)["Item"]
 
     assert row == notice_item(BATCH, FOUND[0])
+
+
+def test_a_stall_whose_notice_is_deleted_by_time_to_live_is_not_reported_again():
+    with engines.emptied():
+        store = DynamoStore(engines.client(create_tables), Tables(*TABLES))
+        store.create(BATCH)
+        store.report(BATCH, replace(FOUND[1], stall=1))
+        seen = store.record_ack(BATCH.key, START)
+        second = replace(FOUND[1], stall=2)
+        assert store.report(seen, second)
+        key = {name: notice_item(BATCH, second)[name] for name in ("pk", "sk")}
+        store.client.delete_item(TableName=store.tables.batches, Key=key)
+
+        assert not store.report(seen, second)
+        assert store.get(BATCH.key).stalls == 2
