@@ -24,7 +24,7 @@ from tests.proof.results import keep
 
 EQUIVALENT = ROOT / "tests" / "mutation" / "equivalent.toml"
 COLUMNS = (
-    *("room", "files", "mutants", "killed", "timeout", "equivalent", "survivors"),
+    *("package", "files", "mutants", "killed", "timeout", "equivalent", "survivors"),
     *("score before", "score after"),
 )
 ALWAYS = re.compile(r"/(?:dynamodb/(?:requests|repairs|page_requests|watching)|memory)\.py$")
