@@ -135,9 +135,9 @@ class Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def served(tracker: Adapter) -> Iterator[str]:
+def served(tracker: Adapter, routes: type[Routes] = Routes) -> Iterator[str]:
     """Yield the URL of *tracker*."""
-    with Server(("127.0.0.1", 0), type("Served", (Handler,), {"routes": Routes(tracker)})) as server:
+    with Server(("127.0.0.1", 0), type("Served", (Handler,), {"routes": routes(tracker)})) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{server.server_address[1]}"

@@ -17,7 +17,7 @@ from tests.conformance.broken import BROKEN
 from tests.conformance.carlyle import Carlyle
 from tests.conformance.naive import Naive
 from tests.conformance.reference import Reference
-from tests.conformance.serving import served
+from tests.conformance.serving import Routes, served
 
 SMALL = Effort(rounds=9, items=2000, timeout=30)
 RACES = Effort(rounds=30, items=2000, timeout=30)
@@ -127,6 +127,9 @@ def test_the_command_prints_a_row_a_case_and_exits_with_one_if_a_case_fails():
         ["--adapter", "no.such.module:Class"],
         [],
         ["--rounds", "0"],
+        ["--timeout", "0"],
+        ["--timeout", "nan"],
+        ["--adapter", "fanin.conformance:Adapter"],
         ["--url", "http://127.0.0.1:1", "--rounds", "many"],
     ],
 )
@@ -161,6 +164,33 @@ def test_a_url_at_which_nothing_answers_is_said_once_and_no_case_is_run(url, sai
 
     done = capsys.readouterr()
     assert (exit_.value.code, done.out, done.err.count(said)) == (2, "", 1)
+
+
+def test_a_url_without_the_api_below_it_is_said_and_no_case_is_run(capsys):
+    class ApiGateway(Routes):
+        def answer(self, method, path, body, key):
+            return 404, {"message": "Not Found"}
+
+    with served(Reference(), ApiGateway) as url, pytest.raises(SystemExit) as exit_:
+        main(["--url", f"{url}/stage"])
+
+    done = capsys.readouterr()
+    assert (exit_.value.code, done.out) == (2, "")
+    assert "an API Gateway is there, without a route for /v1/batches/" in done.err
+
+
+def test_an_adapter_that_imports_what_is_not_there_is_told_from_one_that_is_not_there(
+    tmp_path, monkeypatch, capsys
+):
+    (tmp_path / "counters.py").write_text("import no_such_client\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    with pytest.raises(SystemExit):
+        main(["--adapter", "counters:Counter"])
+    assert "counters imports no_such_client, which is not installed" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["--adapter", "no_such_counters:Counter"])
+    assert "No module named 'no_such_counters'; give module:Class" in capsys.readouterr().err
 
 
 def test_a_run_that_is_interrupted_ends_with_a_sentence(monkeypatch, capsys):

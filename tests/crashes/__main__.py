@@ -6,23 +6,26 @@
 from __future__ import annotations
 
 import argparse
+import io
 import logging
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 
 from tests.crashes.account import opened
-from tests.crashes.judging import KILLS, Judge, Judged
+from tests.crashes.judging import KILLS, MANY, Judge, Judged
 from tests.crashes.scenarios import SCENARIOS, deployed
 from tests.proof.results import keep
 
 COLUMNS = ("handler", "scenarios", "requests", "kills", "other disturbances", "recovered")
 NOTE = (
-    "Each handler is killed before and after each request that it makes, overtaken there by a second copy of"
-    " its event, and runs out of time there; then its event is delivered again, and what is stored and sent"
-    " equals the undisturbed run's. Allowed are messages, events and calls sent twice with the same id, other"
-    " ids and owners where a process draws them, a full page that is not compacted, and a failure without its"
-    " reason, of which a batch keeps a sample."
+    "At each request a handler is killed before it and after it, overtaken before it by a second copy of its"
+    f" event, and out of time before it. Of an event with {MANY} requests or more, each is killed before, and"
+    f" at most {MANY} of them, spread evenly, and the last are disturbed in the other ways too: killed after"
+    " one request is killed before the next one. Allowed are messages, events and calls sent twice with the"
+    " same id, other ids and owners where a process draws them, a full page that is not compacted, and a"
+    " failure without its reason, of which a batch keeps a sample."
 )
 
 
@@ -46,7 +49,8 @@ def main() -> int:
 
 def _all(names: Sequence[str] | None) -> list[Judged]:
     judged = []
-    with opened() as account:
+    # Metrics of what a scenario prepares, and of second copies.
+    with redirect_stdout(io.StringIO()), opened() as account:
         for scenario in SCENARIOS:
             if not names or scenario.handler in names:
                 judged.append(Judge(account).judge(scenario))

@@ -99,7 +99,7 @@ class Judged:
 KILLS = ("killed before", "killed after")
 OTHERS = ("overtaken before", "out of time before")
 MANY = 16
-"""Of an event with more requests, each is killed before, and so many are disturbed in the other ways."""
+"""Of an event with more requests, each is killed before, and at most so many are disturbed in other ways."""
 
 
 def disturbances(requests: int) -> Iterator[Disturbance]:

@@ -38,8 +38,7 @@ def main() -> int:
     for row in (COLUMNS, *rows):
         print("  ".join(f"{cell:<44}" if not at else f"{cell:>9}" for at, cell in enumerate(row)))
     print(*wrong[:SHOWN], sep="\n")
-    if given.keep:
-        keep("fuzz", f"make fuzz ARGS='{_as_given(given)}'", COLUMNS, rows, _note(given))
+    keep("fuzz", f'make fuzz ARGS="{_as_given(given)}"', COLUMNS, rows, _note(given))
     return bool(wrong)
 
 
@@ -50,12 +49,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--http", type=int, default=300, help="requests over HTTP to a local run; 300")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="the number of the first request and delivery")
-    parser.add_argument("--keep", action="store_true", help="keep the table for docs/proof.md")
     return parser.parse_args()
 
 
 def _as_given(given: argparse.Namespace) -> str:
-    return f"--requests {given.requests} --http {given.http} --seed {given.seed}"
+    return " ".join(f"--{name} {value}" for name, value in sorted(vars(given).items()))
 
 
 def _note(given: argparse.Namespace) -> str:

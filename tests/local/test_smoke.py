@@ -63,6 +63,18 @@ def test_it_asks_before_it_starts(
     assert "It costs at most $0.00" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("name", "said"), [("", "make smoke STAGE=prod"), ("prod", "stage 'prod' is not found: ")]
+)
+def test_a_stage_that_is_not_there_is_said_in_a_line(name, said, monkeypatch, capsys) -> None:
+    for variable in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
+    with pytest.raises(SystemExit, match="2"):
+        command.main(["--stage", name])
+    assert said in capsys.readouterr().err
+
+
 def test_a_failed_step_is_reported_and_the_others_go_on() -> None:
     def fails(_: Stage) -> str:
         raise Failed("nothing came")

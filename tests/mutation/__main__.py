@@ -34,6 +34,7 @@ BEFORE = (
     " The score before is that of the tests which were there before the survivors were seen, over the mutants"
     " that these tests judged."
 )
+INTERRUPTED = 130
 SECONDS_A_MUTANT = 20.0
 """CPU time of the tests that a mutant must survive, the quickest first: a line may have thousands."""
 
@@ -44,9 +45,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     rooms = [ROOMS[wanted.room]] if wanted.room else list(ROOMS.values())
     if wanted.show:
         return _show(rooms, wanted.show)
-    scores = [_room(room, wanted) for room in rooms]
+    if not any(_wanted(room, wanted) for room in rooms):
+        raise SystemExit("no mutant fits --file and --only; --show : prints the mutants there are")
+    try:
+        scores = [_room(room, wanted) for room in rooms]
+    except KeyboardInterrupt:
+        print("interrupted; the same command goes on from here", flush=True)
+        return INTERRUPTED
     if not (wanted.file or wanted.only or wanted.room or wanted.tests):
-        _publish(scores)
+        _publish(scores, wanted)
     return 1 if any(last.survivors for _, last in scores) else 0
 
 
@@ -94,6 +101,10 @@ def chosen(mutants: list[Mutant], file: str, only: str, sample: int, seed: int) 
     ids = sorted(mutant.id for mutant in fitting if not ALWAYS.search(mutant.file))
     drawn = set(random.Random(seed).sample(ids, min(sample, len(ids))))
     return [mutant for mutant in fitting if mutant.id in drawn or ALWAYS.search(mutant.file)]
+
+
+def _wanted(room: Room, wanted: argparse.Namespace) -> list[Mutant]:
+    return chosen(generated(room), wanted.file, wanted.only, wanted.sample, wanted.seed)
 
 
 @dataclass(slots=True)
@@ -182,7 +193,7 @@ def _fingerprint(reach: Reach, far: bool) -> str:
 
 def _room(room: Room, wanted: argparse.Namespace) -> tuple[Score, Score]:
     """Judge the mutants of a room; return the score of their first judgements and that of their last ones."""
-    mutants = chosen(generated(room), wanted.file, wanted.only, wanted.sample, wanted.seed)
+    mutants = _wanted(room, wanted)
     results = Results(wanted.build / "results" / f"{room.name}.jsonl", wanted.fresh, wanted.after)
     tests = wanted.tests or (room.tests if wanted.near else (*room.tests, *room.beyond))
     if not wanted.kept:
@@ -214,10 +225,14 @@ def _show_survivors(judged: list[Mutant], results: Results) -> None:
             print(shown(ROOT, mutant))
 
 
-def _publish(scores: list[tuple[Score, Score]]) -> None:
-    """Keep the table for docs/proof.md."""
+def _publish(scores: list[tuple[Score, Score]], wanted: argparse.Namespace) -> None:
+    """Keep the table for docs/proof.md, if a mutant of each room was judged."""
+    if not all(last.mutants for _, last in scores):
+        print("not kept for docs/proof.md: a package has no judged mutant")
+        return
     rows = [(*last.cells(), first.percent, last.percent) for first, last in scores]
-    keep("generated-mutants", "make mutation", COLUMNS, rows, _note([last for _, last in scores]))
+    command = f'make mutation ARGS="--sample {wanted.sample}"' if wanted.sample else "make mutation"
+    keep("generated-mutants", command, COLUMNS, rows, _note([last for _, last in scores]))
 
 
 def _note(scores: list[Score]) -> str:

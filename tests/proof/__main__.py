@@ -14,12 +14,15 @@ from concurrent.futures import ThreadPoolExecutor
 from math import inf
 
 from tests.proof import broken_rules, commands, explored, recorded, simulators, table
+from tests.proof.arguments import from_on
 from tests.proof.fingerprint import fingerprint_of
 from tests.proof.journal import Journal
 from tests.proof.pool import results
 from tests.proof.work import Part, evenly
 
 SEEDS, HISTORIES = 1_000_000, 50_000
+LEAST = 200
+"""Seeds, or histories, of which each part gets one at least."""
 SECONDS_BETWEEN_LINES = 10.0
 STAGES: dict[str, Callable[[argparse.Namespace], list[Part]]] = {
     simulators.STAGE: lambda wanted: simulators.parts(wanted.seeds),
@@ -35,7 +38,9 @@ def main(argv: list[str] | None = None) -> int:
     """Return 0 if no promise was broken, 1 if one was."""
     wanted = _parser().parse_args(argv)
     deadline = time.monotonic() + 60 * wanted.time
-    journals = _journals(wanted.only or STAGES, wanted)
+    stages = set(wanted.only or STAGES)
+    print("looking up which parts ran on the code as it is now", flush=True)
+    journals = _journals(stages, wanted)
     for stage in dict.fromkeys(each.part.stage for each in journals):
         try:
             _run([each for each in journals if each.part.stage == stage], wanted.jobs, deadline)
@@ -43,7 +48,8 @@ def main(argv: list[str] | None = None) -> int:
             print("interrupted; the same command goes on from here", flush=True)
             break
     table.show(journals)
-    table.keep_all(_journals(table.beside(wanted.only or STAGES), wanted))
+    others = _journals(table.beside(stages) - stages, wanted)
+    table.keep_all([*journals, *others], _command(wanted))
     return 1 if any(each.total().violations for each in journals) else 0
 
 
@@ -51,10 +57,17 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.proof", description=__doc__)
     parser.add_argument("--only", choices=STAGES, action="append", metavar="STAGE", help=", ".join(STAGES))
     parser.add_argument("--time", type=float, default=inf, metavar="MINUTES", help="begin nothing after that")
-    parser.add_argument("--jobs", type=int, default=2, help="processes")
-    parser.add_argument("--seeds", type=int, default=SEEDS, help="of all simulators together")
-    parser.add_argument("--histories", type=int, default=HISTORIES, help="of all capabilities together")
+    parser.add_argument("--jobs", type=from_on(1), default=2, help="processes")
+    parser.add_argument("--seeds", type=from_on(LEAST), default=SEEDS, help="of all simulators together")
+    parser.add_argument("--histories", type=from_on(LEAST), default=HISTORIES, help="of all capabilities")
     return parser
+
+
+def _command(wanted: argparse.Namespace) -> str:
+    """Return the command that runs the parts of the table again."""
+    usual = {"seeds": SEEDS, "histories": HISTORIES}
+    given = [f"--{name} {getattr(wanted, name)}" for name in usual if getattr(wanted, name) != usual[name]]
+    return f'make proof ARGS="{" ".join(given)}"' if given else "make proof"
 
 
 def _journals(stages: Collection[str], wanted: argparse.Namespace) -> list[Journal]:

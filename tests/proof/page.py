@@ -6,7 +6,9 @@ section without a result keeps what the page has.
 
 from __future__ import annotations
 
+import argparse
 import sys
+from collections.abc import Sequence
 
 from benchmarks.tables import placed, table
 from tests.proof.results import ROOT, SECTIONS, Result, kept
@@ -31,8 +33,9 @@ def shown(result: Result) -> str:
     return "\n\n".join(parts)
 
 
-def main() -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Write the page anew."""
+    argparse.ArgumentParser(prog="python -m tests.proof.page", description=__doc__).parse_args(argv)
     PAGE.write_text(rendered(PAGE.read_text()))
     print(f"wrote {PAGE.relative_to(ROOT)}")
     return 0

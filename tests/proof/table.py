@@ -14,7 +14,6 @@ SECTIONS = {
     "histories": ("histories",),
     "mutants": ("mutants",),
 }
-COMMAND = "make proof"
 
 
 def show(journals: Sequence[Journal]) -> None:
@@ -31,12 +30,12 @@ def beside(stages: Iterable[str]) -> set[str]:
     return {stage for rows in SECTIONS.values() if asked.intersection(rows) for stage in rows}
 
 
-def keep_all(journals: Sequence[Journal]) -> None:
-    """Keep the rows of each section of which a chunk is done."""
+def keep_all(journals: Sequence[Journal], command: str) -> None:
+    """Keep the rows of each section of which a chunk is done. *command* runs them again."""
     for section, stages in SECTIONS.items():
-        mine = [each for each in journals if each.part.stage in stages and each.done]
+        mine = [each for stage in stages for each in journals if each.part.stage == stage and each.done]
         if mine:
-            keep(section, COMMAND, COLUMNS[1:], [row(each)[1:] for each in mine], _note(mine))
+            keep(section, command, COLUMNS[1:], [row(each)[1:] for each in mine], _note(mine))
 
 
 def row(journal: Journal) -> tuple[str, ...]:

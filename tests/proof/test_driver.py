@@ -131,7 +131,7 @@ def test_the_page_says_what_was_not_run():
     half = Journal(part(keys="abcd"), "1")
     half.keep(half.part.chunks[0], Done(10, cpu=7000.0))
 
-    table.keep_all([half])
+    table.keep_all([half], "make proof")
 
     kept = results.kept("simulators")
     assert kept.note == "Run so far: small 25 %."
@@ -210,3 +210,33 @@ def test_a_fingerprint_covers_what_a_simulator_imports_and_no_other_room():
 
     assert {"shared/fanin/grouper/leading.py", "tests/simulation_grouper/referee.py"} <= files
     assert not [file for file in files if "/queue/" in file or "/tracker/" in file or "test_" in file]
+
+
+def test_the_table_names_the_command_that_writes_it_again(stages):
+    stages(part())
+
+    driver.main(["--jobs", "1"])
+    assert results.kept("simulators").command == "make proof"
+    driver.main(["--jobs", "1", "--seeds", "1000"])
+    assert results.kept("simulators").command == 'make proof ARGS="--seeds 1000"'
+
+
+def test_an_interrupted_run_keeps_what_it_has_without_another_look_at_the_code(stages, monkeypatch, capsys):
+    stages(part())
+    looked = []
+    monkeypatch.setattr(driver, "fingerprint_of", lambda module: looked.append(module) or "1")
+    monkeypatch.setattr(driver, "_run", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    Journal(part(), "1").keep(part().chunks[0], Done(10))
+
+    driver.main(["--jobs", "1"])
+
+    assert "interrupted" in capsys.readouterr().out
+    assert results.kept("simulators").note == "Run so far: small 33 %."
+    assert len(looked) == 1
+
+
+def test_fewer_seeds_than_each_simulator_gets_one_of_are_refused(capsys):
+    assert all(each.chunks for each in [*simulators.parts(driver.LEAST), *recorded.parts(driver.LEAST)])
+    with pytest.raises(SystemExit, match="2"):
+        driver.main(["--seeds", str(driver.LEAST - 1)])
+    assert "'199' is not a whole number from 200 on" in capsys.readouterr().err

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from botocore.exceptions import BotoCoreError, ClientError
+
 from fanin.aws.settings import OUTPUTS
 from fanin.cost.bill import Bill, Usage
 from tests.smoke.analytics import MOST_DOLLARS
@@ -33,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--stage", required=True, help="the stack Fanin-STAGE of your credentials' account")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     options = parser.parse_args(arguments)
-    stage = Stage.of(options.stage)
+    stage = _found(parser, options.stage)
     print(announcement(stage))
     if not options.yes and input("Go on? [y/N] ").strip().lower() != "y":
         return 2
@@ -44,6 +46,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     results = smoke(stage)
     print(table(results))
     return 0 if all(result.passed for result in results) else 1
+
+
+def _found(parser: argparse.ArgumentParser, name: str) -> Stage:
+    """Return the stage; exit with 2 if there is none."""
+    if not name:
+        parser.error("give the stage: make smoke STAGE=prod")
+    try:
+        return Stage.of(name)
+    except (BotoCoreError, ClientError) as error:
+        parser.error(f"stage {name!r} is not found: {error}; check STAGE, AWS_PROFILE and AWS_REGION")
 
 
 def announcement(stage: Stage) -> str:

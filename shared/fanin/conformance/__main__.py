@@ -7,11 +7,12 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from math import inf, nan
 
 from fanin.conformance.adapter import Adapter, Unreachable
 from fanin.conformance.cases import CASES, Case
 from fanin.conformance.judging import Judgement, judge
-from fanin.conformance.reporting import json_of, line_of, listed, summary_of
+from fanin.conformance.reporting import cases_of, json_of, line_of, listed, summary_of
 from fanin.conformance.trial import Effort
 from fanin.errors import FaninError
 
@@ -19,6 +20,7 @@ FANIN = "fanin.conformance.over_http:FaninOverHttp"
 FULL_ROUNDS = 10_000
 FULL_ITEMS = 10_000_000
 INTERRUPTED = 130
+WANTED = "give module:Class, a class of fanin.conformance.Adapter"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print_row = (lambda _: None) if given.json else _print_row
     if not given.json:
         _say(
-            f"{len(cases)} cases, {effort.rounds:,} rounds of each race (all: {FULL_ROUNDS:,}),"
+            f"{cases_of(len(cases))}, {effort.rounds:,} rounds of each race (all: {FULL_ROUNDS:,}),"
             f" {effort.items:,} items of a large batch (all: {FULL_ITEMS:,})"
         )
     try:
@@ -60,7 +62,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--cases", metavar="T1,T9", help="only these")
     parser.add_argument("--rounds", type=_count, default=usual.rounds, help="of each race")
     parser.add_argument("--items", type=_count, default=usual.items, help="of T31 and T37")
-    parser.add_argument("--timeout", type=float, default=usual.timeout, metavar="SECONDS", help="of a case")
+    parser.add_argument(
+        "--timeout", type=_seconds, default=usual.timeout, metavar="SECONDS", help="of a case"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--list", action="store_true", help="print the cases and run none")
     return parser
@@ -71,6 +75,16 @@ def _count(text: str) -> int:
     if not digits.isdecimal() or int(digits) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
     return int(digits)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = nan
+    if not 0 < seconds < inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return seconds
 
 
 def _cases(parser: argparse.ArgumentParser, wanted: str | None) -> list[Case]:
@@ -90,8 +104,12 @@ def _tracker(parser: argparse.ArgumentParser, adapter: str, url: str | None) -> 
         made: Adapter = getattr(importlib.import_module(module), name)(url)
     except FaninError as error:
         parser.error(str(error))
-    except (ImportError, AttributeError, ValueError) as error:
-        parser.error(f"--adapter {adapter}: {error}; give module:Class, a class of fanin.conformance.Adapter")
+    except ModuleNotFoundError as error:
+        if error.name and not module.startswith(error.name):
+            parser.error(f"--adapter {adapter}: {module} imports {error.name}, which is not installed")
+        parser.error(f"--adapter {adapter}: {error}; {WANTED}, from a folder of PYTHONPATH or this one")
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        parser.error(f"--adapter {adapter}: {error}; {WANTED}")
     return made
 
 

@@ -39,6 +39,8 @@ REQUEST_SECONDS = 60.0
 STORED_SECONDS = 20.0
 RANGE_MAX = 100_000
 """Items that one range of an ack may cover."""
+OF_API_GATEWAY = b'{"message"'
+"""How an answer of API Gateway itself begins, as for a path that has no route."""
 Json = Mapping[str, Any]
 Why = Literal["not_found", "conflict", "invalid", "denied"]
 WHYS: Mapping[int, Why] = {
@@ -66,12 +68,15 @@ class FaninOverHttp(Adapter):
         self.pool = urllib3.PoolManager(maxsize=CALLERS, timeout=REQUEST_SECONDS, retries=False)
 
     def reach(self) -> None:
+        path = f"/v1/batches/{self.unknown_batch()}"
         try:
-            self.pool.request("GET", f"{self.url}/", timeout=CONNECT_SECONDS, redirect=False)
+            answer = self.pool.request("GET", f"{self.url}{path}", timeout=CONNECT_SECONDS, redirect=False)
         except NOT_CONNECTED as error:
             raise Unreachable(str(error)) from error
         except urllib3.exceptions.HTTPError:
             return  # it answers, if slowly or not as HTTP: that is for the cases
+        if answer.status == 404 and answer.data.startswith(OF_API_GATEWAY):
+            raise Unreachable(f"an API Gateway is there, without a route for {path}")
 
     def open(
         self,

@@ -35,7 +35,12 @@ def summary_of(judgements: Sequence[Judgement]) -> str:
     """Return the last line: how many cases ended how."""
     counts = Counter(each.verdict for each in judgements)
     parts = [f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict]]
-    return f"{len(judgements)} cases: {', '.join(parts) or 'none'}"
+    return f"{cases_of(len(judgements))}: {', '.join(parts) or 'none'}"
+
+
+def cases_of(number: int) -> str:
+    """Return how many cases, in words."""
+    return "1 case" if number == 1 else f"{number} cases"
 
 
 def listed(cases: Sequence[Case]) -> str:
