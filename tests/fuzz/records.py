@@ -13,6 +13,7 @@ from random import Random
 from typing import Any
 
 from fanin.isolating import TRIES
+from fanin.local.request_rules.sqs import BYTES_MAX
 from functions.wiring import grouping
 from tests.contract import moto_clients
 from tests.functions.deliveries import delivery, failed
@@ -69,18 +70,19 @@ def broken(body: str, chance: Random) -> str:
     """Return a text that SQS would deliver, made of *body* or of nothing."""
     kind = chance.randrange(4)
     if kind == 0:
-        return _whole(chance.choice(STRANGE_TEXTS))
+        return whole(chance.choice(STRANGE_TEXTS))
     if kind == 1:
         at = chance.randrange(len(body))
         return body[:at] + chance.choice(("", "é", '"', "9", "{")) + body[at + 1 :]
     document = json.loads(body) if body.startswith("{") else {"itemId": body}
     content = mutated(Request("POST", "/", document), chance).content() or b""
-    return _whole(content.decode("utf-8", "replace"))
+    return whole(content.decode("utf-8", "replace"))
 
 
-def _whole(text: str) -> str:
-    """Return *text* as SQS takes it: not empty, and without characters that XML has not."""
-    return NOT_OF_XML.sub("?", text) or " "
+def whole(text: str) -> str:
+    """Return *text* as SQS takes it: not empty, not too long, without characters that XML has not."""
+    taken = NOT_OF_XML.sub("?", text).encode()[:BYTES_MAX]
+    return taken.decode(errors="ignore") or " "
 
 
 def deliver(judge: Judge, bodies: dict[str, str], chance: Random, name: str) -> None:
@@ -129,7 +131,7 @@ def changes(tenant: Tenant, chance: Random) -> list[dict[str, Any]]:
     image = keys | {"state": {"S": "FAILED"}}
     records = [_change(keys, number, image) for number in range(3)]
     # A stream has rows that are stored: their keys have a limit.
-    strange = _whole(chance.choice(STRANGE_TEXTS))[:KEY_CHARACTERS]
+    strange = whole(chance.choice(STRANGE_TEXTS))[:KEY_CHARACTERS]
     forged = chance.choice(
         (pk[:-1], f"{tenant.account}#{strange}", strange, f"{strange}#{tenant.marks['ENDED']}")
     )

@@ -8,6 +8,7 @@ import os
 import boto3
 import pytest
 
+from fanin.local.request_rules.sqs import BYTES_MAX
 from functions import confirm_event
 from tests.fuzz import records, running
 from tests.fuzz.conftest import Both
@@ -80,3 +81,11 @@ def test_a_seed_repeats_its_requests() -> None:
 
     assert made[0] == made[1] != made[2]
     assert len(set(made[0])) > 40
+
+
+@pytest.mark.parametrize("text", ["", "x" * (BYTES_MAX + 1), "é" * BYTES_MAX, "a\x00\ud800b"])
+def test_a_broken_message_is_one_that_sqs_would_deliver(text: str) -> None:
+    taken = records.whole(text).encode()
+
+    assert 1 <= len(taken) <= BYTES_MAX
+    assert not records.NOT_OF_XML.search(taken.decode())

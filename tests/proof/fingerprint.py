@@ -1,4 +1,6 @@
-"""A fingerprint of the code that a module runs: ``python -m tests.proof.fingerprint MODULE`` lists its files.
+"""A fingerprint of the code that a module runs: ``python -m tests.proof.fingerprint MODULE``.
+
+The command prints the files to standard output, and the fingerprint to standard error.
 
 It covers the modules of fanin and of the tests that were imported, without comments and docstrings. A change
 of another room, of a test file or of a page leaves it as it is.
@@ -64,7 +66,9 @@ def main(module: str) -> int:
     if room is not None:
         for seed in range(WARMING_SEEDS):
             room.simulate(seed)
-    print(*(path.resolve().relative_to(ROOT) for path in imported()), sep="\n")
+    files = [path.resolve() for path in imported()]
+    print(*(path.relative_to(ROOT) for path in files), sep="\n")
+    print(digest(files, ROOT), file=sys.stderr)
     return 0
 
 

@@ -18,7 +18,7 @@ from tests.proof import results
 from tests.request_rules import shapes
 from tests.witness.legs import BUILD, Leg, read, rows
 
-COMMAND = "make witness"
+ENGINES = "moto,emulator"
 COLUMNS = ("suite", "engine", "cases", "passed", "skipped", "failed", "expressions", "differences")
 MEMORY = "memory or fake"
 # Cases of what the stores in memory do not have: versions of rows, rows of users, tables of the demo.
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the legs, print the table and keep it; return 1 if engines differ or an expression was not sent."""
     parser = argparse.ArgumentParser(prog="python -m tests.witness", description=__doc__)
     parser.add_argument(
-        "--engines", default="moto,emulator", help="of --endpoint: moto, emulator, a URL, aws"
+        "--engines", default=ENGINES, help="of --endpoint: moto, emulator, a URL, aws"
     )
     parser.add_argument("--write", action="store_true", help="write tests/contract/expressions.json anew")
     parser.add_argument("tests", nargs="*", default=["tests/contract"], help="files of tests/contract")
@@ -42,7 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(_table([COLUMNS, *table]))
     print(*missing, sep="\n")
     if whole:
-        results.keep("witness", COMMAND, COLUMNS, table, note(legs, missing))
+        given = "" if options.engines == ENGINES else f' ARGS="--engines {options.engines}"'
+        results.keep("witness", f"make witness{given}", COLUMNS, table, note(legs, missing))
     if options.write:
         write(legs)
     wrong = any(leg.failed for leg in legs) or any(row[-1] != "0" for row in table)
