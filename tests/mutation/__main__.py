@@ -30,10 +30,6 @@ COLUMNS = (
 ALWAYS = re.compile(r"/(?:dynamodb/(?:requests|repairs|page_requests|watching)|memory)\.py$")
 """Modules whose mutants are all in a sample: the conditions of the stores."""
 DRAWN = " Conditions of the requests and of the stores in memory are judged first, then rules and services."
-BEFORE = (
-    " The score before is that of the tests which were there before the survivors were seen, over the mutants"
-    " that these tests judged."
-)
 INTERRUPTED = 130
 SECONDS_A_MUTANT = 20.0
 """CPU time of the tests that a mutant must survive, the quickest first: a line may have thousands."""
@@ -244,7 +240,7 @@ def _note(scores: list[Score]) -> str:
         note += (
             f" {unplantable:,} change the fields of a dataclass whose methods exist: they cannot be planted."
         )
-    return note + (DRAWN if judged + unplantable < made else "") + BEFORE
+    return note + (DRAWN if judged + unplantable < made else "")
 
 
 def _show(rooms: list[Room], part: str) -> int:

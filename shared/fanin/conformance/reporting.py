@@ -39,7 +39,7 @@ def summary_of(judgements: Sequence[Judgement]) -> str:
 
 
 def cases_of(number: int) -> str:
-    """Return how many cases, in words."""
+    """Return how many cases, as a phrase."""
     return "1 case" if number == 1 else f"{number} cases"
 
 
