@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -108,3 +109,64 @@ def test_a_queue_that_lost_its_doorbell_while_its_metrics_were_changed_is_not_an
 
     with pytest.raises(DoorbellMissing, match="the doorbell of queue 'orders' cannot be created yet"):
         creating.ensure(metrics=True)
+
+
+def applied_before(then):
+    """Script a raise that is applied and has no answer: *then* changes its config before it is repeated."""
+    stored = []
+
+    def reconfigure(real, queue, config):
+        if stored:
+            return real.reconfigure(queue, config)
+        stored.append(real.reconfigure(queue, config))
+        real.reconfigure(queue, then(stored[0]))
+        raise StoreUnavailable("timed out")
+
+    return reconfigure
+
+
+def won_by_another(then):
+    """Script a raise that finds that of another process, whose config *then* changed."""
+    stored = []
+
+    def reconfigure(real, queue, config):
+        if not stored:
+            stored.append(real.reconfigure(queue, config))
+            real.reconfigure(queue, then(stored[0]))
+        return real.reconfigure(queue, config)
+
+    return reconfigure
+
+
+def begun(config):
+    return replace(config, revision=config.revision + 1, removing_us=1)
+
+
+@pytest.mark.parametrize("way", [applied_before, won_by_another])
+def test_a_queue_whose_removal_begins_during_its_raise_is_refused(creating, way):
+    creating.ensure(4)
+    creating.store.scripts["reconfigure"] = partial(way(begun), creating.store.real)
+
+    with pytest.raises(Conflict, match="queue 'orders' is being removed"):
+        creating.ensure(8)
+    assert creating.stored().parts == 8
+
+
+@pytest.mark.parametrize("way", [applied_before, won_by_another])
+def test_a_queue_that_is_removed_during_its_raise_is_a_retry(creating, way):
+    creating.ensure(4)
+    gone = way(lambda config: replace(begun(config), removed_us=2))
+    creating.store.scripts["reconfigure"] = partial(gone, creating.store.real)
+
+    with pytest.raises(StoreUnavailable, match="removed at the same time; retry"):
+        creating.ensure(8)
+
+
+@pytest.mark.parametrize("way", [applied_before, won_by_another])
+def test_a_raise_that_another_change_follows_is_answered_with_that_change(creating, way):
+    creating.ensure(4)
+    paused = way(lambda config: replace(config, revision=config.revision + 1, paused=True))
+    creating.store.scripts["reconfigure"] = partial(paused, creating.store.real)
+
+    assert creating.ensure(8).config == creating.stored()
+    assert (creating.stored().parts, creating.stored().paused) == (8, True)

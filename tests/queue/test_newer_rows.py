@@ -11,6 +11,7 @@ from fanin.queue.sleeping import SETTLE_SECONDS
 from tests.contract import golden
 from tests.contract.queue.calls import LATER, QUEUE
 from tests.queue.conftest import Duties, Time
+from tests.queue.removals import Recorded
 
 SENTENCE = "upgrade fanin in this process"
 AFTER_ALL = LATER + 120_000_000
@@ -214,3 +215,19 @@ def test_a_session_that_cannot_be_read_fails_the_sweep_after_all_that_does_not_n
 
     assert (states(store)["k#delayed"], states(store)["k#busy"]) == ("ready", "busy")
     assert len(reported) == 2
+
+
+def test_a_removal_waits_until_an_outbox_entry_of_a_newer_release_is_reported(store):
+    name = "outbox: id-dead-1772366400123449"
+    make_newer(store, name)
+    reported = []
+    queue, duties = queue_on(store, report=lambda entry: reported.append(entry.job_id))
+    removing.begin(queue.context, force=True)
+    duties.time.sleep(SETTLE_SECONDS)
+    runs = [removing.proceed(queue.context, Recorded()) for _ in range(8)]
+    left = {row["pk"]["S"][:2] for row in golden.stored(store, "queue").values()}
+
+    assert (runs, left) == ([False] * 8, {"C#", "T#"})
+    golden.put(store, "queue", golden.rows("queue")[name])
+    assert [removing.proceed(queue.context, Recorded()) for _ in range(2)] == [False, True]
+    assert len(reported) == 4

@@ -160,6 +160,47 @@ def test_a_queue_whose_first_dead_jobs_are_deleted_during_the_look_is_kept_for_t
     assert context.read_config().removing_us is None
 
 
+def left_of(context):
+    """Return how many dead jobs are left, once the removal of the queue has come to them."""
+    return sum(len(context.store.dead(where, 10)) for where in context.partitions())
+
+
+@pytest.fixture
+def dead_ones(queue, time, monkeypatch):
+    """A queue that is being removed: dead jobs are left of it, of which a run of the sweep deletes two."""
+    monkeypatch.setattr(removing, "ROWS_A_RUN", 2)
+    context = queue.context
+    queue.add_all("abcdefghij")
+    for _ in range(10):
+        with expects(ZeroDivisionError), queue.take(wait=0):
+            raise ZeroDivisionError
+    queue.close()
+    removing.begin(context, force=True)
+    time.sleep(sleeping.SETTLE_SECONDS)
+    while left_of(context) == 10:
+        removing.proceed(context, None)
+    return context
+
+
+def test_a_removal_is_not_done_where_others_delete_the_dead_jobs_that_it_lists(dead_ones):
+    """The rows of dead jobs are read after their keys."""
+    client = dead_ones.store.client
+
+    def delete(parsed, **_):
+        for row in parsed["Items"]:
+            client.delete_item(TableName=QUEUE_TABLE, Key={"pk": row["pk"], "sk": row["sk"]})
+
+    client.meta.events.register("after-call.dynamodb.Query", delete)
+    is_gone = removing.proceed(dead_ones, None)
+    client.meta.events.unregister("after-call.dynamodb.Query", delete)
+
+    assert left_of(dead_ones)
+    assert not is_gone
+    while not is_gone:
+        is_gone = removing.proceed(dead_ones, None)
+    assert left_of(dead_ones) == 0
+
+
 def test_a_count_is_not_consistent_and_reads_no_more_rows_than_its_limit(queue, asked):
     queue.add_all("abcd")
     asked.clear()

@@ -94,6 +94,21 @@ def test_a_run_deletes_up_to_as_many_rows_as_the_page_of_queues_says(queue, stor
     assert f"the rows of the queue, up to {limits[0]:,} a minute" in PAGE
 
 
+def test_a_job_that_changes_before_it_is_deleted_keeps_the_queue_for_the_next_run(
+    queue, store, time, monkeypatch
+):
+    queue.add("a")
+    removing.begin(queue.context, force=True)
+    time.sleep(SETTLE_SECONDS)
+    monkeypatch.setattr(store, "remove", lambda *_: False, raising=False)
+    assert not removing.proceed(queue.context, None)
+    monkeypatch.undo()
+
+    assert store.config(KEY).removed_us is None
+    assert [removing.proceed(queue.context, None) for _ in range(2)] == [False, True]
+    assert rows_of(store) == 0
+
+
 @pytest.mark.parametrize("kind", ["queued", "dead"])
 @pytest.mark.parametrize("placed", [(3, 3), (4, 2)])
 def test_a_run_deletes_a_bounded_number_of_rows_over_all_parts(make, store, time, monkeypatch, placed, kind):

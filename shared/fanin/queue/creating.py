@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from fanin.errors import StoreUnavailable
+from fanin.errors import NotFound, StoreUnavailable
 from fanin.queue.config import QueueConfig, existing, refuse_removing, removed_meanwhile
 from fanin.queue.effects import Effects
 from fanin.queue.errors import DoorbellMissing
@@ -84,7 +84,7 @@ class QueueCreator:
         stored = self.create(queue, QueueConfig(parts or Options().parts))
         refuse_removing(queue.name, stored)
         if parts is not None:
-            stored = raise_parts(self.store, self.effects, queue, parts)
+            stored = self._raised(queue, parts)
         if metrics is not None:
             stored = self._changed(queue, stored, metrics=metrics)
             refuse_removing(queue.name, stored)
@@ -95,6 +95,12 @@ class QueueCreator:
                 f"the doorbell of queue {queue.name!r} cannot be created yet; retry in 60 s"
             )
         return Ensured(stored, self.doorbells.arn(stored.doorbell), is_new)
+
+    def _raised(self, queue: QueueKey, parts: int) -> QueueConfig:
+        try:
+            return raise_parts(self.store, self.effects, queue, parts)
+        except NotFound:
+            raise removed_meanwhile(queue.name) from None
 
     def _changed(self, queue: QueueKey, seen: QueueConfig, **fields: Any) -> QueueConfig:
         """Store *fields* in the config of an existing queue, and return it."""

@@ -125,6 +125,9 @@ class MemoryStore:
             entries = self.outboxes.get(queue, {}).values()
             return [entry for entry in entries if entry.partition(queue) == where]
 
+    def has_outbox(self, where: Partition) -> bool:
+        return bool(self.outbox(where))
+
     def delete_outbox_entry(self, queue: QueueKey, entry: OutboxEntry) -> None:
         with self.lock:
             if self.outboxes.get(queue, {}).get(entry.record) == entry:

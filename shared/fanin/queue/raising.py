@@ -27,8 +27,8 @@ def raise_parts(store: QueueStore, effects: Effects, queue: QueueKey, parts: int
             return config
         wanted = _raised(config, parts)
         stored = effects.insist(lambda: store.reconfigure(queue, wanted))  # noqa: B023
-        if stored is not None and stored.parts == parts:
-            return stored
+        if stored == wanted:
+            return wanted
         effects.pause(attempt)
     raise StoreUnavailable(f"queue {queue.name!r}: too many changes of its config at once; retry")
 

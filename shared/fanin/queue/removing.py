@@ -98,6 +98,8 @@ def proceed(
     # The outbox is read last: the removal of a job moves its items there.
     if Maintenance(context).report_outbox(range(config.parts)) or found or not is_settled:
         return False
+    if any(context.effects.each(context.store.has_outbox, context.partitions())):
+        return False  # an entry that a newer release wrote
     if not _is_under_way(context, config):
         return False  # the doorbell is the next queue's
     if config.doorbell is not None:
@@ -155,7 +157,7 @@ def _end_sessions(context: QueueContext, config: QueueConfig) -> bool:
 
 
 def _delete_some(context: QueueContext, config: QueueConfig) -> bool:
-    """Delete up to ROWS_A_RUN rows; return whether there were any."""
+    """Delete up to ROWS_A_RUN rows; return whether any may be left."""
     store, left = context.store, ROWS_A_RUN
     for number in range(config.parts):
         rows, _ = store.page(context.part(number), "", left)
@@ -166,7 +168,8 @@ def _delete_some(context: QueueContext, config: QueueConfig) -> bool:
         left -= _delete(context, config, store.remove_dead, store.dead(where, left))
         if left <= 0:
             return True
-    return left < ROWS_A_RUN
+    # Another sweep may have deleted all dead jobs that were listed before they were read, and not the others.
+    return left < ROWS_A_RUN or _has_dead(context)
 
 
 def _delete(

@@ -75,7 +75,13 @@ class JobStore(Protocol):
         """Return the busy jobs of a part that a session claimed."""
 
     def outbox(self, where: Partition) -> Sequence[OutboxEntry]:
-        """Return the outbox entries of a part, or those that 0.1 wrote with the queue as a whole."""
+        """Return the outbox entries of a part, or those that 0.1 wrote with the queue as a whole.
+
+        Entries that cannot be read are logged and left out.
+        """
+
+    def has_outbox(self, where: Partition) -> bool:
+        """Return whether there is an outbox entry, or one that cannot be read."""
 
     def delete_outbox_entry(self, queue: QueueKey, entry: OutboxEntry) -> None:
         """Delete a reported entry; repeatable."""

@@ -266,5 +266,7 @@ def test_a_reported_entry_of_the_outbox_is_deleted_as_it_was_seen(store, failed)
     store.delete_outbox_entry(QUEUE, replace(entry, failed=not failed))
 
     assert list(store.outbox(job.key.part)) == [entry]
+    assert store.has_outbox(job.key.part) is True
     store.delete_outbox_entry(QUEUE, entry)
     assert list(store.outbox(job.key.part)) == []
+    assert store.has_outbox(job.key.part) is False

@@ -106,6 +106,9 @@ class DynamoStore:
         rows = self._rows(requests.partition(self.table, items.outbox_pk(where)))
         return readable(lambda row: items.outbox_entry_of(row, where), rows)
 
+    def has_outbox(self, where: Partition) -> bool:
+        return bool(self._rows(requests.partition(self.table, items.outbox_pk(where)), 1))
+
     def delete_outbox_entry(self, queue: QueueKey, entry: OutboxEntry) -> None:
         self._applies(requests.delete_outbox_entry(self.table, queue, entry), self.client.delete_item)
 
