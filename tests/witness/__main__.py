@@ -28,9 +28,7 @@ OF_ROWS = re.compile(r"tests/contract/(test_\w+\.py|\w+/test_(rows_of_0_1|\w*_ro
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the legs, print the table and keep it; return 1 if engines differ or an expression was not sent."""
     parser = argparse.ArgumentParser(prog="python -m tests.witness", description=__doc__)
-    parser.add_argument(
-        "--engines", default=ENGINES, help="of --endpoint: moto, emulator, a URL, aws"
-    )
+    parser.add_argument("--engines", default=ENGINES, help="of --endpoint: moto, emulator, a URL, aws")
     parser.add_argument("--write", action="store_true", help="write tests/contract/expressions.json anew")
     parser.add_argument("tests", nargs="*", default=["tests/contract"], help="files of tests/contract")
     options = parser.parse_args(arguments)
