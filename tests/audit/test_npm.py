@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from tests.audit import __main__ as command
 from tests.audit import npm
-from tests.audit.__main__ import _of_npm
 
 PACKAGES = {
     "node_modules/a": {"version": "1.2.0"},
@@ -58,9 +58,13 @@ def test_without_advisories_on_npm_nothing_was_looked_up(folder, advisories):
         assert len(npm.audited(folder, given).unknown) == 3
 
 
-def test_what_was_not_looked_up_does_not_pass():
-    (_, looked, shown), sound = _of_npm(None)
+@pytest.mark.parametrize(("packages", "said"), [(PACKAGES, "--npm-advisories"), ({}, "run npm install")])
+def test_what_was_not_looked_up_does_not_pass(tmp_path, monkeypatch, packages, said):
+    (tmp_path / "node_modules").mkdir()
+    (tmp_path / "node_modules" / npm.INSTALLED).write_text(json.dumps({"packages": packages}))
+    monkeypatch.setattr(command, "ROOT", tmp_path)
+    (_, looked, shown), sound = command._of_npm(None)
 
     assert not sound
-    assert looked.startswith("0 of ")
-    assert "--npm-advisories" in shown
+    assert looked.startswith("0 ")
+    assert said in shown

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from fanin.conformance import CASES, Effort, Judgement, judge
+from fanin.conformance.__main__ import cases_of
 from fanin.conformance.reporting import line_of, summary_of
 from fanin.local import LocalRun
 from tests.conformance.on_local_run import OnLocalRun
 from tests.http.events import Events
 from tests.http.issuer import AUDIENCE, Issuer
+from tests.proof.arguments import from_on
+from tests.proof.interrupting import ended
 from tests.proof.results import keep
 
 TENANT = "acme"
@@ -51,13 +53,13 @@ def kept(found: Sequence[Judgement], effort: Effort) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=Effort().rounds)
-    parser.add_argument("--items", type=int, default=Effort().items)
+    parser.add_argument("--rounds", type=from_on(1), default=Effort().rounds)
+    parser.add_argument("--items", type=from_on(1), default=Effort().items)
     parser.add_argument("--cases", default=",".join(CASES))
     parser.add_argument("--timeout", type=float, default=600.0)
     given = parser.parse_args()
     effort = Effort(given.rounds, given.items, given.timeout)
-    cases = [CASES[each] for each in given.cases.upper().split(",")]
+    cases = cases_of(parser, given.cases)
     print(f"{len(cases)} cases, {effort.rounds:,} rounds (all: 10,000), {effort.items:,} items", flush=True)
     with fanin() as tracker:
         found = judge(tracker, cases, effort, lambda each: print(line_of(each), flush=True))
@@ -68,4 +70,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    ended(main)

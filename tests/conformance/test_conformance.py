@@ -130,6 +130,8 @@ def test_the_command_prints_a_row_a_case_and_exits_with_one_if_a_case_fails():
         ["--timeout", "0"],
         ["--timeout", "nan"],
         ["--adapter", "fanin.conformance:Adapter"],
+        ["--adapter", "json:dumps", "--url", "x"],
+        ["--adapter", "pathlib:Path", "--url", "x"],
         ["--url", "http://127.0.0.1:1", "--rounds", "many"],
     ],
 )

@@ -16,6 +16,8 @@ from contextlib import redirect_stdout
 from tests.crashes.account import opened
 from tests.crashes.judging import KILLS, MANY, Judge, Judged
 from tests.crashes.scenarios import SCENARIOS, deployed
+from tests.proof.arguments import from_on
+from tests.proof.interrupting import ended
 from tests.proof.results import keep
 
 COLUMNS = ("handler", "scenarios", "requests", "kills", "other disturbances", "recovered")
@@ -32,7 +34,7 @@ NOTE = (
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.crashes", description=__doc__)
     parser.add_argument("--handler", action="append", choices=deployed(), help="only this handler")
-    parser.add_argument("--failures", type=int, default=20, help="how many failures are printed")
+    parser.add_argument("--failures", type=from_on(0), default=20, help="how many failures are printed")
     given = parser.parse_args()
     logging.disable(logging.CRITICAL)  # handlers log what they recover from
     judged = _all(given.handler)
@@ -81,4 +83,4 @@ def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    ended(main)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import sys
 import time
 
 from fanin.local import LocalRun
@@ -17,6 +16,8 @@ from tests.faults.referee import summary
 from tests.faults.schedules import Result, run
 from tests.faults.site import PAGE_BITS, SETTINGS, faulty
 from tests.http.events import Events
+from tests.proof.arguments import from_on
+from tests.proof.interrupting import ended
 from tests.proof.results import keep
 
 COLUMNS = ("fault", "injected")
@@ -31,8 +32,8 @@ NOTE = (
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--schedules", type=int, default=300)
-    parser.add_argument("--threads", type=int, default=12)
+    parser.add_argument("--schedules", type=from_on(1), default=300)
+    parser.add_argument("--threads", type=from_on(1), default=12)
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
     given = parser.parse_args()
     print(f"seed {given.seed}", flush=True)
@@ -69,4 +70,4 @@ def _report(result: Result, seed: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    ended(main)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import argparse
 import logging
-import sys
 from collections import Counter
 
 from fanin.local import LocalRun
 from tests.fuzz import over_http, records, running
 from tests.fuzz.deployment import deployment
+from tests.proof.arguments import from_on
+from tests.proof.interrupting import ended
 from tests.proof.results import keep
 from tests.request_rules import hook
 
@@ -44,9 +45,9 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
-    parser.add_argument("--requests", type=int, default=10_000, help="requests to the API; 10,000")
-    parser.add_argument("--deliveries", type=int, default=300, help="deliveries to each consumer; 300")
-    parser.add_argument("--http", type=int, default=300, help="requests over HTTP to a local run; 300")
+    parser.add_argument("--requests", type=from_on(1), default=10_000, help="requests to the API; 10,000")
+    parser.add_argument("--deliveries", type=from_on(1), default=300, help="deliveries to each consumer; 300")
+    parser.add_argument("--http", type=from_on(0), default=300, help="requests over HTTP to a local run; 300")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="the number of the first request and delivery")
     return parser.parse_args()
@@ -88,4 +89,4 @@ def _of_deliveries(judge: records.Judge) -> list[tuple[str, ...]]:
     ]
 
 
-sys.exit(main())
+ended(main)

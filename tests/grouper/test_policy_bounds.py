@@ -14,7 +14,7 @@ from fanin.grouper.endpoints import Endpoint, Secret
 from fanin.grouper.parsing import endpoints_of, policies_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "grouper.md"
-SECRET = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:batch-api-AbCdEf"
+SECRET = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:batch-api-AbCdEf"  # pragma: allowlist secret
 WIDE = {"maxDelaySeconds": 900, "callLeaseSeconds": 840}
 """Settings that bound others, as large as they may be."""
 BOUNDS = [

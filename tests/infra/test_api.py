@@ -102,6 +102,7 @@ def test_the_stage_throttles_and_logs_each_request(plain):
     assert stage["DefaultRouteSettings"] == {"ThrottlingBurstLimit": 40, "ThrottlingRateLimit": 20}
     assert line["requestId"] == "$context.requestId"
     assert line["status"] == "$context.status"
+    assert line["route"] == "$context.routeKey"
 
 
 @pytest.mark.parametrize(

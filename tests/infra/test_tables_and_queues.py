@@ -118,6 +118,8 @@ def test_prod_keeps_its_tables_and_another_stage_lets_them_go(stage, protected, 
     assert {table["DeletionPolicy"] for table in tables} == {policy}
     assert {table["UpdateReplacePolicy"] for table in tables} == {policy}
     assert {table["Properties"]["DeletionProtectionEnabled"] for table in tables} == {protected}
+    restored = [table["Properties"]["PointInTimeRecoverySpecification"] for table in tables]
+    assert [each["PointInTimeRecoveryEnabled"] for each in restored] == [True] * len(tables)
 
 
 def test_a_cap_on_request_units_holds_for_every_table():

@@ -20,6 +20,8 @@ from tests.mutation.reach import Reach, Users, content
 from tests.mutation.results import BUILD, Results, Score, score
 from tests.mutation.rooms import ROOMS, ROOT, Room
 from tests.mutation.running import Bench, Job, collected
+from tests.proof.arguments import from_on
+from tests.proof.interrupting import INTERRUPTED
 from tests.proof.results import keep
 
 EQUIVALENT = ROOT / "tests" / "mutation" / "equivalent.toml"
@@ -30,7 +32,6 @@ COLUMNS = (
 ALWAYS = re.compile(r"/(?:dynamodb/(?:requests|repairs|page_requests|watching)|memory)\.py$")
 """Modules whose mutants are all in a sample: the conditions of the stores."""
 DRAWN = " Conditions of the requests and of the stores in memory are judged first, then rules and services."
-INTERRUPTED = 130
 SECONDS_A_MUTANT = 20.0
 """CPU time of the tests that a mutant must survive, the quickest first: a line may have thousands."""
 
@@ -58,9 +59,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--room", choices=sorted(ROOMS), help="this room only")
     parser.add_argument("--file", default="", help="only modules whose path has this pattern")
     parser.add_argument("--only", default="", help="only mutants whose id has this pattern")
-    parser.add_argument("--sample", type=int, default=0, help="so many mutants a room, and all of the stores")
+    parser.add_argument(
+        "--sample", type=from_on(0), default=0, help="so many mutants a room, and all of the stores"
+    )
     parser.add_argument("--seed", type=int, default=16, help="of the sample")
-    parser.add_argument("--jobs", type=int, default=1, help="mutants at the same time")
+    parser.add_argument("--jobs", type=from_on(1), default=1, help="mutants at the same time")
     parser.add_argument("--tests", nargs="+", metavar="PATH", help="these tests, not all of the room")
     parser.add_argument("--build", type=Path, default=BUILD, help="where results are kept")
     parser.add_argument("--near", action="store_true", help="the room's own tests only")

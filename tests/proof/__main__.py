@@ -14,8 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 from math import inf
 
 from tests.proof import broken_rules, commands, explored, recorded, simulators, table
-from tests.proof.arguments import from_on
+from tests.proof.arguments import from_on, minutes
 from tests.proof.fingerprint import fingerprint_of
+from tests.proof.interrupting import INTERRUPTED
 from tests.proof.journal import Journal
 from tests.proof.pool import results
 from tests.proof.work import Part, evenly
@@ -39,24 +40,28 @@ def main(argv: list[str] | None = None) -> int:
     wanted = _parser().parse_args(argv)
     deadline = time.monotonic() + 60 * wanted.time
     stages = set(wanted.only or STAGES)
-    print("looking up which parts ran on the code as it is now", flush=True)
-    journals = _journals(stages, wanted)
-    for stage in dict.fromkeys(each.part.stage for each in journals):
-        try:
+    journals, code = [], 0
+    try:
+        print("looking up which parts ran on the code as it is now", flush=True)
+        journals = _journals(stages, wanted)
+        for stage in dict.fromkeys(each.part.stage for each in journals):
             _run([each for each in journals if each.part.stage == stage], wanted.jobs, deadline)
-        except KeyboardInterrupt:
-            print("interrupted; the same command goes on from here", flush=True)
-            break
+    except KeyboardInterrupt:
+        print("interrupted; the same command goes on from here", flush=True)
+        code = INTERRUPTED
     table.show(journals)
-    others = _journals(table.beside(stages) - stages, wanted)
-    table.keep_all([*journals, *others], _command(wanted))
-    return 1 if any(each.total().violations for each in journals) else 0
+    if not code:
+        others = _journals(table.beside(stages) - stages, wanted)
+        table.keep_all([*journals, *others], _command(wanted))
+    return 1 if any(each.total().violations for each in journals) else code
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.proof", description=__doc__)
     parser.add_argument("--only", choices=STAGES, action="append", metavar="STAGE", help=", ".join(STAGES))
-    parser.add_argument("--time", type=float, default=inf, metavar="MINUTES", help="begin nothing after that")
+    parser.add_argument(
+        "--time", type=minutes, default=inf, metavar="MINUTES", help="begin nothing after that"
+    )
     parser.add_argument("--jobs", type=from_on(1), default=2, help="processes")
     parser.add_argument("--seeds", type=from_on(LEAST), default=SEEDS, help="of all simulators together")
     parser.add_argument("--histories", type=from_on(LEAST), default=HISTORIES, help="of all capabilities")

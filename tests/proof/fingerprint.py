@@ -73,4 +73,6 @@ def main(module: str) -> int:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("give the module of a simulator: python -m tests.proof.fingerprint tests.simulation.run")
     sys.exit(main(sys.argv[1]))

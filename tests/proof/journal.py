@@ -13,11 +13,12 @@ FOLDER = ROOT / "build" / "proof" / "done"
 
 
 class Journal:
-    """The done chunks of one part over one state of its code."""
+    """The done chunks of one part over one state of its code; a run of another size may have done more."""
 
     def __init__(self, part: Part, fingerprint: str) -> None:
         self.part, self.fingerprint = part, fingerprint
-        self.done: dict[str, Done] = dict(map(_read, self._lines()))
+        wanted = {chunk.key for chunk in part.chunks}
+        self.done = {key: done for key, done in map(_read, self._lines()) if key in wanted}
 
     @property
     def path(self) -> Path:

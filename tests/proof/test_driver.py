@@ -11,6 +11,7 @@ import pytest
 
 from tests.proof import __main__ as driver
 from tests.proof import broken_rules, explored, fingerprint, journal, recorded, results, simulators, table
+from tests.proof.interrupting import ended
 from tests.proof.journal import Journal
 from tests.proof.pool import results as run_chunks
 from tests.proof.work import Chunk, Done, Part, evenly
@@ -221,18 +222,55 @@ def test_the_table_names_the_command_that_writes_it_again(stages):
     assert results.kept("simulators").command == 'make proof ARGS="--seeds 1000"'
 
 
-def test_an_interrupted_run_keeps_what_it_has_without_another_look_at_the_code(stages, monkeypatch, capsys):
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("place", ["_run", "_journals"])
+def test_an_interrupted_run_ends_at_once_and_keeps_its_chunks_and_the_table_of_before(
+    stages, monkeypatch, capsys, place
+):
     stages(part())
-    looked = []
-    monkeypatch.setattr(driver, "fingerprint_of", lambda module: looked.append(module) or "1")
-    monkeypatch.setattr(driver, "_run", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-    Journal(part(), "1").keep(part().chunks[0], Done(10))
+    driver.main(["--jobs", "1", "--time", "0"])
+    Journal(part(), "print of run").keep(part().chunks[0], Done(10))
+    driver.main(["--jobs", "1", "--time", "0"])
+    before = results.kept("simulators")
+    with monkeypatch.context() as patched:
+        patched.setattr(driver, place, interrupted)
+        assert driver.main(["--jobs", "1"]) == 130
 
+    assert "interrupted; the same command goes on from here" in capsys.readouterr().out
+    assert results.kept("simulators") == before
     driver.main(["--jobs", "1"])
+    assert RAN == ["b", "c"]
 
-    assert "interrupted" in capsys.readouterr().out
-    assert results.kept("simulators").note == "Run so far: small 33 %."
-    assert len(looked) == 1
+
+def test_chunks_of_a_run_of_another_size_are_not_counted(stages):
+    stages(part(keys="abcd"))
+    driver.main(["--jobs", "1"])
+    stages(part(keys="cxyz"))
+    driver.main(["--jobs", "1", "--time", "0"])
+
+    assert results.kept("simulators").rows[0][1] == "10"
+    assert results.kept("simulators").note == "Run so far: small 25 %."
+    stages(part(keys="xyz"))
+    driver.main(["--jobs", "1", "--time", "0"])
+    assert results.kept("simulators").rows[0][1] == "10"
+
+
+@pytest.mark.parametrize("time", ["-1", "nan", "soon"])
+def test_a_time_that_is_none_is_refused(time, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        driver.main([f"--time={time}"])
+    assert f"{time!r} is not a number of minutes from 0 on" in capsys.readouterr().err
+
+
+def test_a_command_that_is_interrupted_ends_with_a_line(capsys):
+    with pytest.raises(SystemExit, match="130"):
+        ended(interrupted)
+    assert capsys.readouterr().err == "interrupted; nothing was kept\n"
+    with pytest.raises(SystemExit, match="1"):
+        ended(lambda: 1)
 
 
 def test_fewer_seeds_than_each_simulator_gets_one_of_are_refused(capsys):

@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     stage = _found(parser, options.stage)
     print(announcement(stage))
-    if not options.yes and input("Go on? [y/N] ").strip().lower() != "y":
+    if not (options.yes or _is_wanted()):
         return 2
     for variable, output in OUTPUTS.items():
         if output in stage.outputs:
@@ -46,6 +46,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     results = smoke(stage)
     print(table(results))
     return 0 if all(result.passed for result in results) else 1
+
+
+def _is_wanted() -> bool:
+    try:
+        return input("Go on? [y/N] ").strip().lower() == "y"
+    except EOFError:
+        print("\nno answer; ARGS=--yes does not ask")
+        return False
 
 
 def _found(parser: argparse.ArgumentParser, name: str) -> Stage:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -41,7 +42,7 @@ class Stage:
     @classmethod
     def of(cls, stage: str) -> Stage:
         """Return the stage *stage* of the account of the environment's credentials."""
-        found = cls(f"{STACK_PREFIX}{stage}", boto3.Session())
+        found = cls(f"{STACK_PREFIX}{stage}", boto3.Session(region_name=os.environ.get("AWS_REGION")))
         (stack,) = found.client("cloudformation").describe_stacks(StackName=found.stack)["Stacks"]
         found.outputs = {each["OutputKey"]: each["OutputValue"] for each in stack.get("Outputs", ())}
         found.url = found.outputs["ApiUrl"].rstrip("/")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import argparse
 import logging
-import sys
 
+from tests.proof.interrupting import ended
 from tests.proof.results import keep
 from tests.soak.referee import Rule
 from tests.soak.soaking import Plan, Report, soak
@@ -68,4 +68,4 @@ def note(report: Report) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    ended(main)

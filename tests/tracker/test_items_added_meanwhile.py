@@ -31,7 +31,11 @@ def test_their_acks_are_not_counted_as_those_of_the_items_before():
 
 
 def test_an_estimated_batch_counts_no_more_acks_than_it_had_items():
+    """A repeated ack, with another key, counts again in it."""
     tracker, seen = grown(mode=Mode.ESTIMATED)
+    (_, first), *_ = tracker.store.groups(seen.key, 0, 0, 1)
+    tracker.ack(TENANT, [Ack(seen.batch_id, first.id, 0, 1, "again")])
+    assert tracker.progress(tracker.get(TENANT, seen.batch_id)).acked == 4
 
     assert progress(tracker.store, seen) == Progress(3, 0, 3, 3, exact=False)
 

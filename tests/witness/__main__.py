@@ -15,6 +15,7 @@ import sys
 from collections.abc import Sequence
 
 from tests.proof import results
+from tests.proof.interrupting import ended
 from tests.request_rules import shapes
 from tests.witness.legs import BUILD, Leg, read, rows
 
@@ -110,4 +111,4 @@ def _table(lines: Sequence[Sequence[str]]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    ended(main)

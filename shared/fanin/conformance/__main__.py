@@ -12,7 +12,7 @@ from math import inf, nan
 from fanin.conformance.adapter import Adapter, Unreachable
 from fanin.conformance.cases import CASES, Case
 from fanin.conformance.judging import Judgement, judge
-from fanin.conformance.reporting import cases_of, json_of, line_of, listed, summary_of
+from fanin.conformance.reporting import counted, json_of, line_of, listed, summary_of
 from fanin.conformance.trial import Effort
 from fanin.errors import FaninError
 
@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its code: 0 passed, 1 a case failed, 2 invalid or no answer, 130 Ctrl-C."""
     parser = _parser()
     given = parser.parse_args(arguments)
-    cases = _cases(parser, given.cases)
+    cases = cases_of(parser, given.cases)
     if given.list:
         sys.stdout.write(f"{listed(cases)}\n")
         return 0
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print_row = (lambda _: None) if given.json else _print_row
     if not given.json:
         _say(
-            f"{cases_of(len(cases))}, {effort.rounds:,} rounds of each race (all: {FULL_ROUNDS:,}),"
+            f"{counted(cases)}, {effort.rounds:,} rounds of each race (all: {FULL_ROUNDS:,}),"
             f" {effort.items:,} items of a large batch (all: {FULL_ITEMS:,})"
         )
     try:
@@ -87,9 +87,9 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-def _cases(parser: argparse.ArgumentParser, wanted: str | None) -> list[Case]:
+def cases_of(parser: argparse.ArgumentParser, wanted: str | None) -> list[Case]:
     """Return the wanted cases in order, all without a list; exit with 2 for an id that is none."""
-    ids = [each.strip().upper() for each in wanted.split(",")] if wanted else list(CASES)
+    ids = list(dict.fromkeys(each.strip().upper() for each in wanted.split(","))) if wanted else list(CASES)
     if unknown := [each for each in ids if each not in CASES]:
         parser.error(f"there is no case {unknown[0]!r}; the cases are {', '.join(CASES)}")
     return [CASES[each] for each in ids]
@@ -108,8 +108,10 @@ def _tracker(parser: argparse.ArgumentParser, adapter: str, url: str | None) -> 
         if error.name and not module.startswith(error.name):
             parser.error(f"--adapter {adapter}: {module} imports {error.name}, which is not installed")
         parser.error(f"--adapter {adapter}: {error}; {WANTED}, from a folder of PYTHONPATH or this one")
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
+    except (ImportError, SyntaxError, AttributeError, TypeError, ValueError) as error:
         parser.error(f"--adapter {adapter}: {error}; {WANTED}")
+    if not isinstance(made, Adapter):
+        parser.error(f"--adapter {adapter} is none; {WANTED}")
     return made
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 
 from fanin.conformance.case import Case
 from fanin.conformance.judging import Judgement, Verdict
@@ -35,12 +35,12 @@ def summary_of(judgements: Sequence[Judgement]) -> str:
     """Return the last line: how many cases ended how."""
     counts = Counter(each.verdict for each in judgements)
     parts = [f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict]]
-    return f"{cases_of(len(judgements))}: {', '.join(parts) or 'none'}"
+    return f"{counted(judgements)}: {', '.join(parts) or 'none'}"
 
 
-def cases_of(number: int) -> str:
-    """Return how many cases, as a phrase."""
-    return "1 case" if number == 1 else f"{number} cases"
+def counted(cases: Sized) -> str:
+    """Return how many cases there are, as a phrase."""
+    return "1 case" if len(cases) == 1 else f"{len(cases)} cases"
 
 
 def listed(cases: Sequence[Case]) -> str:
