@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.api.gateway import Gateway
-from tests.api.test_life_routes import acked, opened, ranged
+from tests.api.test_lifecycle_routes import acked, opened, ranged
 
 UNKNOWN = "00000000-0000-4000-8000-00000000dead"
 

@@ -10,7 +10,7 @@ from fanin.tracker.model import BatchKey
 from functions.wiring import tracking
 from tests.api.conftest import TENANT
 from tests.api.gateway import Answer, Gateway
-from tests.api.test_life_routes import acked, keyed, opened, pages, ranged, shown
+from tests.api.test_lifecycle_routes import acked, keyed, opened, pages, ranged, shown
 
 STRANGER = "00000000-0000-4000-8000-00000000dead"
 

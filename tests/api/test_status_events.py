@@ -11,7 +11,7 @@ from fanin.tracker.memory import MemoryStore
 from fanin.tracker.model import BatchKey
 from tests.api.conftest import AT, TENANT
 from tests.api.gateway import Gateway
-from tests.api.test_life_routes import opened
+from tests.api.test_lifecycle_routes import opened
 
 TYPES = {
     State.COMPLETE: "BatchCompleted",
