@@ -1,7 +1,8 @@
 """An idle queue that is paused and resumed too, and whose parts are raised, while it sleeps or is removed.
 
 After its removal it is created again with the parts of its beginning. Processes are prompt, because the
-phases of a raise settle by the clock.
+phases of a raise settle by the clock. A sweep that deletes rows may stand still until its queue is the next
+one of the name.
 """
 
 from __future__ import annotations
@@ -20,15 +21,22 @@ from fanin.queue.raising import raise_parts
 from tests.simulating.violation import require
 from tests.simulation_parts.referee import PartsReferee
 from tests.simulation_queue.idleness import SETTLE, Idleness
-from tests.simulation_queue.loop import SECOND, Process
+from tests.simulation_queue.loop import SECOND, WALL, Process
 from tests.simulation_queue.world import QUEUE
 
 SCALES = (("SETTLE_SECONDS", SETTLE), ("EXPIRE_SECONDS", SETTLE), ("PAGE_ROWS", 2), ("PAGES", 2))
 ROUNDS = 6
+APART, OF_READS = SECOND // 10, 4
+"""The steps of a visit are closer together than this; its first ones are those of two reads of the config."""
+STOP = 60 * SECOND
+"""Shorter than an idle queue settles."""
 
 
 class Operations(Idleness):
-    """*target*: the number of parts to which they are raised."""
+    """*target*: the number of parts to which they are raised. *stops*: how many sweeps stand still so.
+
+    *steps*: when each process took its last step to the store or back, and how many in this visit.
+    """
 
     def __init__(self, random: Random, trace: Callable[[str], None] | None = None) -> None:
         super().__init__(random, trace)
@@ -37,12 +45,40 @@ class Operations(Idleness):
         self.parts = random.choice((1, 2, 3))
         self.target = self.parts + random.choice((1, 2, 3))
         self.referee = self.network.referee = PartsReferee(self.memory)
+        self.stops = random.choice((0, 1)) if self.plan.freezes < 3 else 0
+        self.steps: dict[str, tuple[int, int]] = {}
+        self.network.answered = self._answered  # type: ignore[method-assign]
 
     def run(self) -> None:
         with ExitStack() as stack:
             for name, value in SCALES:
                 stack.enter_context(patch.object(widening, name, value))
             super().run()
+
+    def _answered(self) -> None:
+        """Stop a sweep after it has read, twice, the config of a queue whose rows are deleted."""
+        name = self.loop.actor.process.name
+        type(self.network).answered(self.network)
+        at, number = self.steps.get(name, (0, 0))
+        number = number + 1 if self.loop.at - at < APART else 1
+        self.steps[name] = self.loop.at, number
+        if self.stops and name.startswith("sweep") and number == OF_READS and self._is_deleted():
+            self.stops = 0
+            self.loop.sleep(STOP, self._is_used_again)
+            self.events["sweeps of the queue before"] += self._is_used_again()
+
+    def _is_deleted(self) -> bool:
+        """Return whether the rows of the queue may be deleted now."""
+        config = self.memory.configs.get(QUEUE)
+        if config is None or config.removing_us is None or config.removed_us is not None:
+            return False
+        return WALL + self.loop.at - config.removing_us >= self.settle * SECOND
+
+    def _is_used_again(self) -> bool:
+        """Return whether the next queue of the name has a job that was added and answered."""
+        config = self.memory.configs.get(QUEUE)
+        exists = config is not None and config.removing_us is None
+        return exists and any(job.payload in self.answered for job in self._alive())
 
     def _begin(self) -> None:
         super()._begin()
