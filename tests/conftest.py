@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
+from tests import parsing
 from tests.request_rules import hook, shapes
 
 OURS = ("AWS_", "FANIN_", "_X_AMZN_", "POWERTOOLS_")
@@ -36,6 +37,9 @@ settings.register_profile("test", max_examples=50, **PATIENT)
 settings.register_profile("proof", max_examples=2000, **PATIENT)
 settings.load_profile("test")
 
+
+# A thread that prints a traceback spoils no other thread's parse.
+parsing.install()
 
 # Every request of every client is checked by what AWS documents: fanin/local/request_rules.
 hook.install()
