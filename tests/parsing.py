@@ -1,8 +1,8 @@
 """Makes ``ast.parse`` whole on a CPython that counts the depth of all its threads in one place.
 
-Before 3.11.8, a collection of garbage in the midst of a parse can switch to a thread that parses too, to print
-a traceback for instance. The first parse then ends with a SystemError, though nothing is wrong with its source:
-https://github.com/python/cpython/issues/106905
+Before 3.11.8, a collection of garbage in the midst of a parse can switch to a thread that parses too: one
+that prints a traceback, for instance. The first parse then ends with a SystemError, though its source is
+right: https://github.com/python/cpython/issues/106905.
 """
 
 from __future__ import annotations
