@@ -134,6 +134,7 @@ class FaninTracker(Composition):
         """Let *grantee* call *routes* of the API, each ``METHOD /path`` of docs/openapi.json.
 
         Default: all that neither delete nor force an end, which cannot be undone.
+        The read of a batch or of a queue includes the reads below it: IAM's wildcard stands for slashes too.
         A function also gets ``FANIN_URL``, by which ``Fanin()`` then calls the API, and the client's layer.
         Raises ConfigError for an unknown route, and where IAM does not authorize the API.
         """

@@ -116,7 +116,7 @@ def test_a_service_that_is_older_than_a_row_says_so_to_the_caller_and_to_the_log
     assert (entry["level"], entry["problem"]) == ("ERROR", "newer-schema")
 
 
-def test_a_bug_tells_the_caller_nothing_and_the_log_everything_but_the_body(
+def test_a_defect_is_in_the_log_without_the_body_and_in_no_answer(
     gateway: Gateway, environment: pytest.MonkeyPatch, log: io.StringIO
 ) -> None:
     _break(environment, KeyError("arn:aws:dynamodb:secret-table"))
@@ -124,6 +124,7 @@ def test_a_bug_tells_the_caller_nothing_and_the_log_everything_but_the_body(
 
     (line,) = log.getvalue().splitlines()
     entry = json.loads(line)
+    assert (answer.status, answer.body["type"]) == (500, "urn:fanin:problem:internal")
     assert "secret-table" not in answer.text
     assert "Traceback" not in answer.text
     assert (entry["level"], entry["request_id"]) == ("ERROR", "request-1")

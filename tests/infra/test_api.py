@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import json
+import re
+from fnmatch import fnmatchcase
 
 import pytest
 
-from tests.infra.synthesis import synthesised
+from tests.infra.synthesis import UNBUNDLED, synthesised
 
 ROUTES = {
     "POST /v1/batches": "OpenBatch",
@@ -63,6 +65,22 @@ def test_a_route_calls_its_function(plain, route):
 
 def test_every_route_asks_for_an_iam_signature(plain):
     assert {each["AuthorizationType"] for each in routes_of(plain).values()} == {"AWS_IAM"}
+
+
+def test_a_grant_of_a_route_covers_no_other_but_the_reads_below_it():
+    """In a policy, a wildcard stands for slashes too."""
+    import aws_cdk as cdk
+
+    from fanin_cdk import FaninTracker
+
+    api = FaninTracker(cdk.Stack(cdk.App(context=UNBUNDLED), "Mine"), "Fanin", queues=True).api
+    granted = {route: api.arns([route])[0].partition("/$default/")[2] for route in ROUTES}
+    requests = {route: re.sub(r"\{\w+\}", "x", route.replace(" ", "")) for route in ROUTES}
+    more = {(a, b) for a in ROUTES for b in ROUTES if a != b and fnmatchcase(requests[b], granted[a])}
+
+    assert all(fnmatchcase(requests[route], granted[route]) for route in ROUTES)
+    assert {a for a, _ in more} == {"GET /v1/batches/{batchId}", "GET /v1/queues/{queue}"}
+    assert [(a, b) for a, b in more if not b.startswith(f"{a}/")] == []
 
 
 def test_with_an_issuer_every_route_asks_for_its_jwt():
