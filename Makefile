@@ -118,7 +118,7 @@ crashes: setup ## every handler killed before and after each request it makes, t
 faults: setup ## live schedules over HTTP, SQS and streams, with faults between the functions and the emulator
 	@$(BIN)/python -m tests.faults $(ARGS)
 
-witness: setup ## the contract suites on memory, moto and the emulator: cases, expressions, differences
+witness: setup ## the contract suites on memory, moto, the emulator and dynalite: cases, expressions, differences
 	@$(BIN)/python -m tests.witness $(ARGS)
 
 smoke: setup ## STAGE=name: a deployed stage, step by step, for less than a cent; asks first, and cleans up

@@ -19,9 +19,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from fanin.local import LocalRun
-from fanin.local.connection import ACCOUNT
+from fanin.local.emulation.connection import ACCOUNT
 from fanin.tracker import Ack, Batch, GroupId, ItemId, OpenBatch, PageMasks, Tracker
-from fanin.tracker.page import PAGE_BITS_MAX, mask_of
+from fanin.tracker.rules.page import PAGE_BITS_MAX, mask_of
 from pipeline.bulk_ack import frames
 from pipeline.bulk_ack import run as bulk_acking
 from pipeline.fan_out import messages

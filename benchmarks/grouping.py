@@ -19,8 +19,9 @@ from typing import Any
 
 from benchmarks.batch_api import BatchApi, ServiceErrors
 from benchmarks.races import Api
-from fanin.aws.settings_file import VARIABLE, SettingsFile
-from fanin.local import LocalRun, functions
+from fanin.aws.settings.settings_file import VARIABLE, SettingsFile
+from fanin.local import LocalRun
+from fanin.local.functions import deployed as functions
 
 SENDERS = 8
 DEADLINE_SECONDS = 600.0

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from fanin.archive.changes import Change, file_of
-from fanin.aws.rows import number, text
+from fanin.aws.dynamodb.rows import number, text
 from fanin.tracker.dynamodb import items
-from fanin.tracker.model import Batch, BatchKey, PageKey, State
-from fanin.tracker.options import Mode, Retention
-from fanin.tracker.page import DIGIT_BITS, PAGE_BITS_MAX
+from fanin.tracker.rules.model import Batch, BatchKey, PageKey, State
+from fanin.tracker.rules.options import Mode, Retention
+from fanin.tracker.rules.page import DIGIT_BITS, PAGE_BITS_MAX
 from pipeline.jobs import history
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)

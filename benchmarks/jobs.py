@@ -28,13 +28,14 @@ from typing import Any
 
 from benchmarks.job_worker import outcome
 from benchmarks.races import Api
-from fanin.aws.meter import Meter
-from fanin.client.http import HttpTransport
-from fanin.client.queues import ClientCreator
+from fanin.aws.dynamodb.meter import Meter
+from fanin.aws.settings.jobs import JobSettings
+from fanin.client.queues.creating import ClientCreator
+from fanin.client.transports.http import HttpTransport
 from fanin.local import LocalRun
 from fanin.queue import Options, Queue, QueueContext, QueueKey
 from fanin.queue.dynamodb import DynamoStore
-from fanin.queue.keys import job_key
+from fanin.queue.rules.keys import job_key
 from fanin.queue.sqs import SqsDoorbell
 
 TENANT = "000000000000"
@@ -346,7 +347,9 @@ def consumer_of(site: Site, *, duties: bool) -> Queue:
     """Return a consumer with its own client; without *duties* it has no heartbeat and no maintenance."""
     store = DynamoStore(site.run.client("dynamodb"), site.store.table)
     doorbell = SqsDoorbell(site.run.client("sqs"), None, site.key)
-    creator = ClientCreator(store, HttpTransport(site.run.url), prefix="")
+    creator = ClientCreator(
+        store, HttpTransport(site.run.url), JobSettings(table=site.store.table, tenant=site.key.tenant)
+    )
     # Without duties there is no heartbeat, so the session has to last without one.
     options = Options(expiry=EXPIRY_SECONDS if duties else 120.0)
     queue = Queue(QueueContext(store, doorbell, site.key, options, creator=creator))

@@ -24,12 +24,12 @@ from benchmarks.results import Table, Target, keep
 from benchmarks.subscriber import Subscriber
 from fanin import Fanin
 from fanin.announcing.announcer import Announcer
-from fanin.aws.bus import Bus, Event
-from fanin.aws.settings import Tables
-from fanin.client.direct import DirectTransport
+from fanin.aws.sending.bus import Bus, Event
+from fanin.aws.settings.tracking import Tables
+from fanin.client.transports.direct import DirectTransport
 from fanin.errors import StoreUnavailable
 from fanin.local import LocalRun
-from fanin.local.connection import ACCOUNT
+from fanin.local.emulation.connection import ACCOUNT
 from fanin.tracker import Batch, Tracker
 from fanin.tracker.announcing import announcing
 from fanin.tracker.dynamodb import DynamoStore

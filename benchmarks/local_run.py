@@ -29,8 +29,9 @@ from uuid import uuid4
 from benchmarks.races import Api
 from benchmarks.results import Table, Target, keep
 from benchmarks.revision import ROOT
-from fanin.local import LocalRun, functions
-from fanin.local.forking import SWITCH
+from fanin.local import LocalRun
+from fanin.local.functions import deployed as functions
+from fanin.local.functions.forking import SWITCH
 
 KINDS = {"on": "forked", "off": "new interpreters"}
 CALLERS = 40

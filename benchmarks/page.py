@@ -6,7 +6,7 @@ A page is written by hand but for these places, each of which it has once (a fig
 |---|---|
 | ``<!-- table: NAME -->`` to ``<!-- end -->`` | a table of the result |
 | ``<!-- plot: NAME -->`` to ``<!-- end -->`` | a plot, drawn into a file beside the page |
-| ``<!-- targets -->`` to ``<!-- end -->`` | the targets, and if they are met; in index.md those of all |
+| ``<!-- targets -->`` to ``<!-- end -->`` | the targets, if they are met; in index.md how many of a page |
 | ``<!-- run -->`` to ``<!-- end -->`` | what printed the result, when and where |
 | ``<!-- figure: NAME -->1.00<!-- end -->`` | a figure, within a sentence |
 """
@@ -43,13 +43,13 @@ def rendered(page: str, result: Result) -> str:
 
 
 def indexed(page: str, results: Iterable[Result]) -> str:
-    """Return the index with the targets of all *results*."""
+    """Return the index with the number of targets that each of *results* meets."""
     rows = [
-        (*_cells(each), _verdict(each, result), f"`{result.command}`")
+        (f"[{result.name}]({result.name}.md)", met, f"`{result.command}`")
         for result in results
-        for each in result.targets
+        if (met := _met(result.targets))
     ]
-    return placed(page, "targets", table((*TARGETS, "command"), rows))
+    return placed(page, "targets", table(("page", "targets met", "command"), rows))
 
 
 def ran(result: Result) -> str:
@@ -83,8 +83,8 @@ def _cells(target: Target) -> tuple[str, str, str]:
     return target.what, target.target, target.measured
 
 
-def _verdict(target: Target, result: Result) -> str:
-    return "yes" if target.is_met else f"no, [why]({result.name}.md)"
+def _met(targets: Sequence[Target]) -> str:
+    return f"{sum(each.is_met for each in targets)} of {len(targets)}" if targets else ""
 
 
 def main() -> None:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from fanin.aws.meter import Meter
-from fanin.aws.settings import Tables
+from fanin.aws.dynamodb.meter import Meter
+from fanin.aws.settings.tracking import Tables
 from fanin.local import LocalRun
 from fanin.tracker import Ack, OpenBatch, Tracker
 from fanin.tracker.dynamodb import DynamoStore

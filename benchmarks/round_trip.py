@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from benchmarks import measured_job
 from fanin import Fanin
 from fanin.local import LocalRun
-from fanin.local.connection import ACCOUNT
+from fanin.local.emulation.connection import ACCOUNT
 
 ROWS_A_FILE = 1_000_000
 LOGS = 16

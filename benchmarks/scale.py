@@ -13,8 +13,8 @@ import statistics
 import time
 
 from benchmarks.races import Api
-from fanin.aws.meter import Meter
-from fanin.aws.settings import Tables
+from fanin.aws.dynamodb.meter import Meter
+from fanin.aws.settings.tracking import Tables
 from fanin.cost.sizes import size_of
 from fanin.local import LocalRun
 from fanin.tracker import Ack, OpenBatch, Tracker

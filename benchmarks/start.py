@@ -21,13 +21,13 @@ from tempfile import TemporaryDirectory
 from benchmarks.revision import ROOT
 from benchmarks.start_page import PYTHON, ROUNDS, Ratio, keep_ratios
 from benchmarks.stub import stub
-from fanin_cdk.code import assemble
-from fanin_cdk.config import Config
-from fanin_cdk.group_handlers import GROUP_ROUTES
-from fanin_cdk.handlers import ROUTES
-from fanin_cdk.job_handlers import JOB_ROUTES
-from fanin_cdk.layer import Build, compile_own, install
-from fanin_cdk.paths import FUNCTIONS
+from fanin_cdk.grants.group_handlers import GROUP_ROUTES
+from fanin_cdk.grants.handlers import ROUTES
+from fanin_cdk.grants.job_handlers import JOB_ROUTES
+from fanin_cdk.packaging.code import assemble
+from fanin_cdk.packaging.layer import Build, compile_own, install
+from fanin_cdk.packaging.paths import FUNCTIONS
+from fanin_cdk.settings.config import Config
 
 ROUTE_NAMES = {*(each.name for each in ROUTES), *(each.lambda_.name for each in (*GROUP_ROUTES, *JOB_ROUTES))}
 BASELINE = "import boto3; boto3.client('dynamodb')"

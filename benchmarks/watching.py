@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from random import Random
 from uuid import UUID
 
-from fanin.aws.rows import Item
+from fanin.aws.dynamodb.rows import Item
 from fanin.cost.rules import keyed_read_units, read_units
 from fanin.queue import Effects, MemoryDoorbell, QueueContext, QueueKey
-from fanin.queue import session as sessions
 from fanin.queue.dynamodb import items
-from fanin.queue.maintenance import Maintenance
 from fanin.queue.memory import MemoryStore
-from fanin.queue.model import Member
+from fanin.queue.rules.model import Member
+from fanin.queue.upkeep.maintenance import Maintenance
+from fanin.queue.working import session as sessions
 
 QUEUE = QueueKey("123456789012", "thumbnails")
 WORKERS = (1, 10, 24, 25, 100, 1000)

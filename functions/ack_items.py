@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from fanin.api.answers import AckedItems
-from fanin.api.documents import answers
-from fanin.api.edge import IdempotencyKey, bind, caller, edge
-from fanin.api.requests import AckItemsBody
+from fanin.api.answers.batch_answers import AckedItems
+from fanin.api.answers.documents import answers
+from fanin.api.edge import IdempotencyKey, caller, edge
+from fanin.api.requests.batch_requests import AckItemsBody
 from functions.metrics.counts import count_verdicts, measured
 from functions.wiring import tracking
 
@@ -22,8 +22,10 @@ def ack_items(body: AckItemsBody, idempotency_key: IdempotencyKey = None) -> Ack
     """Ack items of any batches, in any order. A repeated ack has the verdict `duplicate`."""
     who, entries = caller(app), body.entries()
     token, tracker = who.token("acks", idempotency_key), tracking.tracker()
-    bind(tracker, who, "acks", idempotency_key, body.payload())
-    report = tracker.ack(who.tenant, [entry.ack(token) for entry in entries])
+    acks = [entry.ack(token) for entry in entries]
+    if body.dry_run:
+        return AckedItems.of(entries, tracker.verdicts(who.tenant, acks), token)
+    report = tracker.ack(who.tenant, acks, idempotency_key)
     count_verdicts(pair for result in report.results for pair in result.counts.items())
     return AckedItems.of(entries, report, token)
 

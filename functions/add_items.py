@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from fanin.api.answers import AddedItems
-from fanin.api.documents import answers
+from fanin.api.answers.batch_answers import AddedItems
+from fanin.api.answers.documents import answers
 from fanin.api.edge import BatchId, IdempotencyKey, caller, edge
-from fanin.api.requests import AddItemsBody
+from fanin.api.requests.batch_requests import AddItemsBody
 from functions.metrics.created import counting_batches
 from functions.metrics.measuring import measured
 from functions.wiring import tracking

@@ -3,10 +3,10 @@
 from typing import Any
 
 from fanin import names
-from fanin.api.documents import answers
-from fanin.api.edge import IdempotencyKey, QueueName, bind, caller, edge
-from fanin.api.job_answers import AddedJobs
-from fanin.api.job_requests import AddJobsBody
+from fanin.api.answers.documents import answers
+from fanin.api.answers.job_answers import AddedJobs
+from fanin.api.edge import IdempotencyKey, QueueName, caller, edge
+from fanin.api.requests.job_requests import AddJobsBody
 from fanin.aws import clients
 from functions.metrics.created import counting_jobs
 from functions.metrics.measuring import count, measured
@@ -31,7 +31,7 @@ def add_jobs(queue: QueueName, body: AddJobsBody, idempotency_key: IdempotencyKe
     request can be repeated for an hour.
     """
     who = caller(app)
-    bind(tracking.tracker(), who, "jobs", idempotency_key, f"{queue}\n{body.canonical()}")
+    tracking.tracker().bind_key(who.tenant, "jobs", idempotency_key, f"{queue}\n{body.canonical()}")
     jobs = body.new_jobs(idempotency_key)
     charge(who.tenant, "jobs", len(jobs))
     rejected = counting_jobs(queueing.made(who.tenant, queue)).add_all(jobs, on_busy=body.on_busy)

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from fanin.api.answers import ClosedBatch
-from fanin.api.documents import answers
-from fanin.api.edge import BatchId, IdempotencyKey, bind, caller, edge
-from fanin.api.requests import CloseBatchBody
+from fanin.api.answers.batch_answers import ClosedBatch
+from fanin.api.answers.documents import answers
+from fanin.api.edge import BatchId, IdempotencyKey, caller, edge
+from fanin.api.requests.batch_requests import CloseBatchBody
 from functions.metrics.counts import measured
 from functions.wiring import tracking
 
@@ -23,10 +23,13 @@ def close_batch(
     body: CloseBatchBody = CloseBatchBody(),  # noqa: ARG001  # checked to be empty
     idempotency_key: IdempotencyKey = None,
 ) -> ClosedBatch:
-    """Close a batch, so that its total is final and it completes once every item is acked."""
-    who, tracker = caller(app), tracking.tracker()
-    bind(tracker, who, "close", idempotency_key, batch_id)
-    return ClosedBatch.of(tracker.close(who.tenant, batch_id, who.token("close", idempotency_key)))
+    """Close a batch, so that its total is final and it completes once every item is acked.
+
+    A batch that has ended before that is refused with 409 and `batch-ended`.
+    """
+    who = caller(app)
+    token = who.token("close", idempotency_key)
+    return ClosedBatch.of(tracking.tracker().close(who.tenant, batch_id, token, idempotency_key))
 
 
 @measured

@@ -3,7 +3,7 @@
 from typing import Any
 
 from fanin import names
-from fanin.api.events import confirm
+from fanin.api.events.ending_events import confirm
 from functions.metrics.counts import count, measured
 from functions.wiring import tracking
 

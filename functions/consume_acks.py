@@ -3,7 +3,7 @@
 from typing import Any
 
 from fanin.api.messages import ack_of
-from fanin.client.adapter import Adapter
+from fanin.client.consuming.adapter import Adapter
 from functions.metrics.counts import count_settled, measured
 from functions.wiring import consuming, tracking
 

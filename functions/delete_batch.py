@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from fanin.api.documents import answers
+from fanin.api.answers.documents import answers
+from fanin.api.answers.repair_answers import DeletedBatch
 from fanin.api.edge import BatchId, caller, edge
-from fanin.api.repair_answers import DeletedBatch
 from functions.metrics.counts import measured
 from functions.wiring import tracking
 

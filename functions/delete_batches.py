@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from fanin.api import cursors
-from fanin.api.documents import answers
+from fanin.api.answers.documents import answers
+from fanin.api.answers.repair_answers import DeletedBatches
+from fanin.api.cursors import list_cursors as cursors
 from fanin.api.edge import Cursor, caller, edge
-from fanin.api.repair_answers import DeletedBatches
-from fanin.api.repair_requests import EndedBefore, instant_of
+from fanin.api.requests.repair_requests import EndedBefore, instant_of
 from functions.metrics.counts import measured
 from functions.wiring import tracking
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from fanin.api.documents import answers
+from fanin.api.answers.documents import answers
+from fanin.api.answers.queue_answers import DeletedJobs
 from fanin.api.edge import QueueName, caller, edge
-from fanin.api.queue_answers import DeletedJobs
-from fanin.api.queue_requests import DeleteJobsBody
-from fanin.queue import deleting
+from fanin.api.requests.queue_requests import DeleteJobsBody
+from fanin.queue.administration import deleting
 from functions.wiring import queueing, tracking
 
 app = edge(tracking.settings)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from fanin import Fanin, Job, Options, Queue
-from fanin.client.direct import DirectTransport
+from fanin.client.transports.direct import DirectTransport
 from functions.demo.queueing import QUEUE, entry_of
 from functions.metrics.measuring import measured
 from functions.wiring import tracking

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from fanin.api.documents import answers
-from fanin.api.edge import BatchId, IdempotencyKey, bind, caller, edge
-from fanin.api.repair_answers import EndedBatch
-from fanin.api.repair_requests import EndBatchBody
+from fanin.api.answers.documents import answers
+from fanin.api.answers.repair_answers import EndedBatch
+from fanin.api.edge import BatchId, IdempotencyKey, caller, edge
+from fanin.api.requests.repair_requests import EndBatchBody
 from functions.metrics.counts import measured
 from functions.wiring import tracking
 
@@ -16,16 +16,17 @@ app = edge(tracking.settings)
     "/v1/batches/<batchId>/end",
     operation_id="endBatch",
     summary="Force the end of a batch",
-    responses=answers(200, EndedBatch, 400, 403, 404, 413, 415, 422, 503),
+    responses=answers(200, EndedBatch, 400, 403, 404, 409, 413, 415, 422, 503),
 )
 def end_batch(batch_id: BatchId, body: EndBatchBody, idempotency_key: IdempotencyKey = None) -> EndedBatch:
-    """End a batch as failed, with a reason. A batch that has ended before is returned unchanged.
+    """End a batch as failed, with a reason. One that was ended so before is returned unchanged.
 
     The batch and its event `BatchFailed` have the result `forced`, the reason, and the caller in `endedBy`.
+    A batch that has ended otherwise is refused with 409 and `batch-ended`.
     """
-    who, tracker = caller(app), tracking.tracker()
-    bind(tracker, who, "end", idempotency_key, f"{batch_id}\n{body.reason}")
-    return EndedBatch.of(tracker.end(who.tenant, batch_id, body.reason, who.principal))
+    who = caller(app)
+    ended = tracking.tracker().end(who.tenant, batch_id, body.reason, who.principal, idempotency_key)
+    return EndedBatch.of(ended)
 
 
 @measured

@@ -4,26 +4,27 @@ from typing import Annotated, Any, Literal
 
 from aws_lambda_powertools.event_handler.openapi.params import Query
 
-from fanin.api.answers import BatchAnswer
-from fanin.api.documents import answers
-from fanin.api.edge import BatchId, caller, edge
-from fanin.api.maps import WINDOWED, Cells, MapAnswer, Start, Stop
-from fanin.tracker.mapping import CELLS_MAX
+from fanin.api.answers.batch_answers import BatchAnswer
+from fanin.api.answers.documents import answers
+from fanin.api.answers.maps import WINDOWED, Cells, MapAnswer, Start, Stop
+from fanin.api.edge import BatchId, caller
+from fanin.tracker.reads.mapping import CELLS_MAX
 from functions.wiring import tracking
+from functions.wiring.reads import reading_edge
 
 Shown = Annotated[
     Literal["none"] | None,
     Query(alias="progress", description="`none`: the state without `progress`, for which pages are read."),
 ]
 
-app = edge(tracking.settings, query=("progress",), also={"/map": WINDOWED})
+app = reading_edge(query=("progress",), also={"/map": WINDOWED})
 
 
 @app.get(
     "/v1/batches/<batchId>",
     operation_id="getBatch",
     summary="Get a batch",
-    responses=answers(200, BatchAnswer, 400, 403, 404, 503),
+    responses=answers(200, BatchAnswer, 400, 403, 404, 429, 503),
 )
 def get_batch(batch_id: BatchId, progress: Shown = None) -> BatchAnswer:
     """Return the state and progress of a batch, and the event of its end."""
@@ -37,7 +38,7 @@ def get_batch(batch_id: BatchId, progress: Shown = None) -> BatchAnswer:
     "/v1/batches/<batchId>/map",
     operation_id="getMap",
     summary="Get a map of a batch",
-    responses=answers(200, MapAnswer, 400, 403, 404, 503),
+    responses=answers(200, MapAnswer, 400, 403, 404, 429, 503),
 )
 def get_map(batch_id: BatchId, cells: Cells = None, start: Start = None, stop: Stop = None) -> MapAnswer:
     """Return how many items of each part of a batch are done, and which parts have failures.

@@ -2,19 +2,20 @@
 
 from typing import Any
 
-from fanin.api.documents import answers
-from fanin.api.edge import BundleId, caller, edge
-from fanin.api.group_answers import BundleAnswer
-from functions.wiring import grouping, tracking
+from fanin.api.answers.documents import answers
+from fanin.api.answers.group_answers import BundleAnswer
+from fanin.api.edge import BundleId, caller
+from functions.wiring import grouping
+from functions.wiring.reads import reading_edge
 
-app = edge(tracking.settings)
+app = reading_edge()
 
 
 @app.get(
     "/v1/bundles/<bundleId>",
     operation_id="getBundle",
     summary="Get a bundle",
-    responses=answers(200, BundleAnswer, 400, 403, 404, 503),
+    responses=answers(200, BundleAnswer, 400, 403, 404, 429, 503),
 )
 def get_bundle(bundle_id: BundleId) -> BundleAnswer:
     """Return a bundle: its state, its members and their verdicts."""

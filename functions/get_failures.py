@@ -2,21 +2,22 @@
 
 from typing import Any
 
-from fanin.api import cursors
-from fanin.api.answers import FailedItems
-from fanin.api.documents import answers
-from fanin.api.edge import BatchId, Cursor, RangeLimit, caller, edge
-from fanin.api.windows import WINDOWED, First, InGroup, Last, asked_window
+from fanin.api.answers.batch_answers import FailedItems
+from fanin.api.answers.documents import answers
+from fanin.api.cursors import list_cursors as cursors
+from fanin.api.edge import BatchId, Cursor, RangeLimit, caller
+from fanin.api.requests.windows import WINDOWED, First, InGroup, Last, asked_window
 from functions.wiring import tracking
+from functions.wiring.reads import reading_edge
 
-app = edge(tracking.settings, query=WINDOWED)
+app = reading_edge(query=WINDOWED)
 
 
 @app.get(
     "/v1/batches/<batchId>/failures",
     operation_id="getFailures",
     summary="List failed items",
-    responses=answers(200, FailedItems, 400, 403, 404, 409, 503),
+    responses=answers(200, FailedItems, 400, 403, 404, 409, 429, 503),
 )
 def get_failures(
     batch_id: BatchId,

@@ -2,20 +2,21 @@
 
 from typing import Any
 
-from fanin.api import cursors
-from fanin.api.documents import answers
-from fanin.api.edge import BatchId, Cursor, RangeLimit, caller, edge
-from fanin.api.repair_answers import OriginItems
+from fanin.api.answers.documents import answers
+from fanin.api.answers.repair_answers import OriginItems
+from fanin.api.cursors import list_cursors as cursors
+from fanin.api.edge import BatchId, Cursor, RangeLimit, caller
 from functions.wiring import tracking
+from functions.wiring.reads import reading_edge
 
-app = edge(tracking.settings, query=("limit", "cursor"))
+app = reading_edge(query=("limit", "cursor"))
 
 
 @app.get(
     "/v1/batches/<batchId>/origin",
     operation_id="getOrigin",
     summary="List the items that a reopened batch stands for",
-    responses=answers(200, OriginItems, 400, 403, 404, 409, 503),
+    responses=answers(200, OriginItems, 400, 403, 404, 409, 429, 503),
 )
 def get_origin(batch_id: BatchId, limit: RangeLimit = 100, cursor: Cursor = None) -> OriginItems:
     """List the items of a reopened batch, as ranges, with the items of its origin that they stand for."""

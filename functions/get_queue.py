@@ -2,20 +2,21 @@
 
 from typing import Any
 
-from fanin.api.documents import answers
-from fanin.api.edge import QueueName, caller, edge
-from fanin.api.queue_answers import QueueStatusAnswer
-from fanin.queue.describing import status_of
-from functions.wiring import queueing, tracking
+from fanin.api.answers.documents import answers
+from fanin.api.answers.queue_answers import QueueStatusAnswer
+from fanin.api.edge import QueueName, caller
+from fanin.queue.administration.describing import status_of
+from functions.wiring import queueing
+from functions.wiring.reads import reading_edge
 
-app = edge(tracking.settings)
+app = reading_edge()
 
 
 @app.get(
     "/v1/queues/<queue>",
     operation_id="getQueue",
     summary="Get a work queue",
-    responses=answers(200, QueueStatusAnswer, 400, 403, 404, 503),
+    responses=answers(200, QueueStatusAnswer, 400, 403, 404, 429, 503),
 )
 def get_queue(queue: QueueName) -> QueueStatusAnswer:
     """Get a work queue with its config, its depth and the wait of its oldest queued job."""

@@ -2,19 +2,20 @@
 
 from typing import Any
 
-from fanin.api.documents import answers
-from fanin.api.edge import TaskId, caller, edge
-from fanin.api.group_answers import TaskAnswer
-from functions.wiring import grouping, tracking
+from fanin.api.answers.documents import answers
+from fanin.api.answers.group_answers import TaskAnswer
+from fanin.api.edge import TaskId, caller
+from functions.wiring import grouping
+from functions.wiring.reads import reading_edge
 
-app = edge(tracking.settings)
+app = reading_edge()
 
 
 @app.get(
     "/v1/tasks/<taskId>",
     operation_id="getTask",
     summary="Get a task",
-    responses=answers(200, TaskAnswer, 400, 403, 404, 503),
+    responses=answers(200, TaskAnswer, 400, 403, 404, 429, 503),
 )
 def get_task(task_id: TaskId) -> TaskAnswer:
     """Return a task: its state, and its reason if it failed."""

@@ -4,14 +4,15 @@ from typing import Annotated, Any, Literal
 
 from aws_lambda_powertools.event_handler.openapi.params import Query
 
-from fanin.api import cursors
-from fanin.api.answers import ListedBatches
-from fanin.api.documents import answers
-from fanin.api.edge import Cursor, ListLimit, caller, edge
-from fanin.api.repair_requests import OpenedFrom, OpenedTo, instant_of
-from fanin.api.requests import Label, UserKey
+from fanin.api.answers.batch_answers import ListedBatches
+from fanin.api.answers.documents import answers
+from fanin.api.cursors import list_cursors as cursors
+from fanin.api.edge import Cursor, ListLimit, caller
+from fanin.api.requests.batch_requests import Label, UserKey
+from fanin.api.requests.repair_requests import OpenedFrom, OpenedTo, instant_of
 from fanin.tracker import ListQuery, State
 from functions.wiring import tracking
+from functions.wiring.reads import reading_edge
 
 ByUserKey = Annotated[UserKey | None, Query(alias="userKey", description="Only batches of this user key.")]
 ByUserKeyPrefix = Annotated[
@@ -28,14 +29,14 @@ ByLabel = Annotated[
 ]
 FILTERS = ("userKey", "userKeyPrefix", "state", "label", "openedFrom", "openedTo")
 
-app = edge(tracking.settings, query=(*FILTERS, "limit", "cursor"))
+app = reading_edge(query=(*FILTERS, "limit", "cursor"))
 
 
 @app.get(
     "/v1/batches",
     operation_id="listBatches",
     summary="List batches, newest first",
-    responses=answers(200, ListedBatches, 400, 403, 503),
+    responses=answers(200, ListedBatches, 400, 403, 429, 503),
 )
 def list_batches(
     user_key: ByUserKey = None,

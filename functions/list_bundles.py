@@ -4,24 +4,25 @@ from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler.openapi.params import Query
 
-from fanin.api import cursors
-from fanin.api.documents import answers
-from fanin.api.edge import Cursor, ListLimit, OfTarget, caller, edge
-from fanin.api.group_answers import ListedBundles
-from fanin.api.group_listing import bundles
+from fanin.api.answers.documents import answers
+from fanin.api.answers.group_answers import ListedBundles
+from fanin.api.cursors import list_cursors as cursors
+from fanin.api.cursors.group_listing import bundles
+from fanin.api.edge import Cursor, ListLimit, OfTarget, caller
 from fanin.grouper import BundleState
-from functions.wiring import grouping, tracking
+from functions.wiring import grouping
+from functions.wiring.reads import reading_edge
 
 OfState = Annotated[BundleState | None, Query(alias="state", description="Only bundles in this state.")]
 
-app = edge(tracking.settings, query=("target", "state", "limit", "cursor"))
+app = reading_edge(query=("target", "state", "limit", "cursor"))
 
 
 @app.get(
     "/v1/bundles",
     operation_id="listBundles",
     summary="List a target's bundles",
-    responses=answers(200, ListedBundles, 400, 403, 503),
+    responses=answers(200, ListedBundles, 400, 403, 429, 503),
 )
 def list_bundles(
     target: OfTarget, state: OfState = None, limit: ListLimit = 20, cursor: Cursor = None

@@ -4,14 +4,16 @@ from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler.openapi.params import Query
 
-from fanin.api import row_cursors
-from fanin.api.documents import answers
-from fanin.api.edge import ListLimit, QueueName, RowCursor, caller, edge
-from fanin.api.job_answers import STATES, Listed, ListedJobs
-from fanin.queue import order, paging
-from functions.wiring import queueing, tracking
+from fanin.api.answers.documents import answers
+from fanin.api.answers.job_answers import STATES, Listed, ListedJobs
+from fanin.api.cursors import row_cursors
+from fanin.api.edge import ListLimit, QueueName, RowCursor, caller
+from fanin.queue.administration import paging
+from fanin.queue.rules import order
+from functions.wiring import queueing
+from functions.wiring.reads import reading_edge
 
-app = edge(tracking.settings, query=("state", "limit", "cursor"))
+app = reading_edge(query=("state", "limit", "cursor"))
 
 LISTS = {listed: state for state, listed in STATES.items()}
 PREFIXES = {Listed.DEAD: order.DEAD} | {each: paging.PREFIXES[state] for each, state in LISTS.items()}
@@ -22,7 +24,7 @@ OfState = Annotated[Listed, Query(alias="state", description="The state of the j
     "/v1/queues/<queue>/jobs",
     operation_id="listJobs",
     summary="List the jobs of a work queue",
-    responses=answers(200, ListedJobs, 400, 403, 404, 503),
+    responses=answers(200, ListedJobs, 400, 403, 404, 429, 503),
 )
 def list_jobs(
     queue: QueueName, state: OfState = Listed.QUEUED, limit: ListLimit = 20, cursor: RowCursor = None

@@ -2,23 +2,24 @@
 
 from typing import Any
 
-from fanin.api import row_cursors
-from fanin.api.documents import answers
-from fanin.api.edge import QueueLimit, RowCursor, caller, edge
-from fanin.api.queue_answers import ListedQueues
+from fanin.api.answers.documents import answers
+from fanin.api.answers.queue_answers import ListedQueues
+from fanin.api.cursors import row_cursors
+from fanin.api.edge import QueueLimit, RowCursor, caller
 from fanin.queue import Queue
-from fanin.queue.config import QueueConfig
-from fanin.queue.describing import CountedDepth, QueueStatus, describe
-from functions.wiring import queueing, tracking
+from fanin.queue.administration.describing import CountedDepth, QueueStatus, describe
+from fanin.queue.rules.config import QueueConfig
+from functions.wiring import queueing
+from functions.wiring.reads import reading_edge
 
-app = edge(tracking.settings, query=("limit", "cursor"))
+app = reading_edge(query=("limit", "cursor"))
 
 
 @app.get(
     "/v1/queues",
     operation_id="listQueues",
     summary="List work queues",
-    responses=answers(200, ListedQueues, 400, 403, 503),
+    responses=answers(200, ListedQueues, 400, 403, 429, 503),
 )
 def list_queues(limit: QueueLimit = 20, cursor: RowCursor = None) -> ListedQueues:
     """List the caller's work queues in the order of their names, sleeping ones too.

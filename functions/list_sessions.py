@@ -2,20 +2,21 @@
 
 from typing import Any
 
-from fanin.api import row_cursors
-from fanin.api.documents import answers
-from fanin.api.edge import ListLimit, QueueName, RowCursor, caller, edge
-from fanin.api.queue_answers import ListedSessions
-from functions.wiring import queueing, tracking
+from fanin.api.answers.documents import answers
+from fanin.api.answers.queue_answers import ListedSessions
+from fanin.api.cursors import row_cursors
+from fanin.api.edge import ListLimit, QueueName, RowCursor, caller
+from functions.wiring import queueing
+from functions.wiring.reads import reading_edge
 
-app = edge(tracking.settings, query=("limit", "cursor"))
+app = reading_edge(query=("limit", "cursor"))
 
 
 @app.get(
     "/v1/queues/<queue>/sessions",
     operation_id="listSessions",
     summary="List the sessions of a work queue",
-    responses=answers(200, ListedSessions, 400, 403, 404, 503),
+    responses=answers(200, ListedSessions, 400, 403, 404, 429, 503),
 )
 def list_sessions(queue: QueueName, limit: ListLimit = 20, cursor: RowCursor = None) -> ListedSessions:
     """List the stored sessions of workers and of Lambda invocations, in the order of their ids.

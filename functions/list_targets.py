@@ -2,20 +2,21 @@
 
 from typing import Any
 
-from fanin.api import group_cursors
-from fanin.api.documents import answers
-from fanin.api.edge import Cursor, ListLimit, caller, edge
-from fanin.api.group_answers import ListedTargets
-from functions.wiring import grouping, tracking
+from fanin.api.answers.documents import answers
+from fanin.api.answers.group_answers import ListedTargets
+from fanin.api.cursors import group_cursors
+from fanin.api.edge import Cursor, ListLimit, caller
+from functions.wiring import grouping
+from functions.wiring.reads import reading_edge
 
-app = edge(tracking.settings, query=("limit", "cursor"))
+app = reading_edge(query=("limit", "cursor"))
 
 
 @app.get(
     "/v1/targets",
     operation_id="listTargets",
     summary="List the targets of tasks",
-    responses=answers(200, ListedTargets, 400, 403, 503),
+    responses=answers(200, ListedTargets, 400, 403, 429, 503),
 )
 def list_targets(limit: ListLimit = 20, cursor: Cursor = None) -> ListedTargets:
     """List the tenant's targets by name: what waits, what is in flight, when the next bundle is filled.

@@ -4,23 +4,24 @@ from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler.openapi.params import Query
 
-from fanin.api.documents import answers
-from fanin.api.edge import Cursor, ListLimit, OfTarget, caller, edge
-from fanin.api.group_answers import ListedTasks
-from fanin.api.group_listing import tasks
+from fanin.api.answers.documents import answers
+from fanin.api.answers.group_answers import ListedTasks
+from fanin.api.cursors.group_listing import tasks
+from fanin.api.edge import Cursor, ListLimit, OfTarget, caller
 from fanin.grouper import Status
-from functions.wiring import grouping, tracking
+from functions.wiring import grouping
+from functions.wiring.reads import reading_edge
 
 OfState = Annotated[Status, Query(alias="state", description="The state of the tasks to list.")]
 
-app = edge(tracking.settings, query=("target", "state", "limit", "cursor"))
+app = reading_edge(query=("target", "state", "limit", "cursor"))
 
 
 @app.get(
     "/v1/tasks",
     operation_id="listTasks",
     summary="List a target's tasks in a state",
-    responses=answers(200, ListedTasks, 400, 403, 503),
+    responses=answers(200, ListedTasks, 400, 403, 429, 503),
 )
 def list_tasks(
     target: OfTarget, state: OfState = Status.CREATED, limit: ListLimit = 20, cursor: Cursor = None

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from fanin.api.answers import NotifiedBatch
-from fanin.api.documents import answers
-from fanin.api.edge import BatchId, IdempotencyKey, bind, caller, edge
-from fanin.api.requests import NotifyBatchBody
+from fanin.api.answers.batch_answers import NotifiedBatch
+from fanin.api.answers.documents import answers
+from fanin.api.edge import BatchId, IdempotencyKey, caller, edge
+from fanin.api.requests.batch_requests import NotifyBatchBody
 from functions.metrics.counts import measured
 from functions.wiring import tracking
 
@@ -25,9 +25,7 @@ def notify_batch(
     idempotency_key: IdempotencyKey = None,
 ) -> NotifiedBatch:
     """Send the ending event of a batch again, with the same event id."""
-    who, tracker = caller(app), tracking.tracker()
-    bind(tracker, who, "notify", idempotency_key, batch_id)
-    return NotifiedBatch.of(tracker.notify(who.tenant, batch_id))
+    return NotifiedBatch.of(tracking.tracker().notify(caller(app).tenant, batch_id, idempotency_key))
 
 
 @measured

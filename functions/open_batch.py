@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from fanin.api.answers import OpenedBatch
-from fanin.api.documents import answers
+from fanin.api.answers.batch_answers import OpenedBatch
+from fanin.api.answers.documents import answers
 from fanin.api.edge import IdempotencyKey, caller, edge
-from fanin.api.requests import OpenBatchBody
-from fanin.api.resuming import resumable
+from fanin.api.events.resuming import resumable
+from fanin.api.requests.batch_requests import OpenBatchBody
 from functions.metrics.created import counting_batches
 from functions.metrics.measuring import measured
 from functions.wiring import tracking
@@ -21,10 +21,15 @@ app = edge(tracking.settings)
     status_code=201,
     operation_id="openBatch",
     summary="Open a batch",
-    responses=answers(201, OpenedBatch, 400, 403, 413, 415, 422, 429, 503),
+    responses=answers(201, OpenedBatch, 400, 403, 409, 413, 415, 422, 429, 503),
 )
 def open_batch(body: OpenBatchBody = OpenBatchBody(), idempotency_key: IdempotencyKey = None) -> OpenedBatch:
-    """Open a batch. A retry with the same idempotency key returns the same batch."""
+    """Open a batch. A retry with the same idempotency key returns the same batch.
+
+    A batch that has ended is refused with 409 and `batch-ended`; a new one needs another key.
+    With `parentItemId` it is a child of that item: 409 if the item is done, or its children or its batch have
+    ended. The key of a child that has failed opens another one in its place.
+    """
     tenant = caller(app).tenant
     check_callback(body.callback, tenant)
     spec = resumable(body.spec(), resumes_tasks)

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from fanin.api.documents import answers
+from fanin.api.answers.documents import answers
+from fanin.api.answers.job_answers import QueueFacts
 from fanin.api.edge import QueueName, caller, edge
-from fanin.api.job_answers import QueueFacts
-from fanin.queue.pausing import pause
+from fanin.queue.administration.pausing import pause
 from functions.wiring import queueing, tracking
 
 app = edge(tracking.settings)

@@ -3,9 +3,9 @@
 import os
 from typing import Any
 
-from fanin.api import job_events
+from fanin.api.events import job_events
 from fanin.aws import clients
-from fanin.aws.bus import Bus
+from fanin.aws.sending.bus import Bus
 from functions.wiring.starting import at_start
 
 at_start(clients.events)

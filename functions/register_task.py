@@ -3,10 +3,10 @@
 from http import HTTPStatus
 from typing import Any
 
-from fanin.api.documents import answers
-from fanin.api.edge import IdempotencyKey, bind, caller, edge
-from fanin.api.group_answers import RegisteredTask, RegisteredTasks
-from fanin.api.group_requests import RegisterTaskBody
+from fanin.api.answers.documents import answers
+from fanin.api.answers.group_answers import RegisteredTask, RegisteredTasks
+from fanin.api.edge import IdempotencyKey, caller, edge
+from fanin.api.requests.group_requests import RegisterTaskBody
 from fanin.aws import clients
 from fanin.grouper import NewTask
 from functions.metrics.created import counting_tasks
@@ -35,7 +35,7 @@ def register_task(
     """
     who = caller(app)
     if body.tasks is not None or body.task_id is not None:
-        bind(tracking.tracker(), who, "tasks", idempotency_key, body.said())
+        tracking.tracker().bind_key(who.tenant, "tasks", idempotency_key, body.said())
     new_tasks = body.new_tasks(idempotency_key)
     charge(who.tenant, "tasks", len(new_tasks))
     if body.tasks is None:

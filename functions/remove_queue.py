@@ -4,10 +4,10 @@ from typing import Annotated, Any, Literal
 
 from aws_lambda_powertools.event_handler.openapi.params import Query
 
-from fanin.api.documents import answers
+from fanin.api.answers.documents import answers
+from fanin.api.answers.job_answers import RemovedQueue
 from fanin.api.edge import QueueName, caller, edge
-from fanin.api.job_answers import RemovedQueue
-from fanin.queue import removing
+from fanin.queue.administration import removing
 from functions.metrics.counts import measured
 from functions.wiring import queueing, tracking
 

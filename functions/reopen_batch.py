@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from fanin.api.documents import answers
+from fanin.api.answers.documents import answers
+from fanin.api.answers.repair_answers import ReopenedBatch
 from fanin.api.edge import BatchId, IdempotencyKey, caller, edge
-from fanin.api.repair_answers import ReopenedBatch
-from fanin.api.repair_requests import ReopenBatchBody
+from fanin.api.requests.repair_requests import ReopenBatchBody
 from functions.metrics.created import counting_batches
 from functions.metrics.measuring import measured
 from functions.wiring import tracking

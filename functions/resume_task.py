@@ -5,10 +5,10 @@ from functools import partial
 from typing import Any
 
 from fanin import names
-from fanin.api.resuming import Resumed, resume
+from fanin.api.events.resuming import Resumed, resume
 from fanin.aws import clients
-from fanin.aws.step_functions import StepFunctions
-from fanin.grouper.consuming import consume
+from fanin.aws.sending.step_functions import StepFunctions
+from fanin.grouper.work.consuming import consume
 from functions.metrics.measuring import count, measured
 from functions.wiring import tracking
 

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from fanin.api import row_cursors
-from fanin.api.documents import answers
+from fanin.api.answers.documents import answers
+from fanin.api.answers.queue_answers import RevivedAnswer
+from fanin.api.cursors import row_cursors
 from fanin.api.edge import QueueName, caller, edge
-from fanin.api.queue_answers import RevivedAnswer
-from fanin.api.queue_requests import ReviveBody
-from fanin.queue import order
-from fanin.queue.reviving import revive_all, revive_some
+from fanin.api.requests.queue_requests import ReviveBody
+from fanin.queue.administration.reviving import revive_all, revive_some
+from fanin.queue.rules import order
 from functions.wiring import queueing, tracking
 
 app = edge(tracking.settings)

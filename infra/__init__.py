@@ -2,6 +2,6 @@
 
 import os
 
-from fanin_cdk.node import choose_node
+from fanin_cdk.packaging.node import choose_node
 
 choose_node(os.environ)

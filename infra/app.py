@@ -16,11 +16,11 @@ from typing import Any
 import aws_cdk as cdk
 from cdk_nag import AwsSolutionsChecks
 
-from fanin_cdk.config import ConfigError
-from fanin_cdk.constructs.callbacks import check_place
-from fanin_cdk.fitting import fit
+from fanin_cdk.events.callbacks import check_place
 from fanin_cdk.limits import Measured, measured
 from fanin_cdk.nag import accept
+from fanin_cdk.settings.config import ConfigError
+from fanin_cdk.settings.fitting import fit
 from infra.config import StackConfig
 from infra.paths import CDK_JSON
 from infra.stack import FaninStack

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from fanin_cdk.node import packaged_node
+from fanin_cdk.packaging.node import packaged_node
 from infra.paths import ROOT
 
 CDK = ROOT / "node_modules" / "aws-cdk" / "bin" / "cdk"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, fields
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
-from fanin_cdk.config import Config, ConfigError
-from fanin_cdk.rules import QUEUE_ARN, Rules, between, distinct, matches
+from fanin_cdk.settings.config import Config, ConfigError
+from fanin_cdk.settings.rules import QUEUE_ARN, Rules, between, distinct, matches, one_of
 
 Engine = Literal["off", "glue", "emr"]
 DEMO_QUEUE = "demo"
@@ -22,7 +22,7 @@ class StackConfig(Config):
 
     ``grouper``, ``queues``: unlike those of the construct, added by default.
     ``demo``: adds the demo's queue, worker, index table and event queue; needs ``grouper`` and ``queues``.
-    ``alarm_email``: e-mail address for alarms. Default: none.
+    ``alarm_email``: e-mail address for alarms; not with ``monitoring=off``. Default: none.
     ``analytics``: runs the Spark jobs on AWS Glue (``glue``) or EMR Serverless (``emr``), not on ``local``.
     ``analytics_workers``: the maximum number of workers of 4 cores and 16 GB for one run on Glue, or for all
     runs on EMR together; 2 to 299, including the driver.
@@ -47,10 +47,12 @@ class StackConfig(Config):
             raise ConfigError("demo needs grouper: the demo bundles some of its items")
         if self.demo and not self.queues:
             raise ConfigError("demo needs queues: the demo adds jobs to a work queue")
-        if self.keep_letters and not self.dead_letter_queue_arns:
+        if self.keep_dead_letter_messages and not self.dead_letter_queue_arns:
             raise ConfigError(
-                "keep_letters needs dead_letter_queue_arns: it keeps the messages of these queues"
+                "keep_dead_letter_messages needs dead_letter_queue_arns: it keeps messages of these queues"
             )
+        if self.alarm_email and self.monitoring == "off":
+            raise ConfigError("alarm_email needs alarms: set monitoring to lean or full")
         if self.analytics != "off" and self.target == "local":
             raise ConfigError("analytics runs on AWS only; on this machine run python -m pipeline.jobs.NAME")
         # A dataclass with slots is made twice, and super() without arguments names the first of the two.
@@ -77,7 +79,7 @@ BUCKET_ARN = r"arn:aws[a-z-]*:s3:::[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"
 CRON = r"cron\([0-9*,/-]+ [0-9*,/-]+ [0-9*?,/LW-]+ [0-9A-Z*,/-]+ [0-9A-Z*?,/#-]+ [0-9*,/-]+\)"
 
 RULES: Rules = {
-    "analytics": (lambda value: value in get_args(Engine), " or ".join(get_args(Engine))),
+    "analytics": one_of(Engine),
     "analytics_workers": between(2, 299),
     "analytics_queue_arns": (distinct(QUEUE_ARN), "ARNs of different SQS queues"),
     "analytics_bucket_arns": (distinct(BUCKET_ARN), "ARNs of different S3 buckets"),

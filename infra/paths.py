@@ -1,4 +1,4 @@
-"""The paths of the project's own app; ``fanin_cdk.paths`` has those of what is deployed."""
+"""The paths of the project's own app; ``fanin_cdk.packaging.paths`` has those of what is deployed."""
 
 from pathlib import Path
 

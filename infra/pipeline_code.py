@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
-from fanin_cdk.code import sources
-from fanin_cdk.paths import PACKAGE
+from fanin_cdk.packaging.code import sources
+from fanin_cdk.packaging.paths import PACKAGE
 from infra.paths import PIPELINE
 
 # The demo runs on a local machine only; the rooms of the package import libraries that Spark does not have.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fanin_cdk.handlers import CHANGE, CHANGE_PAGES, READ_PAGES
+from fanin_cdk.grants.handlers import CHANGE, CHANGE_PAGES, READ_PAGES
 
 GET = ("dynamodb:GetItem",)
 SCAN = ("dynamodb:Scan",)

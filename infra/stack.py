@@ -8,8 +8,8 @@ from constructs import Construct
 from fanin_cdk.composition import Authorization
 from fanin_cdk.constructs.grouper import FaninGrouper
 from fanin_cdk.constructs.jobs import FaninQueues
-from fanin_cdk.constructs.monitoring import Monitoring
-from fanin_cdk.constructs.watched import WatchedTable
+from fanin_cdk.monitoring.construct import Monitoring
+from fanin_cdk.monitoring.watched import WatchedTable
 from fanin_cdk.tracker import FaninTracker
 from infra.config import StackConfig
 from infra.constructs.alarm_topic import alarm_topic
@@ -33,10 +33,12 @@ class FaninStack(Stack):
         self.watched = self.tracker.watched
         if config.demo and self.tracker.grouper and self.tracker.queues:
             self._add_demo(self.tracker.grouper, self.tracker.queues)
-        self.topic = alarm_topic(self, config.alarm_email)
-        Monitoring(self, "Monitoring", self.tracker.config, self.watched, self.topic)
-        if config.analytics != "off":
-            self._add_analytics()
+        analytics = self._analytics() if config.analytics != "off" else None
+        if config.monitoring != "off":
+            topic = alarm_topic(self, config.alarm_email)
+            monitoring = Monitoring(self, "Monitoring", self.tracker.config, self.watched, topic)
+            if analytics:
+                analytics.report_failures(topic, monitoring)
         for name, value in self.outputs.items():
             CfnOutput(self, name, value=value)
 
@@ -58,7 +60,7 @@ class FaninStack(Stack):
             "DemoEventsQueueUrl": demo.events.queue.queue_url,
         }
 
-    def _add_analytics(self) -> None:
+    def _analytics(self) -> Analytics:
         analytics = Analytics(self, "Analytics", self.config, self.tracker)
-        analytics.report_failures(self.topic)
         self.outputs |= analytics.outputs
+        return analytics

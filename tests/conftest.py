@@ -10,6 +10,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
+from fanin.local.endpoint.checking import checked
+from fanin.local.endpoint.given import SETTING
 from tests import parsing
 from tests.request_rules import hook, shapes
 
@@ -113,17 +115,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--endpoint",
         default=os.environ.get("FANIN_CONTRACT_ENDPOINT"),
-        help="run tests/contract on: moto, emulator, the URL of an engine, or aws",
+        help="run tests/contract on: moto, emulator, dynalite, DIR or URL of an engine, or aws",
+    )
+    parser.addoption(
+        "--dynamodb",
+        metavar="DIR|URL",
+        help="tables of local runs and of tests/contract are in this engine: `fanin local up --dynamodb`",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Forget what the shell says of AWS and of a run, before any module of the tests is imported.
 
-    A test that needs such a name sets it.
+    A test that needs such a name sets it; ``--dynamodb`` is for all.
     """
-    if config.getoption("endpoint") == "aws":
-        return
-    for name in list(os.environ):
-        if name.startswith(OURS):
-            del os.environ[name]
+    if config.getoption("endpoint") != "aws":
+        for name in list(os.environ):
+            if name.startswith(OURS):
+                del os.environ[name]
+    if engine := config.getoption("dynamodb"):
+        os.environ[SETTING] = checked(engine)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fanin_cdk.node import packaged_node
+from fanin_cdk.packaging.node import packaged_node
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ROOT / "node_modules"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-ROOMS = ("shared/fanin", "shared/fanin_cdk", "functions", "infra", "pipeline")
+ROOMS = ("shared/fanin", "shared/fanin_cdk", "shared/fanin_conformance", "functions", "infra", "pipeline")
 SOURCES = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
 # What is no part of the package is read in one sitting too.
 BESIDE = [path for room in ("tests", "benchmarks", "website") for path in sorted((ROOT / room).rglob("*.py"))]
@@ -21,7 +21,10 @@ LEAVES = {
     "fanin.pacing",
     "fanin.calling",
     "fanin.isolating",
+    "fanin.arguments",
     "fanin.instants",
+    "fanin.item_ids",
+    "fanin.ties",
 }
 """Import nothing of the project but errors, so that any room may import them."""
 # room: what of the project it may import, beside itself. The longest prefix that fits is the room.
@@ -31,8 +34,11 @@ DOORS: dict[str, set[str]] = {
     "fanin.names": set(),
     "fanin.pacing": set(),
     "fanin.calling": {"fanin.errors"},
-    "fanin.isolating": set(),
+    "fanin.isolating": {"fanin.errors"},
     "fanin.instants": set(),
+    "fanin.arguments": {"fanin.errors"},
+    "fanin.item_ids": {"fanin.errors"},
+    "fanin.ties": set(),
     "fanin.cost": set(),
     "fanin.aws": {*LEAVES},
     "fanin.tracker": {*LEAVES, "fanin.aws"},
@@ -50,12 +56,12 @@ DOORS: dict[str, set[str]] = {
         "fanin.client",
         "fanin.tracker",
         "fanin.queue",
-        "fanin.api.events",
+        "fanin.api.events.ending_events",
         "fanin.aws",
     },
-    "fanin.conformance": {*LEAVES, "fanin.aws", "fanin.cli.where", "fanin.client"},
+    "fanin_conformance": {*LEAVES, "fanin.aws", "fanin.cli.arguments.where", "fanin.client"},
     "fanin.dashboard": {*LEAVES, "fanin.aws", "fanin.client"},
-    "fanin.local": {*LEAVES, "fanin.aws", "fanin.client", "fanin.tracker"},
+    "fanin.local": {*LEAVES, "fanin.aws", "fanin.client", "fanin.cost", "fanin.tracker"},
     "fanin.cli": {
         *LEAVES,
         "fanin.Fanin",
@@ -73,13 +79,13 @@ DOORS: dict[str, set[str]] = {
         "fanin.errors",
         "fanin.names",
         "fanin.announcing.metrics",
-        "fanin.aws.settings_file",
+        "fanin.aws.settings.settings_file",
         "fanin.callbacks.model",
         "fanin.callbacks.parsing",
-        "fanin.grouper.endpoints",
-        "fanin.grouper.targeting",
-        "fanin.grouper.parsing",
-        "fanin.grouper.policy",
+        "fanin.grouper.settings.endpoints",
+        "fanin.grouper.settings.targeting",
+        "fanin.grouper.settings.parsing",
+        "fanin.grouper.settings.policy",
     },
     # The project's own stack, the first user of the constructs.
     "infra": {"fanin.names", "fanin_cdk"},
@@ -160,48 +166,10 @@ HOMES: dict[str, set[str]] = {
 }
 # Within a capability: rules <- services <- adapters. All that is neither a rule nor an adapter is a service.
 RULES = {
-    "fanin.tracker": {
-        "acking",
-        "events",
-        "ids",
-        "lifecycle",
-        "model",
-        "opening",
-        "options",
-        "page",
-        "reasons",
-        "thresholds",
-        "resuming",
-        "tokens",
-        "tree",
-    },
-    "fanin.grouper": {
-        "downstream",
-        "endpoints",
-        "ids",
-        "messages",
-        "model",
-        "notifying",
-        "order",
-        "parsing",
-        "policy",
-        "rate",
-        "responses",
-        "rules",
-        "targeting",
-    },
-    "fanin.callbacks": {"model", "parsing", "signing"},
-    "fanin.queue": {
-        "config",
-        "errors",
-        "key_rows",
-        "keys",
-        "lifecycle",
-        "members",
-        "messages",
-        "model",
-        "order",
-    },
+    "fanin.tracker": {"rules", "events", "resuming"},
+    "fanin.grouper": {"rules", "settings"},
+    "fanin.callbacks": {"model", "parsing"},
+    "fanin.queue": {"rules"},
     "fanin.archive": {"changes"},
     "fanin.quotas": {"bucket", "model"},
 }
@@ -257,14 +225,18 @@ def is_in(module: str, rooms: set[str]) -> bool:
     return any(module == room or module.startswith(room + ".") for room in rooms)
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=module_of)
-def test_every_import_goes_through_a_door(path):
-    room = room_of(module_of(path))
-    for imported in imports_of(path):
-        target = room_of(imported)
-        allowed = target is None or target == room or is_in(imported, DOORS[room])
+def test_every_import_goes_through_a_door():
+    assert not [
+        f"{module_of(path)} may not import {imported}: see DOORS"
+        for path in SOURCES
+        for imported in imports_of(path)
+        if not is_door(room_of(module_of(path)), imported)
+    ]
 
-        assert allowed, f"{module_of(path)} may not import {imported}: see DOORS"
+
+def is_door(room: str | None, imported: str) -> bool:
+    target = room_of(imported)
+    return target is None or target == room or is_in(imported, DOORS[room])
 
 
 def test_the_rooms_of_the_pipeline_import_each_other_in_no_circle():
@@ -279,19 +251,37 @@ def is_pipeline(rooms: set[str]) -> set[str]:
     return {room for room in rooms if room.split(".")[0] == "pipeline"}
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=module_of)
-def test_every_library_stays_at_home(path):
-    for imported in imports_of(path):
-        homes = HOMES.get(imported.split(".")[0])
+def test_no_module_imports_itself_by_way_of_others():
+    """Imports for types alone count, too: who reads one file of a circle has to read them all."""
+    modules = {module_of(path): path for path in SOURCES}
+    left = {module: {named(each, modules) for each in imports_of(path)} for module, path in modules.items()}
+    while leaves := {module for module, imported in left.items() if not imported & left.keys() - {module}}:
+        left = {module: imported for module, imported in left.items() if module not in leaves}
 
-        assert homes is None or is_in(module_of(path), homes), (
-            f"{module_of(path)} may not import {imported}: see HOMES"
-        )
+    assert not left
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=module_of)
-def test_the_package_is_never_loaded_under_a_second_name(path):
-    assert not any(name.split(".")[0] == "shared" for name in imports_of(path))
+def named(imported: str, modules: dict[str, Path]) -> str:
+    """The module that an import names: itself, or what it takes a name from."""
+    return imported if imported in modules else imported.rpartition(".")[0]
+
+
+def test_every_library_stays_at_home():
+    assert not [
+        f"{module_of(path)} may not import {imported}: see HOMES"
+        for path in SOURCES
+        for imported in imports_of(path)
+        if not is_at_home(imported, module_of(path))
+    ]
+
+
+def is_at_home(imported: str, module: str) -> bool:
+    homes = HOMES.get(imported.split(".", maxsplit=1)[0])
+    return homes is None or is_in(module, homes)
+
+
+def test_the_package_is_never_loaded_under_a_second_name():
+    assert not [path for path in SOURCES if any(name.split(".")[0] == "shared" for name in imports_of(path))]
 
 
 def inside(path: Path) -> tuple[str, list[str]]:
@@ -308,27 +298,33 @@ def is_rule(path: Path) -> bool:
 
 def is_service(path: Path) -> bool:
     _, name = inside(path)
-    return bool(name) and not is_rule(path) and name[0] not in ADAPTERS
+    return bool(name) and not is_rule(path) and not ADAPTERS & set(name)
 
 
-@pytest.mark.parametrize("path", [path for path in SOURCES if is_rule(path)], ids=module_of)
-def test_rules_import_nothing_that_has_effects(path):
-    capability, _ = inside(path)
-    for imported in imports_of(path):
-        top, *below = imported.split(".")
-
-        assert top not in EFFECTS
-        assert top in sys.stdlib_module_names or top == "fanin"
-        if imported.startswith(capability + "."):
-            assert below[1] in RULES[capability] | {"dynamodb", "store"}
-
-
-@pytest.mark.parametrize("path", [path for path in SOURCES if is_service(path)], ids=module_of)
-def test_services_import_their_port_and_no_adapter(path):
-    capability, _ = inside(path)
-
+def test_rules_import_nothing_that_has_effects():
     assert not [
-        name for name in imports_of(path) if is_in(name, {f"{capability}.{each}" for each in ADAPTERS})
+        f"{module_of(path)} imports {imported}"
+        for path in SOURCES
+        if is_rule(path)
+        for imported in imports_of(path)
+        if not is_pure(imported, inside(path)[0])
+    ]
+
+
+def is_pure(imported: str, capability: str) -> bool:
+    top, *below = imported.split(".")
+    if imported.startswith(capability + "."):
+        return below[1] in RULES[capability] | {"dynamodb", "store"}
+    return top not in EFFECTS and (top in sys.stdlib_module_names or top == "fanin")
+
+
+def test_services_import_their_port_and_no_adapter():
+    assert not [
+        f"{module_of(path)} imports {imported}"
+        for path in SOURCES
+        if is_service(path)
+        for imported in imports_of(path)
+        if imported.startswith(inside(path)[0] + ".") and ADAPTERS & set(imported.split("."))
     ]
 
 
@@ -336,21 +332,18 @@ def test_services_import_their_port_and_no_adapter(path):
 def test_every_rule_that_is_listed_is_there(capability):
     folder = ROOT / "shared" / Path(*capability.split("."))
 
-    assert {path.stem for path in folder.glob("*.py")} >= RULES[capability]
+    assert {path.stem for path in folder.iterdir()} >= RULES[capability]
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=module_of)
-def test_functions_are_short(path):
-    long = [
-        f"{node.name}: {node.end_lineno - node.lineno + 1}"
+def test_functions_are_short():
+    assert not [
+        f"{module_of(path)}.{node.name}: {node.end_lineno - node.lineno + 1}"
+        for path in SOURCES
         for node in ast.walk(parsed(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno - node.lineno >= 30
     ]
 
-    assert not long
 
-
-@pytest.mark.parametrize("path", SOURCES + BESIDE, ids=module_of)
-def test_files_are_read_in_one_sitting_and_named_after_what_is_in_them(path):
-    assert path.read_text().count("\n") <= 400
-    assert path.stem not in {"utils", "helpers", "manager", "common"}
+def test_files_are_read_in_one_sitting_and_named_after_what_is_in_them():
+    assert not [path for path in SOURCES + BESIDE if path.read_text().count("\n") > 600]
+    assert not [path for path in SOURCES + BESIDE if path.stem in {"utils", "helpers", "manager", "common"}]

@@ -68,7 +68,12 @@ def test_the_wheel_holds_both_packages_what_they_deploy_and_nothing_else(built):
     deployed = {f"fanin_cdk/functions/{name}" for name in of_git("functions")}
     facts = {f"fanin-{VERSION}.dist-info/{name}" for name in DIST_INFO}
 
-    assert {name.partition("/")[0] for name in held} == {"fanin", "fanin_cdk", f"fanin-{VERSION}.dist-info"}
+    assert {name.partition("/")[0] for name in held} == {
+        "fanin",
+        "fanin_cdk",
+        "fanin_conformance",
+        f"fanin-{VERSION}.dist-info",
+    }
     assert held == of_git("shared") | deployed | {"fanin_cdk/requirements.txt"} | facts
 
 
@@ -80,7 +85,11 @@ def test_the_layer_of_the_wheel_is_that_of_the_tree(built):
 def test_both_packages_are_typed(built):
     held = set(ZipFile(built["wheel"]).namelist())
 
-    assert {name.partition("/")[0] for name in held if name.endswith("/py.typed")} == {"fanin", "fanin_cdk"}
+    assert {name.partition("/")[0] for name in held if name.endswith("/py.typed")} == {
+        "fanin",
+        "fanin_cdk",
+        "fanin_conformance",
+    }
 
 
 def test_the_sdist_holds_what_the_wheel_is_built_from(built):

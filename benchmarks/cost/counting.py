@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 from benchmarks.cost.items import ack_page
 from benchmarks.cost.month import MINUTES, traces
@@ -13,8 +13,9 @@ from benchmarks.cost.running import Counted, deployed, invoke
 from benchmarks.cost.stack import ACCOUNT, Stack
 from benchmarks.cost.units import UnitMeter
 from fanin.cost import Usage
+from fanin_cdk.settings.rules import Preset
 from functions.wiring import queueing
-from pipeline.bulk_ack.cost import estimate_acks
+from pipeline.bulk_ack.run import estimate_acks
 
 TOGETHER = (100, 10, 1)
 OPTIONS: Mapping[str, Mapping[str, Any]] = {
@@ -33,6 +34,7 @@ Sweeps = Mapping[str, Counted]
 def count(together: Sequence[int], options: Mapping[str, Mapping[str, Any]]) -> Counts:
     """Return the counts of acks for each of *together*, and of the stack with each of *options*."""
     stack = Stack.synthesised()
+    presets = {each: Stack.synthesised(monitoring=each) for each in get_args(Preset)}
     others = {name: Stack.synthesised(**settings) for name, settings in options.items()}
     with deployed(stack) as meter:
         sweeps = {handler: _sweep(stack, meter, handler) for handler in stack.scheduled()}
@@ -46,10 +48,16 @@ def count(together: Sequence[int], options: Mapping[str, Mapping[str, Any]]) -> 
         )
         idle = _idle(stack, sweeps)
         changed = {name: _idle(other, sweeps) for name, other in others.items()}
+        months = {name: _idle(other, sweeps) for name, other in presets.items()}
         with_queue = _idle(stack, {**sweeps, "sweep_jobs": _sweep_with_a_queue(stack, meter)})
     bulk = float(estimate_acks(-(-BILLION // 1024), 0).facts()["mostDollars"])
     return Counts(
-        idle, {**changed, "each work queue until it sleeps, without jobs": with_queue}, queue, api, bulk
+        idle,
+        months,
+        {**changed, "each work queue until it sleeps, without jobs": with_queue},
+        queue,
+        api,
+        bulk,
     )
 
 
@@ -72,5 +80,5 @@ def _idle(stack: Stack, sweeps: Sweeps) -> Usage:
     for handler in stack.scheduled():
         metrics |= sweeps[handler].metrics
         usage += sweeps[handler].usage(stack.gigabytes(handler)).times(MINUTES)
-        usage += Usage({"trace": traces(MINUTES)})
+        usage += Usage({"trace": traces(MINUTES) if stack.is_traced(handler) else 0})
     return usage + Usage({"custom_metric": len(metrics)})

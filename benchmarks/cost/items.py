@@ -9,7 +9,7 @@ from datetime import timedelta
 from math import ceil
 from typing import Any
 
-from benchmarks.cost.month import GB, traces
+from benchmarks.cost.month import GB
 from benchmarks.cost.running import Counted, invoke
 from benchmarks.cost.stack import ACCOUNT, Stack
 from benchmarks.cost.units import UnitMeter
@@ -47,10 +47,9 @@ class Page:
         return self.tables.times(items / PAGE) + kept
 
     def by_function(self, items: float) -> Usage:
-        """Return the units of acks by the function: its invocations, logs, traces and metrics too."""
+        """Return the units of acks by the function: its invocations, logs and metrics too, without traces."""
         own = self.function.times(items / PAGE)
-        more = Usage({"trace": traces(own.units["invocation"]), "custom_metric": len(self.metrics)})
-        return self.acks(items) + own + more
+        return self.acks(items) + own + Usage({"custom_metric": len(self.metrics)})
 
     def by_queue(self, items: float) -> Usage:
         """Return the units of acks by messages: each is also sent, received and deleted."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.cost.items import Page
+from benchmarks.cost.transactions import transactions
 from fanin.cost import PRICES, Bill, Price, Usage
 from fanin.cost.prices import AS_OF, PAGES
 
@@ -16,11 +17,13 @@ MILLION, BILLION = 10**6, 10**9
 class Counts:
     """All that was counted. *idle*: a month of the default stack; *options*: of other settings, by name.
 
+    *months*: an idle month by the setting ``monitoring``.
     *queue*, *api*: the acks of a page by the acks queue and by the API, for several items at a time.
     *bulk*: dollars of a billion items by ``bulk_ack``.
     """
 
     idle: Usage
+    months: Mapping[str, Usage]
     options: Mapping[str, Usage]
     queue: Sequence[Page]
     api: Sequence[Page]
@@ -30,48 +33,65 @@ class Counts:
 def written(counts: Counts) -> str:
     """Return the page."""
     return "\n".join(
-        [*_introduction(counts), *_idle(counts), *_items(counts), *_switches(counts), *_meter(), *_prices()]
+        [
+            *_introduction(counts),
+            *_idle(counts),
+            *_items(counts),
+            *_transactions(),
+            *_switches(counts),
+            *_meter(),
+            *_prices(),
+        ]
     )
 
 
 INTRODUCTION = """# Cost
 
-A month of an idle deployment costs about {idle}. A million acks cost {together} if a hundred neighbours
-are acked together, and {alone} one by one, before what brings them to the tables.
+A month of an idle deployment costs about {idle}, and {full} with `monitoring=full`. A million acks cost
+{together} if a hundred neighbours are acked together, and {alone} one by one, before what brings them to
+the tables.
 
-`make cost` writes this page. It counts alarms, schedules and mappings in the synthesised template; and
-requests, DynamoDB units, metrics and log bytes of the handlers, which it runs in memory. A test compares
-the page with a new count. A month has 30 days. Prices are list prices of us-east-1, as of {as_of},
-without free tiers: [Prices](#prices).
+`make cost` writes this page: it counts alarms, schedules and mappings in the synthesised template, and
+requests, DynamoDB units, metrics and log bytes of the handlers. A month has 30 days. [Prices](#prices) are
+list prices of us-east-1, as of {as_of}, without free tiers.
 
-Assumed, because only an account can measure it: an invocation takes 10 ms, and 8 ms for each request;
-X-Ray records the first trace of each second and 5 % of the others; what EventBridge Pipes reads of a table's
-stream is free, as it is for Lambda. Every unit has the price of the first tier. Your own queues and
-consumers, and data transfer, are not included. Counted is the most: each delivery reads the row of its
-batch. A warm consumer reads it once in 5 s, which takes up to $0.125 off a million items that are acked
-alone: [Ways to ack](performance/ways_to_ack.md) counts these.
+Assumed: an invocation takes 10 ms, and 8 ms for each request; X-Ray records the first trace of each second
+and 5 % of the others. Your own queues and consumers, and data transfer, are not included. Counted is the
+most: each delivery reads the row of its batch. A warm consumer reads it once in 5 s, which takes up to
+$0.125 off a million items that are acked alone: [Ways to ack](performance/ways_to_ack.md) counts these.
 """
 IDLE = """
-The custom metrics are those that the sweepers emit each minute. Lambda polls each queue that feeds a
-function by five long polls of 20 s at a time, also while the queue is empty. The sweepers run every
-minute.
+[Alarms](operations.md#alarms) says what each of them watches. Lambda polls each queue that feeds a function
+by five long polls of 20 s at a time, also while it is empty. The sweepers run every minute. A metric is
+charged only for the hours in which it counts something.
 """
 ITEMS = """## A month with items
 
-Dollars of acking that many items, on top of the idle month, by the way in which the acks arrive. A
-consumer with `@fanin.acks` or `Fanin.direct` writes to the tables itself. A message of the acks queue is
-sent, received and deleted. A request goes through the API. *Together* is the number of items, neighbours
-of one page, in a delivery or request.
+Dollars of acking that many items, on top of the idle month, by the way in which the acks arrive. A consumer
+with `@fanin.acks` or `Fanin.direct` writes to the tables itself. A message of the acks queue is sent,
+received and deleted. A request goes through the API. *Together* is the number of items, neighbours of one
+page, in a delivery or request. Traces of `monitoring=full` come on top: at most $12.96 for the first one of
+each second of a function, and 5 % of the others.
 """
 BATCHES = """
-Opening, adding, closing and the ending event are a few requests for each batch, whatever its size: less
-than $0.0001. Custom metrics are charged once a month for each name, however many items there are.
+Opening, adding, closing and the ending event cost less than $0.0001 for each batch, whatever its size. An
+event that is put [at once](events.md#at-once) takes $0.75 more for a million batches. Custom metrics are
+charged once a month for each name, however many items there are.
+"""
+TRANSACTIONS = """## Indexes in a transaction
+
+DynamoDB bills a write of a transaction twice. Its pages do not say whether that is true of the entries in
+secondary indexes, too. All figures of this project count these once. The difference, for a million of each
+transaction that writes to indexes; the ways to ack above have none, unless items fail:
+"""
+MEASURED = """
+`make smoke` settles it on an account: it writes a row alone and in a transaction, and prints `entries in
+indexes are billed once in a transaction` or `billed twice`.
 """
 SWITCHES = """
 With items, ack neighbours together: it divides every line but that of the metrics. Let consumers write to
-the tables, where they may have IAM access to them, so that acks pass neither the API nor a queue. For a
-billion items whose acks can wait for minutes, use `bulk_ack`. `log_retention_days` bounds the storage of
-logs; most of their price is for writing them.
+the tables. For a billion items whose acks can wait for minutes, use `bulk_ack`. Most of the price of logs
+is for writing them.
 """
 BULK = "by [bulk_ack](pipeline.md#bulk-ack-ack-the-items-that-logs-list), tables only"
 Usages = Callable[[float], Usage]
@@ -80,6 +100,7 @@ Usages = Callable[[float], Usage]
 def _introduction(counts: Counts) -> Iterable[str]:
     yield INTRODUCTION.format(
         idle=dollars(Bill(counts.idle).dollars),
+        full=dollars(Bill(counts.months["full"]).dollars),
         together=dollars(Bill(counts.queue[0].acks(MILLION)).dollars),
         alone=dollars(Bill(counts.queue[-1].acks(MILLION)).dollars),
         as_of=AS_OF,
@@ -88,15 +109,21 @@ def _introduction(counts: Counts) -> Iterable[str]:
 
 def _idle(counts: Counts) -> Iterable[str]:
     yield "## A month without items\n"
-    yield from _head("service", "units", "price", "dollars")
-    bill = Bill(counts.idle)
-    for line in bill.lines:
-        unit = line.price.unit if line.amount != 1 else line.price.unit.removesuffix("s")
+    yield "Units and dollars by the setting [`monitoring`](settings.md):\n"
+    bills = {name: Bill(usage) for name, usage in counts.months.items()}
+    yield from _head("service", "unit", "price", *(f"`{name}`" for name in bills))
+    for line in Bill(sum(counts.months.values(), Usage())).lines:
+        price = line.price
         yield _line(
-            line.price.service, f"{amount(line.amount)} {unit}", _price(line.price), dollars(line.dollars)
+            price.service, price.unit, _price(price), *(_cell(bill, price) for bill in bills.values())
         )
-    yield _line("all", "", "", f"**{dollars(bill.dollars)}**")
+    yield _line("all", "", "", *(f"**{dollars(bill.dollars)}**" for bill in bills.values()))
     yield IDLE
+
+
+def _cell(bill: Bill, price: Price) -> str:
+    found = [line for line in bill.lines if line.price is price]
+    return "".join(f"{amount(line.amount)}: {dollars(line.dollars)}" for line in found)
 
 
 def _items(counts: Counts) -> Iterable[str]:
@@ -126,6 +153,15 @@ def _by_service(rows: Sequence[tuple[str, str, Bill]]) -> Iterable[str]:
         yield _line(name, together, *(dollars(found[each]) if each in found else "" for each in services))
 
 
+def _transactions() -> Iterable[str]:
+    yield TRANSACTIONS
+    yield from _head("a transaction in which", "units, indexes once", "indexes twice", "a million", "twice")
+    for each in transactions():
+        millions = (Bill(Usage({"write_unit": MILLION * units})).dollars for units in (each.once, each.twice))
+        yield _line(each.name, amount(each.once), amount(each.twice), *map(dollars, millions))
+    yield MEASURED
+
+
 def _switches(counts: Counts) -> Iterable[str]:
     yield "## What to switch off\n"
     yield "The idle month changes by each [setting](settings.md), and by each queue:\n"
@@ -141,10 +177,11 @@ def _switches(counts: Counts) -> Iterable[str]:
 METER = """## Meter your own requests
 
 `UsageMeter().attach(client, ...)`, from `fanin.cost`, adds up what the requests of boto3 clients of
-DynamoDB, SQS and EventBridge are billed: units that DynamoDB reports, or those of the rules of AWS where it
-reports none. Its `usage` has the units, and its `dollars` their price. `fanin cost` estimates a fan-out
-before it is sent, and `fanin status BATCH --cost` what a batch has cost so far, by each way to ack: a batch
-knows its items, and not how they were acked. [Ways to ack](performance/ways_to_ack.md) compares the ways.
+DynamoDB, SQS and EventBridge are billed. Its `usage` has the units, and its `dollars` their price.
+The engine's report counts where there is one: moto reports half a unit for a consistent get, and
+`UsageMeter(takes_reports=False)` computes all units from the rows instead.
+`fanin cost` estimates a fan-out before it is sent, and `fanin status BATCH --cost` what a batch has cost
+so far, by each way to ack.
 """
 
 

@@ -59,6 +59,10 @@ class Stack:
         names = [rule["Targets"][0]["Arn"]["Fn::GetAtt"][0] for rule in every]
         return [self.template["Resources"][name]["Properties"]["Handler"].split(".")[1] for name in names]
 
+    def is_traced(self, handler: str) -> bool:
+        """Return whether the invocations of a function are traced."""
+        return "TracingConfig" in self.function(handler)
+
     def standing(self) -> Usage:
         """Return what a month costs while nothing runs: alarms, dashboards, polls of queues, keys."""
         alarms = sum(_metrics(each) for _, each in self.of_type("AWS::CloudWatch::Alarm"))
@@ -66,6 +70,7 @@ class Stack:
         return Usage(
             {
                 "alarm": alarms,
+                "composite_alarm": sum(1 for _ in self.of_type("AWS::CloudWatch::CompositeAlarm")),
                 "dashboard": sum(1 for _ in self.of_type("AWS::CloudWatch::Dashboard")),
                 "queue_request": polls * POLLERS * POLLS_A_MINUTE * MINUTES,
                 "key": sum(1 for _ in self.of_type("AWS::KMS::Key")),

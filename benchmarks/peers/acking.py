@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from benchmarks.peers.redis_client import Redis
-from fanin.aws.meter import Meter
-from fanin.aws.settings import Tables
+from fanin.aws.dynamodb.meter import Meter
+from fanin.aws.settings.tracking import Tables
 from fanin.cost.meter import UsageMeter
 from fanin.tracker import Ack, Tracker
 from fanin.tracker.dynamodb import DynamoStore

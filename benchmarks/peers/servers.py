@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.peers.redis_client import HOST, Redis, RedisError
-from fanin.local import emulator
+from fanin.local.emulation import emulator
 
 START_SECONDS = 20.0
 

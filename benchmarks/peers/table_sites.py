@@ -11,8 +11,8 @@ from typing import Any
 from benchmarks.peers.acking import BATCH, COUNTER, ROWS, TENANT, client_of
 from benchmarks.peers.delivering import Delivering
 from benchmarks.peers.log import Log
-from fanin.aws.meter import Meter
-from fanin.aws.settings import Tables
+from fanin.aws.dynamodb.meter import Meter
+from fanin.aws.settings.tracking import Tables
 from fanin.cost.meter import UsageMeter
 from fanin.cost.sizes import size_of
 from fanin.tracker import OpenBatch, Tracker

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 
 from benchmarks import measured_job
-from benchmarks.page import FOLDER, write
+from benchmarks.page import write
 from benchmarks.reconcile.inputs import (
     IN_PLACES,
     SCATTERED,
@@ -25,7 +25,7 @@ from benchmarks.reconcile.inputs import (
     write_exports,
     write_manifest,
 )
-from benchmarks.reconcile.report import PAGE, Measured, keep_all
+from benchmarks.reconcile.report import Measured, keep_all
 from pipeline.spark.session import spark_session
 
 CORES = "2"
@@ -41,7 +41,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         found = [measured(each, source, options.items, options.missing) for each in (IN_PLACES, SCATTERED)]
     if options.keep:
         keep_all(found, f"python -m benchmarks.reconcile {' '.join(arguments or sys.argv[1:])}")
-        (FOLDER / "reconcile.md").write_text(PAGE.read_text())
         write(["reconcile"])
 
 

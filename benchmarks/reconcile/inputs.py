@@ -17,8 +17,8 @@ from pyspark.sql import SparkSession
 
 from fanin.tracker import Batch, OpenBatch, Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import PageKey
-from fanin.tracker.page import Page, mask_of
+from fanin.tracker.rules.model import PageKey
+from fanin.tracker.rules.page import Page, mask_of
 from pipeline.fan_out import manifest
 from tests.pipeline.exporting import batch_row, page_row, write_export
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from benchmarks.results import Result, Table, Target, keep
 
-PAGE = Path(__file__).with_name("page.txt")
-"""The page before its results."""
 COLUMNS = ("items", "outstanding", "seconds", "CPU s", "rows a second", "GiB")
 PACKAGES = ("pyspark", "pyarrow", "numpy")
 TARGET_ITEMS, TARGET_SECONDS = 10**9, 120

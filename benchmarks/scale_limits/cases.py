@@ -11,12 +11,12 @@ from uuid import UUID
 from benchmarks.scale_limits import streams
 from benchmarks.scale_limits.keys import Key
 from benchmarks.scale_limits.partitions import IN_FLIGHT, Load, Request
-from fanin.grouper.model import BundleKey, Lane, TaskKey
-from fanin.queue.keys import QueueKey
-from fanin.tracker.model import BatchKey
-from fanin.tracker.page import PAGE_BITS_MAX
-from fanin.tracker.recording import OFFERS_A_REQUEST
-from fanin.tracker.tree import Shape
+from fanin.grouper.rules.model import BundleKey, Lane, TaskKey
+from fanin.queue.rules.keys import QueueKey
+from fanin.tracker.rules.model import BatchKey
+from fanin.tracker.rules.page import PAGE_BITS_MAX
+from fanin.tracker.rules.tree import Shape
+from fanin.tracker.writing.recording import OFFERS_A_REQUEST
 
 TENANT = "111122223333"
 SHAPE = Shape(PAGE_BITS_MAX, PAGE_BITS_MAX)

@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from benchmarks.scale_limits.keys import KeyMeter
-from fanin.aws.settings import Tables
+from fanin.aws.settings.tracking import Tables
 from fanin.grouper import Grouper, Policies, Policy, Posting, World
 from fanin.grouper.dynamodb import DynamoStore as GrouperStore
 from fanin.grouper.dynamodb import GrouperTables
 from fanin.queue import Effects, MemoryDoorbell, Options, Queue, QueueContext
 from fanin.queue.dynamodb import DynamoStore as QueueStore
-from fanin.queue.keys import QueueKey
+from fanin.queue.rules.keys import QueueKey
 from fanin.tracker import Tracker
 from fanin.tracker.dynamodb import DynamoStore as TrackerStore
 

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 from benchmarks.scale_limits.keys import Key
 from fanin.cost.rules import TRANSACTION
 from fanin.grouper.dynamodb.items import live_shard
-from fanin.grouper.model import BundleKey, Lane, TaskKey
-from fanin.queue.keys import PartKey, QueueKey, part_of
+from fanin.grouper.rules.model import BundleKey, Lane, TaskKey
+from fanin.queue.rules.keys import PartKey, QueueKey, part_of
 from fanin.tracker.dynamodb.items import due_list, live_list
-from fanin.tracker.model import BatchKey, PageKey, shard_of
-from fanin.tracker.sampling import SAMPLE_PROBES
-from fanin.tracker.tree import Shape, tails
+from fanin.tracker.reads.sampling import SAMPLE_PROBES
+from fanin.tracker.rules.model import BatchKey, PageKey, shard_of
+from fanin.tracker.rules.tree import Shape, tails
 
 Units = Mapping[Key, float]
 FAILED_PAGE = 2

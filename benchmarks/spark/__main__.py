@@ -22,11 +22,11 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from benchmarks.page import FOLDER, write
+from benchmarks.page import write
 from benchmarks.revision import ROOT
 from benchmarks.spark.child import FOLDS, NUMBERINGS
 from benchmarks.spark.inputs import write_dataset, write_logs
-from benchmarks.spark.report import PAGE, Found, Measured, keep_all
+from benchmarks.spark.report import Found, Measured, keep_all
 
 JOBS = ("spark", "spark-acks")
 FAN_OUT = "spark-files"
@@ -68,7 +68,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         found = measured(plan, Path(folder))
     if options.keep:
         keep_all(found, f"python -m benchmarks.spark {' '.join(arguments or sys.argv[1:])}", plan.rounds)
-        (FOLDER / "spark.md").write_text(PAGE.read_text())
         write(["spark"])
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.spark.inputs import Logs
-from fanin.tracker.page import PAGE_BITS_MAX
+from fanin.tracker.rules.page import PAGE_BITS_MAX
 
 LONG = 64
 Longs = NDArray[np.uint64]

@@ -17,10 +17,10 @@ from pyspark.sql import SparkSession
 from benchmarks.spark.engines import Longs, longs_of
 from benchmarks.spark.inputs import TENANT, Logs
 from fanin import Fanin
-from fanin.client.direct import DirectTransport
+from fanin.client.transports.direct import DirectTransport
 from fanin.tracker import Batch, Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.page import PAGE_BITS_MAX
+from fanin.tracker.rules.page import PAGE_BITS_MAX
 from pipeline.bulk_ack import frames
 from pipeline.bulk_ack import run as bulk_acking
 from pipeline.fan_out.publish import FanOutRequest, fan_out

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from benchmarks.results import Plot, Result, Table, Target, keep
 
-PAGE = Path(__file__).with_name("page.txt")
-"""The page before its results."""
 NAMES = {
     "spark": "bulk_ack --dry-run",
     "spark-acks": "bulk_ack, tables in memory",

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from fanin.aws.reading import KEYS_A_READ
+from fanin.aws.dynamodb.reading import KEYS_A_READ
 from fanin.cost import Usage
 from fanin.cost.rules import WRITE_STEP, write_units
 from fanin.tracker.dynamodb import items, requests
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import Batch, BatchKey, PageKey
-from fanin.tracker.page import PAGE_BITS_MAX, Page, PageMasks, digits, mask_of
+from fanin.tracker.rules.model import Batch, BatchKey, PageKey
+from fanin.tracker.rules.page import PAGE_BITS_MAX, Page, PageMasks, digits, mask_of
 from fanin.tracker.store import Written
 
 TABLE = "Pages"
@@ -71,9 +71,9 @@ class CountedStore:
         self.memory.compact(key, count)
         self._wrote(request, Written(Page(), applied=True), key)
 
-    def pages(self, keys: Collection[PageKey]) -> Mapping[PageKey, Page]:
+    def pages(self, keys: Collection[PageKey], bits: bool = True) -> Mapping[PageKey, Page]:
         self.switch()
-        found = self.memory.pages(keys)
+        found = self.memory.pages(keys, bits)
         self.counts.requests += -(-len(keys) // KEYS_A_READ)
         self.counts.reads += len(keys)
         self.counts.sent += sum(len(json.dumps(items.page_key(key))) for key in keys)

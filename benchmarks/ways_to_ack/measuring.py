@@ -14,13 +14,13 @@ from greenlet import getcurrent, greenlet
 
 from benchmarks.ways_to_ack.counted import CountedStore, Counts, longest_row
 from benchmarks.ways_to_ack.ways import SPARK, Way, deliveries
-from fanin.client.answering import Named, answers_of
-from fanin.client.direct_acks import DirectAcks
+from fanin.client.consuming.answering import Named, answers_of
+from fanin.client.transports.direct_acks import DirectAcks
 from fanin.pacing import FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS
 from fanin.tracker import Ack, OpenBatch, Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import PageKey
-from fanin.tracker.page import PAGE_BITS_MAX, PageMasks, mask_of
+from fanin.tracker.rules.model import PageKey
+from fanin.tracker.rules.page import PAGE_BITS_MAX, PageMasks, mask_of
 
 TENANT = "111122223333"
 SEED = 17
@@ -132,7 +132,7 @@ def _messages(site: Site, way: Way) -> Any:
         site.work(len(delivery) * way.chunk)
         named: list[Named] = [({"messageId": str(number)}, _ack(site, way, number)) for number in delivery]
         while named:
-            named = [(each.record, each.ack) for each in answers_of(acks, named) if each.counts is None]
+            named = [(each.record, each.ack) for each in answers_of(acks.ack, named) if each.counts is None]
             site.returned += len(named)
             site.wait(VISIBILITY_SECONDS if named else 0)
 

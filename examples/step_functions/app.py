@@ -49,16 +49,20 @@ def waiting_machine(scope: Construct, publisher: lambda_.Function) -> stepfuncti
     """Return a state machine whose one task waits for the end of the batch that *publisher* opens."""
     task = fan_out(scope, publisher)
     task.add_catch(stepfunctions.Fail(scope, "NotDone"), errors=ENDS, result_path="$.error")
+    # Other names would fill the resource policy of the account, by which services write logs.
+    log = logs.LogGroup(
+        scope,
+        "MachineLog",
+        log_group_name=f"/aws/vendedlogs/states/{cdk.Aws.STACK_NAME}",
+        retention=logs.RetentionDays.TWO_WEEKS,
+    )
     machine = stepfunctions.StateMachine(
         scope,
         "Machine",
         definition_body=stepfunctions.DefinitionBody.from_chainable(
             task.next(stepfunctions.Succeed(scope, "Done"))
         ),
-        logs=stepfunctions.LogOptions(
-            destination=logs.LogGroup(scope, "MachineLog", retention=logs.RetentionDays.TWO_WEEKS),
-            level=stepfunctions.LogLevel.ALL,
-        ),
+        logs=stepfunctions.LogOptions(destination=log, level=stepfunctions.LogLevel.ALL),
         tracing_enabled=True,
     )
     accept(machine, "Log delivery and X-Ray take no resource", "AwsSolutions-IAM5[Resource::*]")

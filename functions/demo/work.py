@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from fanin.api import strict_json
-from fanin.client.consumer import Consumer
-from fanin.client.settling import Outcomes, Settled
-from fanin.client.transport import Acks
+from fanin.client.consuming.consumer import Consumer
+from fanin.client.consuming.settling import Outcomes, Settled
+from fanin.client.transports.transport import Acks
 from fanin.errors import InvalidRequest
 from fanin.tracker import ItemId, Verdict
 from functions.demo.bundling import Bundling

@@ -12,7 +12,7 @@ from fanin.tracker import State, Verdict
 from functions.metrics.measuring import age, count, measured
 
 if TYPE_CHECKING:
-    from fanin.client.settling import Settled
+    from fanin.client.consuming.settling import Settled
 
 __all__ = ["age", "count", "count_announced", "count_endings", "count_settled", "count_verdicts", "measured"]
 

@@ -12,9 +12,9 @@ from functions.metrics.measuring import count
 if TYPE_CHECKING:
     from fanin.grouper import Grouper, Task
     from fanin.queue import Queue
-    from fanin.queue.model import Job, Rerun
+    from fanin.queue.rules.model import Job, Rerun
     from fanin.tracker import Batch, Tracker
-    from fanin.tracker.model import Group, Receipt
+    from fanin.tracker.rules.model import Group, Receipt
 
 Store = TypeVar("Store")
 Count = Callable[..., Mapping[str, float]]
@@ -65,7 +65,7 @@ def _rerun(stored: Job | None, _: Job, rerun: Rerun) -> Mapping[str, float]:
 
 
 BATCHES: Mapping[str, Count] = {
-    "create": lambda stored, batch, *_: _opened(stored.batch_id, batch),
+    "create": lambda stored, batch, *_: _opened(stored and stored.batch_id, batch),
     "create_under": _opened,
     "create_reopened": _reopened,
     "reserve": _reserved,

@@ -37,11 +37,11 @@ class Metrics:
                 self.flush()
 
     def flush(self) -> None:
-        """Write the line of the values since the last flush, if there are any."""
+        """Write the line of the values since the last flush, if there are any and metrics are on."""
         with self._lock:
-            if self._values:
+            if self._values and os.environ.get("POWERTOOLS_METRICS_DISABLED") != "true":
                 sys.stdout.write(json.dumps(self._line(time.time_ns() // 1_000_000)) + "\n")
-                self._values, self._units = {}, {}
+            self._values, self._units = {}, {}
 
     def _line(self, now_ms: int) -> dict[str, object]:
         service = os.environ.get("POWERTOOLS_SERVICE_NAME")

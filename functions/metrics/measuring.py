@@ -35,11 +35,16 @@ def measured(handler: Handler) -> Handler:
 
 
 def count(amounts: Mapping[str, float]) -> None:
-    """Add *amounts*, by the names of their metrics, to those of the invocation."""
+    """Add *amounts*, by the names of their metrics, to those of the invocation.
+
+    Zeros are left out: CloudWatch charges for each hour in which a metric has a value, and sums are the same.
+    """
     for name, amount in amounts.items():
-        metrics.add(name, amount)
+        if amount:
+            metrics.add(name, amount)
 
 
 def age(name: str, seconds: float) -> None:
-    """Add a duration; dashboards use the maximum of a period."""
-    metrics.add(name, seconds, emf.SECONDS)
+    """Add a duration, unless it is zero; dashboards use the maximum of a period."""
+    if seconds:
+        metrics.add(name, seconds, emf.SECONDS)

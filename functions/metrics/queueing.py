@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fanin import names
 from fanin.queue import Depth, QueueKey
-from fanin.queue.model import SECOND_US
+from fanin.queue.rules.model import SECOND_US
 from functions.metrics import emf
 from functions.metrics.measuring import age, count
 

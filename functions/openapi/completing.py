@@ -52,12 +52,17 @@ OF_GATEWAY = {
     "required": ["message"],
 }
 QUOTA = "429 of a quota"
+BATCH = "409 of a batch"
 REFUSALS = {
     "400": ("BadRequest", "The request is malformed."),
     "401": ("Unauthorized", "The token is missing, has expired, or is not of the issuer."),
     "403": ("Forbidden", "The caller has no permission, or is not known."),
     "404": ("NotFound", "The tenant has no such resource, or it has expired."),
     "409": ("Conflict", "The state of the resource does not allow the request."),
+    BATCH: (
+        "BatchConflict",
+        "The state of the batch does not allow it; `batch` says how it has ended.",
+    ),
     "413": ("TooLarge", "The body is too large."),
     "415": ("NotJson", "The body is not JSON."),
     "422": ("KeyReused", "The idempotency key was used for another payload."),
@@ -80,6 +85,7 @@ SPECIFIC = {
     "too-many-batches": {"ackItems"},
     "no-target": {"registerTask"},
     "part-full": {"addJobs"},
+    "batch-ended": {"openBatch", "addItems", "closeBatch", "cancelBatch", "endBatch", "reopenBatch"},
 }
 """Problems of some operations only; the others are possible wherever their status is."""
 NOWHERE = {"no-route"}
@@ -109,11 +115,18 @@ def _share(document: Document) -> dict[str, Any]:
     for _, operation in operations(document):
         responses = operation["responses"]
         for status in responses.keys() & REFUSALS.keys():
-            of_quota = status == "429" and MEDIA_TYPE in responses[status]["content"]
-            name, responses[status]["description"] = REFUSALS[QUOTA if of_quota else status]
+            name, responses[status]["description"] = REFUSALS[_kind_of(status, responses[status])]
             if shared.setdefault(name, responses[status]) == responses[status]:
                 responses[status] = {"$ref": f"#/components/responses/{name}"}
     return shared
+
+
+def _kind_of(status: str, response: Mapping[str, Any]) -> str:
+    """Return the key of a refusal in ``REFUSALS``: an operation may have more to say than its status."""
+    ours = response["content"].get(MEDIA_TYPE)
+    if status == "429" and ours is not None:
+        return QUOTA
+    return BATCH if status == "409" and "batch-ended" in ours["examples"] else status
 
 
 def operations(document: Document) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -11,10 +11,10 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from fanin.announcing.ending_event import RANGES_IN_EVENT, EndingEvent
-from fanin.api.progress_event import ProgressEvent
+from fanin.api.events.progress_event import ProgressEvent
 from fanin.names import BATCH_PROGRESS, camel
 from fanin.tracker.events import EVENT_TYPES, is_optional
-from fanin.tracker.thresholds import Threshold
+from fanin.tracker.rules.threshold_options import Threshold
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -26,7 +26,7 @@ ABOUT = {
     "batch_id": "The batch.",
     "user_key": "Your name for the batch.",
     "result": "How the batch ended: succeeded, completed_with_failures, too_many_failures, cancelled, ...",
-    "reason": "Why it was ended: the reason of a cancel, deadline, inactivity.",
+    "reason": "Why it was ended: the reason of a cancel, deadline, inactivity, age.",
     "total": "The number of items that were added.",
     "failed": "How many of the acked items failed.",
     "opened_at": "When the batch was opened.",

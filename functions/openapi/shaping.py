@@ -15,6 +15,8 @@ FORMS = {
 }
 """Bodies of which a request has one form, and the fields that a form requires."""
 BESIDE = {
+    "AckIdsBody": ["dryRun"],
+    "AckEntriesBody": ["dryRun"],
     "AckItemBody": ["outcome", "reason"],
     "AckRangeBody": ["outcome", "reason"],
     "TaskBody": ["target", "taskId", "priority", "itemId"],

@@ -7,7 +7,7 @@ from functools import lru_cache
 from fanin.archive import Archive
 from fanin.archive.s3 import Bucket
 from fanin.aws import clients
-from fanin.aws.archiving import ArchiveSettings
+from fanin.aws.settings.archiving import ArchiveSettings
 from fanin.errors import InvalidRequest
 from functions.wiring.starting import at_start
 

@@ -7,10 +7,10 @@ from functools import lru_cache, partial
 from typing import Any
 
 from fanin.aws import clients
-from fanin.aws.isolation import Isolation
-from fanin.aws.keeping import kept_message
-from fanin.aws.settings import Settings
-from fanin.aws.visibility import Visibility
+from fanin.aws.sending.isolation import Isolation
+from fanin.aws.sending.keeping import kept_message
+from fanin.aws.sending.visibility import Visibility
+from fanin.aws.settings.tracking import Settings
 from fanin.errors import InvalidRequest
 
 
@@ -25,11 +25,25 @@ def keep(event: Mapping[str, Any], response: dict[str, Any]) -> dict[str, Any]:
     deleted = [record for record in event["Records"] if record["messageId"] not in failed]
     if not url or not deleted:
         return response
-    from fanin.client.records import item_id_of  # noqa: PLC0415  # most consumers start without the tracker
-
-    copied = set(Isolation(clients.sqs(), url, partial(kept_message, item_id_of=item_id_of)).isolate(deleted))
+    copied = set(_copying_to(url).isolate(deleted))
     left = [record["messageId"] for record in deleted if record["messageId"] not in copied]
     return {"batchItemFailures": [*returned, *({"itemIdentifier": message_id} for message_id in left)]}
+
+
+def park(records: Sequence[Mapping[str, Any]]) -> Collection[str]:
+    """Copy dead-letter messages that match no item to the queue for them, and return the ids of those copied.
+
+    Left in their queue they would be hidden for hours, and so in flight.
+    """
+    url = settings().own_dead_letter_queue
+    return _copying_to(url).isolate(records) if url else ()
+
+
+def _copying_to(url: str) -> Isolation:
+    """Return what sends messages to the queue at *url* with their attributes, their item and their queue."""
+    from fanin.client.consuming.records import named_item  # noqa: PLC0415  # most consumers start without the tracker
+
+    return Isolation(clients.sqs(), url, partial(kept_message, item_id_of=named_item))
 
 
 @lru_cache(maxsize=1)

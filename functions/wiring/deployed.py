@@ -6,7 +6,7 @@ import os
 from functools import lru_cache
 from pathlib import Path
 
-from fanin.aws.settings_file import SettingsFile
+from fanin.aws.settings.settings_file import SettingsFile
 from fanin.errors import InvalidRequest
 
 FUNCTIONS = Path(__file__).parents[1]

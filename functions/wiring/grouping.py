@@ -7,15 +7,15 @@ from dataclasses import replace
 from functools import lru_cache
 
 from fanin.aws import clients
-from fanin.aws.grouping import GroupingSettings
+from fanin.aws.settings.grouping import GroupingSettings
 from fanin.errors import InvalidRequest
 from fanin.grouper import Grouper, ItemAck, OutcomeNotifier, World
 from fanin.grouper.dynamodb import DynamoStore, GrouperTables
 from fanin.grouper.eventbridge import EventBus
-from fanin.grouper.notifying import OnFailed
-from fanin.grouper.parsing import policies_of
+from fanin.grouper.rules.notifying import OnFailed
+from fanin.grouper.settings.parsing import policies_of
+from fanin.grouper.settings.targeting import TargetTemplate
 from fanin.grouper.sqs import SqsQueue
-from fanin.grouper.targeting import TargetTemplate
 from fanin.names import BUNDLE_FAILED, TASK_SUCCEEDED
 from fanin.pacing import each_in_threads
 from functions.wiring import metered
@@ -58,7 +58,7 @@ def notifier() -> OutcomeNotifier:
 
 
 def on_failed() -> OnFailed | None:
-    """Return the function that publishes the event of a failed bundle; None if the settings name it not."""
+    """Return the function that publishes the event of a failed bundle; None without the setting."""
     return _bus().publish_bundle if BUNDLE_FAILED in settings().events else None
 
 
@@ -69,7 +69,7 @@ def _bus() -> EventBus:
 
 def _ack(entries: Sequence[ItemAck]) -> None:
     """Ack items; the first task that has one loads the tracker, without which a function starts faster."""
-    from fanin.api.task_acks import ack_items  # noqa: PLC0415
+    from fanin.api.events.task_acks import ack_items  # noqa: PLC0415
     from functions.wiring import tracking  # noqa: PLC0415
 
     ack_items(tracking.transport().tracker, entries)

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fanin.aws import clients
-from fanin.aws.meter import Meter
+from fanin.aws.dynamodb.meter import Meter
 from functions.wiring.starting import at_start
 
 if TYPE_CHECKING:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
-from itertools import chain
 
 from fanin.aws import clients
-from fanin.aws.jobs import JobSettings
-from fanin.client.direct_acks import DirectAcks
-from fanin.client.job_acks import acking
+from fanin.aws.settings.jobs import JobSettings
+from fanin.client.queues.job_acks import acking
+from fanin.client.transports.direct_acks import DirectAcks
 from fanin.errors import InvalidRequest, NotFound
 from fanin.queue import Queue, QueueContext, QueueKey
-from fanin.queue.creating import QueueCreator
+from fanin.queue.administration.creating import QueueCreator
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.dynamodb.registry import Registry
 from fanin.queue.sqs import SqsDoorbell, SqsDoorbells
 from functions.wiring import metered, tracking
+from functions.wiring.quotas import admit_queue
 
 QUEUES_KNOWN = 1000
 
@@ -37,12 +36,13 @@ def store() -> DynamoStore:
 
 @lru_cache(maxsize=1)
 def doorbells() -> SqsDoorbells:
-    return SqsDoorbells(clients.sqs.later(), settings().doorbell_prefix)
+    of = settings()
+    return SqsDoorbells(clients.sqs.later(), of.doorbell_prefix, of.doorbell_key, of.doorbell_tags)
 
 
 @lru_cache(maxsize=1)
 def creator() -> QueueCreator:
-    return QueueCreator(store(), doorbells())
+    return QueueCreator(store(), doorbells(), admit=_admit)
 
 
 @lru_cache(maxsize=1)
@@ -79,10 +79,18 @@ def of_tenant(tenant: str, after: str | None, limit: int) -> list[Queue]:
     return [_queue(key) for key in registry().of_tenant(tenant, after, limit)]
 
 
-def every(minute: int) -> Iterator[Queue]:
-    """Yield the queues of all tenants that are not asleep, and the sleeping ones of *minute* of the day."""
-    listed = chain(registry().queues(), registry().sleeping(minute))
-    return (_queue(queue, creator()) for queue in listed)
+def names(minute: int) -> list[QueueKey]:
+    """Return the queues of all tenants that are not asleep, and the sleeping ones of *minute* of the day."""
+    return [*registry().queues(), *registry().sleeping(minute)]
+
+
+def swept(queue: QueueKey) -> Queue:
+    """Return a queue for the sweep, whose doorbell is created where it lacks one."""
+    return _queue(queue, creator())
+
+
+def _admit(queue: QueueKey) -> None:
+    admit_queue(queue.tenant, lambda tenant, most: registry().of_tenant(tenant, None, most))
 
 
 def _existing(queue: Queue) -> Queue | None:

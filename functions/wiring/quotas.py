@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -23,13 +24,31 @@ def charge(tenant: str, name: str, units: int = 1) -> None:
         rates.charge(tenant, quota, units)
 
 
+def owe(tenant: str, name: str, units: int) -> None:
+    """Charge *units* that were used already, where the quota *name* has a limit; never refuses."""
+    if name in settings_file().quotas:
+        rates, quota = _rates(name)
+        rates.owe(tenant, quota, units)
+
+
+def admit_queue(tenant: str, names: Callable[[str, int], Sequence[object]]) -> None:
+    """Admit one more work queue of a tenant, where their number has a limit. Raises QuotaExceeded.
+
+    *names*: returns the first queues of a tenant, at most so many.
+    """
+    if limit := settings_file().quotas.get("queues", 0):
+        from fanin.quotas.queues import Queues  # noqa: PLC0415
+
+        Queues(names, limit).admit(tenant)
+
+
 def permits_in(store: TrackerStore) -> Permits | None:
     """Return the permits for the live batches of *store*; None where their number is not limited."""
     limit = settings_file().quotas.get("openBatches", 0)
     if not limit:
         return None
     from fanin.quotas import Permits  # noqa: PLC0415
-    from fanin.tracker.model import BatchKey  # noqa: PLC0415
+    from fanin.tracker.rules.model import BatchKey  # noqa: PLC0415
 
     def is_alive(tenant: str, batch_id: str) -> bool | None:
         found: Batch | None = store.get(BatchKey(tenant, batch_id))

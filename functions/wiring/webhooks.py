@@ -6,12 +6,12 @@ from functools import lru_cache, partial
 
 from fanin.aws import clients
 from fanin.aws.refreshing import Refreshed
-from fanin.aws.visibility import Visibility
+from fanin.aws.sending.visibility import Visibility
 from fanin.callbacks import Callback, callbacks_of
 from fanin.callbacks.delivering import Deliverer
 from fanin.callbacks.http import Webhook
 from fanin.callbacks.secrets import keys_of
-from fanin.grouper.endpoints import Secret
+from fanin.grouper.settings.endpoints import Secret
 from fanin.pacing import each_in_threads
 from functions.wiring.consuming import isolate
 from functions.wiring.deployed import settings_file

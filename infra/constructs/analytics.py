@@ -7,6 +7,7 @@ from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
+from fanin_cdk.monitoring.construct import Monitoring
 from fanin_cdk.tracker import FaninTracker
 from infra.config import StackConfig
 from infra.constructs import emr_application, glue_jobs
@@ -37,6 +38,8 @@ class Analytics(Construct):
             self.engine = EmrApplication(self, "Emr", config, self.ground, roles, places)
             self.outputs |= self.engine.outputs
 
-    def report_failures(self, topic: sns.Topic) -> None:
-        """Publish an event to *topic* for every run that fails, scheduled or not."""
+    def report_failures(self, topic: sns.Topic, monitoring: Monitoring) -> None:
+        """Publish an event to *topic* for every run that fails, scheduled or not, and watch the schedules."""
         events.Rule(self, "Failed", event_pattern=self.engine.failures, targets=[targets.SnsTopic(topic)])
+        if isinstance(self.engine, EmrApplication) and self.engine.not_started:
+            monitoring.watch_dead_letter_queue("Schedules", self.engine.not_started)

@@ -11,14 +11,14 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from fanin.names import EVENT_SOURCE
-from fanin_cdk.config import Config
 from fanin_cdk.constructs.functions import allow
 from fanin_cdk.constructs.grouper import FaninGrouper
 from fanin_cdk.constructs.jobs import FaninQueues
 from fanin_cdk.constructs.queues import BATCH_WINDOW, SourceQueue
 from fanin_cdk.constructs.tables import table
-from fanin_cdk.group_handlers import DEMO_REGISTRANT
-from fanin_cdk.handlers import DEMO_WORKER, WRITE_INDEX
+from fanin_cdk.grants.group_handlers import DEMO_REGISTRANT
+from fanin_cdk.grants.handlers import DEMO_WORKER, WRITE_INDEX
+from fanin_cdk.settings.config import Config
 from infra.config import DEMO_QUEUE
 
 

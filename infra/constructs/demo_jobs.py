@@ -5,12 +5,12 @@ from __future__ import annotations
 from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
-from fanin_cdk.config import Config
 from fanin_cdk.constructs.functions import allow
 from fanin_cdk.constructs.jobs import FaninQueues
 from fanin_cdk.constructs.queues import feed
 from fanin_cdk.constructs.tables import table
-from fanin_cdk.job_handlers import DEMO_JOBS, WRITE_OUTCOME
+from fanin_cdk.grants.job_handlers import DEMO_JOBS, WRITE_OUTCOME
+from fanin_cdk.settings.config import Config
 from infra.config import DEMO_QUEUE
 
 # Jobs of one invocation are acked or released together, unless the handler does it one by one.

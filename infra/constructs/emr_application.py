@@ -16,10 +16,12 @@ from aws_cdk import aws_emrserverless as emrserverless
 from aws_cdk import aws_events as events
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_scheduler as scheduler
+from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from fanin_cdk.constructs.functions import log_group, service_name
-from fanin_cdk.nag import accept_wildcards
+from fanin_cdk.constructs.queues import dead_letter_queue
+from fanin_cdk.nag import accept, accept_wildcards
 from infra.config import StackConfig
 from infra.constructs.analytics_ground import Ground
 from infra.constructs.analytics_places import Places
@@ -48,6 +50,7 @@ class EmrApplication(Construct):
         super().__init__(scope, id_)
         self.config = config
         self.ground = ground
+        self.not_started: sqs.Queue | None = None
         self.log = log_group(self, "Log", config, f"{ground.logs}/emr", ground.key)
         self.application = self._application()
         self.places = places
@@ -59,11 +62,14 @@ class EmrApplication(Construct):
 
     @property
     def failures(self) -> events.EventPattern:
-        """The pattern of events about a run that failed."""
+        """The pattern of events about a run that failed. EMR cancels one that exceeds its time-out."""
         return events.EventPattern(
             source=["aws.emr-serverless"],
             detail_type=["EMR Serverless Job Run State Change"],
-            detail={"applicationId": [self.application.attr_application_id], "state": ["FAILED"]},
+            detail={
+                "applicationId": [self.application.attr_application_id],
+                "state": ["FAILED", "CANCELLED"],
+            },
         )
 
     @property
@@ -123,20 +129,23 @@ class EmrApplication(Construct):
         accept_wildcards(role, "EMR finds its log group by DescribeLogGroups", groups)
 
     def _schedule(self, jobs: list[PipelineJob]) -> None:
+        self.not_started = dead_letter_queue(self, "NotStarted")
+        accept(self.not_started, "This is the schedules' dead-letter queue", "AwsSolutions-SQS3")
         starter = iam.Role(
             self, "Starter", assumed_by=iam.ServicePrincipal("scheduler.amazonaws.com", conditions=OURS)
         )
         for action, arns, conditions in (
             ("emr-serverless:StartJobRun", [self.application.attr_arn], None),
             ("iam:PassRole", [self.roles[job.name].role_arn for job in jobs], _PASSED),
+            ("sqs:SendMessage", [self.not_started.queue_arn], None),
         ):
             starter.add_to_policy(
                 iam.PolicyStatement(actions=[action], resources=arns, conditions=conditions)
             )
         for job in jobs:
-            self._start(job, starter)
+            self._start(job, starter, self.not_started)
 
-    def _start(self, job: PipelineJob, starter: iam.Role) -> None:
+    def _start(self, job: PipelineJob, starter: iam.Role, not_started: sqs.Queue) -> None:
         of = scheduler.CfnSchedule
         of(
             self,
@@ -146,6 +155,7 @@ class EmrApplication(Construct):
             target=of.TargetProperty(
                 arn=START,
                 role_arn=starter.role_arn,
+                dead_letter_config=of.DeadLetterConfigProperty(arn=not_started.queue_arn),
                 input=Stack.of(self).to_json_string(self._run(job)),
                 retry_policy=of.RetryPolicyProperty(
                     maximum_event_age_in_seconds=3600, maximum_retry_attempts=3

@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from fanin.tracker.model import Batch, BatchKey, PageKey
-from fanin.tracker.options import Mode
-from fanin.tracker.page import Page
+from fanin.tracker.rules.model import Batch, BatchKey, PageKey
+from fanin.tracker.rules.options import Mode
+from fanin.tracker.rules.page import Page
 from fanin.tracker.store import TrackerStore
 from pipeline.audit.rules import Account, Audit, Finding, Rule, Stored
 from pipeline.snapshot.rows import facts_of

@@ -12,10 +12,10 @@ from enum import StrEnum
 from itertools import groupby
 from typing import Any
 
-from fanin.tracker.model import ALIVE, ESTIMATED_LEAF, PageKey, State
-from fanin.tracker.options import Mode
-from fanin.tracker.page import PAGE_BITS_MAX, Page, mask_of
-from fanin.tracker.tree import Shape, tails
+from fanin.tracker.rules.model import ALIVE, ESTIMATED_LEAF, PageKey, State
+from fanin.tracker.rules.options import Mode
+from fanin.tracker.rules.page import PAGE_BITS_MAX, Page, mask_of
+from fanin.tracker.rules.tree import Shape, tails
 from pipeline.spark import bitmaps
 
 
@@ -88,20 +88,16 @@ class Account:
         return self.state is not State.OPEN
 
     @property
-    def ended_by_failures(self) -> bool:
-        """Return whether its failures ended it, or should; version 0.1 called such a batch COMPLETE."""
-        return self.state is State.FAILED or self._has_enough_failures
-
-    @property
-    def _has_enough_failures(self) -> bool:
+    def has_enough_failures(self) -> bool:
+        """Return whether its failures end it while it is open or closed."""
         percent = self.max_failure_percent if self.state is State.CLOSED else None
         by_percent = percent is not None and self.failed > 0 and self.failed * 100 >= self.total * percent
         return by_percent or (self.max_failures is not None and self.failed >= self.max_failures)
 
     @property
-    def is_whole(self) -> bool:
-        """Return whether it is COMPLETE because every item was acked."""
-        return self.state is State.COMPLETE and not self.ended_by_failures
+    def is_complete(self) -> bool:
+        """Return whether it ended because every item was acked."""
+        return self.state is State.COMPLETE
 
     def counts(self, level: int) -> bool:
         """Return whether a page of *level* counts acks instead of setting bits."""
@@ -185,12 +181,12 @@ class Audit:
         were not counted.
         """
         account, pages = self.account, [(tail, last.get(tail.level, Page())) for tail in self.tails]
-        if account.state is State.CLOSED or account.is_whole:
+        if account.state is State.CLOSED or account.is_complete:
             for tail, page in pages:
                 if page.size is None:
                     yield Finding(Rule.UNSEALED, f"size is to be {tail.size}", tail.level, tail.number)
         full = all(page.n >= tail.size for tail, page in pages[-1:])
-        if account.is_whole and not full:
+        if account.is_complete and not full:
             yield Finding(Rule.COMPLETE_EARLY, f"total = {account.total}")
         if self._is_over(full):
             yield Finding(Rule.NOT_COMPLETE, f"it is {account.state}")
@@ -219,13 +215,13 @@ class Audit:
 
     def _should_climb(self, page: Page) -> bool:
         """Return whether a full page must be marked in its parent: not a root or after the batch ended."""
-        return not page.root and (self.account.is_whole or self.account.state in ALIVE)
+        return not page.root and (self.account.is_complete or self.account.state in ALIVE)
 
     def _is_over(self, is_root_full: bool) -> bool:
         """Return whether an open or closed batch should have ended."""
         account = self.account
-        if account.ended_by_failures:
-            return account.state in ALIVE
+        if account.has_enough_failures and account.state in ALIVE:
+            return True
         return account.state is State.CLOSED and is_root_full
 
 

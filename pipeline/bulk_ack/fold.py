@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from fanin.tracker import Batch, BatchKey, Mode, Outcome
-from fanin.tracker.reasons import is_reason
+from fanin.tracker.rules.model import is_reason
 from pipeline.bulk_ack import item_ids as ids
 from pipeline.bulk_ack.item_ids import Located, Refusal
 from pipeline.bulk_ack.logs import Portion

@@ -18,7 +18,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fanin.errors import InvalidRequest
-from fanin.tracker.ids import GroupId, ItemId
+from fanin.item_ids import ItemId
+from fanin.tracker.rules.ids import GroupId
 from pipeline.bulk_ack.indexes import after
 
 PREFIX_BYTES = 74

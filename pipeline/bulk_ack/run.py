@@ -19,8 +19,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
+from fanin.cost.dollars import price
+from fanin.cost.prices import READ_UNIT, WRITE_UNIT
 from fanin.tracker import State, Verdict
-from pipeline.bulk_ack import cost, frames
+from pipeline.bulk_ack import frames
 from pipeline.bulk_ack.frames import Tally
 from pipeline.bulk_ack.logs import refuse_hidden
 from pipeline.bulk_ack.write import Target
@@ -28,6 +30,37 @@ from pipeline.snapshot.tables import Tables
 from pipeline.spark import schemas
 from pipeline.spark.files import ListedFile
 from pipeline.spark.progress import Report, every, moving, watching
+
+PLAIN_PAGE_WRITES = 3
+FAILING_PAGE_WRITES = 8
+"""The most write units of a page of folded acks: the page, its bit in its parent, its compaction.
+
+A page with failures may be twice as large, and is written in one transaction with their count.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class AckEstimate:
+    """Units of acking folded logs: each page is read, and written if it lacks any bit; at most *writes*."""
+
+    reads: int
+    writes: int
+
+    def facts(self) -> dict[str, Any]:
+        """Return the fields of the event ``estimate``."""
+        dollars = self.reads * READ_UNIT + self.writes * WRITE_UNIT
+        return {
+            "reads": self.reads,
+            "mostWrites": self.writes,
+            "mostDollars": round(dollars, 4),
+            "price": price(dollars),
+        }
+
+
+def estimate_acks(pages: int, failing: int) -> AckEstimate:
+    """Return the estimate for *pages* pages, *failing* of which have failures."""
+    return AckEstimate(pages, PLAIN_PAGE_WRITES * (pages - failing) + FAILING_PAGE_WRITES * failing)
+
 
 PROGRESS_SECONDS = 1.0
 ANY_AGE = "36500d"
@@ -89,7 +122,7 @@ class Folded:
             "repeated": self.acks - self.items,
             "failures": self.failed,
             "pages": self.pages,
-            "aside": rejected,
+            "rejected": rejected,
             "why": Counts(self.rejected),
         }
 
@@ -136,7 +169,7 @@ def preview(spark: SparkSession, logs: Sequence[ListedFile], request: BulkAckReq
     """Fold *logs* and report the most that acking them would cost; nothing is written."""
     with _folded(spark, logs, request, report) as fold:
         failing = fold.page_masks.where(F.bitmap_count("failed") > 0).count()
-        facts = cost.estimate_acks(fold.counts.pages, failing).facts()
+        facts = estimate_acks(fold.counts.pages, failing).facts()
         report("estimate", {**fold.counts.facts, **facts})
 
 
@@ -224,7 +257,7 @@ def _save_rejected(fold: Fold, request: BulkAckRequest, report: Report) -> None:
         path = f"{request.rejects.rstrip('/')}/run={request.run}"
         frames.rejected(fold.frame).write.mode("overwrite").parquet(path)
         facts = fold.counts.facts
-        report("aside", {"path": path, "rows": facts["aside"], "why": facts["why"]})
+        report("rejected", {"path": path, "rows": facts["rejected"], "why": facts["why"]})
 
 
 def _mark(fold: Fold, request: BulkAckRequest, report: Report) -> list[dict[str, Any]]:

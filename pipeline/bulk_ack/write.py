@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from fanin.aws.dynamodb.meter import Meter
 from fanin.aws.forking import cache_per_process
-from fanin.aws.meter import Meter
 from fanin.errors import NotFound, StoreUnavailable
 from fanin.pacing import ATTEMPTS, Pace, each_in_threads, waits
 from fanin.tracker import Ack, Outcome, PageAcked, PageMasks, Tracker, Verdict
-from fanin.tracker.recording import OFFERS_A_REQUEST
+from fanin.tracker.writing.recording import OFFERS_A_REQUEST
 from pipeline.snapshot.tables import Tables
 from pipeline.spark import bitmaps
 

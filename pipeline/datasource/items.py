@@ -13,9 +13,9 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from fanin.tracker import Batch, BatchKey, Group, Mode, TrackerStore
-from fanin.tracker.model import PageKey, State
-from fanin.tracker.page import PAGE_BITS_MAX, Page
-from fanin.tracker.tree import Shape
+from fanin.tracker.rules.model import PageKey, State
+from fanin.tracker.rules.page import PAGE_BITS_MAX, Page
+from fanin.tracker.rules.tree import Shape
 from pipeline.datasource.options import Items, Reading
 from pipeline.spark import bitmaps, schemas
 from pipeline.spark.bitmaps import Longs, Masks

@@ -10,22 +10,27 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
 
-from fanin.aws.settings_file import VARIABLE, SettingsFile
+from fanin.aws.settings.settings_file import VARIABLE, SettingsFile
 from fanin.grouper import Policy
-from fanin.grouper.rate import token
+from fanin.grouper.rules.rate import token
 from pipeline.demo.batch_api import Call, Request, Ruling
 
-CALLS_A_SECOND = 2.0
+CALLS_A_SECOND = 6.0
 """The rate limit of the API; calls beyond it are refused with 429."""
+SECTION_CALLS = CALLS_A_SECOND / 2
+"""Each section is limited to half the rate of the API; together they may still exceed it."""
+RETRY_AFTER = 1
+"""The seconds that a refused call is asked to wait."""
+FILL_SECONDS = 2
+"""So long does a task wait at most for a full bundle: about a twentieth of the time of the whole stage."""
 LOSE_EVERY = 10
 """With chaos, the answer to one of this many bundles is lost, beginning with the first."""
 POLICY = {
     "pattern": "*",
-    "lingerSeconds": 3,
-    "maxDelaySeconds": 10,
+    "lingerSeconds": 1,
+    "maxDelaySeconds": FILL_SECONDS,
     "maxSize": 50,
-    # Each section is limited to half the rate of the API; together they may still exceed it.
-    "rate": CALLS_A_SECOND / 2,
+    "rate": SECTION_CALLS,
     # A refusal counts as an attempt, although the bundle is valid.
     "maxAttempts": 50,
 }
@@ -43,7 +48,8 @@ def settings(sections: Iterable[str], url: str) -> dict[str, str]:
 class RateLimited:
     """A judge that accepts *rate* calls a second, and answers a repeated bundle as before.
 
-    The answer to the first of every *lose_every* bundles is lost; none if that is 0.
+    The answer to one of every *lose_every* bundles is lost, beginning with the first; none if that is 0. Only
+    that to a first attempt is: the backoff doubles with each attempt, and refused ones count.
     """
 
     rate: float = CALLS_A_SECOND
@@ -51,19 +57,24 @@ class RateLimited:
     now: Callable[[], float] = time.time
     _full_at: datetime | None = None
     _done: set[str] = field(default_factory=set)
+    _lost: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def judge(self, request: Request) -> Ruling:
         """Return a refusal, or do all tasks of a bundle once."""
         with self._lock:
             if not self._admits():
-                return Ruling(HTTPStatus.TOO_MANY_REQUESTS, retry_after=1)
+                return Ruling(HTTPStatus.TOO_MANY_REQUESTS, retry_after=RETRY_AFTER)
             if request.bundle in self._done:
                 return Ruling(HTTPStatus.OK, again=True)
             self._done.add(request.bundle)
-            return Ruling(
-                HTTPStatus.OK, lost=bool(self.lose_every) and len(self._done) % self.lose_every == 1
-            )
+            return Ruling(HTTPStatus.OK, lost=self._loses(request))
+
+    def _loses(self, request: Request) -> bool:
+        is_due = self.lose_every > 0 and len(self._done) > self._lost * self.lose_every
+        lost = is_due and request.attempt == 1
+        self._lost += lost
+        return lost
 
     def _admits(self) -> bool:
         at = datetime.fromtimestamp(self.now(), UTC)

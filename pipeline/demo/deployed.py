@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from fanin.local import LocalRun, functions
+from fanin.local import LocalRun
+from fanin.local.functions import deployed as functions
 from pipeline.demo import bundles
-from pipeline.demo.batch_api import BatchApi
-from pipeline.demo.bundles import Bundled
+from pipeline.demo.batch_api import BatchApi, Call
 from pipeline.demo.progress import Counters
 
 SOURCES = ("DemoQueueUrl", "GrouperQueueUrl", "BundlesQueueUrl")
@@ -58,9 +58,9 @@ class Deployed:
         )
         return sum(page["Count"] for page in pages)
 
-    def bundled(self) -> Bundled:
-        """Return what the batch API has done so far."""
-        return Bundled.of(self._batch_api.book())
+    def calls(self) -> list[Call]:
+        """Return the calls of the batch API so far."""
+        return self._batch_api.book()
 
     def depth(self) -> tuple[int, int]:
         """Return the numbers of visible and of in-flight messages of the work queue."""

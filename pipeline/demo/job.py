@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from fanin.local.connection import CREDENTIALS
+from fanin.local.emulation.connection import CREDENTIALS
 from pipeline.demo.errors import DemoError
 from pipeline.spark.session import ROOT
 

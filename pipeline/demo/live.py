@@ -16,6 +16,8 @@ from pipeline.demo.progress import Sample
 
 PLAIN_SECONDS = 5.0
 """Seconds between two lines of progress."""
+REASONS_SECONDS = 3.0
+"""Seconds between two lines on what is awaited; they come only if its kinds change."""
 MOVING = "acked"
 BAR_WIDTH = 24
 BESIDE = 1 + 1 + len(MOVING) + 1 + BAR_WIDTH + 1
@@ -23,8 +25,11 @@ BESIDE = 1 + 1 + len(MOVING) + 1 + BAR_WIDTH + 1
 
 
 def kind_of(step: str) -> str:
-    """Return the name of *step* without numbers: "deploying 3 of 90" and "deploying 4 of 90" are one step."""
-    return re.sub(r"\d+", "#", step)
+    """Return the name of *step* without numbers: "deploying 3 of 90" and "deploying 4 of 90" are one step.
+
+    So are "1 message" and "2 messages".
+    """
+    return re.sub(r"[\d,]*\d(?: (\w+?)s?\b)?", r"# \1", step)
 
 
 class View:
@@ -35,6 +40,7 @@ class View:
         self._started = time.monotonic()
         self._kind = ""
         self._next_line = 0.0
+        self._next_reasons = 0.0
 
     def step(self, text: str) -> None:
         """Print a step, once even if it continues with other numbers."""
@@ -52,7 +58,15 @@ class View:
             self.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def moved(self, samples: Sequence[Sample], total: int) -> None:
-        """Show the progress at the last of *samples*."""
+        """Show the progress at the last of *samples*; say what is awaited whenever it is of other kinds."""
+        last = samples[-1]
+        if last.awaited and last.at >= self._next_reasons:
+            self._next_reasons = last.at + REASONS_SECONDS
+            self.step(progress.awaited(last, total))
+        self._draw(samples, total)
+
+    def _draw(self, samples: Sequence[Sample], total: int) -> None:
+        """Print a line of progress if it is time for one."""
         if samples[-1].at >= self._next_line:
             self._next_line = samples[-1].at + PLAIN_SECONDS
             self.say(progress.line(samples, total))
@@ -97,7 +111,7 @@ class BarView(View):
         room = max(len(MOVING), self.console.width - BESIDE + len(MOVING) - 1)
         return text if len(text) <= room else text[: room - 1] + "\u2026"
 
-    def moved(self, samples: Sequence[Sample], total: int) -> None:
+    def _draw(self, samples: Sequence[Sample], total: int) -> None:
         self._bar.update(
             self._task,
             description=MOVING,

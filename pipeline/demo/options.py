@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fanin.grouper.ids import TARGET_FORM
+from fanin.grouper.rules.ids import TARGET_FORM
 from pipeline.demo import bundles, expectation
 from pipeline.spark import datasets
 

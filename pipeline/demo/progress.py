@@ -35,7 +35,8 @@ class Counters:
 class Sample:
     """The state of a run *at* some seconds after its batch was opened.
 
-    *bundled*: items that the batch API has done, in so many *calls*. *queued*: items done by jobs.
+    *bundled*: items that the batch API has done, in so many *calls*. *queued*: items done by jobs. *awaited*:
+    once all messages are sent, what is outstanding and why.
     """
 
     at: float
@@ -46,6 +47,7 @@ class Sample:
     bundled: int = 0
     calls: int = 0
     queued: int = 0
+    awaited: tuple[str, ...] = ()
 
 
 def rate(samples: Sequence[Sample], window: float = RATE_SECONDS) -> float:
@@ -66,12 +68,20 @@ def seconds_left(samples: Sequence[Sample], total: int) -> float | None:
 
 
 def left(samples: Sequence[Sample], total: int) -> str:
-    """Return ``1:05 left`` for 65 seconds."""
+    """Return ``1:05 left`` for 65 seconds; ``all sent`` once the rest no longer depends on the rate."""
+    if samples[-1].awaited:
+        return "all sent"
     seconds = seconds_left(samples, total)
     if seconds is None:
         return "estimating the time left"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes}:{rest:02d} left"
+
+
+def awaited(sample: Sample, total: int) -> str:
+    """Return how many items are not acked, and what they wait for."""
+    items = count(total - sample.acked, "item")
+    return f"all sent, {items} left; waiting for {', '.join(sample.awaited)}"
 
 
 def happened(sample: Sample) -> list[str]:
@@ -90,14 +100,10 @@ def happened(sample: Sample) -> list[str]:
 def brief(samples: Sequence[Sample], total: int, width: int) -> str:
     """Return the state beside a bar in *width* characters; the least important parts are dropped first."""
     last = samples[-1]
-    said, *clauses = [
-        f"{last.acked:,} of {total:,}",
-        f", {rate(samples):,.0f}/s",
-        f", {left(samples, total)}",
-        f"; {last.waiting:,} waiting",
-        *happened(last),
-    ]
-    for clause in clauses:
+    said = f"{last.acked:,} of {total:,}"
+    moving = [f", {rate(samples):,.0f}/s", f", {left(samples, total)}", f"; {last.waiting:,} waiting"]
+    reasons = [", all sent", *(f"; {reason}" for reason in last.awaited)]
+    for clause in reasons if last.awaited else [*moving, *happened(last)]:
         if len(said) + len(clause) > width:
             break
         said += clause

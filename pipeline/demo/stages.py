@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -12,8 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from fanin import Fanin
-from fanin.client.http import HttpTransport
 from fanin.client.model import Status
+from fanin.client.transports.http import HttpTransport
 from fanin.local import LocalRun
 from pipeline.demo import expectation, picture, report, verdict, watching
 from pipeline.demo.batch_api import BatchApi
@@ -140,7 +141,7 @@ def _fan_out(
     with Listener(deployed.sqs, run.outputs["DemoEventsQueueUrl"]) as listener:
         job.run(given)
         view.step("Spark opens a batch")
-        watch = watching.opened(job, run.check)
+        watch = watching.opened(job, expected, run.check)
         view.step(f"batch {watch.batch_id}: {watch.total:,} items, closed; sending")
         status = watching.follow(watch, job, _unsigned(run.url), deployed, view)
         return _finish(expected, watch, status, deployed, listener, view)
@@ -168,10 +169,12 @@ def _finish(
 ) -> Finish:
     arrival = listener.wait(watch.batch_id, EVENT_SECONDS)
     _show(arrival, view)
-    view.step(f"listening for {LISTEN_SECONDS:.0f} s more")
-    listener.go_on(LISTEN_SECONDS)
-    view.step("checking the index, the jobs and the batch API's book against the dataset")
-    rows, bundled, queued = deployed.rows(), deployed.bundled(), deployed.jobs_done()
+    view.step(
+        f"listening for a second event, {LISTEN_SECONDS:.0f} s; "
+        "checking the index, the jobs and the batch API's book against the dataset"
+    )
+    rows, bundled, queued = deployed.rows(), Bundled.of(deployed.calls()), deployed.jobs_done()
+    listener.go_on(LISTEN_SECONDS - (time.time() - arrival.at.timestamp()))
     details = [each.detail for each in listener.book.of(watch.batch_id)]
     indexed = [row.key for row in rows]
     result = verdict.Result(status, indexed, details, deployed.dead_letter_messages(), bundled.done, queued)

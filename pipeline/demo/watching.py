@@ -9,8 +9,11 @@ from typing import Any
 
 from fanin import Fanin
 from fanin.client.model import Status
+from pipeline.demo.awaiting import Awaited, Unanswered
+from pipeline.demo.bundles import Bundled
 from pipeline.demo.deployed import Deployed
 from pipeline.demo.errors import DemoError
+from pipeline.demo.expectation import Expectation
 from pipeline.demo.job import SparkJob
 from pipeline.demo.live import View
 from pipeline.demo.progress import Sample
@@ -28,6 +31,7 @@ class Watch:
     batch_id: str
     total: int
     opened_at: float
+    expected: Expectation
     samples: list[Sample] = field(default_factory=list)
     sent: Sent | None = None
 
@@ -44,13 +48,13 @@ class Watch:
         return last.at - since if self.sent else 0.0
 
 
-def opened(job: SparkJob, check: Callable[[], None]) -> Watch:
-    """Watches the batch that the job opens; *check* raises if the run can no longer complete."""
+def opened(job: SparkJob, expected: Expectation, check: Callable[[], None]) -> Watch:
+    """Watch the batch that the job opens; *check* raises if the run can no longer complete."""
     deadline = time.monotonic() + OPENING_SECONDS
     while time.monotonic() < deadline:
         for event in job.events():
             if event["event"] == "opened":
-                return Watch(event["batchId"], event["items"], time.time())
+                return Watch(event["batchId"], event["items"], time.time(), expected)
         check()
         time.sleep(POLL_SECONDS / 10)
     raise DemoError(f"the job opened no batch in {OPENING_SECONDS:.0f} s; is the machine very busy?")
@@ -76,7 +80,15 @@ def follow(watch: Watch, job: SparkJob, api: Fanin, deployed: Deployed, view: Vi
 
 def _sample(watch: Watch, status: Status, deployed: Deployed) -> Sample:
     waiting, in_hand = deployed.depth()
-    bundled = deployed.bundled()
+    calls, jobs = deployed.calls(), deployed.jobs_done()
+    bundled = Bundled.of(calls)
+    awaited = Awaited(
+        waiting=waiting,
+        in_hand=in_hand,
+        tasks=sum(watch.expected.bundled.values()) - bundled.tasks,
+        bundles=Unanswered.of(calls),
+        jobs=sum(watch.expected.queued.values()) - jobs,
+    )
     return Sample(
         at=time.time() - watch.opened_at,
         acked=status.estimate,
@@ -85,7 +97,8 @@ def _sample(watch: Watch, status: Status, deployed: Deployed) -> Sample:
         counters=deployed.counters(watch.batch_id),
         bundled=bundled.tasks,
         calls=bundled.calls,
-        queued=deployed.jobs_done(),
+        queued=jobs,
+        awaited=awaited.reasons() if watch.sent and not status.is_complete else (),
     )
 
 

@@ -7,7 +7,7 @@ from math import ceil
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from fanin.tracker.page import PAGE_BITS_MAX
+from fanin.tracker.rules.page import PAGE_BITS_MAX
 
 PAGE_ITEMS = PAGE_BITS_MAX
 """Messages are sent page by page, because neighbours are acked in one write. This affects speed only."""

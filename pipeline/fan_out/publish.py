@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from pyspark.sql import DataFrame, SparkSession
 
 from fanin.cost import estimate as cost
+from fanin.errors import BatchEnded
 from fanin.publishing.packing import BATCH_BYTES, pack_of
 from fanin.tracker import State
 from pipeline.fan_out import manifest, messages, send
@@ -43,8 +44,6 @@ class Closed(Protocol):
 
     @property
     def batch_id(self) -> str: ...
-    @property
-    def state(self) -> State: ...
     @property
     def is_complete(self) -> bool: ...
 
@@ -92,6 +91,15 @@ class FanOutRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class _Closed:
+    """The closed batch of a manifest. *group_id*: of its items; None without items, or if it was complete."""
+
+    batch_id: str
+    group_id: str | None
+    is_complete: bool
+
+
+@dataclass(frozen=True, slots=True)
 class FannedOut:
     """A batch whose items were each sent at least once, unless it was complete before."""
 
@@ -114,23 +122,33 @@ def fan_out(
     _check_lengths(parts)
     total = sum(part.rows for part in parts)
     report("manifest", {"path": request.manifest, "run": committed.run, "items": total})
-    batch = api.open(user_key=request.user_key, key=f"fan-out-{committed.run}-open")
-    group_id = batch.add(total, key=f"fan-out-{committed.run}-add").group_id if total else None
-    closed = batch.close()
-    report("opened", _ids(closed, group_id, total))
+    closed = _closed(api, request.user_key, f"fan-out-{committed.run}", total)
+    report("opened", _ids(closed, total))
     # An empty dataset still writes its files, so that the job that reads them finds them.
     if closed.is_complete and (total or not request.files):
         return FannedOut(closed.batch_id)
-    if total and closed.state is not State.CLOSED:
-        raise BatchIsOver(f"batch {closed.batch_id} is {closed.state}; nothing was sent: {_ANEW}")
-    items = messages.with_item_ids(manifest.positions(committed, parts), closed.batch_id, group_id or "")
+    placed = manifest.positions(committed, parts)
+    items = messages.with_item_ids(placed, closed.batch_id, closed.group_id or "")
     return _publish(items, closed.batch_id, total, request, report)
 
 
-def _ids(closed: Closed, group_id: str | None, total: int) -> dict[str, Any]:
+def _closed(api: BatchApi, user_key: str, key: str, total: int) -> _Closed:
+    """Open the batch of a manifest, add its items and close it. Raises BatchIsOver if it did not complete."""
+    try:
+        batch = api.open(user_key=user_key, key=f"{key}-open")
+        group_id = batch.add(total, key=f"{key}-add").group_id if total else None
+        closed = batch.close()
+    except BatchEnded as ended:
+        if ended.state == State.COMPLETE:
+            return _Closed(ended.batch_id, None, is_complete=True)
+        raise BatchIsOver(f"batch {ended.batch_id} is {ended.state}; nothing was sent: {_ANEW}") from ended
+    return _Closed(closed.batch_id, group_id, closed.is_complete)
+
+
+def _ids(closed: _Closed, total: int) -> dict[str, Any]:
     return {
         "batchId": closed.batch_id,
-        "groupId": group_id,
+        "groupId": closed.group_id,
         "items": total,
         "isComplete": closed.is_complete,
     }

@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, Row
 from fanin.aws.forking import cache_per_process
 from fanin.pacing import ATTEMPTS, Pace, waits
 from fanin.publishing.packing import Pack, batches, singly
-from fanin.publishing.sending import send
+from fanin.publishing.sending import message_group, send
 from pipeline.spark.progress import Report, every, moving
 
 if TYPE_CHECKING:
@@ -43,11 +43,19 @@ class BatchIsOver(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A queue by its URL; *region* and *endpoint* default to the executor's environment."""
+    """A queue by its URL; *region* and *endpoint* default to the executor's environment.
+
+    *group*: the message group of what is sent; None: the batch.
+    """
 
     url: str
     region: str | None = None
     endpoint: str | None = None
+    group: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.group is not None:
+            message_group(self.group)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +128,7 @@ def _send_part(
 ) -> None:
     pace = Pace(rate, time.monotonic())
     for batch in batches(pack(only(rows))):
-        repeats = send(_client(queue), queue.url, batch, waits(random.Random()), time.sleep)
+        repeats = send(_client(queue), queue.url, batch, waits(random.Random()), time.sleep, queue.group)
         tally.sent.add(sum(message.items for message in batch if message.copy == 1))
         tally.copies.add(sum(message.items for message in batch if message.copy > 1))
         tally.retried.add(repeats)

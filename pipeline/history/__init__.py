@@ -5,8 +5,8 @@ from pipeline.history import Sources, report
 report(spark, Sources("s3://bucket/changes"), "out")  # out/batches, out/items, ..., out/report.html
 """
 
-from pipeline.history.archive import Days, NotAnArchive
 from pipeline.history.building import Sources
+from pipeline.history.changes.archive import Days, NotAnArchive
 from pipeline.history.reporting import report
 
 __all__ = ["Days", "NotAnArchive", "Sources", "report"]

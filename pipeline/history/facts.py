@@ -115,10 +115,8 @@ class BatchFacts:
 
     @property
     def ended_by_failures(self) -> bool:
-        """Return whether its failures ended it; version 0.1 called such a batch COMPLETE."""
-        left_items = self.state == ENDED_WELL and bool(self.outstanding)
-        enough = self.max_failures is not None and self.failed >= self.max_failures
-        return (self.state == "FAILED" and not self.is_forced) or (left_items and enough)
+        """Return whether its failures ended it."""
+        return self.state == "FAILED" and not self.is_forced
 
     @property
     def is_forced(self) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from pipeline.history.changes.schemas import BATCH_IMAGES
 from pipeline.history.items import seconds_between
-from pipeline.history.schemas import BATCH_IMAGES
 
 LOST = ("EXPIRED", "TIMED_OUT", "CANCELLED")
 """States of batches that ended with items outstanding."""
@@ -121,11 +121,9 @@ def _derived(until: Column) -> dict[str, Column]:
 
 
 def _acked() -> Column:
-    """Return the acks that the pages counted; all items if the batch completed by its acks."""
-    all_acked = (F.col("state") == "COMPLETE") & (
-        F.col("max_failures").isNull() | (F.col("failed") < F.col("max_failures"))
-    )
-    return F.when(all_acked, F.greatest("acked", "total")).otherwise(F.col("acked"))
+    """Return the acks that the pages counted; all items of a complete batch."""
+    is_complete = F.col("state") == "COMPLETE"
+    return F.when(is_complete, F.greatest("acked", "total")).otherwise(F.col("acked"))
 
 
 def _at_least_none(first: str, last: str) -> Column:

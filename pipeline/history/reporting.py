@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 
 from pipeline.history.building import Sources, build
 from pipeline.history.collecting import collect
-from pipeline.history.document import page
 from pipeline.history.facts import History
+from pipeline.history.page.document import page
 from pipeline.spark.files import located
 from pipeline.spark.progress import Report, watching
 

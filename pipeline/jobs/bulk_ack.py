@@ -11,7 +11,6 @@ on an error, 0 otherwise.
 from __future__ import annotations
 
 import argparse
-import sys
 import uuid
 from collections.abc import Sequence
 from typing import Any
@@ -26,14 +25,13 @@ from pipeline.spark.progress import Report, event_printer
 from pipeline.spark.session import spark_session
 
 SOME_REJECTED = 3
-DEPRECATED = "bulk_ack: --aside is deprecated and will be removed in the next release: use --rejects"
 
 SENTENCES = {
     "folded": (
         "{acks:,} acks in {files:,} files: {items:,} items in {pages:,} pages, {repeated:,} repeated,"
-        " {aside:,} rejected; {seconds:.1f} s"
+        " {rejected:,} rejected; {seconds:.1f} s"
     ),
-    "aside": "saved {rows:,} rejected rows ({why}): {path}",
+    "rejected": "saved {rows:,} rejected rows ({why}): {path}",
     "progress": "  {done:,} of {pages:,} pages, {fresh:,} newly acked in {seconds:.0f} s",
     "acked": (
         "{acks:,} acks of {items:,} items: {fresh:,} are new ({failed:,} of them failed); {duplicate:,} old,"
@@ -54,7 +52,6 @@ def arguments() -> argparse.ArgumentParser:
     add("logs", nargs="+", metavar="LOG", help="files, folders or patterns")
     add("--tenant", required=True, help="the tenant of the batches")
     add("--rejects", metavar="PATH", help="save rejected rows here, as Parquet (required unless --dry-run)")
-    add("--aside", metavar="PATH", help=argparse.SUPPRESS)
     add("--checkpoint", metavar="PATH", help="take the files of one folder as they arrive, remembered here")
     add(
         "--every",
@@ -70,19 +67,11 @@ def arguments() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> None:
     parser = arguments()
     options = parser.parse_args(argv)
-    _replace_deprecated(options)
     _check(parser, options)
     with exit_with_message("bulk_ack"):
         rejected = _run(options, event_printer(SENTENCES, options.json))
     if rejected:
         raise SystemExit(SOME_REJECTED)
-
-
-def _replace_deprecated(options: argparse.Namespace) -> None:
-    """Use --aside for --rejects, with a warning; it overrides the default of a deployment."""
-    if options.aside:
-        print(DEPRECATED, file=sys.stderr)
-        options.rejects = options.aside
 
 
 def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
@@ -117,7 +106,7 @@ def _stream(spark: SparkSession, options: argparse.Namespace, request: BulkAckRe
 
     def report(event: str, facts: dict[str, Any]) -> None:
         nonlocal rejected
-        rejected += facts["aside"] if event == "acked" else 0
+        rejected += facts["rejected"] if event == "acked" else 0
         emit(event, facts)
 
     (folder,) = options.logs

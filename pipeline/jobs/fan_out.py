@@ -60,6 +60,11 @@ def _add_locations(parser: argparse.ArgumentParser) -> None:
         help="the SQS queue for the messages (required unless --dry-run or --files)",
     )
     add("--files", metavar="PATH", help="instead of a queue: save the messages here, as Parquet")
+    add(
+        "--message-group",
+        metavar="GROUP",
+        help="the group among which SQS shares the queue's consumers (default: the batch)",
+    )
     add("--region", help="the region of queue and API (default: the environment's)")
     add("--endpoint-url", metavar="URL", help="the endpoint of SQS (default: the executors' environment)")
 
@@ -89,9 +94,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         parser.error(f"required: {', '.join(missing)}")
     if options.queue_url and options.files:
         parser.error("--queue-url and --files exclude each other")
-    for name in ("rate", "chunk"):
+    for name in ("rate", "chunk", "message_group"):
         if options.files and getattr(options, name):
-            parser.error(f"--{name} goes with --queue-url")
+            parser.error(f"--{name.replace('_', '-')} goes with --queue-url")
     with exit_with_message("fan_out"):
         _run(options, event_printer(SENTENCES, options.json))
 
@@ -110,7 +115,7 @@ def _request(options: argparse.Namespace) -> FanOutRequest:
     return FanOutRequest(
         dataset=options.dataset,
         manifest=options.manifest or "",
-        queue=None if options.files else send.Queue(options.queue_url, options.region, options.endpoint_url),
+        queue=None if options.files else _queue(options),
         files=options.files,
         user_key=options.user_key,
         limit=options.limit,
@@ -119,6 +124,10 @@ def _request(options: argparse.Namespace) -> FanOutRequest:
         seed=options.seed,
         chunk=options.chunk,
     )
+
+
+def _queue(options: argparse.Namespace) -> send.Queue:
+    return send.Queue(options.queue_url, options.region, options.endpoint_url, options.message_group)
 
 
 if __name__ == "__main__":

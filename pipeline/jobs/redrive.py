@@ -34,6 +34,11 @@ def arguments() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--saved", required=True, metavar="PATH", help="what reconcile saved")
     add("--queue-url", metavar="URL", help="the SQS queue for the messages (required unless --dry-run)")
+    add(
+        "--message-group",
+        metavar="GROUP",
+        help="the group among which SQS shares the queue's consumers (default: the batch)",
+    )
     add("--endpoint-url", metavar="URL", help="the endpoint of SQS (default: the executors' environment)")
     add("--failed", action="store_true", help="send failed items too; a success heals them")
     fresh = "read each page right before its items are sent (default), or send all saved items"
@@ -61,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _run(options: argparse.Namespace, emit: Report) -> None:
-    queue = send.Queue(options.queue_url or "", options.region, options.endpoint_url)
+    queue = send.Queue(options.queue_url or "", options.region, options.endpoint_url, options.message_group)
     request = RedriveRequest(options.saved, queue, options.failed, options.fresh, options.rate, options.chunk)
     tables = shared.tables_of(options)
     with spark_session("redrive", cores=options.cores) as spark:

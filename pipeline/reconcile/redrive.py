@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from fanin.cost import estimate as cost
 from fanin.publishing.packing import pack_of
 from fanin.tracker import Batch, BatchKey
-from fanin.tracker.model import PageKey
-from fanin.tracker.page import Page
+from fanin.tracker.rules.model import PageKey
+from fanin.tracker.rules.page import Page
 from pipeline.fan_out import messages, send
 from pipeline.fan_out.send import BatchIsOver, send_all, task_count
 from pipeline.reconcile.run import Label, load

@@ -10,22 +10,69 @@ different times. A single row is always whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from fanin.pacing import Pace
 from pipeline.snapshot import export
 from pipeline.snapshot.export import DataFile, Line
 from pipeline.snapshot.rows import Facts, Item, MalformedRow, read_row
-from pipeline.snapshot.scan import Segment, scan
 from pipeline.snapshot.tables import Tables
 from pipeline.spark import schemas
+
+UNIT_BYTES = 8192
+"""Bytes that one read unit of an eventually consistent Scan reads."""
+LARGEST_ROW = 4096
+"""Bytes of the tracker's largest rows: batches with a user key and a parent, and pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Segment *number* of *of* segments of *table*; *rate*: read units a second of this segment."""
+
+    tables: Tables
+    table: str
+    number: int
+    of: int
+    rate: float | None = None
+
+    def request(self, about: str | None) -> dict[str, Any]:
+        """Return the first request; *about*: return only rows of this batch id, although all are read."""
+        request: dict[str, Any] = {
+            "TableName": self.table,
+            "Segment": self.number,
+            "TotalSegments": self.of,
+            "ReturnConsumedCapacity": "TOTAL",
+        }
+        if self.rate:
+            request["Limit"] = max(1, int(self.rate * UNIT_BYTES / LARGEST_ROW))
+        if about:
+            request["FilterExpression"] = "contains(pk, :about)"
+            request["ExpressionAttributeValues"] = {":about": {"S": about}}
+        return request
+
+
+def scan(segment: Segment, about: str | None, sleep: Callable[[float], None] = time.sleep) -> Iterator[Item]:
+    """Yield every row of the segment; a row written during the Scan may be old or new."""
+    request, pace = segment.request(about), Pace(segment.rate, time.monotonic())
+    while True:
+        answer = segment.tables.client.scan(**request)
+        yield from answer["Items"]
+        if "LastEvaluatedKey" not in answer:
+            return
+        request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+        pace = pace.after(answer["ConsumedCapacity"]["CapacityUnits"])
+        sleep(pace.rest(time.monotonic()))
+
 
 ROWS_A_BATCH = 1000
 SEGMENTS_A_SLOT = 4

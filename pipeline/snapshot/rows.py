@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 
 from fanin.errors import FaninError, NewerSchema
 from fanin.tracker.dynamodb.items import BATCH_ROW, batch_of, page_of
-from fanin.tracker.model import Batch
-from fanin.tracker.options import LIFETIME_MAX
-from fanin.tracker.page import DIGIT_BITS, DIGIT_MAX, PAGE_BITS_MAX
+from fanin.tracker.rules.model import Batch
+from fanin.tracker.rules.options import LIFETIME_MAX
+from fanin.tracker.rules.page import DIGIT_BITS, DIGIT_MAX, PAGE_BITS_MAX
 from pipeline.spark import bitmaps
 
 Item: TypeAlias = Mapping[str, Mapping[str, Any]]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import boto3
 from botocore.config import Config
 
-from fanin.aws import settings
 from fanin.aws.forking import cache_per_process
+from fanin.aws.settings import tracking as settings
 from fanin.pacing import THREADS
 from fanin.tracker.dynamodb import DynamoStore
 

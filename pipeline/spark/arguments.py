@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from fanin.tracker.window import WINDOW_MAX
+from fanin.tracker.reads.window import WINDOW_MAX
 
 
 def job_parser(name: str, description: str | None, dry_run: str | None = None) -> argparse.ArgumentParser:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from fanin.tracker.page import PAGE_BITS_MAX, mask_of
+from fanin.tracker.rules.page import PAGE_BITS_MAX, mask_of
 
 MASK_BYTES = PAGE_BITS_MAX // 8
 BLOCK_PAGES = 32

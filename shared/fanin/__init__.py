@@ -6,10 +6,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fanin.aws.jobs import JobSettings
-    from fanin.aws.settings import Tables
+    from fanin.aws.settings.jobs import JobSettings
+    from fanin.aws.settings.tracking import Tables
     from fanin.client.aio import AsyncBatch, AsyncFanin
-    from fanin.client.batch import Batch
+    from fanin.client.batch import Batch, Reopened
     from fanin.client.fanin import Fanin
     from fanin.client.items import Items
     from fanin.client.model import (
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
         TaskResult,
         TaskStatus,
     )
-    from fanin.client.queue_model import DeletedJobs, QueueJob, QueueSession, QueueStatus, RevivedJobs
-    from fanin.client.repairs import Reopened
-    from fanin.client.reports import AckReport, Completion, ItemVerdict, RangeVerdict
+    from fanin.client.queues.queue_model import DeletedJobs, QueueJob, QueueSession, QueueStatus, RevivedJobs
+    from fanin.client.transports.reports import AckReport, Completion, ItemVerdict, RangeVerdict
     from fanin.errors import (
         AccessDenied,
+        BatchEnded,
         Conflict,
         FaninError,
         InvalidRequest,
@@ -54,6 +54,7 @@ __all__ = [
     "AsyncFanin",
     "AsyncQueue",
     "Batch",
+    "BatchEnded",
     "BatchMap",
     "BundleSummary",
     "Cancelled",
@@ -108,10 +109,10 @@ __all__ = [
 
 # Loaded at the first access, so that a function does not import rooms that it does not use.
 _ROOMS = {
-    "fanin.aws.jobs": ("JobSettings",),
-    "fanin.aws.settings": ("Tables",),
+    "fanin.aws.settings.jobs": ("JobSettings",),
+    "fanin.aws.settings.tracking": ("Tables",),
     "fanin.client.aio": ("AsyncBatch", "AsyncFanin"),
-    "fanin.client.batch": ("Batch",),
+    "fanin.client.batch": ("Batch", "Reopened"),
     "fanin.client.fanin": ("Fanin",),
     "fanin.client.items": ("Items",),
     "fanin.client.model": (
@@ -129,11 +130,17 @@ _ROOMS = {
         "TaskResult",
         "TaskStatus",
     ),
-    "fanin.client.queue_model": ("DeletedJobs", "QueueJob", "QueueSession", "QueueStatus", "RevivedJobs"),
-    "fanin.client.repairs": ("Reopened",),
-    "fanin.client.reports": ("AckReport", "Completion", "ItemVerdict", "RangeVerdict"),
+    "fanin.client.queues.queue_model": (
+        "DeletedJobs",
+        "QueueJob",
+        "QueueSession",
+        "QueueStatus",
+        "RevivedJobs",
+    ),
+    "fanin.client.transports.reports": ("AckReport", "Completion", "ItemVerdict", "RangeVerdict"),
     "fanin.errors": (
         "AccessDenied",
+        "BatchEnded",
         "Conflict",
         "FaninError",
         "InvalidRequest",

@@ -24,7 +24,9 @@ KINDS = {
     "an async generator function": inspect.isasyncgenfunction,
     "a generator function": inspect.isgeneratorfunction,
 }
-INSTEAD = "pass a plain function, which may run a coroutine with asyncio.Runner().run(...)"
+INSTEAD = (
+    "pass a plain function, which may run a coroutine with asyncio.Runner().run(...) and wait for futures"
+)
 
 
 _NOTED: ContextVar[list[BaseException] | None] = ContextVar("fanin_noted_failures", default=None)
@@ -51,7 +53,7 @@ def done(result: T, name: str) -> T:
         if inspect.iscoroutine(result):
             result.close()
         kind = type(result).__name__
-        raise WorkNotDone(f"{name} returned a {kind}, which is not run, so its work is not done: {INSTEAD}")
+        raise WorkNotDone(f"{name} returned a {kind}, so its work is not done when it returns: {INSTEAD}")
     return result
 
 

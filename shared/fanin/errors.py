@@ -8,6 +8,7 @@ FaninError
 │   └── TooManyBatches    the request names too many batches; split it
 ├── NotFound              the tenant has no such batch
 ├── Conflict              the state does not allow the request
+│   ├── BatchEnded        the batch has ended otherwise than the request asks
 │   ├── KeyReused         the idempotency key was used with another payload
 │   ├── StaleWrite        a condition failed; the error has the stored item
 │   └── PartFull          a part of a queue holds 10 GB; raise its parts
@@ -20,11 +21,23 @@ Other errors are bugs, or come from the user's code, and are not caught.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 
 class FaninError(Exception):
     """The base class; its text is meant for the caller."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how a copy is made: without a call of ``__init__``, which may require more than a text."""
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[FaninError], args: tuple[Any, ...], facts: Mapping[str, Any]) -> FaninError:
+    """Return an error with the same text and attributes as the one that was copied or pickled."""
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(facts)
+    return error
 
 
 class InvalidRequest(FaninError):
@@ -57,6 +70,24 @@ class NotFound(FaninError):
 
 class Conflict(FaninError):
     """The state of the batch does not allow the request; a retry fails too."""
+
+
+class BatchEnded(Conflict):
+    """The batch has ended, and not as the request asks.
+
+    *state*: of the batch *batch_id*: ``COMPLETE``, ``FAILED``, ``CANCELLED`` or ``TIMED_OUT``. *result*:
+    ``succeeded``, ``completed_with_failures``, ``too_many_failures``, ``forced``, ``cancelled`` or
+    ``timed_out``. *reason*: of a cancel or a forced end, if it has one.
+    """
+
+    def __init__(
+        self, detail: str, *, batch_id: str, state: str, result: str, reason: str | None = None
+    ) -> None:
+        super().__init__(detail)
+        self.batch_id = batch_id
+        self.state = state
+        self.result = result
+        self.reason = reason
 
 
 class KeyReused(Conflict):

@@ -1,10 +1,12 @@
-"""When a consumer isolates a message: sends it to the dead-letter queue of its queue, and deletes it here."""
+"""The records of an SQS event, and when a consumer isolates one: sends it to the dead-letter queue."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
+
+from fanin.errors import InvalidRequest
 
 TRIES = 5
 """The receive of an invalid message at which it is isolated."""
@@ -15,6 +17,40 @@ Record = Mapping[str, Any]
 Isolate = Callable[[Sequence[Record]], Collection[str]]
 """Sends messages to the dead-letter queue of their queue; returns the ids of those that were sent."""
 logger = logging.getLogger("fanin")
+
+
+AS_RECEIVE_MESSAGE_RETURNS_IT = (
+    "has MessageId, Body and Attributes, as receive_message returns it, and not messageId, body and"
+    " attributes, as Lambda passes it: rename them (docs/consumers.md, Outside Lambda)"
+)
+
+
+def records_of(event: Any) -> Sequence[Record]:
+    """Return the records of an SQS event, as Lambda passes it. Raises InvalidRequest for any other value."""
+    records = event.get("Records") if isinstance(event, Mapping) else None
+    if not isinstance(records, list | tuple):
+        raise InvalidRequest(
+            'an event of SQS is {"Records": [...]}, as Lambda passes it: is SQS the event source?',
+            field="Records",
+        )
+    for number, record in enumerate(records):
+        if flaw := _flaw(record):
+            raise InvalidRequest(f"record {number} {flaw}", field="Records")
+    return records
+
+
+def _flaw(record: Any) -> str | None:
+    """Return what is wrong with a record; None if nothing is."""
+    if not isinstance(record, Mapping):
+        return "is no object"
+    if "messageId" not in record and "MessageId" in record:
+        return AS_RECEIVE_MESSAGE_RETURNS_IT
+    for name in ("messageId", "body"):
+        if not isinstance(record.get(name), str):
+            return f"has no text as its {name}: is SQS the event source of this function?"
+    attributes = record.get("attributes") or {}
+    count = attributes.get("ApproximateReceiveCount", 1) if isinstance(attributes, Mapping) else None
+    return None if str(count).isdecimal() else "has attributes without a number as ApproximateReceiveCount"
 
 
 def receives(record: Record) -> int:

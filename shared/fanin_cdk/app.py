@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import sys
 
-from fanin_cdk.config import ConfigError
-from fanin_cdk.node import choose_node
+from fanin_cdk.packaging.node import choose_node
+from fanin_cdk.settings.config import ConfigError
 
 
 def main() -> None:

@@ -11,33 +11,32 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from fanin.names import JOB_DEAD
-from fanin_cdk.concurrency import shortage
-from fanin_cdk.config import Config
 from fanin_cdk.constructs.api import Api
 from fanin_cdk.constructs.archive import Archive
-from fanin_cdk.constructs.callbacks import Callbacks
-from fanin_cdk.constructs.confirmation import Confirmation
-from fanin_cdk.constructs.dead_letter_queues import DeadLetterQueues
-from fanin_cdk.constructs.events import EndingEvents
 from fanin_cdk.constructs.functions import Functions, tenant_of_messages
 from fanin_cdk.constructs.grouper import FaninGrouper
-from fanin_cdk.constructs.job_events import DeadJobEvents
 from fanin_cdk.constructs.jobs import FaninQueues
 from fanin_cdk.constructs.queues import SourceQueue
-from fanin_cdk.constructs.resuming import Resuming
 from fanin_cdk.constructs.sweeper import Sweeper
 from fanin_cdk.constructs.tables import Tables
-from fanin_cdk.constructs.watched import Watched
-from fanin_cdk.group_handlers import REGISTRATIONS
-from fanin_cdk.handlers import (
+from fanin_cdk.events.callbacks import Callbacks
+from fanin_cdk.events.confirmation import Confirmation
+from fanin_cdk.events.dead_letter_queues import UNMATCHED, DeadLetterQueues
+from fanin_cdk.events.ending import EndingEvents
+from fanin_cdk.events.job_events import DeadJobEvents
+from fanin_cdk.events.resuming import Resuming
+from fanin_cdk.grants.group_handlers import REGISTRATIONS
+from fanin_cdk.grants.handlers import (
     CONFIRM_EVENT,
     CONSUME_ACKS,
     DEAD_LETTER_HANDLER,
-    DESCRIBE_EVENT,
     RESUMES,
     ROUTES,
     SWEEP,
 )
+from fanin_cdk.monitoring.watched import Watched
+from fanin_cdk.settings.concurrency import shortage
+from fanin_cdk.settings.config import Config
 
 Authorization = Literal["iam", "jwt"]
 
@@ -66,13 +65,13 @@ class Composition(Construct):
         self.api = self._api() if authorization else None
         self.acks = self._acks()
         self.dead_letter_handler = self.functions.add(DEAD_LETTER_HANDLER)
-        users = DeadLetterQueues(self, "Letters", config, self.dead_letter_handler)
+        self.dead_letter_queues = DeadLetterQueues(self, "Letters", config, self.dead_letter_handler)
         sweep = self.functions.add(SWEEP)
         Sweeper(self, "Sweeper", sweep)
         self.events = self._events()
-        self.watched = self._watched(users, sweep)
+        self.watched = self._watched(sweep)
         self.confirmation = self._confirmation()
-        self._output_names(users)
+        self._output_names()
         self._add_parts()
         self.warn_of_shortage()
 
@@ -96,8 +95,7 @@ class Composition(Construct):
         return acks
 
     def _events(self) -> EndingEvents:
-        describe = self.functions.add(DESCRIBE_EVENT)
-        ending = EndingEvents(self, "Events", self.config, self.tables.batches, describe)
+        ending = EndingEvents(self, "Events", self.functions, self.tables.batches)
         if self.config.immediate_events:
             self.functions.put_completions_on(ending.bus)
         return ending
@@ -107,14 +105,16 @@ class Composition(Construct):
         self.watched.dead_letter_queues |= {"Confirmation": made.dead_letter_queue}
         return made
 
-    def _watched(self, users: DeadLetterQueues, sweep: lambda_.Function) -> Watched:
+    def _watched(self, sweep: lambda_.Function) -> Watched:
         """Return what the tracker's own part has for alarms and the dashboard; other parts add theirs."""
-        watched = Watched(functions=self.functions.made, pipe=self.events.pipe, sweepers=[sweep])
+        watched = Watched(functions=self.functions.made, sweepers=[sweep], readers=[self.events.reader])
         if self.api:
             watched.api, watched.routes = self.api.http, self.api.functions
         watched.add({"Acks": self.acks})
-        watched.queues |= users.by_name
-        watched.consumed |= users.by_name
+        watched.queues |= self.dead_letter_queues.by_name
+        watched.consumed |= self.dead_letter_queues.by_name
+        if self.dead_letter_queues.unmatched:
+            watched.dead_letter_queues |= {UNMATCHED: self.dead_letter_queues.unmatched}
         watched.dead_letter_queues |= {"Events": self.events.dead_letter_queue}
         watched.tables |= self.tables.watched
         return watched
@@ -132,7 +132,9 @@ class Composition(Construct):
         self.archive = self._archive() if config.archive else None
 
     def _queues(self) -> FaninQueues:
-        queues = FaninQueues(self, "Jobs", self.config, self.functions, has_api=bool(self.api))
+        queues = FaninQueues(
+            self, "Jobs", self.config, self.functions, tagged=self.acks.queue, has_api=bool(self.api)
+        )
         self.watched.sweepers.append(queues.sweep)
         self._add_routes(queues.routes)
         self.watched.queues |= {f"Doorbell-{name}": each for name, each in queues.doorbells.items()}
@@ -153,7 +155,7 @@ class Composition(Construct):
 
     def _add_job_events(self, queues: FaninQueues) -> None:
         job_events = DeadJobEvents(self, "JobEvents", self.functions, queues.table, self.events.bus)
-        self.watched.readers.append(job_events.function)
+        self.watched.readers.append(job_events.reader)
         self.watched.dead_letter_queues |= {"JobEvents": job_events.dead_letter_queue}
 
     def _grouper(self) -> FaninGrouper:
@@ -175,7 +177,7 @@ class Composition(Construct):
 
     def _archive(self) -> Archive:
         archive = Archive(self, "Archive", self.config, self.functions, self._changing())
-        self.watched.readers.append(archive.function)
+        self.watched.readers.append(archive.reader)
         self.watched.dead_letter_queues |= {"Archive": archive.dead_letter_queue}
         self.outputs |= {"ArchiveBucket": archive.bucket.bucket_name}
         return archive
@@ -194,14 +196,16 @@ class Composition(Construct):
             if self.api:
                 self.api.add(route, function)
 
-    def _output_names(self, users: DeadLetterQueues) -> None:
+    def _output_names(self) -> None:
         if self.api:
-            self.outputs |= {"ApiUrl": self.api.url, "ApiId": self.api.http.api_id}
+            self.outputs |= {"ApiUrl": self.api.url, "ApiId": self.api.http.api_id, **self.api.domain_outputs}
         self.outputs |= {
             "BatchesTable": self.tables.batches.table_name,
             "PagesTable": self.tables.pages.table_name,
             "BusName": self.events.bus.event_bus_name,
             "AcksQueueUrl": self.acks.queue.queue_url,
         }
-        if users.kept:
-            self.outputs |= {"KeptMessagesQueueUrl": users.kept.queue_url}
+        if self.dead_letter_queues.kept:
+            self.outputs |= {"KeptMessagesQueueUrl": self.dead_letter_queues.kept.queue_url}
+        if self.dead_letter_queues.unmatched:
+            self.outputs |= {"UnmatchedMessagesQueueUrl": self.dead_letter_queues.unmatched.queue_url}

@@ -137,6 +137,16 @@ def _alarm_metrics(template: Template) -> Sizes:
         yield f"the alarm {name}", sum("MetricStat" in each for each in properties.get("Metrics", ()))
 
 
+def _joint_alarms(template: Template) -> Sizes:
+    for name, properties in template.of_type("AWS::CloudWatch::CompositeAlarm"):
+        yield f"the alarm {name}", template.written.text(properties["AlarmRule"]).count("ALARM(")
+
+
+def _alarm_rules(template: Template) -> Sizes:
+    for name, properties in template.of_type("AWS::CloudWatch::CompositeAlarm"):
+        yield f"the alarm {name}", len(template.written.text(properties["AlarmRule"]))
+
+
 def _alarm_descriptions(template: Template) -> Sizes:
     for name, properties in template.of_type("AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm"):
         yield (
@@ -224,6 +234,7 @@ def _length(template: Template, value: Any) -> int:
 CLOUDFORMATION = "CloudFormation quotas"
 LAMBDA = "Lambda quotas"
 IAM = "IAM and AWS STS quotas"
+COMPOSITE = "CloudWatch API Reference, PutCompositeAlarm"
 CLOUDWATCH = "CloudWatch service quotas"
 DASHBOARD = "CloudWatch API Reference, Dashboard Body Structure and Syntax"
 DYNAMODB = "Quotas in Amazon DynamoDB"
@@ -244,6 +255,8 @@ LIMITS = (
     Limit(2048, "characters", IAM, _trust_policies),
     Limit(10, "metrics", CLOUDWATCH, _alarm_metrics),
     Limit(1024, "characters", "CloudWatch API Reference, PutMetricAlarm", _alarm_descriptions),
+    Limit(100, "alarms", COMPOSITE, _joint_alarms),
+    Limit(10_240, "characters", COMPOSITE, _alarm_rules),
     Limit(500, "widgets", CLOUDWATCH, _widgets),
     Limit(500, "metrics", CLOUDWATCH, _metrics_of_widgets),
     Limit(2500, "metrics", CLOUDWATCH, _metrics_of_dashboard),

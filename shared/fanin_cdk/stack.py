@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -9,9 +10,10 @@ from typing import Any
 from aws_cdk import App, Stack
 from constructs import Construct
 
-from fanin_cdk.config import Config, ConfigError
+from fanin_cdk.settings.config import Config, ConfigError
 from fanin_cdk.tracker import FaninTracker
 
+OF_A_CLONE = re.compile("demo|alarm_email|analytics.*")
 PARTS: dict[str, Any] = {"grouper": True, "queues": True}
 """The parts that a context does not need to name."""
 
@@ -34,9 +36,16 @@ def build(context: Mapping[str, Any] | None = None, outdir: str | None = None) -
     """
     app = App(context=dict(context or {}), outdir=outdir)
     given = {**PARTS, **app.node.get_all_context()}
-    # The demo's consumers are no part of the package.
-    if given.pop("demo", False) not in (False, "false"):
-        raise ConfigError("demo needs a clone of fanin's repository: its consumers are not in the package")
+    _refuse_absent(given)
     config = Config.from_context(given)
     TrackerStack(app, f"Fanin-{config.stage}", config)
     return app
+
+
+def _refuse_absent(given: Mapping[str, Any]) -> None:
+    """Refuse the settings of the project's own stack, whose demo and Spark jobs are not in the package."""
+    for name in sorted(filter(OF_A_CLONE.fullmatch, given)):
+        if given[name] not in (False, "false"):
+            raise ConfigError(
+                f"{name} needs a clone of fanin's repository: the package does not have its part"
+            )

@@ -1,11 +1,11 @@
-"""The stage of a tracker that names none: a name that no other tracker of an account and region has."""
+"""Names that no other tracker of an account and region has: of a stage, and of what must be named."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 
-from aws_cdk import Stack, Token
+from aws_cdk import Aws, Stack, Token
 from constructs import Construct
 
 DIGITS = 8
@@ -34,3 +34,8 @@ def stage_of(stack: str, path: str) -> str:
     name = re.sub(r"[^a-z0-9]+", "-", place.lower()).lstrip("0123456789-")
     kept = name[: LONGEST - DIGITS - 1].strip("-")
     return f"{kept or 't'}-{digest}"
+
+
+def unique_name(scope: Construct) -> str:
+    """Return a name that no other construct of the account and region has: the stack's, with a digest."""
+    return f"{Aws.STACK_NAME}-{scope.node.addr[-DIGITS:]}"

@@ -19,23 +19,24 @@ from aws_cdk import aws_stepfunctions as stepfunctions
 from constructs import Construct
 
 from fanin.names import BATCH_COMPLETED, JOBS_INDEX
-from fanin_cdk import announcing, consuming, encryption, other_stacks, reaching
 from fanin_cdk.composition import Authorization, Composition
-from fanin_cdk.concurrency import shares
-from fanin_cdk.config import Config, ConfigError
-from fanin_cdk.constructs.callbacks import check_place
-from fanin_cdk.constructs.deliveries import Deliveries
-from fanin_cdk.constructs.events import DETAIL_TYPES
 from fanin_cdk.constructs.jobs import FaninQueues
-from fanin_cdk.constructs.monitoring import Monitoring
-from fanin_cdk.constructs.queues import BATCH_WINDOW, feed
-from fanin_cdk.equipping import Equipment
-from fanin_cdk.handlers import RESUMES
-from fanin_cdk.job_handlers import ADD, WORK
+from fanin_cdk.constructs.queues import BATCH_WINDOW, feed, queue_mappings
+from fanin_cdk.events.callbacks import check_place
+from fanin_cdk.events.dead_letter_queues import UNMATCHED
+from fanin_cdk.events.deliveries import Deliveries
+from fanin_cdk.events.ending import DETAIL_TYPES
+from fanin_cdk.grants import announcing, consuming, encryption, looping, other_stacks, reaching
+from fanin_cdk.grants.equipping import Equipment
+from fanin_cdk.grants.handlers import RESUMES
+from fanin_cdk.grants.job_handlers import ADD, WORK
+from fanin_cdk.monitoring.construct import Monitoring
 from fanin_cdk.nag import accept_wildcards
-from fanin_cdk.quotas import limits
-from fanin_cdk.rules import USER_KEY, matches
-from fanin_cdk.settings import Settings
+from fanin_cdk.settings.concurrency import shares
+from fanin_cdk.settings.config import Config, ConfigError
+from fanin_cdk.settings.keywords import Settings
+from fanin_cdk.settings.quotas import limits
+from fanin_cdk.settings.rules import USER_KEY, matches
 from fanin_cdk.stages import place_of, stage_of
 
 Result = Literal["succeeded", "completed_with_failures"]
@@ -67,6 +68,8 @@ class FaninTracker(Composition):
     ) -> None:
         config = _config(scope, id_, settings)
         _check_api(api, config)
+        if alarms and config.monitoring == "off":
+            raise ConfigError("alarms are off: set monitoring to lean or full")
         _check_place(scope, config)
         super().__init__(scope, id_, config, api, packages)
         self.encryption_key = encryption_key
@@ -77,6 +80,8 @@ class FaninTracker(Composition):
         if encryption_key is not None:
             encryption.encrypt(self, encryption_key)
             encryption.admit_events(encryption_key)
+            if self.queues:
+                self.queues.encrypt_doorbells(encryption_key)
         self.monitoring = Monitoring(self, "Monitoring", config, self.watched, alarms) if alarms else None
 
     @property
@@ -116,6 +121,7 @@ class FaninTracker(Composition):
 
         A function also gets the environment of ``Fanin()``, and the client's layer if it runs Python.
         """
+        looping.note(grantee, looping.PUBLISHES)
         return self._grant(grantee, reaching.PUBLISH)
 
     def grant_ack(self, grantee: iam.IGrantable) -> iam.Grant:
@@ -164,14 +170,16 @@ class FaninTracker(Composition):
 
         *dead_letters*: ``fail`` makes each message of its dead-letter queue a failed ack and deletes it;
         ``keep`` leaves it there, and its item outstanding. *max_concurrency*: 2 to 1000; default: a share of
-        ``lambda_concurrency``. Raises ConfigError for a queue without dead-letter queue, and for one that
-        hides messages for less than six timeouts of *worker*.
+        ``lambda_concurrency``. A *worker* that opens batches whose items come back to it needs
+        ``recursive_loop``. Raises ConfigError for a queue without dead-letter queue, and for one that hides
+        messages for less than six timeouts of *worker*.
         """
         if dead_letters not in get_args(DeadLetters):
             raise ConfigError(f"consume: dead_letters is {dead_letters!r}; it takes fail or keep")
         lost = consuming.dead_letter_queue_of(queue)
         consuming.check_visibility(queue, worker)
         self._feed(queue, worker, batch_size, max_concurrency)
+        looping.note(worker, looping.CONSUMES)
         self.grant_ack(worker)
         if dead_letters == "fail":
             self._fail(lost)
@@ -187,9 +195,11 @@ class FaninTracker(Composition):
     def consume_jobs(self, name: str, worker: lambda_.Function, *, batch_size: int = 10) -> None:
         """Let *worker* take jobs of the work queue *name*, one of ``job_queues``, when its doorbell rings.
 
-        A job with an item of a batch needs grant_ack too. Raises ConfigError for another queue.
+        Its ``recursive_loop`` becomes ALLOW, because it rings its own doorbell. A job with an item of a batch
+        needs grant_ack too. Raises ConfigError for another queue.
         """
         consuming.check_doorbell(name, worker)
+        looping.allow(worker)
         self._grant_jobs(worker, name, WORK, [JOBS_INDEX])
         self._feed(self._work_queues(name).doorbells[name], worker, batch_size, None)
 
@@ -292,7 +302,9 @@ class FaninTracker(Composition):
             )
         )
         if max_concurrency is None:
-            self._shared.append(_mappings(worker)[-1])
+            self._shared.append(queue_mappings(worker)[-1])
+        if self.monitoring:
+            self.monitoring.watch_worker(worker)
         self._share_with(1)
 
     def _fail(self, lost: sqs.IQueue) -> None:
@@ -306,14 +318,25 @@ class FaninTracker(Composition):
                 self._shared.append(other_stacks.feed(lost, self.dead_letter_handler, self.config))
             else:
                 feed(lost, self.dead_letter_handler, self.config)
+            self._park()
             self._share_with(1)
+
+    def _park(self) -> None:
+        """Make the queue of dead-letter messages that match no item, if it is not made yet."""
+        made = self.dead_letter_queues.let_park()
+        if made is None:
+            return
+        self._adopt(made)
+        self.outputs |= {"UnmatchedMessagesQueueUrl": made.queue_url}
+        if self.monitoring:
+            self.monitoring.watch_dead_letter_queue(UNMATCHED, made)
 
     def _share_with(self, queues: int) -> None:
         """Divide the concurrent executions again, with *queues* more that functions consume."""
         self.config = replace(self.config, other_queues=self.config.other_queues + queues)
         consumer = shares(self.config).consumer
         scaling = lambda_.CfnEventSourceMapping.ScalingConfigProperty(maximum_concurrency=consumer)
-        for mapping in (*_mappings(self), *self._shared):
+        for mapping in (*queue_mappings(self), *self._shared):
             mapping.scaling_config = scaling
         self.warn_of_shortage()
 
@@ -345,12 +368,6 @@ def _is_final(route: str) -> bool:
     return route.startswith("DELETE ") or route.endswith(("/end", "/delete"))
 
 
-def _mappings(scope: Construct) -> list[lambda_.CfnEventSourceMapping]:
-    """Return the event source mappings of queues in *scope*, in the order in which they were added."""
-    found = (each for each in scope.node.find_all() if isinstance(each, lambda_.CfnEventSourceMapping))
-    return [each for each in found if each.scaling_config is not None]
-
-
 def _config(scope: Construct, id_: str, settings: Settings) -> Config:
     target = scope.node.try_get_context(TARGET) or "aws"
     stage = stage_of(*place_of(scope, id_))
@@ -364,8 +381,8 @@ def _check_api(api: Authorization | None, config: Config) -> None:
         raise ConfigError('api="jwt" needs jwt_issuer and jwt_audience')
     if api != "jwt" and config.jwt_issuer:
         raise ConfigError('jwt_issuer and jwt_audience need api="jwt"')
-    if api is None and (config.throttle_rate or config.throttle_burst):
-        raise ConfigError("throttle_rate and throttle_burst need an API: set api to iam or jwt")
+    if api is None and (config.throttle_rate or config.throttle_burst or config.domain_name):
+        raise ConfigError("throttle_rate, throttle_burst and domain_name need an API: set api to iam or jwt")
     if api is None and limits(config):
         raise ConfigError("quotas need an API, which charges them: set api to iam or jwt")
 

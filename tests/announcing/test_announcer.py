@@ -12,14 +12,14 @@ from botocore.exceptions import ConnectTimeoutError
 
 from fanin import names
 from fanin.announcing.announcer import REST_FACTOR, Announcer, announced_on
-from fanin.api.events import endings
+from fanin.api.events.ending_events import endings
 from fanin.aws import clients
-from fanin.aws.bus import Bus, Event
+from fanin.aws.sending.bus import Bus, Event
 from fanin.errors import StoreUnavailable
 from fanin.tracker import Ack, AckReport, Batch, BatchKey, Mode, OpenBatch, Outcome, Tracker
 from fanin.tracker.announcing import announcing
-from fanin.tracker.lifecycle import CHECK_AFTER
 from fanin.tracker.memory import MemoryStore
+from fanin.tracker.rules.lifecycle import CHECK_AFTER
 from tests.grouper.test_eventbridge import Client
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -59,7 +59,7 @@ class Site:
         return self.memory.batches[BatchKey("t", batch_id)], report
 
     def streamed(self, batch: Batch, sk: str = "batch") -> list[dict[str, Any]]:
-        """Return what the Pipe sends for the end of *batch*, or for the notice *sk*."""
+        """Return what the stream sends for the end of *batch*, or for the notice *sk*."""
         keys = {"pk": {"S": str(batch.key)}, "sk": {"S": sk}}
         return endings([{"dynamodb": {"Keys": keys, "NewImage": keys}}], self.tracker_on(self.memory))
 

@@ -10,7 +10,7 @@ import pytest
 from moto import mock_aws
 
 from fanin.api import edge
-from fanin.aws.settings import Tables
+from fanin.aws.settings.tracking import Tables
 from fanin.grouper import Grouper, Policies, Policy, World
 from fanin.grouper import memory as groups
 from fanin.tracker import Tracker, TrackerStore

@@ -10,9 +10,9 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import urlencode
 
-from fanin_cdk.group_handlers import GROUP_ROUTES
-from fanin_cdk.handlers import ROUTES
-from fanin_cdk.job_handlers import JOB_ROUTES
+from fanin_cdk.grants.group_handlers import GROUP_ROUTES
+from fanin_cdk.grants.handlers import ROUTES
+from fanin_cdk.grants.job_handlers import JOB_ROUTES
 from tests.api.published import checked
 
 HANDLERS = (*ROUTES, *(each.lambda_ for each in (*GROUP_ROUTES, *JOB_ROUTES)))

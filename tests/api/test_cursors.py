@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanin.api import cursors
+from fanin.api.cursors import list_cursors as cursors
 from fanin.errors import InvalidRequest
 
 PLACES = st.tuples(

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import fanin.errors
-import fanin.queue.errors
+import fanin.queue.rules.errors
 from fanin.api.problems import KINDS
-from fanin.cli.exits import ExitCode
+from fanin.cli.terminal.exits import ExitCode
 from fanin.errors import FaninError
 
 PAGE = (Path(__file__).parents[2] / "docs" / "errors.md").read_text()
@@ -21,7 +21,7 @@ IN_PYTHON, OVER_HTTP = (
 
 
 def own_errors() -> dict[str, type[FaninError]]:
-    modules = (fanin.errors, fanin.queue.errors)
+    modules = (fanin.errors, fanin.queue.rules.errors)
     classes = (each for module in modules for each in vars(module).values() if inspect.isclass(each))
     return {each.__name__: each for each in classes if issubclass(each, FaninError)}
 

@@ -13,21 +13,21 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from fanin.announcing.ending_event import RANGES_IN_EVENT, EndingEvent
+from fanin.aws.sending.bus import EVENTS_A_REQUEST, Bus, Event
+from fanin.local.request_rules import check
 from fanin.names import camel
 from fanin.tracker import Ack, ItemRange, Mode, OpenBatch, Outcome, State, Tracker
 from fanin.tracker.events import is_optional
-from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.options import LABELS_MAX, USER_KEY_MAX
-from fanin.tracker.reasons import REASON_MAX
+from fanin.tracker.rules.ids import COUNT_MAX, TOTAL_MAX
+from fanin.tracker.rules.model import REASON_MAX
+from fanin.tracker.rules.options import LABELS_MAX, USER_KEY_MAX
 from functions.openapi.ending_event import ABOUT, document
 from tests.api.conftest import TENANT
+from tests.grouper.test_eventbridge import Client
 from tests.tracker.calls import Clock
 
 PAGE = Path(__file__).parents[2] / "docs" / "events.schema.json"
-ENTRY_MAX = 256 * 1024
-"""Bytes of a request to PutEvents, all its entries together."""
-EVENTS_A_REQUEST = 10
 WIDE = "\U0001f388"
 """A character of four bytes in UTF-8, of twelve where JSON escapes it."""
 
@@ -124,9 +124,11 @@ def worst(clock: Clock) -> EndingEvent:
     )
 
 
-def test_the_largest_event_is_under_the_limit_of_the_bus_and_ten_of_them_are(clock: Clock) -> None:
+def test_ten_of_the_largest_events_are_one_request_that_the_bus_takes(clock: Clock) -> None:
     detail = worst(clock).detail()
-    escaped, plain = (len(json.dumps(detail, ensure_ascii=way).encode()) for way in (True, False))
+    client = Client()
+    Bus(client, "bus").put([Event(detail["detailType"], detail)] * EVENTS_A_REQUEST)  # type: ignore[arg-type]
 
-    assert escaped < ENTRY_MAX
-    assert EVENTS_A_REQUEST * plain < ENTRY_MAX
+    (entries,) = client.requests
+    assert len(entries) == EVENTS_A_REQUEST
+    check("PutEvents", {"Entries": entries}, {})

@@ -8,14 +8,16 @@ from typing import Any
 
 import pytest
 
-from fanin.api.events import confirm, ended_states, endings
-from fanin.errors import NewerSchema
+from fanin.api.events.ending_events import confirm, ended_states, endings
+from fanin.aws.sending.bus import Bus
+from fanin.errors import NewerSchema, StoreUnavailable
 from fanin.instants import iso
 from fanin.tracker import Ack, Batch, BatchKey, Mode, OpenBatch, Outcome, State, Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.reopening import ReopenBatch
-from functions import confirm_event, describe_event
+from fanin.tracker.writing.reopening import ReopenBatch
+from functions import confirm_event, publish_endings
 from functions.wiring import tracking
+from tests.grouper.test_eventbridge import Client
 
 TENANT = "111122223333"
 START = datetime(2026, 1, 31, 23, 59, 59, 999_500, UTC)
@@ -34,6 +36,15 @@ class Clock:
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
+
+
+@pytest.fixture(autouse=True)
+def bus(environment: pytest.MonkeyPatch) -> Client:
+    """What the handlers put events on."""
+    made = Client()
+    environment.setenv("FANIN_BUS_NAME", "bus")
+    environment.setattr(publish_endings.clients, "events", lambda: made)
+    return made
 
 
 @pytest.fixture
@@ -61,7 +72,7 @@ def record(batch_id: str, state: str = "COMPLETE", sk: str = "batch") -> dict[st
 
 
 def detail_of(batch_id: str) -> dict[str, Any]:
-    (detail,) = describe_event.handler([record(batch_id)], None)
+    (detail,) = endings([record(batch_id)], tracking.tracker())
     return dict(detail)
 
 
@@ -171,7 +182,7 @@ def test_a_notice_tells_the_same_event_again(tracker: Tracker) -> None:
     tracker.cancel(TENANT, batch_id)
     notice = record(batch_id, sk="notice#0000000000001")
 
-    assert describe_event.handler([notice], None) == [detail_of(batch_id)]
+    assert endings([notice], tracker) == [detail_of(batch_id)]
     assert ended_states([notice]) == []
 
 
@@ -181,11 +192,11 @@ def test_a_record_of_a_live_batch_has_no_event_whatever_it_claims(tracker: Track
     if state == "CLOSED":
         tracker.close(TENANT, batch_id, "a test")
 
-    assert describe_event.handler([record(batch_id)], None) == []
+    assert endings([record(batch_id)], tracker) == []
 
 
 def test_a_record_of_a_batch_that_is_not_there_is_passed_over(tracker: Tracker) -> None:
-    assert describe_event.handler([record("00000000-0000-4000-8000-000000000000")], None) == []
+    assert endings([record("00000000-0000-4000-8000-000000000000")], tracker) == []
 
 
 def test_a_record_of_another_tenant_finds_no_batch(tracker: Tracker) -> None:
@@ -212,15 +223,50 @@ def test_details_come_in_the_order_of_the_records(tracker: Tracker) -> None:
     assert [detail["batchId"] for detail in endings(map(record, ids), tracker)] == ids
 
 
-def test_no_records_make_no_events(tracker: Tracker) -> None:
-    assert describe_event.handler([], None) == []
+def published(*records: dict[str, Any]) -> None:
+    publish_endings.handler({"Records": list(records)}, None)
+
+
+def test_each_event_is_put_on_the_bus_with_its_type(tracker: Tracker, bus: Client) -> None:
+    (cancelled, _), (live, _) = opened(tracker), opened(tracker)
+    empty = tracker.open(TENANT, OpenBatch()).batch_id
+    tracker.cancel(TENANT, cancelled)
+    tracker.close(TENANT, empty, "a test")
+    published(record(cancelled), record(live), record(empty))
+
+    (entries,) = bus.requests
+    assert [(each["EventBusName"], each["Source"], each["DetailType"]) for each in entries] == [
+        ("bus", "fanin", "BatchCancelled"),
+        ("bus", "fanin", "BatchCompleted"),
+    ]
+    assert [json.loads(each["Detail"]) for each in entries] == [detail_of(cancelled), detail_of(empty)]
+
+
+def test_a_delivery_without_an_event_asks_the_bus_for_nothing(tracker: Tracker, bus: Client) -> None:
+    published(record(opened(tracker)[0]))
+    published()
+
+    assert bus.requests == []
+
+
+def test_an_event_that_may_be_missing_fails_the_delivery_and_is_not_counted(
+    tracker: Tracker, bus: Client, capsys: pytest.CaptureFixture[str], environment: pytest.MonkeyPatch
+) -> None:
+    environment.setattr(publish_endings, "Bus", lambda *given: Bus(*given, pause=lambda _: None))
+    bus.refusals = 100
+    batch_id, _ = opened(tracker)
+    tracker.cancel(TENANT, batch_id)
+
+    with pytest.raises(StoreUnavailable):
+        published(record(batch_id, "CANCELLED"))
+    assert "BatchesCancelled" not in capsys.readouterr().out
 
 
 def test_ends_are_counted_by_kind_and_once(tracker: Tracker, capsys: pytest.CaptureFixture[str]) -> None:
     batch_id, _ = opened(tracker)
     tracker.cancel(TENANT, batch_id)
     records = [record(batch_id, "CANCELLED"), record(batch_id, sk="notice#1"), record(batch_id, "TIMED_OUT")]
-    describe_event.handler(records, None)
+    published(*records)
     line = json.loads(capsys.readouterr().out)
 
     assert (line["BatchesCancelled"], line["BatchesTimedOut"]) == ([1], [1])
@@ -232,7 +278,7 @@ def test_ends_that_were_forced_are_counted(tracker: Tracker, capsys: pytest.Capt
     tracker.end(TENANT, batch_id, "stuck", "a person")
     forced, cancelled = record(batch_id, "FAILED"), record(batch_id, "CANCELLED")
     forced["dynamodb"]["NewImage"]["endedBy"] = {"S": "a person"}
-    describe_event.handler([forced, cancelled, record(batch_id, sk="notice#1")], None)
+    published(forced, cancelled, record(batch_id, sk="notice#1"))
     line = json.loads(capsys.readouterr().out)
 
     assert (line["BatchesForced"], line["BatchesFailed"]) == ([1], [1])
@@ -266,14 +312,14 @@ def ended(tracker: Tracker) -> Batch:
     return tracker.cancel(TENANT, batch_id)
 
 
-def test_an_event_that_arrived_is_confirmed(ended: Batch, memory: MemoryStore) -> None:
+def test_an_event_that_arrived_is_confirmed(ended: Batch, tracker: Tracker, memory: MemoryStore) -> None:
     detail = detail_of(ended.batch_id)
     for _ in range(2):
         confirm_event.handler({"detail": detail}, None)
 
     assert memory.confirmed == {ended.key}
-    assert describe_event.handler([record(ended.batch_id)], None) == []
-    assert describe_event.handler([record(ended.batch_id, sk="notice#1")], None) == [detail]
+    assert endings([record(ended.batch_id)], tracker) == []
+    assert endings([record(ended.batch_id, sk="notice#1")], tracker) == [detail]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ import pytest
 from openapi_schema_validator import OAS31Validator
 from pydantic import BaseModel
 
-from fanin.api import answers, group_answers, job_answers, maps, queue_answers, repair_answers
+from fanin.api.answers import batch_answers as answers
+from fanin.api.answers import group_answers, job_answers, maps, queue_answers, repair_answers
 from functions.openapi import document
 from functions.openapi.completing import NOWHERE, operations
 from functions.openapi.examples import EXAMPLES

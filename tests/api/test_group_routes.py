@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fanin.api import cursors
+from fanin.api.cursors import list_cursors as cursors
 from fanin.errors import InvalidRequest
-from fanin.grouper import Lane, Policy, rules
+from fanin.grouper import Lane, Policy
+from fanin.grouper.rules import protocol as rules
 from tests.api.conftest import AT, TENANT
 from tests.api.gateway import JSON, Gateway
 

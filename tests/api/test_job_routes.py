@@ -8,7 +8,7 @@ import pytest
 
 from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey
 from fanin.queue.memory import MemoryStore
-from fanin.queue.model import PAYLOAD_BYTES_MAX
+from fanin.queue.rules.model import PAYLOAD_BYTES_MAX
 from functions.wiring import queueing
 from tests.api.gateway import JSON, Gateway
 

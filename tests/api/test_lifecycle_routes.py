@@ -181,13 +181,26 @@ def test_cancel_ends_a_batch_and_says_why(any_gateway: Gateway) -> None:
     assert any_gateway.send("POST", f"/v1/batches/{batch_id}/items", {"count": 1}).status == 409
 
 
-def test_cancel_of_a_complete_batch_leaves_it_and_says_so(any_gateway: Gateway) -> None:
+@pytest.mark.parametrize("route", ["cancel", "end"])
+def test_a_complete_batch_is_not_ended_otherwise(any_gateway: Gateway, route: str) -> None:
     batch_id = any_gateway.send("POST", "/v1/batches", {}).body["batchId"]
     any_gateway.send("POST", f"/v1/batches/{batch_id}/close", {})
-    answer = any_gateway.send("POST", f"/v1/batches/{batch_id}/cancel", {"reason": "x"})
+    answer = any_gateway.send("POST", f"/v1/batches/{batch_id}/{route}", {"reason": "x"})
 
-    assert (answer.status, answer.body["state"], answer.body["result"]) == (200, "COMPLETE", "succeeded")
-    assert "reason" not in answer.body
+    assert (answer.status, answer.body["type"]) == (409, "urn:fanin:problem:batch-ended")
+    assert answer.body["batch"] == {"batchId": batch_id, "state": "COMPLETE", "result": "succeeded"}
+
+
+def test_the_key_of_a_batch_that_has_ended_opens_no_other(any_gateway: Gateway) -> None:
+    keyed = {"Content-Type": "application/json", "Idempotency-Key": "night-1"}
+    batch_id = any_gateway.send("POST", "/v1/batches", {}, keyed).body["batchId"]
+    any_gateway.send("POST", f"/v1/batches/{batch_id}/cancel", {"reason": "x"})
+    answer = any_gateway.send("POST", "/v1/batches", {}, keyed)
+    closed = any_gateway.send("POST", f"/v1/batches/{batch_id}/close", {})
+
+    assert (answer.status, closed.status) == (409, 409)
+    assert answer.body["batch"] == closed.body["batch"]
+    assert answer.body["batch"]["reason"] == "x"
 
 
 def test_notify_answers_the_id_of_the_event_that_is_sent_again(any_gateway: Gateway) -> None:

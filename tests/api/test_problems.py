@@ -13,7 +13,7 @@ import pytest
 
 from fanin import errors
 from fanin.api.problems import KINDS, kind_of
-from fanin.api.wording import PATTERN_TEXTS
+from fanin.api.requests.wording import PATTERN_TEXTS
 from fanin.errors import (
     Conflict,
     FaninError,

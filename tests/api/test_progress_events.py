@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from fanin.api.events import confirm, ended_states, endings
+from fanin.api.events.ending_events import confirm, ended_states, endings
 from fanin.instants import iso
 from fanin.tracker import Ack, BatchKey, OpenBatch, Outcome, Tracker
 from fanin.tracker.dynamodb.watching import notice_item

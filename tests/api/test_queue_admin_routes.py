@@ -10,17 +10,18 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from moto import mock_aws
 
-from fanin.api.row_cursors import of_name
+from fanin.api.cursors.row_cursors import of_name
 from fanin.pacing import each_in_turn
 from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey
-from fanin.queue.describing import CountedDepth
-from fanin.queue.dynamodb import DynamoStore, items
+from fanin.queue.administration.describing import CountedDepth
+from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.dynamodb.registry import Registry
-from fanin.queue.model import PAYLOAD_BYTES_MAX, Member
+from fanin.queue.rules.model import PAYLOAD_BYTES_MAX, Member
 from functions.wiring import queueing
 from tests.api.gateway import Gateway
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
+from tests.item_ids import item_named
 
 TENANT = "111122223333"
 PATH = "/v1/queues/thumbs"
@@ -139,7 +140,7 @@ def test_a_list_has_the_depths_that_the_last_sweep_counted_and_counts_nothing(
 ):
     queue.add_all(["a", NewJob("late", delay=60)])
     registry = queueing.registry()
-    registry.record(queue.key, CountedDepth(queue.depth(), 1_772_323_200_000_000))
+    registry.record(queue.key, CountedDepth(queue.depth(), 1_772_323_200_000_000, 0))
     queue.add("b")
     monkeypatch.setattr("functions.list_queues.describe", None)
     (found,) = get(gateway, "/v1/queues")["queues"]
@@ -179,15 +180,6 @@ def test_a_removed_queue_is_neither_listed_nor_found(gateway, store, queue):
 
     assert get(gateway, "/v1/queues") == {"queues": []}
     assert gateway.send("GET", PATH).status == 404
-
-
-def test_a_queue_of_version_0_1_is_listed_once_its_config_is_written(gateway, store, queue):
-    row = items.config_row(queue.key) | {"parts": {"N": "2"}, "listed": {"S": "queues"}}
-    store.client.put_item(TableName=store.table, Item=row)
-    assert get(gateway, "/v1/queues") == {"queues": []}
-
-    post(gateway, "pause")
-    assert [queue["queue"] for queue in get(gateway, "/v1/queues")["queues"]] == ["thumbs"]
 
 
 @pytest.mark.parametrize(
@@ -297,7 +289,7 @@ def test_dead_jobs_are_listed_with_their_error_and_revived_by_their_ids(gateway,
 def test_all_dead_jobs_are_revived_by_requests_of_a_hundred_also_past_those_that_stay(
     gateway, queue, monkeypatch
 ):
-    monkeypatch.setattr("fanin.queue.reviving.REVIVED_A_REQUEST", 2)
+    monkeypatch.setattr("fanin.queue.administration.reviving.REVIVED_A_REQUEST", 2)
     die(queue, *"abcde")
     queue.add_all(["a", "b"])
     first = post(gateway, "dead/revive", {"all": True})
@@ -315,7 +307,7 @@ def test_jobs_are_deleted_by_key_and_dead_ones_by_id(gateway, queue):
     (dead,) = get(gateway, f"{PATH}/jobs", state="dead")["jobs"]
     queue.add_all(["busy"])
     queue.take(1, wait=0).__enter__()
-    queue.add_all([NewJob("a", item_id="i"), NewJob("late", delay=60)])
+    queue.add_all([NewJob("a", item_id=item_named("i")), NewJob("late", delay=60)])
     body = {"keys": ["a", "late", "busy", "none", "a"], "deadIds": [dead["deadId"]]}
     first, again = (post(gateway, "jobs/delete", body) for _ in range(2))
 
@@ -327,9 +319,9 @@ def test_jobs_are_deleted_by_key_and_dead_ones_by_id(gateway, queue):
     }
     assert first["dead"] == [{"deadId": dead["deadId"], "outcome": "deleted"}]
     assert {each["outcome"] for each in (*again["jobs"], *again["dead"])} == {"inProgress", "notFound"}
-    partitions = queue.context.partitions()
-    (entry,) = (entry for where in partitions for entry in queue.context.store.outbox(where))
-    assert (entry.item_id, entry.failed, entry.reason) == ("i", True, "the job was deleted")
+    parts = queue.context.parts()
+    (entry,) = (entry for part in parts for entry in queue.context.store.outbox(part))
+    assert (entry.item_id, entry.failed, entry.reason) == (item_named("i"), True, "the job was deleted")
     assert get(gateway)["depth"] | {"accuracy": ""} == {
         "queued": 0,
         "inProgress": 1,

@@ -9,9 +9,9 @@ from botocore.config import Config
 from moto import mock_aws
 
 from fanin.queue import QueueKey
-from fanin.queue.config import Phase
-from fanin.queue.creating import QueueCreator
+from fanin.queue.administration.creating import QueueCreator
 from fanin.queue.memory import MemoryStore
+from fanin.queue.rules.config import Phase
 from fanin.queue.sqs import SqsDoorbells
 from functions.wiring import queueing
 from tests.api.gateway import JSON, Gateway
@@ -60,6 +60,17 @@ def test_a_queue_is_created_once_and_answers_its_doorbell(gateway, queues):
         "doorbellArn": f"{ARNS}queue-thumbs",
     }
     assert queues.config(QueueKey(TENANT, "thumbs")).doorbell == first.body["doorbellUrl"]
+
+
+def test_a_put_gives_the_doorbell_of_an_existing_queue_the_tags_of_the_stack(
+    gateway, queues, sqs, store, environment
+):
+    url = put(gateway).body["doorbellUrl"]
+    tagging = QueueCreator(store, SqsDoorbells(sqs, ARNS, tags={"service": "fanin"}))
+    environment.setattr(queueing, "creator", lambda: tagging)
+    put(gateway)
+
+    assert sqs.list_queue_tags(QueueUrl=url)["Tags"] == {"service": "fanin"}
 
 
 def test_without_a_body_a_queue_has_the_default_parts_or_those_that_it_has(gateway, queues):

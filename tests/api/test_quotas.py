@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from fanin.client import documents
+from fanin.client.wire import documents
 from fanin.errors import QuotaExceeded
+from fanin.queue.memory import MemoryStore as QueueStore
 from fanin.quotas.memory import MemoryQuotas
-from functions.wiring import deployed, quotas, tracking
+from fanin.testing.queues import FakeDoorbells
+from fanin_cdk.grants.group_handlers import GROUP_ROUTES
+from fanin_cdk.grants.handlers import ROUTES
+from fanin_cdk.grants.job_handlers import JOB_ROUTES
+from functions.wiring import deployed, metered, queueing, quotas, tracking
 from tests.api.conftest import TENANT
 from tests.api.gateway import Answer, Gateway
 from tests.api.test_job_routes import queues
@@ -20,6 +26,7 @@ __all__ = ["queues"]
 IAM = {"iam": {"accountId": "222233334444", "userArn": "arn:aws:iam::222233334444:role/other"}}
 TASKS = "/v1/tasks"
 JOBS = "/v1/queues/thumbs/jobs"
+UUID = "00000000-0000-4000-8000-000000000000"
 
 
 @pytest.fixture
@@ -145,3 +152,54 @@ def test_the_client_raises_an_error_with_the_quota(limited):
     assert isinstance(error, QuotaExceeded)
     assert (error.quota, error.limit) == ("adds", 1)
     assert error.retry_after in (1, 2)
+
+
+def test_reads_are_refused_by_what_the_ones_before_have_read(limited, environment):
+    limited(reads=10)
+    one, other = Gateway(), Gateway(authorizer=IAM)
+    units = iter([0.0, 1000.5])  # before the request, and after it
+    environment.setattr(metered.meter, "take", lambda _: next(units, 0.0))
+    first, second = (one.send("GET", "/v1/batches", query={"label": "shop:eu"}) for _ in range(2))
+
+    assert first.status == 200
+    assert refused(second)[:2] == (429, "quota-exceeded")
+    assert (second.body["quota"]["name"], second.body["quota"]["limit"]) == ("reads", 10)
+    assert 97 <= int(second.headers["Retry-After"]) <= 100
+    assert other.send("GET", "/v1/batches").status == 200
+    assert one.send("POST", "/v1/batches", {}).status == 201
+
+
+def test_every_route_that_reads_is_charged(gateway, environment):
+    def refuse(_, name):
+        raise QuotaExceeded("too many reads", quota=name, limit=1, used=2, retry_after=1)
+
+    environment.setattr("functions.wiring.reads.charge", refuse)
+    handlers = (*ROUTES, *(each.lambda_ for each in (*GROUP_ROUTES, *JOB_ROUTES)))
+    reads = [route.removeprefix("GET ") for each in handlers for route in each.routes if "GET " in route]
+    paths = [route.format(batchId=UUID, bundleId=UUID, taskId="t", queue="q") for route in reads]
+    needed = {path: {"target": "t"} for path in (TASKS, "/v1/bundles")}
+    answers = {path: gateway.send("GET", path, query=needed.get(path)).status for path in paths}
+
+    assert len(paths) > 10
+    assert answers == dict.fromkeys(paths, 429)
+
+
+def test_a_queue_over_the_quota_is_not_created_and_the_others_are_updated(limited, environment):
+    store = QueueStore()
+    environment.setenv("AWS_DEFAULT_REGION", "us-east-1")
+
+    def of_tenant(tenant, _, most):
+        return [key for key in store.configs if key.tenant == tenant][:most]
+
+    environment.setattr(queueing, "store", lambda: store)
+    environment.setattr(queueing, "registry", lambda: SimpleNamespace(of_tenant=of_tenant))
+    environment.setattr(queueing, "doorbells", FakeDoorbells)
+    queueing.creator.cache_clear()
+    gateway = limited(queues=2)
+    answers = [gateway.send("PUT", f"/v1/queues/{name}", {}) for name in ("a", "b", "c", "a")]
+    added = gateway.send("POST", "/v1/queues/d/jobs", {"jobs": [{"key": "k"}]})
+
+    assert [answer.status for answer in answers] == [201, 201, 429, 200]
+    assert refused(added) == refused(answers[2])
+    assert refused(added) == (429, "quota-exceeded", {"name": "queues", "limit": 2, "used": 2})
+    assert [key.name for key in store.configs] == ["a", "b"]

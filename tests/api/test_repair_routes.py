@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fanin.tracker.model import BatchKey
+from fanin.tracker.rules.model import BatchKey
 from functions.wiring import tracking
 from tests.api.conftest import TENANT
 from tests.api.gateway import Answer, Gateway
@@ -158,7 +158,7 @@ def test_batches_that_ended_before_a_time_are_deleted(any_gateway: Gateway) -> N
 
 
 def test_a_bulk_delete_goes_on_with_its_cursor(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fanin.tracker.repairing.DELETED_A_REQUEST", 2)
+    monkeypatch.setattr("fanin.tracker.writing.repairing.DELETED_A_REQUEST", 2)
     for _ in range(5):
         confirm(ended(gateway, 2, ())[0])
     query = {"endedBefore": "2999-01-01T00:00:00Z"}

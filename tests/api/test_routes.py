@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fanin.api.events import confirm
+from fanin.api.events.ending_events import confirm
 from fanin.tracker.memory import MemoryStore
 from functions.wiring import tracking
 from tests.api.conftest import TENANT
@@ -70,6 +70,7 @@ def test_open_keeps_the_batch_as_long_as_asked(any_gateway: Gateway) -> None:
 
 def test_a_repeated_open_is_answered_the_same_even_after_close(any_gateway: Gateway) -> None:
     first = any_gateway.send("POST", "/v1/batches", {"userKey": "x"}, _keyed("k"))
+    _added(any_gateway, first.body["batchId"], 1)
     _closed(any_gateway, first.body["batchId"])
     again = any_gateway.send("POST", "/v1/batches", {"userKey": "x"}, _keyed("k"))
 
@@ -267,6 +268,18 @@ def test_a_range_is_answered_with_counts_of_each_verdict(any_gateway: Gateway) -
         {**where, "counts": {"accepted": 5, "duplicate": 3}},
         {**where, "to": 10, "counts": {"out_of_range": 11}},
     ]
+
+
+def test_a_dry_run_answers_verdicts_and_acks_nothing(any_gateway: Gateway) -> None:
+    _, items = _batch_of(any_gateway, 4)
+    _acked(any_gateway, items[:1])
+    asked = {"items": items[:2], "dryRun": True}
+    answers = [any_gateway.send("POST", "/v1/acks", asked, _keyed("k")).body for _ in range(2)]
+
+    assert answers[0] == answers[1]
+    assert [result["verdict"] for result in answers[0]["results"]] == ["duplicate", "accepted"]
+    acked = _acked(any_gateway, items[1:3], "k").body["results"]
+    assert [result["verdict"] for result in acked] == ["accepted", "accepted"]
 
 
 def test_a_thousand_items_are_acked_in_one_request(gateway: Gateway) -> None:

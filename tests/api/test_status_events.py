@@ -8,7 +8,7 @@ import pytest
 
 from fanin.tracker import State
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import BatchKey
+from fanin.tracker.rules.model import BatchKey
 from tests.api.conftest import AT, TENANT
 from tests.api.gateway import Gateway
 from tests.api.test_lifecycle_routes import opened

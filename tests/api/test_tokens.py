@@ -7,13 +7,13 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.api.events import endings
+from fanin.api.events.ending_events import endings
 from fanin.archive.changes import change_of
-from fanin.aws.settings_file import SettingsFile
+from fanin.aws.settings.settings_file import SettingsFile
 from fanin.tracker import OpenBatch, Tracker
 from fanin.tracker.dynamodb.items import token_item
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.tokens import TaskToken
+from fanin.tracker.rules.tokens import TaskToken
 from functions.wiring import deployed
 from tests.api.gateway import Gateway
 from tests.archive.streams import record

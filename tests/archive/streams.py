@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import json
+from datetime import datetime
 from typing import Any
-
-from fanin.local.pipe import as_delivered
 
 Record = dict[str, Any]
 AT = 1_790_000_000
@@ -57,6 +58,20 @@ def read_on(streams: Any, table: str, place: str) -> tuple[list[Record], str]:
     answer = streams.get_records(ShardIterator=place)
     records = [as_delivered(each, STREAM.format(table)) for each in answer["Records"]]
     return [each for each in records if not _is_half(each["dynamodb"])], answer["NextShardIterator"]
+
+
+def as_delivered(record: Record, stream_arn: str) -> Record:
+    """*record* of GetRecords as Lambda delivers it: plain JSON, with the ARN of its stream."""
+    plain: Record = json.loads(json.dumps(record, default=_plain))
+    return {**plain, "eventSourceARN": stream_arn}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, datetime):
+        return value.timestamp()
+    raise TypeError(f"a stream record holds {type(value).__name__}")
 
 
 def _is_half(change: Record) -> bool:

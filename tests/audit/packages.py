@@ -18,7 +18,7 @@ Document = Mapping[str, Any]
 
 @dataclass(slots=True)
 class Audited:
-    """What became of the packages of a lock file. *vulnerable*: (package, version, advisory)."""
+    """The outcome of the packages of a lock file. *vulnerable*: (package, version, advisory)."""
 
     packages: int = 0
     unknown: list[str] = field(default_factory=list)

@@ -11,7 +11,7 @@ import pytest
 from botocore.exceptions import EndpointConnectionError
 from moto import mock_aws
 
-from fanin.aws.isolation import Isolation
+from fanin.aws.sending.isolation import Isolation
 from tests.functions.deliveries import delivery
 from tests.request_rules.hook import expected
 

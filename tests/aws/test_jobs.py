@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fanin.aws.jobs import JobSettings
+from fanin.aws.settings.jobs import JobSettings
 from fanin.errors import InvalidRequest
 
 PREFIX = "arn:aws:sqs:eu-west-1:111122223333:fanin-dev_bell_"
@@ -26,6 +26,28 @@ def test_a_worker_over_the_api_needs_a_table_and_a_tenant():
 def test_what_is_missing_is_named_with_where_it_is_to_be_had(name, origin):
     with pytest.raises(InvalidRequest, match=f"{name} is not set: it is {origin}; .*`fanin local env`"):
         JobSettings.from_env({key: value for key, value in ENVIRONMENT.items() if key != name})
+
+
+KEY = "arn:aws:kms:eu-west-1:111122223333:key/mrk-0f6b4b6a"
+
+
+def test_the_key_and_the_tags_of_doorbells_are_read_from_the_environment():
+    given = {"FANIN_DOORBELL_KEY": KEY, "FANIN_DOORBELL_TAGS": '{"service": "fanin"}'}
+    settings = JobSettings.from_env(ENVIRONMENT | given)
+
+    assert (settings.doorbell_key, settings.doorbell_tags) == (KEY, {"service": "fanin"})
+
+
+@pytest.mark.parametrize("text", ["*", f"{KEY}*", "alias/aws/sqs", "arn:aws:kms:eu-west-1:111122223333:*"])
+def test_the_key_of_doorbells_is_one_key(text):
+    with pytest.raises(InvalidRequest, match=r"FANIN_DOORBELL_KEY.*arn:aws:kms:REGION:ACCOUNT:key/ID"):
+        JobSettings.from_env(ENVIRONMENT | {"FANIN_DOORBELL_KEY": text})
+
+
+@pytest.mark.parametrize("text", ["", "x", "[]", '{"a": 1}'])
+def test_the_tags_of_doorbells_are_texts_by_their_keys(text):
+    with pytest.raises(InvalidRequest, match="FANIN_DOORBELL_TAGS takes a JSON object of texts"):
+        JobSettings.from_env(ENVIRONMENT | {"FANIN_DOORBELL_TAGS": text})
 
 
 @pytest.mark.parametrize("text", ["x", "fanin-dev_bell_", f"{PREFIX}*", "arn:aws:sqs:eu-west-1::fanin"])

@@ -11,8 +11,8 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from fanin.aws.isolation import Isolation
-from fanin.aws.keeping import ATTRIBUTES_MAX, BYTES_MAX, kept_message
+from fanin.aws.sending.isolation import Isolation
+from fanin.aws.sending.keeping import ATTRIBUTES_MAX, BYTES_MAX, kept_message
 from tests.functions.deliveries import delivery
 
 ITEM = "item"

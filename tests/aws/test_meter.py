@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 import pytest
 from moto import mock_aws
 
-from fanin.aws.meter import Meter
-from fanin.aws.settings import Tables
+from fanin.aws.dynamodb.meter import Meter
+from fanin.aws.settings.tracking import Tables
 from fanin.tracker import BatchKey
 from fanin.tracker.dynamodb import DynamoStore
-from fanin.tracker.model import PageKey
-from fanin.tracker.page import PageMasks
+from fanin.tracker.rules.model import PageKey
+from fanin.tracker.rules.page import PageMasks
 from tests.contract import moto_clients
 from tests.contract.tables import TABLES, create_tables
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fanin.aws.reading import KEYS_A_READ, READ_ATTEMPTS, read_many
-from fanin.aws.rows import text
+from fanin.aws.dynamodb.reading import ATTEMPTS, KEYS_A_READ, read_many
+from fanin.aws.dynamodb.rows import text
 from fanin.errors import StoreUnavailable
 
 
@@ -50,7 +50,7 @@ def test_a_table_that_answers_nothing_is_not_asked_for_ever():
 
     with pytest.raises(StoreUnavailable):
         list(read_many(table, "t", keys(1), lambda _: None))
-    assert len(table.asked) == READ_ATTEMPTS
+    assert len(table.asked) == ATTEMPTS
 
 
 def test_no_keys_are_no_request():

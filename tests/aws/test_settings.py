@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fanin.aws.settings import Settings, Tables
+from fanin.aws.settings.tracking import Settings, Tables
 from fanin.errors import InvalidRequest
 
 ENV = {"FANIN_BATCHES_TABLE": "b", "FANIN_PAGES_TABLE": "p", "FANIN_TENANT": "t"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fanin.aws.settings_file import NAME, VARIABLE, SettingsFile
+from fanin.aws.settings.settings_file import NAME, VARIABLE, SettingsFile
 from fanin.errors import InvalidRequest
 
 FULL = SettingsFile(

@@ -10,7 +10,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from fanin.aws.visibility import Visibility
+from fanin.aws.sending.visibility import Visibility
 from tests.request_rules.hook import expected
 
 WINDOW = 43_200

@@ -10,8 +10,15 @@ from typing import Any
 import pytest
 
 from fanin.callbacks import callbacks_of
-from fanin.callbacks.signing import signature
-from fanin.tracker.thresholds import ONCE, STUCK_AFTER_MAX, STUCK_AFTER_MIN, Threshold, mark_of, seconds_of
+from fanin.callbacks.http import signature
+from fanin.tracker.rules.threshold_options import (
+    ONCE,
+    STUCK_AFTER_MAX,
+    STUCK_AFTER_MIN,
+    Threshold,
+    mark_of,
+    seconds_of,
+)
 
 PAGE = (Path(__file__).parents[2] / "docs" / "callbacks.md").read_text()
 NEW, OLD, BODY, AT = "n" * 32, "o" * 32, b'{"eventId": "b:COMPLETE"}', 1_790_000_000

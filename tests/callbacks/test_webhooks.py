@@ -16,12 +16,11 @@ from botocore.exceptions import ClientError
 
 from fanin.aws.refreshing import Refreshed, SecretUnreadable
 from fanin.callbacks.delivering import Deliverer
-from fanin.callbacks.http import Webhook
+from fanin.callbacks.http import Webhook, signature
 from fanin.callbacks.secrets import keys_of
-from fanin.callbacks.signing import signature
-from fanin.grouper.downstream import Answer
-from fanin.grouper.model import Verdict
-from fanin.grouper.responses import refusal_of, retried
+from fanin.grouper.rules.downstream import Answer
+from fanin.grouper.rules.model import Verdict
+from fanin.grouper.rules.responses import refusal_of, retried
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 KEYS = ("a-key-of-16-chars-or-more", "the-key-that-was-before-it")

@@ -12,10 +12,10 @@ import urllib3
 from typer.testing import CliRunner
 
 from fanin import local
-from fanin.cli import stopping
 from fanin.cli.app import app
-from fanin.cli.exits import ExitCode
-from fanin.local.event_log import EventLog
+from fanin.cli.terminal import stopping
+from fanin.cli.terminal.exits import ExitCode
+from fanin.local.emulation.event_log import EventLog
 from tests.dashboard.process import running
 
 ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+)/\?t=[\w-]{43}")

@@ -54,12 +54,12 @@ def test_without_the_extra_the_command_names_it():
 
 
 def test_without_the_emulator_a_local_run_names_all_that_is_missing(tmp_path):
-    missing = ["ministack", "moto", "aws_cdk", "uv"]
+    missing = ["ministack", "aws_cdk", "uv"]
 
     done = command("local", "up", "--port", "0", before=MISSING % (missing,), tmp=tmp_path)
 
     assert done.returncode == 1
-    assert done.stderr.startswith("the local run needs ministack, moto, aws-cdk-lib, uv; install them by: ")
+    assert done.stderr.startswith("the local run needs ministack, aws-cdk-lib, uv; install them by: ")
 
 
 def test_the_version_needs_nothing_but_the_standard_library(tmp_path):

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from fanin.cli.exits import ExitCode
+from fanin.cli.terminal.exits import ExitCode
 from fanin.cost.dollars import price
 from fanin.cost.estimate import estimate
 from fanin.queue import NewJob

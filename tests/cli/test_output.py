@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fanin.cli.durations import ago, duration, time_of
-from fanin.cli.exits import UsageError
-from fanin.cli.output import TABLE_ROWS, Column, Output, Progress
+from fanin.cli.terminal.durations import ago, duration, time_of
+from fanin.cli.terminal.exits import UsageError
+from fanin.cli.terminal.output import TABLE_ROWS, Column, Output, Progress
 
 COLUMNS = (
     Column("Key", "key"),

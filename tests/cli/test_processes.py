@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from openapi_schema_validator import OAS31Validator, oas31_format_checker
 
-from fanin.cli.exits import ExitCode
+from fanin.cli.terminal.exits import ExitCode
 from tests.api.published import published
 from tests.cli.conftest import command, variables
 from tests.cli.serving import refusal

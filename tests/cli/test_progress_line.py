@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from fanin import State, Status
-from fanin.cli.bar import DONE, FAILED, LEFT, Look, bar, columns, line
-from fanin.cli.output import clean
-from fanin.cli.rate import Rate, duration_text, rate_text, seconds_left
+from fanin.cli.terminal.bar import DONE, FAILED, LEFT, Look, bar, columns, line
+from fanin.cli.terminal.output import clean
+from fanin.cli.terminal.rate import Rate, duration_text, rate_text, seconds_left
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 STATUS = Status(

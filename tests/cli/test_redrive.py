@@ -9,7 +9,7 @@ from moto import mock_aws
 
 from fanin import Fanin
 from fanin.aws import clients
-from fanin.cli.exits import ExitCode
+from fanin.cli.terminal.exits import ExitCode
 from fanin.publishing import redriving
 from tests.cli.serving import refusal
 from tests.contract import moto_clients
@@ -63,12 +63,13 @@ def test_messages_of_ended_batches_stay_and_the_reasons_are_counted(fanin, sqs, 
     assert (depth(sqs, "dead"), depth(sqs, "work")) == (2, 2)
 
 
-def test_a_dry_run_prints_the_same_and_moves_nothing(fanin, sqs, dead):
-    done = fanin("redrive", "dead", "--dry-run", "--json").ok()
-    (found,) = done.documents
+def test_a_dry_run_prints_what_would_be_moved_and_moves_nothing(fanin, sqs, dead):
+    lines = fanin("redrive", "dead", "--dry-run").ok().lines
+    (found,) = fanin("redrive", "dead", "--dry-run", "--json").ok().documents
 
+    assert (lines[0], sorted(lines[1:])) == ("would move\t\t2", LEFT)
     left = {"ended": 1, "noItem": 1}
-    assert found == {"moved": 2, "left": left, "unseen": 0, "copies": 0, "dryRun": True}
+    assert found == {"wouldMove": 2, "left": left, "unseen": 0, "copies": 0, "dryRun": True}
     assert (depth(sqs, "dead"), depth(sqs, "work")) == (4, 0)
 
 
@@ -100,3 +101,11 @@ def test_no_answer_is_5_and_all_messages_are_there(fanin, sqs, dead, served):
     served.faults[:] = [refusal(503)] * 30
     assert fanin("redrive", "dead").code == ExitCode.UNANSWERED
     assert (depth(sqs, "dead"), depth(sqs, "work")) == (4, 0)
+
+
+def test_an_empty_queue_that_is_no_dead_letter_queue_is_reported(fanin, sqs):
+    wrong = fanin("redrive", "other").ok()
+    right = fanin("redrive", "dead").ok()
+
+    assert "other has no messages, and is the dead-letter queue of no queue" in wrong.err
+    assert "no messages" not in right.err

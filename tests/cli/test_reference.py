@@ -9,8 +9,8 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from fanin.cli.app import app
-from fanin.cli.exits import ExitCode
-from fanin.cli.output import clean
+from fanin.cli.terminal.exits import ExitCode
+from fanin.cli.terminal.output import clean
 from tests.cli.test_verbs import opened
 from website import cli_reference
 

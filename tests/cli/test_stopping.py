@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from fanin.cli.stopping import stopped_by_signals
+from fanin.cli.terminal.stopping import stopped_by_signals
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 ROOT = Path(__file__).resolve().parents[2]
 SERVES = """
 import time
-from fanin.cli.stopping import stopped_by_signals
+from fanin.cli.terminal.stopping import stopped_by_signals
 with stopped_by_signals():
     try:
         print("serving", flush=True)

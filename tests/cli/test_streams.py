@@ -7,12 +7,13 @@ from uuid import UUID
 
 import pytest
 
-from fanin.cli import looking
-from fanin.cli.api import Answer
-from fanin.cli.items import ItemRange, given, item_range, joined
-from fanin.cli.output import Output
-from fanin.client.transport import ranged_requests_of
+from fanin.cli.arguments.api import Answer
+from fanin.cli.arguments.items import ItemRange, given, item_range
+from fanin.cli.batches import looking
+from fanin.cli.terminal.output import Output
+from fanin.client.transports.transport import ranged_requests_of
 from fanin.tracker import Ack, GroupId
+from fanin.tracker.reads.walking import joined
 
 BATCH = "9b2f6f0e-6f0c-4c53-8e39-3f6a1f5d2c10"
 GROUP = str(GroupId.make(b"salt", BATCH, 0, 2**36))
@@ -107,7 +108,8 @@ def test_lines_are_sent_while_they_are_read():
             yield f"{BATCH}:{GROUP}:{index}\n"
 
     for request in ranged_requests_of(
-        Ack(each.batch, each.group_id, each.first, each.last, "c") for each in joined(given(["-"], lines()))
+        Ack(each.batch, each.group_id, each.first, each.last, "c")
+        for each in joined(given(["-"], lines()), ItemRange.joined)
     ):
         seen.append((len(read), len(request)))
 
@@ -144,12 +146,15 @@ def test_neighbours_are_one_range_within_their_group_alone():
     plain = str(UUID(int=7))
 
     def ends(group, *pairs):
-        return [(each.first, each.last) for each in joined(ItemRange(BATCH, group, *pair) for pair in pairs)]
+        return [
+            (each.first, each.last)
+            for each in joined((ItemRange(BATCH, group, *pair) for pair in pairs), ItemRange.joined)
+        ]
 
     assert ends(GROUP, (0, 4), (5, 5), (7, 8), (8, 9)) == [(0, 5), (7, 8), (8, 9)]
     assert ends(small, (3, 4), (5, 6)) == [(3, 4), (5, 6)]
     assert ends(plain, (3, 4), (5, 6)) == [(3, 4), (5, 6)]
-    assert list(joined(())) == []
+    assert list(joined((), ItemRange.joined)) == []
 
 
 def test_arguments_are_checked_before_a_line_is_read():

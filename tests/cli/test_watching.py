@@ -9,12 +9,12 @@ from functools import partial
 import pytest
 
 from fanin import Fanin, State
-from fanin.cli import watching
-from fanin.cli.exits import ExitCode
+from fanin.cli.arguments.where import Where
+from fanin.cli.batches import watching
+from fanin.cli.terminal.exits import ExitCode
 from fanin.cli.verbs import Invocation
-from fanin.cli.where import Where
 from fanin.client import waiting
-from fanin.client.waiting import Timer
+from fanin.client.timer import Timer
 from tests.api.published import checked
 from tests.cli.serving import refusal
 

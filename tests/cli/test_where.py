@@ -10,9 +10,9 @@ import pytest
 from moto import mock_aws
 
 from fanin.aws import clients
-from fanin.cli import where
-from fanin.cli.exits import ExitCode, UsageError
-from fanin.cli.where import Site, Where, use_profile
+from fanin.cli.arguments import where
+from fanin.cli.arguments.where import Site, Where, use_profile
+from fanin.cli.terminal.exits import ExitCode, UsageError
 from fanin.local import run_directories
 from fanin.local.run_directories import State
 

@@ -14,11 +14,11 @@ from datetime import timedelta
 from typing import Any
 
 from fanin import Fanin, StoreUnavailable
-from fanin.client.chunks import ChunkItem
-from fanin.client.direct import DirectTransport
-from fanin.client.each import EachConsumer
+from fanin.client.consuming.chunks import ChunkItem
+from fanin.client.consuming.each import EachConsumer
 from fanin.client.items import Items
-from fanin.client.reports import AckReport
+from fanin.client.transports.direct import DirectTransport
+from fanin.client.transports.reports import AckReport
 from fanin.tracker import Ack, Outcome, State, Tracker
 from fanin.tracker.memory import MemoryStore
 

@@ -16,8 +16,8 @@ from urllib.parse import parse_qsl
 import pytest
 
 from fanin import Fanin
-from fanin.client.direct import DirectTransport
-from fanin.client.http import HttpTransport
+from fanin.client.transports.direct import DirectTransport
+from fanin.client.transports.http import HttpTransport
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from functions.wiring import deployed, tracking

@@ -13,7 +13,7 @@ import os
 import sys
 
 from fanin import Fanin
-from fanin.client.consumer import Consumer
+from fanin.client.consuming.consumer import Consumer
 
 POISON = "poison"
 OUT_OF_MEMORY = 137

@@ -1,4 +1,4 @@
-"""Deliveries of single messages, by how often each was received, and what became of them."""
+"""Deliveries of single messages, by how often each was received, and their outcomes."""
 
 from __future__ import annotations
 
@@ -21,3 +21,9 @@ def delivered(fanin, item, function, times=1, **options):
 def acked(batch):
     status = batch.status()
     return status.acked, status.failed
+
+
+def some_seconds_later(fanin):
+    """Have the transport over HTTP forget the states that it has read; on the tables it does so at once."""
+    if states := getattr(fanin._transport, "_states", None):
+        states.known.clear()

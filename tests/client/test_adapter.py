@@ -12,14 +12,14 @@ from moto import mock_aws
 
 from fanin import Fanin
 from fanin.aws import clients
-from fanin.client.adapter import (
+from fanin.client.consuming.adapter import (
     LONGEST_PAUSE_IN_ORDER_SECONDS,
     LONGEST_PAUSE_SECONDS,
     Adapter,
     pause_of,
 )
-from fanin.client.direct import DirectTransport
-from fanin.client.records import dead_letter_message_ack
+from fanin.client.consuming.records import dead_letter_message_ack
+from fanin.client.transports.direct import DirectTransport
 from fanin.errors import StoreUnavailable
 from fanin.isolating import TRIES
 from fanin.tracker import OpenBatch, Tracker
@@ -148,7 +148,7 @@ def test_the_users_own_dead_letter_handler_hides_what_it_cannot_match(tracker: T
     event = delivery(message["Body"], queue=arn)
     event["Records"][0]["receiptHandle"] = message["ReceiptHandle"]
 
-    answer = Fanin(DirectTransport(tracker, TENANT)).dead_letters()(event, None)
+    answer = Fanin(DirectTransport(tracker, TENANT)).dead_letter_handler()(event, None)
 
     assert answer == {"batchItemFailures": [{"itemIdentifier": "message-0"}]}
     assert "Messages" not in sqs.receive_message(QueueUrl=url)

@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from fanin.client.answering import answers_of
-from fanin.client.reports import AckReport, ItemVerdict
+from fanin.client.consuming.answering import answers_of
+from fanin.client.transports.reports import AckReport, ItemVerdict
 from fanin.errors import StoreUnavailable
 from fanin.tracker import Ack, Verdict
 
@@ -18,7 +18,7 @@ class Requests:
     def __init__(self, loses: bool = False) -> None:
         self.loses, self.items = loses, []
 
-    def ack(self, acks, key=None):
+    def __call__(self, acks, key):
         self.items.append([ack.first for ack in acks])
         if self.loses and acks[0].first == 0:
             raise StoreUnavailable("lost")

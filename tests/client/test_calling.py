@@ -14,7 +14,7 @@ import pytest
 
 from fanin import Fanin, InvalidRequest
 from fanin.calling import WorkNotDone, done, has_text, plain, text_of
-from fanin.client.direct import DirectTransport
+from fanin.client.transports.direct import DirectTransport
 from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey
 from fanin.queue.memory import MemoryStore as QueueStore
 from fanin.tracker import Tracker

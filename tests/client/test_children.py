@@ -96,6 +96,21 @@ def test_a_second_child_in_one_call_needs_a_key_of_its_own(fanin, parent, caplog
     assert "has its child batch" in caplog.text
 
 
+def test_an_item_waits_for_both_children_of_its_function(fanin, parent):
+    made = []
+
+    def grow(record):
+        item = record["body"]
+        with fanin.open(parent=item) as pages, fanin.open(parent=item, key="images") as images:
+            made.extend([pages.add(1), images.add(1)])
+
+    assert delivered(fanin, parent.items[0], grow) == DELETED
+    fanin.ack(made[1])
+    assert acked(parent) == (0, 0)
+    fanin.ack(made[0])
+    assert parent.status().result == "succeeded"
+
+
 def test_other_options_at_the_next_attempt_are_refused_with_a_sentence(fanin, parent):
     names, refusals = ["first", "second"], []
 
@@ -206,15 +221,15 @@ def test_a_lost_answer_of_open_returns_the_message_if_its_function_returns(over_
 
 def test_an_ancestor_cannot_become_the_child_of_an_item_of_its_descendant(fanin):
     with fanin.open("ancestor", key="A") as ancestor:
-        (first,) = ancestor.add(1)
+        (first,) = ancestor.add(1, key="one")
     with fanin.open("child", parent=first, key="B") as child:
-        (second,) = child.add(1)
+        (second,) = child.add(1, key="one")
     refusals = []
 
     @fanin.acks
     def close_the_loop(record):
         for key in ("A", "B"):
-            with pytest.raises(KeyReused, match="used for a batch with other settings") as refusal:
+            with pytest.raises(KeyReused, match="with other settings") as refusal:
                 fanin.open("ancestor", parent=record["body"], key=key)
             refusals.append(refusal)
         raise ValueError("refused")

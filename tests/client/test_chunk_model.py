@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.client.chunks import Chunk
-from fanin.client.each import EachConsumer, Part
+from fanin.client.consuming.chunks import Chunk
+from fanin.client.consuming.each import EachConsumer, Part
 from tests.client.chunk_model import explore
 
 

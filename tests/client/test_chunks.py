@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanin import InvalidRequest
-from fanin.client.chunks import chunk_of, range_of
+from fanin.client.consuming.chunks import chunk_of, range_of
 from fanin.client.items import Items
 from fanin.tracker import GroupId, ItemId
 

@@ -7,7 +7,7 @@ from moto import mock_aws
 
 from fanin import Fanin, Tables
 from fanin.aws import clients
-from fanin.client import direct
+from fanin.client.transports import direct
 from fanin.pacing import each_in_turn
 from tests.contract.tables import TABLES, create_tables
 

@@ -12,10 +12,10 @@ import pytest
 from moto import mock_aws
 
 from fanin import Fanin, InvalidRequest, NotFound, StoreUnavailable
-from fanin.aws.meter import Meter
-from fanin.aws.settings import Tables
-from fanin.client.direct import DirectTransport
+from fanin.aws.dynamodb.meter import Meter
+from fanin.aws.settings.tracking import Tables
 from fanin.client.items import Items
+from fanin.client.transports.direct import DirectTransport
 from fanin.cost.sizes import size_of
 from fanin.tracker import Tracker
 from fanin.tracker.dynamodb import DynamoStore
@@ -289,8 +289,33 @@ def test_a_message_that_is_no_chunk_returns_alone(fanin, body, caplog):
     handler = fanin.acks_each(lambda item: None)
 
     assert returned(handler(delivery(body, batch.add(2).message()), None)) == ["m0"]
-    assert "names no item" in caplog.text
+    assert "message m0 cannot be worked on, and returns to the queue: " in caplog.text
     assert list(batch.outstanding()) == []
+
+
+def test_a_chunk_with_rows_of_another_number_is_reported_with_both(fanin, caplog):
+    body = json.loads(fanin.open().add(3).message()) | {"rows": [1, 2]}
+
+    assert returned(fanin.acks_each(lambda item: None)(delivery(json.dumps(body)), None)) == ["m0"]
+    assert "the message has 3 items, and 2 rows" in caplog.text
+
+
+def test_a_chunk_for_a_consumer_of_single_items_names_the_other_one(fanin, caplog):
+    body = fanin.open().add(3).message()
+
+    assert returned(fanin.acks(lambda record: None)(delivery(body), None)) == ["m0"]
+    assert "its consumer is @fanin.acks_each" in caplog.text
+
+
+def test_an_item_that_a_function_fails_and_that_no_batch_has_is_reported(fanin, caplog):
+    items = fanin.open().add(1)
+    wrong = items[0].rpartition(":")[0] + ":7"
+
+    fanin.fail([wrong])
+    assert not caplog.records
+    handler = fanin.acks(lambda record: fanin.fail([wrong], "no picture"))
+    assert returned(handler(delivery(items[0]), None)) == []
+    assert f"item {wrong} is in no batch of this tenant (out_of_range): it was not acked" in caplog.text
 
 
 def test_messages_of_one_item_are_worked_on_beside_chunks(fanin):

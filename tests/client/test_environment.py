@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fanin import Fanin, InvalidRequest, NotFound
-from fanin.client.direct import DirectTransport
-from fanin.client.environment import transport_of_environment
-from fanin.client.http import HttpTransport
+from fanin.client.transports.direct import DirectTransport
+from fanin.client.transports.environment import transport_of_environment
+from fanin.client.transports.http import HttpTransport
 from tests.client.test_imports import heavy, loaded
 
 NOT_THERE = "00000000-0000-4000-8000-000000000000"

@@ -14,10 +14,10 @@ import pytest
 
 from fanin import State
 from fanin.aws import clients
-from fanin.client.http import HttpTransport
-from fanin.client.signing import Signer
+from fanin.client.transports.http import HttpTransport
+from fanin.client.transports.signing import Signer
 from fanin.grouper import Call, Member
-from fanin.grouper.http import HttpDownstream
+from fanin.grouper.calls.http import HttpDownstream
 from tests.forks import forked, status_of
 
 CHILDREN = 4

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+from contextlib import suppress
+from threading import Barrier, BrokenBarrierError
 
 import pytest
 
 from fanin import InvalidRequest, NewJob, NewTask, Options
 from fanin.client import handing
-from fanin.client.consumer import Consumer
-from fanin.client.handing_queue import HandingQueue
-from fanin.client.job_acks import acking
+from fanin.client.consuming.consumer import Consumer
+from fanin.client.queues.handing_queue import HandingQueue
+from fanin.client.queues.job_acks import acking
 from fanin.grouper import Grouper, World
 from fanin.grouper.memory import MemoryStore as GroupStore
 from fanin.queue import MemoryDoorbell, QueueContext, QueueKey
@@ -20,7 +23,8 @@ from fanin.queue.aio import AsyncQueue
 from fanin.queue.memory import MemoryStore as QueueStore
 from functions.wiring import grouping
 from tests.client.conftest import sqs_event
-from tests.client.received import DELETED, RETURNED, acked, delivered, received
+from tests.client.received import DELETED, RETURNED, acked, delivered, received, some_seconds_later
+from tests.forks import forked, status_of
 
 
 class Outbox:
@@ -121,7 +125,7 @@ def test_outside_of_a_function_nothing_can_be_handed_over(fanin, parent):
         fanin.hand_over(parent.items[0])
     with pytest.raises(InvalidRequest, match=r"function of @fanin\.acks"):
         fanin.is_over()
-    assert handing._all == {}
+    assert handing._all() == {}
 
 
 def test_another_item_cannot_be_handed_over(fanin, parent):
@@ -254,14 +258,135 @@ def test_a_runner_that_is_kept_has_the_item_of_each_call(fanin):
     assert [item for left in batch.outstanding() for item in left] == list(items[1::2])
 
 
-def test_a_thread_without_the_functions_context_hands_its_item_over(fanin, parent):
+def test_a_thread_without_the_functions_context_names_its_item(fanin, parent):
+    """A guess would leave the item of whichever function runs."""
+    refused = []
+
     def work(record):
         with ThreadPoolExecutor(1) as threads:
-            threads.submit(fanin.open, parent=record["body"]).result()
-            threads.submit(fanin.hand_over).result()
+            refused.append(threads.submit(fanin.hand_over).exception())
+            refused.append(threads.submit(fanin.is_over).exception())
+            threads.submit(fanin.hand_over, record["body"]).result()
 
     assert delivered(fanin, parent.items[0], work) == DELETED
+    assert [type(error) for error in refused] == [InvalidRequest] * 2
     assert acked(parent) == (0, 0)
+
+
+def in_threads_of_one_context(fanin, function, *items):
+    """Deliver *items* in threads with copies of a context in which a function has run; all meet in theirs."""
+    together = Barrier(len(items), timeout=20)
+
+    @fanin.acks
+    def work(record):
+        together.wait()
+        try:
+            function(record)
+        finally:
+            together.wait()
+
+    async def deliver():
+        fanin.acks(lambda _: None)(sqs_event(fanin.open().add(1)[0]), None)
+        return await asyncio.gather(*(asyncio.to_thread(work, sqs_event(item), None) for item in items))
+
+    return asyncio.run(deliver())
+
+
+def test_deliveries_in_copies_of_a_context_hand_over_their_own_items(fanin):
+    batch = fanin.open()
+    items = batch.add(4)
+
+    def work(record):
+        if record["body"] in items[::3]:
+            fanin.hand_over()
+
+    assert in_threads_of_one_context(fanin, work, *items) == [DELETED] * 4
+    assert [item for left in batch.outstanding() for item in left] == list(items[::3])
+
+
+def test_deliveries_in_copies_of_a_context_ask_about_their_own_batches(fanin):
+    batches = [fanin.open(str(number)) for number in range(4)]
+    over = {}
+
+    def work(record):
+        own = batches[int(json.loads(record["body"])["n"])]
+        if over.setdefault(own.id, int(own.status().user_key) % 2):
+            own.cancel()
+            some_seconds_later(fanin)
+        over[own.id] = (over[own.id], fanin.is_over())
+
+    bodies = [{"itemId": batch.add(1)[0], "n": n} for n, batch in enumerate(batches)]
+    in_threads_of_one_context(fanin, work, *bodies)
+
+    assert set(over.values()) == {(0, False), (1, True)}
+
+
+def test_deliveries_in_copies_of_a_context_derive_the_keys_of_their_adds_from_their_own_items(fanin):
+    batch, other = fanin.open(), fanin.open()
+    items, added = batch.add(4), Counter()
+
+    def work(record):
+        added[other.add(1)[0]] += 1
+
+    for _ in range(2):
+        in_threads_of_one_context(fanin, work, *items)
+
+    assert other.status().total == 4
+    assert set(added.values()) == {2}
+
+
+def test_copies_of_a_message_in_two_threads_find_the_same_child(fanin, parent):
+    found = Counter()
+
+    def work(record):
+        with fanin.open(parent=record["body"]) as child:
+            found[child.add(2)] += 1
+
+    answered = in_threads_of_one_context(fanin, work, *parent.items, *parent.items)
+
+    assert answered == [DELETED] * 2
+    assert list(found.values()) == [2]
+
+
+def test_a_forked_child_cannot_leave_the_item_of_its_parent(fanin, parent):
+    """It would note that in its own memory, and the parent would ack the item."""
+    statuses = []
+
+    def child(item):
+        for name in (None, item):
+            with pytest.raises(InvalidRequest, match="process"):
+                fanin.hand_over(name)
+
+    def work(record):
+        statuses.append(status_of(forked(lambda: child(record["body"]))))
+
+    assert delivered(fanin, parent.items[0], work) == DELETED
+    assert statuses == [0]
+    assert acked(parent) == (1, 0)
+
+
+class Meeting(Counter):
+    """Counts of adds that two threads read before either goes on, if they can."""
+
+    def __init__(self):
+        super().__init__()
+        self.both = Barrier(2)
+
+    def __getitem__(self, key):
+        count = super().__getitem__(key)
+        with suppress(BrokenBarrierError):
+            self.both.wait(0.2)
+        return count
+
+
+def test_adds_of_several_threads_to_a_child_are_different_items(fanin, parent):
+    def work(record):
+        with fanin.open(parent=record["body"]) as child, ThreadPoolExecutor(2) as threads:
+            handing.current().adds = Meeting()
+            added = list(threads.map(child.add, (1, 1)))
+        assert added[0] != added[1]
+
+    assert delivered(fanin, parent.items[0], work) == DELETED
 
 
 def test_functions_that_run_at_the_same_time_hand_over_their_own_items(fanin):

@@ -61,8 +61,16 @@ def test_a_consumer_inside_aws_loads_neither_the_http_client_nor_models():
         "def handle(record): ...\n"
     )
 
-    assert not {"pydantic", "aws_lambda_powertools", "fanin.client.http", "fanin.client.signing"} & names
-    assert "fanin.client.consumer" in names
+    assert (
+        not {
+            "pydantic",
+            "aws_lambda_powertools",
+            "fanin.client.transports.http",
+            "fanin.client.transports.signing",
+        }
+        & names
+    )
+    assert "fanin.client.consuming.consumer" in names
 
 
 def test_every_public_name_is_there_and_they_are_sorted():

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from uuid import uuid5
 
 import pytest
 
 from fanin import Fanin, Outcome
-from fanin.client.direct import DirectTransport
-from fanin.client.job_acks import DIED, OF_JOBS, acking
+from fanin.client.queues.job_acks import DIED, acking
+from fanin.client.transports.direct import DirectTransport
 from fanin.errors import InvalidRequest, KeyReused, NotFound
 from fanin.queue import MemoryDoorbell, NewJob, Options, OutboxEntry, Queue, QueueContext, QueueKey
 from fanin.queue.memory import MemoryStore as QueueStoreInMemory
@@ -27,9 +26,9 @@ def test_a_done_job_acks_its_item_and_a_dead_one_fails_it(transport):
     with fanin.open() as batch:
         good, bad = batch.add(2)
     tell = acking(transport)
-    tell(OutboxEntry("1", str(good), failed=False))
-    tell(OutboxEntry("2", str(bad), failed=True))
-    tell(OutboxEntry("2", str(bad), failed=True))
+    tell(OutboxEntry("1", str(good), False, None, "c1", 0))
+    tell(OutboxEntry("2", str(bad), True, None, "c2", 0))
+    tell(OutboxEntry("2", str(bad), True, None, "c2", 0))
     (sample,) = batch.samples()
 
     assert (batch.status().result, batch.status().failed) == ("completed_with_failures", 1)
@@ -75,61 +74,43 @@ def test_another_death_of_a_job_is_another_ack_with_its_own_reason():
     listening = Listening()
     item = "00000000-0000-4000-8000-000000000000:00000000-0000-4000-8000-000000000001:0"
     for ending, reason in (("c1", "first"), ("c1", "first"), ("c2", "second"), ("c2", "third")):
-        acking(listening)(OutboxEntry("1", item, True, reason, ending))
+        acking(listening)(OutboxEntry("1", item, True, reason, ending, 0))
 
-    first, repeated, second, third = [key for _, _, key in listening.heard]
+    first, repeated, second, third = [caller for caller, _ in listening.heard]
     assert first == repeated
     assert len({first, second, third}) == 3
-
-
-def test_a_row_of_0_1_is_told_as_0_1_told_it():
-    """Under the same idempotency key and with the same text: it may have been told already."""
-    item = "00000000-0000-4000-8000-000000000000:00000000-0000-4000-8000-000000000001:0"
-    listening = Listening()
-    acking(listening)(OutboxEntry("1", item, failed=True))
-
-    assert listening.heard[0][2] == str(uuid5(OF_JOBS, "1:failure"))
 
 
 @dataclass
 class Listening:
     """A way to the tracker that only listens."""
 
-    heard: list[tuple[str, Outcome, str]] = field(default_factory=list)
+    heard: list[tuple[str, Outcome]] = field(default_factory=list)
 
-    def ack(self, acks, key):
-        self.heard.append((acks[0].caller, acks[0].outcome, key))
-
-
-@pytest.mark.parametrize("item", ["", "no item", "a:b:c"])
-def test_what_is_no_item_is_passed_over(item):
-    listening = Listening()
-    acking(listening)(OutboxEntry("1", item, failed=False))
-
-    assert listening.heard == []
+    def ack(self, acks):
+        self.heard.append((acks[0].caller, acks[0].outcome))
 
 
-def test_the_word_on_an_item_goes_by_the_job():
+def test_the_ack_of_an_item_goes_by_the_end_of_the_job():
     listening = Listening()
     item = "00000000-0000-4000-8000-000000000000:00000000-0000-4000-8000-000000000001:0"
-    for job in ("1", "1", "2"):
-        acking(listening)(OutboxEntry(job, item, failed=False))
+    for ending in ("c1", "c1", "c2"):
+        acking(listening)(OutboxEntry("1", item, False, None, ending, 0))
 
     first, again, other = listening.heard
     assert first == again != other
     assert first[1] is Outcome.SUCCESS
-    assert first[0] == first[2]
 
 
-def test_a_revived_job_that_ends_well_says_so_under_another_key_than_its_death():
+def test_a_revived_job_that_ends_well_says_so_by_another_caller_than_its_death():
     listening = Listening()
     item = "00000000-0000-4000-8000-000000000000:00000000-0000-4000-8000-000000000001:0"
     for failed in (True, False):
-        acking(listening)(OutboxEntry("1", item, failed))
+        acking(listening)(OutboxEntry("1", item, failed, None, "c1", 0))
 
     died, ended = listening.heard
     assert (died[1], ended[1]) == (Outcome.FAILURE, Outcome.SUCCESS)
-    assert died[2] != ended[2]
+    assert died[0] != ended[0]
 
 
 @pytest.mark.parametrize("refusal", [InvalidRequest("403"), NotFound("404"), KeyReused("422")], ids=str)
@@ -138,7 +119,7 @@ def test_an_end_that_the_api_refuses_stays_in_the_outbox(refusal):
 
     @dataclass
     class Refusing:
-        def ack(self, _acks, _key):
+        def ack(self, _acks):
             raise refusal
 
     store, key = QueueStoreInMemory(), QueueKey("t", "q")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
 
-from fanin import InvalidRequest
-from fanin.client.naming import ARGUMENTS
-from fanin.client.opening import OpenOptions
+from fanin import InvalidRequest, KeyReused, Retention
+from fanin.client.checks.naming import ARGUMENTS
+from fanin.client.checks.opening import OpenOptions
 from fanin.tracker import OpenBatch
 
 BAD = {
@@ -35,6 +36,43 @@ def test_an_option_out_of_form_is_named_as_it_was_written(fanin, option):
 
     assert refusal.value.field == option
     assert not any(name in str(refusal.value) for name in ARGUMENTS)
+
+
+NO_ITEM = "00000000-0000-4000-8000-000000000001:00000000-0000-8000-8000-000000000001:0"
+CALLS = {
+    "ack": (lambda fanin: fanin.ack(["x"]), "items"),
+    "fail": (lambda fanin: fanin.fail(["x"]), "items"),
+    "get": (lambda fanin: fanin.get("x"), "batch_id"),
+    "delete_ended": (lambda fanin: fanin.delete_ended(1), "before"),
+    "left": (lambda fanin: fanin.left(fanin.open().add(10_001)), "items"),
+    "a parent that is no item": (lambda fanin: fanin.open(parent=NO_ITEM), "parent"),
+    "a parent that counts": (
+        lambda fanin: fanin.open(parent=fanin.open(mode="estimated").add(1)[0]),
+        "parent",
+    ),
+    "a short retention": (lambda _: Retention(open=timedelta(0)), "retention"),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_refused_argument_is_named_as_it_was_written(fanin, name):
+    call, argument = CALLS[name]
+    with pytest.raises(InvalidRequest) as refusal:
+        call(fanin)
+
+    assert refusal.value.field == argument
+    assert not re.search(r"\b[a-z]+[A-Z]\w*", str(refusal.value))
+
+
+def test_a_reused_key_is_no_header_of_a_request(fanin):
+    fanin.open(key="k")
+    with pytest.raises(KeyReused, match="idempotency key 'k' was used"):
+        fanin.open("other", key="k")
+
+
+def test_a_malformed_item_id_is_shown(fanin):
+    with pytest.raises(InvalidRequest, match=r"not 'x:y'"):
+        fanin.ack(["x:y"])
 
 
 def test_each_option_has_a_bad_value_here():

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from fanin.client.ordering import runs_of
+from fanin.client.consuming.ordering import runs_of
 from tests.client.poison import QueueModel
 
 

@@ -8,12 +8,13 @@ import pytest
 
 from fanin import Verdict
 from fanin.api import admission
-from fanin.client.adapter import Adapter
-from fanin.client.direct import DirectTransport
-from fanin.client.http import BODY_MAX, HttpTransport
-from fanin.client.records import dead_letter_message_ack
+from fanin.client.consuming.adapter import Adapter
+from fanin.client.consuming.records import dead_letter_message_ack
+from fanin.client.transports.direct import DirectTransport
+from fanin.client.transports.http import BODY_MAX, HttpTransport
 from fanin.errors import TooManyBatches, TooManyPages
-from fanin.tracker import Ack, OpenBatch, Outcome, acking
+from fanin.tracker import Ack, OpenBatch, Outcome
+from fanin.tracker.rules import acking
 from tests.client.conftest import TENANT, lost_after, sqs_event
 
 SUCCESS, FAILURE = Outcome.SUCCESS, Outcome.FAILURE
@@ -33,7 +34,7 @@ def items(fanin):
 
 def test_items_of_many_pages_are_acked_in_their_order(fanin, items):
     fanin.ack([items[7]])
-    report = fanin.ack(items)
+    report = fanin.ack(list(items))
 
     assert [one.item_id for one in report.results] == list(items)
     assert [one.verdict for one in report.results].index(Verdict.DUPLICATE) == 7
@@ -147,7 +148,7 @@ def test_failures_whose_reasons_fill_more_than_one_body_are_sent_in_parts(fanin)
     with fanin.open() as batch:
         items = batch.add(1000)
 
-    report = fanin.fail(items, "\U0001f4a5" * 512)
+    report = fanin.fail(list(items), "\U0001f4a5" * 512)
 
     assert [one.item_id for one in report.results] == list(items)
     assert fanin.get(items.batch_id).failed == 1000

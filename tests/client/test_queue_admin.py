@@ -9,8 +9,8 @@ from datetime import datetime
 import pytest
 
 from fanin import Fanin, InvalidRequest, NewJob, NotFound, Options
-from fanin.client.direct import DirectTransport
-from fanin.client.queue_admin import NAMED_A_REQUEST
+from fanin.client.queues.queue_admin import NAMED_A_REQUEST
+from fanin.client.transports.direct import DirectTransport
 from fanin.errors import Conflict
 from fanin.queue import MemoryDoorbell, Queue, QueueContext, QueueKey
 from fanin.queue.memory import MemoryStore
@@ -135,10 +135,10 @@ def test_a_queue_that_does_not_exist_is_not_found(over_http, queue):
 
 
 def test_arguments_of_another_type_are_refused(over_http, queue):
-    with pytest.raises(InvalidRequest, match="a state is one of"):
+    with pytest.raises(InvalidRequest, match="state is one of"):
         over_http.queue_jobs("thumbs", "done")
     for call in (over_http.delete_jobs, over_http.revive_jobs):
-        with pytest.raises(InvalidRequest, match="list of texts"):
+        with pytest.raises(InvalidRequest, match="is a list"):
             call("thumbs", "abc")
         with pytest.raises(InvalidRequest):
             call("thumbs", [7])

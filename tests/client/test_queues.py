@@ -10,12 +10,12 @@ from moto import mock_aws
 
 from fanin import Conflict, Fanin, InvalidRequest, JobSettings, Options
 from fanin.aws import clients
-from fanin.client.direct import DirectTransport
-from fanin.client.queues import ClientCreator
+from fanin.client.queues.creating import ClientCreator
+from fanin.client.transports.direct import DirectTransport
 from fanin.queue import QueueKey
-from fanin.queue.config import QueueConfig
-from fanin.queue.creating import QueueCreator
+from fanin.queue.administration.creating import QueueCreator
 from fanin.queue.dynamodb import DynamoStore
+from fanin.queue.rules.config import QueueConfig
 from fanin.queue.sqs import SqsDoorbells
 from functions.wiring import queueing
 from tests.client.conftest import TENANT
@@ -126,11 +126,15 @@ def test_without_the_prefix_a_direct_client_says_how_the_queue_is_created(direct
         direct.queue("thumbs", AT).add("a")
 
 
-def test_without_the_grants_a_direct_client_names_them(direct, table, monkeypatch):
-    at = JobSettings(table=QUEUE_TABLE, tenant=TENANT, doorbell_prefix=PREFIX)
+@pytest.mark.parametrize(
+    ("tags", "actions"),
+    [({}, "sqs:GetQueueUrl"), ({"service": "fanin"}, "sqs:GetQueueUrl and sqs:TagQueue")],
+)
+def test_without_the_grants_a_direct_client_names_them(direct, table, monkeypatch, tags, actions):
+    at = JobSettings(table=QUEUE_TABLE, tenant=TENANT, doorbell_prefix=PREFIX, doorbell_tags=tags)
     denied = refuse("AccessDenied")
     monkeypatch.setattr("fanin.aws.clients.ProcessClient.__getattr__", _denying(denied))
-    with pytest.raises(InvalidRequest, match=r"sqs:CreateQueue and sqs:GetQueueUrl on .*_bell_\*"):
+    with pytest.raises(InvalidRequest, match=rf"sqs:CreateQueue and {actions} on .*_bell_\*"):
         direct.queue("thumbs", at).add("a")
 
 

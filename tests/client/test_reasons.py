@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanin.api.requests import CancelBatchBody
-from fanin.client.reasons import fitting, reason_of
-from fanin.tracker.reasons import REASON_MAX
+from fanin.api.requests.batch_requests import CancelBatchBody
+from fanin.client.checks.reasons import fitting, reason_of
+from fanin.tracker.rules.model import REASON_MAX
 
 
 @given(st.text(st.characters()))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanin.client.retrying import (
+from fanin.client.transports.retrying import (
     PATIENCE_SECONDS,
     RETRIED,
     is_worth_it,

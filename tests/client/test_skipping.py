@@ -9,12 +9,12 @@ from datetime import timedelta
 import pytest
 
 from fanin import Conflict, Fanin, InvalidRequest, StoreUnavailable, Verdict
-from fanin.client.consumer import Consumer
-from fanin.client.direct import DirectTransport
+from fanin.client.consuming.consumer import Consumer
+from fanin.client.transports.direct import DirectTransport
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from tests.client.conftest import TENANT, answers, sqs_event
-from tests.client.received import DELETED, RETURNED, received
+from tests.client.received import DELETED, RETURNED, received, some_seconds_later
 
 UNKNOWN = "00000000-0000-4000-8000-00000000dead"
 
@@ -32,12 +32,6 @@ class Work:
 @pytest.fixture
 def work():
     return Work()
-
-
-def some_seconds_later(fanin):
-    """Have the transport over HTTP forget the states that it has read; on the tables it does so at once."""
-    if states := getattr(fanin._transport, "_states", None):
-        states.known.clear()
 
 
 def consumer(fanin, work, **options):
@@ -67,7 +61,36 @@ def test_the_messages_of_a_batch_that_is_over_are_deleted_without_work(fanin, wo
         3,
         {"messageId": "m0", "reason": state},
     )
+    assert line.getMessage().startswith(
+        f"batch {batch.id} is {state}, so 3 messages are deleted without work: "
+    )
+    assert "reopen it" in line.getMessage()
     assert batch.status() == before
+
+
+def test_later_deliveries_of_the_same_ended_batch_are_no_warnings(fanin, work, caplog):
+    ended = [fanin.open() for _ in range(2)]
+    items = [batch.add(2) for batch in ended]
+    for batch in ended:
+        batch.cancel()
+    with caplog.at_level(logging.INFO, logger="fanin"):
+        for at in range(2):
+            consumer(fanin, work).settle(sqs_event(*(some[at] for some in items)))
+    lines = [line for line in caplog.records if "without work" in line.getMessage()]
+
+    assert [line.levelno for line in lines] == [logging.WARNING] * 2 + [logging.INFO] * 2
+    assert [line.getMessage().split()[1] for line in lines] == [batch.id for batch in ended] * 2
+
+
+def test_a_message_that_was_sent_to_heal_an_item_of_a_completed_batch_is_reported(fanin, work, caplog):
+    with fanin.open(key="night") as batch:
+        items = batch.add(1, key="rows")
+        fanin.fail(items)
+
+    assert consumer(fanin, work).settle(sqs_event(*items)).response() == DELETED
+    assert (work.items, batch.status().result) == ([], "completed_with_failures")
+    assert f"batch {batch.id} is COMPLETE" in caplog.text
+    assert "to do those that failed, reopen it" in caplog.text
 
 
 def test_so_are_those_of_a_batch_whose_deadline_has_passed(work):
@@ -223,9 +246,9 @@ def test_the_items_of_a_page_are_one_look(over_http, service, work):
         record["attributes"] = {"ApproximateReceiveCount": "2"}
     service.seen.clear()
     over_http.acks(work)(event, None)
-    windows = [request.path for request in service.seen if "/outstanding" in request.path]
+    looks = [request for request in service.seen if b"dryRun" in request.body]
 
-    assert len(windows) == 2
+    assert len(looks) == 1
     assert len(work.items) == 10
 
 

@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from fanin import InvalidRequest, State
-from fanin.client.direct import DirectTransport
-from fanin.client.states import FRESH_SECONDS, States
+from fanin import BatchEnded, Fanin, InvalidRequest, State
+from fanin.client.transports.direct import DirectTransport
+from fanin.client.transports.states import FRESH_SECONDS, States
 from fanin.tracker import OpenBatch, Tracker
 from fanin.tracker.memory import MemoryStore
-from tests.client.conftest import TENANT
+from tests.client.conftest import TENANT, sqs_event
 
 UNKNOWN = "00000000-0000-4000-8000-00000000dead"
 
@@ -23,6 +23,42 @@ def test_each_transport_returns_the_state_and_none_for_no_batch_of_the_tenant(fa
     assert fanin._transport.state_of(live.id) is State.OPEN
     assert fanin._transport.state_of(ended.id) is State.CANCELLED
     assert fanin._transport.state_of(UNKNOWN) is None
+
+
+ENDS = {
+    "cancel": lambda fanin, batch, items: batch.cancel(),
+    "end": lambda fanin, batch, items: batch.end("stuck"),
+    "ack": lambda fanin, batch, items: fanin.ack(items),
+    "ack_ranges": lambda fanin, batch, items: fanin.ack_ranges([items]),
+    "fail": lambda fanin, batch, items: fanin.fail(items[:1]),
+    "get": lambda fanin, batch, items: (batch.cancel_elsewhere(), fanin.get(batch.id)),
+    "wait": lambda fanin, batch, items: (batch.cancel_elsewhere(), batch.wait(timeout=1)),
+    "a refused ack": lambda fanin, batch, items: (batch.cancel_elsewhere(), fanin.fail(items[:1])),
+    "a refused close": lambda fanin, batch, items: (batch.cancel_elsewhere(), refused(batch.close)),
+}
+
+
+def refused(call):
+    with pytest.raises(BatchEnded):
+        call()
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("transport", ["direct", "http"])
+def test_a_process_does_no_work_of_a_batch_whose_end_it_has_seen(transport, end, tracker, over_http):
+    cached = Tracker(tracker.store, page_bits=4, pause=lambda _: None)
+    fanin = over_http if transport == "http" else Fanin(DirectTransport(cached, TENANT))
+    batch = fanin.open(max_failures=1)
+    items = batch.add(2)
+    if end != "a refused close":
+        batch.close()
+    batch.cancel_elsewhere = lambda: tracker.cancel(TENANT, batch.id)
+    assert fanin._transport.state_of(batch.id) in (State.OPEN, State.CLOSED)
+    ENDS[end](fanin, batch, items)
+    worked = []
+    fanin.acks(worked.append)(sqs_event(items[1]), None)
+
+    assert worked == []
 
 
 def test_each_transport_refuses_what_is_no_batch_id(fanin):

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from fanin import Fanin, InvalidRequest, KeyReused, NewTask, NoTarget, NotFound
-from fanin.client.direct import DirectTransport
+from fanin.client.transports.direct import DirectTransport
 from fanin.grouper import Grouper, Lease, TaskKey, World
 from fanin.grouper.memory import MemoryStore
-from fanin.grouper.targeting import TargetTemplate
+from fanin.grouper.settings.targeting import TargetTemplate
 from functions.wiring import grouping
 from tests.client.conftest import lost_after
 

@@ -10,7 +10,7 @@ import pytest
 
 from fanin import AsyncFanin, Fanin, InvalidRequest, NotFound, Retention, State, StoreUnavailable
 from fanin.client import waiting
-from fanin.client.direct import DirectTransport
+from fanin.client.transports.direct import DirectTransport
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from tests.client.conftest import TENANT, answers
@@ -238,7 +238,7 @@ def test_watch_has_a_timeout_too(fanin, batch):
 @pytest.mark.parametrize("timeout", [-1, True, "5", timedelta(seconds=1), float("nan")])
 def test_a_timeout_is_seconds(fanin, call, timeout):
     with pytest.raises(InvalidRequest, match="timeout is a number of seconds"):
-        getattr(fanin, call)("id", timeout)
+        getattr(fanin, call)("00000000-0000-8000-8000-000000000000", timeout)
 
 
 def test_over_http_a_wait_polls_without_progress(service):

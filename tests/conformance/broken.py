@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from fanin.conformance import Added, Answer, Delivery, Span
+from fanin_conformance import Added, Answer, Delivery, Span
 from tests.conformance.reference import Batch, Reference, Rows
 
 PAUSE_SECONDS = 0.003

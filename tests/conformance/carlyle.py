@@ -14,7 +14,7 @@ from threading import RLock
 from typing import Self
 from uuid import uuid4
 
-from fanin.conformance import (
+from fanin_conformance import (
     Adapter,
     Added,
     Answer,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from threading import Lock
 from typing import Self
 
-from fanin.conformance import (
+from fanin_conformance import (
     Adapter,
     Added,
     Answer,

@@ -8,15 +8,15 @@ from time import monotonic
 from typing import Literal
 from uuid import uuid4
 
-from fanin.aws.settings import Tables
-from fanin.conformance import Answer, Delivery, NotSupported, Span
-from fanin.conformance.over_http import FaninOverHttp
+from fanin.aws.settings.tracking import Tables
+from fanin.item_ids import ItemId
 from fanin.local import LocalRun
 from fanin.tracker import Ack, BatchKey, Tracker
 from fanin.tracker.dynamodb import DynamoStore
-from fanin.tracker.ids import ItemId
-from fanin.tracker.model import PageKey
-from fanin.tracker.page import PageMasks
+from fanin.tracker.rules.model import PageKey
+from fanin.tracker.rules.page import PageMasks
+from fanin_conformance import Answer, Delivery, NotSupported, Span
+from fanin_conformance.over_http import FaninOverHttp
 from tests.http.events import Events
 
 Kind = Literal["completed", "timed_out", "cancelled", "expired", "failed"]

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from fanin.conformance import Adapter, NotSupported, Refused, Span
+from fanin_conformance import Adapter, NotSupported, Refused, Span
 
 STATUSES = {"not_found": 404, "conflict": 409, "invalid": 400, "denied": 401}
 INDEX = re.compile(r"(0|[1-9][0-9]{0,18})")

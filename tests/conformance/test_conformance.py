@@ -10,9 +10,9 @@ import time
 
 import pytest
 
-from fanin.conformance import CASES, Adapter, Effort, NotSupported, Refused, Verdict, judge
-from fanin.conformance.__main__ import main
-from fanin.conformance.reporting import clean
+from fanin_conformance import CASES, Adapter, Effort, NotSupported, Refused, Verdict, judge
+from fanin_conformance.__main__ import main
+from fanin_conformance.reporting import clean
 from tests.conformance.broken import BROKEN
 from tests.conformance.carlyle import Carlyle
 from tests.conformance.naive import Naive
@@ -107,7 +107,7 @@ def test_over_http_the_reference_passes_and_the_counter_fails(capsys):
 
 
 def test_the_command_prints_a_row_a_case_and_exits_with_one_if_a_case_fails():
-    command = [sys.executable, "-m", "fanin.conformance", "--cases", "T1,T2,T15", "--rounds", "7"]
+    command = [sys.executable, "-m", "fanin_conformance", "--cases", "T1,T2,T15", "--rounds", "7"]
     command += ["--adapter", "tests.conformance.broken:AddsTwice"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
 
@@ -129,7 +129,7 @@ def test_the_command_prints_a_row_a_case_and_exits_with_one_if_a_case_fails():
         ["--rounds", "0"],
         ["--timeout", "0"],
         ["--timeout", "nan"],
-        ["--adapter", "fanin.conformance:Adapter"],
+        ["--adapter", "fanin_conformance:Adapter"],
         ["--adapter", "json:dumps", "--url", "x"],
         ["--adapter", "pathlib:Path", "--url", "x"],
         ["--url", "http://127.0.0.1:1", "--rounds", "many"],
@@ -199,7 +199,7 @@ def test_a_run_that_is_interrupted_ends_with_a_sentence(monkeypatch, capsys):
     def interrupted(*_arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fanin.conformance.__main__.judge", interrupted)
+    monkeypatch.setattr("fanin_conformance.__main__.judge", interrupted)
 
     assert main(["--adapter", "tests.conformance.reference:Reference"]) == 130
     assert capsys.readouterr().err.startswith("interrupted; ")

@@ -8,8 +8,8 @@ from collections import defaultdict
 from pathlib import Path
 from types import SimpleNamespace
 
-from fanin.conformance import CASES, Effort, judge
-from fanin.conformance.__main__ import main
+from fanin_conformance import CASES, Effort, judge
+from fanin_conformance.__main__ import main
 
 PAGE = (Path(__file__).parents[2] / "docs" / "conformance.md").read_text()
 SECONDS = re.compile(r" +\d+\.\d\d s")

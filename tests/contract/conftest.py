@@ -11,5 +11,6 @@ from tests.contract import engines
 
 @pytest.fixture(scope="session", autouse=True)
 def engine(request: pytest.FixtureRequest) -> Iterator[None]:
-    with engines.used(request.config.getoption("endpoint")):
+    given = request.config.getoption
+    with engines.used(given("endpoint") or given("dynamodb")):
         yield

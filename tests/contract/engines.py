@@ -1,6 +1,7 @@
-"""What the contract suites run on: moto under a lock, the emulator of the local run, or an endpoint.
+"""What the contract suites run on: moto under a lock, the local run's emulator, dynalite, or an endpoint.
 
-``--endpoint`` of pytest names it: ``emulator``, the URL of an engine, or ``aws``, which takes the credentials
+``--endpoint`` of pytest names it: ``emulator``, ``dynalite``, the URL of an engine, the folder of Amazon's
+DynamoDB Local (``--dynamodb`` names these two, too), or ``aws``, which takes the credentials
 of the environment if ``FANIN_CONTRACT_ACCOUNT`` is the number of their account. Tables are created once for
 the process, with a prefix of their own, emptied after each test and deleted at the end.
 """
@@ -11,6 +12,8 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 from uuid import uuid4
 
@@ -19,8 +22,10 @@ import pytest
 from botocore.config import Config
 from moto import mock_aws
 
-from fanin.local import emulator
-from tests.contract import moto_clients
+from fanin.local.emulation import emulator
+from fanin.local.endpoint import amazon
+from fanin.local.endpoint.given import Address, parse
+from tests.contract import dynalite, moto_clients
 from tests.contract.tables import deep_recursion
 
 Create = Callable[[Any], None]
@@ -151,11 +156,35 @@ def _empty(client: Any, table: str) -> None:
             left = client.batch_write_item(RequestItems=left).get("UnprocessedItems")
 
 
-def _at(url: str) -> Endpoint:
+def _at(url: str, key: str = "local") -> Endpoint:
     """Return the engine at *url*, which takes any credentials."""
-    session = boto3.Session("local", "local", region_name="us-east-1")
+    session = boto3.Session(key, "local", region_name="us-east-1")
     retries = Config(retries={"mode": "standard", "total_max_attempts": 1})
     return Endpoint(lambda: session.client("dynamodb", endpoint_url=url, config=retries))
+
+
+def _emulator(stack: ExitStack) -> Endpoint:
+    started = emulator.start(0)
+    stack.callback(started.stop)
+    emulator.wait_until_ready(started)
+    return _at(started.endpoint)
+
+
+def _dynalite(stack: ExitStack) -> Endpoint:
+    engine = _at(stack.enter_context(dynalite.started()))
+    make = engine.make
+    engine.make = lambda: dynalite.completed(make())
+    return engine
+
+
+def _named(text: str, stack: ExitStack) -> Endpoint:
+    """Return the engine of a URL, or of the folder of DynamoDB Local."""
+    given = parse(text)
+    if isinstance(given, Address):
+        return _at(given.url)
+    work = stack.enter_context(TemporaryDirectory())
+    started = amazon.start(given.path, Path(work))
+    return _at(started.url, started.key)
 
 
 def _account() -> Endpoint:
@@ -168,19 +197,21 @@ def _account() -> Endpoint:
     return Endpoint(lambda: boto3.client("dynamodb"), INDEX_LAG_SECONDS)
 
 
+ENGINES: dict[str, Callable[[ExitStack], Endpoint]] = {
+    "emulator": _emulator,
+    "dynalite": _dynalite,
+    "aws": lambda _: _account(),
+}
+
+
 @contextmanager
 def opened(endpoint: str | None) -> Iterator[Engine]:
     """Yield the engine of ``--endpoint``; none is moto."""
     with ExitStack() as stack:
-        if endpoint in (None, "moto"):
+        if endpoint is None or endpoint == "moto":
             yield Moto()
             return
-        if endpoint == "emulator":
-            started = emulator.start(0)
-            stack.callback(started.stop)
-            emulator.wait_until_ready(started)
-            endpoint = started.endpoint
-        found = _account() if endpoint == "aws" else _at(endpoint)
+        found = ENGINES[endpoint](stack) if endpoint in ENGINES else _named(endpoint, stack)
         stack.callback(found.close)
         yield found
 

@@ -1,4 +1,4 @@
-"""The rows that 0.1 wrote, by table and by name. They are never written anew: old tables hold them."""
+"""A row of each kind, of schema version 1, by table and by name."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fanin.aws.schema import VERSION
-from fanin.aws.settings import Tables
+from fanin.aws.dynamodb.schema import VERSION
+from fanin.aws.settings.tracking import Tables
 from fanin.grouper.dynamodb import DynamoStore as GrouperStore
 from fanin.queue.dynamodb import DynamoStore as QueueStore
 from fanin.tracker.dynamodb import DynamoStore as TrackerStore
 from tests.contract import engines, grouper_tables, queue_table, tables
 
 NEWER = 99
-FOLDER = Path(__file__).parent / "rows_of_0_1"
+FOLDER = Path(__file__).parent / "rows"
 Row = dict[str, Any]
 TABLES = {
     "batches": tables.TABLES[0],
@@ -47,7 +47,7 @@ def newer(row: Row) -> Row:
 
 
 def trackers() -> TrackerStore:
-    """Return a store over the tracker's tables with all rows of 0.1."""
+    """Return a store over the tracker's tables with all their rows."""
     client = engines.client(tables.create_tables)
     _fill(client, "batches", "pages")
     return TrackerStore(client, Tables(*tables.TABLES), pause=lambda _: None)

@@ -21,7 +21,7 @@ def resource(service: str) -> Any:
 
 
 @cache
-def _session() -> boto3.Session:
+def _session() -> Any:
     """One for the process: a session that is made anew reads the service's model again, for 50 ms."""
     return boto3.Session("none", "none", region_name="us-east-1")
 

@@ -9,15 +9,17 @@ import pytest
 
 from fanin.errors import NewerSchema
 from fanin.grouper import BundleState, Lane, Lease, TaskState
-from fanin.grouper.model import BundleKey, TaskKey
-from fanin.queue import lifecycle
-from fanin.queue.config import QueueConfig
-from fanin.queue.keys import JobKey
-from fanin.queue.model import GivenBack, JobState, Rerun
-from fanin.tracker.lifecycle import Transition
-from fanin.tracker.model import BatchKey, Group, Outcome, PageKey, Progress, Query, Receipt, State
-from fanin.tracker.page import PageMasks
-from fanin.tracker.thresholds import Reached, Threshold
+from fanin.grouper.rules.model import BundleKey, TaskKey
+from fanin.queue.rules import lifecycle
+from fanin.queue.rules.config import QueueConfig
+from fanin.queue.rules.keys import JobKey
+from fanin.queue.rules.model import GivenBack, JobState, Rerun
+from fanin.tracker.rules.filters import Query
+from fanin.tracker.rules.lifecycle import Transition
+from fanin.tracker.rules.model import BatchKey, Group, Outcome, PageKey, Progress, Receipt, State
+from fanin.tracker.rules.page import PageMasks
+from fanin.tracker.rules.threshold_options import Threshold
+from fanin.tracker.rules.thresholds import Reached
 from tests.contract import engines, golden
 from tests.contract.grouper.calls import LANE, LATER, NOW, empty, task
 from tests.contract.queue import calls as queueing
@@ -135,7 +137,7 @@ QUEUE_RAISES = {
     "end with writes": ("job busy", lambda s: _with(job(s, "busy"), lambda seen: s.end(seen, 1, [WRITE]))),
     "promote": ("job delayed", lambda s: _with(entry(s, "delayed"), lambda seen: s.promote(seen, 1))),
     "jobs": ("job ready", lambda s: lambda: s.jobs(queueing.PART, JobState.READY, 10)),
-    "dead": ("dead: dead", lambda s: lambda: s.dead(queueing.QUEUE, 10)),
+    "dead": ("dead: dead", lambda s: lambda: s.dead(queueing.PART, 10)),
     "members": ("session s1", lambda s: lambda: s.members(queueing.QUEUE)),
     "some members": ("session s1", lambda s: lambda: s.some_members(queueing.QUEUE, ["s1"])),
     "peek": ("session s1", lambda s: lambda: s.peek(queueing.QUEUE, None)),
@@ -147,9 +149,7 @@ QUEUE_WRITES_NOTHING = {
     "forget": ("session s2", lambda s: lambda: s.forget(queueing.QUEUE, "s2")),
     "delete outbox entry": (
         "outbox: id-dead-1772366400123449",
-        lambda s: _with(
-            s.outbox(queueing.QUEUE)[0], lambda seen: s.delete_outbox_entry(queueing.QUEUE, seen)
-        ),
+        lambda s: _with(s.outbox(queueing.PART)[0], lambda seen: s.delete_outbox_entry(queueing.QUEUE, seen)),
     ),
 }
 WRITE = {"Put": {"TableName": QUEUE_TABLE, "Item": {"pk": {"S": "user's"}, "sk": {"S": "row"}}}}
@@ -166,7 +166,7 @@ def _over(store, name):
 
 
 def _revival(store, name):
-    dead = next(each for each in store.dead(queueing.QUEUE, 10) if each.job.name == name)
+    dead = next(each for each in store.dead(queueing.PART, 10) if each.job.name == name)
     mark = job(store, name)
     return lambda: store.revive(dead, lifecycle.revived(dead, queueing.LATER, mark, "r"), mark)
 
@@ -197,8 +197,8 @@ def test_a_write_that_returns_no_row_changes_nothing(queue, name):
 def test_what_the_sweep_lists_leaves_out_a_newer_row_and_logs_it(queue, caplog):
     golden.put(queue, "queue", golden.newer(golden.rows("queue")["outbox: id-dead-1772366400123449"]))
 
-    assert [entry.job_id for entry in queue.outbox(queueing.QUEUE)] == ["id-dead of 0.1-1772366400123449"]
-    assert "T#tenant#orders c3#k#dead" in caplog.text
+    assert [entry.job_id for entry in queue.outbox(queueing.PART)] == ["id-dead again-1772366400123449"]
+    assert "T#tenant#orders#+0000 c3#k#dead" in caplog.text
     assert "upgrade fanin in this process" in caplog.text
 
 

@@ -8,7 +8,7 @@ import pytest
 from moto import mock_aws
 
 from benchmarks.cost.units import UnitMeter
-from fanin.aws.settings import Tables
+from fanin.aws.settings.tracking import Tables
 from fanin.cost.batch import API, FAILURE, LIFECYCLE, QUEUE, TABLES, WAYS, Way, batch_costs
 from fanin.tracker import Ack, OpenBatch, Outcome, Tracker
 from fanin.tracker.dynamodb import DynamoStore

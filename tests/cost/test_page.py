@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +27,13 @@ def test_the_idle_month_the_acks_of_a_hundred_and_the_prices_are_those_of_a_new_
 
     assert len(rows) > 30
     assert [row for row in rows if row not in PAGE] == []
+
+
+def test_an_idle_month_of_the_default_costs_less_than_three_dollars() -> None:
+    (row,) = (line for line in PAGE.splitlines() if line.startswith("| all |"))
+    off, lean, full = (float(each) for each in re.findall(r"\*\*\$([0-9.]+)\*\*", row))
+
+    assert off < lean < 3 < full
 
 
 @pytest.mark.proof

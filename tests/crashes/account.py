@@ -18,13 +18,13 @@ import urllib3
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from moto import mock_aws
 from moto.core.botocore_stubber import BotocoreStubber, MockRawResponse
-from moto.dynamodb.models import dynamodb_backends
 
 from fanin.aws import clients
 from tests.contract import grouper_tables, queue_table, tables
 from tests.crashes.naming import ACCOUNT, DOORBELLS, ENVIRONMENT, INDEX, OUTCOMES, REGION, SECRET
 from tests.crashes.outside import Outside
 from tests.crashes.process import Clock, forget, under
+from tests.crashes.stores import MotoStore, Store, opened_store
 
 CLIENTS = (
     clients.dynamodb,
@@ -46,7 +46,7 @@ class Killed(BaseException):
 class Saved:
     """The account at one moment."""
 
-    tables: dict[str, Any]
+    tables: Any
     outside: Outside
     at: datetime
 
@@ -56,6 +56,7 @@ class Account:
     """The services of one account. *before* and *after* are called around each request, with its number."""
 
     clock: Clock
+    store: Store = field(default_factory=MotoStore)
     outside: Outside = field(default_factory=Outside)
     requests: list[str] = field(default_factory=list)
     before: Callable[[int], None] | None = None
@@ -64,13 +65,11 @@ class Account:
 
     def save(self) -> Saved:
         """Return a copy of everything that outlives a process."""
-        return Saved(copy.deepcopy(dict(_tables())), copy.deepcopy(self.outside), self.clock.at)
+        return Saved(self.store.save(), copy.deepcopy(self.outside), self.clock.at)
 
     def restore(self, saved: Saved) -> None:
         """Set everything back to *saved*, and start a new process."""
-        stored = _tables()
-        stored.clear()
-        stored.update(copy.deepcopy(saved.tables))
+        self.store.restore(saved.tables)
         self.outside, self.clock.at = copy.deepcopy(saved.outside), saved.at
         self.restart()
 
@@ -99,28 +98,20 @@ class Account:
 
     def rows(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield each stored row with the name of its table."""
-        for name, table in sorted(_tables().items()):
-            for item in table.all_items():
-                yield name, item.to_json()["Attributes"]
-
-
-def _tables() -> dict[str, Any]:
-    found: dict[str, Any] = dynamodb_backends[ACCOUNT][REGION].tables
-    return found
+        yield from self.store.rows()
 
 
 @contextmanager
 def opened() -> Iterator[Account]:
     """Yield an account with empty tables; the clients of this process send to it."""
     clock = Clock()
-    account = Account(clock, Outside(secrets={SECRET: "a-key-of-16-bytes-or-more"}))
     with (
+        opened_store() as store,
         patch.dict(os.environ, ENVIRONMENT),
         mock_aws(),
         tables.deep_recursion(),
         under(clock),
-        patch.object(BotocoreStubber, "__call__", _answering(account)),
-        patch.object(urllib3.PoolManager, "request", _posting(account)),
+        _replaced(Account(clock, store, Outside(secrets={SECRET: "a-key-of-16-bytes-or-more"}))) as account,
     ):
         _renew_clients()
         try:
@@ -130,6 +121,16 @@ def opened() -> Iterator[Account]:
         finally:
             _renew_clients()
             forget()
+
+
+@contextmanager
+def _replaced(account: Account) -> Iterator[Account]:
+    """Have *account* answer what the clients and handlers of this process send."""
+    with (
+        patch.object(BotocoreStubber, "__call__", _answering(account)),
+        patch.object(urllib3.PoolManager, "request", _posting(account)),
+    ):
+        yield account
 
 
 def _renew_clients() -> None:
@@ -166,7 +167,7 @@ def _answering(account: Account) -> Callable[..., AWSResponse | None]:
 
         def sent() -> AWSResponse | None:
             if service == "dynamodb":
-                return moto(stub, event_name, request, **more)
+                return account.store.answer(moto, stub, event_name, request, **more)  # type: ignore[no-any-return]
             status, headers, body = account.outside.answer(service, operation, request.url, _body(request))
             return AWSResponse(request.url, status, headers, MockRawResponse(body))  # type: ignore[arg-type]
 

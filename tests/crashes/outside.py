@@ -87,6 +87,9 @@ class Outside:
         self.queues.add(request["QueueName"])
         return {"QueueUrl": queue_url(request["QueueName"])}
 
+    def _sqs_get_queue_attributes(self, request: Mapping[str, Any]) -> Any:
+        return {"Attributes": {}} if _name(request["QueueUrl"]) in self.queues else MISSING
+
     def _sqs_delete_queue(self, request: Mapping[str, Any]) -> Any:
         self.queues.discard(_name(request["QueueUrl"]))
         return {}

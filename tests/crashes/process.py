@@ -21,13 +21,13 @@ from unittest.mock import patch
 from fanin.grouper.world import World as GroupWorld
 from fanin.queue.effects import Effects
 from fanin.tracker import Tracker
-from fanin.tracker.reading import Reader
+from fanin.tracker.reads.reading import Reader
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 FRESH = "f7e5"
 """How each id that a process draws begins, so that two runs can be compared without them."""
 CLOCKED = (
-    "fanin.tracker.reading",
+    "fanin.tracker.reads.reading",
     "fanin.grouper.world",
     "fanin.callbacks.delivering",
     "functions.sweep_jobs",
@@ -110,8 +110,8 @@ def under(clock: Clock) -> Iterator[None]:
         patch.object(time, "sleep", _rest),
         patch.object(uuid.os, "urandom", clock.draw),  # type: ignore[attr-defined]
         patch("fanin.pacing.ThreadPoolExecutor", InTurn),
-        patch("fanin.grouper.http.answered_within", _at_once),
-        patch("fanin.grouper.invoking.answered_within", _at_once),
+        patch("fanin.grouper.calls.http.answered_within", _at_once),
+        patch("fanin.grouper.calls.invoking.answered_within", _at_once),
         patch("fanin.callbacks.http.answered_within", _at_once),
     ]
     patches += [patch.object(made.__init__, "__defaults__", _swapped(made, swaps)) for made in DEFAULTS]

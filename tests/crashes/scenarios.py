@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fanin_cdk import group_handlers, handlers, job_handlers
-from fanin_cdk.group_handlers import GroupHandler
-from fanin_cdk.handlers import Handler
-from fanin_cdk.job_handlers import JobHandler
+from fanin_cdk.grants import group_handlers, handlers, job_handlers
+from fanin_cdk.grants.group_handlers import GroupHandler
+from fanin_cdk.grants.handlers import Handler
+from fanin_cdk.grants.job_handlers import JobHandler
 from tests.crashes.group_scenarios import GROUPS
 from tests.crashes.job_scenarios import JOBS
 from tests.crashes.scenario import Scenario

@@ -1,4 +1,4 @@
-"""The stream of the batches table after a crash: the Pipe sends the events that were not put at once."""
+"""The stream of the batches table after a crash: it sends the events that were not put at once."""
 
 from __future__ import annotations
 
@@ -7,25 +7,21 @@ import json
 from contextlib import redirect_stdout
 from typing import Any
 
-from fanin.aws.bus import Bus, Event
 from fanin.tracker.dynamodb.items import BATCH_ROW, key_of
-from functions import describe_event
+from functions import publish_endings
 from functions.wiring import tracking
 from tests.crashes.account import Account
-from tests.crashes.naming import BUS
 
 
 def carry(account: Account) -> None:
-    """Send the event of each ended batch as the Pipe does, and record its arrival, but ack no parent."""
+    """Send the event of each ended batch as the stream does, and record its arrival, but ack no parent."""
     ended = [row for name, row in account.rows() if name == "Batches" and _has_ended(row)]
     _check_told_of(account, {row["eventId"]["S"] for row in ended})
     for row in ended:
         keys = {name: row[name] for name in ("pk", "sk")}
         record = {"eventName": "MODIFY", "dynamodb": {"Keys": keys, "NewImage": row}}
         with redirect_stdout(io.StringIO()):  # metrics
-            details = describe_event.handler([record], None)
-        for detail in details:
-            account.outside.events.append(Bus(None, BUS)._entry(Event(detail["detailType"], detail)))  # type: ignore[arg-type]
+            publish_endings.handler({"Records": [record]}, None)
         if row["eventId"]["S"] in _told(account):
             batch = tracking.tracker().store.get(key_of(row["pk"]["S"]))
             assert batch is not None

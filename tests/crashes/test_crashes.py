@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fanin.api import resuming
+from fanin.api.events import resuming
 from tests.crashes.account import Account, opened
 from tests.crashes.judging import Disturbance, Judge, disturbances
 from tests.crashes.scenario import Scenario

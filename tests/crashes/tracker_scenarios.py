@@ -7,9 +7,9 @@ from datetime import timedelta
 from typing import Any
 
 from fanin.tracker import Ack, BatchKey, OpenBatch, Outcome, State
-from fanin.tracker.lifecycle import transition
-from fanin.tracker.model import PageKey
-from fanin.tracker.page import PageMasks
+from fanin.tracker.rules.lifecycle import transition
+from fanin.tracker.rules.model import PageKey
+from fanin.tracker.rules.page import PageMasks
 from functions.wiring import tracking
 from tests.crashes.account import Account
 from tests.crashes.naming import TENANT, queue_arn
@@ -153,7 +153,7 @@ def _reopen(_: Account) -> Delivery:
 
 
 def _origin(_: Account) -> Delivery:
-    from fanin.tracker.reopening import ReopenBatch
+    from fanin.tracker.writing.reopening import ReopenBatch
 
     batch = tracking.tracker().reopen(TENANT, ReopenBatch(origin_batch_id=failed_in_part()), "t", key="k")
     return Request("GET", f"/v1/batches/{batch.batch_id}/origin")
@@ -216,8 +216,8 @@ def _stream_record(batch: str) -> dict[str, Any]:
     return {"eventID": "1", "eventName": "MODIFY", "dynamodb": {"Keys": keys, "SequenceNumber": "1"}}
 
 
-def _describe(_: Account) -> Delivery:
-    return Event([_stream_record(failed_in_part())])
+def _publish(_: Account) -> Delivery:
+    return Event({"Records": [_stream_record(failed_in_part())]})
 
 
 def ended_child() -> str:
@@ -312,8 +312,8 @@ TRACKER = [
         fresh=BY_WHOM,
         returns=True,
     ),
-    Scenario("fail_letters", "the last ones, and the parent ends", _letters_last, fresh=BY_WHOM),
-    Scenario("describe_event", "an ended batch", _describe),
+    Scenario("fail_dead_letter_messages", "the last ones, and the parent ends", _letters_last, fresh=BY_WHOM),
+    Scenario("publish_endings", "an ended batch", _publish),
     Scenario("confirm_event", "the parent was not acked", _confirm),
     Scenario("resume_task", "of a cancelled and of a complete batch", _resume),
     Scenario(

@@ -12,9 +12,9 @@ import pytest
 from botocore.credentials import Credentials
 from botocore.session import Session
 
-from fanin.cli.exits import UsageError
-from fanin.cli.where import Site
-from fanin.client.signing import Signer
+from fanin.cli.arguments.where import Site
+from fanin.cli.terminal.exits import UsageError
+from fanin.client.transports.signing import Signer
 from fanin.dashboard import Upstream, upstream_of
 from fanin.dashboard.upstream import ANSWER_MAX
 from fanin.errors import InvalidRequest

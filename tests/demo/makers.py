@@ -16,10 +16,25 @@ NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
 def sample(
-    at: float, acked: int, bundled: int = 0, calls: int = 0, queued: int = 0, **counters: int
+    at: float,
+    acked: int,
+    bundled: int = 0,
+    calls: int = 0,
+    queued: int = 0,
+    awaited: tuple[str, ...] = (),
+    **counters: int,
 ) -> Sample:
-    known = {"waiting": 1234, "in_hand": 40, "bundled": bundled, "calls": calls, "queued": queued}
-    return Sample(at, acked, counters=Counters(**counters), **known)
+    return Sample(
+        at,
+        acked,
+        waiting=1234,
+        in_hand=40,
+        counters=Counters(**counters),
+        bundled=bundled,
+        calls=calls,
+        queued=queued,
+        awaited=awaited,
+    )
 
 
 def detail(**facts: Any) -> dict[str, Any]:

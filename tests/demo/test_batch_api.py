@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from fanin.grouper import Answer, Call, Member, Outcome, Verdict
-from fanin.grouper.http import HttpDownstream
+from fanin.grouper.calls.http import HttpDownstream
 from pipeline.demo.batch_api import BatchApi, Request, Ruling
 
 CALL = Call("tenant", "games", "bundle-1", 2, (Member("t1", {"n": 1}), Member("t2", None)))

@@ -1,15 +1,15 @@
 from __future__ import annotations
 
-from fanin.aws.settings_file import SettingsFile
-from fanin.grouper.parsing import endpoints_of, policies_of
+from fanin.aws.settings.settings_file import SettingsFile
+from fanin.grouper.settings.parsing import endpoints_of, policies_of
 from pipeline.demo import bundles
 from pipeline.demo.batch_api import Call, Request, Ruling
 from pipeline.demo.bundles import Bundled, RateLimited
 
 
-def request(bundle: str, *packages: str) -> Request:
+def request(bundle: str, *packages: str, attempt: int = 1) -> Request:
     tasks = {f"task-{name}": {"package": name} for name in packages}
-    return Request(bundle, "games", 1, tasks)
+    return Request(bundle, "games", attempt, tasks)
 
 
 class Clock:
@@ -54,6 +54,18 @@ def test_one_answer_in_so_many_is_lost_the_first_among_them():
         lost.append(api.judge(request(str(number))).lost)
 
     assert lost == [True, False, False, True, False, False, True]
+
+
+def test_the_answer_to_a_repeated_call_is_not_lost_but_that_to_the_next_first_one():
+    """The backoff after a third attempt is four times that after the first."""
+    clock = Clock()
+    api = RateLimited(lose_every=2, now=clock)
+    lost = []
+    for number, attempt in enumerate((3, 1, 1, 2, 1)):
+        clock.at += 1
+        lost.append(api.judge(request(str(number), attempt=attempt)).lost)
+
+    assert lost == [False, True, True, False, True]
 
 
 def test_without_chaos_no_answer_is_lost():

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fanin.errors import StoreUnavailable
-from fanin.queue.errors import LostClaim, SessionLost
+from fanin.queue.rules.errors import LostClaim, SessionLost
 from tests.faults.site import Site
 
 DEMO_QUEUE = "demo"

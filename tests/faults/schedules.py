@@ -19,7 +19,7 @@ SWEEP_SECONDS = 10.0
 
 @dataclass
 class Result:
-    """What became of the schedules. *errors*: of schedules that did not come to their end."""
+    """The outcome of the schedules. *errors*: of schedules that did not come to their end."""
 
     schedules: Counter[str] = field(default_factory=Counter)
     faults: Counter[str] = field(default_factory=Counter)

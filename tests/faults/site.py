@@ -13,8 +13,9 @@ from unittest.mock import patch
 from benchmarks.grouping import configure
 from fanin import Fanin
 from fanin.aws import clients
-from fanin.aws.settings import Tables
-from fanin.local import LocalRun, functions
+from fanin.aws.settings.tracking import Tables
+from fanin.local import LocalRun
+from fanin.local.functions import deployed as functions
 from pipeline.demo.batch_api import DONE, BatchApi, Request, Ruling
 from tests.faults import redelivery
 from tests.faults.client import Client

@@ -1,7 +1,9 @@
-"""SQS events as Lambda hands them over."""
+"""SQS events as Lambda hands them over, and the metrics that functions log."""
 
 from __future__ import annotations
 
+import json
+from collections import defaultdict
 from typing import Any
 
 QUEUE = "arn:aws:sqs:eu-west-1:111122223333:acks"
@@ -28,3 +30,12 @@ def delivery(*bodies: str, receives: int = 1, prefix: str = "message", queue: st
 def failed(response: dict[str, Any]) -> list[str]:
     """The ids of the messages that a partial batch response sends back."""
     return [failure["itemIdentifier"] for failure in response["batchItemFailures"]]
+
+
+def metrics_in(log: str) -> defaultdict[str, list[float]]:
+    """The values of each metric in *log*; a metric that was not emitted has none."""
+    found: defaultdict[str, list[float]] = defaultdict(list)
+    for line in map(json.loads, log.splitlines()):
+        for metric in line["_aws"]["CloudWatchMetrics"][0]["Metrics"]:
+            found[metric["Name"]] += line[metric["Name"]]
+    return found

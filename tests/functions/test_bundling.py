@@ -9,9 +9,10 @@ from fanin.grouper import NewTask
 from functions.demo.bundling import Bundling, task_of
 from functions.demo.catalog import Package
 from functions.demo.index import Entry
+from tests.item_ids import item_named
 
 ENTRIES = [
-    Entry(f"item-{n}", Package(f"p{n}", "1", "games", "Ada", 880, ()), sent_at=0, processed_at=0)
+    Entry(item_named(n), Package(f"p{n}", "1", "games", "Ada", 880, ()), sent_at=0, processed_at=0)
     for n in range(4)
 ]
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from fanin.aws import clients
-from fanin.grouper.http import HttpDownstream
-from fanin.grouper.invoking import LambdaDownstream
+from fanin.grouper.calls.http import HttpDownstream
+from fanin.grouper.calls.invoking import LambdaDownstream
 from functions.wiring import calling, deployed
 from tests.infra.test_grouper import INVOKED, KINDS, SECRET
 

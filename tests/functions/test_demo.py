@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from moto import mock_aws
 
-from fanin.aws.meter import Meter
-from fanin.client.direct import DirectTransport
+from fanin.aws.dynamodb.meter import Meter
+from fanin.client.transports.direct import DirectTransport
 from fanin.errors import InvalidRequest, StoreUnavailable
 from fanin.grouper import Grouper, NewTask, Policies, World
 from fanin.grouper.memory import MemoryStore as GrouperMemory

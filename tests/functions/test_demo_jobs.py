@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 
 from fanin.queue import Job, NewJob, QueueKey
-from fanin.queue.keys import JobKey, PartKey
-from fanin.queue.model import JobState
+from fanin.queue.rules.keys import JobKey, PartKey
+from fanin.queue.rules.model import JobState
 from functions.demo.catalog import checked
 from functions.demo.index import Entry
 from functions.demo.queueing import entry_of, job_of
 from tests.functions.test_demo import RECORD, TENANT
+from tests.item_ids import item_named
 
 
 def stored(new: NewJob) -> Job:
@@ -21,7 +22,7 @@ def stored(new: NewJob) -> Job:
 
 
 def test_a_job_has_the_whole_package_for_its_row() -> None:
-    entry = Entry("batch:group:7", checked(RECORD), 1000, 0)
+    entry = Entry(item_named(7), checked(RECORD), 1000, 0)
 
     assert entry_of(stored(job_of(entry)), 1500).row() == replace(entry, processed_at=1500).row()
 

@@ -107,3 +107,14 @@ def _slow(dumps):
         return dumps(line)
 
     return slow
+
+
+def test_without_monitoring_no_metric_is_written(capsys, monkeypatch):
+    monkeypatch.setenv("POWERTOOLS_METRICS_DISABLED", "true")
+    metrics = Metrics("Space")
+    metrics.add("Items", 1)
+    metrics.flush()
+    monkeypatch.delenv("POWERTOOLS_METRICS_DISABLED")
+    metrics.flush()
+
+    assert lines(capsys) == []

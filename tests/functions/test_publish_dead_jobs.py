@@ -10,19 +10,21 @@ import pytest
 from moto import mock_aws
 from moto.events.models import EventPattern
 
-from fanin.api.row_cursors import dead_at
-from fanin.aws.bus import Bus
+from fanin.api.cursors.row_cursors import dead_at
+from fanin.aws.sending.bus import Bus
 from fanin.errors import StoreUnavailable
 from fanin.pacing import each_in_turn
-from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey, paging
+from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey
+from fanin.queue.administration import paging
+from fanin.queue.administration.reviving import revive_all
 from fanin.queue.dynamodb import DynamoStore
-from fanin.queue.reviving import revive_all
-from fanin_cdk.constructs.job_events import DIED
+from fanin_cdk.events.job_events import DIED
 from functions import publish_dead_jobs
 from tests.archive.streams import read, turn_on
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 from tests.grouper.test_eventbridge import Client
+from tests.item_ids import item_named
 
 KEY = QueueKey("acme#1", "thumbs")
 PASSES = EventPattern.load(json.dumps(DIED)).matches_event
@@ -75,7 +77,7 @@ def handled(records: list[dict[str, Any]]) -> list[str]:
 
 
 def test_a_job_that_dies_is_an_event_with_its_error(queue: Queue, bus: Client) -> None:
-    queue.add_all([NewJob("good"), NewJob("bad", "secret payload", item_id="b:g:0", id="job-1")])
+    queue.add_all([NewJob("good"), NewJob("bad", "secret payload", item_id=item_named("i"), id="job-1")])
     with queue.take(10, wait=0) as taken:
         by_name = {job.name: job for job in taken}
         taken.ack(by_name["good"])
@@ -85,7 +87,7 @@ def test_a_job_that_dies_is_an_event_with_its_error(queue: Queue, bus: Client) -
     (detail,) = published(bus)
     ((_, dead),) = paging.dead(queue.context, 10, None).jobs
     expected = {"tenant": "acme#1", "queue": "thumbs", "key": "bad", "jobId": "job-1", "error": "no good"}
-    assert detail.items() >= (expected | {"failures": 1, "deliveries": 1, "itemId": "b:g:0"}).items()
+    assert detail.items() >= (expected | {"failures": 1, "deliveries": 1, "itemId": item_named("i")}).items()
     assert detail["eventId"] == f"{dead.job.claim}:DEAD"
     assert paging.dead_at(queue.context, [dead_at(detail["deadId"])])
     assert "secret" not in json.dumps(detail)

@@ -11,12 +11,12 @@ import pytest
 from botocore.session import Session
 from botocore.stub import Stubber
 
-from fanin.api.events import endings
-from fanin.aws.step_functions import ENDED, StepFunctions
+from fanin.api.events.ending_events import endings
+from fanin.aws.sending.step_functions import ENDED, StepFunctions
 from fanin.errors import StoreUnavailable
 from fanin.tracker import Ack, OpenBatch, Outcome, Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.tokens import OnFailures
+from fanin.tracker.rules.tokens import OnFailures
 from functions import resume_task
 from functions.wiring import tracking
 from tests.tracker.calls import Clock

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from fanin.tracker import OpenBatch, State, Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin_cdk.handlers import SWEEP
+from fanin_cdk.grants.handlers import SWEEP
 from functions import sweep
 from functions.wiring import tracking
+from tests.functions.deliveries import metrics_in
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -31,11 +30,10 @@ def tracker(environment: pytest.MonkeyPatch, memory: MemoryStore, times: list[da
     return tracker
 
 
-def swept(capsys: pytest.CaptureFixture[str], left_ms: int = 300_000) -> dict[str, Any]:
+def swept(capsys: pytest.CaptureFixture[str], left_ms: int = 300_000) -> dict[str, list[float]]:
     capsys.readouterr()
     sweep.handler({}, SimpleNamespace(get_remaining_time_in_millis=lambda: left_ms))
-    line: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return line
+    return metrics_in(capsys.readouterr().out)
 
 
 def test_what_is_overdue_ends_and_is_counted(
@@ -47,7 +45,7 @@ def test_what_is_overdue_ends_and_is_counted(
     line = swept(capsys)
 
     assert tracker.get("t", late.batch_id).state is State.TIMED_OUT
-    assert (line["SweepLooked"], line["SweepRepaired"], line["SweepAnnouncedAgain"]) == ([1], [0], [0])
+    assert (line["SweepLooked"], line["SweepRepaired"], line["SweepAnnouncedAgain"]) == ([1], [], [])
 
 
 def test_a_sweep_whose_time_is_short_begins_no_batch_and_still_measures(
@@ -57,7 +55,7 @@ def test_a_sweep_whose_time_is_short_begins_no_batch_and_still_measures(
     times.append(START + timedelta(seconds=7))
     line = swept(capsys, left_ms=240_000)
 
-    assert (line["SweepLooked"], line["OldestOpenBatchSeconds"]) == ([0], [7.0])
+    assert (line["SweepLooked"], line["OldestOpenBatchSeconds"]) == ([], [7.0])
     assert tracker.store.get(late.key) == late
     assert swept(capsys, left_ms=240_001)["SweepLooked"] == [1]
 
@@ -92,8 +90,10 @@ def test_the_age_of_the_oldest_live_batch_is_measured(
     assert swept(capsys)["OldestOpenBatchSeconds"] == [120.0]
 
 
-def test_without_batches_nothing_is_old(tracker: Tracker, capsys: pytest.CaptureFixture[str]) -> None:
-    assert swept(capsys)["OldestOpenBatchSeconds"] == [0.0]
+def test_without_batches_no_metric_is_emitted_that_would_be_billed(
+    tracker: Tracker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert swept(capsys) == {}
 
 
 def test_an_event_that_never_arrived_is_sent_again(

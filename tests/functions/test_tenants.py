@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from fanin.aws.settings_file import VARIABLE, SettingsFile
-from fanin.client.direct import DirectTransport
+from fanin.aws.settings.settings_file import VARIABLE, SettingsFile
+from fanin.client.transports.direct import DirectTransport
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
-from functions import consume_acks, fail_letters
+from functions import consume_acks, fail_dead_letter_messages
 from functions.wiring import tracking
 from tests.api.gateway import Gateway
 from tests.functions.deliveries import delivery, failed
@@ -95,7 +95,7 @@ def test_a_dead_letter_queue_of_a_tenant_fails_that_tenants_items() -> None:
     acme = caller("acme")
     batch, items = batch_of(acme)
 
-    assert failed(fail_letters.handler(delivery(*items, queue=DEAD_LETTER_QUEUE), None)) == []
+    assert failed(fail_dead_letter_messages.handler(delivery(*items, queue=DEAD_LETTER_QUEUE), None)) == []
     assert state_of(acme, batch) == ("COMPLETE", "completed_with_failures")
 
 
@@ -105,7 +105,7 @@ def test_a_dead_letter_queue_of_the_account_keeps_the_messages_of_a_tenant(
     acme = caller("acme")
     batch, items = batch_of(acme)
 
-    response = fail_letters.handler(delivery(*items, queue=OF_ACCOUNT), None)
+    response = fail_dead_letter_messages.handler(delivery(*items, queue=OF_ACCOUNT), None)
     assert failed(response) == ["message-0", "message-1"]
     assert [queue for queue, _ in hidden] == [OF_ACCOUNT]
     assert state_of(acme, batch) == ("CLOSED", None)

@@ -23,7 +23,7 @@ BATCHES_OF = {
     "ChangeMessageVisibilityBatch": "ChangeMessageVisibility",
 }
 """Operations of SQS that ask for the action of a single message."""
-OF_QUEUES = {"fail_letters": QUEUE_EATER}
+OF_QUEUES = {"fail_dead_letter_messages": (*QUEUE_EATER, "sqs:SendMessage")}
 """Granted on the queues that a setting names: test_tables_and_queues.py compares these grants."""
 SENT: set[tuple[str, str]] = set()
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import urllib3
 
-from fanin.local.connection import ACCOUNT
+from fanin.local.emulation.connection import ACCOUNT
 from tests.api.gateway import JSON, NO_ROUTE, Answer
 from tests.api.published import checked
 from tests.fuzz.mutating import Request

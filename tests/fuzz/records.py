@@ -12,9 +12,10 @@ from importlib import import_module
 from random import Random
 from typing import Any
 
+from fanin.api.events.ending_events import endings
 from fanin.isolating import TRIES
 from fanin.local.request_rules.sqs import BYTES_MAX
-from functions.wiring import grouping
+from functions.wiring import grouping, tracking
 from tests.contract import moto_clients
 from tests.functions.deliveries import delivery, failed
 from tests.fuzz import granting
@@ -58,7 +59,7 @@ def good_bodies(tenant: Tenant) -> dict[str, str]:
     detail = {"tenant": tenant.account, "batchId": marks["ENDED"], "eventId": f"{marks['ENDED']}:FAILED"}
     return {
         "consume_acks": item,
-        "fail_letters": item,
+        "fail_dead_letter_messages": item,
         "consume_tasks": json.dumps({"target": "t", "payload": {"a": 1}, "taskId": "of-a-message"}),
         "lead_tasks": waiting,
         "handle_bundle": bundled,
@@ -144,9 +145,9 @@ def stream(judge: Judge, tenant: Tenant, chance: Random, name: str) -> None:
     """Send each handler of a stream three records, of which the second is broken."""
     records = changes(tenant, chance)
     name = f"{name} {records[1]['dynamodb']['Keys']!r:.200}"
-    details = _called(judge, "describe_event", records, f"{name} describe_event")
-    if details is not None:
-        judge.expect(len(details) in (2, 3), f"{name} describe_event", details)
+    _called(judge, "publish_endings", {"Records": records}, f"{name} publish_endings")
+    details = endings(records, tracking.tracker())
+    judge.expect(len(details) in (2, 3), f"{name} publish_endings", details)
     for handler in ("publish_dead_jobs", "archive_changes"):
         answer = _called(judge, handler, {"Records": records}, f"{name} {handler}")
         if answer is not None:

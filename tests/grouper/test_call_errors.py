@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from fanin.grouper import Answer, Call, Function, Outcome, Verdict
-from fanin.grouper.timeouts import answered_within
+from fanin.grouper.calls.timeouts import answered_within
 
 
 @pytest.mark.parametrize("error", [ValueError("token"), OSError("token"), RecursionError()], ids=repr)

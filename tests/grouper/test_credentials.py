@@ -18,8 +18,8 @@ from moto import mock_aws
 
 from fanin.aws.signing import SigV4
 from fanin.grouper import Answer, Call, Member, Outcome, Verdict
-from fanin.grouper.http import HttpDownstream
-from fanin.grouper.secrets import SecretHeaders, SecretUnreadable, headers_of, without_secrets
+from fanin.grouper.calls.http import HttpDownstream
+from fanin.grouper.calls.secrets import SecretHeaders, SecretUnreadable, headers_of, without_secrets
 
 CALL = Call("t", "search", "b-1", 2, (Member("a", {"x": 1}), Member("b", None)))
 TOKEN = "Bearer s3cr3t-t0ken-of-ours"

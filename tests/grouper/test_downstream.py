@@ -12,9 +12,9 @@ from datetime import timedelta
 import pytest
 
 from fanin.grouper import Answer, ByTarget, Call, Function, Member, Outcome, Refused, Retry, Verdict
-from fanin.grouper.downstream import OK
-from fanin.grouper.http import HttpDownstream
-from fanin.grouper.responses import ANSWER_BYTES, results, retry_after
+from fanin.grouper.calls.http import HttpDownstream
+from fanin.grouper.rules.downstream import OK
+from fanin.grouper.rules.responses import ANSWER_BYTES, results, retry_after
 
 CALL = Call("t", "search", "b-1", 2, (Member("a", {"x": 1}), Member("b", None)))
 
@@ -93,7 +93,7 @@ def test_any_other_status_refuses_the_bundle(service, status):
     "body",
     [
         b"{",
-        b"[1]",
+        b'{"results": null}',
         b'{"results": 1}',
         b'{"results": [{"taskId": "a"}]}',
         b'{"results": [{"taskId": "a", "outcome": 1}]}',

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fanin.errors import InvalidRequest
-from fanin.grouper.endpoints import Endpoint, Secret, Signing
+from fanin.grouper.settings.endpoints import Endpoint, Secret, Signing
 
 FUNCTION = "arn:aws:lambda:eu-west-1:111122223333:function:batch"
 SECRET = Secret("arn:aws:secretsmanager:eu-west-1:111122223333:secret:batch/api-AbCdEf")

@@ -8,8 +8,8 @@ import pytest
 
 from fanin.errors import InvalidRequest
 from fanin.grouper import Policies, Policy
-from fanin.grouper.endpoints import Endpoint, Secret, Signing, check_timeouts, overlap
-from fanin.grouper.parsing import endpoints_of, policies_of
+from fanin.grouper.settings.endpoints import Endpoint, Secret, Signing, check_timeouts, overlap
+from fanin.grouper.settings.parsing import endpoints_of, policies_of
 
 SECRET = "arn:aws:secretsmanager:eu-west-1:111122223333:secret:batch/api-AbCdEf"
 KEY = "arn:aws:kms:eu-west-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"

@@ -9,9 +9,9 @@ import pytest
 
 from fanin.errors import StoreUnavailable
 from fanin.grouper import BundleState, Lane, Lease, Policies, Policy, Timing
-from fanin.grouper.filling import Filler
-from fanin.grouper.model import Candidate
+from fanin.grouper.rules.model import Candidate
 from fanin.grouper.store import Claim
+from fanin.grouper.work.filling import Filler
 from tests.grouper.conftest import SMALL, TENANT, Bench
 from tests.scripted import Scripted
 

@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fanin.grouper import Lane, Policy, Task, TaskState, rules
-from fanin.grouper.model import Candidate
+from fanin.grouper import Lane, Policy, Task, TaskState
+from fanin.grouper.rules import protocol as rules
+from fanin.grouper.rules.model import Candidate
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 LANE, PART = Lane("t", "search", "0"), Lane("t", "search", "part-x-0")

@@ -13,8 +13,8 @@ import urllib3
 
 from fanin.aws.forking import PerProcess
 from fanin.grouper import Answer, Call, Member, Outcome, Verdict
-from fanin.grouper.http import HttpDownstream
-from fanin.grouper.responses import ANSWER_BYTES
+from fanin.grouper.calls.http import HttpDownstream
+from fanin.grouper.rules.responses import ANSWER_BYTES
 
 CALL = Call("t", "search", "b-1", 2, (Member("a", {"x": 1}),))
 URL = "https://batch.example.com/"

@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ReadTimeoutError
 
 from fanin.grouper import Answer, Call, Member, Outcome, Verdict
-from fanin.grouper.invoking import LambdaDownstream
+from fanin.grouper.calls.invoking import LambdaDownstream
 
 ARN = "arn:aws:lambda:eu-west-1:111122223333:function:batch"
 LIMIT, LONGEST = 6_291_456, 1_048_576
@@ -91,7 +91,7 @@ def test_an_invocation_may_take_ten_seconds_unless_configured(monkeypatch):
         limits.append(seconds)
         return call()
 
-    monkeypatch.setattr("fanin.grouper.invoking.answered_within", answered)
+    monkeypatch.setattr("fanin.grouper.calls.invoking.answered_within", answered)
     calling(Client())
 
     assert limits == [10]

@@ -11,9 +11,9 @@ import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
 from fanin.grouper import Answer, Call, Isolation, Member, Outcome, Policy, Verdict
-from fanin.grouper.invoking import PAYLOAD_BYTES, LambdaDownstream
-from fanin.grouper.registering import PAYLOAD_BYTES as TASK_BYTES
-from fanin.grouper.responses import ANSWER_BYTES
+from fanin.grouper.calls.invoking import PAYLOAD_BYTES, LambdaDownstream
+from fanin.grouper.rules.responses import ANSWER_BYTES
+from fanin.grouper.work.registering import PAYLOAD_BYTES as TASK_BYTES
 
 CALL = Call("t", "search", "b-1", 2, (Member("a", {"x": 1}), Member("b", None)))
 ARN = "arn:aws:lambda:eu-west-1:111122223333:function:batch"
@@ -74,12 +74,44 @@ def test_what_it_returns_names_members():
     }
 
 
-@pytest.mark.parametrize("value", [[1], {"results": 1}, "done", b" " * (ANSWER_BYTES + 1)], ids=repr)
+@pytest.mark.parametrize("value", [{"results": 1}, "outcome: fail", b" " * (ANSWER_BYTES + 1)], ids=repr)
 def test_what_cannot_be_read_is_no_success(value):
     if isinstance(value, bytes):
         value = b'"' + value + b'"'
 
     assert called(returning(value)).whole.verdict is Verdict.RETRY
+
+
+@pytest.mark.parametrize("value", ["done", [1], True, {"status": "ok"}, {"statusCode": 200, "body": "done"}])
+def test_what_names_no_outcome_is_a_success(value):
+    assert called(returning(value)) == Answer()
+
+
+@pytest.mark.parametrize("body", [b"", b" ", b'"done"'])
+def test_a_payload_without_a_value_is_a_success(body):
+    assert called(returning(body)) == Answer()
+
+
+@pytest.mark.parametrize("body", [b'{"results": [', b"[" * 100_000], ids=["cut off", "deep"])
+def test_a_payload_that_cannot_be_read_is_no_success(body):
+    assert called(returning(body)).whole.detail.startswith("the response is not of the form")
+
+
+@pytest.mark.parametrize(
+    ("status", "verdict"),
+    [(199, Verdict.FAIL), (200, Verdict.OK), (299, Verdict.OK), (300, Verdict.FAIL), (None, Verdict.OK)],
+)
+def test_a_status_code_from_200_to_299_is_a_success(status, verdict):
+    assert called(returning({"statusCode": status})).whole.verdict is verdict
+
+
+def test_a_status_as_behind_api_gateway_is_the_status_of_the_call():
+    named = json.dumps({"results": [{"taskId": "a", "outcome": "fail"}]})
+
+    assert called(returning({"statusCode": 503})).whole == Outcome(Verdict.RETRY, "status 503")
+    assert called(returning({"statusCode": 422, "body": "no"})).whole == Outcome(Verdict.FAIL, "status 422")
+    assert called(returning({"statusCode": "500"})).whole == Outcome(Verdict.RETRY, "status 500")
+    assert called(returning({"statusCode": 200, "body": named})).whole.verdict is Verdict.RETRY
 
 
 def test_after_an_error_of_the_function_the_bundle_is_called_again():

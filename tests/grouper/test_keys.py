@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fanin.errors import InvalidRequest
 from fanin.grouper import BundleKey, Lane, TaskKey
-from fanin.grouper.ids import (
+from fanin.grouper.rules.ids import (
     BUNDLE_ID_FORM,
     TARGET_FORM,
     TASK_ID_FORM,

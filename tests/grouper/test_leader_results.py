@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from fanin.grouper import BundleMessage, BundleState, Grouper, LeadOutcome, LeadResult, Lease, Policy
-from fanin.grouper.limiting import Limiter
+from fanin.grouper.work.limiting import Limiter
 from tests.grouper.conftest import Bench
 from tests.scripted import Scripted
 

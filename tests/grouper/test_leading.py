@@ -9,7 +9,7 @@ import pytest
 
 from fanin.errors import InvalidRequest, NotFound
 from fanin.grouper import BundleMessage, BundleState, LeadOutcome, Lease, NewTask, Policy, TaskMessage, Timing
-from fanin.grouper.rules import empty_bundle
+from fanin.grouper.rules.protocol import empty_bundle
 from tests.grouper.conftest import TENANT, Bench, waiting
 
 

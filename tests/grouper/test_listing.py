@@ -10,7 +10,7 @@ import pytest
 from fanin.errors import InvalidRequest
 from fanin.grouper import Answer, Isolation, Outcome, Policies, Policy, Status, Verdict
 from fanin.grouper.listing import BUNDLES_A_PAGE, TASKS_A_PAGE, BundledPlace, WaitingPlace
-from fanin.grouper.model import Lane, Lease
+from fanin.grouper.rules.model import Lane, Lease
 from tests.grouper.conftest import TENANT, Bench
 
 TARGET = "search"

@@ -10,7 +10,7 @@ import pytest
 from fanin.errors import InvalidRequest
 from fanin.grouper import Bundle, BundleState, Lane, Outcome, Policies, Policy, Task, TaskState, Verdict
 from fanin.grouper.listing import BundledPlace, TaskList, WaitingPlace
-from fanin.grouper.model import Status
+from fanin.grouper.rules.model import Status
 from fanin.grouper.store import Page
 from tests.grouper.conftest import START, TENANT, Bench
 from tests.scripted import Scripted

@@ -9,13 +9,13 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from fanin.errors import InvalidRequest, StoreUnavailable
-from fanin.grouper import BundleKey, BundleMessage, Posting, TaskKey, TaskMessage
-from fanin.grouper.ids import bundle_id
-from fanin.grouper.messages import waiting_copy
+from fanin.grouper import Answer, BundleKey, BundleMessage, Outcome, Posting, TaskKey, TaskMessage, Verdict
+from fanin.grouper.rules.ids import bundle_id
+from fanin.grouper.rules.messages import waiting_copy
 from fanin.grouper.sqs import SqsQueue
 from tests.contract import moto_clients
 
-TASK = TaskMessage(TaskKey("t", "a"), waits=3)
+TASK = TaskMessage(TaskKey("t", "a"), waits=3, target="mail")
 BUNDLE = BundleMessage(BundleKey("t", bundle_id("lane", 1)), swept=True)
 
 
@@ -135,4 +135,23 @@ def test_a_throttled_queue_is_out_of_reach_and_a_missing_one_is_a_bug():
 
 
 def test_a_body_says_whose_task_it_is():
-    assert json.loads(TASK.body()) == {"tenant": "t", "taskId": "a", "waits": 3, "swept": False}
+    facts = {"waits": 3, "swept": False, "target": "mail"}
+    assert json.loads(TASK.body()) == {"tenant": "t", "taskId": "a", **facts}
+
+
+def test_every_message_names_its_target_by_which_the_queue_is_shared(bench):
+    bench.api.answers = [Answer(Outcome(Verdict.RETRY, "busy")), Answer(Outcome(Verdict.FAIL, "no"))]
+    bench.register("a", "b")
+    bench.drain()
+    bench.register("c", "d")
+    bench.queue.waiting.clear()
+    bench.clock.advance(seconds=60)
+    bench.grouper.sweep()
+    bench.step()
+    bench.queue.waiting.clear()
+    bench.clock.advance(seconds=120)
+    bench.grouper.sweep()
+
+    assert {posting.message.target for posting in bench.queue.sent} == {"search"}
+    kinds = {(type(each.message), each.message.swept) for each in bench.queue.sent}
+    assert kinds == {(kind, swept) for kind in (TaskMessage, BundleMessage) for swept in (False, True)}

@@ -10,8 +10,8 @@ from moto import mock_aws
 
 from fanin.errors import NewerSchema
 from fanin.grouper import BundleMessage, Grouper, NewTask, TaskMessage
-from fanin.grouper.consuming import consume
-from fanin.grouper.model import BundleKey, TaskKey
+from fanin.grouper.rules.model import BundleKey, TaskKey
+from fanin.grouper.work.consuming import consume
 from tests.contract import golden
 from tests.contract.grouper.calls import NOW
 from tests.grouper.conftest import Bench
@@ -21,7 +21,7 @@ SENTENCE = "upgrade fanin in this process"
 
 @pytest.fixture
 def bench():
-    """A group-batcher over rows of 0.1, when the lease and all work is overdue."""
+    """A group-batcher over rows of each kind, when the lease and all work is overdue."""
     with mock_aws():
         bench = Bench()
         bench.store = golden.groupers()

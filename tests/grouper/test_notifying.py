@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from fanin import grouper
 from fanin.grouper import ItemAck, OutcomeNotifier, TaskState
-from fanin.grouper.notifying import event_id
+from fanin.grouper.rules.notifying import event_id
+from tests.item_ids import item_named
 
 
 @pytest.fixture
 def ended(bench):
-    (task,) = bench.register("a", item_id="b:g:0")
+    (task,) = bench.register("a", item_id=item_named("i"))
     return replace(task, state=TaskState.FAILED, detail="refused", bundle_id="x")
 
 
@@ -24,7 +24,7 @@ def reported(*tasks):
 
 
 def test_a_failed_task_is_published_and_its_item_fails(ended):
-    ack = ItemAck("t", "b:g:0", failed=True, reason="refused", caller="a:FAILED")
+    ack = ItemAck("t", item_named("i"), failed=True, reason="refused", caller="a:FAILED")
 
     assert reported(ended) == ([ended], [ack])
 
@@ -32,7 +32,10 @@ def test_a_failed_task_is_published_and_its_item_fails(ended):
 def test_a_success_is_the_ack_of_its_item_alone(ended):
     done = replace(ended, state=TaskState.SUCCEEDED, detail="stored")
 
-    assert reported(done) == ([], [ItemAck("t", "b:g:0", failed=False, reason="", caller="a:SUCCEEDED")])
+    assert reported(done) == (
+        [],
+        [ItemAck("t", item_named("i"), failed=False, reason="", caller="a:SUCCEEDED")],
+    )
 
 
 def test_a_success_is_published_where_it_is_wanted(ended):
@@ -49,11 +52,3 @@ def test_a_task_without_an_item_acks_nothing(ended):
 def test_the_same_ending_has_the_same_id_each_time(ended):
     assert event_id(ended) == event_id(replace(ended, detail="x"))
     assert event_id(ended) != event_id(replace(ended, state=TaskState.DEAD))
-
-
-def test_the_name_of_0_1_is_deprecated():
-    with pytest.warns(DeprecationWarning, match="use OutcomeNotifier") as caught:
-        assert grouper.Notices is OutcomeNotifier
-    assert [warning.filename for warning in caught] == [__file__]
-    with pytest.raises(AttributeError, match="has no attribute 'Notifications'"):
-        _ = grouper.Notifications

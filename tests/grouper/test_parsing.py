@@ -8,7 +8,7 @@ import pytest
 
 from fanin.errors import InvalidRequest
 from fanin.grouper import Isolation, Policy
-from fanin.grouper.parsing import Endpoint, endpoints_of, policies_of
+from fanin.grouper.settings.parsing import Endpoint, endpoints_of, policies_of
 
 ALL = {
     "pattern": "orders-*",

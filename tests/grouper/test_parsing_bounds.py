@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fanin.errors import InvalidRequest
-from fanin.grouper.parsing import endpoints_of, number_in, policies_of
+from fanin.grouper.settings.parsing import endpoints_of, number_in, policies_of
 
 UNKNOWN = [f"unknown{number:02d}" for number in range(12)]
 SIGNING = {"service": "execute-api", "region": "eu-west-1", "resource": "arn:aws:execute-api:x"}

@@ -10,8 +10,8 @@ import pytest
 
 from fanin.errors import InvalidRequest
 from fanin.grouper import Timing
-from fanin.grouper.endpoints import Endpoint, Secret
-from fanin.grouper.parsing import endpoints_of, policies_of
+from fanin.grouper.settings.endpoints import Endpoint, Secret
+from fanin.grouper.settings.parsing import endpoints_of, policies_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "grouper.md"
 SECRET = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:batch-api-AbCdEf"  # pragma: allowlist secret

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from fanin.api.task_messages import new_task_of
-from fanin.grouper.registrations import register_messages
+from fanin.grouper.work.registrations import register_messages
 from tests.grouper.conftest import TENANT
 from tests.grouper.test_registering_many import message
 from tests.grouper.test_registrations import ARN, delivered, over

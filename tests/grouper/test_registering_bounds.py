@@ -56,14 +56,3 @@ def test_a_payload_nested_too_deeply_is_refused(bench):
 @pytest.mark.parametrize("priority", [0, 999])
 def test_priorities_are_0_to_999(bench, priority):
     assert registered(bench, priority=priority).priority == priority
-
-
-@pytest.mark.parametrize("length", [1, 256])
-def test_an_item_id_has_up_to_256_characters(bench, length):
-    assert registered(bench, item_id="i" * length).item_id == "i" * length
-
-
-def test_a_longer_item_id_is_refused(bench):
-    error = refused(bench, item_id="i" * 257)
-
-    assert (str(error), error.field) == ("itemId must have 1 to 256 characters", "itemId")

@@ -9,7 +9,7 @@ import pytest
 from fanin.api.task_messages import new_task_of
 from fanin.errors import InvalidRequest, KeyReused, StoreUnavailable
 from fanin.grouper import NewTask, Task
-from fanin.grouper.registrations import register_messages
+from fanin.grouper.work.registrations import register_messages
 from fanin.isolating import TRIES
 from tests.grouper.conftest import TENANT
 

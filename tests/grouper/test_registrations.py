@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fanin.api.task_messages import new_task_of
 from fanin.errors import QuotaExceeded
-from fanin.grouper.registrations import LONGEST_PAUSE_SECONDS, register_messages
+from fanin.grouper.work.registrations import LONGEST_PAUSE_SECONDS, register_messages
 from fanin.isolating import TRIES
 from tests.grouper.conftest import TENANT
 from tests.grouper.test_registering_many import DeadLetters, message

@@ -8,8 +8,8 @@ import pytest
 
 from fanin.grouper import Lane, Lease, TaskState
 from fanin.grouper.dynamodb import items, requests
-from fanin.grouper.model import Outcome, Verdict
-from fanin.grouper.policy import Policy
+from fanin.grouper.rules.model import Outcome, Verdict
+from fanin.grouper.settings.policy import Policy
 from tests.contract.grouper.calls import ENDED, LANE, LATER, NOW, empty, task
 
 EXPIRY = {"N": str(int(LATER.timestamp()))}

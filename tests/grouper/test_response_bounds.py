@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from fanin.grouper import Answer, Outcome, Verdict
-from fanin.grouper.responses import answer_of, refusal_of, retry_after
+from fanin.grouper.rules.responses import answer_of, refusal_of, retry_after
 
 AGAIN = {408, 425, 429, 500, 502, 503, 504}
 MIB = 1 << 20

@@ -22,14 +22,14 @@ from fanin.grouper import (
     Task,
     TaskState,
     Verdict,
-    rules,
 )
 from fanin.grouper.dynamodb.items import bundle_of, outcomes_text, task_of
 from fanin.grouper.dynamodb.requests import claim, seal
-from fanin.grouper.ids import bundle_id, checked_bundle_id
-from fanin.grouper.order import order_of
-from fanin.grouper.policy import SIZE_MAX
-from fanin.grouper.rate import token
+from fanin.grouper.rules import protocol as rules
+from fanin.grouper.rules.ids import bundle_id, checked_bundle_id
+from fanin.grouper.rules.order import order_of
+from fanin.grouper.rules.rate import token
+from fanin.grouper.settings.policy import SIZE_MAX
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 LANE = Lane("t", "search", "0")
@@ -87,13 +87,6 @@ def test_a_bundle_is_called_again_until_its_attempts_are_used_up():
     assert rules.verdicts(bundle("a"), busy, {}, 3) is None
     assert rules.verdicts(bundle("a", attempt=3), busy, {}, 3) == (Outcome(Verdict.EXHAUSTED, "busy"),)
     assert {o.verdict for o in rules.verdicts(bundle("a", "b", attempt=3), busy, {}, 3)} == {Verdict.APART}
-
-
-def test_an_answer_about_strangers_is_an_answer_about_the_whole():
-    named = {"stranger": Outcome(Verdict.FAIL)}
-
-    assert rules.verdicts(bundle("a"), Outcome(Verdict.RETRY), named, 3) is None
-    assert rules.verdicts(bundle("a"), Outcome(Verdict.OK), named, 3) == (Outcome(Verdict.OK),)
 
 
 @given(st.integers(2, 1000), st.sampled_from(Isolation))

@@ -103,13 +103,25 @@ def test_a_refused_write_of_a_bucket_whose_error_has_no_row_is_refused(seen):
     assert len(client.sent) == 1
 
 
-def test_open_tasks_are_read_on_from_where_a_page_ended():
+def test_open_tasks_of_one_page_are_one_request():
+    store, client = store_of({"Items": [items.task_item(task("a"))]})
+
+    assert [each.task_id for each in rows(store.open_tasks)] == ["a"]
+    assert "Segment" not in client.sent[0][1]
+
+
+@pytest.mark.parametrize("begin", [0, 5, 15])
+def test_the_pages_of_many_open_tasks_are_those_of_each_segment_from_any_one_on(begin):
     last = {"pk": {"S": "tenant#a"}, "lane": {"S": str(LANE)}, "order": {"S": "1"}}
     first, second = items.task_item(task("a")), items.task_item(task("b"))
-    store, client = store_of({"Items": [first], "LastEvaluatedKey": last}, {"Items": [second]})
+    broken_off = {"Items": [first], "LastEvaluatedKey": last}
+    store, client = store_of(broken_off, broken_off, {"Items": [second]}, *[{"Items": []}] * 15)
+    store = replace(store, draw=lambda below: begin % below)
 
-    assert [each.task_id for each in rows(store.open_tasks)] == ["a", "b"]
-    assert [request.get("ExclusiveStartKey") for _, request in client.sent] == [None, last]
+    assert [each.task_id for each in rows(store.open_tasks)] == ["a", "a", "b"]
+    sent = [(request.get("Segment"), request.get("ExclusiveStartKey")) for _, request in client.sent]
+    others = [((begin + number) % 16, None) for number in range(1, 16)]
+    assert sent == [(None, None), (begin, None), (begin, last), *others]
 
 
 def test_live_bundles_are_read_on_from_where_a_page_ended_then_from_the_next_of_four_shards():

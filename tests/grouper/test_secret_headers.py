@@ -8,8 +8,8 @@ import pytest
 from botocore.exceptions import NoCredentialsError
 
 from fanin.grouper import Answer, Outcome, Verdict
-from fanin.grouper.http import HttpDownstream
-from fanin.grouper.secrets import SecretUnreadable, headers_of, without_secrets
+from fanin.grouper.calls.http import HttpDownstream
+from fanin.grouper.calls.secrets import SecretUnreadable, headers_of, without_secrets
 from tests.grouper.test_credentials import CALL, headers_from
 
 

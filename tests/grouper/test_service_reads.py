@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from fanin.grouper import Bundle, BundleState, Grouper, Lane, Status
-from fanin.grouper.model import Lease
+from fanin.grouper.rules.model import Lease
 from tests.grouper.conftest import START, TENANT
 from tests.scripted import Scripted
 

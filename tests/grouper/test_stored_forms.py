@@ -8,14 +8,14 @@ import pytest
 
 from fanin.errors import InvalidRequest
 from fanin.grouper import BundleKey, BundleMessage, Policy, TaskKey, TaskMessage
-from fanin.grouper.ids import bundle_id
-from fanin.grouper.messages import Message, waiting_copy
-from fanin.grouper.order import order_of
+from fanin.grouper.rules.ids import bundle_id
+from fanin.grouper.rules.messages import Message, waiting_copy
+from fanin.grouper.rules.order import order_of
 
 NAME = bundle_id("lane", 1)
 TASK, BUNDLE = TaskKey("t", "a"), BundleKey("t", NAME)
 FIRST = {
-    f'{{"tenant":"t","{name}":"{value}","waits":0,"swept":false}}': (kind, key)
+    f'{{"tenant":"t","{name}":"{value}","waits":0,"swept":false,"target":"mail"}}': (kind, key)
     for kind, key, name, value in (
         (TaskMessage, TASK, "taskId", "a"),
         (BundleMessage, BUNDLE, "bundleId", NAME),
@@ -28,14 +28,14 @@ FIRST = {
 def test_a_message_is_compact_json(body, of):
     kind, key = of
 
-    assert kind(key).body() == body
+    assert kind(key, target="mail").body() == body
     assert isinstance(kind(key), Message)
 
 
 @pytest.mark.parametrize(("body", "of"), FIRST.items(), ids=["task", "bundle"])
 def test_a_message_without_waits_and_swept_is_the_first_of_its_kind(body, of):
     kind, key = of
-    short = body.replace(',"waits":0,"swept":false', "")
+    short = body.replace(',"waits":0,"swept":false,"target":"mail"', "")
 
     assert kind.parse(short) == kind(key, waits=0, swept=False)
 
@@ -43,7 +43,7 @@ def test_a_message_without_waits_and_swept_is_the_first_of_its_kind(body, of):
 @pytest.mark.parametrize(("body", "of"), FIRST.items(), ids=["task", "bundle"])
 def test_a_message_counts_its_waits(body, of):
     kind, key = of
-    after = waiting_copy(waiting_copy(kind(key)))
+    after = waiting_copy(waiting_copy(kind(key, target="mail")))
 
     assert after.body() == body.replace('"waits":0', '"waits":2')
     assert kind.parse(after.body()) == after
@@ -51,7 +51,9 @@ def test_a_message_counts_its_waits(body, of):
 
 @pytest.mark.parametrize("body", ['"tenant"', "7", "true", '["tenant", "taskId"]', '{"get":1}'])
 def test_json_that_is_no_message_is_refused_with_its_form(body):
-    with pytest.raises(InvalidRequest, match=r"^the message is not \{tenant, taskId, waits, swept\}$"):
+    with pytest.raises(
+        InvalidRequest, match=r"^the message is not \{tenant, taskId, waits, swept, target\}$"
+    ):
         TaskMessage.parse(body)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from fanin.grouper import BundleMessage, TaskMessage
 from fanin.grouper.store import Page
-from fanin.grouper.sweeping import Sweeper, Swept
+from fanin.grouper.work.sweeping import Sweeper, Swept
 from tests.grouper.conftest import SMALL
 from tests.scripted import Scripted
 

@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 
 from fanin.grouper import Bundle, BundleState, Grouper, Lane, NewTask, Policies, Policy
-from fanin.grouper.ids import slot_of
-from fanin.grouper.model import Lease
+from fanin.grouper.rules.ids import slot_of
+from fanin.grouper.rules.model import Lease
 from fanin.grouper.store import Page
 from tests.grouper.conftest import START, TENANT, Bench
 from tests.scripted import Scripted

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fanin.errors import InvalidRequest, KeyReused, NoTarget
 from fanin.grouper import NewTask
-from fanin.grouper.targeting import TargetTemplate
+from fanin.grouper.settings.targeting import TargetTemplate
 from tests.grouper.conftest import TENANT, Bench
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from fanin.errors import InvalidRequest, NoTarget
 from fanin.grouper import NewTask
-from fanin.grouper.targeting import TargetTemplate
+from fanin.grouper.settings.targeting import TargetTemplate
 
 DIGITS = 127
 

@@ -7,8 +7,8 @@ from random import Random
 from typing import Any
 
 from fanin.queue import Jobs, LostClaim, NewJob, Queue, Rejected
-from fanin.queue.keys import job_key
-from fanin.queue.model import GivenBack, Job
+from fanin.queue.rules.keys import job_key
+from fanin.queue.rules.model import GivenBack, Job
 from tests.histories.history import UNKNOWN, Recorder, Span
 from tests.histories.model import Recorded
 from tests.histories.ports import record_port

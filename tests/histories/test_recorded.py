@@ -81,7 +81,7 @@ def test_a_history_has_what_overlaps_what_failed_and_many_objects(of):
 
 @pytest.mark.parametrize(("of", "spec"), SPECS.items())
 def test_every_kind_of_operation_is_recorded(of, spec):
-    found = [run.RECORDERS[of](seed).recorder.objects.values() for seed in range(30)]
+    found = [run.RECORDERS[of](seed).recorder.objects.values() for seed in range(60)]
     names = {each.name for objects in found for operations in objects for each in operations}
 
     assert names == set(spec.STEPS)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 from typing import Any
 from unittest.mock import patch
 
-from fanin.errors import Conflict
+from fanin.errors import BatchEnded, Conflict
 from fanin.tracker import (
     Ack,
     AckReport,
@@ -20,6 +20,7 @@ from fanin.tracker import (
     GroupId,
     Outcome,
     Slice,
+    State,
     Tracker,
     Verdict,
 )
@@ -76,6 +77,7 @@ class Recording:
     recorder: Recorder
     world: Any
     repeated: set[Actor | None]
+    read_at: dict[tuple[Actor | None, BatchKey], Span] = field(default_factory=dict)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.tracker, name)
@@ -99,6 +101,10 @@ class Recording:
         span, callers = self._span(), (frozenset({caller}), 0, True, True)
         try:
             closed = self.tracker.close(tenant, batch_id, caller)
+        except BatchEnded:
+            span = self._ended(span)
+            note("settle", callers, span, None, after=(note("close", (), span, None),))
+            raise
         except BaseException:
             note("close", (), span)
             note("settle", callers, span)
@@ -112,6 +118,9 @@ class Recording:
         note, span = self._noting(BatchKey(tenant, batch_id)), self._span()
         try:
             batch = self.tracker.cancel(tenant, batch_id, reason)
+        except BatchEnded as refusal:
+            note("cancel", (), self._ended(span), State(refusal.state))
+            raise
         except BaseException:
             note("cancel", (), span)
             raise
@@ -127,6 +136,7 @@ class Recording:
     def get(self, tenant: str, batch_id: str) -> Batch:
         span = self._span()
         batch = self.tracker.get(tenant, batch_id)
+        self.read_at[self.world.loop.actor, batch.key] = span
         seen = (batch.state, batch.total, batch.completed_by)
         self._noting(batch.key)("get", (), self._ended(span), seen)
         return batch
@@ -180,8 +190,12 @@ class Recording:
         return marks
 
     def _listed(self, name: str, ask: Callable[..., Slice], batch: Batch, start: int, limit: int) -> Slice:
-        """Record a read of each item that a page of a list covers."""
-        span = self._span()
+        """Record a read of each item that a page of a list covers.
+
+        A list of failures began with the read of its batch: without a failure there, no page is read.
+        """
+        began = {"failed": self.read_at.get((self.world.loop.actor, batch.key))}
+        span = began.get(name) or self._span()
         found = ask(batch, start, limit)
         span = self._ended(span)
         listed = {item for each in found.ranges for item in _items(each.group_id, each.first, each.last)}

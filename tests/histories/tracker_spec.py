@@ -66,10 +66,10 @@ def step(batch: Batch, operation: Operation) -> Iterator[Batch]:
 
 
 def _add(batch: Batch, answer: object, key: str, count: int) -> Iterator[Batch]:
-    """The same key reserves the same items, at any time; another one reserves the next while it is open."""
+    """A key reserves the same items each time, while they can be done or are; a new one while it is open."""
     known = next((group for group in batch.groups if group[0] == key), None)
     group = known or (key, batch.total, count)
-    if known or batch.state is State.OPEN:
+    if batch.state is State.OPEN or (known and batch.state in (State.CLOSED, State.COMPLETE)):
         if answer in (group[1:], UNKNOWN):
             groups = batch.groups if known else (*batch.groups, group)
             yield replace(batch, total=max(batch.total, group[1] + count), groups=groups)

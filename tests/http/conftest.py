@@ -16,7 +16,7 @@ from benchmarks.jobs import Site
 from benchmarks.races import Api
 from fanin import Fanin
 from fanin.aws import clients
-from fanin.aws.settings import Tables
+from fanin.aws.settings.tracking import Tables
 from fanin.local import LocalRun
 from fanin.tracker import Tracker
 from fanin.tracker.dynamodb import DynamoStore

@@ -15,8 +15,9 @@ from typing import Any, ClassVar
 import pytest
 
 from benchmarks.races import Api
-from fanin.aws.settings_file import VARIABLE, SettingsFile
-from fanin.local import LocalRun, functions
+from fanin.aws.settings.settings_file import VARIABLE, SettingsFile
+from fanin.local import LocalRun
+from fanin.local.functions import deployed as functions
 from fanin.tracker import Tracker
 from tests.http.callbacks import CALLBACKS, QUEUE, TOPIC
 from tests.http.test_life import later, opened
@@ -128,9 +129,9 @@ def test_a_webhook_gets_the_end_signed_and_it_is_kept_after_a_503(run: LocalRun,
 
 
 def _webhooks(run: LocalRun) -> str:
-    """The name of the queue of webhooks."""
+    """The name of the queue of the webhook."""
     urls = run.client("sqs").list_queues()["QueueUrls"]
-    (name,) = {each.rpartition("/")[2] for each in urls if "WebhooksQueue" in each}
+    (name,) = {each.rpartition("/")[2] for each in urls if "Webhookshook" in each}
     return name
 
 

@@ -14,7 +14,8 @@ from tests.http.events import Events
 PAGE = (Path(__file__).parents[2] / "docs" / "client.md").read_text()
 EXAMPLES = re.findall(r"<!-- (\w+) -->\n```python\n(.*?)```", PAGE, re.DOTALL)
 ORDERED = (
-    *("client", "direct", "environment", "publish", "ack", "look", "heal", "wait", "coroutines"),
+    *("client", "direct", "environment", "publish", "again", "hashed", "ended", "unfinished"),
+    *("ack", "look", "heal", "wait", "coroutines"),
     *("options", "end", "nested", "estimated"),
 )
 
@@ -41,6 +42,11 @@ def test_every_python_block_of_the_page_is_run(names):
 def test_what_the_page_says_is_printed_is_printed(names):
     printed = names["printed"]
 
+    assert printed["again"] == ["True"]
+    assert printed["hashed"] == ["True False"]
+    assert names["rest"].status().origin_batch_id == names["first"]
+    assert printed["ended"] == ["CANCELLED cancelled the catalog is withdrawn"]
+    assert names["second"] != names["first"]
     assert printed["ack"][1:] == ["CLOSED 4 1 10"]
     assert printed["look"] == ["6 True no picture"]
     assert printed["heal"][1:] == ["succeeded"]
@@ -48,7 +54,9 @@ def test_what_the_page_says_is_printed_is_printed(names):
     assert printed["coroutines"] == ["COMPLETE", "succeeded"]
     assert printed["nested"] == ["succeeded"]
     assert printed["end"] == [f"{names['mailing'].id} cancelled not this week"]
-    assert printed["errors"] == [f"batch {names['batch'].id} is COMPLETE; items are added while it is OPEN"]
+    assert printed["errors"] == [
+        f"batch {names['batch'].id} is COMPLETE (succeeded); items are added while it is OPEN"
+    ]
 
 
 def test_reports_have_the_verdicts_and_completions_of_the_page(names):

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fanin.cli.app import app
-from fanin.cli.exits import ExitCode
+from fanin.cli.terminal.exits import ExitCode
 from fanin.local import LocalRun
 
 

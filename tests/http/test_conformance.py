@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fanin.conformance import CASES, Effort, Verdict, judge
+from fanin_conformance import CASES, Effort, Verdict, judge
 from tests.conformance.on_local_run import CountedOnLocalRun
 
 FEW = Effort(rounds=3, items=100, timeout=300)

@@ -25,8 +25,19 @@ def names(run):
 
 
 def test_every_python_block_of_the_page_is_run():
-    assert [title for title, _ in EXAMPLES] == ["client", "grow", "by_name", "is_over", "poll"]
-    assert PAGE.count("```python") == len(EXAMPLES)
+    assert [title for title, _ in EXAMPLES] == ["client", "fail", "grow", "by_name", "is_over", "poll"]
+    assert PAGE.count("```python") - PAGE.count("<!-- not run:") == len(EXAMPLES)
+
+
+def test_what_is_no_jpeg_fails_for_good(names):
+    fanin, sent = names["fanin"], names["sent"]
+    with fanin.open() as batch:
+        items = batch.add(2)
+    sent.clear()
+    bodies = [json.dumps({"itemId": i, "name": n}) for i, n in zip(items, ["a.jpg", "b.pdf"], strict=True)]
+
+    assert names["thumbnail"](sqs_event(*bodies), None) == DELETED
+    assert (sent, batch.status().result) == (["a.jpg"], "completed_with_failures")
 
 
 def test_the_pages_of_a_chapter_ack_it(names):

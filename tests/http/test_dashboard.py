@@ -1,4 +1,4 @@
-"""The dashboard over the local run: what its page reads is what the API and the Pipe say."""
+"""The dashboard over the local run: what its page reads is what the API and the bus say."""
 
 from __future__ import annotations
 

@@ -16,8 +16,9 @@ import pytest
 
 from benchmarks.grouping import endings
 from benchmarks.races import Api
-from fanin.aws.settings_file import VARIABLE, SettingsFile
-from fanin.local import LocalRun, functions
+from fanin.aws.settings.settings_file import VARIABLE, SettingsFile
+from fanin.local import LocalRun
+from fanin.local.functions import deployed as functions
 
 HANDLERS = ("register_task", "consume_tasks", "list_tasks", "lead_tasks", "handle_bundle", "sweep_groups")
 FIRST, SECOND = "Bearer first-t0ken", "Bearer second-t0ken"

@@ -8,7 +8,7 @@ from pathlib import Path
 from jsonschema import Draft202012Validator
 
 from tests.http.test_life import fail, opened
-from tests.http.test_tracking import get
+from tests.http.test_tracking import get, send
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "events.schema.json"
 
@@ -21,11 +21,15 @@ def test_a_percentage_of_failures_ends_a_batch_at_its_close_with_an_event_of_wha
     batch, items = opened(api, 20, maxFailurePercent=10, userKey="with a percentage")
     fail(api, items[3], items[9])
     assert get(api, batch)["state"] == "OPEN"
-    closed = api.post(f"/v1/batches/{batch}/close", {})
+    status, refused = send(api, f"/v1/batches/{batch}/close", {})
     (event,) = bus.of(batch)
     detail = {name: value for name, value in event.items() if name != "kind"}
 
-    assert (closed["state"], closed["isComplete"], closed["completedByYou"]) == ("FAILED", False, False)
+    assert (status, refused["batch"]["state"], refused["batch"]["result"]) == (
+        409,
+        "FAILED",
+        "too_many_failures",
+    )
     assert (event["kind"], event["result"], event["completedAt"]) == (
         "BatchFailed",
         "too_many_failures",

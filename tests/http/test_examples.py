@@ -11,10 +11,8 @@ from typing import Any
 
 from fanin.local import LocalRun
 from fanin.local.assembly import Assembly
-from fanin.local.connection import Connection
 from fanin.local.deployment import Stack, deploy
-from fanin.local.pipe import Pipe
-from fanin.local.pipe_runner import PipeRunner
+from fanin.local.emulation.connection import Connection
 from infra.paths import ROOT
 from tests.infra.examples import EXAMPLES, stack_of
 from tests.infra.synthesis import scratch_folder
@@ -24,7 +22,7 @@ PATIENCE_SECONDS = 60
 
 @contextmanager
 def deployed(run: LocalRun, name: str) -> Iterator[Stack]:
-    """The example *name* on the emulator of *run*, with the Pipe that carries its events."""
+    """The example *name* on the emulator of *run*."""
     import aws_cdk as cdk
 
     folder = scratch_folder()
@@ -34,10 +32,7 @@ def deployed(run: LocalRun, name: str) -> Iterator[Stack]:
     app.synth()
     source, aws = Assembly.read(folder), Connection(run.endpoint)
     stack = deploy(source, aws, lambda _: None)
-    pipe = PipeRunner(Pipe.of(source.template, stack.resources), aws)
-    pipe.start()
     yield stack
-    pipe.stop()
     aws.client("cloudformation").delete_stack(StackName=EXAMPLES[name])
 
 

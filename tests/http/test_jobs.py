@@ -14,7 +14,7 @@ from benchmarks.races import Api
 from fanin import Fanin, Options
 from fanin.local import LocalRun
 from fanin.queue import Effects, MemoryDoorbell, Queue, QueueContext, QueueKey
-from fanin.queue.worker import start_bounded
+from fanin.queue.working.worker import start_bounded
 from tests.http.events import Events
 from tests.http.test_tracking import get, send
 

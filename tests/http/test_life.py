@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from fanin.tracker import Ack, BatchKey, OpenBatch, State, Tracker
-from fanin.tracker.lifecycle import transition
-from fanin.tracker.model import PageKey
-from fanin.tracker.page import PageMasks
+from fanin.tracker.rules.lifecycle import transition
+from fanin.tracker.rules.model import PageKey
+from fanin.tracker.rules.page import PageMasks
 from tests.http.test_tracking import ack, get, send
 
 TENANT = "000000000000"
@@ -167,7 +167,7 @@ def test_t36_cancel_is_said_to_acks_and_on_the_bus_once(api, bus):
     assert send(api, f"/v1/batches/{batch}/cancel", {"reason": "no longer wanted"})[0] == 200
 
     assert ack(api, *items)[0] == ["duplicate", "cancelled", "cancelled", "cancelled"]
-    api.close(batch)
+    assert send(api, f"/v1/batches/{batch}/close", {})[0] == 409
     events = bus.later(batch, 4)
     assert [(event["kind"], event["reason"]) for event in events] == [("BatchCancelled", "no longer wanted")]
 

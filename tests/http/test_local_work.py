@@ -14,7 +14,7 @@ import pytest
 
 from fanin import Fanin
 from fanin.local import LocalRun
-from fanin.local.work_source import dead_letter_queue_name
+from fanin.local.work.source import dead_letter_queue_name
 from tests.local import processes
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,7 +10,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from fanin import Fanin
-from fanin.local.work_source import source_of
+from fanin.local.work.source import source_of
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 import urllib3
 
-from fanin.local import LocalRun, functions
+from fanin.local import LocalRun
+from fanin.local.functions import deployed as functions
 from tests.api.published import checked
 from tests.http.issuer import AUDIENCE, Issuer
 
@@ -19,6 +20,7 @@ LETTERS = "arn:aws:sqs:us-east-1:000000000000:orders-dead"
 PATIENCE_SECONDS = 60
 OPEN_AT_MOST = 10
 SETTINGS = {
+    "stage": "tenants",  # with --dynamodb, the other run of these tests has tables there too
     "jwt_issuer": "https://issuer.example.com/",
     "jwt_audience": AUDIENCE,
     "jwt_tenant_claim": "org",

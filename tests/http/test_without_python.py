@@ -1,4 +1,4 @@
-"""Runs docs/without_python.md section by section; checks its client, its signatures and its consumer."""
+"""Runs docs/without_python.md and examples/node; checks its client, its signatures and its consumer."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ def sections() -> dict[str, list[Block]]:
 def page(run: LocalRun, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageRun]:
     """A folder with all files of the page, and a shell in it."""
     folder = tmp_path_factory.mktemp("page")
-    shutil.copy(ROOT / "docs" / "openapi.json", folder)
+    for path in (ROOT / "docs" / "openapi.json", *(ROOT / "examples" / "node").glob("*.m?s")):
+        shutil.copy(path, folder)
     (folder / "work.mjs").write_text(WORK)
     (folder / "consume.mjs").write_text(CONSUME)
     (folder / "call.mjs").write_text(CALL)

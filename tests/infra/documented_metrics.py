@@ -10,7 +10,6 @@ FUNCTION = frozenset({frozenset({"FunctionName"})})
 QUEUE = frozenset({frozenset({"QueueName"})})
 TABLE_OR_INDEX = frozenset({frozenset({"TableName"}), frozenset({"TableName", "GlobalSecondaryIndexName"})})
 API_OR_STAGE = frozenset({frozenset({"ApiId"}), frozenset({"ApiId", "Stage"})})
-PIPE = frozenset({frozenset({"PipeName"})})
 
 
 @dataclass(frozen=True)
@@ -27,12 +26,12 @@ LAMBDA = "AWS Lambda: Types of metrics for Lambda functions"
 DYNAMODB = "Amazon DynamoDB: CloudWatch throttling metrics; DynamoDB metrics and dimensions"
 SQS = "Amazon SQS: Available CloudWatch metrics for Amazon SQS"
 API = "Amazon API Gateway: Monitor CloudWatch metrics for HTTP APIs"
-PIPES = "Amazon EventBridge: Logging and monitoring EventBridge Pipes"
 
 METRICS = {
     ("AWS/Lambda", "Errors"): Documented(LAMBDA, FUNCTION, SUM),
     ("AWS/Lambda", "Invocations"): Documented(LAMBDA, FUNCTION, SUM),
     ("AWS/Lambda", "Throttles"): Documented(LAMBDA, FUNCTION, SUM),
+    ("AWS/Lambda", "RecursiveInvocationsDropped"): Documented(LAMBDA, FUNCTION, SUM),
     ("AWS/Lambda", "IteratorAge"): Documented(LAMBDA, FUNCTION, MAXIMUM, "milliseconds"),
     # The dimension TableName alone leaves out the indexes.
     ("AWS/DynamoDB", "ReadThrottleEvents"): Documented(DYNAMODB, TABLE_OR_INDEX, SUM),
@@ -43,7 +42,4 @@ METRICS = {
     ("AWS/ApiGateway", "5xx"): Documented(API, API_OR_STAGE, SUM),
     ("AWS/ApiGateway", "Count"): Documented(API, API_OR_STAGE, SUM),
     ("AWS/ApiGateway", "Latency"): Documented(API, API_OR_STAGE, frozenset({"p99"}), "milliseconds"),
-    ("AWS/EventBridge/Pipes", "ExecutionFailed"): Documented(PIPES, PIPE, SUM),
-    ("AWS/EventBridge/Pipes", "ExecutionTimeout"): Documented(PIPES, PIPE, SUM),
-    ("AWS/EventBridge/Pipes", "ExecutionThrottled"): Documented(PIPES, PIPE, SUM),
 }

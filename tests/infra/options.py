@@ -9,6 +9,7 @@ from typing import Any
 
 ARN = "arn:aws:sqs:eu-west-1:123456789012:"
 STREAM = "pages=arn:aws:dynamodb:eu-west-1:123456789012:table/new/stream/2026-11-22T08:00:00.000"
+CERTIFICATE = "arn:aws:acm:eu-west-1:123456789012:certificate/0f6b4b6a-0000-4000-8000-000000000000"
 POLICIES = [{"pattern": "orders-*", "maxSize": 50, "rate": 2.5}]
 SECRET = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:shop-AbCdEf"
 CALLBACKS = [
@@ -39,18 +40,26 @@ OPTIONS: dict[str, Sequence[Any]] = {
     "quota_adds": (0, 1),
     "quota_tasks": (0, 100_000),
     "quota_jobs": (0, 10),
+    "quota_queues": (0, 10_000),
+    "quota_reads": (0, 100),
     "log_retention_days": (14, 3653),
     "jwt": ({}, {"jwt_issuer": "https://issuer.example.com/", "jwt_audience": "fanin"}),
     "jwt_tenant_claim": ("sub", "c" * 255),
     "jwt_caller_claim": ("sub", "c" * 255),
+    "domain": ({}, {"domain_name": "fanin.example.com", "certificate_arn": CERTIFICATE}),
     "acks_tenant": ("", "t" * 255),
-    "alarm_email": ("", "ops@example.com"),
+    "alarms": (
+        {},
+        {"monitoring": "full", "alarm_email": "ops@example.com"},
+        {"monitoring": "lean", "alarm_email": "ops@example.com"},
+        {"monitoring": "full"},
+        {"monitoring": "off"},
+    ),
     "oldest_batch_alarm_hours": (168, 10_000),
     "oldest_message_alarm_minutes": (15, 20_160),
-    "throttle_alarms": (True, False),
     "restored_tables": ([], [STREAM]),
     "dead_letter_queue_arns": ([], [f"{ARN}orders-dead=acme", f"{ARN}mails-dead.fifo"]),
-    "keep_letters": (False, True),
+    "keep_dead_letter_messages": (False, True),
     "resumed_state_machines": (
         [],
         ["arn:aws:states:eu-west-1:123456789012:stateMachine:waits"],
@@ -70,14 +79,16 @@ OPTIONS: dict[str, Sequence[Any]] = {
     "analytics_bucket_arns": ([], ["arn:aws:s3:::datasets"]),
     "analytics_schedule": ("", "cron(15 2 * * ? *)"),
 }
-"""Values by setting, the default first; ``jwt`` stands for two settings that go together."""
+"""Values by setting, the default first; ``jwt``, ``domain`` and ``alarms`` stand for two settings each."""
 NEEDED = {
     "analytics": {"target": "aws"},
     "demo": {"grouper": True, "queues": True},
     "events": {"grouper": True, "queues": True},
     "grouper_registrations": {"grouper": True},
     "job_queues": {"queues": True},
-    "keep_letters": {"dead_letter_queue_arns": [f"{ARN}orders-dead=acme", f"{ARN}mails-dead.fifo"]},
+    "keep_dead_letter_messages": {
+        "dead_letter_queue_arns": [f"{ARN}orders-dead=acme", f"{ARN}mails-dead.fifo"]
+    },
     "restored_tables": {"protect_data": True},
     "warm_throughput": {"queues": True},
 }
@@ -97,7 +108,7 @@ def covering(strength: int) -> Iterator[Row]:
 def settings(row: Mapping[str, int]) -> dict[str, Any]:
     """Return the settings of *row*, which has the number of each option's value."""
     values = {name: OPTIONS[name][number] for name, number in row.items()}
-    return {**values.pop("jwt"), **values}
+    return {**values.pop("jwt"), **values.pop("domain"), **values.pop("alarms"), **values}
 
 
 def _combinations(strength: int) -> Iterator[tuple[tuple[str, int], ...]]:

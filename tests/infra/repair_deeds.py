@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from fanin.tracker import Ack, BatchKey, OpenBatch, Outcome, Tracker
-from fanin.tracker.reopening import ReopenBatch, ReopenItems
+from fanin.tracker.writing.reopening import ReopenBatch, ReopenItems
 
 MOMENT = timedelta(minutes=1)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from moto import mock_aws
 
-from fanin.aws.settings import Tables
+from fanin.aws.settings.tracking import Tables
 from fanin.tracker import Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from tests.contract import moto_clients

@@ -56,7 +56,7 @@ def connected(stack: Any) -> SimpleNamespace:
     work, done = queue(stack, "Work", Duration.seconds(180)), queue(stack, "Done", None)
     alarms = sns.Topic(stack, "AlarmTopic", enforce_ssl=True)
     key = kms.Key(stack, "Key", enable_key_rotation=True)
-    tracker = FaninTracker(stack, "Fanin", protect_data=True, alarms=alarms)
+    tracker = FaninTracker(stack, "Fanin", protect_data=True, alarms=alarms, monitoring="full")
     tracker.grant_publish(loader)
     tracker.grant_read(viewer)
     tracker.grant_call_api(caller, "POST /v1/batches", "GET /v1/batches/{batchId}")

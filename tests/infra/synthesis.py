@@ -12,8 +12,8 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from fanin.aws.settings_file import SettingsFile
-from fanin_cdk.config import Config
+from fanin.aws.settings.settings_file import SettingsFile
+from fanin_cdk.settings.config import Config
 from infra.config import StackConfig
 
 Resource = dict[str, Any]
@@ -54,6 +54,29 @@ class Assembly:
         """The one resource of a type whose logical id begins with *prefix*."""
         (found,) = (each for name, each in self.of_type(kind).items() if name.startswith(prefix))
         return found
+
+
+WRITE_LOGS_BY_A_POLICY = {"AWS::ApiGatewayV2::Stage", "AWS::StepFunctions::StateMachine"}
+"""Resources whose service is admitted to a log group by the one resource policy of CloudWatch Logs."""
+
+
+def logs_by_a_policy(template: Mapping[str, Any]) -> list[str]:
+    """The names of the log groups to which services write by the resource policy; a reference as JSON."""
+    resources = template["Resources"]
+    writers = [json.dumps(each) for each in resources.values() if each["Type"] in WRITE_LOGS_BY_A_POLICY]
+    groups = {name: each for name, each in resources.items() if each["Type"] == "AWS::Logs::LogGroup"}
+    written = [name for name in groups for writer in writers if f'"{name}"' in writer]
+    return [flat(groups[name]["Properties"].get("LogGroupName", "")) for name in written]
+
+
+def flat(value: Any) -> str:
+    """A text of the template, with references as ``{Name}``."""
+    if isinstance(value, str):
+        return value
+    if "Fn::Join" in value:
+        separator, parts = value["Fn::Join"]
+        return str(separator).join(map(flat, parts))
+    return "{" + str(value["Ref"]) + "}"
 
 
 def synthesised(**settings: Any) -> Assembly:

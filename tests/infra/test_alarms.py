@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from fanin import names
+from fanin_cdk.settings.config import ConfigError
+from infra.config import StackConfig
 from tests.infra.documented_metrics import METRICS
 from tests.infra.options import CALLBACKS
-from tests.infra.synthesis import Assembly, Resource, synthesised
+from tests.infra.synthesis import Assembly, Resource, flat, synthesised
 
 DEAD = "arn:aws:sqs:eu-west-1:123456789012:orders-dead"
 EVERYTHING: dict[str, Any] = {
+    "monitoring": "full",
+    "analytics": "emr",
+    "analytics_schedule": "cron(15 2 * * ? *)",
     "demo": True,
     "archive": True,
     "grouper_registrations": True,
@@ -178,14 +184,7 @@ def test_every_function_that_reads_a_stream_has_an_alarm_long_before_records_are
         assert seconds * 2 <= tried_for <= STREAM_RETENTION / 2
 
 
-def test_a_pipe_which_has_no_age_of_its_stream_has_alarms_on_failures_and_on_late_events(
-    everything: Assembly,
-) -> None:
-    pipes = set(everything.of_type("AWS::Pipes::Pipe"))
-
-    for kind in ("Failed", "Timeout", "Throttled"):
-        found = watched(everything, "AWS/EventBridge/Pipes", f"Execution{kind}")
-        assert {each.of("PipeName") for each in found} == pipes
+def test_events_that_are_late_have_an_alarm(everything: Assembly) -> None:
     assert len(watched(everything, names.METRICS_NAMESPACE, names.SWEEP_ANNOUNCED_AGAIN)) == 1
 
 
@@ -220,7 +219,8 @@ def test_the_age_of_a_message_that_raises_an_alarm_is_configured(
     assert len(found) == 3
 
 
-def test_the_api_has_alarms_on_its_rate_of_errors_and_on_its_latency(plain: Assembly) -> None:
+def test_the_api_has_alarms_on_its_rate_of_errors_and_on_its_latency() -> None:
+    plain = synthesised(monitoring="full")
     (api,) = plain.of_type("AWS::ApiGatewayV2::Api")
     (errors,) = (a["Properties"] for n, a in alarms(plain).items() if n.startswith("MonitoringApiErrors"))
     (latency,) = (a["Properties"] for n, a in alarms(plain).items() if n.startswith("MonitoringApiLatency"))
@@ -238,10 +238,69 @@ def test_the_api_has_alarms_on_its_rate_of_errors_and_on_its_latency(plain: Asse
         assert {each.of("ApiId") for each in watched(plain, "AWS/ApiGateway", metric)} == {api}
 
 
-def test_without_throttle_alarms_there_are_fewer_and_no_other_is_missing(plain: Assembly) -> None:
-    few = synthesised(throttle_alarms=False)
-    throttles = {"Throttles", "ReadThrottleEvents", "WriteThrottleEvents"}
-    kept = {name for name, alarm in alarms(plain).items() if series_of(alarm)[0].metric not in throttles}
+def kinds_of(assembly: Assembly) -> set[str]:
+    """The alarms of *assembly* by their names, without what the CDK adds."""
+    return {re.sub(r"^Monitoring|[0-9A-F]{8}$", "", name) for name in alarms(assembly)}
 
-    assert alarms(few).keys() == kept
-    assert len(alarms(plain)) > len(kept) + len(plain.of_type("AWS::DynamoDB::Table"))
+
+def test_the_lean_alarms_are_those_that_an_operator_must_act_on(plain: Assembly) -> None:
+    assert kinds_of(plain) == {
+        "AcksDeadLetters",
+        "AcksWaiting",
+        "ApiErrors",
+        "ConsumersLoops",
+        "GroupBundlesDeadLetters",
+        "GroupBundlesWaiting",
+        "GroupTasksDeadLetters",
+        "GroupTasksWaiting",
+        "LateEvents",
+        "OldestBatch",
+        "SweepGroupsStopped",
+        "SweepJobsStopped",
+        "SweepStopped",
+    }
+    assert not plain.of_type("AWS::CloudWatch::Dashboard")
+
+
+def test_every_dead_letter_queue_is_watched_by_the_lean_alarms_but_those_whose_events_are_sent_again() -> (
+    None
+):
+    lean = synthesised(**{**EVERYTHING, "monitoring": "lean"})
+    full = synthesised(**EVERYTHING)
+
+    more = {name for name in kinds_of(full) - kinds_of(lean) if name.endswith("DeadLetters")}
+    assert more == {"EventsDeadLetters", "ConfirmationDeadLetters"}
+    assert {name for name in kinds_of(full) - kinds_of(lean) if name.endswith("Waiting")} == set()
+
+
+def test_one_alarm_of_all_is_raised_while_an_urgent_one_is() -> None:
+    lean, full = (synthesised(**{**EVERYTHING, "monitoring": each}) for each in ("lean", "full"))
+    joint = full.only("AWS::CloudWatch::CompositeAlarm")["Properties"]
+
+    asked = re.findall(r'ALARM\("\{(\w+)\}"\)', flat(joint["AlarmRule"]))
+    assert flat(joint["AlarmRule"]) == " OR ".join(f'ALARM("{{{name}}}")' for name in asked)
+    assert set(asked) == alarms(lean).keys()
+    assert joint["AlarmActions"] == [{"Ref": next(iter(full.of_type("AWS::SNS::Topic")))}]
+    assert not lean.of_type("AWS::CloudWatch::CompositeAlarm")
+
+
+def test_without_monitoring_there_is_no_alarm_no_topic_no_trace_and_no_metric() -> None:
+    off = synthesised(monitoring="off", analytics="glue")
+    functions = [each["Properties"] for each in off.of_type("AWS::Lambda::Function").values()]
+
+    assert not alarms(off)
+    assert not off.of_type("AWS::SNS::Topic")
+    assert not [each for each in functions if "TracingConfig" in each]
+    assert {each["Environment"]["Variables"]["POWERTOOLS_METRICS_DISABLED"] for each in functions} == {"true"}
+
+
+def test_traces_which_are_billed_are_those_of_full_monitoring_alone(plain: Assembly) -> None:
+    for assembly, is_traced in ((plain, False), (synthesised(monitoring="full"), True)):
+        for name, function in assembly.of_type("AWS::Lambda::Function").items():
+            assert ("TracingConfig" in function["Properties"]) == is_traced, name
+            assert "POWERTOOLS_METRICS_DISABLED" not in function["Properties"]["Environment"]["Variables"]
+
+
+def test_alarms_by_mail_need_alarms() -> None:
+    with pytest.raises(ConfigError, match="alarm_email needs alarms: set monitoring to lean or full"):
+        StackConfig(monitoring="off", alarm_email="ops@example.com")

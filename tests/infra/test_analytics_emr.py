@@ -131,7 +131,29 @@ def test_the_scheduler_starts_runs_of_this_application_as_these_jobs_alone(emr):
     assert granted(emr, starter) == {
         ("emr-serverless:StartJobRun", f"<{application}.Arn>"),
         *(("iam:PassRole", f"<{role_of_job(emr, name)}.Arn>") for name in SCHEDULED),
+        ("sqs:SendMessage", f"<{not_started(emr)}.Arn>"),
     }
+
+
+def not_started(emr):
+    (queue,) = (name for name in emr.of_type("AWS::SQS::Queue") if name.startswith("AnalyticsEmrNotStarted"))
+    return queue
+
+
+def test_a_run_that_cannot_be_started_goes_to_a_dead_letter_queue_with_an_alarm(emr):
+    targets = [each["Properties"]["Target"] for each in emr.of_type("AWS::Scheduler::Schedule").values()]
+    alarm = emr.named("AWS::CloudWatch::Alarm", "MonitoringSchedulesDeadLetters")["Properties"]
+
+    assert len(targets) == len(SCHEDULED)
+    assert {each["DeadLetterConfig"]["Arn"]["Fn::GetAtt"][0] for each in targets} == {not_started(emr)}
+    assert alarm["Dimensions"][0]["Value"]["Fn::GetAtt"][0] == not_started(emr)
+
+
+def test_a_run_that_fails_or_exceeds_its_time_out_is_reported(emr):
+    rule = emr.named("AWS::Events::Rule", "AnalyticsFailed")["Properties"]
+
+    # EMR Serverless: a run that reaches executionTimeoutMinutes is cancelled.
+    assert set(rule["EventPattern"]["detail"]["state"]) == {"FAILED", "CANCELLED"}
 
 
 def test_what_a_person_needs_to_start_a_run_is_said(emr):

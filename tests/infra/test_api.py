@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 
 import pytest
 
-from tests.infra.synthesis import UNBUNDLED, synthesised
+from tests.infra.synthesis import UNBUNDLED, logs_by_a_policy, synthesised
 
 ROUTES = {
     "POST /v1/batches": "OpenBatch",
@@ -123,6 +123,25 @@ def test_the_stage_throttles_and_logs_each_request(plain):
     assert line["route"] == "$context.routeKey"
 
 
+def test_a_log_that_a_service_writes_takes_no_room_in_the_one_policy_of_the_account(plain):
+    names = logs_by_a_policy(plain.template)
+
+    assert names
+    for name in names:
+        assert re.fullmatch(r"/aws/vendedlogs/fanin/\{AWS::StackName\}-[0-9a-f]{8}", name)
+
+
+def test_no_two_parts_of_a_stack_have_one_name():
+    import aws_cdk as cdk
+    from constructs import Construct
+
+    from fanin_cdk.stages import unique_name
+
+    stack = cdk.Stack(cdk.App(), "Mine")
+
+    assert unique_name(Construct(stack, "One")) != unique_name(Construct(stack, "Other"))
+
+
 @pytest.mark.parametrize(
     ("settings", "caller"),
     [
@@ -139,8 +158,8 @@ def test_the_stage_throttles_and_logs_each_request(plain):
     ],
 )
 def test_the_access_log_names_the_caller_first_so_that_its_text_replaces_no_other_field(settings, caller):
-    from fanin_cdk.config import Config
     from fanin_cdk.constructs.api import ACCESS_LOG, access_log
+    from fanin_cdk.settings.config import Config
 
     fields = access_log(Config(**settings))
     line = json.dumps(fields)

@@ -12,16 +12,16 @@ from syrupy.extensions.json import JSONSnapshotExtension
 
 from fanin.archive import KINDS
 from fanin.archive.changes import ROOT
-from fanin.aws.rows import text
+from fanin.aws.dynamodb.rows import text
 from fanin.grouper.dynamodb.items import task_key
-from fanin.grouper.model import TaskKey
+from fanin.grouper.rules.model import TaskKey
 from fanin.queue.dynamodb import items as job_items
-from fanin.queue.keys import PartKey, QueueKey
+from fanin.queue.rules.keys import PartKey, QueueKey
 from fanin.tracker.dynamodb import items
-from fanin_cdk.config import ConfigError
+from fanin_cdk.settings.config import ConfigError
 from infra.config import StackConfig
 from tests.infra.synthesis import handler_of, synthesised
-from tests.infra.test_functions import WRITE_LOG, X_RAY, grants_of, listed, role_of, target_of
+from tests.infra.test_functions import WRITE_LOG, grants_of, listed, role_of, target_of
 
 TABLES = {
     "batches": "TablesBatches",
@@ -119,9 +119,8 @@ def test_the_function_may_read_streams_put_changes_and_no_more(archive, function
     assert streams.keys() == streamed(archive)
     assert granted[f"{bucket}/{ROOT}/*"] == {"s3:PutObject"}
     assert granted[queue] == {"sqs:GetQueueAttributes", "sqs:GetQueueUrl", "sqs:SendMessage"}
-    assert granted["*"] == X_RAY
     assert granted[own_log] == WRITE_LOG
-    assert len(granted) == len(streams) + 4
+    assert len(granted) == len(streams) + 3
 
 
 def test_the_grant_on_streams_is_for_streams_and_not_for_tables(archive, function):
@@ -200,8 +199,8 @@ def test_a_task_token_is_not_archived(mappings):
 
 def test_jobs_and_the_dead_are_archived_and_the_heartbeats_of_workers_are_not(mappings):
     part = PartKey(QUEUE, 0)
-    rows = {"job": job_items.part_pk(part), "dead": job_items.dead_pk(QUEUE)}
-    others = (job_items.session_pk(QUEUE), job_items.outbox_pk(QUEUE), job_items.config_row(QUEUE)["pk"])
+    rows = {"job": job_items.part_pk(part), "dead": job_items.dead_pk(part)}
+    others = (job_items.session_pk(QUEUE), job_items.outbox_pk(part), job_items.config_row(QUEUE)["pk"])
 
     assert all(passes(mappings["jobs"], {"pk": pk, "sk": text("x")}) for pk in rows.values())
     assert not any(passes(mappings["jobs"], {"pk": pk, "sk": text("x")}) for pk in others)

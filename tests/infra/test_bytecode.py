@@ -9,10 +9,10 @@ import sys
 
 import pytest
 
-from fanin_cdk import bytecode
-from fanin_cdk.bytecode import compile_for, compile_sources, downloaded, interpreter
-from fanin_cdk.code import assemble
-from fanin_cdk.layer import Build, compile_own
+from fanin_cdk.packaging import bytecode
+from fanin_cdk.packaging.bytecode import compile_for, compile_sources, downloaded, interpreter
+from fanin_cdk.packaging.code import assemble
+from fanin_cdk.packaging.layer import Build, compile_own
 
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
 RUNTIMES = ("3.11", "3.12", "3.13", "3.14")

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from fanin_cdk.config import ConfigError
+from fanin_cdk.settings.config import ConfigError
 from infra.app import build
 from infra.config import StackConfig
 from tests.infra.options import CALLBACKS, SECRET
@@ -65,13 +65,19 @@ def test_a_fifo_queue_has_a_message_group_and_no_other(rules):
     assert set(groups.values()) == {None}
 
 
-def test_a_webhook_s_events_go_to_the_queue_of_the_function_that_calls_it(demo, rules):
-    (queue, _) = target(rules, "shop")["Arn"]["Fn::GetAtt"]
-    (mapping,) = [
+def mapping_of(assembly, queue):
+    """The event source mapping of a queue."""
+    (found,) = [
         each["Properties"]
-        for each in demo.of_type("AWS::Lambda::EventSourceMapping").values()
+        for each in assembly.of_type("AWS::Lambda::EventSourceMapping").values()
         if each["Properties"]["EventSourceArn"] == {"Fn::GetAtt": [queue, "Arn"]}
     ]
+    return found
+
+
+def test_a_webhook_s_events_go_to_the_queue_of_the_function_that_calls_it(demo, rules):
+    (queue, _) = target(rules, "shop")["Arn"]["Fn::GetAtt"]
+    mapping = mapping_of(demo, queue)
     function = demo.template["Resources"][mapping["FunctionName"]["Ref"]]
     properties = demo.template["Resources"][queue]["Properties"]
 
@@ -81,6 +87,25 @@ def test_a_webhook_s_events_go_to_the_queue_of_the_function_that_calls_it(demo, 
     assert properties["VisibilityTimeout"] == 6 * function["Properties"]["Timeout"]
     assert properties["RedrivePolicy"]["maxReceiveCount"] == 61
     assert properties["MessageRetentionPeriod"] == 14 * DAY_SECONDS
+
+
+def test_each_webhook_has_a_queue_that_no_other_one_can_fill():
+    """An event that is retried for a day is in flight as long, and SQS takes 120,000 of a queue."""
+    rows = [{**CALLBACKS[3], "name": name} for name in ("a.b", "a_b", "ab")]
+    assembly = synthesised(callbacks=rows)
+    rules = [each["Properties"] for each in assembly.of_type("AWS::Events::Rule").values()]
+    targets = {
+        each["EventPattern"]["detail"]["callback"][0]: each["Targets"][0]["Arn"]["Fn::GetAtt"][0]
+        for each in rules
+        if "callback" in each.get("EventPattern", {}).get("detail", {})
+    }
+    called = {mapping_of(assembly, queue)["FunctionName"]["Ref"] for queue in targets.values()}
+    policies = [
+        assembly.template["Resources"][each]["Properties"]["RedrivePolicy"] for each in targets.values()
+    ]
+
+    assert len(set(targets.values())) == len(rows)
+    assert len(called) == len({json.dumps(each["deadLetterTargetArn"]) for each in policies}) == 1
 
 
 def test_the_functions_know_the_callbacks(demo):

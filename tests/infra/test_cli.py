@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from fanin_cdk.node import packaged_node
+from fanin_cdk.packaging.node import packaged_node
 from infra import cli
 
 

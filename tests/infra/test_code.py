@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from fanin_cdk.code import assemble, digest
-from fanin_cdk.layer import Build
+from fanin_cdk.packaging.code import assemble, digest
+from fanin_cdk.packaging.layer import Build
 from infra.config import StackConfig
 from tests.infra.synthesis import handler_of, scratch_folder, synthesised
 
@@ -36,7 +36,7 @@ def asset():
     """The folder that becomes the zip of every function, of a stack whose assets are bundled."""
     from aws_cdk import App, Stack
 
-    from fanin_cdk.constructs.packages import own_code
+    from fanin_cdk.packaging.packages import own_code
 
     folder = scratch_folder()
     config = StackConfig(target="local")

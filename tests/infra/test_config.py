@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from fanin_cdk.config import Config, ConfigError
-from fanin_cdk.constructs.dead_letter_queues import tenants_by_queue
+from fanin_cdk.events.dead_letter_queues import tenants_by_queue
+from fanin_cdk.settings.config import Config, ConfigError
 from infra.config import StackConfig
 from infra.paths import ROOT
 
@@ -63,6 +63,12 @@ def test_a_stage_without_settings_has_the_defaults():
         ("lambda_concurrency", 9),
         ("consumer_concurrency", 1),
         ("consumer_concurrency", 1001),
+        ("domain_name", "Fanin.example.com"),
+        ("domain_name", "https://fanin.example.com"),
+        ("domain_name", "fanin"),
+        ("domain_name", "*.example.com"),
+        ("certificate_arn", "0f6b4b6a"),
+        ("certificate_arn", "arn:aws:acm:eu-west-1:123456789012:certificate/*"),
         ("throttle_rate", -1),
         ("throttle_rate", 10_001),
         ("throttle_burst", 5_001),
@@ -217,15 +223,32 @@ def test_a_list_in_a_file_that_names_no_patterns_is_refused(rows):
         StackConfig.from_context({"grouper_policies": rows})
 
 
-def test_a_misspelt_setting_is_named_and_what_libraries_keep_in_the_context_is_not():
-    libraries = {"aws:cdk:bundling-stacks": [], "@aws-cdk/core:checkSecretUsage": True, "stages": {}}
+MISSPELT = {
+    "grouper_policy": "grouper_policies",
+    "Grouper": "grouper",
+    "page-bits": "page_bits",
+    "PAGE_BITS": "page_bits",
+    "page_bits ": "page_bits",
+    "pageBits": "page_bits",
+    "log_retention": "log_retention_days",
+    "stagess": "stages",
+}
 
-    assert StackConfig.from_context(libraries) == StackConfig()
-    with pytest.raises(ConfigError, match=r"^the context has unknown settings: grouper_policy; see docs"):
-        StackConfig.from_context({**libraries, "grouper_policy": "[]"})
-    for name in ("Grouper", "page-bits", "PAGE_BITS", "page_bits "):
-        with pytest.raises(ConfigError, match=f"unknown settings: {name}"):
-            StackConfig.from_context({**libraries, name: "2"})
+
+@pytest.mark.parametrize(("name", "meant"), MISSPELT.items())
+def test_a_misspelt_setting_is_refused_with_the_one_that_was_meant(name, meant):
+    with pytest.raises(ConfigError, match=rf"^the context has unknown settings: {name} \(for {meant}\)"):
+        StackConfig.from_context({name: "2"})
+
+
+def test_what_the_cdk_and_other_apps_keep_in_the_context_is_ignored():
+    libraries = {"aws:cdk:bundling-stacks": [], "@aws-cdk/core:checkSecretUsage": True}
+    # `cdk acknowledge 12345` and `cdk cli-telemetry --disable` of 2.1148.1 write these to cdk.context.json.
+    commands = {"acknowledged-issue-numbers": [12345], "cli-telemetry": False}
+    # ~/.cdk.json has one context for all apps of its user.
+    others = {"vpc_id": "vpc-1", "tags": {}, "region": "eu-west-1", "environment": "x", "owner": "me"}
+
+    assert StackConfig.from_context({**libraries, **commands, **others}) == StackConfig()
 
 
 def test_a_misspelt_setting_of_a_stage_is_named():
@@ -258,5 +281,5 @@ def test_every_setting_is_documented_and_read():
 
 
 def test_messages_are_kept_of_queues_that_are_named():
-    with pytest.raises(ConfigError, match="keep_letters needs dead_letter_queue_arns"):
-        StackConfig(keep_letters=True)
+    with pytest.raises(ConfigError, match="keep_dead_letter_messages needs dead_letter_queue_arns"):
+        StackConfig(keep_dead_letter_messages=True)

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from fanin_cdk.config import Config, ConfigError
-from fanin_cdk.handlers import ROUTES
-from fanin_cdk.paths import deployed_from
-from fanin_cdk.settings import Settings
+from fanin_cdk.grants.handlers import ROUTES
+from fanin_cdk.packaging.paths import deployed_from
+from fanin_cdk.settings.config import Config, ConfigError
+from fanin_cdk.settings.keywords import Settings
 from infra.paths import ROOT
 from tests.infra.shop import PREFIX, function, queue, shop
-from tests.infra.synthesis import UNBUNDLED, Assembly, handler_of
+from tests.infra.synthesis import UNBUNDLED, Assembly, flat, handler_of
 
 KEY_ACTIONS = {
     "kms:Decrypt",
@@ -113,7 +113,9 @@ def test_a_worker_may_ack_and_receive_and_its_dead_letters_become_failed_acks(st
     assert {name for name in found if not name.startswith("FaninTables")} == {"Work", "FaninEventsBus"}
     assert by_queue["Work"]["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
     assert by_queue["Work"]["ScalingConfig"] == {"MaximumConcurrency": 2}
-    assert written(by_queue["WorkDead"]["FunctionName"]).startswith("FaninFunctionsFailLetters")
+    assert written(by_queue["WorkDead"]["FunctionName"]).startswith("FaninFunctionsFailDeadLetterMessages")
+    assert "FANIN_OWN_DEAD_LETTER_QUEUE" in environment(stack, "FaninFunctionsFailDeadLetterMessages")
+    assert stack.named("AWS::CloudWatch::Alarm", "FaninMonitoringUnmatchedDeadLetters")
 
 
 def test_a_worker_of_jobs_is_fed_by_its_doorbell_and_reaches_its_queue_alone(stack):
@@ -283,6 +285,35 @@ def test_settings_that_contradict_each_other_fail_with_a_sentence(settings, sent
     assert sentence in str(refused.value)
 
 
+@pytest.mark.parametrize("name", ["demo", "alarm_email", "analytics"])
+def test_the_packages_app_refuses_the_settings_of_parts_that_only_a_clone_has(name):
+    from fanin_cdk.stack import build
+
+    with pytest.raises(ConfigError, match=rf"^{name} needs a clone"):
+        build({name: "glue"})
+
+
+def test_alarms_with_a_topic_are_not_off():
+    import aws_cdk as cdk
+    from aws_cdk import aws_sns as sns
+
+    from fanin_cdk import FaninTracker
+
+    stack = cdk.Stack(cdk.App(), "Mine")
+    with pytest.raises(ConfigError, match="alarms are off: set monitoring to lean or full"):
+        FaninTracker(stack, "Fanin", alarms=sns.Topic(stack, "Topic"), monitoring="off")
+
+
+def test_the_alarm_of_all_that_is_urgent_has_what_is_connected_later(stack):
+    rule = flat(stack.only("AWS::CloudWatch::CompositeAlarm")["Properties"]["AlarmRule"])
+    urgent = [
+        name for name in stack.of_type("AWS::CloudWatch::Alarm") if "Deliveries" in name or "WorkDead" in name
+    ]
+
+    assert len(urgent) == 2
+    assert all(name in rule for name in urgent)
+
+
 def test_a_callback_outside_the_stacks_account_is_refused():
     import aws_cdk as cdk
 
@@ -332,16 +363,17 @@ def test_a_dead_letter_queue_must_hide_messages_as_long_as_its_consumer_runs_unl
 def test_what_consume_fails_can_be_kept():
     from aws_cdk import Duration, assertions
 
-    stack, tracker = in_a_stack(keep_letters=True)
+    stack, tracker = in_a_stack(keep_dead_letter_messages=True)
     tracker.consume(queue(stack, "Work", Duration.seconds(180)), function(stack, "Worker"))
     template = assertions.Template.from_stack(stack)
 
     kept = {
         "Variables": assertions.Match.object_like({"FANIN_KEPT_MESSAGES_QUEUE": assertions.Match.any_value()})
     }
-    template.resource_count_is("AWS::Lambda::EventSourceMapping", 3)
+    template.resource_count_is("AWS::Lambda::EventSourceMapping", 4)
     template.has_resource_properties(
-        "AWS::Lambda::Function", {"Handler": "functions.fail_letters.handler", "Environment": kept}
+        "AWS::Lambda::Function",
+        {"Handler": "functions.fail_dead_letter_messages.handler", "Environment": kept},
     )
 
 

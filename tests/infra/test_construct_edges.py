@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fanin_cdk.config import ConfigError
+from fanin_cdk.settings.config import ConfigError
 from infra.paths import ROOT
 from tests.infra.shop import function, queue
 from tests.infra.synthesis import UNBUNDLED
@@ -68,7 +68,7 @@ def test_trackers_of_one_app_under_two_names_of_its_stack_have_different_stages(
     ],
 )
 def test_places_that_differ_in_characters_that_a_stage_has_not_are_different_stages(one, other):
-    from fanin_cdk.rules import STAGE, matches
+    from fanin_cdk.settings.rules import STAGE, matches
     from fanin_cdk.stages import stage_of
 
     stages = {stage_of(*one), stage_of(*other)}
@@ -78,7 +78,7 @@ def test_places_that_differ_in_characters_that_a_stage_has_not_are_different_sta
 
 @pytest.mark.parametrize("stack", ["1-2", "x" * 128, "A", ""])
 def test_every_place_has_a_stage(stack):
-    from fanin_cdk.rules import STAGE, matches
+    from fanin_cdk.settings.rules import STAGE, matches
     from fanin_cdk.stages import stage_of
 
     assert matches(STAGE)(stage_of(stack, "9/Änderung/" + "y" * 200))
@@ -321,8 +321,8 @@ def test_values_that_would_never_match_are_refused():
 
 @pytest.mark.parametrize("text", ["x" * 256, "x" * 257, "a\x00", "\x85", "ä/b"])
 def test_a_prefix_of_user_keys_is_what_a_user_key_is(text):
-    from fanin.tracker.options import USER_KEY
-    from fanin_cdk import rules
+    from fanin.tracker.rules.options import USER_KEY
+    from fanin_cdk.settings import rules
 
     assert rules.matches(rules.USER_KEY)(text) == bool(USER_KEY.fullmatch(text))
 

@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from fanin import Fanin
-from fanin.client.direct import DirectTransport
+from fanin.client.transports.direct import DirectTransport
 from fanin.tracker import Tracker
-from fanin_cdk.reaching import ACK, PUBLISH, READ
+from fanin_cdk.grants.reaching import ACK, PUBLISH, READ
 from tests.infra.sending import AT, FALLBACK, actions_sent
 from tests.infra.test_grants_suffice import child_of, closed, failed_in_part, overdue
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from fanin_cdk.handlers import WRITE_INDEX
-from fanin_cdk.paths import FUNCTIONS
+from fanin_cdk.grants.handlers import WRITE_INDEX
+from fanin_cdk.packaging.paths import FUNCTIONS
 
 
 def test_the_index_of_the_demo_is_granted_what_it_sends():

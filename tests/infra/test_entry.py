@@ -12,8 +12,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from fanin_cdk.config import ConfigError
-from fanin_cdk.node import choose_node, packaged_node
+from fanin_cdk.packaging.node import choose_node, packaged_node
+from fanin_cdk.settings.config import ConfigError
 from infra.paths import CDK_JSON, ROOT
 from tests.infra.synthesis import UNBUNDLED, synthesised
 
@@ -83,7 +83,7 @@ def test_a_node_that_was_chosen_stays_chosen():
 
 def test_without_the_packaged_node_the_choice_is_left_to_jsii(monkeypatch):
     env: dict[str, str] = {}
-    monkeypatch.setattr("fanin_cdk.node.packaged_node", lambda: None)
+    monkeypatch.setattr("fanin_cdk.packaging.node.packaged_node", lambda: None)
     choose_node(env)
 
     assert env == {}

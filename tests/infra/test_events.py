@@ -1,4 +1,4 @@
-"""The Pipe, its filters against stream records as DynamoDB writes them, and the targets of ending events."""
+"""The stream of ending events, its filters against records as DynamoDB writes them, and their targets."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from moto.events.models import EventPattern
 
 from fanin.tracker import State
 from fanin.tracker.events import EVENT_TYPES
-from fanin.tracker.model import ALIVE
+from fanin.tracker.rules.model import ALIVE
 
 
 @pytest.fixture(scope="module")
-def pipe(demo):
-    return demo.only("AWS::Pipes::Pipe")["Properties"]
+def mapping(demo):
+    """What reads the stream of ending events."""
+    return demo.named("AWS::Lambda::EventSourceMapping", "FunctionsPublishEndings")["Properties"]
 
 
 @pytest.fixture(scope="module")
-def passes(pipe):
+def passes(mapping):
     """Whether a stream record passes the filters of the template: one of them is enough."""
-    criteria = pipe["SourceParameters"]["FilterCriteria"]["Filters"]
+    criteria = mapping["FilterCriteria"]["Filters"]
     patterns = [EventPattern.load(each["Pattern"]) for each in criteria]
     return lambda sample: any(pattern.matches_event(sample) for pattern in patterns)
 
@@ -87,72 +88,32 @@ def test_nothing_else_passes_the_filters(passes, sample):
     assert not passes(sample)
 
 
-def test_the_pipe_leads_from_the_stream_through_the_description_to_the_bus(demo, pipe):
+def test_the_stream_of_batches_feeds_the_function_that_puts_events_on_the_bus(demo, mapping):
     resources = demo.template["Resources"]
+    function = mapping["FunctionName"]["Ref"]
 
-    stream, attribute = pipe["Source"]["Fn::GetAtt"]
+    stream, attribute = mapping["EventSourceArn"]["Fn::GetAtt"]
     assert (resources[stream]["Type"], attribute) == ("AWS::DynamoDB::Table", "StreamArn")
     assert stream.startswith("TablesBatches")
-    assert pipe["Enrichment"]["Fn::GetAtt"][0].startswith("FunctionsDescribeEvent")
-    assert resources[pipe["Target"]["Fn::GetAtt"][0]]["Type"] == "AWS::Events::EventBus"
+    variables = resources[function]["Properties"]["Environment"]["Variables"]
+    assert variables["FANIN_BUS_NAME"] == {"Ref": bus_of(demo)}
 
 
-def test_the_payload_becomes_the_detail_without_a_template_and_names_its_own_type(pipe):
-    assert pipe["TargetParameters"] == {
-        "EventBridgeEventBusParameters": {"DetailType": "$.detailType", "Source": "fanin"}
-    }
-    assert "EnrichmentParameters" not in pipe
+def bus_of(assembly):
+    (name,) = assembly.of_type("AWS::Events::EventBus")
+    return name
 
 
-def test_a_batch_is_no_longer_than_a_bus_takes_and_a_bad_record_goes_to_the_dead_letter_queue(pipe):
-    stream = pipe["SourceParameters"]["DynamoDBStreamParameters"]
-
-    assert stream["BatchSize"] <= 10
-    assert stream["StartingPosition"] == "TRIM_HORIZON"
-    assert stream["OnPartialBatchItemFailure"] == "AUTOMATIC_BISECT"
-    assert 0 < stream["MaximumRetryAttempts"] <= 100
-    assert stream["DeadLetterConfig"]["Arn"]["Fn::GetAtt"][0].startswith("EventsDeadLetters")
+def test_no_service_whose_reads_of_a_stream_are_billed_reads_one(demo):
+    assert demo.of_type("AWS::Pipes::Pipe") == {}
 
 
-def test_the_log_of_the_pipe_never_holds_what_users_wrote(pipe):
-    assert pipe["LogConfiguration"]["Level"] == "ERROR"
-    assert "IncludeExecutionData" not in pipe["LogConfiguration"]
-
-
-def test_the_role_of_the_pipe_may_do_what_the_pipe_does_and_no_more(demo, pipe):
-    role = pipe["RoleArn"]["Fn::GetAtt"][0]
-    (policy,) = (
-        each["Properties"]["PolicyDocument"]["Statement"]
-        for each in demo.of_type("AWS::IAM::Policy").values()
-        if {"Ref": role} in each["Properties"]["Roles"]
-    )
-    granted = {json.dumps(each["Resource"]): each["Action"] for each in policy}
-
-    assert granted == {
-        json.dumps(pipe["Source"]): [
-            "dynamodb:DescribeStream",
-            "dynamodb:GetRecords",
-            "dynamodb:GetShardIterator",
-            "dynamodb:ListStreams",
-        ],
-        json.dumps(pipe["Enrichment"]): "lambda:InvokeFunction",
-        json.dumps(pipe["Target"]): "events:PutEvents",
-        json.dumps(
-            pipe["SourceParameters"]["DynamoDBStreamParameters"]["DeadLetterConfig"]["Arn"]
-        ): "sqs:SendMessage",
-        json.dumps(pipe["LogConfiguration"]["CloudwatchLogsLogDestination"]["LogGroupArn"]): [
-            "logs:CreateLogStream",
-            "logs:PutLogEvents",
-        ],
-    }
-
-
-def test_only_pipes_of_this_account_may_take_the_role(demo, pipe):
-    role = demo.template["Resources"][pipe["RoleArn"]["Fn::GetAtt"][0]]["Properties"]
-    (trust,) = role["AssumeRolePolicyDocument"]["Statement"]
-
-    assert trust["Principal"] == {"Service": "pipes.amazonaws.com"}
-    assert trust["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
+def test_a_bad_record_stops_its_shard_for_an_hour_and_its_position_goes_to_the_dead_letter_queue(mapping):
+    assert mapping["StartingPosition"] == "TRIM_HORIZON"
+    assert mapping["BisectBatchOnFunctionError"] is True
+    assert mapping["MaximumRecordAgeInSeconds"] == 3600
+    destination = mapping["DestinationConfig"]["OnFailure"]["Destination"]
+    assert destination["Fn::GetAtt"][0].startswith("EventsDeadLetters")
 
 
 @pytest.fixture(scope="module")
@@ -166,11 +127,11 @@ def event(detail_type, source="fanin"):
 
 
 @pytest.mark.parametrize("detail_type", EVENT_TYPES.values())
-def test_every_ending_event_of_the_bus_is_confirmed(plain, pipe, confirming, detail_type):
+def test_every_ending_event_of_the_bus_is_confirmed(plain, confirming, detail_type):
     (target,) = confirming["Targets"]
 
     assert EventPattern.load(json.dumps(confirming["EventPattern"])).matches_event(event(detail_type))
-    assert confirming["EventBusName"] == {"Ref": pipe["Target"]["Fn::GetAtt"][0]}
+    assert confirming["EventBusName"] == {"Ref": bus_of(plain)}
     assert target["Arn"]["Fn::GetAtt"][0].startswith("FunctionsConfirmEvent")
 
 
@@ -233,11 +194,11 @@ def test_a_rule_may_invoke_its_function_and_no_other_rule_may(plain, rule, funct
     ]
 
 
-def test_the_demo_receives_every_event_of_fanin_on_the_bus(demo, pipe):
+def test_the_demo_receives_every_event_of_fanin_on_the_bus(demo):
     rule = demo.named("AWS::Events::Rule", "Demo")["Properties"]
     (target,) = rule["Targets"]
 
     assert rule["EventPattern"] == {"source": ["fanin"]}
-    assert rule["EventBusName"] == {"Ref": pipe["Target"]["Fn::GetAtt"][0]}
+    assert rule["EventBusName"] == {"Ref": bus_of(demo)}
     assert target["Arn"]["Fn::GetAtt"][0].startswith("DemoEventsQueue")
     assert target["DeadLetterConfig"]["Arn"]["Fn::GetAtt"][0].startswith("DemoEventsDeadLetters")

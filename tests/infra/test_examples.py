@@ -10,7 +10,7 @@ import pytest
 from infra.paths import ROOT
 from tests.infra.examples import EXAMPLES, module, stack_of
 from tests.infra.shop import findings
-from tests.infra.synthesis import UNBUNDLED, scratch_folder
+from tests.infra.synthesis import UNBUNDLED, logs_by_a_policy, scratch_folder
 from tests.infra.test_options import ACCEPTED
 
 
@@ -21,7 +21,7 @@ def test_an_example_has_no_finding_of_cdk_nag_and_of_cfn_lint(name, monkeypatch)
     from cfnlint import api as cfn_lint
 
     # What would install packages, and need a network.
-    monkeypatch.setattr("fanin_cdk.constructs.packages.install", None)
+    monkeypatch.setattr("fanin_cdk.packaging.packages.install", None)
     folder = scratch_folder()
     app = cdk.App(context=UNBUNDLED, outdir=str(folder))
     stack_of(name, app)
@@ -31,6 +31,7 @@ def test_an_example_has_no_finding_of_cdk_nag_and_of_cfn_lint(name, monkeypatch)
     found = cfn_lint.lint(json.dumps(template), regions=["us-east-1"])
     assert findings(folder) == []
     assert [str(each) for each in found if each.rule.id not in ACCEPTED] == []
+    assert [log for log in logs_by_a_policy(template) if not log.startswith("/aws/vendedlogs/")] == []
 
 
 def test_every_folder_of_examples_is_tested_and_says_what_it_is():

@@ -8,16 +8,17 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from fanin.api.events import confirm, endings
-from fanin.api.resuming import resume
+from fanin.api.events.ending_events import confirm, endings
+from fanin.api.events.resuming import resume
+from fanin.errors import BatchEnded, Conflict
 from fanin.tracker import Ack, BatchKey, ListQuery, OpenBatch, Outcome, State, Tracker
-from fanin.tracker.lifecycle import transition
-from fanin_cdk.handlers import (
+from fanin.tracker.rules.lifecycle import transition
+from fanin_cdk.grants.handlers import (
     CONFIRM_EVENT,
     CONSUME_ACKS,
     DEAD_LETTER_HANDLER,
     DEMO_WORKER,
-    DESCRIBE_EVENT,
+    PUBLISH_ENDINGS,
     RESUME_TASK,
     ROUTES,
     SWEEP,
@@ -31,7 +32,7 @@ HANDLERS = {
         *ROUTES,
         CONSUME_ACKS,
         DEMO_WORKER,
-        DESCRIBE_EVENT,
+        PUBLISH_ENDINGS,
         CONFIRM_EVENT,
         RESUME_TASK,
         DEAD_LETTER_HANDLER,
@@ -159,7 +160,16 @@ def fail_all(tracker, batch_and_items):
 
 
 def open_a_child_of_an_overdue_batch(tracker, batch_and_items):
-    later(tracker, LONG / 8).open("t", OpenBatch(parent_item_id=batch_and_items[1][0]))
+    with pytest.raises(Conflict):
+        later(tracker, LONG / 8).open("t", OpenBatch(parent_item_id=batch_and_items[1][0]))
+
+
+def open_the_next_child(tracker, batch_and_items):
+    """A child takes the place of one that was cancelled."""
+    wish = OpenBatch(parent_item_id=batch_and_items[1][0])
+    first = tracker.open("t", wish, key="child")
+    tracker.store.transition(first.key, transition(first, State.CANCELLED, tracker.now()))
+    tracker.open("t", wish, key="child")
 
 
 def look_later(tracker, batch_and_items):
@@ -172,7 +182,8 @@ def add_later(tracker, batch_and_items):
 
 
 def close_later(tracker, batch_and_items):
-    later(tracker, 2 * MOMENT).close("t", batch_and_items[0], "c")
+    with pytest.raises(BatchEnded):
+        later(tracker, 2 * MOMENT).close("t", batch_and_items[0], "c")
 
 
 def ack_later(tracker, batch_and_items):
@@ -248,7 +259,7 @@ def sweep_again_and_again(tracker, _):
         after.longest_open()
 
 
-def describe(tracker, batch_id):
+def publish(tracker, batch_id):
     keys = {"pk": {"S": str(BatchKey("t", batch_id))}, "sk": {"S": "batch"}}
     assert endings([{"dynamodb": {"Keys": keys}}], tracker)
 
@@ -293,13 +304,14 @@ def resume_twice(tracker, ids):
 
 
 # What every handler that acks has in common.
-ACKERS = ("ack_items", "consume_acks", "fail_letters", "demo_worker")
+ACKERS = ("ack_items", "consume_acks", "fail_dead_letter_messages", "demo_worker")
 ACKING = [(closed, fail), (closed, ack_later), (overdue, ack_later), (child_of, fail_all)]
 # handler, what others did before, what it does
 DEEDS = [
     ("open_batch", lambda _: None, open_twice),
     ("open_batch", lambda _: None, lambda tracker, _: with_a_token(tracker)),
     ("open_batch", overdue, open_a_child_of_an_overdue_batch),
+    ("open_batch", added, open_the_next_child),
     ("list_batches", added, list_all_and_some),
     ("add_items", opened, add_twice),
     ("add_items", added, add_later),
@@ -332,7 +344,7 @@ DEEDS = [
     ("sweep", closed, sweep_again_and_again),
     ("sweep", asking, sweep_and_report),
     ("ack_items", opened_with_stalls, ack_so_that_it_is_recorded),
-    ("describe_event", cancelled, describe),
+    ("publish_endings", cancelled, publish),
     ("resume_task", with_a_token, resume_twice),
     ("confirm_event", cancelled, confirm_twice),
     ("confirm_event", child_of, confirm_a_child_that_was_to_tell_its_parent),

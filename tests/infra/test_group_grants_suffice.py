@@ -24,7 +24,7 @@ from fanin.grouper import (
 )
 from fanin.grouper.dynamodb import DynamoStore
 from fanin.grouper.listing import BundledPlace, WaitingPlace
-from fanin_cdk.group_handlers import (
+from fanin_cdk.grants.group_handlers import (
     CONSUME_TASKS,
     DEMO_REGISTRANT,
     GROUP_ROUTES,

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from fanin.grouper import Policy
-from fanin_cdk.config import ConfigError
+from fanin_cdk.settings.config import ConfigError
 from infra.config import StackConfig
 from tests.contract.grouper_tables import create_tables
 from tests.infra.synthesis import handler_of, synthesised

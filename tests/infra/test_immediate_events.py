@@ -9,11 +9,11 @@ import pytest
 from fanin.announcing.announcer import Announcer
 from fanin.tracker import OpenBatch, Tracker
 from fanin.tracker.announcing import announcing
-from fanin_cdk import handlers
-from fanin_cdk.announcing import can_complete
-from fanin_cdk.group_handlers import HANDLE_BUNDLE
-from fanin_cdk.job_handlers import DEMO_JOBS, SWEEP_JOBS
-from fanin_cdk.reaching import ACK, PUBLISH, READ
+from fanin_cdk.grants import handlers
+from fanin_cdk.grants.announcing import can_complete
+from fanin_cdk.grants.group_handlers import HANDLE_BUNDLE
+from fanin_cdk.grants.job_handlers import DEMO_JOBS, SWEEP_JOBS
+from fanin_cdk.grants.reaching import ACK, PUBLISH, READ
 from functions.metrics.measuring import measured
 from tests.infra.sending import AT, actions_sent
 from tests.infra.test_construct import in_a_stack, written
@@ -95,8 +95,10 @@ def test_the_setting_gives_them_the_bus_and_its_grant_or_neither(is_on):
         if "FANIN_COMPLETIONS_BUS" in each["Environment"]["Variables"]
     }
 
-    # The stack has no API, and the Pipe has a grant of its own.
-    assert set(named) == ({"consume_acks", "fail_letters", "sweep", "confirm_event"} if is_on else set())
+    # The stack has no API, and what reads the stream has a grant of its own.
+    assert set(named) == (
+        {"consume_acks", "fail_dead_letter_messages", "sweep", "confirm_event"} if is_on else set()
+    )
     assert len({str(name) for name in named.values()}) == is_on
     assert len(put) == len(named) + 1
     assert {written(resource) for _, resource in put} == {"FaninEventsBus"}

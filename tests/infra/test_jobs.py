@@ -13,32 +13,21 @@ from moto import mock_aws
 from fanin import names
 from fanin.errors import Conflict, InvalidRequest
 from fanin.pacing import each_in_turn
-from fanin.queue import (
-    Effects,
-    MemoryDoorbell,
-    NewJob,
-    Options,
-    Queue,
-    QueueContext,
-    QueueKey,
-    Ring,
-    deleting,
-    paging,
-    removing,
-)
-from fanin.queue.config import Phase
-from fanin.queue.creating import QueueCreator
-from fanin.queue.describing import CountedDepth, describe, status_of
+from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey, Ring
+from fanin.queue.administration import deleting, paging, removing
+from fanin.queue.administration.creating import QueueCreator
+from fanin.queue.administration.describing import CountedDepth, describe, status_of
+from fanin.queue.administration.pausing import pause, resume
+from fanin.queue.administration.reviving import revive_all, revive_some
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.dynamodb.registry import Registry
-from fanin.queue.messages import body
-from fanin.queue.model import JobState
-from fanin.queue.pausing import pause, resume
-from fanin.queue.reviving import revive_all, revive_some
+from fanin.queue.rules.config import Phase
+from fanin.queue.rules.messages import body
+from fanin.queue.rules.model import JobState
 from fanin.queue.sqs import SqsDoorbell, SqsDoorbells
-from fanin.queue.visiting import visit
-from fanin_cdk.config import ConfigError
-from fanin_cdk.job_handlers import DEMO_JOBS, JOB_ROUTES, SWEEP_JOBS, WRITE_OUTCOME
+from fanin.queue.upkeep.visiting import visit
+from fanin_cdk.grants.job_handlers import DEMO_JOBS, JOB_ROUTES, OF_OWN, SWEEP_JOBS, WRITE_OUTCOME
+from fanin_cdk.settings.config import ConfigError
 from fanin_cdk.written import Written
 from infra.config import StackConfig
 from tests.contract import moto_clients
@@ -46,9 +35,11 @@ from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 from tests.infra.sending import Sent
 from tests.infra.synthesis import synthesised
 from tests.infra.test_functions import listed, target_of
+from tests.item_ids import item_named
 
 HANDLERS = {each.lambda_.name: each for each in (*JOB_ROUTES, SWEEP_JOBS, DEMO_JOBS)}
 KEY = QueueKey("111122223333", "q")
+KMS_KEY = "arn:aws:kms:us-east-1:123456789012:key/0f6b4b6a-0000-4000-8000-000000000000"
 PREFIX = "arn:aws:sqs:us-east-1:111122223333:fanin-dev_bell_"
 # Sent where a refused write does not bring along what stands in its way.
 FALLBACK = {
@@ -131,7 +122,7 @@ def fresh(client, *, creates=False, **more):
     more = {"options": Options(parts=2)} | more | {"effects": in_turn}
     if creates:
         sqs = moto_clients.client("sqs")
-        more["creator"] = QueueCreator(store, SqsDoorbells(sqs, PREFIX))
+        more["creator"] = QueueCreator(store, SqsDoorbells(sqs, PREFIX, tags={"service": "fanin"}))
         sqs.meta.events.register("provide-client-params.sqs", ASKED_OF_SQS)
     doorbell = SqsDoorbell(sqs, None, KEY) if creates else MemoryDoorbell()
     return Queue(QueueContext(store, doorbell, KEY, **more), background=lambda _: lambda: None)
@@ -143,8 +134,9 @@ class AskedOfSqs:
     def __init__(self):
         self.actions = set()
 
-    def __call__(self, model, **_):
+    def __call__(self, model, params, **_):
         self.actions.add("sqs:" + model.name.removesuffix("Batch"))
+        self.actions |= {"sqs:TagQueue"} if params.get("tags") else set()
 
 
 ASKED_OF_SQS = AskedOfSqs()
@@ -159,7 +151,7 @@ def create_outcomes_table(client):
     )
 
 
-def queue_of_0_1(client):
+def queue_without_a_doorbell(client):
     """A queue without a doorbell."""
     fresh(client).context.config()
 
@@ -175,7 +167,9 @@ def worked_at(client):
     with suppress(ZeroDivisionError), queue.take(wait=0):
         raise ZeroDivisionError
     queue.context = replace(queue.context, options=Options(parts=2))
-    queue.add_all([NewJob(f"job-{n}", item_id="x") for n in range(4)] + [NewJob("later", delay=60)])
+    queue.add_all(
+        [NewJob(f"job-{n}", item_id=item_named("x")) for n in range(4)] + [NewJob("later", delay=60)]
+    )
     scope = queue.take(2, wait=0)
     held = scope.__enter__()
     scope.ack(held[0])
@@ -185,7 +179,9 @@ def worked_at(client):
 
 def put_twice(client):
     for parts in (None, 2):
-        fresh(client, creates=True).context.creator.ensure(KEY, parts)
+        creator = fresh(client, creates=True).context.creator
+        keyed = replace(creator.doorbells, key=KMS_KEY)
+        keyed.update(KEY, creator.ensure(KEY, parts).config.doorbell)
 
 
 def drain_old_parts(client):
@@ -201,7 +197,7 @@ def add_and_collide(client):
     queue.add_all(["a", "b"])
     queue.add_all(["a", "c"])
     drain_old_parts(client)
-    fresh(client, creates=True).add_all("cdefg")
+    fresh(client, creates=True).add_all([*"cdefg"])
 
 
 def look_up(client):
@@ -233,7 +229,7 @@ def pause_queue(client):
     pause(fresh(client).context)
 
 
-def paused_queue_of_0_1(client):
+def paused_queue_without_a_doorbell(client):
     """A paused queue without a doorbell, with a job."""
     fresh(client).add("a")
     pause(fresh(client).context)
@@ -301,10 +297,12 @@ def sweep_late(client):
         late = Effects(now=lambda hours=hours: Effects().now() + hours * 3_600_000_000)
         if hours == 2:
             drain_old_parts(client)
-        for _ in (*registry.queues(), *registry.sleeping(0)):
+        for _ in registry.last_visits([*registry.queues(), *registry.sleeping(0)]):
             queue = fresh(client, creates=True, options=Options(), effects=late, report=lambda _: None)
-            if depth := visit(queue.context, queue.context.creator.doorbells):
-                registry.record(queue.key, CountedDepth(depth, late.now()))
+            doorbells = queue.context.creator.doorbells
+            if depth := visit(queue.context, doorbells):
+                replace(doorbells, key=KMS_KEY).update(KEY, queue.context.config().doorbell)
+                registry.record(queue.key, CountedDepth(depth, late.now(), late.now()))
             if hours == 3:
                 removing.begin(queue.context, force=True)
 
@@ -315,7 +313,9 @@ def answer_the_doorbell(client):
     options = Options(parts=2, max_failures=2)
     queue = fresh(client, options=options, effects=late, report=lambda _: None)
     context = SimpleNamespace(get_remaining_time_in_millis=lambda: 30_000)
-    rings = [{"body": body(KEY, Ring(part, due=True)), "receiptHandle": "r"} for part in (0, 1)]
+    rings = [
+        {"messageId": "r", "body": body(KEY, Ring(part, due=True)), "receiptHandle": "r"} for part in (0, 1)
+    ]
     for _ in range(2):
         with suppress(ZeroDivisionError), queue.answer({"Records": rings * 2}, context) as jobs:
             jobs.ack(jobs[0], [{"Put": {"TableName": "Outcomes", "Item": {"pk": {"S": jobs[0].name}}}}])
@@ -323,14 +323,14 @@ def answer_the_doorbell(client):
 
 
 DEEDS = {
-    "put_queue": (queue_of_0_1, put_twice),
+    "put_queue": (queue_without_a_doorbell, put_twice),
     "add_jobs": (nothing, add_and_collide),
     "list_jobs": (worked_at, look_up),
     "list_queues": (worked_at, list_queues),
     "get_queue": (worked_at, get_queue),
     "list_sessions": (worked_at, list_sessions),
-    "pause_queue": (queue_of_0_1, pause_queue),
-    "resume_queue": (paused_queue_of_0_1, resume_queue),
+    "pause_queue": (queue_without_a_doorbell, pause_queue),
+    "resume_queue": (paused_queue_without_a_doorbell, resume_queue),
     "revive_jobs": (worked_at_and_raised, revive_jobs),
     "delete_jobs": (worked_at, delete_jobs),
     "remove_queue": (worked_at_beside_an_empty_queue, remove_queue),
@@ -339,14 +339,14 @@ DEEDS = {
 }
 
 
-def test_no_function_may_create_or_delete_a_doorbell_of_the_stack():
+def test_no_function_may_create_change_or_delete_a_doorbell_of_the_stack():
     assembly = synthesised(job_queues="thumbs,mail.v2")
     policies = Written(assembly.template, "Fanin-dev").plain(assembly.of_type("AWS::IAM::Policy")).values()
     changes = {
         (action, resource.rpartition(":")[2])
         for each in policies
         for statement in each["Properties"]["PolicyDocument"]["Statement"]
-        for action in {"sqs:CreateQueue", "sqs:DeleteQueue"} & set(listed(statement["Action"]))
+        for action in set(OF_OWN) & set(listed(statement["Action"]))
         for resource in listed(statement["Resource"])
     }
     prefix, account = names.doorbell_prefix("dev"), "111122223333"
@@ -354,7 +354,7 @@ def test_no_function_may_create_or_delete_a_doorbell_of_the_stack():
     own = [names.doorbells_of(prefix, account, *queue)[-1] for queue in asked]
     by_stack = [names.stack_doorbell(prefix, queue) for queue in ("thumbs", "a.b", "q" * 80)]
 
-    for action in ("sqs:CreateQueue", "sqs:DeleteQueue"):
+    for action in OF_OWN:
         resources = [resource for granted, resource in changes if granted == action]
         assert all(any(fnmatchcase(name, each) for each in resources) for name in own)
         assert not [name for name in by_stack if any(fnmatchcase(name, each) for each in resources)]

@@ -8,9 +8,10 @@ from itertools import pairwise
 
 import pytest
 
-from fanin_cdk.config import Config
-from fanin_cdk.layer import AWS_PLATFORM, Build, install
-from fanin_cdk.paths import REQUIREMENTS
+from fanin_cdk.packaging import layer
+from fanin_cdk.packaging.layer import AWS_PLATFORM, Build, install
+from fanin_cdk.packaging.paths import REQUIREMENTS
+from fanin_cdk.settings.config import Config
 
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
 ELSEWHERE = Build(python_version="3.14", platform=AWS_PLATFORM, compiler=None)
@@ -76,8 +77,26 @@ def test_packages_that_cannot_be_installed_end_the_synthesis_with_what_to_do(tmp
     def fails(_command):
         raise RuntimeError("the Lambda functions could not be built: uv pip install")
 
-    monkeypatch.setattr("fanin_cdk.layer.run", fails)
+    monkeypatch.setattr("fanin_cdk.packaging.layer.run", fails)
     with pytest.raises(
         RuntimeError, match=r"could not be built(.|\n)*give FaninTracker the layer as packages="
     ):
         install(Build.for_config(Config()), tmp_path)
+
+
+def test_a_python_that_the_first_synthesis_downloads_does_not_change_the_hash_of_the_second(monkeypatch):
+    """Without it, the first of two deployments of the same code replaces every function again."""
+    monkeypatch.setattr(layer, "interpreter", lambda _: None)
+    monkeypatch.setattr(layer, "downloaded", lambda _: "/new/python")
+    first = Build.for_config(Config(), is_built=True)
+    monkeypatch.setattr(layer, "interpreter", lambda _: "/new/python")
+    second = Build.for_config(Config(), is_built=True)
+
+    assert (first.asset_hash(), first.code_hash("{}")) == (second.asset_hash(), second.code_hash("{}"))
+
+
+def test_nothing_is_downloaded_for_a_stack_that_is_not_built(monkeypatch):
+    monkeypatch.setattr(layer, "interpreter", lambda _: None)
+    monkeypatch.setattr(layer, "downloaded", pytest.fail)
+
+    assert Build.for_config(Config()).compiler is None

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from fanin_cdk.config import ConfigError
-from fanin_cdk.fitting import Fit, fit
 from fanin_cdk.limits import LIMITS, Measured, measured
+from fanin_cdk.settings.config import ConfigError
+from fanin_cdk.settings.fitting import Fit, fit
 from fanin_cdk.written import Written
 from infra.config import StackConfig
 from tests.infra.options import EVERYTHING
@@ -70,7 +70,7 @@ def sized(size: int) -> Body:
     return body(THING, Metadata="x" * (size - empty))
 
 
-ALARM, RULE = "AWS::CloudWatch::Alarm", "AWS::Events::Rule"
+ALARM, JOINT, RULE = "AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm", "AWS::Events::Rule"
 # (limit, unit): a template of a size, by the name of what is measured.
 SIZED: dict[str, Callable[[int], Body]] = {
     "_resources": lambda count: body(*[THING] * count),
@@ -91,6 +91,8 @@ SIZED: dict[str, Callable[[int], Body]] = {
     ),
     "_alarm_metrics": lambda count: body(of(ALARM, Metrics=[{"MetricStat": {}}] * count)),
     "_alarm_descriptions": lambda size: body(of(ALARM, AlarmDescription="x" * size)),
+    "_joint_alarms": lambda count: body(of(JOINT, AlarmRule=" OR ".join(["ALARM(a)"] * count))),
+    "_alarm_rules": lambda size: body(of(JOINT, AlarmRule="x" * size)),
     "_widgets": lambda count: dashboard(*[metrics(0)] * count),
     "_metrics_of_widgets": lambda count: dashboard(metrics(count)),
     "_metrics_of_dashboard": in_widgets,

@@ -7,12 +7,27 @@ import pytest
 
 from fanin import names
 from fanin.announcing import metrics as announced
-from fanin_cdk.constructs.metrics import OF_REGISTRATIONS, OF_RESUMES, WEBHOOKS
-from fanin_cdk.paths import FUNCTIONS
+from fanin_cdk.monitoring.metrics import OF_REGISTRATIONS, OF_RESUMES, WEBHOOKS
+from fanin_cdk.packaging.paths import FUNCTIONS
+from tests.infra.options import CALLBACKS
 from tests.infra.synthesis import synthesised
 
+MACHINE = "arn:aws:states:eu-west-1:123456789012:stateMachine:waits"
 SERVICE = [{"Name": "service", "Value": "fanin-dev"}]
 DEAD_LETTER_QUEUE = "arn:aws:sqs:eu-west-1:123456789012:orders-dead"
+
+
+@pytest.fixture(scope="module")
+def demo():
+    """The deployment with the demo's parts, all alarms and the dashboard."""
+    more = {"resumed_state_machines": MACHINE, "callbacks": CALLBACKS, "monitoring": "full"}
+    return synthesised(demo=True, grouper_registrations=True, **more)
+
+
+@pytest.fixture(scope="module")
+def plain():
+    """The default deployment with all alarms and the dashboard."""
+    return synthesised(monitoring="full")
 
 
 def alarms_of(assembly):
@@ -49,7 +64,7 @@ def test_the_first_failure_rings(demo):
     failures = [
         each
         for each in alarms_of(demo)
-        if each.get("MetricName") in {"ApproximateNumberOfMessagesVisible", "Errors", "SweepAnnouncedAgain"}
+        if each.get("MetricName") in {"ApproximateNumberOfMessagesVisible", "SweepAnnouncedAgain"}
     ]
 
     for alarm in failures:
@@ -64,21 +79,32 @@ def test_an_event_that_was_not_confirmed_in_time_rings(plain):
     assert (alarm["Namespace"], alarm["Dimensions"], alarm["Statistic"]) == ("fanin", SERVICE, "Sum")
 
 
-def test_a_stopped_sweeper_raises_an_alarm_without_any_measurement(plain):
-    alarms = [each for each in alarms_of(plain) if each.get("MetricName") == "Invocations"]
+def stopped(assembly):
+    """The alarms on sweeps that succeeded, by the function that they watch."""
+    found = {}
+    for alarm in alarms_of(assembly):
+        stats = [each["MetricStat"]["Metric"] for each in alarm.get("Metrics", []) if "MetricStat" in each]
+        if "Invocations" in {each["MetricName"] for each in stats}:
+            (name,) = {each["Dimensions"][0]["Value"]["Ref"] for each in stats}
+            found[name] = alarm
+    return found
 
-    for alarm in alarms:
-        assert alarm["TreatMissingData"] == "breaching"
+
+def test_a_sweeper_that_is_not_invoked_or_fails_each_time_raises_an_alarm_without_any_measurement(plain):
+    for alarm in stopped(plain).values():
+        expressions = [each["Expression"] for each in alarm["Metrics"] if "Expression" in each]
+        assert expressions == ["invocations - errors"]
+        assert {each["MetricStat"]["Period"] for each in alarm["Metrics"] if "MetricStat" in each} == {300}
+        assert (alarm["TreatMissingData"], alarm["Threshold"]) == ("breaching", 1)
         assert alarm["ComparisonOperator"] == "LessThanThreshold"
-        assert (alarm["Threshold"], alarm["Period"], alarm["Statistic"]) == (1, 300, "Sum")
     clocks = [rule["Properties"] for rule in plain.of_type("AWS::Events::Rule").values()]
     swept = {each["Targets"][0]["Arn"]["Fn::GetAtt"][0] for each in clocks if "ScheduleExpression" in each}
-    assert watched(plain, "Invocations") == swept
-    assert len(swept) == len(alarms) == 3
+    assert stopped(plain).keys() == swept
+    assert len(swept) == 3
 
 
 def test_a_sweeper_that_is_not_there_is_not_missed():
-    assert len(watched(synthesised(grouper=False), "Invocations")) == 2
+    assert len(stopped(synthesised(grouper=False))) == 2
 
 
 @pytest.mark.parametrize(("settings", "hours"), [({}, 168), ({"oldest_batch_alarm_hours": 2}, 2)])
@@ -161,6 +187,12 @@ def test_the_dashboard_draws_errors_and_durations_of_every_function(demo):
     }
 
 
+def test_the_dashboard_draws_the_transactions_that_met_another_write_of_every_table(demo):
+    tables = {"{" + name + "}" for name in demo.of_type("AWS::DynamoDB::Table")}
+
+    assert drawn(demo, "AWS/DynamoDB") == {("TransactionConflict", name) for name in tables}
+
+
 def test_the_dashboard_draws_the_age_of_queues_and_the_depth_of_dead_letter_queues(demo):
     queues = {"{" + name + "}" for name in demo.of_type("AWS::SQS::Queue")}
     dead = {name for name in queues if "DeadLetters" in name}
@@ -183,7 +215,7 @@ def test_the_dashboard_draws_the_age_of_queues_and_the_depth_of_dead_letter_queu
 
 
 def test_the_dashboard_draws_the_queues_of_users():
-    with_queue = synthesised(dead_letter_queue_arns=DEAD_LETTER_QUEUE)
+    with_queue = synthesised(dead_letter_queue_arns=DEAD_LETTER_QUEUE, monitoring="full")
 
     assert ("ApproximateAgeOfOldestMessage", "orders-dead") in drawn(with_queue, "AWS/SQS")
 

@@ -15,7 +15,7 @@ import pytest
 
 from fanin.aws import clients
 from fanin.queue import NewJob
-from fanin_cdk.job_handlers import JOB_ROUTES, SWEEP_JOBS
+from fanin_cdk.grants.job_handlers import JOB_ROUTES, SWEEP_JOBS
 from tests.crashes import job_scenarios
 from tests.crashes.account import CLIENTS, Account, opened
 from tests.crashes.scenario import Context, Delivery, Scenario
@@ -62,24 +62,14 @@ BY_SERVICES = [
         "CDK's destination grants them with the sending, on its dead-letter queue",
     ),
     Use(
-        "reader of a stream|EventsPipeRole",
+        "reader of a stream",
         {
             "dynamodb:DescribeStream",
             "dynamodb:GetRecords",
             "dynamodb:GetShardIterator",
             "dynamodb:ListStreams",
         },
-        "the event source mapping and the Pipe read the stream",
-    ),
-    Use(
-        "EventsPipeRole",
-        {"lambda:InvokeFunction", "events:PutEvents", "sqs:SendMessage"},
-        "the Pipe calls its enrichment, its target and its dead-letter queue",
-    ),
-    Use(
-        "EventsPipeRole",
-        {"logs:CreateLogStream", "logs:PutLogEvents"},
-        "the Pipe logs its failures",
+        "the event source mapping reads the stream",
     ),
     Use(
         "AnalyticsEmrStarter",
@@ -256,5 +246,6 @@ def test_an_action_that_no_request_needs_is_found(everything, asked):
     assert {each.rpartition(" ")[0].split()[-1] for each in unused(everything, less)} == {
         "handle_bundle:",
         "publish_dead_jobs:",
+        "publish_endings:",
     }
     assert unused(everything, asked, uses=BY_SERVICES[1:])

@@ -17,14 +17,15 @@ from moto import mock_aws
 from fanin.names import JOB_DEAD, JOBS_INDEX, doorbell_prefix
 from fanin.pacing import each_in_turn
 from fanin.queue import Effects, NewJob, Options, Queue, QueueContext, QueueKey
-from fanin.queue.creating import QueueCreator
+from fanin.queue.administration.creating import QueueCreator
+from fanin.queue.administration.raising import raise_parts
 from fanin.queue.dynamodb import DynamoStore
-from fanin.queue.raising import raise_parts
 from fanin.queue.sqs import SqsDoorbell, SqsDoorbells
-from fanin_cdk.concurrency import shares
-from fanin_cdk.config import ByName
-from fanin_cdk.constructs.alarms import RUNBOOKS
-from fanin_cdk.handlers import CONSUME_ACKS, ROUTES
+from fanin_cdk.grants import encryption
+from fanin_cdk.grants.handlers import CONSUME_ACKS, ROUTES
+from fanin_cdk.monitoring.alarms import RUNBOOKS
+from fanin_cdk.settings.concurrency import shares
+from fanin_cdk.settings.config import ByName
 from infra.paths import ROOT
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
@@ -32,7 +33,8 @@ from tests.infra.options import CALLBACKS
 from tests.infra.sending import Sent
 from tests.infra.shop import shop
 from tests.infra.synthesis import Assembly, synthesised, tracker_config
-from tests.infra.test_alarms import EVERYTHING, alarms
+from tests.infra.test_alarms import EVERYTHING, alarms, series_of
+from tests.item_ids import item_named
 
 PAGE = (ROOT / RUNBOOKS).read_text()
 SECTION = re.compile(r"^(#{2,3}) (.+)$", re.MULTILINE)
@@ -73,6 +75,14 @@ def test_a_runbook_says_what_it_means_how_to_look_and_what_to_do(name: str) -> N
     found = re.findall(r"^\*\*(\w+)\.\*\* \S", runbooks()[name], re.MULTILINE)
 
     assert tuple(found) == PARTS
+
+
+@pytest.mark.parametrize("preset", ["lean", "full"])
+def test_the_page_counts_the_alarms_of_a_default_stack(preset: str) -> None:
+    found = alarms(synthesised(monitoring=preset))
+    metrics = sum(len(series_of(alarm)) for alarm in found.values())
+
+    assert f"| {len(found)} alarms on {metrics} metrics |" in PAGE
 
 
 def test_a_users_name_of_a_queue_is_no_part_of_an_anchor() -> None:
@@ -143,7 +153,7 @@ def test_a_direct_client_is_granted_what_the_routes_are_whose_use_cases_it_calls
 
 def test_a_consumer_that_acks_needs_what_the_page_says_of_it() -> None:
     direct = {each for each in grants("Fanin.direct") if "/index/" not in each[1]}
-    said = {each for each in direct if each[0] != "dynamodb:Query"}
+    said = {each for each in direct if each[0] not in {"dynamodb:BatchWriteItem", "dynamodb:Query"}}
 
     granted = {(action, "table/BATCHES_TABLE") for action in CONSUME_ACKS.batches}
     assert said == granted | {(action, "table/PAGES_TABLE") for action in CONSUME_ACKS.pages}
@@ -180,7 +190,7 @@ def worked(client: Any, sqs: Any) -> None:
     in_turn = Effects(each=each_in_turn)  # moto copies its tables in a transaction
     context = QueueContext(store, doorbell, key, options, in_turn, report=lambda _: None, creator=creator)
     with Queue(context, background=lambda _: lambda: None) as queue:
-        queue.add_all(["a", "b", NewJob("item", item_id="x"), NewJob("later", delay=60), "a"])
+        queue.add_all(["a", "b", NewJob("item", item_id=item_named("x")), NewJob("later", delay=60), "a"])
         with suppress(ZeroDivisionError), queue.take(1, wait=0):
             raise ZeroDivisionError
         with queue.take(2, wait=0) as jobs:
@@ -218,6 +228,12 @@ def test_a_worker_is_granted_what_it_sends_and_no_more(sent_by_a_worker: set[tup
 
     assert grants("Queue workers") == sent
     assert ("dynamodb:Query", f"table/QUEUE_TABLE/index/{JOBS_INDEX}") in sent
+
+
+def test_the_page_names_what_the_key_of_the_construct_is_used_by() -> None:
+    section = PAGE.partition("\n### Queue workers\n")[2].partition("```json")[0]
+
+    assert set(re.findall(r"`(kms:\w+)`", section)) == set(encryption.USE_KEY)
 
 
 CUSTOM = {("logs", "tail"), ("dynamodb", "wait")}
@@ -276,16 +292,24 @@ def test_the_shares_of_the_page_are_those_of_the_stack() -> None:
         tracker_config(resumed_state_machines=(MACHINE,)),
     )
     assert {shares(webhooks).needed, shares(resumed).needed} == {new.needed + 2}
-    assert "adds 2, and so do the webhooks of `callbacks` together and `resumed_state_machines`" in PAGE
+    assert "adds 2, and so do each webhook of `callbacks` and `resumed_state_machines`" in PAGE
     assert shares(tracker_config(events=(JOB_DEAD,))).needed == new.needed + 1
     assert "`JobDead` adds 1." in PAGE
 
 
+def test_the_page_says_what_all_routes_admit_if_each_has_the_rate(plain: Assembly) -> None:
+    stage, routes = plain.only("AWS::ApiGatewayV2::Stage"), plain.of_type("AWS::ApiGatewayV2::Route")
+    rate = int(stage["Properties"]["DefaultRouteSettings"]["ThrottlingRateLimit"])
+
+    assert f"the {len(routes)} routes of a default stack admit {rate * len(routes)} requests a second" in PAGE
+    assert f"and not {rate};" in PAGE
+
+
 def test_the_runbook_of_waiting_messages_names_each_queue_of_the_stack(everything: Assembly) -> None:
     waiting = [re.match(r"Monitoring(\w+?)Waiting", name) for name in alarms(everything)]
-    queues = {match[1] for match in waiting if match}
+    queues = {match[1].replace("Webhooksshop", "Webhooks-NAME") for match in waiting if match}
 
-    assert {"Acks", "Webhooks", "Resumes"} <= queues
+    assert {"Acks", "Webhooks-NAME", "Resumes"} <= queues
     ours = {name for name in queues if not name.startswith(("Demo", "orders", "mails"))}
     assert [name for name in sorted(ours) if f"`{name}`" not in runbooks()["waiting-messages"]] == []
 

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from fanin_cdk.config import ConfigError
-from fanin_cdk.constructs.job_events import DIED
+from fanin_cdk.events.job_events import DIED
+from fanin_cdk.settings.config import ConfigError
 from infra.config import StackConfig
 from tests.infra.synthesis import handler_of, synthesised
-from tests.infra.test_functions import WRITE_LOG, X_RAY, grants_of, role_of, target_of
+from tests.infra.test_functions import WRITE_LOG, grants_of, role_of, target_of
 
 READ = {
     "dynamodb:DescribeStream",
@@ -48,11 +48,7 @@ def test_the_function_of_bundles_knows_which_events_are_wanted(wanted):
 
 
 def test_the_stream_of_jobs_is_read_for_the_dead_alone(wanted):
-    (mapping,) = (
-        each["Properties"]
-        for each in wanted.of_type("AWS::Lambda::EventSourceMapping").values()
-        if "StartingPosition" in each["Properties"]
-    )
+    mapping = wanted.named("AWS::Lambda::EventSourceMapping", "FunctionsPublishDeadJobs")["Properties"]
     (pattern,) = mapping["FilterCriteria"]["Filters"]
     (queue,) = (name for name in wanted.of_type("AWS::SQS::Queue") if name.startswith("JobEvents"))
 
@@ -73,7 +69,6 @@ def test_the_function_may_read_the_stream_put_events_and_no_more(wanted):
         "JobsTable": READ,
         "EventsBus": {"events:PutEvents"},
         "JobEvents": {"sqs:GetQueueAttributes", "sqs:GetQueueUrl", "sqs:SendMessage"},
-        "*": set(X_RAY),
         "Functions": set(WRITE_LOG),
     }
 

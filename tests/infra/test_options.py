@@ -14,11 +14,13 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from fanin_cdk.concurrency import shares
-from fanin_cdk.config import Config
 from fanin_cdk.limits import measured
+from fanin_cdk.settings.concurrency import shares
+from fanin_cdk.settings.config import Config
+from fanin_cdk.settings.rules import Preset
 from fanin_cdk.written import Written
 from infra.config import StackConfig
+from infra.execution_resources import TYPES
 from tests.infra.options import EVERYTHING, OPTIONS, covering, settings
 from tests.infra.synthesis import UNBUNDLED, scratch_folder
 
@@ -86,6 +88,10 @@ def test_no_limit_of_aws_is_exceeded(checked: Checked) -> None:
     assert [str(each) for each in measured(checked.template, checked.stack) if each.share > 1] == []
 
 
+def test_the_execution_policies_are_for_the_types_of_all_its_resources(checked: Checked) -> None:
+    assert {each["Type"] for each in checked.template["Resources"].values()} <= set(TYPES)
+
+
 def test_no_statement_of_a_role_has_a_star_but_below_a_resource_that_it_names(checked: Checked) -> None:
     starred = [
         (actions, resource)
@@ -138,7 +144,9 @@ def test_every_setting_has_values_here_and_all_values_where_they_are_few() -> No
     fields = {each.name: each for each in dataclasses.fields(StackConfig)}
     kinds = get_type_hints(StackConfig)
 
-    assert OPTIONS.keys() - {"jwt"} == fields.keys() - {"jwt_issuer", "jwt_audience"}
+    several = {name for pair in ("jwt", "domain", "alarms") for values in OPTIONS[pair] for name in values}
+    assert OPTIONS.keys() - {"jwt", "domain", "alarms"} == fields.keys() - several
+    assert {values.get("monitoring", "lean") for values in OPTIONS["alarms"]} == set(get_args(Preset))
     for name, values in OPTIONS.items():
         every = {True, False} if kinds.get(name) is bool else set(get_args(kinds.get(name)))
         if every and all(isinstance(each, str | bool) for each in every):

@@ -9,19 +9,19 @@ from moto import mock_aws
 
 from fanin.quotas import Quota, Rates, limits_of
 from fanin.quotas.dynamodb import DynamoQuotas
-from fanin_cdk.config import Config
-from fanin_cdk.group_handlers import CONSUME_TASKS, GROUP_ROUTES
-from fanin_cdk.handlers import ROUTES
-from fanin_cdk.job_handlers import JOB_ROUTES
-from fanin_cdk.quotas import CHARGED, granted, limits
-from fanin_cdk.settings_file import settings_file
+from fanin_cdk.grants.group_handlers import CONSUME_TASKS, GROUP_ROUTES
+from fanin_cdk.grants.handlers import ROUTES
+from fanin_cdk.grants.job_handlers import JOB_ROUTES
+from fanin_cdk.settings.config import Config
+from fanin_cdk.settings.quotas import CHARGED, granted, limits
+from fanin_cdk.settings.settings_file import settings_file
 from tests.contract import moto_clients
 from tests.contract.tables import create_tables
 from tests.infra.sending import FALLBACK, Sent
 from tests.quotas.world import admitted
 
 HANDLERS = (*ROUTES, *(each.lambda_ for each in (*GROUP_ROUTES, CONSUME_TASKS, *JOB_ROUTES)))
-SET = Config(quota_open_batches=3, quota_adds=4, quota_tasks=5, quota_jobs=6)
+SET = Config(quota_open_batches=3, quota_adds=4, quota_tasks=5, quota_jobs=6, quota_queues=7, quota_reads=8)
 
 
 def test_without_quotas_no_handler_is_granted_more():
@@ -30,7 +30,14 @@ def test_without_quotas_no_handler_is_granted_more():
 
 
 def test_every_quota_is_in_the_settings_file_under_its_name():
-    assert settings_file(SET).quotas == {"openBatches": 3, "adds": 4, "tasks": 5, "jobs": 6}
+    assert settings_file(SET).quotas == {
+        "openBatches": 3,
+        "adds": 4,
+        "tasks": 5,
+        "jobs": 6,
+        "queues": 7,
+        "reads": 8,
+    }
     assert set(limits_of(limits(SET))) == set(Quota)
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from fanin_cdk.config import ConfigError
-from fanin_cdk.restored import ARCHIVED, KINDS, STREAMED
+from fanin_cdk.settings.config import ConfigError
+from fanin_cdk.settings.restored import ARCHIVED, KINDS, STREAMED
 from infra.config import StackConfig
 from tests.infra.synthesis import synthesised
 

@@ -9,7 +9,7 @@ from moto.events.models import EventPattern
 
 from fanin.aws.clients import SERVICES
 from fanin.tracker.events import EVENT_TYPES
-from fanin_cdk.config import ConfigError
+from fanin_cdk.settings.config import ConfigError
 from infra.config import StackConfig
 from tests.infra.conftest import STATE_MACHINE
 from tests.infra.synthesis import handler_of

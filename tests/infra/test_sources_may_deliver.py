@@ -80,17 +80,6 @@ def of_the_api(assembly: Assembly) -> set[tuple[str, str]]:
     return {("apigateway.amazonaws.com", referred(uri)) for uri in uris}
 
 
-def of_pipes(assembly: Assembly) -> set[tuple[str, str]]:
-    found = set()
-    for pipe in assembly.of_type("AWS::Pipes::Pipe").values():
-        properties = pipe["Properties"]
-        dead = properties["SourceParameters"]["DynamoDBStreamParameters"]["DeadLetterConfig"]["Arn"]
-        found |= {
-            (referred(properties["RoleArn"]), referred(arn)) for arn in (dead, properties["Enrichment"])
-        }
-    return found
-
-
 def of_failed_invocations(assembly: Assembly) -> set[tuple[str, str]]:
     """Lambda sends what failed to a destination as the function's role."""
     functions = assembly.of_type("AWS::Lambda::Function")
@@ -109,7 +98,7 @@ def of_failed_invocations(assembly: Assembly) -> set[tuple[str, str]]:
 def deliveries(assembly: Assembly) -> set[Delivery]:
     """All that services bring to a resource of the template."""
     resources = assembly.template["Resources"]
-    sources = (of_rules, of_alarms, of_the_api, of_pipes, of_failed_invocations)
+    sources = (of_rules, of_alarms, of_the_api, of_failed_invocations)
     pairs = {pair for source in sources for pair in source(assembly) if pair[1]}
     return {
         Delivery(who, DELIVERS[resources[target]["Type"]], target)

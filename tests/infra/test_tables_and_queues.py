@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from fanin import names
-from fanin.aws.settings_file import SettingsFile
+from fanin.aws.settings.settings_file import SettingsFile
 from tests.contract.tables import create_tables
 from tests.infra.synthesis import synthesised
 from tests.infra.test_functions import QUEUE_EATER
@@ -18,7 +18,7 @@ QUEUES = (
     "ResumingEventsQueue",
     "ResumingEventsDeadLetters",
     "CallbacksDeadLetters",
-    "CallbacksWebhooksQueue",
+    "CallbacksWebhooksshopQueue",
     "CallbacksWebhooksDeadLetters",
     "GrouperTaskMessagesQueue",
     "GrouperTaskMessagesDeadLetters",
@@ -151,7 +151,8 @@ UNITS = ((12_000, 8_000), (40_000, 70_000))
 def dead_letter_queues(assembly):
     """Logical ids of the queues that something names as its dead-letter queue."""
     redriven = [queue.get("RedrivePolicy") for queue in properties_of(assembly, "AWS::SQS::Queue")]
-    pipe = assembly.only("AWS::Pipes::Pipe")["Properties"]["SourceParameters"]["DynamoDBStreamParameters"]
+    mappings = properties_of(assembly, "AWS::Lambda::EventSourceMapping")
+    given_up = [each["DestinationConfig"]["OnFailure"] for each in mappings if "DestinationConfig" in each]
     targets = [
         target
         for rule in properties_of(assembly, "AWS::Events::Rule")
@@ -159,7 +160,8 @@ def dead_letter_queues(assembly):
         if "DeadLetterConfig" in target
     ]
     arns = [each["deadLetterTargetArn"] for each in redriven if each]
-    arns += [each["DeadLetterConfig"]["Arn"] for each in (pipe, *targets)]
+    arns += [each["DeadLetterConfig"]["Arn"] for each in targets]
+    arns += [each["Destination"] for each in given_up]
     return {arn["Fn::GetAtt"][0] for arn in arns}
 
 
@@ -233,7 +235,7 @@ def test_the_dead_letter_queues_of_users_feed_the_function_that_fails_their_item
 
     assert found.keys() == {DEAD_LETTER_QUEUE, IN_ORDER}
     for mapping in found.values():
-        assert mapping["FunctionName"]["Ref"].startswith("FunctionsFailLetters")
+        assert mapping["FunctionName"]["Ref"].startswith("FunctionsFailDeadLetterMessages")
         assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
         assert mapping["ScalingConfig"] == {"MaximumConcurrency": 2}
 
@@ -254,7 +256,7 @@ def test_the_grants_on_the_queues_of_users_name_those_queues_and_no_others(plain
     granted = [
         (each["Action"], each["Resource"])
         for policy in properties_of(assembly, "AWS::IAM::Policy")
-        if policy["PolicyName"].startswith("FunctionsFailLetters")
+        if policy["PolicyName"].startswith("FunctionsFailDeadLetterMessages")
         for each in policy["PolicyDocument"]["Statement"]
         if any(action.startswith("sqs:") for action in each["Action"])
     ]
@@ -269,7 +271,10 @@ def test_the_queues_of_users_and_the_acks_queue_are_of_the_tenants_that_the_conf
         dead_letter_queue_arns=f"{DEAD_LETTER_QUEUE}=acme,{IN_ORDER}", acks_tenant="umbrella"
     )
 
-    failing, acks = environment_of(assembly, "FailLetters"), environment_of(assembly, "ConsumeAcks")
+    failing, acks = (
+        environment_of(assembly, "FailDeadLetterMessages"),
+        environment_of(assembly, "ConsumeAcks"),
+    )
     assert mapped(assembly).keys() == {DEAD_LETTER_QUEUE, IN_ORDER}
     assert assembly.settings_file.dead_letter_tenants == {DEAD_LETTER_QUEUE: "acme"}
     assert failing["FANIN_TENANT"] == {"Ref": "AWS::AccountId"}
@@ -281,22 +286,37 @@ def test_the_queues_of_users_and_the_acks_queue_are_of_the_tenants_that_the_conf
 
 
 def test_kept_messages_go_to_a_queue_of_the_longest_retention_and_the_function_may_only_send(plain):
-    assembly = synthesised(dead_letter_queue_arns=DEAD_LETTER_QUEUE, keep_letters=True)
+    assembly = synthesised(dead_letter_queue_arns=DEAD_LETTER_QUEUE, keep_dead_letter_messages=True)
     queue = assembly.named("AWS::SQS::Queue", "LettersKept")
     sends = [
         (each["Action"], each["Resource"])
         for policy in properties_of(assembly, "AWS::IAM::Policy")
         for each in policy["PolicyDocument"]["Statement"]
-        if policy["PolicyName"].startswith("FunctionsFailLetters") and "sqs:SendMessage" in each["Action"]
+        if policy["PolicyName"].startswith("FunctionsFailDeadLetterMessages")
+        and "sqs:SendMessage" in each["Action"]
     ]
-    (name,) = (each for each in assembly.of_type("AWS::SQS::Queue") if each.startswith("LettersKept"))
+    (name, unmatched) = (
+        next(each for each in assembly.of_type("AWS::SQS::Queue") if each.startswith(part))
+        for part in ("LettersKept", "LettersUnmatched")
+    )
 
     assert queue["Properties"]["MessageRetentionPeriod"] == 14 * 24 * 3600
     assert queue["Properties"]["SqsManagedSseEnabled"] is True
-    assert sends == [("sqs:SendMessage", {"Fn::GetAtt": [name, "Arn"]})]
-    assert environment_of(assembly, "FailLetters")["FANIN_KEPT_MESSAGES_QUEUE"] == {"Ref": name}
+    assert sends == [("sqs:SendMessage", [{"Fn::GetAtt": [each, "Arn"]} for each in (name, unmatched)])]
+    assert environment_of(assembly, "FailDeadLetterMessages")["FANIN_KEPT_MESSAGES_QUEUE"] == {"Ref": name}
     assert assembly.template["Outputs"]["KeptMessagesQueueUrl"]["Value"] == {"Ref": name}
     assert "KeptMessagesQueueUrl" not in plain.template["Outputs"]
+
+
+def test_messages_that_match_no_item_have_a_queue_with_an_alarm_once_a_queue_of_a_user_is_consumed(plain):
+    assembly = synthesised(dead_letter_queue_arns=DEAD_LETTER_QUEUE)
+    (name,) = (each for each in assembly.of_type("AWS::SQS::Queue") if each.startswith("LettersUnmatched"))
+    alarm = assembly.named("AWS::CloudWatch::Alarm", "MonitoringUnmatchedDeadLetters")["Properties"]
+
+    assert environment_of(assembly, "FailDeadLetterMessages")["FANIN_OWN_DEAD_LETTER_QUEUE"] == {"Ref": name}
+    assert assembly.template["Outputs"]["UnmatchedMessagesQueueUrl"]["Value"] == {"Ref": name}
+    assert alarm["Dimensions"][0]["Value"] == {"Fn::GetAtt": [name, "QueueName"]}
+    assert "FANIN_OWN_DEAD_LETTER_QUEUE" not in environment_of(plain, "FailDeadLetterMessages")
 
 
 def environment_of(assembly, function):
@@ -305,15 +325,16 @@ def environment_of(assembly, function):
 
 
 def test_lambda_accepts_a_queue_of_a_user_that_hides_its_messages_for_the_usual_time(plain):
-    function = plain.named("AWS::Lambda::Function", "FunctionsFailLetters")["Properties"]
+    function = plain.named("AWS::Lambda::Function", "FunctionsFailDeadLetterMessages")["Properties"]
 
     assert function["Timeout"] <= 30
 
 
 def test_the_ceiling_is_configured():
     mappings = properties_of(synthesised(consumer_concurrency=3), "AWS::Lambda::EventSourceMapping")
+    of_queues = [each for each in mappings if "StartingPosition" not in each]
 
-    assert [each["ScalingConfig"]["MaximumConcurrency"] for each in mappings] == [3] * 3
+    assert [each["ScalingConfig"]["MaximumConcurrency"] for each in of_queues] == [3] * 3
 
 
 @pytest.mark.parametrize(

@@ -21,14 +21,15 @@ def differences(one: Any, other: Any, path: tuple[Any, ...] = ()) -> Iterator[tu
 
 
 def test_the_templates_differ_in_bytecode_alarms_on_metric_math_and_the_leave_to_be_anonymous_alone():
-    aws = synthesised(demo=True, target="aws")
-    local = synthesised(demo=True, target="local")
+    aws = synthesised(demo=True, monitoring="full", target="aws")
+    local = synthesised(demo=True, monitoring="full", target="local")
     (layer,) = aws.of_type("AWS::Lambda::LayerVersion")
     functions = aws.of_type("AWS::Lambda::Function")
     variable = ("Properties", "Environment", "Variables", "FANIN_ALLOW_ANONYMOUS")
 
     alarms = aws.of_type("AWS::CloudWatch::Alarm").items()
     on_math = {name for name, alarm in alarms if "Metrics" in alarm["Properties"]}
+    on_math |= aws.of_type("AWS::CloudWatch::CompositeAlarm").keys()
     (dashboard,) = aws.of_type("AWS::CloudWatch::Dashboard")
     found = set(differences(aws.template, local.template))
     # The dashboard lists all alarms.

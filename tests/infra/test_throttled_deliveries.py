@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from fanin.client.adapter import Adapter
-from fanin.client.direct import DirectTransport
-from fanin.client.records import dead_letter_message_ack
+from fanin.client.consuming.adapter import Adapter
+from fanin.client.consuming.records import dead_letter_message_ack
+from fanin.client.transports.direct import DirectTransport
 from fanin.isolating import TRIES
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
@@ -23,7 +23,7 @@ CONSUMED = (
     "GrouperTaskMessagesQueue",
     "GrouperBundleMessagesQueue",
     "GrouperRegistrationsQueue",
-    "CallbacksWebhooksQueue",
+    "CallbacksWebhooksshopQueue",
 )
 TRIED_FOR_A_DAY = "ResumingEventsQueue"
 UNKNOWN = "00000000-0000-4000-8000-00000000dead:00000000-0000-4000-8000-00000000dead:0"

@@ -9,10 +9,10 @@ import pytest
 from botocore.retries.standard import ExponentialBackoff
 
 from fanin.aws import clients, limits
-from fanin.client.http import HttpTransport
-from fanin_cdk.group_handlers import GROUP_ROUTES
-from fanin_cdk.handlers import ROUTES
-from fanin_cdk.job_handlers import JOB_ROUTES
+from fanin.client.transports.http import HttpTransport
+from fanin_cdk.grants.group_handlers import GROUP_ROUTES
+from fanin_cdk.grants.handlers import ROUTES
+from fanin_cdk.grants.job_handlers import JOB_ROUTES
 from tests.infra.synthesis import handler_of, synthesised
 
 TO_ANSWER_SECONDS = 1

@@ -4,8 +4,8 @@ import pytest
 
 from fanin.local import LocalRunError
 from fanin.local.assembly import Assembly
-from fanin.local.connection import Connection
 from fanin.local.deployment import deploy
+from fanin.local.emulation.connection import Connection
 
 
 class Emulated:

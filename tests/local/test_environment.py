@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from fanin import Fanin
-from fanin.aws.settings import OUTPUTS
+from fanin.aws.settings.tracking import OUTPUTS
 from fanin.cli.app import app
 from fanin.local import run_directories
 from fanin.local.environment import environment_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from fanin.local.bus_listener import BusListener
-from fanin.local.event_log import KEPT, EventLog
+from fanin.local.emulation.bus_listener import BusListener
+from fanin.local.emulation.event_log import KEPT, EventLog
 
 
 def test_a_new_run_has_no_events(tmp_path):

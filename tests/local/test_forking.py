@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from fanin.local import fork_server
-from fanin.local.forked_process import Forked, adopt_orphans
-from fanin.local.forking import CannotFork, forking, search_path
+from fanin.local.functions import fork_server
+from fanin.local.functions.forked_process import Forked, adopt_orphans
+from fanin.local.functions.forking import CannotFork, forking, search_path
 from tests.local.processes import state
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="functions are forked on Linux alone")
@@ -166,7 +166,7 @@ def test_a_library_that_ends_the_fork_server_is_not_forked(site):
     ],
 )
 def test_a_fork_server_that_forks_nothing_is_ended_and_leaves_no_zombie(site, source, monkeypatch):
-    monkeypatch.setattr("fanin.local.forking.START_SECONDS", 3.0)
+    monkeypatch.setattr("fanin.local.functions.forking.START_SECONDS", 3.0)
     site.library(source)
 
     assert not is_forked(site.start())
@@ -175,7 +175,7 @@ def test_a_fork_server_that_forks_nothing_is_ended_and_leaves_no_zombie(site, so
 
 
 def test_a_fork_server_that_answers_too_late_is_ended(site, monkeypatch):
-    monkeypatch.setattr("fanin.local.forking.FORK_SECONDS", 0.3)
+    monkeypatch.setattr("fanin.local.functions.forking.FORK_SECONDS", 0.3)
     assert is_forked(site.start())
     (server,) = site.replaced.Popen.__self__._servers.values()
     server._process.send_signal(signal.SIGSTOP)
@@ -224,7 +224,7 @@ def test_where_orphans_cannot_be_adopted_the_module_stays(monkeypatch):
     def refused() -> None:
         raise OSError("prctl")
 
-    monkeypatch.setattr("fanin.local.forking.adopt_orphans", refused)
+    monkeypatch.setattr("fanin.local.functions.forking.adopt_orphans", refused)
 
     assert forking() is subprocess
 
@@ -252,7 +252,7 @@ def test_the_processes_of_a_fork_server_outlive_it_and_it_ends_with_its_parent(s
 
 
 def test_other_code_has_another_fork_server_and_the_oldest_makes_room(site, tmp_path, monkeypatch):
-    monkeypatch.setattr("fanin.local.forking.SERVERS", 1)
+    monkeypatch.setattr("fanin.local.functions.forking.SERVERS", 1)
     assert is_forked(site.start())
     servers = site.replaced.Popen.__self__._servers
     (first,) = servers.values()

@@ -10,7 +10,8 @@ from uuid import uuid4
 import pytest
 import urllib3
 
-from fanin.local import LocalRun, LocalRunError, emulator, run_directories
+from fanin.local import LocalRun, LocalRunError, run_directories
+from fanin.local.emulation import emulator
 from tests.local import processes
 
 POOL = urllib3.PoolManager(retries=False, timeout=120)

@@ -7,8 +7,8 @@ from contextlib import nullcontext
 import pytest
 from typer.testing import CliRunner
 
-from fanin.cli import local as command
 from fanin.cli.app import app
+from fanin.cli.services import local as command
 from fanin.local import LocalRun, LocalRunError, assembly, run
 from fanin.local.origin import clone, installed
 

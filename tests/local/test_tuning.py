@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import copy
 import json
+import threading
 from typing import Any
 
 import pytest
 from ministack.services import sqs
 
-from fanin.local import tuning
-from fanin.local.tuning import delivery, of_the_first_visible
+from fanin.local.functions import tuning
+from fanin.local.functions.tuning import delivery, look_on, of_the_first_visible
 
 NOW = 1000.0
 
@@ -115,3 +116,24 @@ def test_dead_letter_messages_are_not_delivered(delivered, monkeypatch):
 
     assert delivered(given, 100) == ["0", "2"]
     assert [each["id"] for each in dead["messages"]] == ["1"]
+
+
+def test_what_feeds_functions_from_streams_goes_on_at_once_while_there_are_records_and_after_an_error():
+    stopped, found = threading.Event(), [True, RuntimeError("no table"), True, True, False]
+    pauses = []
+
+    def wait(pause):
+        pauses.append(pause)
+        return not found
+
+    def look():
+        next_ = found.pop(0)
+        if isinstance(next_, Exception):
+            raise next_
+        return next_
+
+    stopped.wait = wait
+    look_on(look, stopped)
+
+    rests = tuning.STREAM_POLL_SECONDS
+    assert pauses == [0, 0, rests, 0, 0, rests]

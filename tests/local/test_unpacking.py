@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fanin.local.unpacking import LinkedFile, SharedZip, open_linked, sharing
+from fanin.local.functions.unpacking import LinkedFile, SharedZip, open_linked, sharing
 
 
 @pytest.fixture

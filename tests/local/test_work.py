@@ -13,12 +13,12 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from fanin.cli.work import python_of
-from fanin.local import work_source
-from fanin.local.function_process import FunctionProcess, InvocationFailed
-from fanin.local.source_changes import SourceChanges
-from fanin.local.work import Worker, environment_of_function
-from fanin.local.work_source import dead_letter_queue_name, source_of
+from fanin.cli.services.work import python_of, too_short
+from fanin.local.work import source as work_source
+from fanin.local.work.feeding import Worker, environment_of_function
+from fanin.local.work.function_process import FunctionProcess, InvocationFailed
+from fanin.local.work.source import dead_letter_queue_name, source_of
+from fanin.local.work.source_changes import SourceChanges
 
 RUN = {
     "AWS_ACCESS_KEY_ID": "testing",
@@ -253,6 +253,8 @@ class Function:
 
     spec, files = "app:handler", ()
 
+    spec = "app:handler"
+
     def __init__(self, call, is_ready=True):
         self.call, self.is_ready, self.starts = call, is_ready, 0
 
@@ -297,7 +299,7 @@ def test_what_the_answer_names_comes_back_until_it_is_a_dead_letter_message(sqs,
     assert delivered[1:] == [["bad"], ["bad"]]
     assert [each["Body"] for each in sqs.receive_message(QueueUrl=dead)["Messages"]] == ["bad"]
     assert lines[0] == "1 of 3 messages return in 0 s"
-    assert lines[-1] == "the queue is empty: 2 messages done, 3 returned"
+    assert lines[-1] == "the queue is empty: 2 messages deleted, 3 returned"
 
 
 @pytest.mark.parametrize(
@@ -393,3 +395,10 @@ def test_a_function_ends_with_its_parent(process):
     function._requests = os.open(os.devnull, os.O_WRONLY)
 
     assert child.wait(60) == 0
+
+
+@pytest.mark.parametrize(("seconds", "is_short"), [(0.5, True), (2, True), (2.5, False), (30, False)])
+def test_an_invocation_within_the_margin_of_a_handler_is_reported_with_the_numbers(seconds, is_short):
+    said = too_short(seconds) or ""
+
+    assert (f"has {seconds} s" in said, "less than 2 s left" in said) == (is_short, is_short)

@@ -1,4 +1,4 @@
-"""What became of each mutant, kept in build/mutation, so that a run goes on where another one stopped."""
+"""The outcome of each mutant, kept in build/mutation, so that a run goes on where another one stopped."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Results:
         return row["status"] != "survived" or tests in row["against"]
 
     def keep(self, mutant_id: str, body: str, tests: str, found: Found) -> None:
-        """Keep what became of a mutant, and against which *tests*."""
+        """Keep the outcome of a mutant, and against which *tests*."""
         before = self.rows.get(mutant_id)
         survived = before["against"] if before and before["body"] == body else []
         row = {"id": mutant_id, "body": body, "against": [*survived, tests]} | asdict(found)

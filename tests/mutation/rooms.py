@@ -28,7 +28,6 @@ class Room:
 
 SHARED = (
     "tests/contract/test_newer_rows.py",
-    "tests/contract/test_rows_of_0_1.py",
     "tests/mutation/seeds.py",
 )
 

@@ -47,7 +47,7 @@ ADDRESS_SPACE = 6 << 30
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What became of a mutant: killed, timeout, survived or unplantable. *by*: the test that noticed it."""
+    """The outcome of a mutant: killed, timeout, survived or unplantable. *by*: the test that noticed it."""
 
     status: str
     by: str = ""
@@ -114,7 +114,7 @@ class Bench:
     def judge(
         self, jobs: Iterable[Job], seconds: dict[str, float], processes: int
     ) -> Iterator[tuple[Mutant, Found]]:
-        """Yield what became of each mutant, as they end."""
+        """Yield the outcome of each mutant, as they end."""
         living: dict[int, tuple[Mutant, _Child]] = {}
         for job in jobs:
             child = _Child(lambda job=job: self._judged(job, seconds))  # type: ignore[misc]
@@ -240,7 +240,7 @@ class _Child:
         return lines[-1]["result"]
 
     def found(self) -> Found:
-        """Wait for what became of a mutant; a child that was ended had a test that took too long."""
+        """Wait for the outcome of a mutant; a child that was ended had a test that took too long."""
         lines = self.lines()
         last = lines[-1] if lines else {}
         seconds = time.monotonic() - self.began

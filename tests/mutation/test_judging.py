@@ -9,7 +9,7 @@ import sys
 
 from tests.mutation.rooms import ROOT
 
-RULES = r"tracker/(page|tree)\.py:(Page\.|PageMasks|stretches|capacity)"
+RULES = r"tracker/rules/(page|tree)\.py:(Page\.|PageMasks|stretches|capacity)"
 """Rules without a loop that a mutant could make endless."""
 
 

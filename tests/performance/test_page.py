@@ -88,11 +88,12 @@ def test_a_figure_that_the_result_lacks_is_refused(result):
         rendered(PAGE + "<!-- figure: double -->2<!-- end -->", result)
 
 
-def test_the_index_has_the_targets_of_all_results(result):
-    written = indexed("<!-- targets -->\n<!-- end -->\n", [result, replace(result, name="more")])
+def test_the_index_has_how_many_targets_each_result_meets(result):
+    more = replace(result, name="more", targets=[])
+    written = indexed("<!-- targets -->\n<!-- end -->\n", [result, more])
 
-    assert written.count("| singly | 1.00 | 1.00 | yes | `make ways` |") == 2
-    assert "| 0.80 | no, [why](more.md) |" in written
+    assert "| [ways](ways.md) | 1 of 2 | `make ways` |" in written
+    assert "more" not in written
 
 
 def test_pages_plots_and_index_are_written(result, tmp_path, monkeypatch):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from benchmarks import results
-from benchmarks.page import rendered
-from benchmarks.reconcile import inputs, report
+from benchmarks.page import FOLDER, rendered
+from benchmarks.reconcile import inputs
 from benchmarks.reconcile.inputs import IN_PLACES, SCATTERED
 from benchmarks.reconcile.report import Measured, keep_all
 from pipeline.snapshot import export
@@ -47,7 +47,7 @@ def test_the_page_has_a_place_for_each_result(tmp_path, monkeypatch):
     runs.append(Measured(SCATTERED, 10**9, 1000, 125.0, 200.0, 2 << 30))
 
     result = keep_all(runs, "command")
-    page = rendered(report.PAGE.read_text(), result)
+    page = rendered((FOLDER / "reconcile.md").read_text(), result)
 
     assert "| 1,000,000,000 | 1,000 in ten places | 60 | 90 | 16,611,296 | 2.0 |" in page
     assert "<!-- figure: seconds -->125<!-- end -->" in page

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks import results
-from benchmarks.page import rendered
+from benchmarks.page import FOLDER, rendered
 from benchmarks.spark import inputs, report
 from benchmarks.spark.report import Found, Measured, keep_all
 from pipeline.bulk_ack import logs as ack_logs
@@ -64,7 +64,7 @@ def test_the_page_has_a_place_for_each_result(found, tmp_path, monkeypatch):
     monkeypatch.setattr(report, "PACKAGES", ["pyspark"])
     result = keep_all(found, "command", 1)
 
-    page = rendered(report.PAGE.read_text(), result)
+    page = rendered((FOLDER / "spark.md").read_text(), result)
 
     assert "<!-- figure: spark-slope -->5.0<!-- end -->" in page
     assert "| 40,000,000 | bulk_ack --dry-run | 20.0 | 9.0 | 4,444,444 | 1.00 | 900 |" in page

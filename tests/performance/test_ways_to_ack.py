@@ -15,8 +15,8 @@ from benchmarks.ways_to_ack.bill import Function, Row, row_of, usage_of
 from benchmarks.ways_to_ack.measuring import TENANT, Site, measure
 from benchmarks.ways_to_ack.table import figures, targets
 from benchmarks.ways_to_ack.ways import ANY, IN_ORDER, QUEUE, SHUFFLED, SPARK, WAYS, Way, ordered
-from fanin.aws.meter import Meter
-from fanin.aws.settings import Tables
+from fanin.aws.dynamodb.meter import Meter
+from fanin.aws.settings.tracking import Tables
 from fanin.tracker import OpenBatch, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from tests.contract import moto_clients

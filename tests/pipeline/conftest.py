@@ -15,9 +15,9 @@ from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 from fanin import Fanin
-from fanin.client.direct import DirectTransport
-from fanin.local import emulator
-from fanin.local.connection import CREDENTIALS, REGION, Connection
+from fanin.client.transports.direct import DirectTransport
+from fanin.local.emulation import emulator
+from fanin.local.emulation.connection import CREDENTIALS, REGION, Connection
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from pipeline.fan_out.send import Queue

@@ -17,7 +17,7 @@ from pyarrow import RecordBatch
 from pyspark import TaskContext
 
 from fanin import Fanin
-from fanin.client.direct import DirectTransport
+from fanin.client.transports.direct import DirectTransport
 from fanin.tracker import Tracker
 from pipeline.fan_out import publish
 from pipeline.fan_out.publish import FanOutRequest

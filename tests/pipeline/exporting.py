@@ -11,12 +11,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from fanin.aws.rows import number, text
+from fanin.aws.dynamodb.rows import number, text
 from fanin.tracker import Batch
 from fanin.tracker.dynamodb.items import batch_item, milliseconds, page_key
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import PageKey
-from fanin.tracker.page import Page, digits
+from fanin.tracker.rules.model import PageKey
+from fanin.tracker.rules.page import Page, digits
 
 Item = dict[str, Any]
 TAKEN_AT = datetime(2026, 11, 20, 8, 30, 0, 250_000, UTC)

@@ -209,7 +209,7 @@ def test_a_fingerprint_covers_what_a_simulator_imports_and_no_other_room():
         str(path.relative_to(results.ROOT)) for path in fingerprint.files_of("tests.simulation_grouper.run")
     }
 
-    assert {"shared/fanin/grouper/leading.py", "tests/simulation_grouper/referee.py"} <= files
+    assert {"shared/fanin/grouper/work/leading.py", "tests/simulation_grouper/referee.py"} <= files
     assert not [file for file in files if "/queue/" in file or "/tracker/" in file or "test_" in file]
 
 

@@ -7,7 +7,7 @@ from moto import mock_aws
 
 from fanin import Fanin
 from fanin.aws import clients
-from fanin.cli.exits import ExitCode
+from fanin.cli.terminal.exits import ExitCode
 from fanin.publishing import publish as publishing
 from tests.api.published import checked
 from tests.cli.conftest import environment, fanin, gateway, memory, served
@@ -51,7 +51,7 @@ def test_the_id_is_printed_alone_and_the_user_key_is_the_name_of_the_file(fanin,
     status = Fanin(served.url).get(done.out.strip())
 
     assert (status.user_key, status.total, status.state) == ("catalog-7", 25, "CLOSED")
-    assert done.err == f"publish at {served.url.partition('//')[2]}\n"
+    assert done.err == f"publish at {served.url.partition('//')[2]}\nsent 25 of 25 rows\n"
     assert depth(sqs) == 25
 
 
@@ -74,17 +74,46 @@ def test_with_json_the_document_of_the_batch_is_printed(fanin, sqs, rows):
 def test_options_say_the_name_the_size_of_a_message_and_what_is_sent_again(fanin, sqs, rows, served):
     options = ["publish", rows, "--queue", "work", "--user-key", "mine", "--rate", "1000"]
     fanin(*options).ok()
-    refused = fanin(*options)
-    again = fanin(*options, "--again", "outstanding").ok()
+    repeated = fanin(*options).ok()
     client = Fanin(served.url)
+    (left,) = client.outstanding(repeated.out.strip())
+    client.ack(left[:5])
+    again = fanin(*options, "--again", "outstanding").ok()
     client.cancel(again.out.strip())
     over = fanin(*options, "--again", "failed")
 
-    assert (refused.code, depth(sqs)) == (ExitCode.REFUSED, 50)
-    assert "is CLOSED" in refused.err
-    assert "--again outstanding or --again failed" in refused.err
+    assert (repeated.out, depth(sqs)) == (again.out, 45)
+    assert "is CLOSED: all rows of " in repeated.err
+    assert "--again outstanding or --again failed" in repeated.err
+    assert "sent 20 of 25 rows, skipped 5" in again.err
     assert over.code == ExitCode.REFUSED
-    assert "is CANCELLED; nothing was sent: do its failed items again with fanin.reopen(" in over.err
+    assert "is CANCELLED (cancelled); nothing was sent: do what is not done with fanin.reopen(" in over.err
+
+
+def test_a_file_whose_rows_are_done_is_published_again_with_0_and_nothing_is_sent(fanin, sqs, rows, served):
+    first = fanin("publish", rows, "--queue", "work").ok()
+    client = Fanin(served.url)
+    client.ack_ranges(client.outstanding(first.out.strip()))
+    done = fanin("publish", rows, "--queue", "work", "--again", "failed").ok()
+
+    assert (done.out, depth(sqs)) == (first.out, 25)
+    assert "is COMPLETE (succeeded): all rows of " in done.err
+
+
+def test_an_open_batch_of_other_rows_is_named_on_standard_error(fanin, sqs, rows, served):
+    other = Fanin(served.url).open("catalog-7")
+    done = fanin("publish", rows, "--queue", "work").ok()
+
+    assert f"batch {other.id} of this user key is still OPEN" in done.err
+    assert f"fanin cancel {other.id}" in done.err
+
+
+def test_csv_without_a_header_line_is_refused(fanin, sqs, tmp_path, served):
+    (path := tmp_path / "empty.csv").touch()
+    done = fanin("publish", str(path), "--queue", "work")
+
+    assert (done.code, done.err.endswith(f"{path} is empty: CSV begins with a header line\n")) == (1, True)
+    assert list(Fanin(served.url).batches()) == []
 
 
 def test_a_file_or_a_queue_that_is_not_there_is_named(fanin, sqs, rows):
@@ -93,6 +122,17 @@ def test_a_file_or_a_queue_that_is_not_there_is_named(fanin, sqs, rows):
 
     assert (lost.code, "cannot be read" in lost.err) == (ExitCode.REFUSED, True)
     assert (queue.code, "there is no queue 'nope'" in queue.err) == (ExitCode.REFUSED, True)
+
+
+@pytest.mark.parametrize("name", ["nope", "work.fifo"])
+def test_a_queue_that_takes_no_message_opens_no_batch(fanin, sqs, rows, served, name):
+    sqs.create_queue(QueueName="work.fifo", Attributes={"FifoQueue": "true"})
+    url = sqs.get_queue_url(QueueName="work")["QueueUrl"].replace("work", name)
+    done = fanin("publish", rows, "--queue", url)
+
+    assert (done.code, done.out) == (ExitCode.REFUSED, "")
+    assert url in done.err
+    assert list(Fanin(served.url).batches()) == []
 
 
 def test_refused_credentials_are_4_and_no_answer_is_5(fanin, sqs, rows, served):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from fanin import State
 from fanin.client.items import Items
 from fanin.publishing.dead_letter_messages import DeadLetterMessage, Left, Standing, reason_to_leave, windows
-from fanin.tracker.window import WINDOW_MAX
+from fanin.tracker.reads.window import WINDOW_MAX
 
 BATCH = "00000000-0000-4000-8000-000000000001"
 GROUPS = ["00000000-0000-4000-8000-00000000000a", "00000000-0000-4000-8000-00000000000b"]

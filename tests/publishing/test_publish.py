@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from fanin import Conflict, Fanin, State
-from fanin.client.chunks import chunk_of
-from fanin.client.direct import DirectTransport
+from fanin.client.consuming.chunks import chunk_of
+from fanin.client.transports.direct import DirectTransport
+from fanin.errors import InvalidRequest
 from fanin.publishing import publish as publishing
 from fanin.publishing import rows as reading
-from fanin.publishing.publish import Again, FileChanged, PublishRequest, Sender, publish
-from fanin.publishing.sending import SendFailed
+from fanin.publishing.publish import Again, AlreadyPublished, FileChanged, PublishRequest, Sender, publish
+from fanin.publishing.sending import SendFailed, message_group
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 
@@ -61,12 +62,13 @@ class Queue:
     """What SQS was sent; refuses the entries of the first requests as *failures* say."""
 
     def __init__(self, *failures):
-        self.bodies, self.failures = [], list(failures)
+        self.bodies, self.groups, self.failures = [], set(), list(failures)
 
     def send_message_batch(self, QueueUrl, Entries):  # noqa: N803 - the API's names
         failed = self.failures.pop(0) if self.failures else []
         refused = {each["Id"] for each in failed}
         self.bodies += [each["MessageBody"] for each in Entries if each["Id"] not in refused]
+        self.groups |= {each["MessageGroupId"] for each in Entries}
         return {"Failed": failed}
 
     def rows(self):
@@ -164,13 +166,15 @@ def test_a_run_has_nine_requests(transport, queue, request_):
     assert network.count == 9
 
 
-def test_a_closed_batch_is_refused_unless_it_is_named_what_to_send_again(transport, queue, request_):
+def test_a_closed_batch_is_published_already_unless_it_is_named_what_to_send_again(
+    transport, queue, request_
+):
     batch = run(transport, queue, request_)
     fanin, ids = Fanin(transport), list(queue.rows())
     fanin.ack(ids[:20]), fanin.fail(ids[20:22])
     queue.bodies.clear()
 
-    with pytest.raises(Conflict, match=r"CLOSED.*--again outstanding"):
+    with pytest.raises(AlreadyPublished, match=r"CLOSED.*--again outstanding"):
         run(transport, queue, request_)
     assert queue.bodies == []
     assert run(transport, queue, replace(request_, again=Again.OUTSTANDING)).id == batch.id
@@ -179,8 +183,49 @@ def test_a_closed_batch_is_refused_unless_it_is_named_what_to_send_again(transpo
     run(transport, queue, replace(request_, again=Again.FAILED))
     assert set(queue.rows()) == set(ids[20:22])
     fanin.ack(ids)
-    with pytest.raises(Conflict, match=r"COMPLETE.*fanin.reopen.*another --user-key"):
-        run(transport, queue, replace(request_, again=Again.FAILED))
+    for again in (None, *Again):
+        with pytest.raises(
+            AlreadyPublished, match=r"COMPLETE \(succeeded\): all rows of .* are done"
+        ) as refusal:
+            run(transport, queue, replace(request_, again=again))
+        assert (refusal.value.batch_id, "reopen" in str(refusal.value)) == (batch.id, False)
+
+
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        (lambda batch, ids: batch.cancel("a mistake"), r"is CANCELLED \(cancelled: a mistake\).*unfinished"),
+        (
+            lambda batch, ids: Fanin(batch._fanin._transport).fail(ids),
+            r"is COMPLETE \(completed_with_failures\).*fanin.reopen\('[^,]*'\)",
+        ),
+    ],
+)
+def test_a_batch_that_ended_otherwise_is_refused_with_its_result_and_what_to_do(
+    transport, queue, request_, end, said
+):
+    end(run(transport, queue, request_), list(queue.rows()))
+
+    with pytest.raises(Conflict, match=rf"{said}.*another --user-key") as refusal:
+        run(transport, queue, request_)
+    assert not isinstance(refusal.value, AlreadyPublished)
+
+
+def test_an_open_batch_of_other_rows_is_reported(transport, queue, request_, caplog):
+    Fanin(transport).open("another"), Fanin(transport).open("catalog").close()
+    killed(transport, queue, request_, 4, after=False)
+    (first, *_) = Fanin(transport).batches("catalog", "OPEN")
+    run(transport, queue, request_)
+    assert not caplog.records
+    killed(transport, queue, replace(request_, queue_url="http://sqs/1/elsewhere"), 4, after=False)
+    other = next(Fanin(transport).batches("catalog", "OPEN"))
+    request_.path.write_text("1\n")
+    run(transport, queue, request_)
+
+    assert first.batch_id != other.batch_id
+    assert [f"batch {other.batch_id} of this user key is still OPEN" in line for line in caplog.messages] == [
+        True
+    ]
 
 
 def test_other_rows_another_name_or_another_queue_are_another_batch(transport, queue, request_, tmp_path):
@@ -222,6 +267,22 @@ def test_entries_that_sqs_refuses_are_sent_again_or_stop_the_run(transport, requ
     with pytest.raises(SendFailed, match="InvalidMessageContents"):
         run(transport, Queue(fault), replace(request_, user_key="other"))
     assert Fanin(transport).get(next(Fanin(transport).batches(user_key="other")).batch_id).state == "OPEN"
+
+
+@pytest.mark.parametrize("chunk", [None, 4])
+def test_messages_are_in_the_group_of_their_batch_or_in_the_one_that_is_named(transport, request_, chunk):
+    of_batch, named = Queue(), Queue()
+    batch = run(transport, of_batch, replace(request_, chunk=chunk))
+    run(transport, named, replace(request_, chunk=chunk, user_key="other", group="tenant-7"))
+
+    assert of_batch.groups == {batch.id}
+    assert named.groups == {"tenant-7"}
+
+
+@pytest.mark.parametrize(("text", "is_group"), [("a" * 128, True), ("!~", True), ("a b", False), ("", False)])
+def test_a_message_group_is_one_that_sqs_takes(text, is_group):
+    with nullcontext() if is_group else pytest.raises(InvalidRequest, match="1 to 128"):
+        assert message_group(text) == text
 
 
 def test_a_rate_spaces_the_messages(transport, queue, request_):

@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from moto import mock_aws
 
 from fanin import Fanin, InvalidRequest, StoreUnavailable
-from fanin.client.direct import DirectTransport
+from fanin.client.transports.direct import DirectTransport
 from fanin.publishing import redriving
 from fanin.publishing.dead_letter_messages import Left
 from fanin.publishing.redriving import Redrive, RedriveRequest
@@ -174,6 +174,20 @@ def test_a_fifo_message_keeps_its_group_and_is_no_duplicate_of_its_first_sending
     # SQS takes a message with an id of the last five minutes and drops it, also where the first one is gone.
     ids = {each["Attributes"]["MessageDeduplicationId"] for each in messages}
     assert len(ids - set(items)) == 2
+
+
+def test_a_message_keeps_its_group_or_gets_that_of_its_batch(sqs, transport, fanin):
+    work, dead = queues(sqs)
+    items = fanin.open().add(2)
+    sqs.send_message(QueueUrl=dead, MessageBody=items[0])
+    sqs.send_message(QueueUrl=dead, MessageBody=items[1], MessageGroupId="tenant-7")
+    run(sqs, transport, dead)
+    found = sqs.receive_message(QueueUrl=work, MaxNumberOfMessages=10, AttributeNames=["All"])["Messages"]
+
+    assert {each["Body"]: each["Attributes"]["MessageGroupId"] for each in found} == {
+        items[0]: items.batch_id,
+        items[1]: "tenant-7",
+    }
 
 
 def test_a_message_without_a_source_or_a_group_is_left_and_no_queue_is_its_own_target(sqs, transport, fanin):

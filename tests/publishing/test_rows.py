@@ -59,6 +59,19 @@ def test_a_row_that_cannot_be_sent_is_refused_with_its_line(tmp_path, name, cont
         survey(file(tmp_path, content, name))
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("line", [1, 2, 700, 5000])
+def test_a_byte_that_is_not_utf_8_is_refused_with_its_line(tmp_path, line, end):
+    """A file is decoded in parts of some kilobytes."""
+    lines = [b"id,name"] + [b"%d,n" % number for number in range(5000)]
+    lines[line - 1] += b"\xff"
+    path = tmp_path / "rows.csv"
+    path.write_bytes(end.join(lines))
+
+    with pytest.raises(UnreadableRow, match=rf"rows.csv, line {line}: it is not UTF-8; nothing was sent"):
+        survey(path)
+
+
 def test_a_malformed_line_has_one_line_number_and_its_column(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_text('{"a": 1}\n{bad\n')

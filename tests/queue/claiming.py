@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fanin.queue import Effects, NewJob, Options, QueueContext
-from fanin.queue.claims import Claims
 from fanin.queue.memory import MemoryStore
-from fanin.queue.model import OnBusy
-from fanin.queue.producer import Producer
-from fanin.queue.session import enter
+from fanin.queue.rules.model import OnBusy
+from fanin.queue.working.claims import Claims
+from fanin.queue.working.producer import Producer
+from fanin.queue.working.session import enter
 from tests.queue.conftest import KEY, Time
 from tests.scripted import Scripted
 

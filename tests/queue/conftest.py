@@ -9,9 +9,9 @@ import pytest
 
 from fanin.errors import StoreUnavailable
 from fanin.queue import Effects, Job, MemoryDoorbell, Options, Queue, QueueContext, QueueKey
-from fanin.queue.background import Duty
 from fanin.queue.memory import MemoryStore
-from fanin.queue.session import Session
+from fanin.queue.working.background import Duty
+from fanin.queue.working.session import Session
 
 KEY = QueueKey("tenant", "orders")
 OUTCOME = {"Put": {"TableName": "Outcomes", "Item": {"id": {"S": "1"}}}}

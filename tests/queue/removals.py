@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fanin.queue.sleeping import SETTLE_SECONDS
-from fanin.queue.visiting import visit
+from fanin.queue.upkeep.sleeping import SETTLE_SECONDS
+from fanin.queue.upkeep.visiting import visit
 
 
 class Recorded:

@@ -8,12 +8,12 @@ import pytest
 
 from fanin.errors import StoreUnavailable
 from fanin.queue import NewJob, OnBusy, Rejected
-from fanin.queue.config import Phase, QueueConfig
 from fanin.queue.config_cache import CONFIG_SECONDS
-from fanin.queue.keys import job_key
-from fanin.queue.lifecycle import ended
-from fanin.queue.model import JobState
-from fanin.queue.producer import Producer
+from fanin.queue.rules.config import Phase, QueueConfig
+from fanin.queue.rules.keys import job_key
+from fanin.queue.rules.lifecycle import ended
+from fanin.queue.rules.model import JobState
+from fanin.queue.working.producer import Producer
 from tests.queue.claiming import Bench
 from tests.queue.conftest import KEY
 

@@ -121,7 +121,7 @@ def test_an_exception_counts_a_failure(inner):
 
 def test_a_cancelled_scope_returns_its_jobs_and_counts_nothing(inner):
     async def story(queue):
-        await queue.add_all("ab")
+        await queue.add_all([*"ab"])
         with suppress(TimeoutError):
             async with asyncio.timeout(0.05), queue.take(2):
                 await asyncio.sleep(PATIENCE)
@@ -180,7 +180,7 @@ def test_what_is_claimed_when_the_cancellation_comes_is_returned(inner):
 
 def test_an_ack_that_is_cancelled_is_done_and_the_others_are_returned(inner):
     async def story(queue):
-        await queue.add_all("ab")
+        await queue.add_all([*"ab"])
         gate = Gate(inner.context.store, "end")
         working = asyncio.create_task(work(queue))
         await cancelled_at(gate, working)
@@ -197,7 +197,7 @@ def test_an_ack_that_is_cancelled_is_done_and_the_others_are_returned(inner):
 
 def test_a_cancellation_on_leaving_waits_for_the_acks(inner):
     async def story(queue):
-        await queue.add_all("ab")
+        await queue.add_all([*"ab"])
         gate = Gate(inner.context.store, "end")
         working = asyncio.create_task(work(queue))
         await cancelled_at(gate, working)
@@ -232,10 +232,10 @@ def test_whatever_the_moment_of_a_cancellation_no_job_is_lost_or_acked_twice(inn
             async with queue.take(3) as jobs:
                 for job in jobs:
                     await asyncio.sleep(chance.random() * 0.005)
-                    await jobs.ack(job, [{"job": job.name}])
+                    await jobs.ack(job, [{"Put": {"job": job.name}}])
 
     assert run(inner, story) == {}
-    assert sorted(int(write["job"]) for write in inner.context.store.written) == list(range(40))
+    assert sorted(int(write["Put"]["job"]) for write in inner.context.store.written) == list(range(40))
 
 
 def test_waiters_are_served_in_order_and_one_that_timed_out_is_skipped(inner):
@@ -282,7 +282,7 @@ def test_the_time_in_the_line_is_part_of_the_wait(inner, monkeypatch):
         monkeypatch.setattr(queue.queue, "take", lambda *args: asked.append(args) or whole(*args))
         entering = [asyncio.create_task(enter(queue.take(1, PATIENCE))) for _ in range(2)]
         await until(lambda: queue.queue._take_lock.line)
-        await queue.add_all("ab")
+        await queue.add_all([*"ab"])
         await asyncio.gather(*entering)
 
     async def enter(scope):
@@ -291,9 +291,8 @@ def test_the_time_in_the_line_is_part_of_the_wait(inner, monkeypatch):
 
     run(inner, story)
 
-    assert asked[:2] == [(1, PATIENCE)] * 2
-    assert asked[2][1] <= PATIENCE
-    assert asked[3][1] < asked[2][1]
+    first, second = [wait for _, wait, _ in filter(None, asked)]
+    assert second < first <= PATIENCE
 
 
 def test_a_waiting_take_does_not_read_the_tables_though_it_polls_in_slices(inner, monkeypatch):
@@ -314,7 +313,7 @@ def test_a_waiting_take_does_not_read_the_tables_though_it_polls_in_slices(inner
 
 def test_a_stream_acks_each_job_when_the_next_is_asked_for(inner):
     async def story(queue):
-        await queue.add_all("abc")
+        await queue.add_all([*"abc"])
         return [(job.name, len(inner.queued())) async for job in queue.stream(wait=0)]
 
     assert run(inner, story) == [("a", 2), ("b", 1), ("c", 0)]
@@ -323,7 +322,7 @@ def test_a_stream_acks_each_job_when_the_next_is_asked_for(inner):
 
 def test_a_stream_that_is_left_returns_the_present_job(inner):
     async def story(queue):
-        await queue.add_all("ab")
+        await queue.add_all([*"ab"])
         async with aclosing(queue.stream()) as stream:
             async for job in stream:
                 if job.name == "b":

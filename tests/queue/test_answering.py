@@ -8,7 +8,7 @@ import pytest
 
 from fanin.errors import InvalidRequest
 from fanin.queue import LostClaim, NewJob, QueueKey, Ring, ShutDown
-from fanin.queue.messages import body
+from fanin.queue.rules.messages import body
 from tests.queue.conftest import KEY, OUTCOME, Boom, expects, names
 
 SECONDS = 30
@@ -17,11 +17,11 @@ CONTEXT = SimpleNamespace(get_remaining_time_in_millis=lambda: SECONDS * 1000)
 
 def event(*rings: Ring, key: QueueKey = KEY) -> dict:
     """The context that Lambda passes."""
-    return {"Records": [{"body": body(key, ring), "receiptHandle": "r"} for ring in rings]}
+    return {"Records": [{"messageId": "r", "body": body(key, ring), "receiptHandle": "r"} for ring in rings]}
 
 
 def test_an_invocation_takes_a_job_for_each_ring_at_most_and_acks_them(queue):
-    queue.add_all("abc")
+    queue.add_all([*"abc"])
     with queue.answer(event(Ring(0), Ring(0)), CONTEXT) as jobs:
         taken = names(jobs)
         jobs.ack(jobs[0], [OUTCOME])
@@ -60,7 +60,7 @@ def test_a_job_of_one_part_is_not_taken_for_the_ring_of_another(make):
 def test_jobs_that_another_invocation_claims_meanwhile_are_replaced_by_the_next_ones(
     queue, store, monkeypatch
 ):
-    queue.add_all("abcd")
+    queue.add_all([*"abcd"])
     whole, looks = store.ready, []
 
     def raced(part, most):
@@ -98,7 +98,7 @@ def test_a_delayed_job_is_promoted_by_the_ring_that_says_it_is_due(queue, time):
 
 
 def test_an_exception_returns_the_jobs_and_goes_on_so_that_the_rings_come_again(queue):
-    queue.add_all("ab")
+    queue.add_all([*"ab"])
     with expects(Boom), queue.answer(event(Ring(0), Ring(0)), CONTEXT):
         raise Boom
 

@@ -8,7 +8,8 @@ import pytest
 
 from fanin.errors import StoreUnavailable
 from fanin.queue import JobState, LostClaim, NewJob
-from fanin.queue.keys import PartKey, job_key
+from fanin.queue.rules.keys import PartKey, job_key
+from fanin.queue.rules.taking import TakeRequest
 from tests.queue.conftest import KEY, OUTCOME, expects, names, session_of
 
 
@@ -29,7 +30,7 @@ def test_21_q6_one_consumer_claims_in_order_of_priority_and_time(queue, time):
 
 
 def test_21_nothing_is_claimed_beyond_the_capacity(queue, store):
-    queue.add_all("abcde")
+    queue.add_all([*"abcde"])
     with queue.take(2) as jobs:
         assert len(jobs) == len(queue.in_progress()) == 2
     assert store.requests.count("claim") == 2
@@ -63,13 +64,13 @@ def test_22_q3_an_ack_takes_the_outcome_and_the_job_in_one_step_or_neither(make)
         with quick.take(1, wait=0) as others:
             quick_claim = others[0].claim
             with pytest.raises(LostClaim):
-                jobs.ack(jobs[0], [OUTCOME | {"of": "slow"}])
+                jobs.ack(jobs[0], [{"Put": {"of": "slow"}}])
 
             assert quick.in_progress()[0].claim == quick_claim
-            others.ack(others[0], [OUTCOME | {"of": "quick"}])
+            others.ack(others[0], [{"Put": {"of": "quick"}}])
         raise LostClaim
 
-    assert [write["of"] for write in quick.context.store.written] == ["quick"]
+    assert quick.context.store.written == [{"Put": {"of": "quick"}}]
 
 
 def test_22_an_ack_that_timed_out_is_checked_and_not_applied_twice(queue, monkeypatch):
@@ -123,7 +124,7 @@ def test_24_a_new_session_takes_over_parts_and_gives_them_back(make, duties):
 
 def test_24_dropping_a_part_leaves_the_work_on_it_alone(make, duties):
     one, two = make(parts=2), make(parts=2)
-    one.add_all("abcdefgh")
+    one.add_all([*"abcdefgh"])
     with one.take(8, wait=0) as jobs:
         with two.take(wait=0):
             pass
@@ -156,7 +157,7 @@ def test_24_a_ring_is_followed_into_a_part_of_another_session(make, duties, bell
     name = next(str(i) for i in range(99) if job_key(KEY, 2, str(i)).part == PartKey(KEY, foreign))
     one.add(name)
 
-    assert names(one._look(one._live_worker(), 1, None, bell.wait(0, 1))) == [name]
+    assert names(one._look(one._live_worker(), TakeRequest(), bell.wait(0, 1))) == [name]
 
 
 def test_25_more_parts_are_the_way_to_more_throughput_and_order_holds_within_each(make, time):

@@ -9,6 +9,7 @@ import pytest
 from fanin.errors import StoreUnavailable
 from fanin.queue import MemoryDoorbell, Options, Queue, QueueContext
 from fanin.queue.memory import MemoryStore
+from fanin.queue.rules.taking import TakeRequest
 from tests.queue.conftest import KEY, Boom, expects, fail, names, session_of
 
 
@@ -24,7 +25,7 @@ def test_06_q5_take_blocks_until_there_is_one_and_gives_at_most_so_many():
     thread.start()
     queue.add("a")
     thread.join(60)
-    queue.add_all("bcd")
+    queue.add_all([*"bcd"])
     consume()
     queue.close()
 
@@ -46,7 +47,7 @@ def test_07_success_removes_the_job(queue):
 
 
 def test_07_q7_a_failure_returns_the_job_to_its_original_position_and_counts(queue):
-    queue.add_all("abc")
+    queue.add_all([*"abc"])
     fail(queue)
 
     assert [(job.name, job.failures) for job in queue.queued()] == [("a", 1), ("b", 0), ("c", 0)]
@@ -54,14 +55,14 @@ def test_07_q7_a_failure_returns_the_job_to_its_original_position_and_counts(que
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit])
 def test_07_an_interruption_returns_the_job_to_its_original_position_and_counts_nothing(queue, error):
-    queue.add_all("abc")
+    queue.add_all([*"abc"])
     fail(queue, error=error)
 
     assert [(job.name, job.failures) for job in queue.queued()] == [("a", 0), ("b", 0), ("c", 0)]
 
 
 def test_08_all_jobs_of_a_scope_share_its_outcome(queue):
-    queue.add_all("abc")
+    queue.add_all([*"abc"])
 
     assert names(fail(queue, 3)) == ["a", "b", "c"]
     assert [job.failures for job in queue.queued()] == [1, 1, 1]
@@ -72,7 +73,7 @@ def test_08_all_jobs_of_a_scope_share_its_outcome(queue):
 
 
 def test_08_a_job_acked_or_released_by_itself_has_its_own_outcome(queue):
-    queue.add_all("abc")
+    queue.add_all([*"abc"])
     with expects(Boom), queue.take(3) as jobs:
         jobs.ack(jobs[0])
         jobs.release(jobs[1])
@@ -84,7 +85,7 @@ def test_08_a_job_acked_or_released_by_itself_has_its_own_outcome(queue):
 @pytest.mark.parametrize("moment", ["claim", "delete"])
 def test_09_no_interruption_comes_between_a_claim_and_the_scope_that_returns_it(make, bell, moment):
     queue = make()
-    queue.add_all("ab")
+    queue.add_all([*"ab"])
     target, after = (queue.context.store, 2) if moment == "claim" else (bell, 1)
     whole, calls = getattr(target, moment), []
 
@@ -99,7 +100,7 @@ def test_09_no_interruption_comes_between_a_claim_and_the_scope_that_returns_it(
     if moment == "delete":
         queue.take(2, wait=0).__enter__()._return_all(KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
-        queue._look(queue._live_worker(), 2, None, bell.wait(0, 2))
+        queue._look(queue._live_worker(), TakeRequest(2), bell.wait(0, 2))
     setattr(target, moment, whole)
     queue._worker.maintenance.sweep([0])
 
@@ -252,7 +253,7 @@ def test_12_of_two_calls_that_revive_the_same_job_one_returns_true(make, store, 
 
 
 def test_15_a_stream_takes_scope_after_scope(queue):
-    queue.add_all("abc")
+    queue.add_all([*"abc"])
     seen = []
     for job in queue.stream(wait=0):
         seen.append((job.name, len(queue.queued()), len(queue.in_progress())))
@@ -262,7 +263,7 @@ def test_15_a_stream_takes_scope_after_scope(queue):
 
 
 def test_15_a_stream_that_is_left_returns_the_present_job(queue):
-    queue.add_all("ab")
+    queue.add_all([*"ab"])
     for job in queue.stream(wait=0):
         if job.name == "b":
             break

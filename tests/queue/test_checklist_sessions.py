@@ -95,7 +95,7 @@ def test_18_a_worker_that_was_given_up_goes_on_under_a_new_session(make, duties)
 
 def test_19_any_worker_ends_an_expired_session_and_its_claims_are_freed(make, duties):
     killed, other = make(), make()
-    killed.add_all("ab")
+    killed.add_all([*"ab"])
     killed.take(2, wait=0).__enter__()
     with other.take(wait=0):
         pass

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from fanin.errors import PartFull, StoreUnavailable
-from fanin.queue.errors import LostClaim
-from fanin.queue.lifecycle import given_back
-from fanin.queue.model import Dead, GivenBack, JobState
-from fanin.queue.session import enter
+from fanin.queue.rules.errors import LostClaim
+from fanin.queue.rules.lifecycle import given_back
+from fanin.queue.rules.model import Dead, GivenBack, JobState
+from fanin.queue.working.session import enter
 from tests.queue.claiming import Bench
 from tests.queue.conftest import Boom, names, unavailable
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from fanin.errors import StoreUnavailable
-from fanin.queue.config import QueueConfig
+from fanin.queue.administration.counting import depth_of, estimate
+from fanin.queue.administration.creating import QueueCreator, create_row
+from fanin.queue.administration.looking import look
 from fanin.queue.config_cache import ConfigCache
-from fanin.queue.counting import depth_of, estimate
-from fanin.queue.creating import QueueCreator, create_row
-from fanin.queue.errors import DoorbellMissing
-from fanin.queue.looking import look
 from fanin.queue.memory import MemoryStore
-from fanin.queue.model import Accuracy
+from fanin.queue.rules.config import QueueConfig
+from fanin.queue.rules.errors import DoorbellMissing
+from fanin.queue.rules.model import Accuracy
 from tests.queue.claiming import Bench
 from tests.queue.conftest import KEY
 from tests.scripted import Scripted
@@ -114,7 +114,7 @@ def test_a_job_that_a_clock_ahead_added_has_not_waited():
 
 def test_a_depth_is_as_accurate_as_its_least_accurate_count():
     bench = Bench()
-    bench.store.scripts["count_dead"] = lambda where, limit: limit if where == KEY else 0
+    bench.store.scripts["count_dead"] = lambda part, limit: limit
 
     assert (depth(bench, 1).dead, depth(bench, 1).accuracy) == (5000, Accuracy.AT_LEAST)
 

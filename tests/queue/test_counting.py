@@ -8,10 +8,10 @@ from random import Random
 import pytest
 
 from fanin.queue import NewJob
-from fanin.queue.counting import COUNTED_MAX, Estimate, estimate
-from fanin.queue.keys import part_of
-from fanin.queue.looking import LOOK_ROWS
-from fanin.queue.model import Accuracy
+from fanin.queue.administration.counting import COUNTED_MAX, Estimate, estimate
+from fanin.queue.administration.looking import LOOK_ROWS
+from fanin.queue.rules.keys import part_of
+from fanin.queue.rules.model import Accuracy
 
 
 def spread(jobs: int, parts: int, seed: int = 1) -> list[int]:
@@ -80,7 +80,7 @@ def test_a_depth_has_the_worst_accuracy_of_its_numbers(make, monkeypatch):
     queue = make(parts=2)
     queue.add_all(NewJob(f"job {number}", delay=60) for number in range(3 * LOOK_ROWS))
     exact = queue.depth()
-    monkeypatch.setattr("fanin.queue.counting.COUNTED_MAX", 40)
+    monkeypatch.setattr("fanin.queue.administration.counting.COUNTED_MAX", 40)
     queue.add("ready")
     estimated = queue.depth()
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.queue.config import Phase
-from fanin.queue.counting import depth_of
-from fanin.queue.keys import PartKey
-from fanin.queue.model import Accuracy, PartLook
+from fanin.queue.administration.counting import depth_of
+from fanin.queue.rules.config import Phase
+from fanin.queue.rules.keys import PartKey
+from fanin.queue.rules.model import Accuracy, PartLook
 from tests.queue.claiming import Bench
 from tests.queue.conftest import KEY
 
@@ -44,9 +44,7 @@ def test_the_jobs_of_a_state_are_extrapolated_unless_the_parts_are_raised(before
 @pytest.mark.parametrize(
     ("before", "jobs", "accuracy"), [(None, 6000, Accuracy.APPROXIMATE), (1, 5000, Accuracy.AT_LEAST)]
 )
-def test_so_are_dead_jobs_and_those_of_version_0_1_are_added(before, jobs, accuracy):
-    depth = counted(
-        [EMPTY, EMPTY], before, count_dead=lambda where, limit: 7 if where == KEY else jobs_of(where, limit)
-    )
+def test_so_are_dead_jobs(before, jobs, accuracy):
+    depth = counted([EMPTY, EMPTY], before, count_dead=jobs_of)
 
-    assert (depth.dead, depth.ready, depth.accuracy) == (jobs + 7, 0, accuracy)
+    assert (depth.dead, depth.ready, depth.accuracy) == (jobs, 0, accuracy)

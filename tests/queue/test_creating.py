@@ -13,10 +13,10 @@ from moto import mock_aws
 from fanin.errors import Conflict, StoreUnavailable
 from fanin.names import doorbell_prefix, doorbells_of, stack_doorbell
 from fanin.queue import Effects, NewJob, Options, Queue, QueueContext, QueueKey
-from fanin.queue.config import QueueConfig
-from fanin.queue.creating import QueueCreator
-from fanin.queue.errors import DoorbellMissing
+from fanin.queue.administration.creating import QueueCreator
 from fanin.queue.memory import MemoryStore
+from fanin.queue.rules.config import QueueConfig
+from fanin.queue.rules.errors import DoorbellMissing
 from fanin.queue.sqs import SqsDoorbell, SqsDoorbells
 from tests.contract import moto_clients
 from tests.queue.conftest import names
@@ -152,7 +152,7 @@ def test_two_creators_of_one_queue_end_with_one_row_and_one_doorbell(sqs, creato
     assert (first.parts, first.revision, len(queues_of(sqs))) == (3, 0, 1)
 
 
-def test_a_queue_of_0_1_gets_a_doorbell_on_its_first_use(store, make):
+def test_a_queue_without_a_doorbell_gets_one_on_its_first_use(store, make):
     store.create(KEY, QueueConfig(1))
     queue = make()
     queue.add("a")
@@ -216,6 +216,62 @@ def test_an_existing_doorbell_of_other_attributes_is_used(sqs, creator):
     url = sqs.create_queue(QueueName=f"{PREFIX}queue-thumbs", Attributes=other)["QueueUrl"]
 
     assert creator.create(KEY, QueueConfig(1)).doorbell == url
+
+
+STACK_KEY = f"arn:aws:kms:us-east-1:{ACCOUNT}:key/0f6b4b6a-0000-4000-8000-000000000000"
+TAGS = {"service": "fanin", "cost-centre": "4711"}
+
+
+def encryption_and_tags(sqs, url: str) -> tuple[str | None, str | None, dict[str, str]]:
+    """The KMS key of a queue, whether SQS has its key, and its tags."""
+    found = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
+    tags = sqs.list_queue_tags(QueueUrl=url).get("Tags", {})
+    return found.get("KmsMasterKeyId") or None, found.get("SqsManagedSseEnabled"), tags
+
+
+def test_a_new_doorbell_has_the_key_and_the_tags_of_the_stack(sqs, store):
+    url = QueueCreator(store, SqsDoorbells(sqs, ARNS, STACK_KEY, TAGS)).create(KEY, QueueConfig(1)).doorbell
+
+    assert encryption_and_tags(sqs, url) == (STACK_KEY, "false", TAGS)
+
+
+def test_an_existing_doorbell_is_brought_up_to_date_with_the_key_and_the_tags(sqs, creator):
+    url = creator.create(KEY, QueueConfig(1)).doorbell
+    before = encryption_and_tags(sqs, url)
+    SqsDoorbells(sqs, ARNS, STACK_KEY, TAGS).update(KEY, url)
+    after = encryption_and_tags(sqs, url)
+    creator.doorbells.update(KEY, url)
+
+    assert before == (None, "true", {})
+    assert after == (STACK_KEY, "false", TAGS)
+    # Tags that the stack no longer has are left: they may be of another origin.
+    assert encryption_and_tags(sqs, url) == (None, "true", TAGS)
+
+
+def test_other_attributes_of_an_existing_doorbell_are_left_as_they_are(sqs, creator):
+    url = creator.create(KEY, QueueConfig(1)).doorbell
+    sqs.set_queue_attributes(QueueUrl=url, Attributes={"VisibilityTimeout": "900"})
+    SqsDoorbells(sqs, ARNS, STACK_KEY, TAGS).update(KEY, url)
+
+    found = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["VisibilityTimeout"])["Attributes"]
+    assert found == {"VisibilityTimeout": "900"}
+
+
+def test_a_doorbell_that_is_up_to_date_is_not_changed_again(sqs, creator, monkeypatch):
+    url = creator.create(KEY, QueueConfig(1)).doorbell
+    monkeypatch.setattr(sqs, "set_queue_attributes", refuse("AccessDenied"))
+
+    creator.doorbells.update(KEY, url)
+
+
+def test_a_doorbell_of_the_stack_is_left_to_it_and_one_that_is_gone_to_the_next_ring(sqs, creator):
+    made = sqs.create_queue(QueueName=stack_doorbell(PREFIX, "thumbs"))["QueueUrl"]
+    doorbells = SqsDoorbells(sqs, ARNS, STACK_KEY, TAGS)
+    doorbells.update(KEY, made)
+    doorbells.update(KEY, made.replace("stack-thumbs", "queue-thumbs"))
+
+    assert encryption_and_tags(sqs, made)[::2] == (None, {})
+    assert queues_of(sqs) == {"fanin-dev_bell_stack-thumbs"}
 
 
 def test_other_errors_of_sqs_are_raised(sqs, creator, monkeypatch):

@@ -7,14 +7,17 @@ from dataclasses import replace
 import pytest
 
 from fanin.errors import Conflict, StoreUnavailable
-from fanin.queue import NewJob, lifecycle, removing
-from fanin.queue.config import Phase
-from fanin.queue.deleting import Deletion, delete_dead, delete_jobs
-from fanin.queue.keys import PartKey, job_key
-from fanin.queue.model import JobState
-from fanin.queue.paging import dead
-from fanin.queue.reviving import Revival, revive_some
-from fanin.queue.sleeping import idle
+from fanin.queue import NewJob
+from fanin.queue.administration import removing
+from fanin.queue.administration.deleting import Deletion, delete_dead, delete_jobs
+from fanin.queue.administration.paging import dead
+from fanin.queue.administration.reviving import Revival, revive_some
+from fanin.queue.rules import lifecycle
+from fanin.queue.rules.config import Phase
+from fanin.queue.rules.keys import PartKey, job_key
+from fanin.queue.rules.model import JobState
+from fanin.queue.upkeep.sleeping import idle
+from tests.item_ids import item_named
 from tests.queue.conftest import KEY, fail, names, unavailable
 
 
@@ -38,24 +41,24 @@ def first_answer_lost(monkeypatch, store, call):
 
 
 def test_a_deletion_whose_answer_is_lost_is_recognised_by_its_repeat(queue, store, monkeypatch):
-    queue.add(NewJob("a", item_id="i"))
+    queue.add(NewJob("a", item_id=item_named("i")))
     calls = first_answer_lost(monkeypatch, store, "delete")
 
     assert delete_jobs(queue.context, ["a"]) == {"a": Deletion.DELETED}
     assert len(calls) == 2
-    assert [entry.item_id for entry in store.outbox(PartKey(KEY, 0))] == ["i"]
+    assert [entry.item_id for entry in store.outbox(PartKey(KEY, 0))] == [item_named("i")]
 
 
 def test_the_sweep_fails_the_item_of_a_deleted_job_once(make):
     reported = []
     queue = make(report=reported.append)
-    queue.add(NewJob("a", item_id="i"))
+    queue.add(NewJob("a", item_id=item_named("i")))
     delete_jobs(queue.context, ["a"])
     for _ in range(2):
         queue.sweep()
 
     assert [(each.item_id, each.failed, each.reason) for each in reported] == [
-        ("i", True, "the job was deleted")
+        (item_named("i"), True, "the job was deleted")
     ]
 
 
@@ -105,7 +108,7 @@ def test_a_job_that_changes_at_each_attempt_is_a_retry(queue, store, monkeypatch
 
 
 def test_a_deletion_wakes_an_idle_queue_whose_sweep_is_to_report_it(queue, store):
-    queue.add(NewJob("a", item_id="i"))
+    queue.add(NewJob("a", item_id=item_named("i")))
     store.reconfigure(KEY, idle(store.config(KEY), 1))
     delete_jobs(queue.context, ["a"])
 
@@ -201,14 +204,10 @@ def test_a_job_that_is_moved_before_the_write_is_deleted_in_its_new_part(queue, 
     assert store.get(new).state is JobState.DONE
 
 
-def test_dead_jobs_of_all_partitions_are_revived_and_deleted(make, store):
-    queue = make(max_failures=1)
-    queue.add_all(["a", "b"])
+def test_dead_jobs_of_all_parts_are_revived_and_deleted(make):
+    queue = make(max_failures=1, parts=2)
+    queue.add_all(["a", "e"])
     fail(queue), fail(queue)
-    old = queue.dead()[0]
-    store.remove_dead(old)
-    store.dead_jobs[KEY][old.record] = replace(old, spread=False)
-    raised(queue, store, Phase.PREPARING)
     first, second = records(queue)
 
     assert {first[0], second[0]} == {0, 1}

@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 
 from fanin.errors import StoreUnavailable
-from fanin.queue import NewJob, lifecycle
-from fanin.queue.config import Phase
-from fanin.queue.deleting import Deletion, delete_jobs
-from fanin.queue.keys import job_key
-from fanin.queue.model import JobState
+from fanin.queue import NewJob
+from fanin.queue.administration.deleting import Deletion, delete_jobs
+from fanin.queue.rules import lifecycle
+from fanin.queue.rules.config import Phase
+from fanin.queue.rules.keys import job_key
+from fanin.queue.rules.model import JobState
 from tests.queue.claiming import Bench
 from tests.queue.conftest import KEY
 

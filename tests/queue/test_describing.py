@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from fanin.errors import InvalidRequest, NotFound
-from fanin.queue.config import QueueConfig
-from fanin.queue.describing import Activity, QueueStatus, describe, status_of
-from fanin.queue.keys import checked_queue_name
-from fanin.queue.model import Accuracy, Depth
+from fanin.queue.administration.describing import Activity, QueueStatus, describe, status_of
+from fanin.queue.rules.config import QueueConfig
+from fanin.queue.rules.keys import checked_queue_name
+from fanin.queue.rules.model import Accuracy, Depth
 
 NONE = Depth(ready=0, busy=0, delayed=0, dead=0, oldest_us=0, accuracy=Accuracy.EXACT)
 

@@ -25,14 +25,17 @@ from fanin.queue import (
     QueueContext,
     QueueKey,
     Ring,
-    lifecycle,
 )
-from fanin.queue.keys import job_key
 from fanin.queue.memory import MemoryStore
-from fanin.queue.messages import body
-from fanin.queue.model import GivenBack, Rerun
+from fanin.queue.rules import lifecycle
+from fanin.queue.rules.keys import job_key
+from fanin.queue.rules.messages import body
+from fanin.queue.rules.model import GivenBack, Rerun
+from tests.queue.sources import DistinctQueue, Worker
 
-PAGE = (Path(__file__).parents[2] / "docs" / "queue.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "queue.md").read_text()
+REFERENCE = (DOCS / "queue_reference.md").read_text()
 EXAMPLES = dict(re.findall(r"<!-- ([\w ]+) -->\n```python\n(.*?)```", PAGE, re.DOTALL))
 KEY = QueueKey("t", "thumbnails")
 OUTCOME = {"Put": {"TableName": "Outcomes", "Item": {"pk": {"S": "x"}}}}
@@ -73,7 +76,9 @@ def test_the_lambda_of_the_page_takes_from_the_parts_that_rang(queue):
     drawn = []
     names = example("lambda", queue, draw=lambda name, _: drawn.append(name) or OUTCOME)
     context = SimpleNamespace(get_remaining_time_in_millis=lambda: 30_000)
-    names["handler"]({"Records": [{"body": body(KEY, Ring(0)), "receiptHandle": "r"}] * 2}, context)
+    names["handler"](
+        {"Records": [{"messageId": "r", "body": body(KEY, Ring(0)), "receiptHandle": "r"}] * 2}, context
+    )
 
     assert drawn == ["a", "b"]
     assert len(queue.context.store.written) == 2
@@ -97,7 +102,7 @@ def test_the_coroutine_of_the_page_takes_and_streams(queue, monkeypatch):
 
 
 def test_the_distinct_queues_interface_is_written_against_ours(queue):
-    distinct = example("distinct", queue)["DistinctQueue"](queue)
+    distinct = DistinctQueue(queue)
 
     assert (distinct.add("a"), distinct.add("a")) == (True, False)
     assert distinct.add_all(["b", "a", "c", "b"]) == ["a", "b"]
@@ -116,7 +121,7 @@ def test_the_distinct_queues_interface_is_written_against_ours(queue):
 
 
 def test_the_exactly_once_queues_interface_is_written_against_ours(queue):
-    worker = example("exactly once", queue)["Worker"](queue)
+    worker = Worker(queue)
     queue.add_all(["a", "b"])
 
     assert worker.work_one(lambda _: OUTCOME) == 1
@@ -137,7 +142,9 @@ def test_the_exactly_once_queues_interface_is_written_against_ours(queue):
 
 
 def test_the_diagram_of_a_job_has_the_transitions_of_the_lifecycle():
-    (drawn, *_) = re.findall(r"stateDiagram-v2\n(.*?)```", PAGE, re.DOTALL)
+    (drawn, *_) = re.findall(
+        r"stateDiagram-v2\n(.*?)```", (DOCS / "queue_reference.md").read_text(), re.DOTALL
+    )
     key = job_key(KEY, 1, "a")
     added = [lifecycle.new_job(NewJob("a", delay=delay), key, "id", 1, None) for delay in (0, 1)]
     busy = lifecycle.claimed(added[0], "s", "c", 2)

@@ -9,8 +9,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from fanin.queue import Ring
-from fanin.queue.errors import DoorbellMissing
-from fanin.queue.messages import body
+from fanin.queue.rules.errors import DoorbellMissing
+from fanin.queue.rules.messages import body
 from fanin.queue.sqs import SqsDoorbell, SqsDoorbells
 from tests.queue.conftest import KEY
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.queue import widening
-from fanin.queue.config import Phase, QueueConfig
-from fanin.queue.keys import job_key
+from fanin.queue.rules.config import Phase, QueueConfig
+from fanin.queue.rules.keys import job_key
+from fanin.queue.upkeep import widening
 from tests.queue.claiming import Bench
 from tests.queue.conftest import KEY
 

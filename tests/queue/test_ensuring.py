@@ -8,9 +8,9 @@ from functools import partial
 import pytest
 
 from fanin.errors import Conflict, StoreUnavailable
-from fanin.queue.config import QueueConfig
-from fanin.queue.creating import QueueCreator
-from fanin.queue.errors import DoorbellMissing
+from fanin.queue.administration.creating import QueueCreator
+from fanin.queue.rules.config import QueueConfig
+from fanin.queue.rules.errors import DoorbellMissing
 from tests.queue.claiming import Bench
 from tests.queue.conftest import KEY
 

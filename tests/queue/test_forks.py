@@ -17,7 +17,7 @@ from tests.queue.conftest import KEY, names, session_of
 
 
 def test_a_child_leaves_its_parents_session_and_jobs_alone(queue):
-    queue.add_all("ab")
+    queue.add_all([*"ab"])
     scope = queue.take(1, wait=0)
     scope.__enter__()
     parents = session_of(queue)
@@ -35,7 +35,7 @@ def test_a_child_leaves_its_parents_session_and_jobs_alone(queue):
 
 @pytest.mark.parametrize("error", [None, SystemExit(), ValueError()])
 def test_a_child_that_leaves_its_parents_scope_neither_acks_nor_returns(queue, error):
-    queue.add_all("ab")
+    queue.add_all([*"ab"])
     scope = queue.take(2, wait=0)
     scope.__enter__()
 

@@ -6,8 +6,8 @@ import pytest
 
 from fanin.errors import StoreUnavailable
 from fanin.queue import NewJob, Queue
-from fanin.queue.describing import describe
-from fanin.queue.looking import look
+from fanin.queue.administration.describing import describe
+from fanin.queue.administration.looking import look
 from tests.queue.claiming import Bench
 from tests.queue.conftest import fail, names, unavailable
 

@@ -8,9 +8,9 @@ import pytest
 
 from fanin.errors import InvalidRequest
 from fanin.queue import QueueContext, Ring
-from fanin.queue.config import QueueConfig
-from fanin.queue.errors import DoorbellMissing
 from fanin.queue.memory import MemoryStore
+from fanin.queue.rules.config import QueueConfig
+from fanin.queue.rules.errors import DoorbellMissing
 from tests.queue.conftest import KEY
 
 

@@ -6,8 +6,9 @@ import pytest
 from moto import mock_aws
 
 from fanin.errors import NewerSchema
-from fanin.queue import Effects, MemoryDoorbell, Options, Queue, QueueContext, QueueKey, removing
-from fanin.queue.sleeping import SETTLE_SECONDS
+from fanin.queue import Effects, MemoryDoorbell, Options, Queue, QueueContext, QueueKey
+from fanin.queue.administration import removing
+from fanin.queue.upkeep.sleeping import SETTLE_SECONDS
 from tests.contract import golden
 from tests.contract.queue.calls import LATER, QUEUE
 from tests.queue.conftest import Duties, Time
@@ -18,7 +19,7 @@ AFTER_ALL = LATER + 120_000_000
 
 
 class Clock(Time):
-    """The clocks of a process that looks after every row of 0.1 has become due."""
+    """The clocks of a process that looks after every row has become due."""
 
     def now(self) -> int:
         return AFTER_ALL + self.passed
@@ -182,7 +183,7 @@ def test_a_busy_job_without_its_session_does_not_keep_the_others_from_being_free
 
 
 def test_a_dead_job_without_its_claim_does_not_keep_the_outbox_of_a_removed_queue_waiting(store):
-    broken = golden.rows("queue")["dead: dead of 0.1"]
+    broken = golden.rows("queue")["dead: dead again"]
     del broken["claim"]
     golden.put(store, "queue", broken)
     reported = []

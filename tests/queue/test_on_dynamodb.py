@@ -6,23 +6,17 @@ import pytest
 from moto import mock_aws
 
 from fanin.errors import StaleWrite
-from fanin.queue import (
-    Effects,
-    LostClaim,
-    NewJob,
-    Options,
-    Queue,
-    QueueContext,
-    lifecycle,
-    removing,
-    sleeping,
-)
+from fanin.queue import Effects, LostClaim, NewJob, Options, Queue, QueueContext
+from fanin.queue.administration import removing
 from fanin.queue.dynamodb import DynamoStore
-from fanin.queue.model import GivenBack, JobState, Rerun
+from fanin.queue.rules import lifecycle
+from fanin.queue.rules.model import GivenBack, JobState, Rerun
 from fanin.queue.sqs import SqsDoorbell
+from fanin.queue.upkeep import sleeping
 from tests.contract import moto_clients
 from tests.contract.queue.calls import LATER, PART, taken
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
+from tests.item_ids import item_named
 from tests.queue.conftest import KEY, expects, names
 
 READS = {"GetItem", "Query"}
@@ -65,7 +59,7 @@ def written(queue, name) -> bool:
 
 def run_each_use_case(queue, time):
     """Each use case once, rejections included."""
-    queue.add_all(["a", "b", NewJob("c", delay=1, item_id="item"), "a"])
+    queue.add_all(["a", "b", NewJob("c", delay=1, item_id=item_named("item")), "a"])
     with queue.take(2, wait=0) as jobs:
         queue.add("a", on_busy="rerun")
         jobs.ack(jobs[0], [outcome("first")])
@@ -121,7 +115,7 @@ def test_the_reads_of_a_removal_are_consistent(queue, time, asked):
     assert all(params["ConsistentRead"] for name, params in asked if name in READS)
 
 
-def test_the_look_for_dead_jobs_of_a_forgotten_queue_reads_one_row_of_a_partition(queue, time, asked):
+def test_the_look_for_dead_jobs_of_a_forgotten_queue_reads_one_row_of_a_part(queue, time, asked):
     """A row has up to 400 KB."""
     context = queue.context
     context.write_config(sleeping.idle(context.config(), time.now()))
@@ -131,14 +125,14 @@ def test_the_look_for_dead_jobs_of_a_forgotten_queue_reads_one_row_of_a_partitio
     removing.begin_if_forgotten(context)
 
     reads = [params for name, params in asked if name == "Query" and whom_it_reads(params) == "D#"]
-    assert [read["Limit"] for read in reads] == [1, 1, 1]
+    assert [read["Limit"] for read in reads] == [1, 1]
     assert context.config().removing_us == time.now()
 
 
 def test_a_queue_whose_first_dead_jobs_are_deleted_during_the_look_is_kept_for_the_others(queue, time):
     """The rows of dead jobs are read after their keys."""
     context, client = queue.context, queue.context.store.client
-    queue.add_all("abcdef")
+    queue.add_all([*"abcdef"])
     for _ in range(6):
         with expects(ZeroDivisionError), queue.take(wait=0):
             raise ZeroDivisionError
@@ -155,14 +149,14 @@ def test_a_queue_whose_first_dead_jobs_are_deleted_during_the_look_is_kept_for_t
     removing.begin_if_forgotten(context)
     client.meta.events.unregister("after-call.dynamodb.Query", delete)
 
-    left = [context.store.dead(where, 6) for where in context.partitions()]
+    left = [context.store.dead(part, 6) for part in context.parts()]
     assert 3 <= sum(map(len, left)) < 6
     assert context.read_config().removing_us is None
 
 
 def left_of(context):
     """Return how many dead jobs are left, once the removal of the queue has come to them."""
-    return sum(len(context.store.dead(where, 10)) for where in context.partitions())
+    return sum(len(context.store.dead(part, 10)) for part in context.parts())
 
 
 @pytest.fixture
@@ -170,7 +164,7 @@ def dead_ones(queue, time, monkeypatch):
     """A queue that is being removed: dead jobs are left of it, of which a run of the sweep deletes two."""
     monkeypatch.setattr(removing, "ROWS_A_RUN", 2)
     context = queue.context
-    queue.add_all("abcdefghij")
+    queue.add_all([*"abcdefghij"])
     for _ in range(10):
         with expects(ZeroDivisionError), queue.take(wait=0):
             raise ZeroDivisionError
@@ -202,7 +196,7 @@ def test_a_removal_is_not_done_where_others_delete_the_dead_jobs_that_it_lists(d
 
 
 def test_a_count_is_not_consistent_and_reads_no_more_rows_than_its_limit(queue, asked):
-    queue.add_all("abcd")
+    queue.add_all([*"abcd"])
     asked.clear()
 
     assert queue.context.store.count(PART, JobState.READY, 1) == 1
@@ -210,7 +204,7 @@ def test_a_count_is_not_consistent_and_reads_no_more_rows_than_its_limit(queue, 
     assert (request["Select"], request["Limit"], request["ConsistentRead"]) == ("COUNT", 1, False)
 
 
-@pytest.mark.parametrize("item", [{}, {"item_id": "b:g:0"}], ids=["plain", "with an item"])
+@pytest.mark.parametrize("item", [{}, {"item_id": item_named("i")}], ids=["plain", "with an item"])
 @pytest.mark.parametrize("rerun", [None, Rerun("again", LATER, 0)], ids=["once", "with a rerun"])
 def test_an_end_under_a_lost_claim_reads_the_job_at_most_once(queue, asked, rerun, item):
     """The refusal of a single write has the stored row."""
@@ -236,7 +230,7 @@ def test_no_text_of_a_user_gets_into_an_expression(queue, time, asked):
 
 
 def test_22_an_ack_and_the_users_write_happen_together_or_not_at_all(queue):
-    queue.add_all("ab")
+    queue.add_all([*"ab"])
     with queue.take(2, wait=0) as jobs:
         with pytest.raises(StaleWrite, match=r"the condition of writes\[1\] does not hold") as refused:
             jobs.ack(jobs[0], [outcome("y"), outcome("x", ConditionExpression="attribute_exists(pk)")])

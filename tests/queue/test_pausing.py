@@ -8,8 +8,8 @@ import pytest
 
 from fanin.errors import NotFound, StoreUnavailable
 from fanin.queue import Queue, QueueContext, QueueKey, Ring, SessionLost
-from fanin.queue.messages import body
-from fanin.queue.pausing import pause, resume
+from fanin.queue.administration.pausing import pause, resume
+from fanin.queue.rules.messages import body
 from tests.queue.conftest import KEY, names, session_of, unavailable
 
 
@@ -54,7 +54,7 @@ def test_a_function_reads_the_config_when_it_is_invoked(queue, make):
     function = make()
     function.add("a")
     pause(queue.context)
-    event = {"Records": [{"body": body(KEY, Ring(0)), "receiptHandle": "r"}]}
+    event = {"Records": [{"messageId": "r", "body": body(KEY, Ring(0)), "receiptHandle": "r"}]}
     with function.answer(event, SimpleNamespace(get_remaining_time_in_millis=lambda: 3000)) as jobs:
         assert names(jobs) == []
 

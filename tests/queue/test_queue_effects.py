@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 from fanin.errors import StoreUnavailable
-from fanin.queue import background
-from fanin.queue.background import Duty, in_threads
 from fanin.queue.effects import Effects
+from fanin.queue.working import background
+from fanin.queue.working.background import Duty, in_threads
 
 
 def test_the_clock_of_a_queue_counts_microseconds(monkeypatch):

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from fanin.errors import Conflict, NotFound, StoreUnavailable
-from fanin.queue.config import Phase, QueueConfig
-from fanin.queue.raising import raise_parts
+from fanin.queue.administration.raising import raise_parts
+from fanin.queue.rules.config import Phase, QueueConfig
 from tests.queue.claiming import Bench
 from tests.queue.conftest import KEY
 

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, ParamValidationError
 
-from fanin.errors import StaleWrite
-from fanin.queue import lifecycle
+from fanin.errors import InvalidRequest, StaleWrite
 from fanin.queue.dynamodb import DynamoStore, items
+from fanin.queue.rules import lifecycle
+from fanin.queue.rules.model import Dead
 from tests.contract.queue.calls import LATER, new
 from tests.contract.queue_table import QUEUE_TABLE
 from tests.grouper.test_scripted_reads import AnsweringClient
+from tests.item_ids import item_named
 
 PASSED, REFUSED = {"Code": "None"}, {"Code": "ConditionalCheckFailed"}
 OUTCOME = {"pk": {"S": "user"}, "sk": {"S": "outcome"}}
 WRITES = [{"Put": {"TableName": "Outcomes", "Item": OUTCOME}}] * 2
+
+
+MALFORMED = {"Error": {"Code": "ValidationException"}}
+UNKNOWN = {"Error": {"Code": "ResourceNotFoundException"}}
+DOUBLED = {
+    "Error": {"Code": "TransactionCanceledException"},
+    "CancellationReasons": [PASSED, {"Code": "ValidationError"}],
+}
+DENIED = {"Error": {"Code": "AccessDeniedException"}}
 
 
 def ack_refused_by(*reasons, item_id=None) -> StaleWrite:
@@ -38,7 +49,7 @@ def ack_refused_by(*reasons, item_id=None) -> StaleWrite:
     ],
 )
 def test_a_refused_ack_names_the_writes_by_their_positions_in_the_ack(before, reasons, failed, names):
-    error = ack_refused_by(*[PASSED] * before, *reasons, item_id="item" if before == 2 else None)
+    error = ack_refused_by(*[PASSED] * before, *reasons, item_id=item_named("item") if before == 2 else None)
 
     assert error.failed == failed
     assert str(error) == (
@@ -48,7 +59,7 @@ def test_a_refused_ack_names_the_writes_by_their_positions_in_the_ack(before, re
 
 def test_a_refused_ack_has_the_rows_of_its_own_writes_alone():
     stored = OUTCOME | {"by": {"S": "another"}}
-    error = ack_refused_by(PASSED, PASSED, REFUSED | {"Item": stored}, PASSED, item_id="item")
+    error = ack_refused_by(PASSED, PASSED, REFUSED | {"Item": stored}, PASSED, item_id=item_named("item"))
 
     assert error.stored == (stored, None)
 
@@ -62,3 +73,28 @@ def test_an_ack_that_was_refused_for_its_claim_as_well_names_its_own_writes_alon
 
     assert error.failed == failed
     assert str(error).startswith(f"the condition of {names} does not hold: ")
+
+
+def ended_with(answer: Exception, writes) -> None:
+    job = lifecycle.claimed(new("a"), "s1", "c1", LATER)
+    DynamoStore(AnsweringClient(answer), QUEUE_TABLE).end(job, LATER, writes, Dead(job, "boom", LATER))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *(ClientError(each, "TransactWriteItems") for each in (MALFORMED, UNKNOWN, DOUBLED)),
+        ParamValidationError(report="Missing required parameter: Item"),
+    ],
+)
+def test_writes_that_dynamodb_refuses_for_their_form_are_an_invalid_request(answer):
+    with pytest.raises(InvalidRequest) as refused:
+        ended_with(answer, WRITES)
+
+    assert refused.value.field == "writes"
+
+
+@pytest.mark.parametrize(("answer", "writes"), [(DENIED, WRITES), (MALFORMED, [])])
+def test_another_refusal_is_no_defect_of_the_writes(answer, writes):
+    with pytest.raises(ClientError):
+        ended_with(ClientError(answer, "TransactWriteItems"), writes)

@@ -7,13 +7,14 @@ from dataclasses import replace
 import pytest
 from moto import mock_aws
 
-from fanin.queue import Effects, MemoryDoorbell, QueueContext, QueueKey, removing
-from fanin.queue.config import Phase, QueueConfig
-from fanin.queue.creating import create_row
+from fanin.queue import Effects, MemoryDoorbell, QueueContext, QueueKey
+from fanin.queue.administration import removing
+from fanin.queue.administration.creating import create_row
+from fanin.queue.administration.raising import raise_parts
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.dynamodb.registry import Registry
-from fanin.queue.keys import DAY_MINUTES, visit_minute
-from fanin.queue.raising import raise_parts
+from fanin.queue.rules.config import Phase, QueueConfig
+from fanin.queue.rules.keys import DAY_MINUTES, visit_minute
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 

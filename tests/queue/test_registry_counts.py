@@ -8,11 +8,11 @@ import pytest
 from moto import mock_aws
 
 from fanin.queue import QueueKey
-from fanin.queue.config import QueueConfig
-from fanin.queue.describing import CountedDepth
+from fanin.queue.administration.describing import CountedDepth
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.dynamodb.registry import Registry
-from fanin.queue.model import Accuracy, Depth
+from fanin.queue.rules.config import QueueConfig
+from fanin.queue.rules.model import Accuracy, Depth
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 
@@ -27,13 +27,13 @@ def test_a_count_that_arrives_late_or_after_the_queue_is_gone_is_not_kept():
     store, registry = DynamoStore(client, QUEUE_TABLE), Registry(client, QUEUE_TABLE)
     config = store.create(KEY, QueueConfig(2))
     assert registry.seen([KEY, GONE]) == {KEY: (config, None)}
-    registry.record(KEY, CountedDepth(DEPTH, 20))
-    registry.record(KEY, CountedDepth(replace(DEPTH, ready=9), 10))
-    registry.record(GONE, CountedDepth(DEPTH, 20))
+    registry.record(KEY, CountedDepth(DEPTH, 20, 7))
+    registry.record(KEY, CountedDepth(replace(DEPTH, ready=9), 10, 7))
+    registry.record(GONE, CountedDepth(DEPTH, 20, 7))
 
-    assert registry.seen([KEY, GONE]) == {KEY: (config, CountedDepth(DEPTH, 20))}
+    assert registry.seen([KEY, GONE]) == {KEY: (config, CountedDepth(DEPTH, 20, 7))}
     paused = store.reconfigure(KEY, replace(config, revision=1, paused=True))
-    assert registry.seen([KEY]) == {KEY: (paused, CountedDepth(DEPTH, 20))}
+    assert registry.seen([KEY]) == {KEY: (paused, CountedDepth(DEPTH, 20, 7))}
 
 
 @pytest.mark.parametrize(("at_us", "kept"), [(19, 1), (20, 1), (21, 9)])
@@ -43,7 +43,7 @@ def test_only_a_count_of_a_later_time_replaces_the_one_that_is_kept(at_us, kept)
     create_queue_table(client)
     DynamoStore(client, QUEUE_TABLE).create(KEY, QueueConfig(2))
     registry = Registry(client, QUEUE_TABLE)
-    registry.record(KEY, CountedDepth(DEPTH, 20))
-    registry.record(KEY, CountedDepth(replace(DEPTH, ready=9), at_us))
+    registry.record(KEY, CountedDepth(DEPTH, 20, 7))
+    registry.record(KEY, CountedDepth(replace(DEPTH, ready=9), at_us, 7))
 
-    assert registry.seen([KEY])[KEY][1] == CountedDepth(replace(DEPTH, ready=kept), max(at_us, 20))
+    assert registry.seen([KEY])[KEY][1] == CountedDepth(replace(DEPTH, ready=kept), max(at_us, 20), 7)

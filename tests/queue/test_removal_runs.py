@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from fanin.errors import Conflict
-from fanin.queue import NewJob, removing
-from fanin.queue.sleeping import SETTLE_SECONDS
-from fanin.queue.visiting import visit
+from fanin.queue import NewJob
+from fanin.queue.administration import removing
+from fanin.queue.upkeep.sleeping import SETTLE_SECONDS
+from fanin.queue.upkeep.visiting import visit
+from tests.item_ids import item_named
 from tests.queue.conftest import KEY, fail
 from tests.queue.removals import Recorded, rows_of, swept
 
@@ -59,7 +61,7 @@ def test_a_queue_is_not_gone_before_its_outbox_is_reported(make, store, time):
         raise Conflict("refused")
 
     queue = make(report=refuse)
-    queue.add(NewJob("a", item_id="i"))
+    queue.add(NewJob("a", item_id=item_named("i")))
     removing.begin(queue.context, force=True)
     swept(queue, time)
     assert store.config(KEY).removed_us is None
@@ -67,7 +69,7 @@ def test_a_queue_is_not_gone_before_its_outbox_is_reported(make, store, time):
     visit(replace(queue.context, report=reported.append))
     visit(queue.context)
 
-    assert [entry.item_id for entry in reported] == ["i"]
+    assert [entry.item_id for entry in reported] == [item_named("i")]
     assert store.config(KEY).removed_us is not None
 
 

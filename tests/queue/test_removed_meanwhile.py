@@ -9,18 +9,20 @@ from types import SimpleNamespace
 import pytest
 
 from fanin.errors import Conflict
-from fanin.queue import NewJob, Ring, removing, widening
-from fanin.queue.config import Phase
-from fanin.queue.messages import body
-from fanin.queue.pausing import pause
-from fanin.queue.raising import raise_parts
-from fanin.queue.sleeping import SETTLE_SECONDS
-from fanin.queue.visiting import visit
+from fanin.queue import NewJob, Ring
+from fanin.queue.administration import removing
+from fanin.queue.administration.pausing import pause
+from fanin.queue.administration.raising import raise_parts
+from fanin.queue.rules.config import Phase
+from fanin.queue.rules.messages import body
+from fanin.queue.upkeep import widening
+from fanin.queue.upkeep.sleeping import SETTLE_SECONDS
+from fanin.queue.upkeep.visiting import visit
 from tests.forks import forked, status_of
 from tests.queue.conftest import KEY, expects, session_of
 
 CONTEXT = SimpleNamespace(get_remaining_time_in_millis=lambda: 3000)
-EVENT = {"Records": [{"body": body(KEY, Ring(0)), "receiptHandle": "r"}]}
+EVENT = {"Records": [{"messageId": "r", "body": body(KEY, Ring(0)), "receiptHandle": "r"}]}
 
 
 def remove(queue, time):

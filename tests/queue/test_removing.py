@@ -7,12 +7,14 @@ from dataclasses import replace
 import pytest
 
 from fanin.errors import Conflict, NotFound, StoreUnavailable
-from fanin.queue import LostClaim, NewJob, removing
-from fanin.queue.config import QueueConfig
-from fanin.queue.model import Member
-from fanin.queue.pausing import pause
-from fanin.queue.sleeping import SETTLE_SECONDS
-from fanin.queue.visiting import visit
+from fanin.queue import LostClaim, NewJob
+from fanin.queue.administration import removing
+from fanin.queue.administration.pausing import pause
+from fanin.queue.rules.config import QueueConfig
+from fanin.queue.rules.model import Member
+from fanin.queue.upkeep.sleeping import SETTLE_SECONDS
+from fanin.queue.upkeep.visiting import visit
+from tests.item_ids import item_named
 from tests.queue.conftest import KEY, expects, fail
 from tests.queue.removals import rows_of, swept
 
@@ -29,7 +31,11 @@ def worked_at(make):
     with queue.take():
         pass
     queue.add_all(
-        [NewJob("busy", priority=9, item_id="i1"), NewJob("ready", item_id="i2"), NewJob("z", delay=60)]
+        [
+            NewJob("busy", priority=9, item_id=item_named(1)),
+            NewJob("ready", item_id=item_named(2)),
+            NewJob("z", delay=60),
+        ]
     )
     scope = queue.take()
     return queue, scope, reported
@@ -130,7 +136,7 @@ def test_the_items_of_removed_jobs_fail_once_with_a_reason(make, time):
         swept(queue, time)
         jobs.ack(jobs[0])
 
-    assert sorted(entry.item_id for entry in reported) == ["i1", "i2"]
+    assert sorted(entry.item_id for entry in reported) == [item_named(1), item_named(2)]
     assert {(entry.failed, entry.reason) for entry in reported} == {(True, removing.REASON)}
 
 

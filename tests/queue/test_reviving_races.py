@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 
 from fanin.errors import StoreUnavailable
-from fanin.queue import NewJob, Queue, lifecycle
-from fanin.queue.config import Phase
-from fanin.queue.keys import job_key
-from fanin.queue.model import JobState
-from fanin.queue.sleeping import idle
+from fanin.queue import NewJob, Queue
+from fanin.queue.rules import lifecycle
+from fanin.queue.rules.config import Phase
+from fanin.queue.rules.keys import job_key
+from fanin.queue.rules.model import JobState
+from fanin.queue.upkeep.sleeping import idle
 from tests.queue.claiming import Bench
 from tests.queue.conftest import KEY, fail, names
 

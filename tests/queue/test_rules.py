@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanin.errors import InvalidRequest
-from fanin.queue import NewJob, Options, QueueKey, lifecycle, order
-from fanin.queue.keys import PARTS_MAX, PartKey, job_key, part_of
-from fanin.queue.lifecycle import ClaimStatus
-from fanin.queue.members import Watch, overdue, owned, owners
-from fanin.queue.model import Dead, GivenBack, JobState, Member, Rerun
+from fanin.queue import NewJob, Options, QueueKey
+from fanin.queue.rules import lifecycle, order
+from fanin.queue.rules.keys import PARTS_MAX, PartKey, job_key, part_of
+from fanin.queue.rules.lifecycle import ClaimStatus
+from fanin.queue.rules.members import Watch, overdue, owned, owners
+from fanin.queue.rules.model import Dead, GivenBack, JobState, Member, Rerun
 
 QUEUE = QueueKey("t", "q")
 MEMBER = Member("s1", True, 10_000_000, 5_000_000, "host", 1, 0)
@@ -237,10 +238,3 @@ def test_a_revived_job_has_its_old_position_and_no_failures():
 def test_options_out_of_bounds_are_refused(more):
     with pytest.raises(InvalidRequest):
         Options(**more)
-
-
-def test_the_place_of_a_job_is_a_deprecated_name_of_its_position():
-    job = ready()
-
-    with pytest.deprecated_call(match="position"):
-        assert job.place == job.position

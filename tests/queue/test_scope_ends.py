@@ -29,7 +29,7 @@ def test_a_scope_that_is_not_entered_has_no_job_and_has_lost_none(queue):
 
 
 def test_a_lost_claim_that_the_block_has_handled_is_not_raised_again(queue, store):
-    queue.add_all("ab")
+    queue.add_all([*"ab"])
     with queue.take(2, wait=0) as jobs:
         store.stored.pop(jobs[0].key)
         with pytest.raises(LostClaim):
@@ -41,7 +41,7 @@ def test_a_lost_claim_that_the_block_has_handled_is_not_raised_again(queue, stor
 
 
 def test_an_ack_whose_outcome_is_unknown_does_not_keep_the_others_from_theirs(queue, store, monkeypatch):
-    queue.add_all("abc")
+    queue.add_all([*"abc"])
     with expects(StoreUnavailable), queue.take(3, wait=0):
         failing_for(store, monkeypatch, "a")
 
@@ -51,7 +51,7 @@ def test_an_ack_whose_outcome_is_unknown_does_not_keep_the_others_from_theirs(qu
 
 @pytest.mark.parametrize(("lost", "late", "first"), [("a", "b", LostClaim), ("b", "a", StoreUnavailable)])
 def test_the_first_of_several_errors_of_the_acks_is_raised(queue, store, monkeypatch, lost, late, first):
-    queue.add_all("ab")
+    queue.add_all([*"ab"])
     with expects(first), queue.take(2, wait=0) as jobs:
         failing_for(store, monkeypatch, late)
         (gone,) = [job for job in jobs if job.name == lost]
@@ -59,7 +59,7 @@ def test_the_first_of_several_errors_of_the_acks_is_raised(queue, store, monkeyp
 
 
 def test_jobs_whose_return_is_interrupted_can_no_longer_be_acked(queue, store, monkeypatch):
-    queue.add_all("ab")
+    queue.add_all([*"ab"])
 
     def interrupted(*_):
         raise KeyboardInterrupt

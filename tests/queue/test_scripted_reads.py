@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from fanin.errors import StoreUnavailable
-from fanin.queue.config import QueueConfig
 from fanin.queue.dynamodb import DynamoStore, items
 from fanin.queue.dynamodb.registry import Registry
-from fanin.queue.keys import QueueKey
-from fanin.queue.model import JobState, Member
+from fanin.queue.rules.config import QueueConfig
+from fanin.queue.rules.keys import QueueKey
+from fanin.queue.rules.model import JobState, Member
 from tests.contract.queue.calls import LATER, NOW, PART, QUEUE, new
 from tests.contract.queue_table import QUEUE_TABLE
 from tests.grouper.test_scripted_reads import AnsweringClient, refused

@@ -20,11 +20,13 @@ from fanin.queue import (
     Ring,
     ShutDown,
 )
-from fanin.queue.background import Duty, in_threads
-from fanin.queue.config import QueueConfig
 from fanin.queue.effects import Effects
-from fanin.queue.fair_lock import FairLock
 from fanin.queue.memory import MemoryStore
+from fanin.queue.rules.config import QueueConfig
+from fanin.queue.rules.taking import TakeRequest
+from fanin.queue.working.background import Duty, in_threads
+from fanin.queue.working.fair_lock import FairLock
+from tests.item_ids import item_named
 from tests.queue.conftest import KEY, OUTCOME, expects, names, unavailable
 
 
@@ -48,7 +50,7 @@ def test_a_ring_that_is_due_wakes_a_delayed_job_before_the_sweep_does(queue, tim
     (ring,) = [ring for _, ring in bell.rings]
 
     assert ring == Ring(0, due=True)
-    assert names(queue._look(queue._live_worker(), 1, None, [ring])) == ["a"]
+    assert names(queue._look(queue._live_worker(), TakeRequest(), [ring])) == ["a"]
 
 
 def test_a_failed_job_waits_for_its_retry(make, time, duties):
@@ -65,7 +67,7 @@ def test_a_failed_job_waits_for_its_retry(make, time, duties):
 
 
 def test_a_single_release_has_its_own_delay_and_counts_only_where_it_says_so(queue, time):
-    queue.add_all("ab")
+    queue.add_all([*"ab"])
     with queue.take(2, wait=0) as jobs:
         jobs.release(jobs[0], delay=9)
         jobs.release(jobs[1], failed=True)
@@ -129,7 +131,7 @@ def test_an_add_under_the_same_id_is_the_same_job_even_when_it_is_done(queue):
 
 
 def test_an_unknown_on_busy_is_refused(queue):
-    with pytest.raises(ValueError, match="sometimes"):
+    with pytest.raises(InvalidRequest, match="sometimes"):
         queue.add("a", on_busy="sometimes")
 
 
@@ -179,7 +181,7 @@ def test_an_ack_has_room_for_98_writes(queue):
 
 
 def test_a_job_of_another_scope_is_refused(queue):
-    queue.add_all("ab")
+    queue.add_all([*"ab"])
     with queue.take(wait=0) as jobs, queue.take(wait=0) as others:
         with pytest.raises(InvalidRequest):
             jobs.ack(others[0])
@@ -189,7 +191,7 @@ def test_a_job_of_another_scope_is_refused(queue):
 
 
 def test_one_lost_claim_does_not_keep_the_others_from_their_ack(queue):
-    queue.add_all("abc")
+    queue.add_all([*"abc"])
     with expects(LostClaim), queue.take(3, wait=0) as jobs:
         queue.context.store.stored.pop(jobs[0].key)
 
@@ -253,32 +255,35 @@ def test_a_job_whose_ring_was_lost_is_rung_for_by_the_sweep(queue, bell, time):
 def test_each_end_with_an_item_is_reported(make, duties):
     reported: list[OutboxEntry] = []
     queue = make(report=reported.append, max_failures=1)
-    queue.add_all([NewJob("a", item_id="item-a"), NewJob("b", item_id="item-b"), NewJob("c")])
+    queue.add_all([NewJob("a", item_id=item_named("a")), NewJob("b", item_id=item_named("b")), NewJob("c")])
     with queue.take(wait=0):
         pass
     with expects(ZeroDivisionError), queue.take(wait=0):
         raise ZeroDivisionError
     duties.pass_seconds(25)
 
-    assert [(entry.item_id, entry.failed) for entry in reported] == [("item-a", False), ("item-b", True)]
-    assert not any(map(queue.context.store.outbox, queue.context.partitions()))
+    assert [(entry.item_id, entry.failed) for entry in reported] == [
+        (item_named("a"), False),
+        (item_named("b"), True),
+    ]
+    assert not any(map(queue.context.store.outbox, queue.context.parts()))
 
 
 def test_an_end_that_could_not_be_reported_is_reported_by_the_sweep(make):
     reported: list[OutboxEntry] = []
     failing, other = make(report=unavailable), make(report=reported.append)
-    failing.add(NewJob("a", item_id="item-a"))
+    failing.add(NewJob("a", item_id=item_named("a")))
     taken(failing)
     other.sweep()
 
-    assert [entry.item_id for entry in reported] == ["item-a"]
+    assert [entry.item_id for entry in reported] == [item_named("a")]
 
 
 def test_a_function_works_without_a_heartbeat_until_its_time_is_over(make, duties, time):
     queue, watcher = make(), make()
     with watcher.take(wait=0):
         pass
-    queue.add_all("ab")
+    queue.add_all([*"ab"])
     with queue.bounded(3.0) as bounded:
         with bounded.take(1, wait=0, parts=[0]) as jobs:
             assert names(jobs) == ["a"]
@@ -328,7 +333,7 @@ def test_work_in_threads_end_to_end():
             thread.join(60)
 
         assert one.depth().ready == one.depth().busy == 0
-    assert sorted(int(write["job"]) for write in store.written) == list(range(30))
+    assert sorted(int(write["Put"]["job"]) for write in store.written) == list(range(30))
     assert store.members(KEY) == []
 
 
@@ -338,7 +343,7 @@ def drain(queue):
             if not jobs:
                 return
             for job in jobs:
-                jobs.ack(job, [{"job": job.name}])
+                jobs.ack(job, [{"Put": {"job": job.name}}])
 
 
 def test_a_duty_is_repeated_until_it_says_so_or_is_stopped():

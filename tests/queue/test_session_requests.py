@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.queue.config import QueueConfig
-from fanin.queue.members import Watch
-from fanin.queue.model import Member, Ring
-from fanin.queue.session import enter
+from fanin.queue.rules.config import QueueConfig
+from fanin.queue.rules.members import Watch
+from fanin.queue.rules.model import Member, Ring
+from fanin.queue.working.session import enter
 from tests.queue.claiming import Bench
 from tests.queue.conftest import KEY, unavailable
 

@@ -6,7 +6,7 @@ import pytest
 from moto import mock_aws
 
 from fanin.queue.dynamodb import DynamoStore
-from fanin.queue.model import Member
+from fanin.queue.rules.model import Member
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 from tests.queue.conftest import KEY, START

@@ -9,9 +9,10 @@ import pytest
 
 from fanin.errors import Conflict, StoreUnavailable
 from fanin.queue import NewJob
-from fanin.queue.config import QueueConfig
-from fanin.queue.sleeping import SETTLE_SECONDS, asleep, idle, observed, woken
-from fanin.queue.visiting import visit
+from fanin.queue.rules.config import QueueConfig
+from fanin.queue.upkeep.sleeping import SETTLE_SECONDS, asleep, idle, observed, woken
+from fanin.queue.upkeep.visiting import visit
+from tests.item_ids import item_named
 from tests.queue.conftest import KEY, fail, unavailable
 
 AT = 1_000_000_000
@@ -98,7 +99,7 @@ def test_a_queue_with_an_entry_that_cannot_be_reported_stays_awake(make):
         raise Conflict("refused")
 
     queue = make(report=refuse)
-    queue.add(NewJob("a", item_id="i"))
+    queue.add(NewJob("a", item_id=item_named("i")))
     with queue.take():
         pass
     visit(queue.context)
@@ -108,7 +109,7 @@ def test_a_queue_with_an_entry_that_cannot_be_reported_stays_awake(make):
 
 def test_an_end_that_moves_the_job_to_the_outbox_during_a_look_is_seen(make, store):
     queue, reads = make(), []
-    queue.add(NewJob("a", item_id="i"))
+    queue.add(NewJob("a", item_id=item_named("i")))
     jobs = queue.take().__enter__()
     queue.context = replace(queue.context, report=None)
 
@@ -249,5 +250,5 @@ def test_the_reads_of_a_visit_do_not_grow_with_the_kinds_of_what_is_counted(queu
     store.requests.clear()
     visit(queue.context)
 
-    counted = {"config": 1, "members": 1, "first": 1, "outbox": 1, "count_dead": 2}
+    counted = {"config": 1, "members": 1, "first": 1, "outbox": 1, "count_dead": 1}
     assert Counter(store.requests) == counted

@@ -8,7 +8,7 @@ from moto import mock_aws
 
 from fanin.errors import InvalidRequest
 from fanin.queue import QueueKey, Ring
-from fanin.queue.messages import body, ring_of
+from fanin.queue.rules.messages import body, ring_of
 from fanin.queue.sqs import SqsDoorbell
 from tests.contract import moto_clients
 from tests.queue.conftest import KEY

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from fanin.queue.keys import job_key
-from fanin.queue.maintenance import Maintenance
-from fanin.queue.members import Watch, look_seconds
-from fanin.queue.model import Member
-from fanin.queue.session import enter
+from fanin.queue.rules.keys import job_key
+from fanin.queue.rules.members import Watch, look_seconds
+from fanin.queue.rules.model import Member
+from fanin.queue.upkeep.maintenance import Maintenance
+from fanin.queue.working.session import enter
 from tests.queue.claiming import Bench
 from tests.queue.conftest import KEY
 

@@ -8,8 +8,8 @@ import pytest
 
 from fanin.errors import Conflict, StoreUnavailable
 from fanin.queue import OutboxEntry
-from fanin.queue.maintenance import Maintenance
-from fanin.queue.model import JobState
+from fanin.queue.rules.model import JobState
+from fanin.queue.upkeep.maintenance import Maintenance
 from tests.queue.claiming import Bench
 from tests.queue.conftest import KEY
 
@@ -171,7 +171,7 @@ def test_sessions_that_cannot_be_read_do_not_keep_due_jobs_waiting(bench):
 
 @pytest.mark.parametrize(("error", "tried"), [(StoreUnavailable("out of reach"), 1), (Conflict("no"), 2)])
 def test_a_report_that_is_unavailable_ends_the_sweep_and_one_that_is_refused_does_not(bench, error, tried):
-    entries = {n: OutboxEntry(n, n, failed=False) for n in "ab"}
+    entries = {n: OutboxEntry(n, n, False, None, n, 0) for n in "ab"}
     bench.store.real.outboxes = {KEY: dict(entries)}
     asked = []
 

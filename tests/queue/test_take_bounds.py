@@ -8,8 +8,9 @@ import pytest
 
 from fanin.errors import StoreUnavailable
 from fanin.queue import NewJob
-from fanin.queue.config import QueueConfig
-from fanin.queue.pausing import pause, resume
+from fanin.queue.administration.pausing import pause, resume
+from fanin.queue.rules.config import QueueConfig
+from tests.item_ids import item_named
 from tests.queue.claiming import Bench
 from tests.queue.conftest import names, unavailable
 
@@ -84,7 +85,7 @@ def test_a_session_that_ended_is_lost_at_once():
 
 
 def test_the_end_of_a_job_with_an_item_is_left_to_others_where_nothing_reports_it(queue, caplog):
-    queue.add(NewJob("a", item_id="item"))
+    queue.add(NewJob("a", item_id=item_named("item")))
     with queue.take(wait=0) as jobs:
         jobs.ack(jobs[0])
 

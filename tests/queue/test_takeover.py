@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fanin.queue import NewJob, Ring
-from fanin.queue.keys import job_key
-from fanin.queue.maintenance import SECOND_RING_SECONDS
-from fanin.queue.members import owned, owners
+from fanin.queue.rules.keys import job_key
+from fanin.queue.rules.members import owned, owners
+from fanin.queue.upkeep.maintenance import SECOND_RING_SECONDS
 from tests.queue.conftest import KEY, names
 
 PARTS = 4

@@ -17,9 +17,10 @@ from moto import mock_aws
 from fanin.names import JOB_ATTRIBUTES
 from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueContext
 from fanin.queue.dynamodb import DynamoStore
-from fanin.queue.keys import part_of
+from fanin.queue.rules.keys import part_of
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
+from tests.item_ids import item_named
 from tests.queue.conftest import KEY, expects
 
 UNITS_A_PARTITION, RATE, KB = 1000, 10_000, 1024
@@ -112,7 +113,7 @@ PAYLOAD = "x" * 300
 
 def test_a_job_costs_its_part_seven_units_and_one_with_an_item_nine(counted):
     assert life(counted, NewJob("a", PAYLOAD)) == {"J": 7}
-    assert life(counted, NewJob("b", PAYLOAD, item_id="item")) == {"J": 9, "T": 3}
+    assert life(counted, NewJob("b", PAYLOAD, item_id=item_named("item"))) == {"J": 9, "T": 3}
 
 
 def test_a_dead_job_costs_its_part_nine_units_and_the_partition_of_the_dead_four(counted):

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from fanin.errors import Conflict, StoreUnavailable
-from fanin.queue import removing
-from fanin.queue.sleeping import SETTLE_SECONDS
-from fanin.queue.visiting import visit
+from fanin.queue.administration import removing
+from fanin.queue.upkeep.sleeping import SETTLE_SECONDS
+from fanin.queue.upkeep.visiting import visit
 from tests.queue.conftest import KEY, names
 from tests.queue.removals import swept
 

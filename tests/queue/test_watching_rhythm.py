@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fanin.queue.maintenance import Maintenance
-from fanin.queue.session import enter
+from fanin.queue.upkeep.maintenance import Maintenance
+from fanin.queue.working.session import enter
 from tests.queue.claiming import Bench
 from tests.queue.conftest import KEY
 

@@ -6,15 +6,16 @@ import pytest
 
 from fanin.aws.limits import AWS_SECONDS
 from fanin.errors import Conflict, InvalidRequest, NotFound, PartFull
-from fanin.queue import NewJob, widening
-from fanin.queue.config import Phase
+from fanin.queue import NewJob
+from fanin.queue.administration.raising import raise_parts
 from fanin.queue.config_cache import CONFIG_SECONDS
 from fanin.queue.effects import ATTEMPTS
-from fanin.queue.keys import job_key
-from fanin.queue.model import MARK_SECONDS
-from fanin.queue.raising import raise_parts
-from fanin.queue.session import DOUBT_SECONDS
-from fanin.queue.widening import EXPIRE_SECONDS, SETTLE_SECONDS
+from fanin.queue.rules.config import Phase
+from fanin.queue.rules.keys import job_key
+from fanin.queue.rules.model import MARK_SECONDS
+from fanin.queue.upkeep import widening
+from fanin.queue.upkeep.widening import EXPIRE_SECONDS, SETTLE_SECONDS
+from fanin.queue.working.session import DOUBT_SECONDS
 from tests.queue.conftest import KEY, fail, names
 
 OLD, NEW = 2, 4

@@ -11,6 +11,7 @@ from fanin.errors import QuotaExceeded, StoreUnavailable
 from fanin.quotas.dynamodb import DynamoQuotas
 from fanin.quotas.memory import MemoryQuotas
 from fanin.quotas.model import Quota
+from fanin.quotas.queues import Queues
 from tests.contract import moto_clients
 from tests.contract.tables import create_tables
 from tests.quotas.world import World, admitted
@@ -146,3 +147,76 @@ def test_a_refused_tenant_is_refused_for_a_second_though_tokens_flow_in():
     assert store.made == made
     world.later(0.1)
     assert admitted(rates.charge, "acme", Quota.ADDS)
+
+
+def test_what_a_request_has_read_is_paid_afterwards_and_the_next_ones_wait_for_it():
+    """A search through 16,000 batches reads about 1,000 units, which is known once it has read them."""
+    world = World()
+    for process in (world.rates(reads=100), world.rates(reads=100)):
+        process.charge("acme", Quota.READS)
+        process.owe("acme", Quota.READS, 99)
+    world.later(-0.1)
+    world.rates(reads=100).owe("acme", Quota.READS, 1800)
+    world.later(18)
+    assert not admitted(world.rates(reads=100).charge, "acme", Quota.READS)
+    assert admitted(world.rates(reads=100).charge, "other", Quota.READS)
+    world.later(0.3)
+
+    assert admitted(world.rates(reads=100).charge, "acme", Quota.READS)
+
+
+def test_a_tenant_waits_for_what_it_has_read_for_ten_minutes_at_most():
+    world = World()
+    rates = world.rates(reads=10)
+    for _ in range(100):
+        rates.owe("acme", Quota.READS, 1000)
+    world.later(590)
+    assert not admitted(world.rates(reads=10).charge, "acme", Quota.READS)
+    world.later(20)
+
+    assert admitted(world.rates(reads=10).charge, "acme", Quota.READS)
+
+
+def test_many_processes_together_read_no_more_than_the_limit():
+    """Each request reads 50 units, and is admitted while the bucket has a token."""
+    world = World()
+    processes = [world.rates(reads=100) for _ in range(10)]
+    read = 0
+    for _ in range(600):
+        for process in processes:
+            if admitted(process.charge, "acme", Quota.READS):
+                process.owe("acme", Quota.READS, 49)
+                read += 50
+        world.later(0.1)
+
+    assert 100 * 60 * 0.95 < read <= 100 * 62 + 50
+
+
+@pytest.mark.parametrize("units", [0, -1])
+def test_nothing_is_owed_for_a_request_that_read_what_it_paid_for(units):
+    store = Counting()
+    World(store).rates(reads=10).owe("acme", Quota.READS, units)
+    World(store).rates(adds=10).owe("acme", Quota.READS, 1000)
+
+    assert store.made == 0
+
+
+def test_what_is_owed_to_a_store_that_is_down_is_forgiven():
+    class Down(MemoryQuotas):
+        def start(self, *_):
+            raise StoreUnavailable("down")
+
+    World(Down()).rates(reads=10).owe("acme", Quota.READS, 100)
+
+
+def test_a_tenant_has_as_many_queues_as_its_quota_says():
+    names = {"acme": ["a", "b"], "other": []}
+    queues = Queues(lambda tenant, most: names[tenant][:most], limit=3)
+    queues.admit("acme")
+    names["acme"].append("c")
+
+    assert admitted(queues.admit, "other")
+    with pytest.raises(QuotaExceeded) as refused:
+        queues.admit("acme")
+    assert (refused.value.quota, refused.value.limit, refused.value.used) == ("queues", 3, 3)
+    assert refused.value.retry_after is None

@@ -84,13 +84,23 @@ def query(expression: str, values: Request, **more: Any) -> Request:
     }
 
 
+def scan(segment: int, total: int) -> Request:
+    return {"TableName": "Things", "Segment": segment, "TotalSegments": total}
+
+
 def numbered(count: int) -> Request:
     return {f":v{each}": {"N": str(each)} for each in range(count)}
 
 
 def compared(operators: int) -> Request:
-    """A condition with *operators* comparisons and ORs; an odd number."""
-    return condition(" OR ".join(["a=:v"] * ((operators + 1) // 2)), {":v": text("")})
+    """A condition with *operators* comparisons and ORs, and a NOT if they are even."""
+    negation = "" if operators % 2 else "NOT "
+    return condition(negation + " OR ".join(["a=:v"] * ((operators + 1) // 2)), {":v": text("")})
+
+
+def summed(operators: int) -> Request:
+    """An update with that many sums."""
+    return update("SET " + ",".join(f"a{each}=b+:n" for each in range(operators)), {":n": {"N": "1"}})
 
 
 def one_of(count: int) -> Request:
@@ -105,8 +115,12 @@ def sized(bytes_of_item: int) -> Request:
 
 def in_local_index(bytes_of_all: int) -> Request:
     """An item that has that many bytes with its entry in the local index, which has its keys alone."""
-    own = len("pkpsksixi")
-    return put({"ix": text("i"), "body": text("x" * (bytes_of_all - 2 * own - len("body")))})
+    own, entry = len("pkpsksixi"), len("sksixi")  # they share the partition key
+    return put({"ix": text("i"), "body": text("x" * (bytes_of_all - own - entry - len("body")))})
+
+
+def named(bytes_of_name: int) -> Request:
+    return put({"n" * bytes_of_name: text("")})
 
 
 def nested(levels: int) -> Request:
@@ -156,7 +170,7 @@ def message(size: int, **more: Any) -> Request:
     return {"QueueUrl": "q", "MessageBody": "x" * size, **more}
 
 
-def events(count: int, size: int = 0) -> Request:
+def events_of(count: int, size: int = 0) -> Request:
     """Events of *size* bytes each, or of the fewest."""
     detail = json.dumps({"a": "x" * max(0, size - len("sd") - len('{"a": ""}'))})
     return {"Entries": [{"Source": "s", "DetailType": "d", "Detail": detail}] * count}

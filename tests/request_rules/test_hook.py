@@ -12,16 +12,18 @@ from moto import mock_aws
 from moto.dynamodb.parsing.reserved_keywords import ReservedKeywords
 
 from fanin.aws import clients
-from fanin.local.refusing import checked
+from fanin.local.emulation.refusing import checked
 from fanin.local.request_rules.expressions import parsed
-from fanin.local.request_rules.reserved import RESERVED
+from fanin.local.request_rules.reserved import ACCEPTED, RESERVED
 from tests.contract import moto_clients
 from tests.request_rules import hook
 from tests.request_rules.requests import TABLE, one_of, put, tables
 
 
-def test_reserved_names_are_those_that_moto_knows():
-    assert set(ReservedKeywords.get_reserved_keywords()) == RESERVED
+def test_reserved_names_are_those_that_moto_knows_and_refuses_but_for_two():
+    """So an expression of production code, which is sent to moto too, escapes all names of the page."""
+    assert set(ReservedKeywords.get_reserved_keywords()) == RESERVED | ACCEPTED
+    assert not RESERVED & ACCEPTED
 
 
 @pytest.mark.parametrize("made_by", ["boto3", "botocore", "fanin"])

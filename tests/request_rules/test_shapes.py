@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 from moto import mock_aws
 
-from fanin.aws.settings import Tables
+from fanin.aws.settings.tracking import Tables
 from fanin.tracker.dynamodb import DynamoStore, requests
-from fanin.tracker.model import BatchKey, PageKey
-from fanin.tracker.page import PageMasks
+from fanin.tracker.rules.model import BatchKey, PageKey
+from fanin.tracker.rules.page import PageMasks
 from tests.contract import moto_clients
 from tests.contract.tables import TABLES, create_tables
 from tests.request_rules import shapes

@@ -11,15 +11,17 @@ from fanin.local.request_rules import Tables, check
 from fanin.local.request_rules.attribute_values import size_of_item
 from fanin.local.request_rules.expressions import parsed
 from fanin.queue.dynamodb import items
-from fanin.queue.keys import NAME_BYTES_MAX
-from fanin.queue.model import ID_BYTES_MAX, PAYLOAD_BYTES_MAX
-from fanin.tracker.climb import GUARDED_DIGITS
+from fanin.queue.rules.keys import NAME_BYTES_MAX
+from fanin.queue.rules.model import PAYLOAD_BYTES_MAX
+from fanin.tracker import TOTAL_MAX
 from fanin.tracker.dynamodb import requests
-from fanin.tracker.model import BatchKey, PageKey
-from fanin.tracker.page import PAGE_BITS_MAX, Page, PageMasks, mask_of
+from fanin.tracker.rules.model import BatchKey, PageKey
+from fanin.tracker.rules.page import PAGE_BITS_MAX, Page, PageMasks, mask_of
+from fanin.tracker.writing.climb import GUARDED_DIGITS
 from tests.contract.grouper.calls import empty
 from tests.contract.queue.calls import new
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
+from tests.item_ids import item_named
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 # The longest tenant, which is an account's id or a claim, makes no difference to the expressions.
@@ -68,8 +70,9 @@ def test_the_largest_update_has_343_clauses_beside_the_expiry():
 def largest_job():
     """The row of a job with the longest payload, key, item and id, and a rerun with the same."""
     payload, name = "x" * PAYLOAD_BYTES_MAX, "k" * NAME_BYTES_MAX
-    job = new(name, payload=payload, item_id="i" * ID_BYTES_MAX)
-    rerun = {"rerun_payload": {"S": payload}, "rerun_item": {"S": "i" * ID_BYTES_MAX}}
+    item = item_named(TOTAL_MAX - 1)
+    job = new(name, payload=payload, item_id=item)
+    rerun = {"rerun_payload": {"S": payload}, "rerun_item": {"S": item}}
     return items.job_item(job) | rerun
 
 

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from greenlet import getcurrent, greenlet
 
+from fanin.local.emulation.lineage import Chain
+
 
 @dataclass(eq=False)
 class Actor:
-    """Work under way, which goes on at *wake*. *skew*: the error of its clock. *thread*: its greenlet."""
+    """Work under way, which goes on at *wake*. *skew*: the error of its clock. *thread*: its greenlet.
+
+    *chain*: of the messages that it sends, as Lambda counts invocations.
+    """
 
     name: str
     wake: Any = 0
     skew: Any = 0
     thread: Any = None
+    chain: Chain = field(default_factory=Chain)
 
 
 class Loop:

@@ -113,7 +113,7 @@ def _parser(room: Room) -> argparse.ArgumentParser:
 def _report(
     room: Room, mutant: Mutant, seeds: int, reason: str = "", search: Search = first_kill
 ) -> Kill | None:
-    """Print what became of a mutant, and return how it was killed."""
+    """Print the outcome of a mutant, and return how it was killed."""
     began = time.monotonic()
     found = search(room, mutant, seeds)
     result = f"survives {seeds} seeds; {reason}"

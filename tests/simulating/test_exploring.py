@@ -28,13 +28,18 @@ SLICE = (
     (seams, "a batch that calls back"),
 )
 MUTANTS = (
-    (tracker, tracker_mutants, "one item", "told is who is stored, not whoever asks"),
+    (tracker, tracker_mutants, "nothing to do", "told is who is stored, not whoever asks"),
     (grouper, grouper_mutants, "a bundle that is taken apart", "no per-task condition in the claim"),
     (grouper, grouper_mutants, "a bundle that is taken apart", "no isolation after a refusal"),
     (queue, queue_mutants, "one job", "only a ready job is claimed"),
     (queue, queue_mutants, "one job", "the outcome and the end are one transaction"),
     (queue, queue_mutants, "one job", "a claim that timed out is looked for"),
-    (seams, seams_mutants, "an item that a task owns", "an item of a batch that is over is not worked on"),
+    (
+        seams,
+        seams_mutants,
+        "a child whose event is put at once",
+        "an item of a batch that is over is not worked on",
+    ),
 )
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fanin.errors import Conflict
 from fanin.tracker import Added, Batch, State, Tracker, Verdict
-from fanin.tracker.model import BatchKey, PageKey
-from fanin.tracker.tree import height
+from fanin.tracker.rules.model import BatchKey, PageKey
+from fanin.tracker.rules.tree import height
 from tests.simulating.violation import require
 from tests.simulation import endings
 from tests.simulation.ledger import Ledger, Message

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from fanin.tracker import Batch, BatchKey, Mode, Outcome, Result, State, Verdict
-from fanin.tracker.lifecycle import ACTIVITY_COUNTS_AFTER, expiry, stage_of
+from fanin.tracker.rules.lifecycle import ACTIVITY_COUNTS_AFTER, expiry, stage_of
 from tests.simulating.violation import require
 from tests.simulation.junk import Junk
 from tests.simulation.ledger import Message

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fanin.tracker import Batch, ListQuery, State, Tracker
-from fanin.tracker.model import Position
+from fanin.tracker.rules.model import Position
 from tests.simulating.violation import require
 from tests.simulation.ledger import Ledger
 from tests.simulation.scenario import TENANT

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fanin.tracker import State, events
-from fanin.tracker.climb import Climber
-from fanin.tracker.lifecycle import Transition, transition
-from fanin.tracker.model import ALIVE, Batch
+from fanin.tracker.rules.lifecycle import Transition, transition
+from fanin.tracker.rules.model import ALIVE, Batch
+from fanin.tracker.writing.climb import Climber
+from fanin.tracker.writing.recording import Recorder
 from tests.simulating.mutants import Mutant
 
 _admits, _apply = Transition.admits, Transition.apply
-_mark, _seal, _sources = Climber.mark, Climber.seal, Transition.sources.fget
+_write_of, _seal, _sources = Recorder._write_of, Climber.seal, Transition.sources.fget
 
 
 def _one_failure_early(self, batch):
@@ -22,13 +23,8 @@ def _one_failure_late(self, batch):
     return _admits(self if self.failures is None else replace(self, failures=self.failures + 1), batch)
 
 
-def _fail_without_end(self, batch, number, masks, caller, seen=None):
-    bears = (
-        replace(batch, max_failures=None, max_failure_percent=None)
-        if masks.failed and seen is None
-        else batch
-    )
-    return _mark(self, bears, number, masks, caller, seen)
+def _fails_without_end(self, page):
+    return replace(_write_of(self, page), fails=False)
 
 
 def _end_by_failures_unseen(self, batch):
@@ -87,14 +83,14 @@ def _failed_names_its_caller(self, batch):
 
 ENDING_MUTANTS = (
     Mutant("enough failures are enough, not one more", (Transition, "admits", _one_failure_late)),
-    Mutant("enough failures end a batch", (Climber, "mark", _fail_without_end)),
+    Mutant("enough failures end a batch", (Recorder, "_write_of", _fails_without_end)),
     Mutant(
         "enough failures were seen by who ends a batch", (Climber, "end_by_failures", _end_by_failures_unseen)
     ),
     Mutant(
         "enough failures, and nothing healed since",
         (Transition, "admits", _admits_whatever_was_healed),
-        since=4700,
+        since=17300,
     ),
     Mutant("a percentage is rounded up", (Batch, "failure_limit", _limit(_rounded_down))),
     Mutant(

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from fanin.errors import BatchEnded
 from fanin.tracker import Batch, BatchKey, Mode, State, Tracker, Verdict
-from fanin.tracker.lifecycle import CHECK_AFTER
+from fanin.tracker.rules.lifecycle import CHECK_AFTER
 from tests.simulating.violation import require
 from tests.simulation.answers import TOO_LATE
 from tests.simulation.ledger import Ledger
@@ -70,7 +71,8 @@ def _check_redelivered(world: World, ledger: Ledger, batch: Batch) -> None:
     """I2, I3: redelivery alone brings every batch as far as it can come, and tells its caller.
 
     Where a child has expired, or a sweeper told of its end and died, the sweeper has to finish the parent;
-    and an estimate that only a stray copy of an ack has filled, when everybody had gone.
+    or its next child, where another one takes the place of one that failed; and an estimate that only a
+    stray copy of an ack has filled, when everybody had gone.
     """
     referee = world.referee
     done = batch.is_alive or batch.state is State.COMPLETE
@@ -82,6 +84,7 @@ def _check_redelivered(world: World, ledger: Ledger, batch: Batch) -> None:
         require(not missing, "I2", f"{missing:b} of {batch.key} were sent and are not acked")
     children = [world.memory.batches[key] for keys in referee.children[batch.key].values() for key in keys]
     alone = not (world.scenario.sweepers and children) and not referee.repeats[batch.key]
+    alone = alone and not any(child.is_alive for child in children)
     seen = all(world.is_ahead(one.expires_at) for one in (batch, *children))
     if alone and seen:
         require(not _is_stuck(world, batch), "I2", f"{batch.key} is {batch.state}, and nothing is missing")
@@ -103,7 +106,7 @@ def _ask_again(world: World, ledger: Ledger) -> None:
         return
     tracker, before = _sweeper(world), _known(world, batch.key)
     for caller in sorted(set(ledger.script.closers)):
-        told = tracker.close(TENANT, batch.batch_id, caller).completed_by_caller
+        told = _told(tracker, batch, caller)
         require(told == (caller == batch.completed_by), "I3", f"{caller}, asked again, was told {told}")
     named = [message for message in ledger.messages if message.caller == batch.completed_by]
     for message in [*named, *ledger.messages[:ASKED_AGAIN]]:
@@ -115,8 +118,21 @@ def _ask_again(world: World, ledger: Ledger) -> None:
         told = bool(report.completions)
         right = told == (batch.completed_by == message.caller)
         require(right, "I3", f"{message.caller}, asked again, was told {told}")
-    require(tracker.cancel(TENANT, batch.batch_id) == batch, "cancel", f"{batch.key} was ended again")
+    try:
+        right = tracker.cancel(TENANT, batch.batch_id) == batch and batch.state is State.CANCELLED
+    except BatchEnded as refusal:
+        right = refusal.state == batch.state is not State.CANCELLED
+    require(right, "cancel", f"{batch.key}, which is {batch.state}, was cancelled again")
     require(_known(world, batch.key) == before, "end", f"{batch.key} changed when all was said again")
+
+
+def _told(tracker: Tracker, batch: Batch, caller: str) -> bool:
+    """Return whether a close by *caller* is answered that it completed the batch; False if it is refused."""
+    try:
+        return tracker.close(TENANT, batch.batch_id, caller).completed_by_caller
+    except BatchEnded:
+        require(batch.state is not State.COMPLETE, "close", f"{batch.key} is complete, and was not closed")
+        return False
 
 
 def _known(world: World, key: BatchKey) -> tuple[Batch, dict[str, int]]:

@@ -40,10 +40,11 @@ def _batch(total: int, *closers: str, early: bool = False) -> tuple[BatchScript,
     return (BatchScript("small", (AddScript("add", total),) if total else (), closers, "key", early=early),)
 
 
-def _parent() -> BatchScript:
-    """A batch of two items, of which one stands for a batch of one."""
+def _parent(children: int = 1) -> BatchScript:
+    """A batch of two items, of which one stands for so many batches of one."""
     child = replace(_batch(1, "child-closer")[0], name="child", open_key="child-key")
-    return BatchScript("top", (AddScript("add", 2, children=(child,)),), ("closer",), "key")
+    scripts = tuple(replace(child, name=f"child {n}", open_key=f"key {n}") for n in range(children))
+    return BatchScript("top", (AddScript("add", 2, children=scripts, siblings=children),), ("closer",), "key")
 
 
 SCENARIOS = {
@@ -63,6 +64,7 @@ SCENARIOS = {
     ),
     "a cancelled batch": Scenario((2,), (replace(_batch(1, "closer")[0], cancellers=1),), plain=False),
     "a batch in a batch": Scenario((2,), (_parent(),), plain=False),
+    "two children of an item": Scenario((2,), (_parent(2),), plain=False),
     "an orphan": Scenario((2,), (_parent(),), plain=False, redelivered=0.0),
     "an estimate": Scenario(
         (2,), (replace(_batch(3, "closer")[0], mode=Mode.ESTIMATED),), plain=False, estimated_leaf=2

@@ -8,12 +8,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fanin.tracker import PageMasks
-from fanin.tracker.climb import BitsSet, Climber
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import PageKey
-from fanin.tracker.page import Page
+from fanin.tracker.rules.model import PageKey
+from fanin.tracker.rules.page import Page
 from fanin.tracker.store import Written
+from fanin.tracker.writing.climb import BitsSet, Climber
+from fanin.tracker.writing.recording import Recorder
 from tests.simulating.mutants import Mutant
+
+_folded_write = Recorder._folded_write
 
 
 def _replace_bits_of_any_batch(self, key, seen, masks, expires_at):
@@ -25,19 +28,12 @@ def _replace_bits_of_any_batch(self, key, seen, masks, expires_at):
     return self._put(key, page.with_bits(masks))
 
 
-def _mark_without_healing(self, batch, number, masks, caller, seen=None):
-    key = PageKey(batch.key, 0, number)
-    fresh, page = self._write(batch, key, masks, seen)
-    ended = self.climb(batch, key, page, caller)
-    return BitsSet(fresh, page, ended or (self.end_by_failures(batch) if masks.failed else None))
+def _mark_without_healing(self, batch, number, masks, seen=None):
+    return BitsSet(*self._write(batch, PageKey(batch.key, 0, number), masks, seen))
 
 
-def _mark_without_end(self, batch, number, masks, caller, seen=None):
-    key = PageKey(batch.key, 0, number)
-    fresh, page = self._write(batch, key, masks, seen)
-    failed = masks.success & page.failed & ~fresh
-    healed = sum(self._heal(batch, key, 1 << bit) for bit in range(99) if failed & 1 << bit)
-    return BitsSet(fresh | healed, page, self.climb(batch, key, page, caller), healed)
+def _folded_failures_end_nothing(self, batch, number, masks, caller, seen):
+    return replace(_folded_write(self, batch, number, masks, caller, seen), fails=False)
 
 
 def _asks_if_anything_is_unset(self, page):
@@ -53,7 +49,7 @@ FOLDING_MUTANTS = (
         since=1400,
     ),
     Mutant("folded success heals a failure", (Climber, "mark", _mark_without_healing)),
-    Mutant("enough folded failures end a batch", (Climber, "mark", _mark_without_end)),
+    Mutant("enough folded failures end a batch", (Recorder, "_folded_write", _folded_failures_end_nothing)),
     Mutant("a folded duplicate climbs", (PageMasks, "need_write", _asks_if_anything_is_unset)),
     Mutant(
         "of two folded words success is the last", (PageMasks, "failed", property(lambda self: self.failure))

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from fanin.errors import Conflict, InvalidRequest, NotFound, StoreUnavailable
-from fanin.tracker import Batch, BatchKey, Completion, OpenBatch, Outcome, PageMasks, Verdict
+from fanin.errors import BatchEnded, Conflict, InvalidRequest, NotFound, StoreUnavailable
+from fanin.tracker import Batch, BatchKey, Completion, OpenBatch, Outcome, PageMasks, State, Verdict
 from tests.simulating.faults import Crash
 from tests.simulating.violation import require
 from tests.simulation import answers, looking
@@ -64,10 +64,15 @@ class Opening(Job):
             batch = tracker.open(TENANT, self._wish(), key)
         except InvalidRequest:
             self.world.orphaned(self.ledger)
-        else:
-            self.world.opened(self.ledger, batch)
-            if self.left:
-                self.world.waiting.append(replace(self, left=self.left - 1))
+            return
+        except BatchEnded as refusal:
+            batch = self.world.ended(BatchKey(TENANT, refusal.batch_id), refusal)
+        except Conflict:
+            self.world.childless(self.ledger)
+            return
+        self.world.opened(self.ledger, batch)
+        if self.left:
+            self.world.waiting.append(replace(self, left=self.left - 1))
 
     def _wish(self) -> OpenBatch:
         script = self.ledger.script
@@ -95,6 +100,8 @@ class Adding(Job):
         tracker, key = self.world.trackers[self.process], self.ledger.key
         try:
             added = tracker.add(TENANT, key.batch_id, self.script.count, self.script.key)
+        except BatchEnded as refusal:
+            self.ledger.too_late(self.script, self.world.ended(key, refusal).state)
         except Conflict:
             self.ledger.fenced(self.script, self.world.memory.batches[key].state)
         except NotFound:
@@ -127,6 +134,10 @@ class Closing(Job):
             closed = self.world.trackers[self.process].close(TENANT, key.batch_id, self.name)
         except NotFound:
             self.world.check_gone(key)
+            return
+        except BatchEnded as refusal:
+            batch = self.world.ended(key, refusal)
+            require(batch.state is not State.COMPLETE, "close", f"{key} is complete, and was not closed")
             return
         except Conflict:
             self._refused()
@@ -167,8 +178,33 @@ class Cancelling(Job):
             batch = self.world.trackers[self.process].cancel(TENANT, key.batch_id, "enough")
         except NotFound:
             self.world.check_gone(key)
+        except BatchEnded as refusal:
+            batch = self.world.ended(key, refusal)
+            require(batch.state is not State.CANCELLED, "cancel", f"{key} was cancelled, and it was refused")
         else:
-            require(not batch.is_alive, "cancel", f"{key} was cancelled and is {batch.state}")
+            right = batch.state is State.CANCELLED
+            require(right, "cancel", f"{key} was cancelled and is {batch.state}")
+
+    def failed(self) -> None:
+        self.world.tried_again(self)
+
+
+@dataclass(slots=True)
+class Emptying(Job):
+    """A caller that closes a batch to which it adds nothing, so that it is complete."""
+
+    key: BatchKey
+
+    def work(self) -> None:
+        try:
+            self.world.trackers[self.process].close(TENANT, self.key.batch_id, self.name)
+        except NotFound:
+            self.world.check_gone(self.key)
+        except BatchEnded as refusal:
+            self.world.ended(self.key, refusal)
+        except Conflict:
+            expected = self.world.memory.batches[self.key].expected_items
+            require(bool(expected), "expected", f"{self.key} was not closed, and expects {expected} items")
 
     def failed(self) -> None:
         self.world.tried_again(self)

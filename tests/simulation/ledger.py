@@ -121,6 +121,16 @@ class Ledger:
         require(state is not State.OPEN, "I8", f"{add.name} was refused by an open batch")
         require(add not in self.added, "I8", f"{add.name} was answered and then refused")
 
+    def too_late(self, add: AddScript, state: State) -> None:
+        """Note that an add was refused because the batch has ended as *state*.
+
+        Nobody knows any more whether it had reserved items, unless the batch is complete.
+        """
+        if state is State.COMPLETE:
+            self.fenced(add, state)
+        else:
+            self.abandoned(add)
+
     def abandoned(self, add: AddScript) -> None:
         self.unsettled -= 1
         self.given_up.add(add)

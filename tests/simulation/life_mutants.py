@@ -6,23 +6,25 @@ from dataclasses import replace
 from itertools import count
 from uuid import NAMESPACE_OID, uuid5
 
-from fanin.tracker import Outcome, State, Tracker, service, sweeping
-from fanin.tracker.acking import AckPlan, PagePlan
-from fanin.tracker.climb import BitsSet, Climber
-from fanin.tracker.lifecycle import Transition
+from fanin.tracker import Outcome, State, Tracker, service
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import BatchKey, PageKey
-from fanin.tracker.opening import new_batch
-from fanin.tracker.page import Page, PageMasks
-from fanin.tracker.recording import Recorder
+from fanin.tracker.reads.walking import Walk
+from fanin.tracker.rules.acking import AckPlan, PagePlan
+from fanin.tracker.rules.lifecycle import Transition
+from fanin.tracker.rules.model import BatchKey, PageKey
+from fanin.tracker.rules.page import Page, PageMasks
 from fanin.tracker.store import Written
-from fanin.tracker.sweeping import Sweeper
-from fanin.tracker.walking import Walk
+from fanin.tracker.writing import sweeping
+from fanin.tracker.writing.climb import BitsSet, Climber
+from fanin.tracker.writing.opening import new_batch
+from fanin.tracker.writing.recording import Recorder
+from fanin.tracker.writing.sweeping import Sweeper
 from tests.simulating.mutants import Mutant
 
 _admits, _add_bits = Transition.admits, MemoryStore.add_bits
 _add_count, _mark = MemoryStore.add_count, Climber.mark
 _close, _open, _turn = Tracker.close, Tracker.open, MemoryStore.transition
+_parent_ack, _record = Tracker._parent_ack, Recorder.record
 
 
 def _failing(write):
@@ -71,12 +73,10 @@ def _heal(alive: bool, guarded: bool):
     return heal_bits
 
 
-def _succeed_without_healing(self, batch, number, masks, caller, seen=None):
-    if masks.failed or seen is not None:
-        return _mark(self, batch, number, masks, caller, seen)
-    key = PageKey(batch.key, 0, number)
-    fresh, page = self._write(batch, key, masks)
-    return BitsSet(fresh, page, self.climb(batch, key, page, caller))
+def _succeed_without_healing(self, batch, number, masks, seen=None):
+    if seen is not None:
+        return _mark(self, batch, number, masks, seen)
+    return BitsSet(*self._write(batch, PageKey(batch.key, 0, number), masks))
 
 
 def _heal_once(self, batch, key, mask):
@@ -174,7 +174,7 @@ def _confirm(parent: bool, leave: bool):
     def confirm(self, batch):
         self.store.confirm(batch.key, batch.expires_at)
         if parent:
-            self._ack_parent(batch)
+            self._ack_parents([batch], self._parent_ack)
         if leave and batch.next_check_at is not None:
             self.store.postpone(batch, None)
 
@@ -184,15 +184,13 @@ def _confirm(parent: bool, leave: bool):
 def _ack_parent_first(self, tenant, batch_id, caller):
     seen = self.get(tenant, batch_id)
     if seen.parent_item_id is not None:
-        self._ack_parent(replace(seen, state=State.COMPLETE))
+        self._ack_parents([replace(seen, state=State.COMPLETE)], self._parent_ack)
     return _close(self, tenant, batch_id, caller)
 
 
 def _tell_good_news_only(self, batch):
-    if batch.is_alive or batch.parent_item_id is None:
-        return
-    item = service.Ack.of(batch.parent_item_id, f"batch:{batch.batch_id}", Outcome.SUCCESS)
-    self.ack(batch.tenant, [item])
+    ack = _parent_ack(self, batch)
+    return ack and replace(ack, outcome=Outcome.SUCCESS)
 
 
 def _worth_if_unknown(self, bit, failures):
@@ -212,10 +210,11 @@ def _unmarked_parents(self, key, masks, expires_at):
     return _add_bits(self, key, masks if key.is_leaf else PageMasks(masks.mask), expires_at)
 
 
-def _ended_forgotten(self, request, page):
-    """Ended or not, the page is written."""
-    alive = replace(page, batch=replace(page.batch, state=State.CLOSED))
-    self._record_page(request, alive)
+def _ended_forgotten(self, request):
+    """Ended or not, the pages are written."""
+    for page in request.pages.values():
+        page.batch = replace(page.batch, state=State.CLOSED)
+    _record(self, request)
 
 
 def _add_count_uncounted(self, key, count, outcome, expires_at):
@@ -317,13 +316,13 @@ LIFE_MUTANTS = (
     ),
     Mutant("a confirmation tells the parent", (Tracker, "confirm", _confirm(False, True))),
     Mutant("a confirmed batch is not due", (Tracker, "confirm", _confirm(True, False))),
-    Mutant("a parent is told", (Tracker, "_ack_parent", lambda self, batch: None)),
+    Mutant("a parent is told", (Tracker, "_parent_ack", lambda self, batch: None)),
     Mutant("a parent is told after the end", (Tracker, "close", _ack_parent_first)),
-    Mutant("a parent is told how it ended", (Tracker, "_ack_parent", _tell_good_news_only)),
+    Mutant("a parent is told how it ended", (Tracker, "_parent_ack", _tell_good_news_only)),
     Mutant("failures lie under full pages too", (Page, "is_worth", _worth_whatever_failed)),
     Mutant("a compacted leaf has nothing outstanding", (Walk, "_wanted", _wanted_though_compacted)),
     Mutant("a parent marks who held failures", (MemoryStore, "add_bits", _unmarked_parents)),
-    Mutant("nothing is written to what has ended", (Recorder, "_too_late", _ended_forgotten)),
+    Mutant("nothing is written to what has ended", (Recorder, "record", _ended_forgotten)),
     Mutant("a failure is counted in an estimate", (MemoryStore, "add_count", _add_count_uncounted)),
     Mutant("every ack of a request counts", (PagePlan, "size", property(lambda self: 1))),
     Mutant("a key's last batch ends before the next one", (Tracker, "open", _open_without_end)),

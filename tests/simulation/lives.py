@@ -97,10 +97,11 @@ def _batch(random: Random, name: str, bits: int, depth: int, hour: timedelta) ->
 def _with_children(
     random: Random, name: str, bits: int, depth: int, adds: tuple[AddScript, ...], hour: timedelta
 ) -> tuple[AddScript, ...]:
-    """The adds, of which the first stands for one or two batches."""
-    count = min(adds[0].count, random.choice((1, 1, 2)))
+    """The adds, of which the first has one or two items that stand for batches, for one or two each."""
+    siblings = random.choice((1, 1, 2))
+    count = min(adds[0].count, random.choice((1, 1, 2))) * siblings
     children = tuple(_batch(random, f"{name}.{n}", bits, depth - 1, hour) for n in range(count))
-    return (replace(adds[0], children=children), *adds[1:])
+    return (replace(adds[0], children=children, siblings=siblings), *adds[1:])
 
 
 def _retention(random: Random, hour: timedelta = HOUR) -> Retention:
@@ -125,7 +126,8 @@ def draw_race(random: Random) -> Scenario:
         skew=random.choice(SKEWS),
         lag=random.choice(LAGS),
     )
-    return random.choice((_of_words, _of_failures, _of_folds, _at_edges, _with_orphans))(random, base)
+    kinds = (_of_words, _of_failures, _of_folds, _at_edges, _with_orphans, _of_children)
+    return random.choice(kinds)(random, base)
 
 
 def _small(random: Random, total: int) -> BatchScript:
@@ -176,6 +178,34 @@ def _at_edges(random: Random, base: Scenario) -> Scenario:
     reopened = random.choice((0, 3))
     return replace(
         base, edges=True, tick_rate=rate, sweepers=4, copies=(1, 2), failing=0.2, reopened=reopened
+    )
+
+
+def _of_children(random: Random, base: Scenario) -> Scenario:
+    """The children of one item end at about the same time, and keys of those that failed open others."""
+    count, total = random.choice((2, 2, 3)), random.choice((1, 2, 3))
+    children = tuple(
+        BatchScript(
+            name=f"child-{n}",
+            adds=(AddScript(f"child-{n}-add", 1),) if random.random() < 0.7 else (),
+            closers=(f"child-{n}-closer",),
+            open_key=f"open-child-{n}",
+            early=random.random() < 0.3,
+            cancellers=random.random() < 0.4,
+            retention=_retention(random),
+        )
+        for n in range(count)
+    )
+    adds = (AddScript("top-add", total, children=children, siblings=count),)
+    batch = BatchScript("top", adds, ("top-closer",), "open-top", retention=_retention(random))
+    return replace(
+        base,
+        batches=(batch,),
+        room=random.choice((3, 8)),
+        reopened=random.choice((0, 2)),
+        failing=random.choice((0.0, 0.5)),
+        redelivered=random.choice((1.0, 1.0, 0.5)),
+        sweepers=random.choice((0, 2)),
     )
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fanin.errors import NotFound
-from fanin.tracker import Batch, GroupId, Mode, Slice, State, Tracker
-from fanin.tracker.lifecycle import CHECK_AT_MOST_EVERY
-from fanin.tracker.model import PageKey
-from fanin.tracker.tree import capacity
+from fanin.tracker import Batch, GroupId, Mode, Outcome, Slice, State, Tracker
+from fanin.tracker.rules.lifecycle import CHECK_AT_MOST_EVERY
+from fanin.tracker.rules.model import PageKey
+from fanin.tracker.rules.tree import capacity
 from tests.simulating.violation import Violation, require
 from tests.simulation import batch_lists, maps
 from tests.simulation.ledger import Ledger
@@ -81,18 +81,28 @@ def check_next_check(world: World, batch: Batch) -> None:
             planned, "sweep", f"{batch.key} is {batch.state}, it is {world.at}, the next look is at {due}"
         )
     if due is None:
-        require(parent_knows(world, batch), "parents", f"{batch.key} is forgotten, its parent was not told")
+        told = parent_knows(world, batch) or _sibling_is_due(world, batch)
+        require(told, "parents", f"{batch.key} is forgotten, its parent was not told")
 
 
 def parent_knows(world: World, batch: Batch) -> bool:
-    """Whether the item that a batch stands for is acked, or no ack is of any use."""
-    for parent, items in world.referee.children.items():
-        for item, children in items.items():
-            if batch.key in children:
-                above = world.memory.batches[parent]
-                useless = not above.is_alive or world.is_past(above.expires_at)
-                return useless or bool(world.referee.landed[parent] >> item & 1)
-    return True
+    """Whether the item of a batch that has ended is acked as its children ended, or no ack is of any use."""
+    if batch.is_alive or batch.parent_item_id is None:
+        return True
+    referee = world.referee
+    parent, item = referee.item_of(batch.tenant, batch.parent_item_id)
+    above, outcome = world.memory.batches[parent], referee.outcome_of(parent, item)
+    if outcome is None or not above.is_alive or world.is_past(above.expires_at):
+        return True
+    healed = outcome is Outcome.FAILURE or not referee.failed[parent] >> item & 1
+    return healed and bool(referee.landed[parent] >> item & 1)
+
+
+def _sibling_is_due(world: World, batch: Batch) -> bool:
+    """Whether the sweeper looks at another child of the item, which may have been the last to end."""
+    parent, item = world.referee.item_of(batch.tenant, batch.parent_item_id or "")
+    children = world.referee.children[parent][item]
+    return any(world.memory.batches[key].next_check_at is not None for key in children)
 
 
 def _check_window(world: World, tracker: Tracker, ledger: Ledger, batch: Batch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fanin.tracker import Batch, Tracker
-from fanin.tracker.mapping import BatchMap
+from fanin.tracker.reads.mapping import BatchMap
 from tests.simulating.violation import require
 
 if TYPE_CHECKING:

@@ -7,17 +7,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 
-from fanin.tracker import State, Tracker, Verdict, acking
-from fanin.tracker.acking import AckPlan, PagePlan
-from fanin.tracker.climb import BitsSet, Climber
-from fanin.tracker.ids import GroupId
-from fanin.tracker.lifecycle import transition
+from fanin.tracker import State, Tracker, Verdict
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import PageKey, Receipt
-from fanin.tracker.page import Page
+from fanin.tracker.rules import acking
+from fanin.tracker.rules.acking import AckPlan, PagePlan
+from fanin.tracker.rules.ids import GroupId
+from fanin.tracker.rules.lifecycle import transition
+from fanin.tracker.rules.model import PageKey, Receipt
+from fanin.tracker.rules.page import Page
+from fanin.tracker.rules.tree import tails
 from fanin.tracker.store import Written
-from fanin.tracker.tree import tails
+from fanin.tracker.writing.climb import Climber
+from fanin.tracker.writing.recording import Recorder
 from tests.simulating.mutants import Mutant, drive
+from tests.simulation.children_mutants import CHILDREN_MUTANTS
 from tests.simulation.ending_mutants import ENDING_EQUIVALENT, ENDING_MUTANTS
 from tests.simulation.folding_mutants import FOLDING_MUTANTS
 from tests.simulation.life_mutants import LIFE_EQUIVALENT, LIFE_MUTANTS
@@ -25,15 +28,16 @@ from tests.simulation.reading_mutants import READING_MUTANTS
 from tests.simulation.run import ROOM
 
 _climb, _judge, _add, _close = Climber.climb, acking.judge, Tracker.add, Tracker.close
-_turn, _mark = MemoryStore.transition, Climber.mark
+_turn, _mark, _written = MemoryStore.transition, Climber.mark, Recorder._written
 
 
-def _climb_if_fresh(self, batch, number, masks, caller, seen=None):
-    if masks.failed or seen is not None:
-        return _mark(self, batch, number, masks, caller, seen)
-    key = PageKey(batch.key, 0, number)
-    fresh, page = self._write(batch, key, masks)
-    return BitsSet(fresh, page, self.climb(batch, key, page, caller) if fresh else None)
+def _climb_if_fresh(self, batch, number, masks, seen=None):
+    done = _mark(self, batch, number, masks, seen)
+    return done if done.fresh or seen is not None else replace(done, page=replace(done.page, n=0))
+
+
+def _written_and_climbed_each(self, writes):
+    return [bits for write in writes for bits in _written(self, [write])]
 
 
 def _climb_if_not_compacted(self, batch, key, page, caller):
@@ -190,6 +194,7 @@ def _seal_then_close(self, tenant, batch_id, caller):
 
 MUTANTS = (
     Mutant("a duplicate climbs", (Climber, "mark", _climb_if_fresh)),
+    Mutant("a request heals before it climbs", (Recorder, "_written", _written_and_climbed_each)),
     Mutant("a compacted page climbs", (Climber, "climb", _climb_if_not_compacted)),
     Mutant("an add is guarded", (Page, "admits", lambda self, mask: True)),
     Mutant(
@@ -221,6 +226,7 @@ MUTANTS = (
     Mutant("close climbs from each level", (Climber, "seal", _seal_climbs_from_root)),
     Mutant("close fences before it looks at the total", (Tracker, "close", _seal_then_close)),
     *LIFE_MUTANTS,
+    *CHILDREN_MUTANTS,
     *ENDING_MUTANTS,
     *FOLDING_MUTANTS,
     *READING_MUTANTS,

@@ -6,19 +6,21 @@ from dataclasses import replace
 from datetime import timedelta
 
 from fanin.pacing import each_in_turn
-from fanin.tracker import acking, reading, service, sweeping
-from fanin.tracker.climb import Climber
-from fanin.tracker.listing import listing, newest
-from fanin.tracker.mapping import mapped
+from fanin.tracker import service
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import Batch, PageKey
-from fanin.tracker.progress import Look
+from fanin.tracker.reads import reading
+from fanin.tracker.reads.listing import listing, newest
+from fanin.tracker.reads.mapping import Walk, mapped
+from fanin.tracker.reads.window import window
+from fanin.tracker.rules import acking
+from fanin.tracker.rules.model import Batch, PageKey
 from fanin.tracker.service import Tracker
-from fanin.tracker.window import window
+from fanin.tracker.writing import sweeping
+from fanin.tracker.writing.climb import Climber
 from tests.simulating.mutants import Mutant
 from tests.simulation import replica
 
-_mark = Climber.mark
+_mark, _prepare, _chosen = Climber.mark, Climber._prepare, Walk._chosen
 MONTH = timedelta(days=30)
 CONSISTENT = ("get", "pages", "receipt", "groups")
 
@@ -45,11 +47,35 @@ def _age_by_any_clock(store, now):
     return now - min((at for at in opened if at is not None), default=now)
 
 
-def _mark_and_look_around(self, batch, number, masks, caller, seen=None):
-    done = _mark(self, batch, number, masks, caller, seen)
+def _mark_and_look_around(self, batch, number, masks, seen=None):
+    done = _mark(self, batch, number, masks, seen)
     leaves = -(-batch.total // batch.shape.leaf)
     self.store.pages([PageKey(batch.key, 0, leaf) for leaf in range(leaves)])
     return done
+
+
+class _Everything(set):
+    def __contains__(self, key):
+        return True
+
+
+def _mark_then_prepare(self, batch, number, masks, seen=None):
+    done = _mark(replace(self, prepared=_Everything()), batch, number, masks, seen)
+    self._prepare(batch, number, bool(masks.failed))
+    return done
+
+
+def _prepare_unmarked(self, batch, leaf, failing):
+    _prepare(self, batch, leaf, False)
+
+
+def _chosen_of_two(self, level, below):
+    """As if there were more pages than may be read, where there are two."""
+    most, spare = self.most, self.spare
+    self.most, self.spare = 1, 1
+    chosen = _chosen(self, level, below)
+    self.most, self.spare = most, spare
+    return chosen
 
 
 def _listed_in_order_of_opening(store, tenant, query, now, each=each_in_turn):
@@ -78,7 +104,11 @@ READING_MUTANTS = (
     Mutant("a window shows failures", (reading, "window", _window_of_acks)),
     Mutant("a map shows failures", (reading, "mapped", _mapped_without_failures)),
     Mutant("an ack of an expired batch is refused", (acking, "is_expired", lambda batch, now: False)),
-    Mutant("few pages are all read", (Look, "_allowance", lambda self, level: 1)),
+    Mutant("few pages are all read", (Walk, "_chosen", _chosen_of_two)),
+    Mutant(
+        "a page above the leaves is stored before what lies below it", (Climber, "mark", _mark_then_prepare)
+    ),
+    Mutant("what lies below a page is marked before it fails", (Climber, "_prepare", _prepare_unmarked)),
     *map(_eventual, CONSISTENT),
     Mutant(
         "a page is kept for the longest life of a batch",

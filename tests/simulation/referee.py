@@ -13,17 +13,19 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from fanin.names import BATCH_COMPLETED, BATCH_FAILED
-from fanin.tracker import ItemId, Mode, Outcome, tree
+from fanin.tracker import ItemId, Mode, Outcome
 from fanin.tracker.events import CompletionEvent
-from fanin.tracker.ids import GroupId
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import Batch, BatchKey, PageKey, State
-from fanin.tracker.page import Page, PageMasks
+from fanin.tracker.rules import tree
+from fanin.tracker.rules.ids import GroupId
+from fanin.tracker.rules.model import Batch, BatchKey, ItemKey, PageKey, State
+from fanin.tracker.rules.page import Page, PageMasks
 from tests.simulating.violation import Violation, require
 from tests.simulation.bindings import Bindings
 from tests.simulation.ledger import Asked
 
-BITS, COUNTS, TURN, TAIL, READ, NOTICE = "bits", "counts", "transition", "tail", "read", "notice"
+BITS, COUNTS, TURN, TAIL, READ = "bits", "counts", "transition", "tail", "read"
+NOTICE, CHILD = "notice", "child"
 KINDS = {
     "add_bits": BITS,
     "replace_bits": BITS,
@@ -37,7 +39,9 @@ KINDS = {
     "postpone": TURN,
     "mark_tail": TAIL,
     "compact": TAIL,
+    "prepare": TAIL,
     "notice": NOTICE,
+    "end_child": CHILD,
 }
 NOTHING = Asked()
 
@@ -50,9 +54,11 @@ class Referee:
     *counted*: acks by page, in an estimated batch, and *failures*: the failed ones of a batch; *repeats*:
     acks that the network may have doubled. *turned*: when a batch came to its state; *enough_since*: since
     when as many have failed as end it, None while they do not.
-    *children*: by item of a batch, all that were ever opened to stand for it: a key whose batch is over
-    opens another one, and each of them tells of its end. *to_bus*: ending events that the stream has just
-    brought. *skew*: how far the clocks of processes are from the true time of *now*, at most.
+    *children*: by item of a batch, all that were ever opened to stand for it; *replaced*: those that failed
+    and whose key stands for another one. *noted*: those whose end is noted at their item. *over_as*: by item,
+    how its children had ended whenever all had.
+    *to_bus*: ending events that the stream has just brought. *skew*: how far the clocks of processes are
+    from the true time of *now*, at most.
     """
 
     def __init__(
@@ -72,6 +78,9 @@ class Referee:
         self.enough_since: defaultdict[BatchKey, datetime | None] = defaultdict(lambda: None)
         self.children: defaultdict[BatchKey, defaultdict[int, set[BatchKey]]]
         self.children = defaultdict(lambda: defaultdict(set))
+        self.replaced: set[BatchKey] = set()
+        self.noted: set[BatchKey] = set()
+        self.over_as: defaultdict[tuple[BatchKey, int], set[Outcome]] = defaultdict(set)
         self.to_bus: list[BatchKey] = []
         self._refused: dict[int, Any] = {}
         self._judged: dict[str, Callable[..., Any]] = {
@@ -80,6 +89,7 @@ class Referee:
             TURN: self._turn,
             TAIL: self._tail,
             NOTICE: self._notice,
+            CHILD: self._end_child,
         }
 
     def apply(self, name: str, args: tuple[Any, ...]) -> Any:
@@ -92,6 +102,8 @@ class Referee:
     def hears(self, asked: Asked, name: str, args: tuple[Any, ...]) -> None:
         """I6: an actor writes no leaf bit but those of the items in its hands, or of a batch that ended."""
         kind = KINDS.get(name)
+        if name == "transition" and args[1].to is State.COMPLETE:
+            self._hears_completion(asked, args[0])
         if kind is COUNTS:
             self._hears_count(asked, *args)
         if kind is not BITS or args[0].level:
@@ -146,14 +158,15 @@ class Referee:
         right = count == wanted or (moved and count < wanted)
         require(right, "estimate", f"{count} acks counted on {key}, {wanted} were in the request")
 
-    def _ended_children(self, parent: BatchKey, outcome: Outcome) -> int:
-        """The items of *parent* that stand for a batch that has ended so."""
-        return sum(1 << item for item, keys in self.children[parent].items() if self._ended(keys, outcome))
+    def _hears_completion(self, asked: Asked, key: BatchKey) -> None:
+        """A request that heals an item completes no batch before that."""
+        unhealed = asked.masks.get((key, Outcome.SUCCESS), 0) & self.failed[key]
+        right = not unhealed or not self.memory.batches[key].is_alive
+        require(right, "failures", f"{key} is completed by a request that has {unhealed:b} of it to heal")
 
-    def _ended(self, children: set[BatchKey], outcome: Outcome) -> bool:
-        """Whether one of these batches has ended so."""
-        ended = [child for key in children if not (child := self.memory.batches[key]).is_alive]
-        return any((child.result == "succeeded") is (outcome is Outcome.SUCCESS) for child in ended)
+    def _ended_children(self, parent: BatchKey, outcome: Outcome) -> int:
+        """The items of *parent* whose children had all ended so."""
+        return sum(1 << item for item in self.children[parent] if outcome in self.over_as[parent, item])
 
     def _placed(self, key: PageKey, mask: int) -> int:
         return mask << key.number * self.memory.batches[key.batch].page_bits
@@ -243,7 +256,7 @@ class Referee:
                 self._refused[id(args[0])] = args[0]
             return answer
         if before is None:
-            self._note_child(after)
+            self._note_child(after, *args[1:2] if name == "create_under" else ())
             return answer
         if name == "postpone" and isinstance(subject, Batch):
             require(before.state is subject.state, "sweep", f"{key} moved, and the next look was put off")
@@ -254,6 +267,7 @@ class Referee:
             if after.is_alive:
                 self._note_enough(after)
             if not after.is_alive:
+                self._note_end_of_child(after)
                 self._check_event(after)
                 self.to_bus.append(key)
         return answer
@@ -268,14 +282,54 @@ class Referee:
         right = (event.detail_type == BATCH_FAILED, event.result == "too_many_failures") == (failed, failed)
         require(right, "events", f"{after.key} was {after.state}: {event.detail_type}, {event.result}")
 
-    def _note_child(self, batch: Batch) -> None:
-        if batch.parent_item_id is None:
-            return
-        item = ItemId.parse(batch.parent_item_id)
+    def item_of(self, tenant: str, text: str) -> tuple[BatchKey, int]:
+        """The batch of an item, and the item's place in it."""
+        item = ItemId.parse(text)
         group = GroupId.decode(item.group_id)
         if group is None:
-            raise Violation("I6", f"{batch.key} stands for an item of no group")
-        self.children[BatchKey(batch.tenant, item.batch_id)][group.start + item.index].add(batch.key)
+            raise Violation("I6", f"{text} is an item of no group")
+        return BatchKey(tenant, item.batch_id), group.start + item.index
+
+    def outcome_of(self, parent: BatchKey, item: int) -> Outcome | None:
+        """How the children of an item have ended, but for the replaced ones; None while one is live."""
+        standing = [self.memory.batches[key] for key in self.children[parent][item] - self.replaced]
+        if not standing or any(child.is_alive for child in standing):
+            return None
+        succeeded = all(child.result == "succeeded" for child in standing)
+        return Outcome.SUCCESS if succeeded else Outcome.FAILURE
+
+    def is_over(self, parent: BatchKey, item: int) -> bool:
+        """Whether an item takes no child: its children have ended, or it is done."""
+        done = self.landed[parent] & ~self.failed[parent]
+        return self.outcome_of(parent, item) is not None or bool(done >> item & 1)
+
+    def _note_child(self, batch: Batch, *instead_of: str | None) -> None:
+        """A child is opened while others are live, or in the place of one that failed."""
+        if batch.parent_item_id is None:
+            return
+        parent, item = self.item_of(batch.tenant, batch.parent_item_id)
+        known = self.children[parent][item] - self.replaced
+        failed = {key for key in known if self.memory.batches[key].result not in (None, "succeeded")}
+        before = failed & {BatchKey(batch.tenant, batch_id or "") for batch_id in instead_of}
+        require(before <= self.noted, "children", f"{batch.key} takes the place of {before}, which are live")
+        late = bool(known) and known <= self.noted and not before
+        require(not late, "children", f"{batch.key} was opened for {item} of {parent}, which is over")
+        self.replaced |= before
+        self.children[parent][item].add(batch.key)
+
+    def _end_child(self, name: str, item: ItemKey, child_id: str, failed: bool) -> Any:
+        """The end of a child is noted as it was, and takes no other one out of the live ones."""
+        child = self.memory.batches[BatchKey(item.batch.tenant, child_id)]
+        right = child.result is not None and failed is (child.result != "succeeded")
+        require(right, "children", f"{child.key} is {child.result}, and was noted as failed: {failed}")
+        self.noted.add(child.key)
+        return getattr(self.memory, name)(item, child_id, failed)
+
+    def _note_end_of_child(self, batch: Batch) -> None:
+        if batch.parent_item_id is not None:
+            parent, item = self.item_of(batch.tenant, batch.parent_item_id)
+            outcome = self.outcome_of(parent, item)
+            self.over_as[parent, item] |= set() if outcome is None else {outcome}
 
     def _check_page(self, key: PageKey) -> None:
         """I4: the count of a page is that of its bits; I1: only a batch that is closed has last pages."""

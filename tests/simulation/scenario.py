@@ -11,14 +11,15 @@ from tests.simulating.faults import Fault
 
 TENANT = "t"
 GUARDED_DIGITS = 20
-PAGES_A_LEVEL = 100
+PAGES_A_LEVEL = 1_024
 
 
 @dataclass(frozen=True, slots=True)
 class AddScript:
     """One logical add: *callers* send it under the same key; after *patience* failures it is given up.
 
-    Its first items stand for batches of their own, the *children*; nobody else acks them.
+    Its first items stand for batches of their own, the *children*, so many to an item as *siblings* says;
+    nobody else acks them.
     """
 
     name: str
@@ -27,10 +28,16 @@ class AddScript:
     callers: int = 1
     patience: int | None = None
     children: tuple[BatchScript, ...] = ()
+    siblings: int = 1
 
     @property
     def key(self) -> str | None:
         return self.name if self.keyed else None
+
+    @property
+    def parents(self) -> int:
+        """How many of its items stand for batches."""
+        return -(-len(self.children) // self.siblings)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from random import Random
 
-from fanin.tracker import climb, model
-from fanin.tracker import progress as looking
+from fanin.tracker.reads import progress as looking
+from fanin.tracker.rules import model
+from fanin.tracker.writing import climb
 from tests.simulating.room import Outcome, played
 from tests.simulation import afterlife, aftermath, costs, lives, scenario
 from tests.simulation.choices import Choices, RandomChoices
-from tests.simulation.scenario import PAGES_A_LEVEL, Scenario
+from tests.simulation.scenario import Scenario
 from tests.simulation.trace import Trace
 from tests.simulation.world import World
 
@@ -61,6 +62,7 @@ def _events(world: World) -> Counter[str]:
     for ledger in world.ledgers:
         told = "".join(ledger.told)
         events["keys of a second batch"] += len(ledger.opened_as) > 1
+        events["items of several children"] += any(add.siblings > 1 for add in ledger.added)
         events["told " + ("a closer" if "closer" in told else "an ack" if told else "nobody")] += 1
     for batch in world.memory.batches.values():
         child = " child" if batch.parent_item_id else ""
@@ -73,11 +75,10 @@ def _events(world: World) -> Counter[str]:
 @contextmanager
 def _tuned(drawn: Scenario) -> Iterator[None]:
     """Small limits, so that the paths for large requests are taken by small ones."""
-    before = climb.GUARDED_DIGITS, looking.PAGES_A_LEVEL, looking.PAGES_A_LOOK, model.ESTIMATED_LEAF
+    before = climb.GUARDED_DIGITS, looking.PAGES_A_LEVEL, model.ESTIMATED_LEAF
     climb.GUARDED_DIGITS, looking.PAGES_A_LEVEL = drawn.guarded_digits, drawn.pages_a_level
-    looking.PAGES_A_LOOK = looking.PAGES_A_LOOK * drawn.pages_a_level // PAGES_A_LEVEL
     model.ESTIMATED_LEAF = drawn.estimated_leaf
     try:
         yield
     finally:
-        climb.GUARDED_DIGITS, looking.PAGES_A_LEVEL, looking.PAGES_A_LOOK, model.ESTIMATED_LEAF = before
+        climb.GUARDED_DIGITS, looking.PAGES_A_LEVEL, model.ESTIMATED_LEAF = before

@@ -6,9 +6,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from fanin.tracker.lifecycle import Transition
-from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Query, Receipt, Sample
-from fanin.tracker.page import Page
+from fanin.tracker.rules.children import Children
+from fanin.tracker.rules.filters import Query
+from fanin.tracker.rules.lifecycle import Transition
+from fanin.tracker.rules.model import Batch, BatchKey, Group, ItemKey, PageKey, Receipt, Sample
+from fanin.tracker.rules.page import Page
 from fanin.tracker.store import Listing
 from tests.simulating.faults import Fault
 from tests.simulating.network import Network, Request
@@ -36,6 +38,12 @@ class UnreliableStore(TwoRequests, Network):
 
     def get(self, key: BatchKey) -> Batch | None:
         return self._send("get", key)
+
+    def children(self, item: ItemKey) -> Children | None:
+        return self._send("children", item)
+
+    def end_child(self, item: ItemKey, child_id: str, failed: bool) -> Children | None:
+        return self._send("end_child", item, child_id, failed)
 
     def receipt(self, key: BatchKey, receipt_key: str) -> Receipt | None:
         return self._send("receipt", key, receipt_key)
@@ -67,6 +75,9 @@ class UnreliableStore(TwoRequests, Network):
     def mark_put(self, key: BatchKey, expires_at: datetime) -> None:
         self._send("mark_put", key, expires_at)
 
+    def prepare(self, key: PageKey, failing: bool, expires_at: datetime) -> None:
+        self._send("prepare", key, failing, expires_at)
+
     def heal_bits(self, key: PageKey, mask: int) -> bool:
         return self._send("heal_bits", key, mask)
 
@@ -76,8 +87,8 @@ class UnreliableStore(TwoRequests, Network):
     def compact(self, key: PageKey, count: int) -> None:
         self._send("compact", key, count)
 
-    def pages(self, keys: Collection[PageKey]) -> Mapping[PageKey, Page]:
-        return self._send("pages", keys)
+    def pages(self, keys: Collection[PageKey], bits: bool = True) -> Mapping[PageKey, Page]:
+        return self._send("pages", keys, bits)
 
     def sample(self, key: BatchKey, slot: int, sample: Sample, expires_at: datetime) -> Sample | None:
         return self._send("sample", key, slot, sample, expires_at)

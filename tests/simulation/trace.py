@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fanin.tracker.lifecycle import Transition
-from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Receipt, Sample
-from fanin.tracker.page import Page
+from fanin.tracker.rules.children import Children
+from fanin.tracker.rules.lifecycle import Transition
+from fanin.tracker.rules.model import Batch, BatchKey, Group, ItemKey, PageKey, Receipt, Sample
+from fanin.tracker.rules.page import Page
 from fanin.tracker.store import Written
 
 
@@ -61,6 +62,8 @@ SHOWN: dict[type, Callable[[Any], str]] = {
     Sample: lambda sample: f"sample of {sample.item_id[-6:]}",
     BatchKey: lambda key: key.batch_id[:4],
     PageKey: lambda key: f"{key.batch.batch_id[:4]}/{key.level}/{key.number}",
+    ItemKey: lambda item: f"{item.batch.batch_id[:4]}:{item.position}",
+    Children: lambda children: f"{len(children.live)} live, {len(children.failed)} failed",
     Receipt: lambda receipt: f"receipt {receipt.key[:4]} {receipt.start}+{receipt.count}",
     Group: lambda group: f"group of {group.upto}",
     list: lambda values: f"[{', '.join(map(brief, values))}]",

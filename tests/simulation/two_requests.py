@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
-from fanin.tracker.model import Batch, Group, Outcome, PageKey, Receipt
-from fanin.tracker.page import Page, PageMasks
+from fanin.tracker.rules.model import Batch, Group, Outcome, PageKey, Receipt
+from fanin.tracker.rules.page import Page, PageMasks
+from fanin.tracker.rules.tokens import TaskToken
 from fanin.tracker.store import Written
-from fanin.tracker.tokens import TaskToken
 
 
 class TwoRequests:
@@ -20,9 +20,10 @@ class TwoRequests:
 
     _send: Callable[..., Any]
 
-    def create(self, batch: Batch, token: TaskToken | None = None) -> Batch:
+    def create(self, batch: Batch, token: TaskToken | None = None) -> Batch | None:
         stored = self._send("create", batch, token)
-        return stored if token is None or stored is batch else self._send("get", batch.key) or batch
+        is_put = token is None and batch.parent_item_id is None
+        return stored if is_put or stored is batch else self._send("get", batch.key)
 
     def create_under(
         self, batch: Batch, key: str, instead_of: str | None, token: TaskToken | None = None

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from uuid import UUID
 
+from fanin.errors import BatchEnded
 from fanin.tracker import Added, Batch, BatchKey, ItemId, Mode, Outcome, State, Tracker
 from fanin.tracker.memory import MemoryStore
 from tests.simulating.expiry import TimeToLive
@@ -23,6 +24,7 @@ from tests.simulation.jobs import (
     Cancelling,
     Closing,
     Delivery,
+    Emptying,
     Folding,
     Job,
     Opening,
@@ -105,12 +107,12 @@ class World:
     def opened(self, ledger: Ledger, batch: Batch) -> None:
         """A batch is there: those who add to it come, and those who do not wait for them to close it.
 
-        One that a key stands for after the first is left to itself: it expires, and tells of its end.
+        One that a key stands for after the first is left to itself, so that it expires, or is closed empty.
         """
         again = bool(ledger.opened_as)
         last = ledger.opened(batch)
         if last is not None:
-            self._check_over_for_good(last.key)
+            self._opened_again(ledger, last, batch)
         if again:
             return
         self.ledger_of[batch.key] = ledger
@@ -125,11 +127,16 @@ class World:
         if ledger.script.early or not ledger.unsettled:
             self._send_closers(ledger)
 
+    def _opened_again(self, ledger: Ledger, last: Batch, batch: Batch) -> None:
+        self._check_over_for_good(last.key)
+        if self.random.random() < 0.5:
+            self.waiting.append(Emptying(self, f"{ledger.script.name} again", self._process(), batch.key))
+
     def grown(self, ledger: Ledger, script: AddScript, added: Added) -> None:
         """An add was answered: its items are sent out, some of them several times."""
         if ledger.grown(script, added):
             self._send_children(ledger, script, added)
-            for message in self._messages(ledger, added, len(script.children)):
+            for message in self._messages(ledger, added, script.parents):
                 ledger.messages.append(message)
                 self.queue.extend([message] * self.random.choice(self.scenario.copies))
 
@@ -152,6 +159,23 @@ class World:
         require(ledger.parent_item is not None, "I8", f"{ledger.script.name} was refused")
         self.check_gone(BatchKey(TENANT, ItemId.parse(ledger.parent_item or "").batch_id))
 
+    def ended(self, key: BatchKey, refusal: BatchEnded) -> Batch:
+        """Return the batch of *key*; a request was refused because it has ended, and that is true."""
+        batch = self.memory.batches[key]
+        seen, stored = (refusal.batch_id, refusal.state), (key.batch_id, batch.state)
+        right = seen == stored or batch.state is State.EXPIRED
+        require(right, "ended", f"{key} is {batch.state}, and a request was refused because {refusal}")
+        return batch
+
+    def childless(self, ledger: Ledger) -> None:
+        """A batch was refused as the child of an item, which takes none: it, or its batch, is over."""
+        require(ledger.parent_item is not None, "children", f"{ledger.script.name} was refused")
+        parent, item = self.referee.item_of(TENANT, ledger.parent_item or "")
+        over = not self.memory.batches[parent].is_alive or self.referee.is_over(parent, item)
+        require(
+            over, "children", f"{ledger.script.name} was refused, and {item} of {parent} waits for others"
+        )
+
     def check_gone(self, key: BatchKey) -> None:
         """Somebody was told that a batch is not there."""
         batch = self.memory.batches[key]
@@ -159,9 +183,10 @@ class World:
         require(gone, "expiry", f"{key} is {batch.state} until {batch.expires_at}, and was not found")
 
     def _check_over_for_good(self, key: BatchKey) -> None:
-        """I8: a key stands for a new batch once the last one can never be asked for under it again."""
+        """I8: a key stands for a new batch once the last one is over, or a child that failed its item."""
         batch = self.memory.batches[key]
         over = batch.state is State.EXPIRED or (not batch.is_alive and self.is_past(batch.expires_at))
+        over = over or (batch.parent_item_id is not None and batch.result not in (None, "succeeded"))
         require(
             over, "I8", f"{key} is {batch.state} until {batch.expires_at}, and its key stands for another"
         )
@@ -307,7 +332,7 @@ class World:
     def _send_children(self, ledger: Ledger, script: AddScript, added: Added) -> None:
         """The first items of an add stand for batches of their own."""
         for index, child in enumerate(script.children):
-            item = ItemId(ledger.key.batch_id, added.groups[0].id, index)
+            item = ItemId(ledger.key.batch_id, added.groups[0].id, index // script.siblings)
             self.ledgers.append(Ledger(child, parent_item=str(item)))
             self._send_openers(self.ledgers[-1])
 

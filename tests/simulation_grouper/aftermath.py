@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fanin.grouper import BundleKey, Task, TaskState
-from fanin.grouper.rules import PART
+from fanin.grouper.rules.protocol import PART
 from tests.simulating.violation import require
 from tests.simulation_grouper.world import SWEEPS_MAX, World
 

@@ -7,23 +7,15 @@ from dataclasses import replace
 from datetime import timedelta
 
 from fanin.errors import StoreUnavailable
-from fanin.grouper import (
-    BundleState,
-    Outcome,
-    Posting,
-    TaskMessage,
-    TaskState,
-    Verdict,
-    handling,
-    limiting,
-    rules,
-)
-from fanin.grouper.filling import Filler
-from fanin.grouper.handling import Handled, HandledAs, Handler
-from fanin.grouper.leading import Leader, LeadOutcome, LeadResult
-from fanin.grouper.limiting import Limiter
+from fanin.grouper import Answer, BundleState, Outcome, Posting, TaskMessage, TaskState, Verdict
 from fanin.grouper.memory import MemoryStore
-from fanin.grouper.sweeping import Sweeper, Swept
+from fanin.grouper.rules import protocol as rules
+from fanin.grouper.work import handling, limiting
+from fanin.grouper.work.filling import Filler
+from fanin.grouper.work.handling import Handled, HandledAs, Handler
+from fanin.grouper.work.leading import Leader, LeadOutcome, LeadResult
+from fanin.grouper.work.limiting import Limiter
+from fanin.grouper.work.sweeping import Sweeper, Swept
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation_grouper.claim_mutants import CLAIM_MUTANTS, due_or_not
 from tests.simulation_grouper.referee import Referee
@@ -101,6 +93,11 @@ def _give_up_together(bundle, whole, named, max_attempts):
         return outcomes
     dead = {Verdict.APART: Verdict.EXHAUSTED}
     return tuple(Outcome(dead.get(o.verdict, o.verdict), o.detail) for o in outcomes)
+
+
+def _drop_unknown(self, members):
+    """The outcome of a task that was not sent is dropped, and the others are taken as they are."""
+    return replace(self, members={name: self.members[name] for name in members if name in self.members})
 
 
 def _apart_in_place(bundle, number, isolation):
@@ -214,7 +211,7 @@ def _overfill(self, term, own):
 
 def _sweep_tasks_only(self):
     lanes = [task for task in self._oldest().values() if self._is_overdue(task)]
-    self.world.queue.send([Posting(TaskMessage(task.key, swept=True)) for task in lanes])
+    self.world.queue.send([Posting(TaskMessage.of(task, swept=True)) for task in lanes])
     return Swept(len(lanes), 0)
 
 
@@ -258,6 +255,7 @@ MUTANTS = (
     Mutant("the sweeper looks after bundles only", (Sweeper, "sweep", _sweep_bundles_only)),
     Mutant("no isolation after a refusal", (rules, "verdicts", _fail_together)),
     Mutant("no isolation after the last attempt", (rules, "verdicts", _give_up_together)),
+    Mutant("an outcome of a task that was not sent is dropped", (Answer, "about", _drop_unknown)),
     Mutant("the parts of a bundle meet again", (rules, "part_shard", _apart_in_place)),
     Mutant(
         "no fence: a lease is taken, kept and released without condition",

@@ -19,7 +19,7 @@ from fanin.grouper import (
     Task,
     Verdict,
 )
-from fanin.grouper.registering import payload_text
+from fanin.grouper.work.registering import payload_text
 from tests.simulating.loop import Loop
 from tests.simulating.violation import require
 from tests.simulation_grouper.referee import Referee
@@ -74,7 +74,10 @@ class Queues(Receiver):
 
 
 class Api(Receiver):
-    """A batch API that keeps idempotency keys: what it did once for a key it answers again."""
+    """A batch API that keeps idempotency keys: what it did once for a key it answers again.
+
+    If it answers by member, it refuses poison under a name that nobody sent at the first attempt.
+    """
 
     def __init__(self, scenario: Scenario, random: Random, referee: Referee) -> None:
         self.calls: Counter[tuple[str, int]] = Counter()
@@ -91,7 +94,7 @@ class Api(Receiver):
         key = call.idempotency_key
         if key not in self._answers:
             answer = self._answer(call)
-            if answer.whole.verdict is not Verdict.OK:
+            if answer.whole.verdict is not Verdict.OK or answer.members.keys() - self._poison.keys():
                 return answer
             self._answers[key] = answer
             for member in call.members:
@@ -109,7 +112,10 @@ class Api(Receiver):
             return Answer(Outcome(Verdict.RETRY, "busy"))
         if not self._scenario.by_member:
             return Answer(Outcome(Verdict.FAIL, "refused")) if kinds else Answer()
-        named = {name: Outcome(Verdict.FAIL, "refused") for name in names if self._poison[name]}
+        misspelt = "?" if call.attempt == 1 else ""
+        named = {
+            f"{name}{misspelt}": Outcome(Verdict.FAIL, "refused") for name in names if self._poison[name]
+        }
         named |= {name: Outcome(Verdict.RETRY) for name in names if name not in named and self._fails()}
         return Answer(members=named)
 

@@ -9,12 +9,15 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
-from fanin.queue import context, lifecycle, producer, widening
-from fanin.queue.config import Phase
+from fanin.queue import context
 from fanin.queue.config_cache import ConfigCache
-from fanin.queue.key_rows import KeyRows, rows_of
 from fanin.queue.memory import MemoryStore
-from fanin.queue.widening import Drain
+from fanin.queue.rules import lifecycle
+from fanin.queue.rules.config import Phase
+from fanin.queue.rules.key_rows import KeyRows, rows_of
+from fanin.queue.upkeep import widening
+from fanin.queue.upkeep.widening import Drain
+from fanin.queue.working import producer
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation_parts.run import ROOM
 

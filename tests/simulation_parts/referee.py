@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from fanin.queue.model import Job, JobState
+from fanin.queue.rules.model import Job, JobState
 from tests.simulating.violation import require
 from tests.simulation_queue.referee import WRITES, Referee, named
 

@@ -9,10 +9,12 @@ from random import Random
 from unittest.mock import patch
 
 from fanin.errors import Conflict, NotFound, StoreUnavailable
-from fanin.queue import NewJob, Options, Queue, config_cache, model, widening
-from fanin.queue.config import Phase, QueueConfig
-from fanin.queue.keys import job_key
-from fanin.queue.raising import raise_parts
+from fanin.queue import NewJob, Options, Queue, config_cache
+from fanin.queue.administration.raising import raise_parts
+from fanin.queue.rules import model
+from fanin.queue.rules.config import Phase, QueueConfig
+from fanin.queue.rules.keys import job_key
+from fanin.queue.upkeep import widening
 from tests.simulating.expiry import TimeToLive
 from tests.simulating.violation import require
 from tests.simulation_parts.referee import PartsReferee

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fanin.queue import looking, maintenance, order, producer, watching
-from fanin.queue.claims import CLAIM_ROUNDS, Claims
+from fanin.queue.administration import looking
 from fanin.queue.memory import MemoryStore
-from fanin.queue.model import SECOND_US
-from fanin.queue.watching import Watching
+from fanin.queue.rules import order
+from fanin.queue.rules.model import SECOND_US
+from fanin.queue.upkeep import maintenance, watching
+from fanin.queue.upkeep.watching import Watching
+from fanin.queue.working import producer
+from fanin.queue.working.claims import CLAIM_ROUNDS, Claims
 from tests.simulating.mutants import Mutant
 
 HOUR_US = 3_600 * SECOND_US

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fanin.queue.memory import MemoryStore
-from fanin.queue.model import Entry, JobState
+from fanin.queue.rules.model import Entry, JobState
 from tests.simulating.network import Request
 from tests.simulating.violation import require
 

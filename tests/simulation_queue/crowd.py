@@ -11,7 +11,7 @@ from random import Random
 
 from fanin.errors import StoreUnavailable
 from fanin.queue import LostClaim, SessionLost
-from fanin.queue.model import Job, JobState
+from fanin.queue.rules.model import Job, JobState
 from tests.simulation_queue.loop import SECOND, Process
 from tests.simulation_queue.takeover import TAKEOVER, Takeover
 

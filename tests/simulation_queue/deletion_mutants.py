@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fanin.queue import deleting, lifecycle, removing
+from fanin.queue.administration import deleting, removing
 from fanin.queue.memory import MemoryStore
-from fanin.queue.model import JobState
+from fanin.queue.rules import lifecycle
+from fanin.queue.rules.model import JobState
 from tests.simulating.mutants import Mutant
 
 _delete, _proceed = MemoryStore.delete, removing.proceed

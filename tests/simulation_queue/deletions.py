@@ -13,12 +13,13 @@ from random import Random
 from unittest.mock import patch
 
 from fanin.errors import Conflict, NotFound, StoreUnavailable
-from fanin.queue import Queue, config_cache, removing
-from fanin.queue.config import existing
-from fanin.queue.deleting import Deletion, delete_dead, delete_jobs
-from fanin.queue.model import JobState
-from fanin.queue.paging import dead
-from fanin.queue.visiting import visit
+from fanin.queue import Queue, config_cache
+from fanin.queue.administration import removing
+from fanin.queue.administration.deleting import Deletion, delete_dead, delete_jobs
+from fanin.queue.administration.paging import dead
+from fanin.queue.rules.config import existing
+from fanin.queue.rules.model import JobState
+from fanin.queue.upkeep.visiting import visit
 from tests.simulating.faults import LATE, STALLED, Fault
 from tests.simulating.violation import require
 from tests.simulation_queue import network

@@ -11,7 +11,8 @@ from random import Random
 
 from fanin.errors import StoreUnavailable
 from fanin.queue import Jobs, LostClaim, NewJob, SessionLost
-from fanin.queue.model import Job
+from fanin.queue.rules.model import Job
+from tests.item_ids import item_named
 from tests.simulating.exploring import Play, Script, drive
 from tests.simulating.faults import ON_READS, ON_WRITES, PAUSED, Fault
 from tests.simulating.room import Outcome, played
@@ -78,7 +79,7 @@ class Scripted(World):
                 self.loop.sleep(number * SECOND)
                 with suppress(StoreUnavailable):
                     self._judge_add(
-                        queue, [NewJob("k", f"call {number}", item_id=f"item {number}")], "reject"
+                        queue, [NewJob("k", f"call {number}", item_id=item_named(number))], "reject"
                     )
         finally:
             self.producing -= 1

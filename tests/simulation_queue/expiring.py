@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from random import Random
 
-from fanin.queue.keys import QueueKey
 from fanin.queue.memory import MemoryStore
+from fanin.queue.rules.keys import QueueKey
 from tests.simulating.expiry import TimeToLive
 from tests.simulation_queue.loop import SECOND, WALL
 from tests.simulation_queue.referee import Referee

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fanin.queue.memory import MemoryStore
-from fanin.queue.model import Member
+from fanin.queue.rules.model import Member
 from tests.simulating.mutants import Mutant
 
 _beat = MemoryStore.beat

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fanin.errors import Conflict
-from fanin.queue import producer, removing, sleeping
+from fanin.queue.administration import removing
 from fanin.queue.context import QueueContext
-from fanin.queue.maintenance import Maintenance
 from fanin.queue.memory import MemoryStore
+from fanin.queue.upkeep import sleeping
+from fanin.queue.upkeep.maintenance import Maintenance
+from fanin.queue.working import producer
 from tests.simulating.mutants import Mutant
 
 _observed, _proceed, _remove = sleeping.observed, removing.proceed, MemoryStore.remove

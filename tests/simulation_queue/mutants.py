@@ -5,17 +5,17 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
-from fanin.queue import lifecycle, members
-from fanin.queue.claims import Claims
-from fanin.queue.lifecycle import ClaimStatus
-from fanin.queue.listing import Listings
-from fanin.queue.maintenance import Maintenance
+from fanin.queue.administration.listing import Listings
 from fanin.queue.memory import MemoryStore
-from fanin.queue.model import GivenBack, Job, JobState
+from fanin.queue.rules import lifecycle, members
+from fanin.queue.rules.lifecycle import ClaimStatus
+from fanin.queue.rules.model import GivenBack, Job, JobState
 from fanin.queue.scope import Jobs
 from fanin.queue.service import Queue
-from fanin.queue.session import Session
-from fanin.queue.watching import Watching
+from fanin.queue.upkeep.maintenance import Maintenance
+from fanin.queue.upkeep.watching import Watching
+from fanin.queue.working.claims import Claims
+from fanin.queue.working.session import Session
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation_queue.claim_mutants import CLAIM_MUTANTS
 from tests.simulation_queue.deletion_mutants import DELETION_MUTANTS

@@ -12,8 +12,10 @@ from random import Random
 from unittest.mock import patch
 
 from fanin.errors import StoreUnavailable
-from fanin.queue import Dead, Job, NewJob, Queue, QueueKey, model
-from fanin.queue.keys import JobKey, job_key
+from fanin.queue import Dead, Job, NewJob, Queue, QueueKey
+from fanin.queue.rules import model
+from fanin.queue.rules.keys import JobKey, job_key
+from tests.item_ids import item_named
 from tests.simulating.expiry import TimeToLive
 from tests.simulating.faults import LATE, STALLED
 from tests.simulation_queue.bell import Bell
@@ -74,7 +76,7 @@ class Namesakes(World):
     def _new_job(self, of: QueueKey) -> NewJob:
         """Return a job whose id other keys can have; no other job of its own key has had it."""
         request = super()._new_job(of)
-        request = replace(request, item_id=f"item {self.names}" if self.names % 3 else None)
+        request = replace(request, item_id=item_named(self.names) if self.names % 3 else None)
         request = replace(request, key=f"{of.name} {request.key}")
         job_id = f"id {self.random.randrange(self.ids)} of {self.names // 8}"
         if (of, request.key, job_id) in self.used:

@@ -12,8 +12,8 @@ from typing import Any
 from uuid import UUID
 
 from fanin.queue import Effects
-from fanin.queue.background import Duty
-from fanin.queue.model import Member
+from fanin.queue.rules.model import Member
+from fanin.queue.working.background import Duty
 from tests.simulating import network
 from tests.simulating.faults import JUMPED, ON_READS, ON_WRITES, PAUSED, UNANSWERED, Fault, Faults
 from tests.simulating.network import Request

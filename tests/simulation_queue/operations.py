@@ -14,10 +14,11 @@ from random import Random
 from unittest.mock import patch
 
 from fanin.errors import Conflict, NotFound, StoreUnavailable
-from fanin.queue import Queue, widening
-from fanin.queue.config import Phase, QueueConfig
-from fanin.queue.pausing import pause, resume
-from fanin.queue.raising import raise_parts
+from fanin.queue import Queue
+from fanin.queue.administration.pausing import pause, resume
+from fanin.queue.administration.raising import raise_parts
+from fanin.queue.rules.config import Phase, QueueConfig
+from fanin.queue.upkeep import widening
 from tests.simulating.violation import require
 from tests.simulation_parts.referee import PartsReferee
 from tests.simulation_queue.idleness import SETTLE, Idleness

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from fanin.queue import model
-from fanin.queue.keys import JobKey, QueueKey
 from fanin.queue.memory import MemoryStore
-from fanin.queue.model import Dead, Job, JobState, Member
+from fanin.queue.rules import model
+from fanin.queue.rules.keys import JobKey, QueueKey
+from fanin.queue.rules.model import Dead, Job, JobState, Member
 from tests.simulating.violation import require
 from tests.simulation_queue.claim_order import check_heads
 from tests.simulation_queue.loop import SECOND, WALL

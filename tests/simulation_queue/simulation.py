@@ -70,7 +70,7 @@ def _check_collisions(world: World) -> None:
 
 
 def _check_outcomes(world: World) -> None:
-    referee, written = world.referee, world.memory.written
+    referee, written = world.referee, [write["Put"] for write in world.memory.written]
     past = Counter(name for name, _ in referee.past)
     for name, times in Counter(write["job"] for write in written).items():
         require(times <= 1 + past[name], "Q2", f"the outcome of {name} was written {times} times")

@@ -12,8 +12,8 @@ from random import Random
 
 from fanin.errors import StoreUnavailable
 from fanin.queue import LostClaim, NewJob, Queue, SessionLost
-from fanin.queue.keys import PartKey, job_key
-from fanin.queue.model import Job, JobState
+from fanin.queue.rules.keys import PartKey, job_key
+from fanin.queue.rules.model import Job, JobState
 from tests.simulating.violation import require
 from tests.simulation_queue.loop import SECOND, Process
 from tests.simulation_queue.world import QUEUE, World

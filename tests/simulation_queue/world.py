@@ -22,10 +22,11 @@ from fanin.queue import (
     SessionLost,
     ShutDown,
 )
-from fanin.queue.keys import PartKey
-from fanin.queue.maintenance import Maintenance
 from fanin.queue.memory import MemoryStore
-from fanin.queue.model import Dead, Job, JobState
+from fanin.queue.rules.keys import PartKey
+from fanin.queue.rules.model import Dead, Job, JobState
+from fanin.queue.upkeep.maintenance import Maintenance
+from tests.item_ids import item_named
 from tests.simulating.network import Request
 from tests.simulating.violation import require
 from tests.simulation_queue.bell import Bell
@@ -256,7 +257,7 @@ class World:
             payload=f"call {self.names}",
             priority=self.random.choice((0, 0, 5)),
             delay=self.random.choice((0.0, 0.0, 0.0, self.delayed)),
-            item_id=f"item {self.names}" if self.random.random() < 0.3 else None,
+            item_id=item_named(self.names) if self.random.random() < 0.3 else None,
         )
 
     # Consumers
@@ -350,7 +351,7 @@ class World:
     def _ack(self, jobs: Jobs, job: Job) -> None:
         """Ack with an outcome that names the claim, so that the check sees which execution wrote it."""
         try:
-            jobs.ack(job, [{"job": named(job), "claim": job.claim}])
+            jobs.ack(job, [{"Put": {"job": named(job), "claim": job.claim}}])
         except LostClaim:
             self.refused.add(job.claim)
             self.events["lost claims"] += 1

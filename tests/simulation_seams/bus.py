@@ -10,8 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fanin.announcing.announcer import Announcer
-from fanin.api.events import confirm, endings
-from fanin.aws.bus import Event
+from fanin.api.events.ending_events import confirm, endings
+from fanin.aws.sending.bus import Event
 from fanin.names import BATCH_COMPLETED, BATCH_PROGRESS
 from fanin.tracker import Batch, BatchKey, GroupId
 from fanin.tracker.announcing import announcing
@@ -155,7 +155,7 @@ class Bus:
     def _call_back(self, name: str, detail: Detail) -> None:
         """Put the event of a webhook into its queue; the other callback is a queue itself."""
         if name == WEBHOOK:
-            self.world.network.send(self.world.hooks, "send", json.dumps(detail))
+            self.world.network.send(self.world.hooks, "send", json.dumps(detail), self.world.chain)
 
     def _judge(self, detail: Detail, landed: int) -> None:
         """E: an event says how its batch ended, and says that it completed only if all is done."""

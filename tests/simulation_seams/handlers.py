@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fanin.client.chunks import ChunkItem
+from fanin.client.consuming.chunks import ChunkItem
 from fanin.client.fanin import Fanin
 from fanin.client.handing import taken_over
 from fanin.errors import StoreUnavailable
 from fanin.isolating import Record, receives
 from tests.simulating.faults import Crash
 from tests.simulating.violation import require
+from tests.simulation_seams import distorting
 from tests.simulation_seams.outside import Item, Work
 from tests.simulation_seams.publishing import items_of, send
-from tests.simulation_seams.scenario import AFTER, BEFORE, CHILD, INSIDE, JOB, POISON, TASK
+from tests.simulation_seams.scenario import AFTER, BEFORE, CHILD, INSIDE, JOB, POISON, REPORT, TASK
+from tests.simulation_seams.sqs import group_of
 
 if TYPE_CHECKING:
     from tests.simulation_seams.world import World
@@ -30,14 +33,12 @@ class Handling:
 
     def __init__(self, world: World, fanin: Fanin) -> None:
         self.world, self.fanin = world, fanin
-        self.delivery: Any = None
         fail_after = world.scenario.fail_after
         self._handler = fanin.acks(fail_after=fail_after)(self._handle)
         self._each = fanin.acks_each(fail_after=fail_after)(self._handle_item)
 
     def settle(self, event: Mapping[str, Any], delivery: Any, in_chunks: bool) -> dict[str, Any]:
         """Process a delivery as Lambda's handler does."""
-        self.delivery = delivery
         return (self._each if in_chunks else self._handler)(event, delivery)
 
     def _handle(self, record: Record) -> None:
@@ -53,6 +54,7 @@ class Handling:
             self._die_of(item)
             if item.plan.asks:
                 self._ask(item)
+                distorting.check(self.fanin, item.id)
             self._fail_at(BEFORE, item)
             self._hand_over(work)
             self._fail_at(AFTER, item)
@@ -60,21 +62,24 @@ class Handling:
             item.raised += 1
             item.failed |= work.last
             if not (isinstance(error, StoreUnavailable) and item.plan.careless and work.handing):
+                work.delivery.stopped |= set() if work.last else {group_of(record)}
                 raise
         else:
             item.done |= not work.handed
         finally:
-            self.delivery.free_at = world.now()
+            work.delivery.free_at = world.now()
 
     def _begin(self, record: Record, item: Item) -> Work:
         """Note that work begins, and judge whether it may."""
         world, times = self.world, receives(record)
         last = world.scenario.fail_after is not None and times >= world.scenario.fail_after
-        work = Work(item, self.delivery, world.now(), times, last)
+        work = Work(item, world.loop.actor.delivery, world.now(), times, last)
         item.works += 1
         world.events["works"] += 1
         world.network.write(f"{world.loop.actor.name} works on {item.id[-8:]}: {item.plan}, receive {times}")
         world.referee.began(work)
+        stopped = world.scenario.in_order and group_of(record) in work.delivery.stopped
+        require(not stopped, "order", lambda: f"work on {item.id} began behind one that returns")
         return work
 
     def _die_of(self, item: Item) -> None:
@@ -104,7 +109,10 @@ class Handling:
             self.fanin.task("a target", None, item_id=item.id)
         elif kind == JOB:
             self._add_job(item)
-        if kind in (CHILD, TASK, JOB):
+        elif kind == REPORT:
+            item.failed = True
+            self.fanin.fail([item.id], "the work can never be done")
+        if kind in (CHILD, TASK, JOB, REPORT):
             work.handed = True
             self.world.events[f"handed to a {kind}"] += 1
 
@@ -119,9 +127,13 @@ class Handling:
             self.fanin.hand_over()
 
     def _open_child(self, item: Item) -> None:
-        """Open a batch for the item, of items whose messages go to the same queue."""
-        key = f"of-{item.id[-12:]}" if item.plan.keyed else None
-        with self.fanin.open(parent=item.id, key=key, **item.plan.options) as child:
-            for count in item.plan.adds:
-                send(self.world, child.add(count), set())
-                self._fail_at(INSIDE, item)
+        """Open the batches of the item, of items whose messages go to the same queue."""
+        keys: list[str | None] = [f"{number}-of-{item.id[-12:]}" for number in range(item.plan.children)]
+        keys[0] = keys[0] if item.plan.keyed else None
+        with ExitStack() as blocks:
+            opened = (self.fanin.open(parent=item.id, key=key, **item.plan.options) for key in keys)
+            children = [blocks.enter_context(child) for child in opened]
+            for child in children:
+                for count in item.plan.adds:
+                    send(self.world, child.add(count), set())
+                    self._fail_at(INSIDE, item)

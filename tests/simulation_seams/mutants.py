@@ -4,34 +4,40 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from datetime import timedelta
 from itertools import count
 
 from fanin.announcing.ending_event import EndingEvent
-from fanin.api import resuming, task_acks
+from fanin.api.events import resuming, task_acks
 from fanin.callbacks.delivering import Delivered
-from fanin.client import consumer, consumers, each, handing, ordering, skipping
-from fanin.client.chunks import Chunk
-from fanin.client.consumer import Consumer
-from fanin.client.each import Part
+from fanin.client import handing
+from fanin.client.batch import Batch as ClientBatch
+from fanin.client.consuming import consumer, consumers, each, ordering, settling, skipping
+from fanin.client.consuming.chunks import Chunk
+from fanin.client.consuming.consumer import Consumer
+from fanin.client.consuming.each import Part
+from fanin.client.consuming.settling import Tally
+from fanin.client.consuming.skipping import Look, Looks
 from fanin.client.handing import UnderWork
-from fanin.client.settling import Tally
-from fanin.client.skipping import Look, Looks
 from fanin.isolating import receives
-from fanin.tracker import Batch, Outcome, State, Tracker, repairing, service, sweeping, thresholds, watching
-from fanin.tracker.acking import parent_ack
-from fanin.tracker.lifecycle import Transition
+from fanin.tracker import Batch, Outcome, State, Tracker, service
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.resuming import TaskEnd
-from fanin.tracker.sweeping import Sweeper
+from fanin.tracker.rules import lifecycle, thresholds
+from fanin.tracker.rules.children import parent_ack
+from fanin.tracker.rules.lifecycle import Transition
+from fanin.tracker.writing import repairing, sweeping
+from fanin.tracker.writing.sweeping import Sweeper
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation_seams.announcing_mutants import ANNOUNCING_MUTANTS
+from tests.simulation_seams.item_mutants import ITEM_MUTANTS
 from tests.simulation_seams.repair_mutants import REPAIR_MUTANTS
 from tests.simulation_seams.run import ROOM
 
 _apply, _settled, _known = Transition.apply, Tally.settled, Tracker._known_batch
-_key, _reached = UnderWork.key, watching.reached_by
+_key, _reached = UnderWork.key, sweeping.reached_by
 _failed, _at, _worked, _made = Consumer._failed, Looks.at, Part.worked, handing.made
-_ended, _ack, _end = EndingEvent.ended, task_acks._ack, resuming._end
+_ended, _acks, _end = EndingEvent.ended, task_acks._by_tenant, resuming._end
 
 
 def _complete_by_failures(self, batch):
@@ -49,12 +55,12 @@ def _settled_without_answers(self):
     return _settled(self)
 
 
-def _acked_all_the_same(self, record, ack, error):
+def _acked_all_the_same(self, call, ack, error):
     return ack
 
 
-def _failed_at_once(self, record, ack, error):
-    return _failed(replace(self, fail_after=1), record, ack, error)
+def _failed_at_once(self, call, ack, error):
+    return _failed(self, replace(call, last=True), ack, error)
 
 
 def _redelivered_together(records):
@@ -91,6 +97,10 @@ def _number_each_add(self, *names):
     return f"key {next(_keys)}" if names[0] == "add" else _key(self, *names)
 
 
+def _latest_call():
+    return next(reversed(list(handing._all().values())), None)
+
+
 def _all_items(self, transport):
     return tuple(self.items.indexes)
 
@@ -105,12 +115,12 @@ def _whole_chunk(self, chunk):
     return replace(made, acks=[chunk.ack] if made.acks else [])
 
 
-def _parent_succeeds(batch, item_id):
-    return replace(parent_ack(batch, item_id), outcome=Outcome.SUCCESS, reason=None)
+def _parent_succeeds(batch, children, result):
+    return replace(parent_ack(batch, children, result), outcome=Outcome.SUCCESS, reason=None)
 
 
-def _task_succeeds(entry):
-    return _ack(replace(entry, failed=False))
+def _tasks_succeed(entries):
+    return _acks([replace(entry, failed=False) for entry in entries])
 
 
 def _without_callback(batch, tracker):
@@ -137,6 +147,10 @@ def _admits_always(batch, seen, reached):
     return batch.is_alive
 
 
+def _checks_rarely(batch, closed, at, wait=None):
+    return thresholds.next_threshold_check(batch, closed, at, wait=timedelta(minutes=9))
+
+
 def _drop_first(message, tracker, tasks):
     batch = resuming.batch_of_event(resuming.json.loads(message)["detail"], tracker)
     token = tracker.store.task_token(batch.key)
@@ -160,13 +174,16 @@ def _failure_limit(self):
 _limit_of_open_too = property(_failure_limit)
 
 
+def _cancelled_by_its_block(self, error):
+    if self._work is None or not self._work.left(self.id, lambda: self._cancel_for(error)):
+        self._cancel_for(error)
+
+
 MUTANTS = (
     Mutant("an end by failures is no completion", (Transition, "apply", _complete_by_failures)),
     Mutant("an item of a batch that is over is not worked on", (skipping, "is_over", lambda state: False)),
     Mutant("a known state is used for a bounded time", (Tracker, "_known_batch", _known_for_ever)),
-    Mutant(
-        "an item that is done is not worked on again", (Looks, "is_done", lambda self, ack, record: False)
-    ),
+    Mutant("an item that is done is not worked on again", (Looks, "wants", lambda self, record: False)),
     Mutant("a message whose ack was not answered returns", (Tally, "settled", _settled_without_answers)),
     Mutant("an item whose work raised is not acked", (Consumer, "_failed", _acked_all_the_same)),
     Mutant("an item fails at its last attempt", (Consumer, "_failed", _failed_at_once)),
@@ -183,11 +200,16 @@ MUTANTS = (
     Mutant("attempts share a key", (UnderWork, "key", _new_key_each_time)),
     Mutant("attempts share the keys of their adds", (UnderWork, "key", _number_each_add)),
     Mutant("a batch stays open for the next attempt", (UnderWork, "left", lambda self, batch, error: False)),
+    Mutant(
+        "a block under a key leaves its batch to the next run",
+        (ClientBatch, "abandon", _cancelled_by_its_block),
+    ),
+    Mutant("an end that was not asked for is raised", (service, "unless_ended", lambda batch, *_: batch)),
     Mutant("a redelivered chunk is read first", (Chunk, "left", _all_items)),
     Mutant("a chunk with an item left returns", (Part, "worked", _returns_never)),
     Mutant("of a chunk only what is done is acked", (Part, "worked", _whole_chunk)),
     Mutant("a batch fails its parent's item if it fails", (service, "parent_ack", _parent_succeeds)),
-    Mutant("a task fails its item if it fails", (task_acks, "_ack", _task_succeeds)),
+    Mutant("a task fails its item if it fails", (task_acks, "_by_tenant", _tasks_succeed)),
     Mutant("a webhook that fails gets the event again", (Delivered, "response", _nothing_returns)),
     Mutant("an event names its callback", (EndingEvent, "ended", staticmethod(_without_callback))),
     Mutant("a percentage is reported", (thresholds, "percentages_left", lambda batch: ())),
@@ -197,7 +219,7 @@ MUTANTS = (
         "a batch is stuck after the time it gave", (thresholds, "_stall", lambda stuck_after: stuck_after / 9)
     ),
     Mutant("a batch that is only not completed is not stuck", (Sweeper, "_reported", _reported_unrepaired)),
-    Mutant("a threshold is looked for each minute", (thresholds, "CHECK_EVERY", thresholds.CHECK_EVERY * 9)),
+    Mutant("a threshold is looked for each minute", (lifecycle, "next_threshold_check", _checks_rarely)),
     Mutant("a task ends before its token is dropped", (resuming, "resume", _drop_first)),
     Mutant("a task fails if its batch does not complete", (resuming, "task_end", _always_output)),
     Mutant(
@@ -206,8 +228,14 @@ MUTANTS = (
     Mutant("a batch is kept for the task that waits", (Tracker, "_waits", lambda self, batch: False)),
     Mutant("a percentage of failures is one of a final total", (Batch, "failure_limit", _limit_of_open_too)),
     Mutant("a report is kept with its mark", (MemoryStore, "report", lambda self, seen, reached: True)),
+    Mutant("a report stands when its function returns", (UnderWork, "settled", lambda self, ack: ack)),
+    Mutant("a function has the item of its thread", (handing, "_here", _latest_call)),
+    Mutant("no work begins behind a message that returns", (Tally, "is_behind", lambda self, record: False)),
+    Mutant("a message returns behind one that does", (settling, "behind", lambda records, returned: [])),
+    Mutant("no item of a chunk begins behind one that raised", (each, "is_in_order", lambda record: False)),
     *REPAIR_MUTANTS,
     *ANNOUNCING_MUTANTS,
+    *ITEM_MUTANTS,
 )
 
 EQUIVALENT = ()

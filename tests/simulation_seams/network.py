@@ -16,7 +16,7 @@ from tests.simulation_seams.scenario import Scenario
 from tests.simulation_seams.tables import Store
 
 READS = {"task_token", "origin_ranges"}
-TRANSACTIONS = {"create_reopened", "report", "record_ack", "drop_token", "delete", "block_sample"}
+TRANSACTIONS = {"create_reopened", "report", "record_ack", "drop_token", "delete", "block_samples"}
 ANSWERED = frozenset({"delete", "hide"})
 """Requests to a queue, of which a copy that lands late has no effect."""
 QUICK = 0.95
@@ -60,8 +60,7 @@ class Network(network.Network):
 
     def travel(self) -> None:
         super().travel()
-        actor = self.loop.actor
-        if actor.killed_at is not None and actor.killed_at <= self.loop.at:
+        if self.loop.actor.is_killed_by(self.loop.at):
             raise Crash
 
     def fault(self, name: str) -> Fault | None:

@@ -1,4 +1,4 @@
-"""Somebody who cancels batches, forces their end, reopens what failed of them, and deletes them."""
+"""Somebody who cancels batches, forces their end, does their work by hand, reopens and deletes them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from fanin.client.items import Items
-from fanin.errors import Conflict, KeyReused, NotFound
-from fanin.tracker import Batch
-from fanin.tracker.reopening import ReopenBatch, ReopenItems, whole_group
+from fanin.errors import BatchEnded, Conflict, KeyReused, NotFound
+from fanin.tracker import Batch, State
+from fanin.tracker.writing.reopening import ReopenBatch, ReopenItems, whole_group
 from tests.simulation_seams.publishing import send
 from tests.simulation_seams.referee import BY_SOMEBODY
 from tests.simulation_seams.scenario import TENANT
@@ -20,19 +20,24 @@ AGAIN_SECONDS = 20.0
 
 
 class Operator:
-    """*cancels* and *repairs*: how many are left."""
+    """*cancels*, *repairs* and *by_hand*: how many are left."""
 
     def __init__(self, world: World) -> None:
         self.world = world
         self.cancels, self.repairs = world.scenario.cancels, world.scenario.repairs
+        self.by_hand = world.scenario.by_hand
 
     def come(self) -> None:
         """Begin to do something, now and then."""
         world, random = self.world, self.world.random
-        if not (self.cancels or self.repairs) or not world.memory.batches or random.random() >= 0.02:
+        left = self.cancels or self.repairs or self.by_hand
+        if not left or not world.memory.batches or random.random() >= 0.02:
             return
         batch = random.choice(list(world.memory.batches.values()))
-        if batch.is_alive and self.cancels:
+        if self.by_hand and self._can_be_done(batch):
+            self.by_hand -= 1
+            world.start("by hand", lambda: self._do_all(batch))
+        elif batch.is_alive and self.cancels:
             self.cancels -= 1
             forced = random.random() < 0.3
             world.start("canceller", lambda: self._cancel(batch, forced))
@@ -41,11 +46,27 @@ class Operator:
             work = self._reopen if random.random() < 0.6 else self._delete
             world.start("repair", lambda: work(batch))
 
+    def _can_be_done(self, batch: Batch) -> bool:
+        """Whether items have failed of a batch whose messages have all been sent."""
+        sent = len(self.world.outside.at[batch.key]) == batch.total
+        return batch.state is State.CLOSED and batch.failed > 0 and sent
+
+    def _do_all(self, batch: Batch) -> None:
+        """Do the work of all items, and ack them in one request, again until that is answered."""
+        items = self.world.outside.at[batch.key].values()
+        for item in items:
+            item.done = True
+        self.world.attempt(
+            lambda: self.world.process().fanin.ack([item.id for item in items]),
+            lambda: self.world.after(AGAIN_SECONDS, "by hand", lambda: self._do_all(batch)),
+        )
+        self.world.events["done by hand"] += 1
+
     def _cancel(self, batch: Batch, forced: bool) -> None:
         tracker = self.world.tracker()
 
         def work() -> None:
-            with suppress(NotFound):
+            with suppress(NotFound, BatchEnded):
                 if forced:
                     tracker.end(TENANT, batch.batch_id, BY_SOMEBODY, "somebody")
                 else:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from fanin.client.chunks import range_of
+from fanin.client.consuming.chunks import range_of
 from fanin.client.items import Items
 from fanin.errors import Conflict, NotFound, StoreUnavailable
+from fanin.tracker import BatchKey
 from tests.simulating.faults import Crash
-from tests.simulation_seams.scenario import BatchScript
+from tests.simulating.violation import require
+from tests.simulation_seams.scenario import TENANT, BatchScript
 
 if TYPE_CHECKING:
     from tests.simulation_seams.world import World
@@ -25,7 +27,7 @@ def send(world: World, items: Items, sent: set[str]) -> None:
             for item in part:
                 world.outside.item(item)
             body = part.message() if size else json.dumps({"itemId": part[0]})
-            world.network.send(world.chunks if size else world.queue, "send", body)
+            world.network.send(world.chunks if size else world.queue, "send", body, world.chain)
             sent.add(part.text)
 
 
@@ -36,7 +38,10 @@ def items_of(body: str) -> list[str]:
 
 
 class Publisher:
-    """Publishes one batch; it begins again under the same keys until it is done, or the batch is over."""
+    """Publishes one batch; it begins again under the same keys until it is done, or the batch is over.
+
+    *sent*: what its process knows to be sent, which a killed one takes with it.
+    """
 
     def __init__(self, world: World, script: BatchScript) -> None:
         self.world, self.script = world, script
@@ -45,7 +50,8 @@ class Publisher:
     def run(self) -> None:
         try:
             self._publish()
-        except (StoreUnavailable, Crash):
+        except (StoreUnavailable, Crash) as failure:
+            self.sent = set() if isinstance(failure, Crash) else self.sent
             self.world.after(AGAIN_SECONDS, f"publisher of {self.script.name}", self.run)
         except (Conflict, NotFound):
             self.world.events["publishers refused"] += 1
@@ -53,7 +59,14 @@ class Publisher:
     def _publish(self) -> None:
         name = self.script.name.replace(" ", "-")
         fanin = self.world.process().fanin
-        batch = fanin.open(self.script.name, key=f"open-{name}", **self.script.options)
-        for number, count in enumerate(self.script.adds):
-            send(self.world, batch.add(count, key=f"{name}-{number}"), self.sent)
-        batch.close()
+        with fanin.open(self.script.name, key=f"open-{name}", **self.script.options) as batch:
+            for number, count in enumerate(self.script.adds):
+                send(self.world, batch.add(count, key=f"{name}-{number}"), self.sent)
+        stored = self.world.memory.batches[BatchKey(TENANT, batch.id)]
+        sent = [item for item in self.world.outside.at[stored.key].values() if item.messages]
+        whole = stored.total == len(sent) == sum(self.script.adds)
+        require(
+            stored.closed_at is not None and whole,
+            "publisher",
+            lambda: f"{stored} was published, and is not closed, or not with all items",
+        )

@@ -11,8 +11,8 @@ from fanin.tracker import Batch, BatchKey, Outcome, State
 from fanin.tracker.dynamodb.watching import notice_item
 from fanin.tracker.events import CompletionEvent
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import PageKey
-from fanin.tracker.thresholds import Reached
+from fanin.tracker.rules.model import PageKey
+from fanin.tracker.rules.thresholds import Reached
 from tests.simulating.violation import require
 from tests.simulation import referee
 from tests.simulation_seams.outside import Item, Outside, Work
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Referee(referee.Referee):
-    """The tracker's referee, which also knows what became of each item outside of the tracker.
+    """The tracker's referee, which also knows the end of each item outside of the tracker.
 
     *deleted*: what was stored of batches that were deleted; *reopened*: batches of another one's items.
     """
@@ -86,6 +86,9 @@ class Referee(referee.Referee):
         self.thresholds.changed(after.key)
         if after.parent_item_id is not None and after.state in (State.CLOSED, State.CANCELLED):
             self._check_child(after, self.outside.item(after.parent_item_id))
+        elif after.state is State.CANCELLED:
+            right = after.end_reason == BY_SOMEBODY
+            require(right, "publisher", lambda: f"{after} is cancelled, and its publisher comes again")
         if after.state is State.COMPLETE:
             landed = self.landed[after.key].bit_count()
             require(
@@ -93,6 +96,16 @@ class Referee(referee.Referee):
                 "early end",
                 lambda: f"{after.key} is COMPLETE with {landed} of {after.total} items done",
             )
+            self._check_heals(after)
+
+    def _check_heals(self, after: Batch) -> None:
+        """H: the request that completes a batch has healed before what it acks of it."""
+        actor = self.bus.world.loop.actor
+        for ack in actor.acking if actor is not None else ():
+            if ack.batch_id == after.batch_id and ack.outcome is Outcome.SUCCESS:
+                items = (f"{ack.batch_id}:{ack.group_id}:{n}" for n in range(ack.first, ack.last + 1))
+                lost = [item for item in items if self.is_set(self.outside.item(item), failed=True)]
+                require(not lost, "heals", lambda lost=lost: f"{after} is completed by an ack of {lost}")
 
     def _check_event(self, after: Batch) -> None:
         """E: an end that somebody forced is a failure, whatever has failed."""
@@ -114,25 +127,25 @@ class Referee(referee.Referee):
         elif child.end_reason != BY_SOMEBODY and not plan.careless:
             require(fail_after, "hand-over", lambda: f"{child} of {item} is cancelled, and it comes again")
 
-    def _note_child(self, batch: Batch) -> None:
-        """H: an item has another batch only after those before it have failed, or after one has expired.
+    def _note_child(self, batch: Batch, *instead_of: str | None) -> None:
+        """H: an item has as many live batches as its function opens, however often it is called.
 
-        The key of an expired batch stands for a new one.
+        The key of a batch that has failed or expired stands for a new one.
         """
-        super()._note_child(batch)
-        if batch.parent_item_id is not None:
+        super()._note_child(batch, *instead_of)
+        if batch.parent_item_id is not None and batch.key not in self.reopened:
             item = self.outside.item(batch.parent_item_id)
-            keys = self._children_of(item) - self.reopened - {batch.key}
-            others = [self.memory.batches[key] for key in keys if batch.key not in self.reopened]
-            failed = all(not each.is_alive and each.result != "succeeded" for each in others)
-            over = failed or any(each.expires_at <= self.now() + self.skew for each in others)
-            require(over, "hand-over", lambda: f"{item} has another batch beside {others}")
+            children = [self.memory.batches[key] for key in self._children_of(item) - self.reopened]
+            standing = [each for each in children if each.is_alive or each.result == "succeeded"]
+            late = any(each.expires_at <= self.now() + self.skew for each in children)
+            few = late or len(standing) <= item.plan.children
+            require(few, "hand-over", lambda: f"{item} has the batches {standing}")
 
     def _children_of(self, item: Item) -> set[BatchKey]:
         return self.children[item.batch][item.position] if item.batch in self.children else set()
 
     def _children_ended(self, item: Item, outcome: Outcome) -> bool:
-        return self._ended(self._children_of(item), outcome)
+        return outcome in self.over_as[item.batch, item.position]
 
     def apply(self, name: str, args: tuple[Any, ...]) -> Any:
         """Carry a request out, and judge it."""
@@ -173,7 +186,7 @@ class Referee(referee.Referee):
         answer = self.memory.create_reopened(batch, *args)
         if batch.key in self.memory.batches:
             self.reopened.add(batch.key)
-            self._note_child(batch)
+            self._note_child(batch, batch.origin_batch_id, args[-1])
         return answer
 
 

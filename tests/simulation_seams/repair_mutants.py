@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fanin.announcing.ending_event import EndingEvent
-from fanin.api import events
-from fanin.api.progress_event import ProgressEvent
-from fanin.tracker import State, memory, reading, repairing
-from fanin.tracker.deleting import without_user_data
-from fanin.tracker.reopening import origin_slice
+from fanin.api.events import ending_events as events
+from fanin.api.events.progress_event import ProgressEvent
+from fanin.tracker import State, memory
+from fanin.tracker.reads import reading
+from fanin.tracker.writing import repairing
+from fanin.tracker.writing.deleting import without_user_data
+from fanin.tracker.writing.reopening import origin_slice
 from tests.simulating.mutants import Mutant
 from tests.simulation import replica
 

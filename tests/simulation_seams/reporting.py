@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fanin.api.task_acks import ack_items
-from fanin.client.direct import DirectTransport
-from fanin.client.job_acks import acking
+from fanin.api.events.task_acks import ack_items
+from fanin.client.queues.job_acks import acking
+from fanin.client.transports.direct import DirectTransport
 from fanin.grouper import ItemAck
 from fanin.queue import OutboxEntry
 from fanin.tracker import Outcome, Tracker
@@ -14,9 +14,9 @@ from tests.simulation_seams.scenario import TASK, TENANT
 
 def report(tracker: Tracker, owner: Owner) -> None:
     """Ack the item of a task or job that has ended."""
-    failed, item = owner.outcome is Outcome.FAILURE, owner.item.id
+    failed, item, name = owner.outcome is Outcome.FAILURE, owner.item.id, owner.name
     reason = "refused" if failed else ""
     if owner.kind == TASK:
-        ack_items(tracker, [ItemAck(TENANT, item, failed, reason, f"{owner.name}:{owner.outcome}")])
+        ack_items(tracker, [ItemAck(TENANT, item, failed, reason, f"{name}:{owner.outcome}")])
     else:
-        acking(DirectTransport(tracker, TENANT))(OutboxEntry(owner.name, item, failed, reason or None))
+        acking(DirectTransport(tracker, TENANT))(OutboxEntry(name, item, failed, reason or None, name, 0))

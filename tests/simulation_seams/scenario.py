@@ -19,16 +19,21 @@ WEBHOOK = "audit"
 CALLBACKS = ("orders", WEBHOOK)
 THRESHOLDS = ("firstFailure", "50%", "90%")
 WORK, RAISE, POISON, CHILD, TASK, JOB = "work", "raise", "poison", "child", "task", "job"
+REPORT = "report"
 BEFORE, INSIDE, AFTER = "before", "inside", "after"
+AT_ONCE, SOME = 0.5, 0.2
+"""The parts of the seeds in which a process puts the event of a batch that it completes on the bus, and works
+in each of the other ways."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the work on an item is: one of the kinds above. *raises*: so often it raises before that.
+    """What the work on an item is: one of the kinds above; REPORT: it reports its failure.
 
-    *where*: before its item has an owner, in the block of a batch that it opens, or after it. *adds*,
-    *options*, *keyed*: of that batch, and whether it is opened under a key of its own. *asks*: whether it
-    asks if its batch is over. *careless*: it returns although a request of its hand-over failed.
+    *raises*: so often it raises before that, *where*: before its item has an owner, in the block of a batch
+    that it opens, or after it. *children*: how many batches it opens; *adds*, *options*: of each; *keyed*:
+    whether the first one is opened under a key of its own, as all others are. *asks*: whether it asks if its
+    batch is over. *careless*: it returns although a request of its hand-over failed.
     """
 
     kind: str = WORK
@@ -40,6 +45,7 @@ class Plan:
     adds: tuple[int, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
     keyed: bool = False
+    children: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +70,10 @@ class Scenario:
     that end their process, at most; *alone*: nothing else goes wrong. *chunk*: items in a message; 0: a
     message is of one item. *skew*: how far the clocks of processes are from the true time, at most; *lag*:
     how likely a row of an index is an old one. *at_once*: a process puts the event of a batch that it
-    completes on the bus.
+    completes on the bus. *in_order*: the queues are FIFO queues. *threads*: a process works on several
+    deliveries at once. *reporting*: how likely the work on an item is to report its failure. *by_hand*: how
+    often at most all items of a batch with failures are done by hand. *loops*: whether the function of the
+    consumer may loop.
     """
 
     batches: tuple[BatchScript, ...]
@@ -94,11 +103,27 @@ class Scenario:
     skew: timedelta = timedelta(0)
     lag: float = 0.0
     at_once: bool = False
+    in_order: bool = False
+    threads: bool = False
+    reporting: float = 0.0
+    by_hand: int = 0
+    loops: bool = True
 
 
 def draw(random: Random) -> Scenario:
     """Draw a run: in one of eight, a poisoned item is all that goes wrong."""
     return _poisoned(random) if random.random() < 0.12 else _any(random)
+
+
+def with_ways(scenario: Scenario, random: Random) -> Scenario:
+    """Return the scenario with the ways in which its processes work, drawn by themselves."""
+    scenario = replace(scenario, at_once=random.random() < AT_ONCE)
+    if scenario.alone:
+        return scenario
+    in_order, threads = random.random() < SOME, random.random() < SOME
+    reporting = random.choice((0.3, 1.0)) if random.random() < SOME else 0.0
+    by_hand = random.choice((1, 4)) if random.random() < SOME else 0
+    return replace(scenario, in_order=in_order, threads=threads, reporting=reporting, by_hand=by_hand)
 
 
 def _poisoned(random: Random) -> Scenario:
@@ -200,13 +225,15 @@ def plan_of(random: Random, scenario: Scenario, depth: int) -> Plan:
     kind = random.choice(scenario.kinds)
     if kind == CHILD and depth >= DEPTH_MAX:
         kind = WORK
+    if kind == WORK and scenario.reporting and random.random() < scenario.reporting:
+        kind = REPORT
     raises = 0
     if random.random() < scenario.raising:
         raises = 99 if random.random() < scenario.stubborn else random.randint(1, 2)
     plan = Plan(
         kind,
         raises,
-        random.choice((BEFORE, INSIDE, AFTER)) if kind != WORK else BEFORE,
+        random.choice((BEFORE, INSIDE, AFTER)) if kind not in (WORK, REPORT) else BEFORE,
         random.random() * scenario.longest,
         random.random() < 0.1,
         random.random() < 0.2,
@@ -214,4 +241,6 @@ def plan_of(random: Random, scenario: Scenario, depth: int) -> Plan:
     if kind != CHILD:
         return plan
     adds = random.choice(((), (1,), (2,), (1, 2), (3,)))
-    return replace(plan, adds=adds, options=options_of(random), keyed=random.random() < 0.2)
+    children = random.choice((1, 1, 1, 2))
+    keyed = random.random() < 0.2
+    return replace(plan, adds=adds, options=options_of(random), keyed=keyed, children=children)

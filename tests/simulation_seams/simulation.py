@@ -2,45 +2,44 @@
 
 from __future__ import annotations
 
-from collections import Counter, UserDict
-from dataclasses import replace
+from collections import Counter
 from random import Random
 from typing import Any
 from unittest.mock import patch
 
-from fanin.client import checking, handing
+from fanin.client import handing
+from fanin.client.checks import checking
 from tests.simulating.room import Outcome, played
 from tests.simulation_seams import aftermath, scenario
 from tests.simulation_seams.scenario import CALLBACKS
 from tests.simulation_seams.world import World
 
-AT_ONCE = 0.5
-"""The part of the seeds in which a process puts the event of a batch that it completes on the bus."""
-
 
 def simulate(seed: int, lines: list[str] | None = None) -> Outcome:
     """Run the scenario of *seed* under its own schedule and faults; *lines* takes each request down."""
     random = Random(seed)
-    at_once = Random(f"{seed}, at once").random() < AT_ONCE
-    return play(World(replace(scenario.draw(random), at_once=at_once), random, lines))
+    drawn = scenario.with_ways(scenario.draw(random), Random(f"{seed}, threads"))
+    return play(World(drawn, random, lines))
 
 
 def play(world: World) -> Outcome:
     """Run a world to its end, or to the first promise that breaks."""
-    with patch.object(checking, "uuid4", world.new_id), patch.object(handing, "_all", _OfProcess(world)):
+    own = {"_all": lambda: world.under_work, "_thread": _OfActor(world)}
+    with patch.object(checking, "uuid4", world.new_id), patch.multiple(handing, **own):
         violation = played(world.run, lambda: aftermath.check(world))
     return Outcome(violation, world.network.requests, world.network.faults, _events(world))
 
 
-class _OfProcess(UserDict[int, Any]):
-    """The calls under work of whichever process runs, in place of those of the one that simulates."""
+class _OfActor:
+    """The place of the running actor: all actors are greenlets of one thread."""
 
     def __init__(self, world: World) -> None:
         self.world = world
 
     @property
-    def data(self) -> dict[int, Any]:
-        return self.world.under_work
+    def place(self) -> Any:
+        actor = self.world.loop.actor
+        return handing._Place() if actor is None else actor.place
 
 
 def _events(world: World) -> Counter[str]:

@@ -1,33 +1,46 @@
-"""A standard queue: visibility timeouts, receive counts, duplicates, and a dead-letter queue behind it."""
+"""A queue: visibility timeouts, receive counts, and a dead-letter queue behind it.
+
+A standard queue delivers some messages twice; a FIFO queue delivers the messages of a group in their order,
+and none of a group of which one is hidden.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
 from fanin.isolating import Record
+from fanin.local.emulation.lineage import Chain
+from tests.simulating.violation import require
 
 ARN = "arn:aws:sqs:eu-west-1:123456789012:"
+GROUPS = ("a", "b")
 
 
 @dataclass(eq=False, slots=True)
 class Message:
-    """A message in a queue. *source*: the ARN of the queue whose dead-letter message it is."""
+    """A message in a queue. *source*: the ARN of the queue whose dead-letter message it is.
+
+    *group*: its message group, in a FIFO queue. *chain*: of the requests that led to it, as Lambda counts
+    invocations.
+    """
 
     id: str
     body: str
     visible_at: datetime
     sent_at: datetime
+    chain: Chain = field(default_factory=Chain)
     receives: int = 0
     source: str | None = None
+    group: str | None = None
 
 
 @dataclass(eq=False)
 class Queue:
-    """One queue.
+    """One queue. *loops*: whether the function that it feeds may loop.
 
     *sent*, *deleted*, *died*: called with each message that is sent, is deleted, goes to *dead_letters*.
     """
@@ -41,15 +54,18 @@ class Queue:
     sent: Callable[[Message], None] = lambda _: None
     deleted: Callable[[Message], None] = lambda _: None
     died: Callable[[Message], None] = lambda _: None
+    loops: bool = False
     messages: dict[str, Message] = field(default_factory=dict)
+    in_order: bool = False
 
     def apply(self, name: str, args: tuple[Any, ...]) -> Any:
         """Carry out a request."""
         return getattr(self, name)(*args)
 
-    def send(self, body: str) -> None:
+    def send(self, body: str, chain: Chain) -> None:
         """Put a new message into the queue."""
-        message = Message(f"{self.random.getrandbits(48):012x}", body, self.now(), self.now())
+        message = Message(f"{self.random.getrandbits(48):012x}", body, self.now(), self.now(), chain)
+        message.group = self.random.choice(GROUPS) if self.in_order else None
         self.put(message)
         self.sent(message)
 
@@ -60,18 +76,31 @@ class Queue:
     def visible(self) -> list[Message]:
         """Return the messages that can be received."""
         now = self.now()
-        return [message for message in self.messages.values() if message.visible_at <= now]
+        hidden = {each.group for each in self.messages.values() if each.visible_at > now} - {None}
+        waiting = (each for each in self.messages.values() if each.group not in hidden)
+        return [message for message in waiting if message.visible_at <= now]
+
+    def visible_later(self) -> list[datetime]:
+        """Return when the hidden messages are visible again."""
+        now = self.now()
+        return [each.visible_at for each in self.messages.values() if each.visible_at > now]
 
     def receive(self, count: int) -> list[Record]:
         """Return up to *count* messages and hide them; those that were received too often leave the queue."""
         found = self.visible()
-        chosen = self.random.sample(found, min(count, len(found)))
+        chosen = found[:count] if self.in_order else self.random.sample(found, min(count, len(found)))
         return [self._record(message) for message in chosen if self._taken(message)]
 
     def again(self, record: Record) -> Record | None:
         """Deliver a message once more although it is hidden, as a standard queue may."""
-        message = self.messages.get(record["messageId"])
+        message = None if self.in_order else self.messages.get(record["messageId"])
         return self._record(message) if message is not None and self._taken(message) else None
+
+    def chain_of(self, records: Collection[Record]) -> Chain | None:
+        """Return the chain of what a delivery sends; None if Lambda drops it, as one of a recursive loop."""
+        messages = [self.messages.get(record["messageId"]) for record in records]
+        chain = Chain.of_messages(message.chain for message in messages if message is not None)
+        return None if chain.is_loop(self.name) and not self.loops else chain.with_invocation(self.name)
 
     def delete(self, message_id: str) -> None:
         """Delete a message, if it is still there."""
@@ -97,17 +126,21 @@ class Queue:
         del self.messages[message.id]
         self.died(message)
         if self.dead_letters is not None:
-            copy = Message(message.id, message.body, self.now(), message.sent_at, source=self.arn)
+            copy = Message(
+                message.id, message.body, self.now(), message.sent_at, message.chain, source=self.arn
+            )
             self.dead_letters.put(copy)
         return False
 
     @property
     def arn(self) -> str:
-        return f"{ARN}{self.name}"
+        return f"{ARN}{self.name}.fifo" if self.in_order else f"{ARN}{self.name}"
 
     def _record(self, message: Message) -> Record:
         sent_at = str(int(message.sent_at.timestamp() * 1000))
         attributes = {"ApproximateReceiveCount": str(message.receives), "SentTimestamp": sent_at}
+        if message.group is not None:
+            attributes |= {"MessageGroupId": message.group, "SequenceNumber": "1"}
         if message.source:
             attributes["DeadLetterQueueSourceArn"] = message.source
         return {
@@ -118,3 +151,21 @@ class Queue:
             "messageAttributes": {},
             "eventSourceARN": self.arn,
         }
+
+
+def group_of(record: Record) -> str:
+    """Return the message group of a record; all of a standard queue have one."""
+    return str(record["attributes"].get("MessageGroupId", ""))
+
+
+def require_in_order(records: Sequence[Record], failed: Collection[str]) -> None:
+    """O: in a FIFO queue, the messages behind one that returns in their group return."""
+    stopped: set[str] = set()
+    for record in (each for each in records if each["eventSourceARN"].endswith(".fifo")):
+        if record["messageId"] in failed:
+            stopped.add(group_of(record))
+        require(
+            record["messageId"] in failed or group_of(record) not in stopped,
+            "order",
+            lambda record=record: f"{record} is deleted behind a message of its group that returns",
+        )

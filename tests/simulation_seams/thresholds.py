@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from fanin.tracker import Batch, BatchKey, State
-from fanin.tracker.thresholds import ACKS_COUNT_AFTER, CHECK_EVERY, PERCENT, Reached, Threshold, mark_of
+from fanin.tracker.rules.threshold_options import PERCENT, Threshold, mark_of
+from fanin.tracker.rules.thresholds import ACKS_COUNT_AFTER, CHECK_AGAIN_AFTER, Reached
 from tests.simulating.violation import require
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Thresholds:
 
     def owed(self) -> Iterator[tuple[BatchKey, Threshold]]:
         """Yield the thresholds that a sweep which begins now has to report."""
-        before = self.world.now() - CHECK_EVERY - SLACK - self.apart
+        before = self.world.now() - CHECK_AGAIN_AFTER - SLACK - self.apart
         for (key, threshold), since in self.since.items():
             batch = self.world.memory.batches[key]
             if batch.is_alive and threshold in batch.notify_at and since <= before:
@@ -81,7 +82,7 @@ class Thresholds:
         """K: a threshold that is reached and not reported is looked for within a minute."""
         planned = (
             batch.next_check_at is not None
-            and batch.next_check_at <= self.world.now() + CHECK_EVERY + self.apart
+            and batch.next_check_at <= self.world.now() + CHECK_AGAIN_AFTER + self.apart
         )
         known = self._is_reported(batch, threshold)
         require(known or planned, "thresholds", lambda: f"{threshold} of {batch} is not looked for")

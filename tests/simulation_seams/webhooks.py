@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from fanin.callbacks.delivering import Deliverer
 from fanin.errors import StoreUnavailable
-from fanin.grouper.downstream import Answer
-from fanin.grouper.model import Outcome, Verdict
+from fanin.grouper.rules.downstream import Answer
+from fanin.grouper.rules.model import Outcome, Verdict
 from fanin.isolating import Record
 from tests.simulating.violation import require
 from tests.simulation_seams.scenario import WEBHOOK

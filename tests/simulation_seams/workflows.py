@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from fanin.api import resuming
+from fanin.api.events import resuming
 from fanin.tracker import BatchKey, State, Tracker
 from tests.simulating.violation import require
 from tests.simulation_seams.scenario import TENANT

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -12,13 +12,15 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
-from fanin.client.adapter import Adapter
-from fanin.client.consumer import handler_of
+from fanin.client import handing
+from fanin.client.consuming.adapter import Adapter
+from fanin.client.consuming.consumer import handler_of
+from fanin.client.consuming.records import dead_letter_message_ack
 from fanin.client.fanin import Fanin
-from fanin.client.records import dead_letter_message_ack
 from fanin.errors import StoreUnavailable
 from fanin.isolating import Record
-from fanin.tracker import Tracker
+from fanin.local.emulation.lineage import Chain
+from fanin.tracker import Ack, Tracker
 from fanin.tracker.memory import MemoryStore
 from tests.simulating import loop
 from tests.simulating.faults import Crash
@@ -34,7 +36,7 @@ from tests.simulation_seams.publishing import Publisher, items_of
 from tests.simulation_seams.referee import Referee
 from tests.simulation_seams.reporting import report
 from tests.simulation_seams.scenario import POISON, START, Scenario
-from tests.simulation_seams.sqs import Message, Queue
+from tests.simulation_seams.sqs import Message, Queue, require_in_order
 from tests.simulation_seams.tables import Tables
 from tests.simulation_seams.thresholds import Thresholds
 from tests.simulation_seams.transport import transport_of
@@ -52,16 +54,33 @@ KILLED = "killed"
 
 @dataclass(eq=False)
 class Actor(loop.Actor):
-    """Work under way. *killed_at*: when its process is killed, if it is; *calls*: of functions there."""
+    """Work under way: a thread of *process*, with the call that runs in it, and the *delivery* it works on.
+
+    *killed_at*: when the process is killed, if it is. *acking*: the acks of its request in progress.
+    """
 
     killed_at: datetime | None = None
-    calls: dict[int, Any] = field(default_factory=dict)
+    place: handing._Place = field(default_factory=handing._Place)
+    process: Process | None = None
+    delivery: Delivery | None = None
+    acking: Sequence[Ack] = ()
+
+    def is_killed_by(self, at: datetime) -> bool:
+        """Whether its process has ended by a time."""
+        died = self.process is not None and self.process.has_died
+        return died or (self.killed_at is not None and self.killed_at <= at)
 
 
 class Process:
-    """One process: a tracker with its cache, and the client over it."""
+    """One process: a tracker with its cache, and the client over it.
+
+    *calls*: of functions, in all of its threads. *busy*: how many of them work on a delivery.
+    """
 
     def __init__(self, world: World) -> None:
+        self.calls: dict[int, Any] = {}
+        self.busy = 0
+        self.has_died = False
         self.tracker = world.tracker()
         self.fanin = Fanin(transport_of(world, self.tracker))
         self.world = world
@@ -74,13 +93,17 @@ class Process:
 
 @dataclass(eq=False, slots=True)
 class Delivery:
-    """The messages of a consumer's invocation, and its context. *free_at*: when the last work ended."""
+    """The messages of a consumer's invocation, and its context. *free_at*: when the last work ended.
+
+    *stopped*: the message groups of a FIFO queue of which a message will return.
+    """
 
     world: World
     records: list[Record]
     received_at: datetime
     last_at: datetime
     free_at: datetime
+    stopped: set[str] = field(default_factory=set)
 
     def get_remaining_time_in_millis(self) -> int:
         return int((self.last_at - self.world.loop.at).total_seconds() * 1000)
@@ -108,7 +131,7 @@ class World:
         self.webhook = Webhook(self)
         self.queues = (self.queue, self.chunks, self.dead_letters, self.hooks)
         self.events: Counter[str] = Counter()
-        self.idle: list[Process] = []
+        self.processes: list[Process] = []
         self.slots, self.names = scenario.slots, 0
         self.duplicates, self.kills = scenario.duplicates, scenario.kills
         self.operator = Operator(self)
@@ -122,15 +145,23 @@ class World:
         """Return a queue of items, whose dead-letter queue is that of all."""
         receives, dead = self.scenario.max_receives, self.dead_letters
         judged = (self._sent, self._deleted, self._died)
-        return Queue(name, self.random, self.now, VISIBILITY, receives, dead, *judged)
+        queue = Queue(name, self.random, self.now, VISIBILITY, receives, dead, *judged, self.scenario.loops)
+        queue.in_order = self.scenario.in_order
+        return queue
 
     def now(self) -> datetime:
         return self.loop.at
 
     @property
+    def chain(self) -> Chain:
+        """The chain of what the running actor sends."""
+        return self.loop.actor.chain if self.loop.actor else Chain()
+
+    @property
     def under_work(self) -> dict[int, Any]:
         """The calls of functions in the running actor's process."""
-        return self.loop.actor.calls if self.loop.actor else {}
+        process = self.loop.actor.process if self.loop.actor else None
+        return {} if process is None else process.calls
 
     def run(self) -> None:
         """Go on until nothing is left to do, every batch has ended, and the bus has every event."""
@@ -158,10 +189,10 @@ class World:
     def new_id(self) -> UUID:
         return UUID(int=self.random.getrandbits(128), version=4)
 
-    def start(self, name: str, work: Callable[[], None], killed_at: datetime | None = None) -> None:
+    def start(self, name: str, work: Callable[[], None], **facts: Any) -> None:
         """Let an actor begin to work."""
         self.names += 1
-        self.loop.start(Actor(f"{self.names} {name}", self.loop.at, killed_at=killed_at), work)
+        self.loop.start(Actor(f"{self.names} {name}", self.loop.at, **facts), work)
 
     def after(self, seconds: float, name: str, work: Callable[[], None]) -> None:
         """Start an actor later."""
@@ -174,6 +205,8 @@ class World:
             self.loop.sleep(max(actor.killed_at - self.loop.at, timedelta(0)))
             raise Crash
         self.loop.sleep(until - self.loop.at)
+        if actor.is_killed_by(self.loop.at):
+            raise Crash
 
     def attempt(self, work: Callable[[], object], again: Callable[[], None]) -> None:
         """Do *work* in a process; call *again* if a request failed or the process crashed."""
@@ -206,7 +239,7 @@ class World:
         moments += [at for at, _, _ in self.later]
         moments += [owner.ends_at for owner in self.outside.owners.values() if owner.outcome is None]
         if self.slots > 0:
-            moments += [message.visible_at for queue in self.queues for message in queue.messages.values()]
+            moments += [at for queue in self.queues for at in queue.visible_later()]
         if moments:
             self.loop.at = max(self.loop.at, min(moments))
             self.sweep_at = min(self.sweep_at, self.loop.at + SWEEP_EVERY)
@@ -278,7 +311,10 @@ class World:
                 self._consume(queue, [record])
 
     def _consume(self, queue: Queue, records: list[Record]) -> None:
-        now = self.loop.at
+        now, chain = self.loop.at, queue.chain_of(records)
+        if chain is None:
+            self.events["stopped loops"] += 1
+            return
         last_at = killed_at = now + TIMEOUT
         if self.kills and self.random.random() < 0.2:
             self.kills -= 1
@@ -286,10 +322,11 @@ class World:
             killed_at = now + timedelta(seconds=self.random.random() * 3)
         self.slots -= 1
         delivery = Delivery(self, records, now, last_at, now)
-        self.start(f"{queue.name} consumer", partial(self._settle, queue, delivery), killed_at)
+        work = partial(self._settle, queue, delivery)
+        self.start(f"{queue.name} consumer", work, killed_at=killed_at, chain=chain)
 
     def _settle(self, queue: Queue, delivery: Delivery) -> None:
-        process = self.idle.pop() if self.idle else Process(self)
+        process = self._process_for(delivery)
         event = {"Records": delivery.records}
         try:
             if queue is self.hooks:
@@ -300,17 +337,33 @@ class World:
                 answer = process.handling.settle(event, delivery, in_chunks=queue is self.chunks)
             failed = [each["itemIdentifier"] for each in answer["batchItemFailures"]]
             self.network.write(f"{self.loop.actor.name} returned {failed} of {len(delivery.records)}")
-            self.idle.append(process)
         except Crash:
             self.events["crashed deliveries"] += 1
+            process.has_died = True
             return
         finally:
             self.slots += 1
+            process.busy -= 1
+        self.events["returned in order"] += queue.in_order and bool(failed)
+        require_in_order(delivery.records, failed)
         for message_id in queue.settle(delivery.records, failed):
             try:
                 self.network.send(queue, "delete", message_id)
             except (StoreUnavailable, Crash):
                 self.events["undeleted"] += 1
+
+    def _process_for(self, delivery: Delivery) -> Process:
+        """Return a process whose new thread is the running actor: an idle one, or any if it has threads."""
+        self.processes = [process for process in self.processes if not process.has_died]
+        free = [process for process in self.processes if not process.busy or self.scenario.threads]
+        if not free:
+            free = [Process(self)]
+            self.processes += free
+        process, actor = free[-1], self.loop.actor
+        self.events["deliveries in threads"] += min(process.busy, 1)
+        process.busy += 1
+        actor.process, actor.delivery = process, delivery
+        return process
 
     def _dead_letter_handler(self, process: Process) -> Callable[..., dict[str, list[dict[str, str]]]]:
         acks = transport_of(self, process.tracker)

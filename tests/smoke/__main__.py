@@ -12,7 +12,7 @@ from functools import partial
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from fanin.aws.settings import OUTPUTS
+from fanin.aws.settings.tracking import OUTPUTS
 from fanin.cost.bill import Bill, Usage
 from tests.smoke.analytics import MOST_DOLLARS
 from tests.smoke.site import Stage
@@ -70,7 +70,7 @@ def announcement(stage: Stage) -> str:
     """Return what will be done, and what it costs at most."""
     dollars = most_dollars(stage)
     return (
-        f"{stage.stack} at {stage.url}: four batches of up to 1,024 items, one task, one work queue with\n"
+        f"{stage.stack} at {stage.url}: four batches of up to 1,024 items, one task, two work queues and\n"
         f"one job, all named {stage.name}; a Spark run is started and cancelled where the stage has one.\n"
         f"It costs at most ${dollars:.3f} at list price. What it makes is deleted or expires."
     )

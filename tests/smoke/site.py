@@ -14,8 +14,8 @@ from uuid import uuid4
 import boto3
 
 from fanin import Fanin
-from fanin.cli.where import STACK_PREFIX
-from fanin.client.http import HttpTransport
+from fanin.cli.arguments.where import STACK_PREFIX
+from fanin.client.transports.http import HttpTransport
 
 T = TypeVar("T")
 

@@ -8,8 +8,12 @@ from functools import partial
 
 from fanin.errors import FaninError, NotFound
 from fanin.tracker.dynamodb.requests import BATCH_ROW
+from tests.smoke.account import doorbell, host_name, rights
 from tests.smoke.analytics import emr, glue
+from tests.smoke.indexes import item_bytes
+from tests.smoke.indexes import units as index_units
 from tests.smoke.site import Failed, Stage
+from tests.smoke.throttle import throttle
 
 UNKNOWN = "00000000-0000-4000-8000-00000000dead"
 READS = (
@@ -24,7 +28,8 @@ READS = (
     "/v1/queues?limit=1",
     "/v1/queues/smoke-none",
 )
-CONSUMERS = ("consume_acks", "handle_bundle", "lead_tasks")
+CONSUMERS = ("consume_acks", "handle_bundle", "lead_tasks", "publish_endings")
+LOOPING = {"lead_tasks", "handle_bundle", "consume_tasks"}
 SWEEPERS = ("sweep", "sweep_groups", "sweep_jobs")
 DIGITS, GUARDED = 20, 120
 """A guarded addition of 20 digits of a page is that of 120 neighbours: 6 items a digit."""
@@ -53,16 +58,23 @@ def reads(stage: Stage) -> str:
 
 
 def functions(stage: Stage) -> str:
-    """Every function of a schedule or a queue runs under its role, without a message."""
+    """Every function of a schedule, a queue or a stream runs under its role, and may loop where it has to."""
     known = [name for name in CONSUMERS if name in stage.functions]
     sweepers = [name for name in SWEEPERS if name in stage.functions]
     for name in known:
         stage.invoke(name, {"Records": []})
     for name in sweepers:
         stage.invoke(name, {})
-    if "describe_event" in stage.functions:
-        stage.invoke("describe_event", [])
+    for name in sorted(LOOPING & stage.functions.keys()):
+        _check_loops(stage, name)
     return ", ".join([*known, *sweepers])
+
+
+def _check_loops(stage: Stage, name: str) -> None:
+    """Raise Failed if Lambda would stop a function whose own messages come back to it."""
+    answer = stage.client("lambda").get_function_recursion_config(FunctionName=stage.functions[name])
+    if answer["RecursiveLoop"] != "Allow":
+        raise Failed(f"{name}: RecursiveLoop is {answer['RecursiveLoop']}")
 
 
 def guarded_add(stage: Stage) -> str:
@@ -111,8 +123,8 @@ def _await_threshold(stage: Stage, batch_id: str) -> None:
     stage.until("the threshold firstFailure", marked)
 
 
-def pipe(stage: Stage) -> str:
-    """The ending event is on the bus with its detail type: the rule of that type invoked confirm_event."""
+def ending(stage: Stage) -> str:
+    """The stream has put the event on the bus: the rule of its type invoked confirm_event."""
     with stage.fanin.open(stage.name) as batch:
         batch.add(1)
     stage.fanin.cancel(batch.id, "smoke")
@@ -170,12 +182,18 @@ def _units(calls: int, **more: float) -> dict[str, float]:
 STEPS = (
     Step("routes that read", reads, _units(len(READS), read_unit=50)),
     Step("functions and their roles", functions, _units(12, read_unit=2_000)),
-    Step("guarded add of 20 digits", guarded_add, _units(8, write_unit=60, event=2, pipe_request=10)),
+    Step("guarded add of 20 digits", guarded_add, _units(8, write_unit=60, event=2)),
     Step("update of 343 clauses", widest_update, _units(10, write_unit=100, read_unit=100, event=2)),
-    Step("a threshold", threshold, _units(10, write_unit=60, read_unit=500, event=4, pipe_request=10)),
-    Step("Pipe, dynamic detail type", pipe, _units(100, write_unit=40, event=2, pipe_request=10)),
+    Step("a threshold", threshold, _units(10, write_unit=60, read_unit=500, event=4)),
+    Step("an ending event by the stream", ending, _units(100, write_unit=40, event=2)),
     Step("a task through the group-batcher", task, _units(100, write_unit=60, queue_request=1_000)),
     Step("a job of a work queue", job, _units(20, write_unit=100, read_unit=200, queue_request=50)),
+    Step("key and tags of a doorbell", doorbell, _units(4, write_unit=10, read_unit=20, queue_request=20)),
+    Step("host name of the API", host_name, _units(1, read_unit=1)),
+    Step("rights of CloudFormation", rights, {}),
+    Step("units of indexes in a transaction", index_units, {"write_unit": 40}),
+    Step("bytes of an item with its local index", item_bytes, {"write_unit": 800, "read_unit": 100}),
+    Step("throttle of the API", throttle, {"api_request": 1_200, "invocation": 1_200, "gb_second": 60}),
     Step("Glue starts", glue, {}),
     Step("EMR Serverless starts", emr, {}),
 )

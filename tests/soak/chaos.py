@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 
-from fanin.local import LocalRun, functions
+from fanin.local import LocalRun
+from fanin.local.functions import deployed as functions
 from tests.soak import referee
 from tests.soak.ledger import Ledger
 from tests.soak.memory import family
@@ -38,7 +39,7 @@ class Chaos:
 
     def __post_init__(self) -> None:
         deployed = functions.by_handler(self.run.client("lambda"))
-        self.describes = deployed["describe_event"]["FunctionName"]
+        self.publishes = deployed["publish_endings"]["FunctionName"]
 
     def kill_function(self) -> None:
         """Kill one function process, working or idle."""
@@ -46,7 +47,7 @@ class Chaos:
         if workers:
             with suppress(ProcessLookupError, FileNotFoundError):
                 victim = self.chance.choice(workers)
-                if self.describes in Path(f"/proc/{victim}/cmdline").read_text():
+                if self.publishes in Path(f"/proc/{victim}/cmdline").read_text():
                     # Its delivery comes again, and its ended batches are counted again.
                     self.ledger.doubt(referee.ENDED, ENDINGS_A_DELIVERY)
                 os.kill(victim, signal.SIGKILL)

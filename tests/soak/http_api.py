@@ -11,7 +11,7 @@ from uuid import uuid4
 from urllib3.exceptions import HTTPError
 
 from benchmarks.races import Api, Json
-from fanin.client import retrying
+from fanin.client.transports import retrying
 
 ATTEMPTS = 8
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from fanin.client.reports import AckReport
+from fanin.client.transports.reports import AckReport
 
 REPEATED = "requests repeated"
 WORKER_ENDS = frozenset({"SessionLost", "LostClaim", "StoreUnavailable"})

@@ -11,7 +11,8 @@ from contextlib import suppress
 from typing import Any
 
 from benchmarks.races import Api
-from fanin.local import LocalRun, functions
+from fanin.local import LocalRun
+from fanin.local.functions import deployed as functions
 
 EVENTS_MOST = 10_000
 READERS = 4

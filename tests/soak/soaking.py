@@ -16,9 +16,9 @@ from tempfile import TemporaryDirectory
 from benchmarks.batch_api import BatchApi
 from benchmarks.grouping import configure, endings, judged, progress
 from fanin import Fanin
-from fanin.client.http import HttpTransport
+from fanin.client.transports.http import HttpTransport
 from fanin.local import LocalRun
-from fanin.local.work_source import WorkSource, source_of
+from fanin.local.work.source import WorkSource, source_of
 from tests.faults.proxy import FaultProxy
 from tests.http.events import Events
 from tests.soak import reading, referee

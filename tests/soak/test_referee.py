@@ -227,7 +227,7 @@ def test_a_spark_round_that_counts_otherwise_or_did_not_run_is_found():
 
 def test_a_worker_may_end_by_a_documented_error_alone():
     ledger = Ledger()
-    ledger.worker_ended("fanin.queue.errors.SessionLost: the session is over")
+    ledger.worker_ended("fanin.queue.rules.errors.SessionLost: the session is over")
     ledger.worker_ended("fanin.errors.StoreUnavailable: timed out")
     assert ledger.errors == []
     ledger.worker_ended("KeyError: 'x'")

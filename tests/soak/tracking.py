@@ -12,9 +12,9 @@ from threading import Event
 from typing import Any
 
 from fanin import Fanin
-from fanin.client.deliveries import returned_ids
+from fanin.client.consuming.deliveries import returned_ids
 from fanin.errors import Conflict, NotFound
-from fanin.local.work_source import Message, WorkSource
+from fanin.local.work.source import Message, WorkSource
 from fanin.testing.delivering import LambdaContext
 from fanin.tracker import ItemId, Retention
 from tests.soak.ledger import Expected, Ledger

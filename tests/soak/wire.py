@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from benchmarks.jobs import Site
-from fanin.local import LocalRun, functions
+from fanin.local import LocalRun
+from fanin.local.functions import deployed as functions
 from tests.faults.proxy import FaultProxy
 
 ENDPOINT = "AWS_ENDPOINT_URL"

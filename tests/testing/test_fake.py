@@ -11,6 +11,7 @@ import pytest
 from fanin import AsyncFanin, Fanin, InvalidRequest, LostClaim, NotFound, Retention, State
 from fanin.queue import NewJob
 from fanin.testing import FakeFanin
+from tests.forks import forked, status_of
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOURS = timedelta(hours=1)
@@ -100,6 +101,17 @@ def test_an_event_that_is_read_is_the_readers_own_list(fake):
     fake.events.clear()
 
     assert len(fake.events) == 1
+
+
+def test_an_ended_batch_is_deleted_although_nobody_read_the_events(fake):
+    fake.open("one").cancel()
+    with fake.open("two") as two:
+        fake.ack(two.add(1))
+    two.delete()
+
+    assert fake.delete_ended(AT + HOURS).deleted == 1
+    assert list(fake.batches()) == []
+    assert [event["userKey"] for event in fake.events] == ["one", "two"]
 
 
 def test_rows_are_deleted_by_age(fake):
@@ -224,9 +236,7 @@ def test_what_it_lacks_is_refused(fake):
 
 def test_thresholds_are_reported_as_time_passes() -> None:
     fake = FakeFanin()
-    batch = fake.open(
-        callback="any", notify_at=["firstFailure", "50%"], stuck_after=timedelta(minutes=30), key="k"
-    )
+    batch = fake.open(callback="any", notify_at=["firstFailure", "50%"], stuck_after=timedelta(minutes=30))
     items = list(batch.add(4))
     batch.close()
     fake.clock.advance(minutes=5)
@@ -239,3 +249,16 @@ def test_thresholds_are_reported_as_time_passes() -> None:
     assert [event["eventId"].partition(":")[2] for event in live] == ["first_failure", "50", "stuck:1"]
     assert {event["callback"] for event in live} == {"any"}
     assert end["eventId"] == f"{batch.id}:COMPLETE"
+
+
+def test_a_forked_child_is_refused_because_its_calls_would_be_lost():
+    fake, own = FakeFanin(), Fanin("http://127.0.0.1:1")
+    item = fake.open().add(1)[0]
+
+    def child():
+        for client in (fake, own):
+            with pytest.raises(InvalidRequest, match="one process"):
+                client.fail([item])
+
+    with fake.in_place_of(own):
+        assert status_of(forked(child)) == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from fanin.tracker import Ack, Batch, BatchKey, OpenBatch, Outcome, Retention, State
-from fanin.tracker.options import Mode
+from fanin.tracker.rules.options import Mode
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)

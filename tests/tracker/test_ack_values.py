@@ -8,12 +8,11 @@ from dataclasses import replace
 import pytest
 
 from fanin.errors import InvalidRequest, TooManyBatches, TooManyPages
-from fanin.tracker import Ack, Outcome, State, Verdict
-from fanin.tracker import acking as acks
-from fanin.tracker.acking import AckPlan, PagePlan, Piece, covers, judge, plan, verdicts
-from fanin.tracker.ids import GroupId
-from fanin.tracker.model import BatchKey
-from fanin.tracker.page import PageMasks
+from fanin.tracker import Ack, Completion, Outcome, State, Verdict
+from fanin.tracker.rules import acking as acks
+from fanin.tracker.rules.acking import AckPlan, PagePlan, Piece, covers, judge, plan, verdicts
+from fanin.tracker.rules.ids import GroupId
+from fanin.tracker.rules.page import PageMasks
 from tests.tracker.calls import DAY, START
 from tests.tracker.stored import BATCH, ID, TICK
 
@@ -62,19 +61,20 @@ def test_the_verdicts_of_a_mask():
     assert PageMasks(0b11, 0b110).failed == 0b100
 
 
-def test_a_request_is_cut_into_pages_and_each_outcome_has_its_last_page():
+def test_a_request_is_cut_into_a_page_for_each_outcome():
     fails = Outcome.FAILURE
     given = [ack(2, 5, caller="a"), ack(0, 2, caller="b"), ack(9, 9, fails), ack(3, 4, fails), ack(0, 99)]
     made = plan(given, lambda _: BATCH, START)
     pages = {(page.number, page.outcome.value): page for page in made.pages.values()}
 
     assert list(pages) == [(0, "success"), (1, "success"), (2, "failure"), (0, "failure"), (1, "failure")]
-    assert [key for key, page in pages.items() if page.last] == [(1, "success"), (1, "failure")]
     assert [page.outcome.value for page in made.in_order()] == ["success"] * 2 + ["failure"] * 3
     first_page = pages[0, "success"]
     assert (first_page.mask, first_page.size, first_page.caller) == (0b1111, 5, "a")
-    assert (first_page.callers, made.callers(BATCH.key)) == ({"a", "b"}, {"a", "b", "me"})
-    assert made.callers(BatchKey("t", "other")) == set()
+    assert first_page.callers == {"a", "b"}
+    for caller, is_completion in [("a", True), ("me", True), ("closer", False), (None, False)]:
+        over = replace(BATCH, state=State.COMPLETE, completed_by=caller)
+        assert made.completions([over]) == ((Completion(over, caller),) if is_completion else ())
     assert made.refused[4] == Counter({Verdict.OUT_OF_RANGE: 100})
     assert made.batches() == [BATCH]
     made.settle(first_page, 0b0111, 0b1000, Verdict.LATE)

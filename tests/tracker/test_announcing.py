@@ -10,9 +10,9 @@ import pytest
 
 from fanin.tracker import State
 from fanin.tracker.announcing import announcing, is_decided
-from fanin.tracker.lifecycle import transition
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import BatchKey
+from fanin.tracker.rules.lifecycle import transition
+from fanin.tracker.rules.model import BatchKey
 from tests.tracker.calls import START
 from tests.tracker.stored import BATCH, ID, TICK
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from fanin.errors import InvalidRequest
 from fanin.tracker import OpenBatch, Outcome, State
-from fanin.tracker.acking import parent_ack
-from fanin.tracker.lifecycle import expiry
-from fanin.tracker.model import ESTIMATED_LEAF, Batch, BatchKey, Query, shard_of
-from fanin.tracker.options import BatchFilter, Mode, Retention
-from fanin.tracker.thresholds import Threshold
-from fanin.tracker.tree import Shape
+from fanin.tracker.rules.children import Children, has_failed, parent_ack
+from fanin.tracker.rules.filters import BatchFilter, Query
+from fanin.tracker.rules.lifecycle import expiry
+from fanin.tracker.rules.model import ESTIMATED_LEAF, Batch, BatchKey, shard_of
+from fanin.tracker.rules.options import Mode, Retention
+from fanin.tracker.rules.threshold_options import Threshold
+from fanin.tracker.rules.tree import Shape
 from tests.tracker.calls import DAY, START
 from tests.tracker.stored import BATCH, ID, MINUTE, SECOND, TICK
 
@@ -55,14 +57,15 @@ def test_the_failures_that_end_a_batch(facts, limit):
     ],
 )
 def test_the_result_of_a_batch_and_the_ack_of_its_parent(facts, result):
-    batch = replace(BATCH, **facts)
-    good = result == "succeeded"
-    ack = parent_ack(batch, f"{ID}:{ID}:7")
+    batch = replace(BATCH, parent_item_id=f"{ID}:{ID}:7", **facts)
+    children = Children(frozenset({ID})).after_end(ID, has_failed(batch))
+    ack = parent_ack(batch, children, batch.result)
 
     assert (batch.result, batch.is_alive) == (result, result is None)
+    assert has_failed(batch) is (result not in (None, "succeeded"))
     assert (ack.first, ack.last, ack.caller) == (7, 7, f"batch:{ID}")
-    assert ack.outcome is (Outcome.SUCCESS if good else Outcome.FAILURE)
-    assert ack.reason == (None if good else f"batch {ID} {result}")
+    assert ack.outcome is (Outcome.FAILURE if has_failed(batch) else Outcome.SUCCESS)
+    assert ack.reason == (f"batch {ID} {result}" if has_failed(batch) else None)
 
 
 def test_a_new_batch_has_reported_nothing_and_can_be_a_key():
@@ -190,6 +193,16 @@ def test_the_options_of_a_batch_are_accepted_up_to_their_bounds(accepted, refuse
 
     assert list(made.labels) == sorted(made.labels)
     assert made.notify_at in ((), (Threshold.HALF, Threshold.MOST))
+
+
+@pytest.mark.parametrize(
+    "kept", [timedelta(seconds=59), timedelta(days=366, seconds=1), timedelta(minutes=1, microseconds=1)]
+)
+@pytest.mark.parametrize("stage", ["open", "closed", "complete"])
+def test_a_retention_is_whole_seconds_from_a_minute_to_366_days(stage, kept):
+    assert Retention(**{stage: timedelta(minutes=1)})
+    with pytest.raises(InvalidRequest):
+        Retention(**{stage: kept})
 
 
 def test_retentions_add_up_to_400_days():

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from fanin.errors import TooManyBatches, TooManyPages
 from fanin.pacing import each_in_threads
-from fanin.tracker import (
-    Ack,
-    OpenBatch,
-    Outcome,
-    State,
-    Tracker,
-    TrackerStore,
-    Verdict,
-    acking,
-    recording,
-    sampling,
-)
-from fanin.tracker.acking import BATCHES_MAX, PAGES_MAX
+from fanin.tracker import Ack, OpenBatch, Outcome, State, Tracker, TrackerStore, Verdict
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.options import Mode
+from fanin.tracker.reads import sampling
+from fanin.tracker.rules import acking
+from fanin.tracker.rules.acking import BATCHES_MAX, PAGES_MAX
+from fanin.tracker.rules.options import Mode
+from fanin.tracker.writing import recording
+from fanin.tracker.writing.recording import LeafWrite
 from tests.tracker.calls import DAY, ack, fail, opened
 
 SUCCESS, FAILURE = Outcome.SUCCESS, Outcome.FAILURE
@@ -146,7 +140,7 @@ def test_a_batch_is_asked_once_a_request_whether_it_bears_so_many_failures(clock
     one, two = (opened(tracker, 100, max_failures=most) for most in (3, 90))
     words = [Ack(*of, at, at, "me", FAILURE) for at in range(0, 100, 4) for of in (one, two)]
     tracker.store.sent.clear()
-    report = tracker.ack("t", words)
+    report = replace(tracker, _known={}).ack("t", words)
 
     assert tracker.store.sent.count("fail") == 50
     assert tracker.store.sent.count("look") == 2 * 2  # before the first page of a batch, and after its last
@@ -182,7 +176,7 @@ def test_a_request_offers_a_bounded_number_of_reasons():
 
 def test_pages_of_successes_are_written_as_they_may_be_and_failures_in_turn(clock):
     def each(call, values):
-        at_once.append([value for value in values if isinstance(value, acking.PagePlan)])
+        at_once.append([value for value in values if isinstance(value, LeafWrite)])
         return [call(value) for value in reversed(values)][::-1]
 
     at_once = []
@@ -190,9 +184,8 @@ def test_pages_of_successes_are_written_as_they_may_be_and_failures_in_turn(cloc
     batch_id, group = opened(tracker, 40)
     words = [Ack(batch_id, group, at, at, "me", outcome) for at in range(40) for outcome in Outcome]
     report = tracker.ack("t", words)
-    pages = [page for some in at_once for page in some]
 
-    assert [page.outcome for page in pages] == [SUCCESS] * 10
+    assert [write.fails for some in at_once for write in some] == [False] * 10
     assert [result.verdict for result in report.results] == [Verdict.ACCEPTED, Verdict.DUPLICATE] * 40
 
 
@@ -230,20 +223,3 @@ def test_an_estimated_batch_has_few_pages(tracker):
     (result,) = tracker.ack("t", [Ack(batch.batch_id, group, 0, 999_999, "me", FAILURE)]).results
 
     assert result.counts == {Verdict.ACCEPTED: 1_000_000}
-
-
-def test_who_completed_a_batch_is_looked_up_once_a_request_however_many_pages_show_its_end(
-    tracker, monkeypatch
-):
-    def counted(self, key):
-        asked.append(key)
-        return callers(self, key)
-
-    asked, callers = [], acking.AckPlan.callers
-    monkeypatch.setattr(acking.AckPlan, "callers", counted)
-    batch_id, group = opened(tracker, 4000)
-    tracker.close("t", batch_id, "closer")
-    told = [tracker.ack("t", [Ack(batch_id, group, 0, 3999, "me")]).completions for _ in range(2)]
-
-    assert [[done.caller for done in completions] for completions in told] == [["me"], ["me"]]
-    assert len(asked) == 2

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from fanin.errors import NotFound
+from fanin.errors import BatchEnded, NotFound
 from fanin.tracker import Mode, State, Tracker
 from fanin.tracker.memory import MemoryStore
 from tests.tracker.calls import DAY, ack, opened
@@ -69,12 +69,13 @@ def test_an_add_whose_batch_is_gone_by_then_is_still_reported(tracker, clock):
     assert tracker.add("t", batch_id, 3).total == 3
 
 
-def test_a_repeated_close_shows_the_end_that_came_meanwhile(tracker):
+def test_a_repeated_close_is_refused_for_the_end_that_came_meanwhile(tracker):
     batch_id, _ = opened(tracker, 2)
     tracker.close("t", batch_id, "closer")
     tracker.store.meanwhile = lambda: tracker.cancel("t", batch_id)
 
-    assert tracker.close("t", batch_id, "closer").batch.state is State.CANCELLED
+    with pytest.raises(BatchEnded, match="CANCELLED"):
+        tracker.close("t", batch_id, "closer")
 
 
 def test_a_close_that_completes_a_child_acks_the_item_of_its_parent(tracker):
@@ -94,7 +95,8 @@ def test_only_the_call_that_may_have_forced_an_end_is_logged(tracker, caplog):
         first = tracker.end("t", forced, "stuck", "a person")
         assert tracker.end("t", forced, "stuck", "a person") == first
         tracker.store.meanwhile = lambda: tracker.cancel("t", cancelled)
-        assert tracker.end("t", cancelled, "stuck", "a person").state is State.CANCELLED
+        with pytest.raises(BatchEnded, match="CANCELLED"):
+            tracker.end("t", cancelled, "stuck", "a person")
 
     assert [record.batch_id for record in caplog.records] == [forced]
 

@@ -6,12 +6,13 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.aws.settings import Tables
+from fanin.aws.settings.tracking import Tables
 from fanin.tracker import OpenBatch, State, Tracker, TrackerStore
 from fanin.tracker.dynamodb.store import DynamoStore
-from fanin.tracker.lifecycle import transition
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import BatchKey, PageKey, Query
+from fanin.tracker.rules.filters import Query
+from fanin.tracker.rules.lifecycle import transition
+from fanin.tracker.rules.model import BatchKey, ItemKey, PageKey
 from tests.simulation.replica import EVENTUAL
 from tests.tracker.calls import HOUR, START
 
@@ -19,6 +20,7 @@ KEY = BatchKey("t", "00000000-0000-4000-8000-000000000001")
 READS = {
     "get": lambda s: s.get(KEY),
     "named": lambda s: s.named("t", "key"),
+    "children": lambda s: s.children(ItemKey(KEY, 0)),
     "receipt": lambda s: s.receipt(KEY, "key"),
     "groups": lambda s: s.groups(KEY, 0, 9, 10),
     "origin_ranges": lambda s: s.origin_ranges(KEY),
@@ -68,8 +70,17 @@ def test_every_other_call_of_the_port_is_a_write():
     writes = {
         *("create", "create_under", "create_reopened", "reserve", "transition", "extend", "postpone"),
         *("notice", "report", "record_ack", "confirm", "mark_put", "add_bits", "replace_bits", "heal_bits"),
-        *("add_count", "mark_tail", "compact", "sample", "free_sample", "block_sample", "delete", "remember"),
-        "drop_token",
+        *(
+            "add_count",
+            "mark_tail",
+            "compact",
+            "sample",
+            "free_sample",
+            "block_samples",
+            "delete",
+            "remember",
+        ),
+        *("drop_token", "prepare", "end_child"),
     }
 
     assert calls - writes == set(READS)

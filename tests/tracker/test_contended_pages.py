@@ -10,8 +10,8 @@ import pytest
 from fanin.errors import StoreUnavailable
 from fanin.tracker import State, Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import BatchKey
-from fanin.tracker.page import Page
+from fanin.tracker.rules.model import BatchKey
+from fanin.tracker.rules.page import Page
 from fanin.tracker.store import Written
 from tests.tracker.calls import HOUR, ack, fail, opened, verdicts
 

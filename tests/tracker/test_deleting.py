@@ -8,9 +8,9 @@ import pytest
 
 from fanin.errors import Conflict, NotFound
 from fanin.tracker import ListQuery, OpenBatch, Sample, State, Verdict
-from fanin.tracker.model import BatchKey
-from fanin.tracker.reopening import ReopenBatch
-from fanin.tracker.sampling import SAMPLES
+from fanin.tracker.reads.sampling import SAMPLES
+from fanin.tracker.rules.model import BatchKey
+from fanin.tracker.writing.reopening import ReopenBatch
 from tests.tracker.calls import DAY, HOUR, START, ack, fail, opened, verdicts
 
 
@@ -88,7 +88,7 @@ def test_a_batch_is_not_deleted_before_its_parents_item_is_acked(tracker):
     parent, group = opened(tracker, 2)
     child, _ = opened(tracker, 1, parent_item_id=f"{parent}:{group}:0")
     crashed = replace(tracker, _known={})
-    crashed._ack_parent = lambda _: None
+    crashed._ack_parents = lambda *_: None
     crashed.cancel("t", child)
     tracker.store.confirm(BatchKey("t", child), START)
 
@@ -191,7 +191,7 @@ def all_deleted(tracker, before):
 
 
 def test_batches_that_ended_before_a_time_are_deleted_in_bounded_parts(tracker, clock, monkeypatch):
-    monkeypatch.setattr("fanin.tracker.repairing.DELETED_A_REQUEST", 4)
+    monkeypatch.setattr("fanin.tracker.writing.repairing.DELETED_A_REQUEST", 4)
     old = [settled(tracker)[0] for _ in range(10)]
     unconfirmed, _ = ended(tracker)
     live, _ = opened(tracker, 1)

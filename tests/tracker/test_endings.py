@@ -6,17 +6,18 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.errors import Conflict, InvalidRequest, NotFound
+from fanin.errors import BatchEnded, Conflict, InvalidRequest, NotFound
 from fanin.tracker import (
     Ack,
     BatchKey,
     ItemRange,
+    OpenBatch,
     Retention,
     State,
     Tracker,
 )
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.options import LIFETIME_MAX
+from fanin.tracker.rules.options import LIFETIME_MAX
 from tests.tracker.calls import DAY, HOUR, START, ack, opened, verdicts
 
 
@@ -27,17 +28,41 @@ def test_a_cancelled_batch_takes_no_acks_and_completes_never(tracker):
 
     assert (batch.state, batch.result, batch.end_reason) == (State.CANCELLED, "cancelled", "no longer wanted")
     assert verdicts(ack(tracker, batch_id, group, 0, 1, 2)) == ["duplicate", "cancelled", "cancelled"]
-    assert tracker.close("t", batch_id, "closer").batch == batch
     assert tracker.cancel("t", batch_id, "again") == batch
-    with pytest.raises(Conflict):
-        tracker.add("t", batch_id, 1)
+    for refused in (
+        lambda: tracker.close("t", batch_id, "closer"),
+        lambda: tracker.add("t", batch_id, 1),
+        lambda: tracker.end("t", batch_id, "stuck", "a person"),
+    ):
+        with pytest.raises(BatchEnded, match=r"is CANCELLED \(cancelled: no longer wanted\)") as error:
+            refused()
+        assert (error.value.batch_id, error.value.state) == (batch_id, "CANCELLED")
+        assert (error.value.result, error.value.reason) == ("cancelled", "no longer wanted")
+
+
+def test_the_items_of_an_earlier_add_are_returned_unless_they_cannot_be_done_any_more(tracker):
+    done, cancelled = (tracker.open("t", OpenBatch()).batch_id for _ in range(2))
+    added = [tracker.add("t", each, 2, key="rows") for each in (done, cancelled)]
+    for each in (done, cancelled):
+        tracker.close("t", each, "closer")
+    assert [tracker.add("t", each, 2, key="rows") for each in (done, cancelled)] == added
+    ack(tracker, done, added[0].groups[0].id, 0, 1)
+    tracker.cancel("t", cancelled)
+
+    assert tracker.add("t", done, 2, key="rows") == added[0]
+    with pytest.raises(BatchEnded):
+        tracker.add("t", cancelled, 2, key="rows")
 
 
 def test_a_complete_batch_is_not_cancelled(tracker):
     batch_id, _ = opened(tracker)
     done = tracker.close("t", batch_id, "closer").batch
 
-    assert tracker.cancel("t", batch_id) == done
+    for refused in (tracker.cancel, lambda *batch: tracker.end(*batch, "stuck", "a person")):
+        with pytest.raises(BatchEnded, match=r"is COMPLETE \(succeeded\)"):
+            refused("t", batch_id)
+    assert tracker.get("t", batch_id) == done
+    assert tracker.close("t", batch_id, "closer").batch == done
 
 
 def test_a_batch_with_fewer_items_than_expected_does_not_close(tracker):

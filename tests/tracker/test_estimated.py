@@ -8,7 +8,7 @@ from fanin.errors import Conflict
 from fanin.tracker import Ack, BatchKey, Mode, Progress, State, Tracker
 from fanin.tracker.dynamodb import requests
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import PageKey
+from fanin.tracker.rules.model import PageKey
 from tests.tracker.calls import ack, fail, opened, verdicts
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from fanin.errors import BatchEnded
 from fanin.tracker import Mode, State, Tracker
-from fanin.tracker.lifecycle import CHECK_AFTER
 from fanin.tracker.memory import MemoryStore
+from fanin.tracker.rules.lifecycle import CHECK_AFTER
 from tests.tracker.calls import ack, fail, opened
 
 
@@ -33,10 +34,10 @@ def test_an_open_batch_bears_any_percentage_and_its_close_ends_it(tracker):
     batch_id, group = opened(tracker, 10, max_failure_percent=20)
     fail(tracker, batch_id, group, *range(9))
     assert state(tracker, batch_id) is State.OPEN
-    closed = tracker.close("t", batch_id, "closer")
+    with pytest.raises(BatchEnded, match=r"is FAILED \(too_many_failures\); it does not complete"):
+        tracker.close("t", batch_id, "closer")
 
-    assert (closed.batch.state, closed.batch.result) == (State.FAILED, "too_many_failures")
-    assert not closed.completed_by_caller
+    assert state(tracker, batch_id) is State.FAILED
 
 
 def test_items_that_are_added_make_room_for_failures(tracker):

@@ -7,7 +7,7 @@ import pytest
 from fanin.tracker import Ack, ItemRange, Outcome, Progress, Slice, State, Tracker
 from fanin.tracker.dynamodb import requests
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.page import Page
+from fanin.tracker.rules.page import Page
 from fanin.tracker.store import Written
 from tests.tracker.calls import START, ack, fail, opened, verdicts
 

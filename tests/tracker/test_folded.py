@@ -15,8 +15,9 @@ from fanin.pacing import each_in_threads
 from fanin.tracker import Ack, ItemRange, Mode, Outcome, PageMasks, State, Tracker, Verdict
 from fanin.tracker.dynamodb import requests
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import BatchKey, PageKey
-from fanin.tracker.page import Page, mask_of
+from fanin.tracker.rules.model import BatchKey, PageKey
+from fanin.tracker.rules.page import Page, mask_of
+from fanin.tracker.writing.recording import LeafWrite
 from tests.tracker.calls import START, opened
 
 ALL = 0b1111
@@ -66,7 +67,11 @@ def test_folded_acks_leave_what_single_acks_leave(good, bad, earlier_good, earli
         batch = tracker.get("t", batch_id)
         stored = tracker.store.stored_pages.items()
         leaves = {key.number: page for key, page in stored if key.level == 0}
-        above = {(key.level, key.number): replace(page, failed=0) for key, page in stored if key.level}
+        above = {
+            (key.level, key.number): replace(page, failed=0, failing=False)
+            for key, page in stored
+            if key.level
+        }
         return batch.state, batch.failed, leaves, above
 
     assert played(bulk=True) == played(bulk=False)
@@ -112,7 +117,8 @@ def test_as_many_failures_as_a_batch_bears_end_it(tracker):
     found = put(tracker, batch_id, [], [0, 1, 5])
 
     assert tracker.get("t", batch_id).state is State.FAILED
-    assert found == [(0, {Verdict.ACCEPTED: 2}, 2, 2, 0), (1, {Verdict.LATE: 1}, 0, 0, 0)]
+    assert found == [(0, {Verdict.ACCEPTED: 2}, 2, 2, 0), (1, {Verdict.ACCEPTED: 1}, 1, 1, 0)]
+    assert put(tracker, batch_id, [], [6]) == [(1, {Verdict.LATE: 1}, 0, 0, 0)]
 
 
 def test_a_page_is_written_once_and_all_are_read_at_once(clock):
@@ -143,7 +149,7 @@ def test_pages_of_successes_go_together_and_each_with_failures_by_itself(clock):
     together: list[int] = []
 
     def each(call, values):
-        together.append(len(values))
+        together.extend([len(values)] if values and isinstance(values[0], LeafWrite) else [])
         return each_in_threads(call, values)
 
     tracker = Tracker(MemoryStore(), page_bits=4, now=clock, each=each)
@@ -153,7 +159,7 @@ def test_pages_of_successes_go_together_and_each_with_failures_by_itself(clock):
     batch_id, _ = opened(tracker, 400)
     mixed = put(tracker, batch_id, range(0, 400, 2), range(1, 99, 2))
 
-    assert (together, more) == ([100, 0, 75], [])
+    assert (together, more) == ([100, 75], [])
     assert [page[0] for page in found] == [page[0] for page in mixed] == list(range(100))
     assert tracker.get("t", batch_id).failed == 49
 
@@ -161,6 +167,7 @@ def test_pages_of_successes_go_together_and_each_with_failures_by_itself(clock):
 def test_acked_again_all_is_duplicate_and_nothing_is_written(clock):
     tracker = Tracker(store := CountingStore(), page_bits=4, now=clock, pause=lambda _: None)
     batch_id, _ = opened(tracker, 30)
+    tracker.get("t", batch_id)
     put(tracker, batch_id, range(25), [25, 26])
     store.seen.clear()
 
@@ -256,7 +263,7 @@ def test_folded_acks_that_come_again_tell_a_parent_whom_a_crash_kept_from_hearin
     child_id, _ = opened(tracker, 2, parent_item_id=f"{parent_id}:{parent_group}:0")
     tracker.close("t", child_id, "me")
     crashed = replace(tracker, _known={})
-    crashed._ack_parent = lambda _: None
+    crashed._ack_parents = lambda *_: None
     put(crashed, child_id, [0, 1])
     assert tracker.get("t", parent_id).state is State.CLOSED
 

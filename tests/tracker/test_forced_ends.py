@@ -6,8 +6,8 @@ import logging
 
 import pytest
 
-from fanin.api.events import endings
-from fanin.errors import NotFound
+from fanin.api.events.ending_events import endings
+from fanin.errors import BatchEnded, NotFound
 from fanin.tracker import State, Verdict
 from tests.tracker.calls import ack, fail, opened, verdicts
 
@@ -56,9 +56,11 @@ def test_a_batch_that_has_ended_keeps_its_end(tracker, caplog):
     tracker.end("t", forced, "first", "one")
     caplog.clear()
     with caplog.at_level(logging.WARNING, "fanin"):
-        failed, again = (tracker.end("t", each, "second", "two") for each in (batch_id, forced))
+        with pytest.raises(BatchEnded, match="too_many_failures"):
+            tracker.end("t", batch_id, "second", "two")
+        again = tracker.end("t", forced, "second", "two")
 
-    assert (failed.result, failed.ended_by) == ("too_many_failures", None)
+    assert tracker.get("t", batch_id).ended_by is None
     assert (again.result, again.ended_by, again.end_reason) == ("forced", "one", "first")
     assert not caplog.records
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fanin.tracker import Ack, OpenBatch, Outcome, PageMasks, Tracker
-from fanin.tracker.climb import BitsSet, Climber
-from fanin.tracker.options import Mode
-from fanin.tracker.page import DIGIT_BITS, Page
+from fanin.tracker.rules.options import Mode
+from fanin.tracker.rules.page import DIGIT_BITS, Page
+from fanin.tracker.writing.climb import BitsSet, Climber
 from tests.tracker.calls import ack, opened
 from tests.tracker.test_folded import CountingStore
 
@@ -62,12 +62,12 @@ def test_a_write_of_no_items_sends_none(tracker, clock):
     batch = tracker.open("t", OpenBatch())
     climber = Climber(tracker.store, clock)
 
-    assert sent(tracker, lambda: climber.mark(batch, 0, PageMasks(), "me")) == {}
-    assert climber.mark(batch, 0, PageMasks(), "me") == BitsSet(0, Page(), ended=None, healed=0)
+    assert sent(tracker, lambda: climber.mark(batch, 0, PageMasks())) == {}
+    assert climber.mark(batch, 0, PageMasks()) == BitsSet(0, Page(), healed=0)
 
 
 def test_a_count_of_acks_heals_nothing(tracker, clock):
     batch = tracker.open("t", OpenBatch(mode=Mode.ESTIMATED))
-    counted = Climber(tracker.store, clock).count(batch, 0, 3, Outcome.SUCCESS, "me")
+    counted = Climber(tracker.store, clock).count(batch, 0, 3, Outcome.SUCCESS)
 
-    assert counted == BitsSet(1, Page(n=3), ended=None, healed=0)
+    assert counted == BitsSet(1, Page(n=3), healed=0)

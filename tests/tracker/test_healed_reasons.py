@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.tracker import Ack, Tracker, recording
+from fanin.tracker import Ack, Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import BatchKey
-from fanin.tracker.sampling import SAMPLES, slots_of
+from fanin.tracker.reads.sampling import SAMPLES, slots_of
+from fanin.tracker.rules.model import BatchKey
+from fanin.tracker.writing import recording
 from tests.tracker.calls import ack, fail, opened
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fanin.errors import InvalidRequest
 from fanin.tracker import COUNT_MAX, TOTAL_MAX, GroupId, ItemId, checked_batch_id
 from fanin.tracker.dynamodb.items import key_of
-from fanin.tracker.model import BatchKey, PageKey
+from fanin.tracker.rules.model import BatchKey, PageKey
 
 SALT = b"0123456789abcdef"
 BATCH = "00000000-0000-4000-8000-000000000001"

@@ -6,8 +6,8 @@ import pytest
 
 from fanin.tracker import Ack, Mode, OpenBatch, Outcome, Progress, Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.progress import progress
-from fanin.tracker.walking import slice_of
+from fanin.tracker.reads.progress import progress
+from fanin.tracker.reads.walking import slice_of
 
 TENANT = "tenant"
 

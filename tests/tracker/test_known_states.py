@@ -8,10 +8,10 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.tracker import OpenBatch, PageMasks, Retention, State, Tracker
+from fanin.tracker import OpenBatch, PageMasks, Retention, State, Tracker, Verdict
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import BatchKey
-from fanin.tracker.reading import Reader
+from fanin.tracker.reads.reading import Reader
+from fanin.tracker.rules.model import BatchKey
 from tests.tracker.calls import DAY, HOUR, ack, opened
 from tests.tracker.stored import BATCH, KEPT, TICK
 
@@ -82,15 +82,46 @@ def test_the_states_of_ten_thousand_batches_are_kept_and_one_more_makes_room_for
     assert store.read["batch"] == KNOWN_MAX + 2
 
 
-def test_the_state_of_an_ended_batch_is_read_once_until_its_expiry(store, clock, other):
-    batch_id, _ = opened(other, retention=KEPT)
+def test_a_batch_that_another_process_deleted_is_over_once_its_known_end_is_old(store, clock, other):
+    tracker = Tracker(store, page_bits=4, now=clock)
+    batch_id, group = opened(tracker, 2)
+    ack(tracker, batch_id, group, 0)
     other.cancel("t", batch_id)
-    other.state_of("t", batch_id)
-    store.read.clear()
-    clock.at += KEPT.complete - TICK
+    clock.at += FRESH
+    assert tracker.state_of("t", batch_id) is State.CANCELLED
+    other.confirm(other.get("t", batch_id))
+    other.delete("t", batch_id)
+    clock.at += FRESH
 
-    assert other.state_of("t", batch_id) is State.CANCELLED
-    assert not store.read
+    (result,) = ack(tracker, batch_id, group, 0).results
+    assert result.verdict is Verdict.EXPIRED
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        lambda tracker, batch_id: tracker.cancel("t", batch_id),
+        lambda tracker, batch_id: tracker.end("t", batch_id, "stuck", "somebody"),
+        lambda tracker, batch_id: tracker.close("t", batch_id, "closer"),
+    ],
+    ids=["cancel", "end", "close"],
+)
+def test_the_end_that_a_process_wrote_itself_is_known_at_once(other, lasting, end):
+    batch_id = other.open("t", OpenBatch()).batch_id
+    assert lasting.state_of("t", batch_id) is State.OPEN
+    state = getattr(end(lasting, batch_id), "batch", other.get("t", batch_id)).state
+
+    assert state is not State.OPEN
+    assert lasting.state_of("t", batch_id) is state
+
+
+def test_the_end_that_a_read_finds_is_known_at_once(other, lasting):
+    batch_id, _ = opened(other)
+    assert lasting.state_of("t", batch_id) is State.OPEN
+    other.cancel("t", batch_id)
+    lasting.get("t", batch_id)
+
+    assert lasting.state_of("t", batch_id) is State.CANCELLED
 
 
 @pytest.mark.parametrize("late", [timedelta(0), TICK, DAY])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fanin.tracker import BatchKey, Tracker
 from fanin.tracker.dynamodb import requests
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import PageKey
-from fanin.tracker.page import PAGE_BITS_MAX, mask_of
+from fanin.tracker.rules.model import PageKey
+from fanin.tracker.rules.page import PAGE_BITS_MAX, mask_of
 
 
 def test_a_new_batch_has_pages_of_the_largest_size_which_are_compacted_when_they_are_full():

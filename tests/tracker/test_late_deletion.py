@@ -10,7 +10,7 @@ import pytest
 from fanin.errors import KeyReused, NotFound
 from fanin.tracker import OpenBatch, Retention, State, Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.options import LIFETIME_MAX
+from fanin.tracker.rules.options import LIFETIME_MAX
 from fanin.tracker.service import KEYS_KEPT
 from tests.tracker.calls import DAY, HOUR, START, ack, fail
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from fanin.tracker import State
-from fanin.tracker.lifecycle import (
+from fanin.tracker.rules.lifecycle import (
     Transition,
     ends_at,
     expiry,
@@ -17,7 +17,7 @@ from fanin.tracker.lifecycle import (
     next_check,
     transition,
 )
-from fanin.tracker.thresholds import Threshold
+from fanin.tracker.rules.threshold_options import Threshold
 from tests.tracker.calls import DAY, HOUR, START
 from tests.tracker.stored import BATCH, MINUTE, SECOND, STUCK, TICK
 
@@ -60,9 +60,9 @@ def test_the_first_check_of_a_batch():
     assert first(State.COMPLETE, **deadline) == first(State.EXPIRED) == 15 * MINUTE
     assert first(State.FAILED, parent_item_id="x") == MINUTE
     assert first(State.OPEN, parent_item_id="x") == 5 * DAY
-    assert first(State.OPEN, notify_at=(Threshold.FIRST_FAILURE,)) == MINUTE
+    assert first(State.OPEN, notify_at=(Threshold.FIRST_FAILURE,)) == 0 * MINUTE
     assert first(State.OPEN, notify_at=(Threshold.HALF,)) == 5 * DAY
-    assert first(State.CLOSED, notify_at=(Threshold.HALF,)) == MINUTE
+    assert first(State.CLOSED, notify_at=(Threshold.HALF,)) == 0 * MINUTE
     assert first(State.CLOSED, stuck_after=8 * MINUTE) == 9 * MINUTE
 
 
@@ -101,7 +101,7 @@ def test_an_ended_batch_waits_for_the_confirmation_of_its_event():
 def test_a_batch_that_asks_for_thresholds_is_checked_each_minute_and_repaired_at_growing_intervals():
     asks = {"notify_at": (Threshold.HALF,)}
 
-    assert following(HOUR, **asks) == HOUR + MINUTE
+    assert following(HOUR, **asks) == HOUR + 30 * SECOND
     assert following(HOUR, State.OPEN, closed_at=None, **asks) == 5 * DAY
     assert following(10 * SECOND, **asks, deadline_at=START + 20 * SECOND) == 20 * SECOND
     assert following(HOUR, **asks, reported=frozenset({"50"})) == 2 * HOUR

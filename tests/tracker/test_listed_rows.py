@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fanin.aws.rows import text
-from fanin.aws.settings import Tables
+from fanin.aws.dynamodb.rows import text
+from fanin.aws.settings.tracking import Tables
 from fanin.tracker import State
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.dynamodb.items import created_key
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import Query
+from fanin.tracker.rules.filters import Query
 from fanin.tracker.store import Listing
 from tests.tracker.calls import START
 from tests.tracker.stored import BATCH, ID, SECOND

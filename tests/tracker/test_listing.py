@@ -13,7 +13,7 @@ from fanin.tracker import (
     State,
     memory,
 )
-from fanin.tracker.model import SHARDS
+from fanin.tracker.rules.model import SHARDS
 from tests.tracker.calls import DAY, opened
 
 

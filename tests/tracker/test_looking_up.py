@@ -10,17 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from moto import mock_aws
 
-from fanin.aws.meter import Meter
-from fanin.aws.settings import Tables
-from fanin.tracker import Ack, Outcome, Tracker, walking
+from fanin.aws.dynamodb.meter import Meter
+from fanin.aws.settings.tracking import Tables
+from fanin.tracker import Ack, Outcome, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import PageKey
-from fanin.tracker.page import Page, PageMasks
+from fanin.tracker.reads import walking
+from fanin.tracker.rules.model import PageKey
+from fanin.tracker.rules.page import Page, PageMasks
 from tests.contract.tables import TABLES, create_tables, deep_recursion
 from tests.tracker.calls import ack, opened
-
-PAGES_MAX = 100
 
 
 class Metered(MemoryStore):
@@ -92,6 +91,7 @@ def test_on_dynamodb_4096_items_every_other_one_acked_are_listed_in_four_request
             masks = PageMasks.of(every_other, outcome)
             key = PageKey(batch.key, 0, number)
             tracker.store.replace_bits(key, Page(), masks, batch.pages_expire_at)
+        batch = tracker.get("t", batch_id)
         meter = Meter().attach(client)
         ask = tracker.outstanding if outcome is Outcome.SUCCESS else tracker.failures
         found = ask(batch, 0, 1000)
@@ -100,22 +100,6 @@ def test_on_dynamodb_4096_items_every_other_one_acked_are_listed_in_four_request
     assert meter.totals["BatchGetItem"] <= 2
     assert meter.totals["Query"] == 2  # the group of the first item, and those that begin after it
     assert meter.totals["requests"] <= 4
-
-
-@pytest.mark.parametrize(("count", "page_bits"), [(2**36, 1024), (2**36, 8), (2**30, 2), (10**6, 16)])
-def test_a_request_reads_a_bounded_number_of_pages_however_large_the_batch_and_goes_on(count, page_bits):
-    tracker, store = metered(page_bits)
-    batch_id, group = opened(tracker, count)
-    acked(tracker, batch_id, group, [0, count // 2, count - 1])
-    store.calls.clear()
-    store.rows.clear()
-    batch = tracker.get("t", batch_id)
-    found = tracker.outstanding(batch, 0, 1000)
-
-    assert found.ranges[0].first == 1
-    assert 1 < found.resume <= count
-    assert store.rows["pages"] <= PAGES_MAX
-    assert store.calls["groups"] == 1
 
 
 def test_of_very_many_groups_a_request_reads_so_many_and_goes_on(monkeypatch):
@@ -163,9 +147,8 @@ def test_the_lists_hold_what_a_plain_count_holds(sizes, page_bits, pages, limit,
         tracker.close("t", batch_id, "closer")
     with pytest.MonkeyPatch.context() as tuned:
         tuned.setattr(walking, "PAGES_A_WALK", pages)
-        for name, value in zip(("GROUPS_A_LOOK", "LOOKS_A_WALK", "LEAVES_A_READ"), bounds, strict=False):
+        for name, value in zip(("GROUPS_A_LOOK", "LOOKS_A_WALK", "PAGES_A_READ"), bounds, strict=False):
             tuned.setattr(walking, name, value)
-        tuned.setattr(walking, "PARENTS_A_READ", bounds[1])
         outstanding, _ = listed(tracker, batch_id, tracker.outstanding, limit)
         broken, _ = listed(tracker, batch_id, tracker.failures, limit)
 

@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 
 from fanin.tracker import Ack, OpenBatch, Outcome, Tracker
-from fanin.tracker.mapping import mapped
 from fanin.tracker.memory import MemoryStore
+from fanin.tracker.reads.mapping import mapped
 from tests.tracker.page_store import PageStore, filled, masked
 from tests.tracker.stored import BATCH
 

@@ -8,9 +8,10 @@ import pytest
 
 from fanin.errors import InvalidRequest
 from fanin.tracker import State
-from fanin.tracker.ids import TOTAL_MAX
-from fanin.tracker.mapping import mapped
-from fanin.tracker.options import Mode
+from fanin.tracker.reads.mapping import mapped
+from fanin.tracker.rules.ids import TOTAL_MAX
+from fanin.tracker.rules.options import Mode
+from tests.tracker.laid_out import LaidOut, Spans
 from tests.tracker.page_store import PageStore, filled, masked
 from tests.tracker.stored import BATCH
 
@@ -81,16 +82,35 @@ def test_pages_that_are_read_stand_for_as_many_others(name):
     assert len(store.numbers(0)) <= 1025
 
 
-def test_the_pages_that_are_read_are_evenly_spaced_over_the_parents_that_the_window_cuts():
-    """The second of every three leaves is not read, also across the border of the parents 7 and 8."""
+def test_the_pages_that_are_read_are_one_of_each_stretch_across_parents():
+    """One or two of each three neighbours are read, also across the border of the parents 7 and 8."""
     leaves = range(8 * LEAF - 766, 8 * LEAF + 770)
-    unread = leaves[1::3]
-    store = PageStore({(0, number): filled(512) for number in unread})
-    batch = replace(MANY, total=9 * LEAF * LEAF)
-    found = mapped(store, batch, 1, leaves.start * LEAF, leaves.stop * LEAF)
+    store, batch = PageStore(), replace(MANY, total=9 * LEAF * LEAF)
+    mapped(store, batch, 1, leaves.start * LEAF, leaves.stop * LEAF)
+    read = set(store.numbers(0))
 
-    assert set(store.numbers(0)) == set(leaves) - set(unread)
-    assert (found.acked, found.exact) == ((0,), False)
+    assert len(read) == LEAF
+    assert {len(read & set(leaves[at : at + 3])) for at in range(0, len(leaves), 3)} == {2}
+
+
+@pytest.mark.parametrize("cells", [1, 1024])
+def test_below_a_page_that_is_not_stored_nothing_is_read(cells):
+    store = LaidOut(laid=replace(MANY, total=1000 * LEAF * LEAF))
+    store.outstanding = Spans([(LEAF, store.laid.total - 1)])
+    found = mapped(store, store.laid, cells)
+
+    assert (sum(found.acked), found.exact) == (LEAF, True)
+    assert sum(store.reads) <= 1 + 1000 + LEAF
+
+
+@pytest.mark.parametrize("period", [2, 3, 8, 61])
+def test_a_map_adds_up_to_what_is_acked_though_work_goes_round_in_a_period(period):
+    """Each page of a cell of eight is one of several that are nearly done, or not begun."""
+    leaves = 8 * SAMPLED
+    pages = leaves_of(0, leaves, filled(0)) | {(0, at): filled(990) for at in range(0, leaves, period)}
+    found = mapped(PageStore(pages), replace(MANY, total=leaves * LEAF))
+
+    assert abs(sum(found.acked) / (leaves * LEAF) - 990 / LEAF / period) <= 0.04
 
 
 def test_a_short_last_leaf_that_is_alone_under_its_parent_counts_its_own_items():

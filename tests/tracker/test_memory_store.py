@@ -9,8 +9,8 @@ import pytest
 
 from fanin.tracker import BatchKey, Group
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import PageKey, Receipt, Sample, shard_of
-from fanin.tracker.page import PageMasks
+from fanin.tracker.rules.model import PageKey, Receipt, Sample, shard_of
+from fanin.tracker.rules.page import PageMasks
 from tests.tracker.calls import new_batch
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)

@@ -8,9 +8,8 @@ import pytest
 
 from fanin.tracker import Ack, BatchKey, Outcome, Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import Sample
-from fanin.tracker.reasons import is_reason
-from fanin.tracker.sampling import slots_of
+from fanin.tracker.reads.sampling import slots_of
+from fanin.tracker.rules.model import Sample, is_reason
 from tests.tracker.calls import DAY, START, ack, fail, opened
 
 
@@ -95,7 +94,7 @@ def test_an_ack_without_a_reason_or_a_failure_offers_none(tracker, outcome, reas
 
 def blocked(tracker, batch_id, slots):
     for slot in slots:
-        tracker.store.block_sample(BatchKey("t", batch_id), slot, START + DAY)
+        tracker.store.block_samples(BatchKey("t", batch_id), [slot], START + DAY)
 
 
 def test_a_reason_is_not_kept_once_its_slot_is_blocked(tracker):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fanin.errors import StoreUnavailable
-from fanin.tracker.opening import under_key
+from fanin.tracker.writing.opening import under_key
 from tests.tracker.stored import BATCH, ID
 
 
@@ -34,6 +34,6 @@ def test_after_ten_attempts_the_caller_is_asked_to_repeat_the_request():
         under_key(None, lambda _: None, race.create)
 
     assert str(refused.value) == (
-        "too many concurrent requests open batches under this Idempotency-Key; repeat the request"
+        "too many concurrent requests open batches under this idempotency key; repeat the request"
     )
     assert len(race.over) == 10

@@ -6,7 +6,7 @@ import pytest
 
 from fanin.tracker import ItemRange, Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.reopening import OriginSlice, ReopenBatch, ReopenItems
+from fanin.tracker.writing.reopening import OriginSlice, ReopenBatch, ReopenItems
 from tests.scripted import Scripted
 from tests.tracker.calls import ack, fail, opened
 

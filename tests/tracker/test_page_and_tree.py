@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanin.tracker.page import Page, PageMasks, bits_of, digits, mask_of
-from fanin.tracker.tree import Shape, capacity, height, stretches, tails
+from fanin.tracker.rules.page import Page, PageMasks, bits_of, digits, mask_of
+from fanin.tracker.rules.tree import Shape, capacity, height, stretches, tails
 
 masks = st.integers(0, 2**1024 - 1)
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from botocore.exceptions import ClientError
 
-from fanin.aws.rows import text
-from fanin.aws.settings import Tables
+from fanin.aws.dynamodb.rows import text
+from fanin.aws.settings.tracking import Tables
 from fanin.tracker import Group, State
 from fanin.tracker.dynamodb import DynamoStore, items
-from fanin.tracker.model import Query
+from fanin.tracker.rules.filters import Query
 from tests.tracker.calls import HOUR, START
 from tests.tracker.stored import BATCH
 

@@ -12,7 +12,7 @@ from fanin.tracker import (
     OpenBatch,
     State,
 )
-from fanin.tracker.lifecycle import ACK_PARENT_AFTER, CHECK_AFTER
+from fanin.tracker.rules.lifecycle import ACK_PARENT_AFTER, CHECK_AFTER
 from tests.tracker.calls import HOUR, ack, fail, opened
 
 
@@ -65,7 +65,7 @@ def test_a_crash_between_the_child_and_its_parent_is_repaired_by_redelivery_and_
         child, items = opened(tracker, 1, parent_item_id=f"{parent}:{group}:0")
         tracker.close("t", child, "closer")
         crashed = replace(tracker, _known={})
-        crashed._ack_parent = lambda _: None
+        crashed._ack_parents = lambda *_: None
         ack(crashed, child, items, 0)
         assert tracker.get("t", parent).state is State.CLOSED
         if repair == "redelivery":

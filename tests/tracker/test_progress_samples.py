@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from fanin.tracker import Mode, Progress, State
-from fanin.tracker.page import Page
-from fanin.tracker.progress import progress
+from fanin.tracker.reads.progress import progress
+from fanin.tracker.rules.page import Page
 from tests.tracker.page_store import PageStore, filled, masked
 from tests.tracker.stored import BATCH
 
@@ -21,13 +21,12 @@ def look(bits, total, stored=None):
 
 @pytest.mark.parametrize(
     ("bits", "total", "pages"),
-    [(64, 200 * 64**2, [151, 100, 4, 1]), (128, 100 * 128**3, [100, 78, 77, 1])],
+    [(64, 200 * 64**2, [1024, 200, 4, 1]), (128, 100 * 128**3, [1024, 1024, 100, 1])],
 )
-def test_a_level_has_100_pages_at_most_and_those_below_it_keep_their_part_of_256(bits, total, pages):
+def test_a_level_has_1024_pages_at_most(bits, total, pages):
     found, store = look(bits, total)
 
     assert [len(store.numbers(level)) for level in range(4)] == pages
-    assert sum(pages) <= 256
     assert (found.acked, found.estimate, found.exact) == (0, 0, False)
 
 
@@ -38,19 +37,20 @@ def test_a_leaf_of_an_estimated_batch_has_as_many_acks_as_it_counts_up_to_its_it
     assert progress(PageStore({(0, 0): Page(n=counted)}), batch) == Progress(acked, 0, acked, acked, False)
 
 
-def test_pages_that_are_read_are_the_middle_ones_of_equal_stretches():
-    _, store = look(64, 300 * 64**2)
+def test_pages_that_are_read_are_one_of_each_of_equal_stretches():
+    _, store = look(64, 3 * 1024 * 64)
 
-    assert store.numbers(1) == list(range(1, 300, 3))
+    assert [number // 3 for number in store.numbers(0)] == list(range(1024))
+    assert len({number % 3 for number in store.numbers(0)}) == 3
 
 
 def test_the_estimate_takes_unread_pages_for_as_full_as_the_others():
-    """247 leaves are read of 500, each half full."""
-    leaves = {(0, number): filled(32) for number in range(500)}
-    found, store = look(64, 500 * 64, leaves)
+    """1,024 leaves are read of 1,500, each half full."""
+    leaves = {(0, number): filled(32) for number in range(1500)}
+    found, store = look(64, 1500 * 64, leaves)
 
-    assert len(store.numbers(0)) == 247
-    assert found == Progress(247 * 32, 0, 500 * 32, 247 * 32 + 253 * 64, exact=False)
+    assert len(store.numbers(0)) == 1024
+    assert found == Progress(1024 * 32, 0, 1500 * 32, 1024 * 32 + 476 * 64, exact=False)
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from fanin.api.messages import ack_of
-from fanin.api.requests import CancelBatchBody
+from fanin.api.requests.batch_requests import CancelBatchBody
 from fanin.errors import InvalidRequest
-from fanin.tracker.reasons import REASON_MAX, is_reason
+from fanin.tracker.rules.model import REASON_MAX, is_reason
 
 ITEM = "00000000-0000-4000-8000-000000000001:00000000-0000-4000-8000-000000000002:0"
 EDGES = [0x0, 0x9, 0xA, 0x1F, 0x20, 0x7E, 0x7F, 0x85, 0x9F, 0xA0, 0x2028, 0x1F388]

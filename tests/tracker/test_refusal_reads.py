@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from fanin.aws.settings import Tables
+from fanin.aws.settings.tracking import Tables
 from fanin.cost import UsageMeter
 from fanin.tracker import Outcome, State
 from fanin.tracker.dynamodb import DynamoStore
-from fanin.tracker.model import PageKey
-from fanin.tracker.page import PageMasks
+from fanin.tracker.rules.model import PageKey
+from fanin.tracker.rules.page import PageMasks
 from tests.contract import engines
 from tests.contract.tables import TABLES, create_tables
 from tests.tracker.calls import DAY, START

@@ -8,10 +8,11 @@ from datetime import timedelta
 import pytest
 
 from fanin.errors import Conflict, KeyReused, NotFound
-from fanin.tracker import Mode, OpenBatch, State, Verdict, reopening
-from fanin.tracker.lifecycle import CHECK_AFTER
-from fanin.tracker.model import BatchKey
-from fanin.tracker.reopening import ReopenBatch, ReopenItems
+from fanin.tracker import Mode, OpenBatch, State, Verdict
+from fanin.tracker.rules.lifecycle import CHECK_AFTER
+from fanin.tracker.rules.model import BatchKey
+from fanin.tracker.writing import reopening
+from fanin.tracker.writing.reopening import ReopenBatch, ReopenItems
 from tests.tracker.calls import DAY, HOUR, ack, fail, opened, verdicts
 
 UNFINISHED = ReopenItems.UNFINISHED
@@ -211,8 +212,8 @@ def test_too_many_unfinished_ranges_are_refused(tracker, monkeypatch):
 
 
 def test_too_many_unfinished_pages_are_refused(tracker, monkeypatch):
-    monkeypatch.setattr(reopening, "WALKS_A_REOPEN", 2)
-    origin, _ = ended(tracker, 4 * 300, failed=(0,))
+    monkeypatch.setattr(reopening, "PAGES_A_REOPEN", 200)
+    origin, _ = ended(tracker, 4 * 300, failed=range(0, 1200, 16))
 
     with pytest.raises(Conflict, match="too many"):
         reopen(tracker, origin, items=UNFINISHED)

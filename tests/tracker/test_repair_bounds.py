@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.errors import Conflict, QuotaExceeded
-from fanin.tracker import State, Tracker, Verdict, reopening
-from fanin.tracker.deleting import Deleted
+from fanin.errors import BatchEnded, Conflict, QuotaExceeded
+from fanin.tracker import State, Tracker, Verdict
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import BatchKey, Sample
-from fanin.tracker.reopening import ReopenBatch, ReopenItems
+from fanin.tracker.rules.model import BatchKey, Sample
 from fanin.tracker.store import Listing
+from fanin.tracker.writing import reopening
+from fanin.tracker.writing.deleting import Deleted
+from fanin.tracker.writing.reopening import ReopenBatch, ReopenItems
 from tests.tracker.calls import DAY, HOUR, START, ack, fail, opened, verdicts
 from tests.tracker.stored import SECOND
 
@@ -43,12 +44,13 @@ def reopen(tracker, origin, key=None, **options):
     return tracker.reopen("t", ReopenBatch(origin_batch_id=origin, **options), "me", key)
 
 
-def test_the_key_of_a_reopened_batch_returns_it_also_after_its_end(tracker):
+def test_the_key_of_a_reopened_batch_that_has_ended_opens_no_other(tracker):
     origin = ended(tracker)
     batch = reopen(tracker, origin, "k")
     tracker.cancel("t", batch.batch_id)
 
-    assert reopen(tracker, origin, "k") == tracker.get("t", batch.batch_id)
+    with pytest.raises(BatchEnded, match=f"batch {batch.batch_id} is CANCELLED"):
+        reopen(tracker, origin, "k")
 
 
 def test_the_items_of_an_origin_are_read_from_the_first_a_thousand_ranges_at_a_time():
@@ -61,7 +63,7 @@ def test_the_items_of_an_origin_are_read_from_the_first_a_thousand_ranges_at_a_t
 
 def test_a_live_batch_is_not_reopened_whatever_its_size(tracker, monkeypatch):
     """The pages of a live batch are not read, which would find too many ranges or pages."""
-    monkeypatch.setattr(reopening, "WALKS_A_REOPEN", 0)
+    monkeypatch.setattr(reopening, "PAGES_A_REOPEN", 0)
     batch_id, _ = opened(tracker, 4)
 
     with pytest.raises(Conflict, match="has not ended; wait for its end, or cancel it"):

@@ -9,9 +9,9 @@ import pytest
 
 from fanin.tracker import BatchKey, State
 from fanin.tracker.dynamodb import requests
-from fanin.tracker.lifecycle import Transition
-from fanin.tracker.model import ALIVE, PageKey
-from fanin.tracker.page import PageMasks
+from fanin.tracker.rules.lifecycle import Transition
+from fanin.tracker.rules.model import ALIVE, PageKey
+from fanin.tracker.rules.page import PageMasks
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 KEY = BatchKey("tenant", "00000000-0000-4000-8000-000000000001")

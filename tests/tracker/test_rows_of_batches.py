@@ -7,16 +7,17 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.aws.rows import number
+from fanin.aws.dynamodb.rows import number
 from fanin.errors import NewerSchema
 from fanin.tracker import BatchKey, Group, Retention, State, dynamodb
 from fanin.tracker.dynamodb import items, lookups
 from fanin.tracker.dynamodb.store import DynamoStore
-from fanin.tracker.model import Query, Receipt, Sample
-from fanin.tracker.options import Mode
-from fanin.tracker.page import Page
-from fanin.tracker.thresholds import Threshold
-from fanin.tracker.tokens import TaskToken
+from fanin.tracker.rules.filters import Query
+from fanin.tracker.rules.model import Receipt, Sample
+from fanin.tracker.rules.options import Mode
+from fanin.tracker.rules.page import Page
+from fanin.tracker.rules.threshold_options import Threshold
+from fanin.tracker.rules.tokens import TaskToken
 from tests.tracker.calls import DAY, HOUR, START
 from tests.tracker.stored import BATCH, MINUTE, SECOND, TICK
 
@@ -83,7 +84,6 @@ LISTED = [
 
 @pytest.mark.parametrize(("facts", "attribute", "value"), LISTED)
 def test_a_row_has_the_key_of_an_index_only_where_its_batch_is_listed(facts, attribute, value):
-    """Functions of version 0.1 read the list of a shard under its number alone."""
     assert items.batch_item(replace(BATCH, **facts)).get(attribute) == value
 
 

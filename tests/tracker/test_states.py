@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from fanin.tracker import State
-from fanin.tracker.lifecycle import Transition
+from fanin.tracker.rules.lifecycle import Transition
 from tests.tracker.calls import START
 
 PAGE = Path(__file__).parents[2] / "docs" / "tracker.md"

@@ -8,8 +8,8 @@ import pytest
 
 from fanin.tracker import State, Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import BatchKey, PageKey
-from fanin.tracker.page import PageMasks
+from fanin.tracker.rules.model import BatchKey, PageKey
+from fanin.tracker.rules.page import PageMasks
 from tests.tracker.calls import DAY, START, fail, opened
 
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from fanin.errors import NotFound
-from fanin.tracker import BatchKey, Tracker
-from fanin.tracker.climb import Climber
-from fanin.tracker.lifecycle import CHECK_AFTER
+from fanin.tracker import BatchKey, State, Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import SHARDS, shard_of
-from fanin.tracker.sweeping import Sweeper
-from tests.tracker.calls import DAY, HOUR, fail, opened
+from fanin.tracker.rules.lifecycle import CHECK_AFTER
+from fanin.tracker.rules.model import SHARDS, shard_of
+from fanin.tracker.writing.climb import Climber
+from fanin.tracker.writing.sweeping import Sweeper
+from tests.tracker.calls import DAY, HOUR, START, ack, fail, opened
 from tests.tracker.stored import MINUTE, TICK
 
 
@@ -94,6 +94,17 @@ def test_a_batch_without_activity_expires_before_a_later_deadline(tracker, clock
 
     assert (done.looked, done.timed_out, done.expired) == (1, 0, 1)
     assert tracker.store.get(key_of(batch_id)).end_reason == "inactivity"
+
+
+def test_a_batch_with_activity_expires_at_its_greatest_age_and_says_so(tracker, clock):
+    batch_id, group = opened(tracker, 500)
+    for day in range(400):
+        clock.at = START + day * DAY
+        ack(tracker, batch_id, group, day)
+    tracker.sweep()
+
+    ended = tracker.store.get(key_of(batch_id))
+    assert (ended.state, ended.end_reason, ended.ended_at - START) == (State.EXPIRED, "age", 393 * DAY)
 
 
 class Deleting(MemoryStore):

@@ -6,20 +6,13 @@ from dataclasses import replace
 from datetime import timedelta
 from threading import Event
 
-import boto3
 import pytest
-from moto import mock_aws
 
-from fanin.aws.settings import Tables
 from fanin.errors import StoreUnavailable
 from fanin.pacing import each_in_threads
-from fanin.tracker import BatchKey, State, Tracker, Verdict
-from fanin.tracker.dynamodb import DynamoStore
-from fanin.tracker.dynamodb.items import milliseconds
-from fanin.tracker.dynamodb.requests import batch_key
-from fanin.tracker.lifecycle import CHECK_AFTER, CHECK_AT_MOST_EVERY, transition
-from fanin.tracker.model import SHARDS, shard_of
-from tests.contract.tables import TABLES, create_tables
+from fanin.tracker import BatchKey, State, Verdict
+from fanin.tracker.rules.lifecycle import CHECK_AFTER, CHECK_AT_MOST_EVERY, transition
+from fanin.tracker.rules.model import SHARDS, shard_of
 from tests.tracker.calls import DAY, HOUR, ack, opened
 
 WAIT_SECONDS = 30
@@ -222,80 +215,3 @@ def test_what_lags_in_the_index_is_not_the_oldest(tracker, clock, monkeypatch):
     monkeypatch.setattr(tracker.store, "live", lambda shard: iter(lagging))
 
     assert tracker.longest_open() == HOUR
-
-
-@pytest.fixture
-def deployed(clock):
-    """A tracker over DynamoDB, as moto plays it, and its client."""
-    with mock_aws():
-        client = boto3.client("dynamodb", region_name="us-east-1")
-        create_tables(client)
-        store = DynamoStore(client, Tables(*TABLES), pause=lambda _: None)
-        yield Tracker(store, page_bits=4, fresh_for=timedelta(0), now=clock, pause=lambda _: None), client
-
-
-def as_of_0_1(client, key, next_check_at=None):
-    """Write the lists of a batch's row as version 0.1 did: one for all batches to look at, no other."""
-    update = {"Key": batch_key(key), "TableName": TABLES[0], "UpdateExpression": "REMOVE liveShard"}
-    if next_check_at is not None:
-        update["UpdateExpression"] = "SET dueAt = :at, dueShard = :shard REMOVE liveShard"
-        update["ExpressionAttributeValues"] = {
-            ":at": {"N": str(milliseconds(next_check_at))},
-            ":shard": {"S": str(shard_of(key.batch_id))},
-        }
-    client.update_item(**update)
-
-
-def test_rows_of_version_0_1_are_swept(deployed, clock):
-    tracker, client = deployed
-    late = BatchKey("t", opened(tracker, 1, deadline=HOUR)[0])
-    unheard, heard = complete(tracker), complete(tracker)
-    tracker.store.confirm(heard.key, heard.expires_at)
-    as_of_0_1(client, late)
-    for batch in (unheard, heard):
-        as_of_0_1(client, batch.key, batch.next_check_at)
-    clock.at += HOUR
-    done = tracker.sweep()
-
-    assert (done.looked, done.timed_out, done.announced_again) == (3, 1, 1)
-    assert tracker.store.get(heard.key).next_check_at is None
-    assert list(tracker.store.due(shard_of(unheard.batch_id), False, clock.at + DAY))
-    assert not list(tracker.store.due(shard_of(unheard.batch_id), True, clock.at + DAY))
-
-
-@pytest.mark.parametrize("by_the_sweep", [False, True])
-def test_a_batch_that_a_function_of_version_0_1_ended_lives_no_more(deployed, clock, by_the_sweep):
-    """Such a function leaves it on the list of the live ones, which it does not know."""
-    tracker, client = deployed
-    batch = complete(tracker)
-    client.update_item(
-        TableName=TABLES[0],
-        Key=batch_key(batch.key),
-        UpdateExpression="SET liveShard = :shard",
-        ExpressionAttributeValues={":shard": {"S": str(shard_of(batch.batch_id))}},
-    )
-    assert list(tracker.store.live(shard_of(batch.batch_id))) == [batch.key]
-    if by_the_sweep:
-        clock.at += HOUR
-        tracker.sweep()
-    else:
-        tracker.confirm(batch)
-
-    assert list(tracker.store.live(shard_of(batch.batch_id))) == []
-
-
-def test_a_live_batch_of_version_0_1_is_measured_from_its_next_look_or_activity_on(deployed, clock):
-    tracker, client = deployed
-    closed, busy = opened(tracker, 5), opened(tracker, 5)
-    tracker.close("t", closed[0], "closer")
-    for batch_id, _ in (closed, busy):
-        as_of_0_1(client, BatchKey("t", batch_id))
-    assert tracker.longest_open() == timedelta(0)
-    clock.at += HOUR
-    tracker.sweep()
-    assert tracker.longest_open() == HOUR
-    tracker.cancel("t", closed[0])
-    clock.at += DAY
-    ack(tracker, *busy, 0)
-
-    assert tracker.longest_open() == DAY + HOUR

@@ -7,11 +7,13 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from fanin.api.events import confirm
-from fanin.tracker import Batch, OpenBatch, State, Tracker, lifecycle, sweeping
+from fanin.api.events.ending_events import confirm
+from fanin.tracker import Batch, OpenBatch, State, Tracker
 from fanin.tracker.events import event_id
-from fanin.tracker.lifecycle import CHECK_AFTER, transition
 from fanin.tracker.memory import MemoryStore
+from fanin.tracker.rules import lifecycle
+from fanin.tracker.rules.lifecycle import CHECK_AFTER, transition
+from fanin.tracker.writing import sweeping
 from tests.tracker.calls import HOUR, START, Clock, opened
 
 ENDED_A_SECOND = 200

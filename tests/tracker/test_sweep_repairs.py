@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 from fanin.tracker import Ack, BatchKey, Mode, State, Tracker
-from fanin.tracker.lifecycle import CHECK_AFTER, transition
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import ESTIMATED_LEAF, PageKey
-from fanin.tracker.page import Page
+from fanin.tracker.rules.lifecycle import CHECK_AFTER, transition
+from fanin.tracker.rules.model import ESTIMATED_LEAF, PageKey
+from fanin.tracker.rules.page import Page
 from tests.tracker.calls import ack, fail, opened, verdicts
 
 MINUTE = timedelta(minutes=1)
@@ -42,6 +42,9 @@ def test_a_repair_reads_5000_pages_at_most(clock):
     """A tree of pages of two: the level of 4,096 pages exceeds the limit, and no leaf is read."""
     tracker = tracker_of(clock, 2)
     batch_id, _ = opened(tracker, 2**14)
+    batch = tracker.get("t", batch_id).key
+    above = (PageKey(batch, level, number) for level in range(1, 14) for number in range(2 ** (13 - level)))
+    tracker.store.stored_pages |= dict.fromkeys(above, Page())
     tracker.close("t", batch_id, "closer")
     read = swept(tracker, clock)
 

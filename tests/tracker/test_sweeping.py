@@ -13,10 +13,10 @@ from fanin.tracker import (
     State,
     Tracker,
 )
-from fanin.tracker.lifecycle import CHECK_AFTER, transition
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import PageKey
-from fanin.tracker.page import Page, PageMasks
+from fanin.tracker.rules.lifecycle import CHECK_AFTER, transition
+from fanin.tracker.rules.model import PageKey
+from fanin.tracker.rules.page import Page, PageMasks
 from tests.tracker.calls import HOUR, ack, fail, opened
 
 
@@ -27,7 +27,7 @@ def test_the_sweeper_completes_what_a_crash_left(tracker, clock):
     store = tracker.store
     for key in list(store.stored_pages):
         if key.level:
-            del store.stored_pages[key]
+            store.stored_pages[key] = Page()
     store.transition(
         key.batch,
         transition(tracker.get("t", batch_id), State.CLOSED, clock.at),

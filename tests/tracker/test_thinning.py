@@ -1,25 +1,35 @@
-"""Pages that stand for those of their cell: evenly spaced, and shared fairly."""
+"""Pages that stand for those of their cell: one of each stretch, and shared fairly."""
 
 from __future__ import annotations
+
+from itertools import pairwise
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanin.tracker.thinning import Part, fair_shares, nth, spaced
+from fanin.tracker.reads.thinning import Part, fair_shares, nth, spaced
 
 
 def part(base: int, mask: int) -> Part:
     return Part(0, base, mask, 1.0, mask.bit_count())
 
 
-def test_pages_are_taken_from_the_middle_of_equal_stretches_of_all_parts():
-    parts = [part(0, 0b1111_1111), part(1024, 0b1010_1010_1010_1010), part(2048, 0)]
+PARTS = [part(0, 0b1111_1111), part(1024, 0b1010_1010_1010_1010), part(2048, 0)]
+NUMBERS = [number for each in PARTS for number in each.numbers]
 
-    assert [number for _, number in spaced(parts, 4)] == [2, 6, 1024 + 5, 1024 + 13]
-    assert [number for _, number in spaced(parts, 1)] == [1024 + 1]
-    everything = [number for each in parts for number in each.numbers]
-    assert [number for _, number in spaced(parts, 16)] == everything
+
+@pytest.mark.parametrize("most", [1, 3, 5, 11, 16])
+def test_one_page_of_each_stretch_of_all_parts_is_taken_at_random(most):
+    edges = [16 * at // most for at in range(most + 1)]
+    stretches = [NUMBERS[low:high] for low, high in pairwise(edges)]
+    drawn = [list(spaced(PARTS, most, Random(seed))) for seed in range(60)]
+
+    for at, stretch in enumerate(stretches):
+        assert {sample[at][1] for sample in drawn} == set(stretch)
+        assert {sample[at][2] for sample in drawn} == {len(stretch)}
+    assert all(number in own.numbers for sample in drawn for own, number, _ in sample)
 
 
 @given(st.sets(st.integers(0, 1023), min_size=1), st.data())

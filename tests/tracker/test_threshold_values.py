@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from fanin.tracker import Outcome, State
-from fanin.tracker import thresholds as at_times
-from fanin.tracker.model import Progress
-from fanin.tracker.page import Page, PageMasks, bits_of, digits, lowest, mask_of
-from fanin.tracker.thresholds import Reached, Threshold
-from fanin.tracker.tree import Shape, Tail, capacity, height, stretches, tails
+from fanin.tracker.rules import thresholds as at_times
+from fanin.tracker.rules.model import Progress
+from fanin.tracker.rules.page import Page, PageMasks, bits_of, digits, lowest, mask_of
+from fanin.tracker.rules.threshold_options import Threshold, checked_stuck_after, seconds_of
+from fanin.tracker.rules.thresholds import Reached
+from fanin.tracker.rules.tree import Shape, Tail, capacity, height, stretches, tails
 from tests.tracker.calls import HOUR, START
 from tests.tracker.stored import ASKS, BATCH, MINUTE, SECOND, STUCK, TICK
 
@@ -20,17 +22,18 @@ def test_the_next_check_of_thresholds():
     later = START + HOUR
 
     assert at_times.next_threshold_check(BATCH, True, later) is None
-    assert at_times.next_threshold_check(ASKS, True, later) == later + MINUTE
-    assert at_times.next_threshold_check(ASKS, False, later) == later + MINUTE
+    assert at_times.next_threshold_check(ASKS, True, later) == later + 30 * SECOND
+    assert at_times.next_threshold_check(ASKS, False, later) == later + 30 * SECOND
     percent = replace(ASKS, reported=frozenset({"first_failure"}))
     assert at_times.next_threshold_check(percent, False, later) is None
-    assert at_times.next_threshold_check(percent, True, later) == later + MINUTE
+    assert at_times.next_threshold_check(percent, True, later) == later + 30 * SECOND
     done = replace(percent, reported=percent.reported | {"50", "90"})
     assert at_times.next_threshold_check(done, True, later) is None
     assert at_times.next_threshold_check(STUCK, True, later) == START + 9 * MINUTE
     both = replace(ASKS, stuck_after=8 * MINUTE)
     assert at_times.next_threshold_check(both, True, later) == START + 9 * MINUTE
-    assert at_times.next_threshold_check(both, True, START) == START + MINUTE
+    assert at_times.next_threshold_check(both, True, START) == START + 30 * SECOND
+    assert at_times.next_threshold_check(both, True, START, wait=timedelta(0)) == START
     assert at_times.next_threshold_check(replace(STUCK, acked_at=later), True, later) == later + 9 * MINUTE
     assert at_times.next_threshold_check(replace(STUCK, stalled_at=START), True, later) == later + 9 * MINUTE
 
@@ -91,7 +94,7 @@ def test_a_threshold_is_reported_once_and_a_stall_with_its_number():
     first = replace(ASKS, reported=frozenset({"first_failure"}))
     assert at_times.reported(first, half).reported == {"first_failure", "50"}
     assert Reached(Threshold.HALF, START, half.progress, 10).stall == 0
-    assert at_times.checked_stuck_after(MINUTE) == MINUTE
+    assert checked_stuck_after(MINUTE) == MINUTE
     assert at_times.admits(stalled, stalled, second)
     assert not at_times.admits(replace(stalled, stalls=2), stalled, second)
     assert not at_times.admits(replace(stalled, acked_at=START), stalled, second)
@@ -99,7 +102,7 @@ def test_a_threshold_is_reported_once_and_a_stall_with_its_number():
     assert at_times.reported(stalled, second) == replace(stalled, stalls=2, stalled_at=START + HOUR)
     assert [reached(each, 2).mark for each in Threshold] == ["first_failure", "50", "90", "stuck:2"]
     assert (at_times.asks(BATCH), at_times.asks(ASKS), at_times.asks(STUCK)) == (False, True, True)
-    assert (at_times.seconds_of(None), at_times.seconds_of(90 * SECOND)) == (None, 90)
+    assert (seconds_of(None), seconds_of(90 * SECOND)) == (None, 90)
 
 
 def test_the_masks_of_a_write():

@@ -10,10 +10,10 @@ import pytest
 
 from fanin.errors import InvalidRequest, KeyReused, StoreUnavailable
 from fanin.tracker import BatchKey, OpenBatch, State, Tracker, TrackerStore
-from fanin.tracker.climb import Climber
-from fanin.tracker.lifecycle import CHECK_AFTER
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.watching import reached_by
+from fanin.tracker.rules.lifecycle import CHECK_AFTER
+from fanin.tracker.writing.climb import Climber
+from fanin.tracker.writing.sweeping import reached_by
 from tests.tracker.calls import DAY, HOUR, START, Clock, ack, fail, opened
 
 MINUTE = timedelta(minutes=1)
@@ -248,7 +248,9 @@ def test_a_stall_that_is_reported_is_not_looked_for_before_another_can_be(tracke
 
 def test_a_batch_that_asks_is_repaired_as_often_as_another(tracker, clock, monkeypatch):
     repaired = []
-    monkeypatch.setattr("fanin.tracker.sweeping._climb_again", lambda *_: repaired.append(clock.at - START))
+    monkeypatch.setattr(
+        "fanin.tracker.writing.sweeping._climb_again", lambda *_: repaired.append(clock.at - START)
+    )
     batch, _ = opened(tracker, 9, notify_at=ALL, stuck_after=DAY)
     tracker.close("t", batch, "c")
     swept(tracker, clock, 12 * 60)
@@ -302,3 +304,30 @@ def test_a_key_is_of_one_set_of_thresholds(tracker):
     assert tracker.open("t", OpenBatch(notify_at=["90%", "50%"], callback="a"), key="k") == first
     with pytest.raises(KeyReused):
         tracker.open("t", OpenBatch(notify_at=["90%", "50%"], callback="b"), key="k")
+
+
+@pytest.mark.parametrize("opened_at", [2, 30, 59])
+@pytest.mark.parametrize("failed_after", [1, 45, 62, 100, 119])
+def test_a_report_is_at_most_a_minute_late(tracker, clock, monkeypatch, opened_at, failed_after):
+    """A sweep starts each minute, and needs a second until it comes to the batch."""
+    due = tracker.store.due
+
+    def slowly(*args):
+        found = list(due(*args))
+        clock.at += SECOND if found else timedelta(0)
+        return found
+
+    monkeypatch.setattr(tracker.store, "due", slowly)
+    clock.at += opened_at * SECOND
+    batch, group = opened(tracker, 4, notify_at=["firstFailure"])
+    failed_at = clock.at + failed_after * SECOND
+    for minute in range(1, 6):
+        start = START + minute * MINUTE
+        if clock.at <= failed_at <= start:
+            clock.at = failed_at
+            fail(tracker, batch, group, 0)
+        clock.at = start
+        tracker.sweep()
+    ((reached),) = tracker.store.reports.values()
+
+    assert reached.at - failed_at <= MINUTE + SECOND

@@ -1,95 +1,142 @@
-"""How many pages and groups a list of ranges reads, in what requests, and where it stops."""
+"""What a list of ranges takes: at most 10 parts, and 2 for each range, whatever the size of the batch."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from fanin.tracker import Ack, Group, ItemRange, Tracker
+from fanin.tracker import Group, ItemRange, State, Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.walking import Walk
+from fanin.tracker.reads.reading import Reader
+from fanin.tracker.reads.walking import PAGES_A_WALK, Walk, adjacent, joined
 from tests.scripted import Scripted
 from tests.tracker.calls import ack, opened
+from tests.tracker.laid_out import LaidOut, Ranges, Spans
+from tests.tracker.stored import BATCH
+
+SIZES = (10**7, 10**8, 10**9, 2**40)
+MILLION = 1 << 20
+"""Items under a page above the leaves."""
 
 
-def noting(page_bits=1024):
-    """A tracker whose store notes its requests."""
-    return Tracker(Scripted(MemoryStore()), page_bits=page_bits, pause=lambda _: None)
+def laid_out(total: int, outstanding: Ranges, failed: Ranges = ()) -> tuple[Reader, LaidOut]:
+    """A reader of a batch of *total* items, of which only the *outstanding* are not acked; and its store."""
+    count = sum(last - first + 1 for first, last in failed)
+    batch = replace(BATCH, page_bits=1024, total=total, failed=count)
+    store = LaidOut(laid=batch, outstanding=Spans(outstanding), broken=Spans(failed))
+    store.stretches[batch.key, 0] = Group("group", total)
+    return Reader(store), store
 
 
-def reads(tracker):
-    """The number of pages of each request."""
-    return [len(keys) for (keys,) in tracker.store.of("pages")]
+def parts_of(ask, batch, limit=1000) -> tuple[list[tuple[int, int]], int]:
+    """The ranges that *ask* lists, joined where a part ended within one, and the number of parts."""
+    found: list[tuple[int, int]] = []
+    start, parts = 0, 0
+    while start is not None:
+        part = ask(batch, start, limit)
+        assert part.resume is None or part.resume > start
+        found += [(each.first, each.last) for each in part.ranges]
+        start, parts = part.resume, parts + 1
+    return list(joined(found, adjacent)), parts
 
 
-@pytest.mark.parametrize(("leaves", "resume"), [(99, None), (100, 99 * 1024)])
-def test_one_request_reads_a_hundred_pages_leaves_fifty_at_a_time(leaves, resume):
-    tracker = noting()
-    batch_id, group = opened(tracker, leaves * 1024)
-    batch = tracker.get("t", batch_id)
-    found = tracker.outstanding(batch)
+def shapes_of(total: int) -> dict[str, Ranges]:
+    half, end = total // 2, total - 1
+    return {
+        "all of it": [(0, end)],
+        "the second half": [(half, end)],
+        "all but 400,000 items at two places": [(400_000, half), (half + 400_000, end)],
+        "all but the first and the last item": [(1, end - 1)],
+        "three items": [(0, 0), (half, half), (end, end)],
+        "two long ranges": [(1000, total // 3), (half, half + total // 4)],
+        "ten items of each of the first two millions": [(0, 9), (MILLION, MILLION + 9)],
+        "a range in each tenth": [(at, at + total // 50) for at in range(7, total * 9 // 10, total // 10)],
+        "nothing": [],
+    }
 
-    assert (found.ranges, found.resume) == ((ItemRange(group, 0, 99 * 1024 - 1),), resume)
-    assert reads(tracker) == [1, 50, 49]
+
+@pytest.mark.parametrize("name", shapes_of(10**7))
+@pytest.mark.parametrize("total", SIZES)
+def test_what_is_outstanding_takes_10_parts_and_2_for_each_range(total, name):
+    outstanding = shapes_of(total)[name]
+    reader, store = laid_out(total, outstanding)
+    found, parts = parts_of(reader.outstanding, store.laid)
+
+    assert found == outstanding
+    assert parts <= 10 + 2 * len(outstanding)
+    assert sum(store.reads) <= parts * PAGES_A_WALK
+    assert max(store.reads) <= 100
+
+
+def failing_shapes_of(total: int) -> dict[str, tuple[Ranges, Ranges]]:
+    """What is outstanding, and what failed."""
+    third, end = total // 3, total - 1
+    here_and_there = [(at + 1, at + total // 90) for at in range(0, total - total // 30, total // 30)]
+    acked = here_and_there[5][1] + 1
+    return {
+        "two items, all acked": ([], [(third, third), (end, end)]),
+        "two items of a batch that is acked here and there": (here_and_there, [(0, 0), (acked, acked)]),
+        "a long range": ([(0, 99), (2 * third, end)], [(third, third + 10**7 // 4)]),
+        "50 items": ([(end - 5, end)], [(at, at) for at in range(3, total - 9, total // 50)]),
+        "none": ([(5, end)], []),
+    }
+
+
+@pytest.mark.parametrize("name", failing_shapes_of(10**7))
+@pytest.mark.parametrize("total", SIZES[:3])
+def test_what_failed_takes_one_part_more_for_each_million_of_it(total, name):
+    outstanding, failed = failing_shapes_of(total)[name]
+    reader, store = laid_out(total, outstanding, failed)
+    found, parts = parts_of(reader.failures, store.laid)
+
+    assert found == failed
+    assert parts <= 10 + 2 * len(failed) + store.laid.failed // 10**6
+    assert sum(store.reads) <= parts * PAGES_A_WALK
+
+
+def test_a_batch_with_an_ack_in_each_million_of_its_items_takes_no_more():
+    total = 10**7
+    outstanding = [(at + 1, min(at + MILLION, total) - 1) for at in range(0, total, MILLION)]
+    reader, store = laid_out(total, outstanding)
+    found, parts = parts_of(reader.outstanding, store.laid)
+
+    assert found == outstanding
+    assert parts <= 10 + 2 * len(outstanding)
+
+
+@pytest.mark.parametrize("batch", [{"failed": 0}, {"state": State.COMPLETE}], ids=["no failure", "all acked"])
+def test_a_list_that_must_be_empty_reads_nothing(batch):
+    reader, store = laid_out(10**9, [])
+    ask = reader.outstanding if "state" in batch else reader.failures
+    found = ask(replace(store.laid, **batch))
+
+    assert (found.ranges, found.resume, store.reads) == ((), None, [])
 
 
 def test_no_leaf_is_read_after_enough_ranges():
-    tracker = noting()
+    tracker = Tracker(Scripted(MemoryStore()), pause=lambda _: None)
     batch_id, group = opened(tracker, 99 * 1024)
     ack(tracker, batch_id, group, 1)
     tracker.store.made.clear()
     found = tracker.outstanding(tracker.get("t", batch_id), limit=1)
 
     assert (found.ranges, found.resume) == ((ItemRange(group, 0, 0),), 2)
-    assert reads(tracker) == [1, 50]
-
-
-def with_outstanding_leaves(*counts):
-    """A tracker and a batch with pages of 16: so many leaves of each page above are outstanding."""
-    tracker = noting(16)
-    batch_id, group = opened(tracker, 256 * len(counts))
-    ends = [(256 * number + 16 * count, 256 * number + 255) for number, count in enumerate(counts)]
-    tracker.ack("t", [Ack(batch_id, group, first, last, "me") for first, last in ends])
-    batch = tracker.get("t", batch_id)
-    tracker.store.made.clear()
-    return tracker, batch, group
-
-
-@pytest.mark.parametrize(
-    ("counts", "sizes"),
-    [
-        ((9, 9, 9, 9, 9, 9, 9, 9, 8, 8, 1), [1, 10, 1, 50, 38]),
-        ((9, 9, 9, 9, 9, 9, 9, 9, 9, 8, 1), [1, 10, 1, 50, 38]),
-        ((9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 1), [1, 10, 50, 39]),
-    ],
-)
-def test_parents_are_read_ten_at_a_time_while_their_leaves_can_be_read(counts, sizes):
-    tracker, batch, _ = with_outstanding_leaves(*counts)
-    tracker.outstanding(batch)
-
-    assert reads(tracker) == sizes
-
-
-def test_few_leaves_under_many_parents_are_found_by_one_request():
-    tracker, batch, group = with_outstanding_leaves(*[1] * 11)
-    found = tracker.outstanding(batch)
-
-    assert found.ranges == tuple(ItemRange(group, at, at + 15) for at in range(0, 11 * 256, 256))
-    assert found.resume is None
+    assert sum(len(keys) for (keys,) in tracker.store.of("pages")) < 1 + 99 + 100
 
 
 def test_a_walk_reads_a_page_of_each_level_however_few_it_may_read():
-    tracker = noting(4)
+    tracker = Tracker(MemoryStore(), page_bits=4, pause=lambda _: None)
     batch = tracker.get("t", opened(tracker, 16)[0])
     walk = Walk(tracker.store, batch, 0, failures=False, budget=1)
 
     assert list(walk.stretches()) == [(0, 3)]
     assert walk.stopped_at == 4
-    assert reads(tracker) == [1, 1]
 
 
 @pytest.mark.parametrize(("count", "resume"), [(4000, None), (4001, 4000)])
 def test_one_request_finds_four_thousand_groups(count, resume):
-    tracker = noting()
+    tracker = Tracker(Scripted(MemoryStore()), pause=lambda _: None)
     batch = tracker.get("t", opened(tracker, count)[0])
     tracker.store.scripts["groups"] = lambda _, start, last, limit: [
         (at, Group(f"group-{at}", 1)) for at in range(start, last + 1)[:limit]

@@ -7,13 +7,11 @@ from dataclasses import replace
 import pytest
 from botocore.exceptions import ClientError
 
-from fanin.aws.settings import Tables
+from fanin.aws.settings.tracking import Tables
 from fanin.tracker import State, Tracker
-from fanin.tracker.deleting import ended_before
 from fanin.tracker.dynamodb import DynamoStore, items
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.page import PageMasks
-from fanin.tracker.recording import Recorder
+from fanin.tracker.writing.deleting import ended_before
 from tests.scripted import Scripted
 from tests.tracker.calls import DAY, START, ack, fail, opened
 from tests.tracker.stored import BATCH, TICK
@@ -48,12 +46,8 @@ def test_an_idempotency_key_that_is_taken_is_read_by_its_whole_key(stored):
     [
         ({"ended_at": START - TICK}, True),
         ({"ended_at": START}, False),
-        ({"completed_at": START - TICK}, True),
-        ({"completed_at": START}, False),
-        ({"ended_at": START, "completed_at": START - TICK}, False),
         ({}, False),
         ({"ended_at": START - TICK, "deleted_at": START}, False),
-        ({"ended_at": START - TICK, "state": State.CLOSED}, False),
     ],
 )
 def test_a_batch_ended_before_a_time_if_its_end_is_earlier(facts, before):
@@ -78,13 +72,4 @@ def test_a_list_of_items_has_a_thousand_ranges():
     fail(tracker, batch_id, group, *range(1501, 2003, 2))
 
     assert (len(first.ranges), len(tracker.outstanding(batch, first.resume).ranges)) == (1000, 1)
-    assert len(tracker.failures(batch).ranges) == 1000
-
-
-def test_pages_after_the_one_that_ended_a_batch_do_not_report_its_end_again(tracker):
-    batch_id, _ = opened(tracker, 12, max_failures=1)
-    batch, ended = tracker.get("t", batch_id), []
-    recorder = Recorder(tracker._climber(), ended.append)
-    recorder.record_folded(batch, {number: PageMasks(0, 1) for number in range(3)}, "me", START)
-
-    assert [each.state for each in ended] == [State.FAILED]
+    assert len(tracker.failures(tracker.get("t", batch_id)).ranges) == 1000

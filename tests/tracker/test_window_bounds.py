@@ -6,7 +6,7 @@ import pytest
 
 from fanin.errors import InvalidRequest
 from fanin.tracker import ItemRange
-from fanin.tracker.window import Window
+from fanin.tracker.reads.window import Window
 from tests.tracker.calls import ack, opened
 
 

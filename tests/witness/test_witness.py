@@ -6,8 +6,10 @@ import json
 
 import pytest
 
+from tests.contract import dynalite
 from tests.request_rules import shapes
-from tests.witness.__main__ import main, missed, on_engines_alone
+from tests.witness import rules
+from tests.witness.__main__ import available, main, missed, on_engines_alone
 from tests.witness.legs import Leg, differences, read, rows
 
 REPORT = """<testsuites><testsuite>
@@ -36,6 +38,30 @@ def test_a_case_that_differs_is_counted():
 
 def test_a_case_of_one_engine_alone_differs():
     assert differences({"a": "passed"}, {"a": "passed", "b": "passed"}) == ["b"]
+
+
+def test_a_case_that_a_partial_engine_skips_does_not_differ_and_one_that_fails_does():
+    one = {"a": "passed", "b": "passed", "c": "passed"}
+    other = {"a": "passed", "b": "skipped", "c": "failed"}
+
+    assert differences(one, other) == ["b", "c"]
+    assert differences(one, other, is_partial=True) == ["c"]
+
+
+def test_a_request_that_a_partial_engine_was_not_sent_is_not_missed_and_one_that_is_not_listed_is_found():
+    full = Leg("moto", {}, MEMORY, dict.fromkeys(shapes.listed(), SENT_BY))
+
+    assert missed([full, Leg("dynalite", {}, {}, {})]) == []
+    assert missed([full, Leg("dynalite", {}, {}, {"PutItem new": SENT_BY})]) == [
+        "not listed, sent on dynalite: PutItem new"
+    ]
+
+
+def test_an_engine_that_is_not_installed_is_named_with_the_line_that_installs_it(monkeypatch, capsys):
+    monkeypatch.setattr(dynalite, "is_installed", lambda: False)
+
+    assert available(["moto", "dynalite"]) == ["moto"]
+    assert f"without dynalite, which is not installed: {dynalite.INSTALL}" in capsys.readouterr().err
 
 
 MEMORY = {"tests.contract.queue.test_a.test_x[memory]": "passed"}
@@ -73,7 +99,7 @@ def test_the_list_is_sorted_and_has_each_once():
 
 
 def test_a_slice_of_the_suites_agrees_on_moto_and_the_emulator(capsys):
-    assert main(["tests/contract/queue/test_claims.py"]) == 0
+    assert main(["--engines", "moto,emulator", "tests/contract/queue/test_claims.py"]) == 0
 
     printed = capsys.readouterr().out.splitlines()
     assert [line.split()[:2] for line in printed[1:4]] == [
@@ -86,3 +112,14 @@ def test_a_slice_of_the_suites_agrees_on_moto_and_the_emulator(capsys):
 @pytest.mark.proof
 def test_all_suites_agree():
     assert main([]) == 0
+
+
+def test_docs_say_of_each_request_that_dynalite_answers_otherwise_who_is_wrong():
+    page = (shapes.ROOT / "docs" / "proof.md").read_text()
+
+    assert [what for what in rules.KNOWN if f"| {what} |" not in page] == []
+
+
+@pytest.mark.skipif(not dynalite.is_installed(), reason=f"dynalite is not installed: {dynalite.INSTALL}")
+def test_dynalite_answers_what_the_rules_say_but_for_what_is_known():
+    assert rules.of_dynalite() == ([], [])

@@ -1,7 +1,7 @@
 """Works on the rows of a chunk; an exception sends only its row to a worker again."""
 
 from fanin import Fanin
-from fanin.client.chunks import ChunkItem
+from fanin.client.consuming.chunks import ChunkItem
 
 fanin = Fanin()
 

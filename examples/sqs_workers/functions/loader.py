@@ -19,5 +19,5 @@ def handler(event: dict[str, Any], context: Any) -> str:
     with fanin.open(event["load"], key=event["load"], deadline=timedelta(hours=6)) as batch:
         for item_id, row in zip(batch.add(len(rows), key="rows"), rows, strict=True):
             body = json.dumps({"itemId": item_id, "row": row})
-            sqs.send_message(QueueUrl=os.environ["QUEUE_URL"], MessageBody=body)
+            sqs.send_message(QueueUrl=os.environ["QUEUE_URL"], MessageBody=body, MessageGroupId=batch.id)
     return batch.id

@@ -18,4 +18,4 @@ def handler(event: dict[str, Any], context: Any) -> None:
     with fanin.open(task_token=event["token"], deadline=timedelta(hours=6)) as batch:
         for item_id, row in zip(batch.add(len(rows)), rows, strict=True):
             body = json.dumps({"itemId": item_id, "row": row})
-            sqs.send_message(QueueUrl=os.environ["QUEUE_URL"], MessageBody=body)
+            sqs.send_message(QueueUrl=os.environ["QUEUE_URL"], MessageBody=body, MessageGroupId=batch.id)

@@ -1,6 +1,6 @@
 """The event of a completed batch, put on the bus by the process that completed it, before its answer.
 
-The stream remains what makes the event sure: the Pipe's enrichment sends each event that is not marked as
+The stream remains what makes the event sure: ``publish_endings`` sends each event that is not marked as
 put. So a put here has one attempt and a short timeout, its failure fails no ack, and a crash between the
 decision, the put and the mark costs time or a duplicate, never the event.
 
@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from fanin.announcing.ending_event import EndingEvent
-from fanin.aws.bus import Bus, Event
+from fanin.aws.sending.bus import Bus, Event
 from fanin.calling import text_of
 from fanin.tracker import Batch, Tracker, TrackerStore
 from fanin.tracker.announcing import announcing

@@ -13,7 +13,7 @@ from fanin.instants import iso
 from fanin.names import camel
 from fanin.tracker import Batch, ItemRange, Mode, Tracker
 from fanin.tracker.events import ONLY_SOME, CompletionEvent, is_optional
-from fanin.tracker.model import Progress, Slice
+from fanin.tracker.rules.model import Progress, Slice
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -63,7 +63,7 @@ class EndingEvent(CompletionEvent):
 
 
 def detail_of(event: DataclassInstance) -> dict[str, Any]:
-    """Return the fields of *event* as JSON has them, without those that this event has not."""
+    """Return the fields of *event* as JSON has them; absent fields are left out."""
     known = {fact: getattr(event, fact.name) for fact in fields(event)}
     shown = {fact: value for fact, value in known.items() if value is not None or not is_optional(fact)}
     return {camel(fact.name): _value(value) for fact, value in shown.items()}

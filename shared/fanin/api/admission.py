@@ -7,11 +7,11 @@ import binascii
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from fanin.api.wording import parameters_text
+from fanin.api.requests.wording import parameters_text
 from fanin.errors import InvalidRequest
-from fanin.grouper.ids import checked_bundle_id, checked_task_id
-from fanin.queue.keys import checked_queue_name
-from fanin.tracker.ids import checked_batch_id
+from fanin.grouper.rules.ids import checked_bundle_id, checked_task_id
+from fanin.queue.rules.keys import checked_queue_name
+from fanin.tracker.rules.ids import checked_batch_id
 
 BODY_MAX = 256 * 1024
 """Bytes of a body."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fanin.aws.settings import JwtClaims
+from fanin.aws.settings.tracking import JwtClaims
 from fanin.errors import InvalidRequest
 
 TOKEN_MAX = 256

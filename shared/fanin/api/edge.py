@@ -18,15 +18,14 @@ from pydantic_core import PydanticCustomError, to_json
 from fanin.api import strict_json
 from fanin.api.admission import admit
 from fanin.api.callers import Caller, identify
-from fanin.api.cursors import CURSOR_FORM
-from fanin.api.group_requests import TASK_ID_PATTERN, Target
+from fanin.api.cursors.list_cursors import CURSOR_FORM
+from fanin.api.cursors.row_cursors import ROW_CURSOR_FORM
 from fanin.api.problems import kind_of, respond
-from fanin.api.requests import UUID_FORM
-from fanin.api.row_cursors import ROW_CURSOR_FORM
-from fanin.api.wording import KEY_PATTERN, QUEUE_PATTERN
-from fanin.aws.settings import Settings
+from fanin.api.requests.batch_requests import UUID_FORM
+from fanin.api.requests.group_requests import TASK_ID_PATTERN, Target
+from fanin.api.requests.wording import KEY_PATTERN, QUEUE_PATTERN
+from fanin.aws.settings.tracking import Settings
 from fanin.errors import NewerSchema
-from fanin.tracker import Tracker
 
 BatchId = Annotated[str, Path(alias="batchId", pattern=UUID_FORM)]
 TaskId = Annotated[str, Path(alias="taskId", pattern=TASK_ID_PATTERN)]
@@ -114,15 +113,6 @@ def caller(app: APIGatewayHttpResolver) -> Caller:
     """Return the caller of the request that *app* answers."""
     found: Caller = app.context["caller"]
     return found
-
-
-def bind(tracker: Tracker, who: Caller, route: str, key: str | None, payload: str) -> None:
-    """Bind *key* to the *payload* of its first request on a route; the batch in the path is part of it.
-
-    Raises KeyReused for another payload. Without a key nothing is read or written.
-    """
-    if key is not None:
-        tracker.bind_key(who.tenant, route, key, payload)
 
 
 def _as_json(headers: Mapping[str, str]) -> dict[str, str]:

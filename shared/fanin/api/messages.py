@@ -8,7 +8,7 @@ from typing import Any
 from fanin.api import strict_json
 from fanin.errors import InvalidRequest
 from fanin.tracker import Ack, Outcome
-from fanin.tracker.reasons import REASON_MAX, is_reason
+from fanin.tracker.rules.model import REASON_MAX, is_reason
 
 BODY_MAX = 4096
 """Characters of a message: an item id has less than 100, a reason 512, escapes included."""

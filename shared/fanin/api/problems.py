@@ -10,11 +10,13 @@ from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
 
 from fanin.api.admission import NAME_SHOWN, BodyTooLarge, UnsupportedMediaType
 from fanin.api.callers import Forbidden
-from fanin.api.wording import PATTERN_TEXTS
+from fanin.api.requests.wording import PATTERN_TEXTS
 from fanin.errors import (
+    BatchEnded,
     Conflict,
     InvalidRequest,
     KeyReused,
@@ -28,6 +30,7 @@ from fanin.errors import (
     TooManyBatches,
     TooManyPages,
 )
+from fanin.tracker.rules.model import State
 
 MEDIA_TYPE = "application/problem+json"
 FIELDS_SHOWN = 20
@@ -57,6 +60,7 @@ KINDS: Mapping[type[Exception], Kind] = {
     NotFound: Kind(404, "not-found", "The resource does not exist"),
     NotFoundError: Kind(404, "no-route", "The route does not exist"),
     Conflict: Kind(409, "conflict", "The state does not allow it"),
+    BatchEnded: Kind(409, "batch-ended", "The batch has ended otherwise"),
     PartFull: Kind(409, "part-full", "A part of the queue is full"),
     BodyTooLarge: Kind(413, "body-too-large", "The body is too large"),
     UnsupportedMediaType: Kind(415, "unsupported-media-type", "The body is not JSON"),
@@ -84,6 +88,17 @@ class QuotaUse(BaseModel):
     used: int
 
 
+class End(BaseModel):
+    """How a batch has ended."""
+
+    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, from_attributes=True)
+
+    batch_id: str
+    state: State
+    result: str
+    reason: Annotated[str | None, Field(exclude_if=lambda value: value is None)] = None
+
+
 class Problem(BaseModel):
     """An error answer in the form of RFC 9457."""
 
@@ -95,6 +110,7 @@ class Problem(BaseModel):
     detail: Annotated[str, Field(description="What is wrong with this request.")]
     errors: Annotated[list[FieldProblem] | None, Field(exclude_if=lambda value: value is None)] = None
     quota: Annotated[QuotaUse | None, Field(exclude_if=lambda value: value is None)] = None
+    batch: Annotated[End | None, Field(exclude_if=lambda value: value is None)] = None
 
 
 def kind_of(error: Exception) -> Kind:
@@ -113,6 +129,7 @@ def problem(error: Exception) -> Problem:
         detail=_detail(error, kind, errors),
         errors=errors or None,
         quota=_quota(error) if isinstance(error, QuotaExceeded) else None,
+        batch=End.model_validate(error) if isinstance(error, BatchEnded) else None,
     )
 
 
@@ -120,7 +137,7 @@ def respond(error: Exception) -> Response[str]:
     """Return *error* as an HTTP answer."""
     document, seconds = problem(error), _retry_after(error)
     headers = {} if seconds is None else {"Retry-After": str(seconds)}
-    return Response(document.status, MEDIA_TYPE, document.model_dump_json(), headers)
+    return Response(document.status, MEDIA_TYPE, document.model_dump_json(by_alias=True), headers)
 
 
 def _retry_after(error: Exception) -> int | None:

@@ -29,18 +29,10 @@ def new_task_of(record: Mapping[str, Any]) -> NewTask:
             raise InvalidRequest(f"there is no field {name!r} of a task", field=name)
         if type(value) is not KINDS[name]:
             raise InvalidRequest(f"{name} is not of the type {KINDS[name].__name__}", field=name)
-    item = given.get("itemId")
     return NewTask(
         payload=document["payload"],
         target=given.get("target"),
         task_id=given.get("taskId") or str(uuid5(OF_MESSAGES, record["messageId"])),
         priority=given.get("priority", 0),
-        item_id=None if item is None else _checked_item_id(item),
+        item_id=given.get("itemId"),
     )
-
-
-def _checked_item_id(text: str) -> str:
-    """Return the id of an item; the first task that has one loads the tracker."""
-    from fanin.tracker.ids import ItemId  # noqa: PLC0415
-
-    return str(ItemId.parse(text))

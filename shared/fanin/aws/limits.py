@@ -2,7 +2,7 @@
 
 A request to AWS ends within ``AWS_SECONDS``; a function of the API times out after ``FUNCTION_SECONDS``, API
 Gateway after ``API_SECONDS``, and the client after ``ANSWER_SECONDS``. The timeouts of the functions are in
-``fanin_cdk/handlers.py``, and ``tests/infra/test_time_limits.py`` compares them with these.
+``fanin_cdk/grants/handlers.py``, and ``tests/infra/test_time_limits.py`` compares them with these.
 """
 
 from __future__ import annotations

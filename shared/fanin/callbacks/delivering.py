@@ -11,9 +11,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 from fanin.callbacks.model import RETRIED_FOR, pause_seconds
-from fanin.grouper.downstream import Answer
-from fanin.grouper.model import Outcome, Verdict
-from fanin.grouper.responses import retried
+from fanin.grouper.rules.downstream import Answer
+from fanin.grouper.rules.model import Outcome, Verdict
+from fanin.grouper.rules.responses import retried
 from fanin.isolating import Record, receives
 from fanin.pacing import Each, each_in_turn
 
@@ -24,12 +24,12 @@ class Posts(Protocol):
     """A webhook."""
 
     def post(self, event_id: str, body: bytes) -> Answer:
-        """Send an event, and return what became of it; raise nothing."""
+        """Send an event, and return the outcome; raise nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """What became of a delivery's messages, by their ids: *returned* ones are delivered again."""
+    """The outcome of a delivery's messages, by their ids: *returned* ones are delivered again."""
 
     delivered: tuple[str, ...]
     returned: tuple[str, ...]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import urllib3
@@ -11,11 +13,20 @@ import urllib3
 from fanin.aws.forking import PerProcess
 from fanin.aws.refreshing import Refreshed, SecretUnreadable
 from fanin.callbacks.secrets import Keys
-from fanin.callbacks.signing import signature
-from fanin.grouper.downstream import Answer
-from fanin.grouper.http import pool_without_retries
-from fanin.grouper.responses import REFUSED_CREDENTIALS, refusal_of, retried, retry_after
-from fanin.grouper.timeouts import answered_within
+from fanin.grouper.calls.http import pool_without_retries
+from fanin.grouper.calls.timeouts import answered_within
+from fanin.grouper.rules.downstream import Answer
+from fanin.grouper.rules.responses import REFUSED_CREDENTIALS, refusal_of, retried, retry_after
+
+
+def signature(keys: Iterable[str], at: int, body: bytes) -> str:
+    """Return the header ``Fanin-Signature``: the time in seconds, and an HMAC-SHA256 by each key.
+
+    Each is ``v1=`` and the hex digest of ``<at>.<body>``; a receiver accepts the request if one matches.
+    """
+    signed = f"{at}.".encode() + body
+    digests = (hmac.new(key.encode(), signed, hashlib.sha256).hexdigest() for key in keys)
+    return ",".join([f"t={at}", *(f"v1={digest}" for digest in digests)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +44,7 @@ class Webhook:
     pool: PerProcess[urllib3.PoolManager] = field(default_factory=lambda: PerProcess(pool_without_retries))
 
     def post(self, event_id: str, body: bytes) -> Answer:
-        """Send an event, and return what became of it."""
+        """Send an event, and return the outcome."""
         try:
             keys = self.keys.value()
         except SecretUnreadable as error:

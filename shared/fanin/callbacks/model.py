@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from fanin.errors import InvalidRequest
-from fanin.grouper.endpoints import ACCOUNT, Secret, is_local, matched, parts_of
+from fanin.grouper.settings.endpoints import ACCOUNT, Secret, is_local, matched, parts_of
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
 QUEUE_ARN = rf"arn:aws[a-z-]*:sqs:{ACCOUNT}:[A-Za-z0-9_-]{{1,80}}(\.fifo)?"

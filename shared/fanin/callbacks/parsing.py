@@ -7,7 +7,7 @@ from typing import Any
 
 from fanin.callbacks.model import TIMEOUT, Callback
 from fanin.errors import InvalidRequest
-from fanin.grouper.parsing import Rows, each_row, number_in, only, secret_in, text_in
+from fanin.grouper.settings.parsing import Rows, each_row, number_in, only, secret_in, text_in
 
 KINDS = ("queue", "topic", "url")
 OF_URL = {"secret", "secretKey", "secretSeconds", "timeoutSeconds"}

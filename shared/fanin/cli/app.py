@@ -11,24 +11,12 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from fanin.cli import (
-    acking,
-    changing,
-    cost,
-    dashboard,
-    grouping,
-    local,
-    looking,
-    opening,
-    publish,
-    queues,
-    redrive,
-    watching,
-    work,
-)
-from fanin.cli.exits import ExitCode, code_of, sentence_of
-from fanin.cli.output import clean
+from fanin.cli.batches import acking, changing, looking, opening, publish, redrive, watching
+from fanin.cli.services import cost, dashboard, grouping, local, queues, work
+from fanin.cli.terminal.exits import ExitCode, code_of, sentence_of
+from fanin.cli.terminal.output import clean
 from fanin.cli.verbs import VerbCommand
+from fanin.cli.version import print_version
 
 UsageException: type[Exception] = typer.BadParameter.__mro__[1]
 """What typer raises for an invalid command line; its own name depends on typer's version."""
@@ -86,8 +74,6 @@ local.app.command(cls=VerbCommand)(work.work)
 
 def _print_version(is_asked: bool) -> None:
     if is_asked:
-        from fanin.cli.main import print_version  # noqa: PLC0415  # the module that runs as a program
-
         print_version()
         raise typer.Exit
 

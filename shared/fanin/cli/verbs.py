@@ -26,11 +26,11 @@ from uuid import uuid4
 import typer
 from typer.core import TyperCommand
 
-from fanin.cli.api import Answer, Api
-from fanin.cli.names import BatchNames
-from fanin.cli.output import Output, Progress, note
-from fanin.cli.where import Site, Where
-from fanin.client.documents import Document
+from fanin.cli.arguments.api import Answer, Api
+from fanin.cli.arguments.names import BatchNames
+from fanin.cli.arguments.where import Site, Where
+from fanin.cli.terminal.output import Output, Progress, note
+from fanin.client.wire.documents import Document
 from fanin.errors import StoreUnavailable
 
 if TYPE_CHECKING:

@@ -5,24 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Iterator
 from contextlib import aclosing
-from contextvars import copy_context
 from functools import partial, wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
-from fanin.client.batch import Batch, refusal_in_block
-from fanin.client.checking import instance
+from fanin.arguments import instance
+from fanin.client.batch import Batch, Reopened, refusal_in_block
 from fanin.client.fanin import Fanin
 from fanin.client.model import Closed, Status
-from fanin.client.repairs import Reopened
 from fanin.client.waiting import async_looks, is_ended
 from fanin.queue.aio import run_in
-from fanin.tracker.model import ALIVE
+from fanin.tracker.rules.model import ALIVE
 
 P = ParamSpec("P")
 S = TypeVar("S")
 C_co = TypeVar("C_co", covariant=True)
 T = TypeVar("T")
+B = TypeVar("B", bound=Batch)
 
 
 class Over(Protocol[C_co]):
@@ -33,11 +32,8 @@ class Over(Protocol[C_co]):
 
 
 async def in_thread(call: Callable[[], T]) -> T:
-    """Return the result of *call*, in a thread of the event loop and in the context of the caller.
-
-    A cancellation is raised once the call has ended, so no thread is left that works.
-    """
-    return await run_in(None, partial(copy_context().run, call))
+    """Return the result of *call*, in a thread of the event loop; see :func:`run_in`."""
+    return await run_in(None, call)
 
 
 def awaited(
@@ -168,6 +164,18 @@ class Opening(Awaitable[AsyncBatch]):
             await self._batch.__aexit__(kind, error, trace)
 
 
+async def opened_by(call: Callable[[], B]) -> B:
+    """Return the batch that *call* opens; a cancellation leaves it as an exception in its block does."""
+    batches: list[B] = []
+    try:
+        await in_thread(lambda: batches.append(call()))
+    except asyncio.CancelledError as error:
+        for batch in batches:
+            await in_thread(partial(batch.abandon, error))
+        raise
+    return batches[0]
+
+
 def opening(
     method: Callable[Concatenate[Fanin, P], Batch],
 ) -> Callable[Concatenate[AsyncFanin, P], Opening]:
@@ -176,7 +184,7 @@ def opening(
     @wraps(method)
     def call(self: AsyncFanin, /, *args: P.args, **kwargs: P.kwargs) -> Opening:
         async def opened() -> AsyncBatch:
-            return AsyncBatch(self, await in_thread(lambda: method(self.sync, *args, **kwargs)))
+            return AsyncBatch(self, await opened_by(lambda: method(self.sync, *args, **kwargs)))
 
         return Opening(opened)
 
@@ -190,7 +198,7 @@ def reopening(
 
     @wraps(method)
     async def call(self: AsyncFanin, /, *args: P.args, **kwargs: P.kwargs) -> AsyncReopened:
-        return AsyncReopened(self, await in_thread(lambda: method(self.sync, *args, **kwargs)))
+        return AsyncReopened(self, await opened_by(lambda: method(self.sync, *args, **kwargs)))
 
     return call
 

@@ -6,64 +6,132 @@ import logging
 import os
 import threading
 from collections.abc import Iterator
+from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 from uuid import UUID, uuid5
 
+from fanin.client.checks.reasons import reason_of
+from fanin.client.handing import adding_call
 from fanin.client.items import Items
 from fanin.client.model import Cancelled, Closed, Status
-from fanin.client.reasons import reason_of
-from fanin.errors import FaninError, InvalidRequest
+from fanin.errors import BatchEnded, Conflict, FaninError, InvalidRequest
 from fanin.tracker import BatchMap, Sample
-from fanin.tracker.mapping import CELLS_MAX
+from fanin.tracker.reads.mapping import CELLS_MAX
+from fanin.tracker.writing.reopening import ReopenItems
 
 if TYPE_CHECKING:
-    from fanin.client.fanin import Fanin
     from fanin.client.handing import UnderWork
-    from fanin.client.repairs import Reopened
 
 logger = logging.getLogger("fanin")
+_GO_ON = "if it is live, run again under its keys to go on, or cancel it"
+_REFUSED_AGAIN = (
+    "the same call is refused again, so change it, or open a batch under a new key, and cancel this one if"
+    " it is not wanted any more"
+)
+_SURPLUS = (
+    "batch %s is closed with %d items, and %d were expected: it completes once all of them are acked, the"
+    " surplus ones too. If they stand for no work, an add was repeated without its key: cancel the batch"
+)
+
+
+class Calls(Protocol):
+    """The calls of a client that its batches make, each with the id of the batch first."""
+
+    def add(self, batch_id: str, count: int, *, key: str | None = None) -> Items: ...
+    def close(self, batch_id: str, *, key: str | None = None) -> Closed: ...
+    def cancel(self, batch_id: str, reason: str | None = None, *, key: str | None = None) -> Cancelled: ...
+    def end(self, batch_id: str, reason: str, *, key: str | None = None) -> Cancelled: ...
+    def reopen(
+        self, batch_id: str, *, items: ReopenItems | str = ..., key: str | None = None
+    ) -> Reopened: ...
+    def pairs(self, batch_id: str) -> Iterator[tuple[str, str]]: ...
+    def delete(self, batch_id: str) -> None: ...
+    def notify(self, batch_id: str, *, key: str | None = None) -> str: ...
+    def get(self, batch_id: str) -> Status: ...
+    def map(
+        self, batch_id: str, *, cells: int = ..., start: int = 0, stop: int | None = None
+    ) -> BatchMap: ...
+    def wait(self, batch_id: str, timeout: float | None = None) -> Status: ...
+    def watch(self, batch_id: str, timeout: float | None = None) -> Iterator[Status]: ...
+    def outstanding(self, batch_id: str) -> Iterator[Items]: ...
+    def failures(self, batch_id: str) -> Iterator[Items]: ...
+    def samples(self, batch_id: str) -> tuple[Sample, ...]: ...
 
 
 class Batch:
     """An opened batch; as a context manager, it closes the batch at the end of the block.
 
-    If the block raises before a close, the batch is cancelled, so that it does not complete with a part of
-    its items, and the exception propagates with a note; the child of an item under work stays open, until
-    the last attempt. A forked child that leaves its parent's block sends nothing. *closed*: the answer of
-    close; None before it.
+    If the block raises, or the close is refused because too few items were added, the exception propagates
+    with a note, and the batch
+
+    * that was opened under a key of yours is left as it is, for the next run under that key;
+    * that is the child of an item under work is left for the next attempt, and cancelled at the last one;
+    * else is cancelled, so that it does not complete with a part of its items.
+
+    The end of the block raises BatchEnded for a batch that has ended before its items were done, but for an
+    end that this object was asked for. A forked child that leaves its parent's block sends nothing. *closed*:
+    the answer of close; None before it.
     """
 
-    def __init__(self, fanin: Fanin, batch_id: str, key: str, work: UnderWork | None = None) -> None:
+    def __init__(
+        self,
+        fanin: Calls,
+        batch_id: str,
+        key: str,
+        work: UnderWork | None = None,
+        *,
+        is_keyed: bool = False,
+        expected_items: int | None = None,
+    ) -> None:
+        """*key*: the idempotency key of its opening; *is_keyed*: it is the caller's, who can repeat it.
+
+        *expected_items*: the option of its opening, to compare it with the total at the close.
+        """
         self.id = batch_id
         self.closed: Closed | None = None
+        self._has_outcome = False
         self._entered_in: int | None = None
         self._entered_by: int | None = None
         self._fanin = fanin
         self._key = key
         self._work = work
+        self._is_keyed = is_keyed
+        self._expected_items = expected_items
 
     def add(self, count: int, *, key: str | None = None) -> Items:
-        """Reserve *count* items in one request and return their ids."""
+        """Reserve *count* items in one request and return their ids.
+
+        *key*: required in a batch that was opened under a key of yours, so that the next run gets the same
+        items. In a function of a consumer it is derived, if it is not given.
+        """
+        if key is None and self._is_keyed:
+            need_key(self.id)
         return self._fanin.add(self.id, count, key=key)
 
     def close(self) -> Closed:
         """Make the total final; a repeated close returns the same answer.
 
         Its key is of the batch and of the key it was opened under, which another batch had if that is over.
+        More items than ``expected_items`` are logged as a warning. Raises as ``Fanin.close``.
         """
         self.closed = self._fanin.close(self.id, key=str(uuid5(UUID(self.id), self._key)))
+        self._has_outcome = True
+        if self._expected_items is not None and self.closed.total > self._expected_items:
+            logger.warning(_SURPLUS, self.id, self.closed.total, self._expected_items)
         return self.closed
 
     def cancel(self, reason: str | None = None) -> Cancelled:
-        """End the batch without waiting for its items, unless it has ended before."""
+        """End the batch without waiting for its items. Raises BatchEnded if it has ended otherwise."""
         answer = self._fanin.cancel(self.id, reason)
-        self._entered_by = None  # the batch has ended, so a wait in the block returns
+        self._has_outcome = True
         return answer
 
     def end(self, reason: str) -> Cancelled:
-        """End the batch as failed, with a reason, unless it has ended before."""
-        return self._fanin.end(self.id, reason)
+        """End the batch as failed, with a reason. Raises BatchEnded if it has ended otherwise."""
+        answer = self._fanin.end(self.id, reason)
+        self._has_outcome = True
+        return answer
 
     def reopen(self, *, items: str = "failed", key: str | None = None) -> Reopened:
         """Open a new batch for the failed items of this one, which has ended, or for all ``unfinished``."""
@@ -121,42 +189,91 @@ class Batch:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         entered_in, self._entered_in = self._entered_in, None
-        if self.closed is not None or entered_in != os.getpid():
+        if self._has_outcome or entered_in != os.getpid():
             return
-        if error is None:
+        if error is not None:
+            self.abandon(error)
+            return
+        try:
             self.close()
-        elif self._work is None or not self._work.left(self, error):
-            self.cancel_for(error)
+        except Conflict as refusal:
+            self.abandon(refusal, is_short=True)
+            raise
+
+    def abandon(self, error: BaseException, *, is_short: bool = False) -> None:
+        """Leave the batch to the next run or attempt, if there may be one, and cancel it otherwise.
+
+        *error*: why this run does not close it; it gets the outcome as a note. *is_short*: for want of items.
+        """
+        if isinstance(error, BatchEnded) and error.batch_id == self.id:
+            return
+        if self._work is not None:
+            if not self._work.left(self.id, partial(self._cancel_for, error)):
+                self._cancel_for(error)
+        elif self._is_keyed:
+            hint = _REFUSED_AGAIN if isinstance(error, Conflict) and not is_short else _GO_ON
+            _note(error, f"batch {self.id} was not cancelled by this run: {hint}")
+        else:
+            self._cancel_for(error)
 
     def _refuse_in_block(self) -> None:
         """Raise InvalidRequest where a wait would keep its own thread from closing the batch."""
         if self.is_in_block and self._entered_by == threading.get_ident():
             raise refusal_in_block(self.id)
 
-    def cancel_for(self, error: BaseException) -> bool:
-        """Cancel the batch because of *error*; return False after a failed cancel, which is not raised.
+    def _cancel_for(self, error: BaseException) -> bool:
+        """Cancel the batch because of *error*; return whether it has ended: a failed cancel is not raised.
 
         The outcome is a note on *error*.
         """
-        cancelled = False
+        has_ended = True
         try:
             state = self.cancel(reason_of(error)).state
             outcome = f"batch {self.id} is {state}: its block raised"
-            cancelled = True
+        except BatchEnded as ended:
+            outcome = str(ended)
         except FaninError as refusal:
             outcome = f"batch {self.id} could not be cancelled after its block raised: {refusal}"
-        logger.warning(outcome)
-        error.add_note(outcome)
-        return cancelled
+            has_ended = False
+        _note(error, outcome)
+        return has_ended
 
     @property
     def is_in_block(self) -> bool:
         """Whether this process is in the batch's block, whose end will close the batch."""
-        entered = self._entered_in == os.getpid() and self._entered_by is not None
-        return entered and self.closed is None
+        return self._entered_in == os.getpid() and not self._has_outcome
 
     def __repr__(self) -> str:
         return f"<Batch {self.id}>"
+
+
+class Reopened(Batch):
+    """A new batch of items of an ended one, *origin_batch_id*. It is closed, and *items* are all its ids."""
+
+    def __init__(self, fanin: Calls, items: Items, origin_batch_id: str, key: str, is_keyed: bool) -> None:
+        super().__init__(fanin, items.batch_id, key, is_keyed=is_keyed)
+        self.items = items
+        self.origin_batch_id = origin_batch_id
+
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """Yield (id of the origin's item, id of the new item), in order; see :meth:`Fanin.pairs`."""
+        return self._fanin.pairs(self.id)
+
+
+def _note(error: BaseException, outcome: str) -> None:
+    """Log the state of a batch whose block raised *error*, and add it to the error."""
+    logger.warning(outcome)
+    error.add_note(outcome)
+
+
+def need_key(batch_id: str) -> None:
+    """Raise InvalidRequest for an add without a key to a batch under one, but for derived ones."""
+    if adding_call(batch_id) is None:
+        raise InvalidRequest(
+            f"batch {batch_id} was opened under a key: pass one to each add, too, such as key='part-1', so"
+            " that the next run gets the same items",
+            field="key",
+        )
 
 
 def refusal_in_block(batch_id: str) -> InvalidRequest:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from fanin.client import handing
-from fanin.client.checking import key_or_fresh
+from fanin.client.checks.checking import key_or_fresh
 from fanin.client.handing import UnderWork
-from fanin.client.transport import Transport
-from fanin.errors import InvalidRequest, KeyReused, NotFound
+from fanin.client.transports.transport import Transport
+from fanin.errors import BatchEnded, InvalidRequest, KeyReused
 from fanin.tracker import OpenBatch
-
-CHILDREN_MAX = 20
-"""Children of one item that may fail, one after the other."""
 
 
 def opened(transport: Transport, spec: OpenBatch, given: str | None) -> tuple[str, str, UnderWork | None]:
@@ -20,7 +17,7 @@ def opened(transport: Transport, spec: OpenBatch, given: str | None) -> tuple[st
     with handing.taken_over(spec.parent_item_id):
         if work is None or given is not None:
             key = key_or_fresh(given)
-            batch_id = transport.open(spec, key)
+            batch_id = _opened(transport, spec, key, work)
         else:
             batch_id, key = _child(transport, spec, work)
     if work is not None:
@@ -29,38 +26,31 @@ def opened(transport: Transport, spec: OpenBatch, given: str | None) -> tuple[st
 
 
 def _child(transport: Transport, spec: OpenBatch, work: UnderWork) -> tuple[str, str]:
-    """Return the child of an item, opened now or by an earlier call; a new one after one that has failed."""
+    """Return the child of an item, opened now or by an earlier call; a new one if that has failed."""
     if work.child is not None:
         raise InvalidRequest(
             f"item {work.item_id} has its child batch {work.child} already: add all items to that one, or"
             " pass a key to open another one",
             field="parent",
         )
-    for number in range(CHILDREN_MAX):
-        key = work.key("child", str(number))
-        batch_id = _one(transport, spec, key, work)
-        if not _has_failed(transport, batch_id):
-            work.child = batch_id
-            return batch_id, key
-    raise InvalidRequest(
-        f"{CHILDREN_MAX} child batches of item {work.item_id} have failed; pass a key to open another one",
-        field="parent",
-    )
-
-
-def _one(transport: Transport, spec: OpenBatch, key: str, work: UnderWork) -> str:
     try:
-        return transport.open(spec, key)
+        work.child = _opened(transport, spec, key := work.key("child"), work)
     except KeyReused as error:
         raise KeyReused(
             f"the child batch of item {work.item_id} was opened with other options at an earlier attempt:"
             " pass the same options at each attempt, or a key"
         ) from error
+    return work.child, key
 
 
-def _has_failed(transport: Transport, batch_id: str) -> bool:
-    """Return whether a batch has ended in a way that failed the item of its parent."""
+def _opened(transport: Transport, spec: OpenBatch, key: str, work: UnderWork | None) -> str:
+    """Open a batch and return its id; that of a child that has succeeded, too, because its item is done.
+
+    Raises BatchEnded for any other batch that has ended.
+    """
     try:
-        return transport.get(batch_id).result not in (None, "succeeded")
-    except NotFound:
-        return True
+        return transport.open(spec, key)
+    except BatchEnded as ended:
+        if work is None or ended.result != "succeeded":
+            raise
+        return ended.batch_id

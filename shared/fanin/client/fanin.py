@@ -3,54 +3,71 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Self, Unpack
 from uuid import NAMESPACE_OID, uuid5
 
-from fanin.aws.settings import Tables
-from fanin.client.batch import Batch
-from fanin.client.checking import (
+from fanin.arguments import instance, text, text_or_none, whole
+from fanin.aws.settings.tracking import Tables
+from fanin.client.batch import Batch, Reopened, need_key
+from fanin.client.checks.checking import (
     PAGE_BITS,
+    asked_range,
     batch_id_given,
-    instance,
-    item_id_given,
+    counted,
+    deadline_of,
+    is_range,
     key_or_fresh,
     listed_ids,
-    listed_range,
     listed_ranges,
     ranged,
     reason_given,
-    text,
-    text_or_none,
-    whole,
     window_of,
 )
+from fanin.client.checks.filtering import FilterOptions, filter_given
+from fanin.client.checks.naming import named_as_arguments
+from fanin.client.checks.opening import OpenOptions, spec_of
 from fanin.client.children import opened
-from fanin.client.consumers import Consumers
-from fanin.client.environment import ENVIRONMENT, Environment, maker_of
-from fanin.client.filtering import FilterOptions, filter_given
-from fanin.client.handing import add_key, taken_over, tasks_key
-from fanin.client.items import Items
-from fanin.client.model import Cancelled, Closed, NewTask, Registered, Status, Summary, TaskStatus
-from fanin.client.opening import OpenOptions, spec_of
-from fanin.client.paging import pages
-from fanin.client.queue_admin import QueueAdministration
-from fanin.client.queue_calls import QueueCalls
-from fanin.client.repairs import Repairs
-from fanin.client.reports import AckReport
-from fanin.client.slot import TransportSlot
+from fanin.client.consuming.consumers import Consumers
+from fanin.client.handing import add_key, note_reports, taken_over, tasks_key, warn_of_unmatched
+from fanin.client.items import Items, adjacent
+from fanin.client.model import (
+    Cancelled,
+    Closed,
+    Deleted,
+    Failures,
+    NewTask,
+    Ranges,
+    Registered,
+    Status,
+    Summary,
+    TaskStatus,
+)
+from fanin.client.queues.queue_admin import QueueAdministration
+from fanin.client.queues.queue_calls import QueueCalls
 from fanin.client.tasks import Tasks, task_given
-from fanin.client.transport import Transport, acked, ranged_requests_of, requests_of
+from fanin.client.transports.environment import ENVIRONMENT, Environment, maker_of
+from fanin.client.transports.reports import AckReport
+from fanin.client.transports.slot import TransportSlot
+from fanin.client.transports.transport import Transport, acked, ranged_requests_of, requests_of
 from fanin.client.waiting import Waiting
-from fanin.tracker import Ack, BatchMap, ItemId, Outcome, Sample, State
-from fanin.tracker.ids import COUNT_MAX
-from fanin.tracker.mapping import CELLS_MAX
+from fanin.client.wire.paging import pages
+from fanin.errors import FaninError, InvalidRequest
+from fanin.item_ids import checked_item_id
+from fanin.tracker import Ack, BatchMap, GroupId, ItemId, Outcome, Sample, State
+from fanin.tracker.reads.mapping import CELLS_MAX
+from fanin.tracker.reads.walking import joined
+from fanin.tracker.rules.ids import COUNT_MAX
+from fanin.tracker.writing.reopening import ReopenBatch, ReopenItems
 
 logger = logging.getLogger("fanin")
+KEYED_MAX = 10_000
+"""Batches under keys that a client remembers."""
 
 
-class Fanin(Consumers, Repairs, QueueCalls, QueueAdministration, Waiting):
+class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
     """A thread-safe client of the API at a URL, or over a given transport.
 
     Without one, the first call reads the environment: ``FANIN_URL``, or ``FANIN_BATCHES_TABLE``,
@@ -65,6 +82,7 @@ class Fanin(Consumers, Repairs, QueueCalls, QueueAdministration, Waiting):
         text_or_none(region, "a region")
         self._slot = TransportSlot(maker_of(to, region))
         self._transport = self._slot.as_transport()
+        self._keyed: set[str] = set()
 
     @classmethod
     def direct(cls, tables: Tables, tenant: str, *, page_bits: int = 1024, bus: str | None = None) -> Self:
@@ -73,7 +91,7 @@ class Fanin(Consumers, Repairs, QueueCalls, QueueAdministration, Waiting):
         *page_bits*: items in each page of the batches that it opens; a batch keeps its own. *bus*: the
         name of the stack's bus, on which the client puts the event of a batch that it completes at once.
         """
-        from fanin.client.direct import DirectTransport  # noqa: PLC0415  # importing boto3 takes 0.3 s
+        from fanin.client.transports.direct import DirectTransport  # noqa: PLC0415  # importing boto3 takes 0.3 s
 
         instance(tables, Tables, "tables")
         text(tenant, "a tenant"), whole(page_bits, "page_bits", *PAGE_BITS), text_or_none(bus, "a bus")
@@ -84,9 +102,15 @@ class Fanin(Consumers, Repairs, QueueCalls, QueueAdministration, Waiting):
     ) -> Batch:
         """Open a batch, or return the one opened under this *key*. *user_key*: yours, to find it.
 
-        *options*: those of ``OpenOptions``; more in docs/client.md.
+        *options*: those of ``OpenOptions``; more in docs/client.md. Raises KeyReused if *key* came with other
+        options, and BatchEnded if its batch has ended.
         """
-        return Batch(self, *opened(self._transport, spec_of(user_key, options), key))
+        spec = spec_of(user_key, options)
+        batch_id, used, work = opened(self._transport, spec, key)
+        if key is not None:
+            self._note_keyed(batch_id)
+        expected = spec.expected_items
+        return Batch(self, batch_id, used, work, is_keyed=key is not None, expected_items=expected)
 
     def get(self, batch_id: str) -> Status:
         """Return the state and progress of the batch. Raises NotFound."""
@@ -104,18 +128,29 @@ class Fanin(Consumers, Repairs, QueueCalls, QueueAdministration, Waiting):
     def add(self, batch_id: str, count: int, *, key: str | None = None) -> Items:
         """Reserve *count* items, 1 to 2^36, in one request, and return their ids.
 
-        Raises NotFound, Conflict if the batch is closed, KeyReused if *key* came with another count.
+        *key*: repeated with it, the call returns the same items; without it, each call adds *count* more, and
+        is refused if this client opened the batch under a key. Raises NotFound, Conflict if the batch is
+        closed, BatchEnded if it has ended, and KeyReused if *key* came with another count.
         """
         batch_id, count = batch_id_given(batch_id), whole(count, "count", 1, COUNT_MAX)
+        if key is None and batch_id in self._keyed:
+            need_key(batch_id)
         with add_key(batch_id, key) as used:
             return self._transport.add(batch_id, count, used)
 
     def close(self, batch_id: str, *, key: str | None = None) -> Closed:
-        """Make the total final, so that the batch completes once all items are acked. Raises NotFound."""
+        """Make the total final, so that the batch completes once all items are acked.
+
+        Raises NotFound, Conflict if fewer items were added than the batch expects, and BatchEnded if it has
+        ended before its items were done.
+        """
         return self._transport.close(batch_id_given(batch_id), key_or_fresh(key))
 
     def cancel(self, batch_id: str, reason: str | None = None, *, key: str | None = None) -> Cancelled:
-        """End the batch without waiting for its items, unless it has ended before. Raises NotFound."""
+        """End the batch without waiting for its items.
+
+        Raises NotFound, and BatchEnded if it has ended otherwise.
+        """
         return self._transport.cancel(batch_id_given(batch_id), reason_given(reason), key_or_fresh(key))
 
     def notify(self, batch_id: str, *, key: str | None = None) -> str:
@@ -123,9 +158,15 @@ class Fanin(Consumers, Repairs, QueueCalls, QueueAdministration, Waiting):
         return self._transport.notify(batch_id_given(batch_id), key_or_fresh(key))
 
     def ack(self, items: Iterable[str | ItemId], *, key: str | None = None) -> AckReport:
-        """Mark items of any batches as done, 1,000 in each request; an item that had failed is healed."""
-        key = key_or_fresh(key)
-        return self._in_parts([Ack.of(str(item), key) for item in listed_ids(items, "ack")], requests_of, key)
+        """Mark items of any batches as done, 1,000 in each request; an item that had failed is healed.
+
+        The ``Items`` of an add are sent as ranges: see :meth:`ack_ranges`.
+        """
+        caller = key_or_fresh(key)
+        if is_range(items):
+            return self.ack_ranges([items], key=key)
+        done = [Ack.of(item, caller) for item in listed_ids(items, "ack")]
+        return self._in_parts(done, requests_of, key)
 
     def fail(
         self, items: Iterable[str | ItemId], reason: str | None = None, *, key: str | None = None
@@ -134,49 +175,115 @@ class Fanin(Consumers, Repairs, QueueCalls, QueueAdministration, Waiting):
 
         Otherwise like :meth:`ack`. *reason*: text for people, cut to one line of 512 characters.
         """
-        key, why = key_or_fresh(key), reason_given(reason)
+        caller, why = key_or_fresh(key), reason_given(reason)
+        if is_range(items):
+            return self.fail_ranges([items], reason, key=key)
         listed = listed_ids(items, "fail")
-        failed = [Ack.of(str(item), key, Outcome.FAILURE, why) for item in listed]
+        failed = [Ack.of(item, caller, Outcome.FAILURE, why) for item in listed]
         return self._in_parts(failed, requests_of, key)
 
     def ack_ranges(self, ranges: Iterable[Items], *, key: str | None = None) -> AckReport:
         """Mark ranges as done, which add and outstanding return; 100,000 items in each request."""
-        key = key_or_fresh(key)
-        acks = [ranged(items, key) for items in listed_ranges(ranges, "ack_ranges")]
+        caller = key_or_fresh(key)
+        acks = [ranged(items, caller) for items in listed_ranges(ranges, "ack_ranges")]
         return self._in_parts(acks, ranged_requests_of, key)
 
     def fail_ranges(
         self, ranges: Iterable[Items], reason: str | None = None, *, key: str | None = None
     ) -> AckReport:
         """Mark ranges as failed; see :meth:`ack_ranges` and :meth:`fail`."""
-        key, why = key_or_fresh(key), reason_given(reason)
+        caller, why = key_or_fresh(key), reason_given(reason)
         listed = listed_ranges(ranges, "fail_ranges")
-        failed = [ranged(items, key, Outcome.FAILURE, why) for items in listed]
+        failed = [ranged(items, caller, Outcome.FAILURE, why) for items in listed]
         return self._in_parts(failed, ranged_requests_of, key)
 
+    def reopen(
+        self,
+        batch_id: str,
+        *,
+        items: ReopenItems | str = ReopenItems.FAILED,
+        user_key: str | None = None,
+        deadline: timedelta | None = None,
+        max_failures: int | None = None,
+        labels: Mapping[str, str] | None = None,
+        key: str | None = None,
+    ) -> Reopened:
+        """Open a new batch for the failed *items* of an ended one, or for all that are ``unfinished``.
+
+        Options that are not given are those of the origin. Raises NotFound, Conflict if the batch is live or
+        has no such items, and BatchEnded if the batch that was opened under this *key* has ended.
+        """
+        with named_as_arguments():
+            request = ReopenBatch(
+                origin_batch_id=batch_id_given(batch_id),
+                items=_items_of(items),
+                user_key=text_or_none(user_key, "a user key", "userKey"),
+                labels=labels,
+                deadline=deadline_of(deadline),
+                max_failures=counted(max_failures, "maxFailures", 1),
+            )
+        used = key_or_fresh(key)
+        items_of_new = self._transport.reopen(request, used)
+        return Reopened(self, items_of_new, batch_id, used, key is not None)
+
+    def pairs(self, batch_id: str) -> Iterator[tuple[str, str]]:
+        """Yield (id of the origin's item, id of the new item) of a reopened batch, one request a page.
+
+        Raises NotFound when the origin is no longer kept, Conflict if the batch was not reopened from
+        another one, and FaninError at the end if the pairs are not as many as the items.
+        """
+        yielded, total = 0, -1
+        for page in pages(self._transport.origin, batch_id_given(batch_id)):
+            for old, new in page.pairs:
+                yield from zip(old, new, strict=True)
+                yielded, total = yielded + len(new), _upto(new)
+        if yielded != total:
+            raise FaninError(f"batch {batch_id} has {total} items, which stand for {yielded} of its origin")
+
+    def end(self, batch_id: str, reason: str, *, key: str | None = None) -> Cancelled:
+        """End the batch as failed, with the result ``forced``.
+
+        *reason*: required; the batch and its ending event keep it with the caller's name. Raises NotFound,
+        and BatchEnded if it has ended otherwise.
+        """
+        why = reason_given(reason)
+        if why is None:
+            raise InvalidRequest("the end of a batch is forced with a reason", field="reason")
+        return self._transport.end(batch_id_given(batch_id), why, key_or_fresh(key))
+
+    def delete(self, batch_id: str) -> None:
+        """Remove the user data of an ended batch; it is not found from then on. It may be repeated.
+
+        Raises NotFound, and Conflict if the batch is live or its ending event is not confirmed yet.
+        """
+        self._transport.delete(batch_id_given(batch_id))
+
+    def delete_ended(self, before: datetime) -> Deleted:
+        """Delete all batches that ended before a time, which has a time zone, one request for each part."""
+        if not isinstance(before, datetime) or before.tzinfo is None:
+            raise InvalidRequest(
+                "the time before which batches ended is a datetime with a time zone", field="before"
+            )
+        done = Deleted(0, 0)
+        for part in pages(partial(self._transport.delete_ended, before)):
+            done = Deleted(done.deleted + part.deleted, done.unconfirmed + part.unconfirmed)
+        return done
+
     def outstanding(self, batch_id: str) -> Iterator[Items]:
-        """Yield the ranges of items that are not acked yet, one request for each page."""
-        return (
-            items
-            for page in pages(self._transport.outstanding, batch_id_given(batch_id))
-            for items in page.items
-        )
+        """Yield the ranges of items that are not acked yet; those that touch are one, also across pages."""
+        return _ranges(pages(self._transport.outstanding, batch_id_given(batch_id)))
 
     def left(self, items: Items, *, failed: bool = False) -> tuple[Items, ...]:
         """Return those of a range of at most 10,000 *items* that are outstanding, by one consistent read.
 
         *failed*: also those that have failed, so that all others are done with success. Raises NotFound.
         """
-        asked = ranged(listed_range(items), "")
+        asked = ranged(asked_range(items), "")
         return self._transport.left(asked.batch_id, asked.group_id, asked.first, asked.last, failed)
 
     def failures(self, batch_id: str) -> Iterator[Items]:
-        """Yield the ranges of failed items, one request for each page."""
-        return (
-            items
-            for page in pages(self._transport.failures, batch_id_given(batch_id))
-            for items in page.items
-        )
+        """Yield the ranges of failed items; those that touch are one, also across pages."""
+        return _ranges(pages(self._transport.failures, batch_id_given(batch_id)))
 
     def samples(self, batch_id: str) -> tuple[Sample, ...]:
         """Return the reasons of failures, at most 128."""
@@ -213,7 +320,7 @@ class Fanin(Consumers, Repairs, QueueCalls, QueueAdministration, Waiting):
         stored task, and raises KeyReused if the request differs. *priority*: 0 to 999, larger goes first.
         *item_id*: an item of a batch of the tenant, acked with the task's outcome. Over HTTP only.
         """
-        new = task_given(NewTask(target, payload, task_id, priority, item_id_given(item_id, "item_id")))
+        new = task_given(NewTask(target, payload, task_id, priority, checked_item_id(item_id, "item_id")))
         with taken_over(new.item_id):
             return self._transport.register(new, tasks_key([new], key))
 
@@ -226,12 +333,37 @@ class Fanin(Consumers, Repairs, QueueCalls, QueueAdministration, Waiting):
         """Return the state of a task. Raises NotFound. Over HTTP only."""
         return self._transport.task(text(task_id, "a task id", "task_id"))
 
+    def _note_keyed(self, batch_id: str) -> None:
+        """Note that a batch was opened under a key, among the latest ones of this client."""
+        if len(self._keyed) >= KEYED_MAX:
+            self._keyed.clear()
+        self._keyed.add(batch_id)
+
     def _in_parts(
-        self, acks: Sequence[Ack], cut: Callable[[Sequence[Ack]], Iterator[Sequence[Ack]]], key: str
+        self, acks: Sequence[Ack], cut: Callable[[Sequence[Ack]], Iterator[Sequence[Ack]]], key: str | None
     ) -> AckReport:
-        """Send *acks* in requests, each with its own key derived from *key*."""
+        """Send *acks* in requests, each with its own key derived from *key*, if the user gave one."""
+        note_reports(acks)
         report = AckReport()
         for number, part in enumerate(cut(acks)):
-            part_key = key if number == 0 else str(uuid5(NAMESPACE_OID, f"{key}/{number}"))
-            report += acked(self._transport, part, part_key)
+            part_key = key if key is None or number == 0 else str(uuid5(NAMESPACE_OID, f"{key}/{number}"))
+            report += acked(self._transport.ack, part, part_key)
+        warn_of_unmatched(report)
         return report
+
+
+def _ranges(parts: Iterable[Ranges | Failures]) -> Iterator[Items]:
+    """Yield the ranges of the pages of a list; those that touch become one."""
+    return joined((items for part in parts for items in part.items), adjacent)
+
+
+def _items_of(items: ReopenItems | str) -> ReopenItems:
+    if not isinstance(items, str) or items not in set(ReopenItems):
+        raise InvalidRequest("the items to reopen are failed or unfinished", field="items")
+    return ReopenItems(items)
+
+
+def _upto(items: Items) -> int:
+    """Return the number of items in the group of *items*."""
+    group = GroupId.decode(items.group_id)
+    return group.upto if group else len(items)

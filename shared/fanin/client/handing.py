@@ -8,21 +8,26 @@ of what it makes are derived from its item.
 from __future__ import annotations
 
 import json
+import logging
+import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid5
 
-from fanin.client.checking import key_or_fresh
+from fanin.aws.forking import PerProcess
+from fanin.client.checks.checking import key_or_fresh
 from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound
+from fanin.tracker import Ack, ItemId, Verdict
 
 if TYPE_CHECKING:
-    from fanin.client.batch import Batch
     from fanin.client.model import NewTask
+    from fanin.client.transports.reports import AckReport
 
+logger = logging.getLogger("fanin")
 OF_ITEMS = UUID("5f0c6d0e-4c1e-5b43-9d58-53d1c0a3a7f2")
 REFUSED = (InvalidRequest, Conflict, NotFound)
 """Errors after which nothing was made; after any other one the outcome is unknown."""
@@ -35,7 +40,7 @@ class UnderWork:
     *last*: an exception of this call fails the item. *message_id*, *queue*: of the message, so that another
     message of the item makes tasks and jobs of its own. *handed*: the item has a new owner. *doubtful*: it
     may have one. *child*: the batch that was opened under a derived key. *unclosed*: batches whose blocks
-    raised, each with the exception.
+    raised, each with what cancels it. *report*: the last ack of the item that the function sent itself.
     """
 
     item_id: str
@@ -47,7 +52,9 @@ class UnderWork:
     child: str | None = None
     keys: dict[str, str] = field(default_factory=dict)
     adds: Counter[str] = field(default_factory=Counter)
-    unclosed: dict[str, tuple[Batch, BaseException]] = field(default_factory=dict)
+    unclosed: dict[str, Callable[[], bool]] = field(default_factory=dict)
+    report: Ack | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     def key(self, *names: str) -> str:
         """Return the key of what this item makes under *names*, the same in each call for the item."""
@@ -59,19 +66,30 @@ class UnderWork:
         self.unclosed.pop(batch_id, None)
         self.adds.pop(batch_id, None)
 
-    def left(self, batch: Batch, error: BaseException) -> bool:
-        """Note that the block of a child raised; return whether it stays open for the next attempt."""
-        if self.last or batch.id not in self.keys:
+    def left(self, batch_id: str, cancel: Callable[[], bool]) -> bool:
+        """Note that the block of a child raised; return whether it stays open for the next attempt.
+
+        *cancel*: cancels the child, where there is none, and returns whether it has ended.
+        """
+        if self.last or batch_id not in self.keys:
             return False
-        self.unclosed[batch.id] = batch, error
-        self.child = None if self.child == batch.id else self.child
+        self.unclosed[batch_id] = cancel
+        self.child = None if self.child == batch_id else self.child
         return True
 
     def returned(self) -> None:
         """End what the function gave up although it returned: there is no next attempt."""
-        for batch, error in self.unclosed.values():
-            if not batch.cancel_for(error):
+        for cancel in self.unclosed.values():
+            if not cancel():
                 self.doubtful, self.handed = True, False
+
+    def settled(self, ack: Ack) -> Ack:
+        """Return *ack* of the item with the outcome that the function reported, a success by default.
+
+        Sent again, the report also makes up for a first request without an answer.
+        """
+        report = self.report
+        return ack if report is None else replace(ack, outcome=report.outcome, reason=report.reason)
 
     @property
     def is_open(self) -> bool:
@@ -79,48 +97,70 @@ class UnderWork:
         return self.doubtful and not self.handed
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, slots=True)
 class _Place:
-    """What is under work in one thread: a coroutine may keep the context of an earlier call."""
+    """The call that one thread runs now; a copy of the thread's context refers to it from other threads."""
 
     current: UnderWork | None = None
 
 
-_here: ContextVar[_Place] = ContextVar("fanin_under_work")
-_all: dict[int, UnderWork] = {}
+class _Thread(threading.local):
+    """The place of each thread. Threads that run functions may share the context that they were given."""
+
+    def __init__(self) -> None:
+        self.place = _Place()
+
+
+_thread = _Thread()
+_given: ContextVar[_Place] = ContextVar("fanin_under_work")
+_all = PerProcess[dict[int, UnderWork]](dict)
+"""The calls of this process: what a forked child noted here would not reach its parent."""
+_jobs = PerProcess[dict[int, UnderWork]](dict)
+"""The items of the jobs that workers of this process hold, whose reports are noted, too."""
 
 
 @contextmanager
 def under_work(work: UnderWork) -> Iterator[UnderWork]:
     """Run the block as the call for an item."""
-    place = _here.get(None)
-    if place is None:
-        _here.set(place := _Place())
+    place = _thread.place
     before, place.current = place.current, work
-    _all[id(work)] = work
+    token = _given.set(place)
+    calls = _all()
+    calls[id(work)] = work
     try:
         yield work
     finally:
+        _given.reset(token)
         place.current = before
-        del _all[id(work)]
+        calls.pop(id(work), None)
+
+
+def _here() -> UnderWork | None:
+    """Return the call of this thread, else the one of the thread whose context was copied to this one.
+
+    An event loop that outlives a call keeps the context of that call, which refers to the later calls too.
+    """
+    given = _given.get(None)
+    found = _thread.place.current or (given.current if given else None)
+    return found if id(found) in _all() else None
 
 
 def current() -> UnderWork:
-    """Return the call that runs here, or the only one of this process. Raises InvalidRequest."""
-    place, every = _here.get(None), list(_all.values())
-    found = place.current if place is not None else None
-    if found is None and len(every) == 1:
-        found = every[0]
+    """Return the call that runs here. Raises InvalidRequest."""
+    found = _here()
     if found is None:
         raise InvalidRequest(
-            "no item is under work here: call it in a function of @fanin.acks, or pass the item"
+            "no item is under work here: call it in a function of @fanin.acks, or pass the item; threads of"
+            " a pool and other processes do not know the function that started them"
         )
     return found
 
 
 def calls_for(*item_ids: str | None) -> list[UnderWork]:
-    """Return the calls of this process that work on one of *item_ids*, in whatever thread."""
-    return [work for work in list(_all.values()) if work.item_id in item_ids]
+    """Return the calls of this process that work on one of *item_ids*, the one that runs here first."""
+    here = _here()
+    found = [work for work in list(_all().values()) if work.item_id in item_ids]
+    return sorted(found, key=lambda work: work is not here)
 
 
 def hand_over(item_id: str | None) -> None:
@@ -129,11 +169,46 @@ def hand_over(item_id: str | None) -> None:
     if not calls:
         raise InvalidRequest(
             f"item {item_id} is not under work here: an item is handed over by the function of @fanin.acks"
-            " that is called for it",
+            " that is called for it, in the process of that function",
             field="itemId",
         )
     for work in calls:
         work.handed = True
+
+
+def note_reports(acks: Sequence[Ack]) -> None:
+    """Note the acks of items under work that their functions send; of the same item, the one that runs here.
+
+    A copy of the message, which is worked on at the same time, has an outcome of its own.
+    """
+    here = _here()
+    for work in [*_all().values(), *_jobs().values()]:
+        item = ItemId.parse(work.item_id)
+        own = [ack for ack in acks if _names(ack, item)]
+        if own and (here is None or here is work or here.item_id != work.item_id):
+            work.report = own[-1]
+
+
+def warn_of_unmatched(report: AckReport) -> None:
+    """Log the items of a *report* to a function that no batch has: its own item is acked all the same."""
+    if _here() is None:
+        return
+    for each in report.results:
+        if each.verdict in {Verdict.NOT_FOUND, Verdict.OUT_OF_RANGE}:
+            line = "item %s is in no batch of this tenant (%s): it was not acked"
+            logger.warning(line, each.item_id, each.verdict.value)
+
+
+def held(item_id: str) -> UnderWork:
+    """Return the call that stands for a job with an item, until it is passed to ``let_go``."""
+    work = UnderWork(item_id)
+    _jobs()[id(work)] = work
+    return work
+
+
+def let_go(work: UnderWork) -> None:
+    """Note that the job of *work* has ended, or returned to its queue."""
+    _jobs().pop(id(work), None)
 
 
 @contextmanager
@@ -166,17 +241,18 @@ def made(*item_ids: str | None, error: BaseException | None = None) -> None:
 @contextmanager
 def add_key(batch_id: str, given: str | None) -> Iterator[str]:
     """Yield the key of an add: *given*, else in a function one derived from the item and the adds before."""
-    work = _adding(batch_id) if given is None else None
+    work = adding_call(batch_id) if given is None else None
     if work is None:
         yield key_or_fresh(given)
         return
-    number = work.adds[batch_id]
-    work.adds[batch_id] += 1
+    with work.lock:
+        number = work.adds[batch_id]
+        work.adds[batch_id] += 1
     try:
         yield work.key("add", work.keys.get(batch_id) or f"{work.queue} {batch_id}", str(number))
     except BaseException as error:
-        if work.adds[batch_id] == number + 1:
-            work.adds[batch_id] = number
+        with work.lock:
+            work.adds[batch_id] -= work.adds[batch_id] == number + 1
         if isinstance(error, KeyReused):
             raise KeyReused(_other_count(batch_id, number)) from error
         raise
@@ -198,13 +274,20 @@ def job_id(item_id: str, key: str) -> str | None:
     return calls[0].key("job", calls[0].message_id, key) if calls else None
 
 
-def _adding(batch_id: str) -> UnderWork | None:
-    """Return the call that adds to a batch: the one whose child it is, else the one that runs here."""
-    for work in list(_all.values()):
-        if batch_id in work.keys:
-            return work
-    place = _here.get(None)
-    return place.current if place is not None else None
+def adding_call(batch_id: str) -> UnderWork | None:
+    """Return the call that adds to a batch: the one that runs here, else the one whose child it is.
+
+    None outside of a function of a consumer.
+    """
+    here = _here()
+    if here is not None:
+        return here
+    return next((work for work in list(_all().values()) if batch_id in work.keys), None)
+
+
+def _names(ack: Ack, item: ItemId) -> bool:
+    same = (ack.batch_id, ack.group_id) == (item.batch_id, item.group_id)
+    return same and ack.first <= item.index <= ack.last
 
 
 def _other_count(batch_id: str, number: int) -> str:

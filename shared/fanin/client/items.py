@@ -8,7 +8,8 @@ from typing import Any, overload
 
 from fanin.errors import InvalidRequest
 from fanin.tracker import GroupId, ItemId
-from fanin.tracker.window import WINDOW_MAX
+from fanin.tracker.reads.walking import joined
+from fanin.tracker.reads.window import WINDOW_MAX
 
 
 class Items(Sequence[str]):
@@ -144,11 +145,12 @@ class Items(Sequence[str]):
 
 def merged(*ranges: Items) -> tuple[Items, ...]:
     """Return *ranges* of one group, which do not overlap, in order; those that touch become one."""
-    found: list[Items] = []
-    for part in sorted(ranges, key=lambda part: part.indexes.start):
-        before = found[-1].indexes if found else None
-        if before is not None and before.stop == part.indexes.start:
-            found[-1] = Items.between(part.batch_id, part.group_id, before.start, part.indexes[-1])
-        else:
-            found.append(part)
-    return tuple(found)
+    return tuple(joined(sorted(ranges, key=lambda part: part.indexes.start), adjacent))
+
+
+def adjacent(one: Items, other: Items) -> Items | None:
+    """Return two ranges, of which the second begins where the first ends in its group, as one; else None."""
+    is_next = one.group_id == other.group_id and one.indexes.stop == other.indexes.start
+    if not is_next:
+        return None
+    return Items.between(one.batch_id, one.group_id, one.indexes.start, other.indexes[-1])

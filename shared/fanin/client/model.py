@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from fanin.client.items import Items
 from fanin.errors import FaninError
 from fanin.tracker import Sample, State
-from fanin.tracker.options import ShownOptions
+from fanin.tracker.rules.options import ShownOptions
 
 R = TypeVar("R")
 
@@ -79,7 +79,7 @@ class Closed:
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    """The answer of cancel; *state* and *result* differ if the batch had ended before."""
+    """The answer of cancel and end; *reason* and *ended_at* are those of the first such request."""
 
     batch_id: str
     user_key: str | None

@@ -8,22 +8,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import NAMESPACE_OID, uuid5
 
-from fanin.client.checking import (
-    PRIORITY_MAX,
-    instance,
-    item_id_given,
-    json_value,
-    text,
-    text_or_none,
-    whole,
-)
+from fanin.arguments import instance, text, text_or_none, whole
+from fanin.client.checks.checking import PRIORITY_MAX, json_value
 from fanin.client.handing import made, making, tasks_key
 from fanin.client.model import BundleSummary, ListedTask, NewTask, TargetSummary, TaskResult
-from fanin.client.paging import pages
+from fanin.client.wire.paging import pages
 from fanin.errors import InvalidRequest
+from fanin.item_ids import checked_item_id
 
 if TYPE_CHECKING:
-    from fanin.client.transport import Transport
+    from fanin.client.transports.transport import Transport
 
 TASKS_A_REQUEST = 100
 
@@ -85,5 +79,5 @@ def task_given(task: NewTask) -> NewTask:
         payload=json_value(task.payload),
         task_id=text_or_none(task.task_id, "a task id", "task_id"),
         priority=whole(task.priority, "priority", 0, PRIORITY_MAX),
-        item_id=item_id_given(task.item_id, "item_id"),
+        item_id=checked_item_id(task.item_id, "item_id"),
     )

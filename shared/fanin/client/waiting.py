@@ -4,56 +4,30 @@ from __future__ import annotations
 
 import logging
 import math
-import random
-import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from fanin.client.checking import batch_id_given, seconds_given
+from fanin.arguments import number_of_seconds
+from fanin.client.checks.checking import batch_id_given
+from fanin.client.timer import REAL, Timer
 from fanin.errors import StoreUnavailable
-from fanin.tracker.model import ALIVE
+from fanin.tracker.rules.model import ALIVE
 
 if TYPE_CHECKING:
     from fanin.client.model import Status
-    from fanin.client.slot import TransportSlot
-    from fanin.client.transport import Transport
+    from fanin.client.transports.slot import TransportSlot
+    from fanin.client.transports.transport import Transport
 
 T = TypeVar("T")
 logger = logging.getLogger("fanin")
 
 FIRST_SECONDS = 0.25
 GROWTH = 1.5
-LONGEST_SECONDS = 5.0
 JITTER = 0.2
 """The share of a pause that chance adds, so that processes that began together do not poll together."""
 FAILURES_MAX = 8
 """Looks in a row without an answer, after which StoreUnavailable is raised."""
-
-
-class Timer:
-    """The effects of waiting: a monotonic clock in seconds, sleep, and chance; and the longest pause."""
-
-    longest_seconds = LONGEST_SECONDS
-
-    def monotonic(self) -> float:
-        return time.monotonic()
-
-    def chance(self) -> float:
-        """Return a random number in [0, 1)."""
-        return random.random()
-
-    def sleep(self, seconds: float) -> None:
-        time.sleep(seconds)
-
-    async def asleep(self, seconds: float) -> None:
-        """Sleep, for asyncio."""
-        import asyncio  # noqa: PLC0415  # its import takes 0.1 s
-
-        await asyncio.sleep(seconds)
-
-
-REAL = Timer()
 
 
 def pauses(timer: Timer) -> Iterator[float]:
@@ -160,7 +134,7 @@ class Waiting:
         """Return the pacing of one call, whose arguments it checks."""
         batch_id_given(batch_id)
         if timeout is not None:
-            seconds_given(timeout, "timeout")
+            number_of_seconds(timeout, "timeout")
         return Pacing(batch_id, timeout, REAL if self._slot.lent is None else self._slot.lent.timer)
 
 

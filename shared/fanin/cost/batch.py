@@ -10,7 +10,7 @@ from fanin.cost.bill import Bill, Usage
 from fanin.cost.fan_out import BATCH, acks
 
 TABLES, QUEUE, API = "tables", "acks queue", "API"
-LIFECYCLE = Usage({"write_unit": 40, "read_unit": 8, "event": 1, "pipe_request": 1})
+LIFECYCLE = Usage({"write_unit": 40, "read_unit": 8, "event": 1})
 """At most for open, one add, close, completion and the ending event; a batch's row is in four indexes."""
 FAILURE = Usage({"write_unit": 7, "read_unit": 1})
 """Of a failed item that is acked alone: a transaction on its page and the batch's row, and its reason."""

@@ -1,9 +1,9 @@
 """A meter of what requests are billed: it is attached to clients of DynamoDB, SQS and EventBridge.
 
-DynamoDB's units are those that its answers report (ConsumedCapacity), which the meter requests. Where an
-answer reports none, as that of a write whose condition failed, they are computed by ``fanin.cost.rules`` from
-the rows of the request and of the answer; a row that neither has counts as one of up to 1 KB. Requests of SQS
-are priced as those to standard queues.
+DynamoDB's units are those that its answers report (ConsumedCapacity), which the meter requests; the local run
+computes them from the rows that it reads and writes. Where an answer reports none, as that of a write whose
+condition failed, they are computed by ``fanin.cost.rules`` from the rows of the request and of the answer; a
+row that neither has counts as one of up to 1 KB. Requests of SQS are priced as those to standard queues.
 """
 
 from __future__ import annotations
@@ -39,10 +39,13 @@ _TIME_BYTES = 14
 class UsageMeter:
     """Adds up the billed units of the requests of boto3 clients, as a ``Usage``; it may be shared by threads.
 
-    *reported*: units of DynamoDB that answers reported; the others of ``usage`` are computed.
+    *takes_reports*: False computes all units of DynamoDB from rows, for an engine whose reports are not those
+    of AWS, such as moto. *reported*: units of DynamoDB that answers reported; the others of ``usage`` are
+    computed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, takes_reports: bool = True) -> None:
+        self.takes_reports = takes_reports
         self.reported: Counter[str] = Counter()
         self._units: Counter[str] = Counter()
         self._lock = threading.Lock()
@@ -83,6 +86,8 @@ class UsageMeter:
 
     def _answered(self, units_of: Callable[[str, Params, Params], Units], of: Mapping[str, Any]) -> None:
         asked, parsed = of["context"].get(_KEPT, {}), of["parsed"]
+        if not self.takes_reports:
+            parsed = {name: value for name, value in parsed.items() if name != "ConsumedCapacity"}
         units = units_of(of["model"].name, asked, parsed)
         with self._lock:
             self._units.update(units)

@@ -41,6 +41,7 @@ class Price:
 PRICES: Mapping[str, Price] = {
     "api_request": Price("API Gateway", "HTTP API requests", 1.00, MILLION),
     "alarm": Price("CloudWatch", "alarm metrics", 0.10),
+    "composite_alarm": Price("CloudWatch", "composite alarms", 0.50),
     "custom_metric": Price("CloudWatch", "custom metrics", 0.30),
     "dashboard": Price("CloudWatch", "dashboards", 3.00),
     "log_gb": Price("CloudWatch", "GB of logs", 0.50),
@@ -50,7 +51,6 @@ PRICES: Mapping[str, Price] = {
     "table_gb_month": Price("DynamoDB", "GB-months of tables", 0.25),
     "recovery_gb_month": Price("DynamoDB", "GB-months of point-in-time recovery", 0.20),
     "event": Price("EventBridge", "custom events", 1.00, MILLION),
-    "pipe_request": Price("EventBridge", "Pipes requests", 0.40, MILLION),
     "key": Price("KMS", "keys", 1.00),
     "invocation": Price("Lambda", "requests", 0.20, MILLION),
     "gb_second": Price("Lambda", "arm64 GB-seconds", 0.0000133334),

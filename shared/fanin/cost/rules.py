@@ -17,7 +17,7 @@ WRITE_STEP, READ_STEP = KIB, 4 * KIB
 TRANSACTION = 2
 """How often a read or write of a transaction is billed."""
 QUEUE_STEP = EVENT_STEP = 64 * KIB
-"""SQS, EventBridge and its Pipes bill each 64 KiB of a request or an event as one."""
+"""SQS and EventBridge bill each 64 KiB of a request or an event as one."""
 API_STEP = 512 * KIB
 """An HTTP API bills each 512 KiB of a request or an answer as one."""
 
@@ -68,7 +68,7 @@ def queue_requests(size: int) -> int:
 
 
 def events(size: int) -> int:
-    """Return the events of EventBridge, or the requests of Pipes, for one of *size* bytes."""
+    """Return the events of EventBridge for one of *size* bytes."""
     return _steps(size, EVENT_STEP)
 
 

@@ -13,8 +13,8 @@ from urllib3.exceptions import HTTPError
 from urllib3.util import Timeout
 
 from fanin.aws.limits import ANSWER_SECONDS, CONNECT_SECONDS
-from fanin.client.http import signer_of
-from fanin.client.signing import Headers, Sign
+from fanin.client.transports.http import signer_of
+from fanin.client.transports.signing import Headers, Sign
 from fanin.dashboard.problems import PROBLEM, Refusal
 from fanin.errors import InvalidRequest
 

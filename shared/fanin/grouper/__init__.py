@@ -1,15 +1,40 @@
-"""Group tasks into bundles: one call of a batch API for many tasks.
+"""The group-batcher: concurrent tasks of one target become one call of a batch API.
 
-A leader fills the bundles of its lane. After a crash the next leader, or the sweeper, continues its work.
+The promise: a registered task ends once, as SUCCEEDED, FAILED or DEAD. One leader at a time bundles the
+tasks of a lane; a leader that was replaced changes nothing more, because every write compares its fence. A
+poisoned task fails alone.
+
+States (``rules/model.py``)::
+
+    task    CREATED --claim--> BUNDLED --verdict--> SUCCEEDED, FAILED
+               ^                  |
+               +--retry, apart----+--attempts used up--> DEAD
+
+    bundle  OPEN --seal--> READY --lease of a call--> CALLING --outcome--> APPLYING --> DONE, FAILED
+                             ^                          |
+                             +--retry after a backoff---+
+
+Read in this order:
+
+- ``rules/model.py`` and ``rules/protocol.py``: the values, and every decision as a pure function.
+- ``work/registering.py``, ``work/leading.py``, ``work/filling.py``: a task, its leader, its bundle.
+- ``work/handling.py``: the call, its outcome, and what becomes of each member. ``calls/``: HTTP or Lambda.
+- ``work/sweeping.py``: what a crash left. ``settings/``: policies and batch APIs by pattern of targets.
+- ``service.py``: the use cases. ``store.py``: the port, of which each call is one atomic request.
 """
 
-from warnings import warn
-
-from fanin.grouper.downstream import Answer, ByTarget, Call, Downstream, Function, Member, Refused, Retry
-from fanin.grouper.handling import Handled, HandledAs
-from fanin.grouper.leading import LeadOutcome, LeadResult
-from fanin.grouper.messages import BundleMessage, Message, Posting, Queue, TaskMessage
-from fanin.grouper.model import (
+from fanin.grouper.rules.downstream import (
+    Answer,
+    ByTarget,
+    Call,
+    Downstream,
+    Function,
+    Member,
+    Refused,
+    Retry,
+)
+from fanin.grouper.rules.messages import BundleMessage, Message, Posting, Queue, TaskMessage
+from fanin.grouper.rules.model import (
     Bundle,
     BundleKey,
     BundleState,
@@ -24,11 +49,13 @@ from fanin.grouper.model import (
     TaskState,
     Verdict,
 )
-from fanin.grouper.notifying import ItemAck, Notifier, OutcomeNotifier
-from fanin.grouper.policy import Isolation, Policies, Policy, Timing
+from fanin.grouper.rules.notifying import ItemAck, Notifier, OutcomeNotifier
 from fanin.grouper.service import Grouper
+from fanin.grouper.settings.policy import Isolation, Policies, Policy, Timing
 from fanin.grouper.store import Claim, GrouperStore, Page
-from fanin.grouper.sweeping import Swept
+from fanin.grouper.work.handling import Handled, HandledAs
+from fanin.grouper.work.leading import LeadOutcome, LeadResult
+from fanin.grouper.work.sweeping import Swept
 from fanin.grouper.world import World
 
 __all__ = [
@@ -76,11 +103,3 @@ __all__ = [
     "Verdict",
     "World",
 ]
-
-
-def __getattr__(name: str) -> type:
-    """Return the class of a deprecated name, until the next version."""
-    if name == "Notices":
-        warn("Notices is deprecated; use OutcomeNotifier", DeprecationWarning, stacklevel=2)
-        return OutcomeNotifier
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

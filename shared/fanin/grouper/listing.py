@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 
-from fanin.grouper import rules
-from fanin.grouper.ids import checked_limit
-from fanin.grouper.model import Bundle, BundleKey, Candidate, Lane, Status, Task, TaskKey, TaskState
+from fanin.grouper.rules import protocol as rules
+from fanin.grouper.rules.ids import checked_limit
+from fanin.grouper.rules.model import Bundle, BundleKey, Candidate, Lane, Status, Task, TaskKey, TaskState
 from fanin.grouper.world import World
 
 BUNDLES_A_PAGE = 10

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from fanin.errors import StoreUnavailable
-from fanin.grouper.model import (
+from fanin.grouper.rules.model import (
     Bundle,
     BundleKey,
     BundleState,
@@ -19,8 +19,9 @@ from fanin.grouper.model import (
     TaskKey,
     TaskState,
 )
-from fanin.grouper.order import order_of
+from fanin.grouper.rules.order import order_of
 from fanin.grouper.store import Claim, Page
+from fanin.ties import tied
 
 
 @dataclass
@@ -132,12 +133,14 @@ class MemoryStore:
     def open_tasks(self, cursor: str | None) -> Page[Candidate]:
         del cursor  # all rows are one page
         with self.lock:
-            return Page([_candidate(task) for task in self._open()])
+            tasks = sorted(self._open(), key=lambda task: tied(task.lane))
+            return Page([_candidate(task) for task in tasks])
 
     def live(self, before: datetime, cursor: str | None) -> Page[BundleKey]:
         del cursor  # all rows are one page
         with self.lock:
-            return Page([b.key for b in self.shown_bundles() if _is_live(b) and b.created_at < before])
+            found = [b for b in self.shown_bundles() if _is_live(b) and b.created_at < before]
+            return Page([b.key for b in sorted(found, key=lambda b: (b.created_at, tied(b.key)))])
 
     def bundles_of(self, lane: Lane, limit: int, cursor: str | None) -> Page[BundleKey]:
         with self.lock:

@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fanin.errors import FaninError, NotFound
-from fanin.grouper import rules
-from fanin.grouper.downstream import Downstream
-from fanin.grouper.handling import Handled, Handler
-from fanin.grouper.ids import checked_bundle_id, checked_limit, checked_target, checked_task_id
-from fanin.grouper.leading import Leader, LeadResult
-from fanin.grouper.messages import BundleMessage, TaskMessage
-from fanin.grouper.model import (
+from fanin.grouper.rules import protocol as rules
+from fanin.grouper.rules.downstream import Downstream
+from fanin.grouper.rules.ids import checked_bundle_id, checked_limit, checked_target, checked_task_id
+from fanin.grouper.rules.messages import BundleMessage, TaskMessage
+from fanin.grouper.rules.model import (
     Bundle,
     BundleKey,
     Lane,
@@ -23,10 +21,12 @@ from fanin.grouper.model import (
     TaskKey,
     TaskState,
 )
-from fanin.grouper.notifying import Notifier, OnFailed
-from fanin.grouper.registering import Registrar
+from fanin.grouper.rules.notifying import Notifier, OnFailed
 from fanin.grouper.store import Page
-from fanin.grouper.sweeping import Sweeper, Swept
+from fanin.grouper.work.handling import Handled, Handler
+from fanin.grouper.work.leading import Leader, LeadResult
+from fanin.grouper.work.registering import Registrar
+from fanin.grouper.work.sweeping import Sweeper, Swept
 from fanin.grouper.world import World
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fanin.aws.calls import send
 from fanin.errors import StoreUnavailable
-from fanin.grouper.messages import Posting, TaskMessage
+from fanin.grouper.rules.messages import Posting, TaskMessage
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -50,4 +50,10 @@ class SqsQueue:
 
 
 def _entry(number: int, posting: Posting) -> dict[str, Any]:
-    return {"Id": str(number), "MessageBody": posting.message.body(), "DelaySeconds": posting.delay}
+    message = posting.message
+    return {
+        "Id": str(number),
+        "MessageBody": message.body(),
+        "DelaySeconds": posting.delay,
+        "MessageGroupId": message.group,
+    }

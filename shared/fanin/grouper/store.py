@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, Protocol, TypeVar
 
-from fanin.grouper.model import Bundle, BundleKey, Candidate, Lane, Lease, Task, TaskKey
+from fanin.grouper.rules.model import Bundle, BundleKey, Candidate, Lane, Lease, Task, TaskKey
 
 Row = TypeVar("Row")
 

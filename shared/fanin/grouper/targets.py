@@ -8,9 +8,9 @@ from datetime import datetime
 from fnmatch import fnmatchcase
 from math import ceil
 
-from fanin.grouper.model import RATE, Candidate, Lane, Lease
-from fanin.grouper.policy import Policies, Policy
-from fanin.grouper.rate import token
+from fanin.grouper.rules.model import RATE, Candidate, Lane, Lease
+from fanin.grouper.rules.rate import token
+from fanin.grouper.settings.policy import Policies, Policy
 from fanin.grouper.store import Page
 from fanin.grouper.world import World
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from fanin.grouper.messages import Queue
-from fanin.grouper.policy import Policies, Timing
+from fanin.grouper.rules.messages import Queue
+from fanin.grouper.settings.policy import Policies, Timing
 from fanin.grouper.store import GrouperStore
 from fanin.pacing import Each, each_in_turn
 

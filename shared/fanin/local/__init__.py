@@ -1,4 +1,19 @@
-"""The local run: the synthesised deployment on an emulator of AWS, on loopback, without an account."""
+"""The local run: the synthesised deployment on an emulator of AWS, on loopback, without an account.
+
+The promise: the deployed handlers run as they are, on the resources of the template. What AWS refuses, the
+local run refuses (``request_rules/``); docs/local.md lists what differs.
+
+::
+
+    run.py  --> assembly.py: synthesise --> deployment.py: deploy
+       `--> emulation/host.py, a child process: the emulator, and the API's port (gateway.py)
+               `--> functions/: a process for each function, forked from one that has its libraries
+    ``fanin local work``: work/feeding.py takes messages of a queue and invokes the user's function
+
+Read in this order: ``run.py``, ``run_directories.py``, ``assembly.py``, ``deployment.py``;
+``emulation/emulator.py`` (the parent's side) and ``emulation/host.py`` (the child's);
+``functions/tuning.py``; ``work/feeding.py``.
+"""
 
 from __future__ import annotations
 

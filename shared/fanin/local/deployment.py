@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fanin.local.assembly import Assembly
-from fanin.local.connection import ACCOUNT, REGION, Connection
+from fanin.local.emulation.connection import ACCOUNT, REGION, Connection
 from fanin.local.errors import LocalRunError
 
 Progress = Callable[[str], None]
@@ -44,6 +44,7 @@ def deploy(assembly: Assembly, aws: Connection, progress: Progress) -> Stack:
         _physical_ids(cloudformation, assembly.stack),
     )
     _expire_items(assembly.template, stack, aws)
+    _allow_loops(assembly.template, stack, aws)
     return stack
 
 
@@ -94,19 +95,22 @@ def _physical_ids(cloudformation: Any, stack: str) -> dict[str, str]:
     }
 
 
-def expiries(template: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Return the TimeToLiveSpecification of each table that has one, by logical id."""
-    tables = {
-        name: resource["Properties"]
-        for name, resource in template["Resources"].items()
-        if resource["Type"] == "AWS::DynamoDB::Table"
-    }
-    known = "TimeToLiveSpecification"
-    return {name: properties[known] for name, properties in tables.items() if known in properties}
+def properties_of(template: Mapping[str, Any], kind: str, name: str) -> dict[str, Any]:
+    """Return the property *name* of each resource of the type *kind* that has it, by logical id."""
+    resources = template["Resources"].items()
+    found = {id_: each.get("Properties", {}) for id_, each in resources if each["Type"] == kind}
+    return {id_: properties[name] for id_, properties in found.items() if name in properties}
 
 
 def _expire_items(template: Mapping[str, Any], stack: Stack, aws: Connection) -> None:
     """Enable TTL on the tables: the emulator's CloudFormation ignores the specification."""
-    dynamodb = aws.client("dynamodb")
-    for name, specification in expiries(template).items():
-        dynamodb.update_time_to_live(TableName=stack.resources[name], TimeToLiveSpecification=specification)
+    dynamodb, known = aws.client("dynamodb"), "TimeToLiveSpecification"
+    for id_, specification in properties_of(template, "AWS::DynamoDB::Table", known).items():
+        dynamodb.update_time_to_live(TableName=stack.resources[id_], TimeToLiveSpecification=specification)
+
+
+def _allow_loops(template: Mapping[str, Any], stack: Stack, aws: Connection) -> None:
+    """Let functions loop whose template says so: the emulator's CloudFormation ignores it."""
+    lambda_, known = aws.client("lambda"), "RecursiveLoop"
+    for id_, wanted in properties_of(template, "AWS::Lambda::Function", known).items():
+        lambda_.put_function_recursion_config(FunctionName=stack.resources[id_], RecursiveLoop=wanted)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fanin.aws.settings import OUTPUTS
-from fanin.local.connection import ACCOUNT, Connection
+from fanin.aws.settings.tracking import OUTPUTS
+from fanin.local.emulation.connection import ACCOUNT, Connection
 
 
 def environment_of(url: str, endpoint: str, outputs: Mapping[str, str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
-# Not deployed: see fanin_cdk/code.py.
+# Not deployed: see fanin_cdk/packaging/code.py.
 NOT_DEPLOYED = ("fanin/local/", "fanin/cli/", "fanin/cost/")
 
 

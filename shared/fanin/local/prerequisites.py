@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from fanin.local.errors import LocalRunError
 
 INSTALL = "uv tool install 'fanin[local]', or make setup in a clone"
-PACKAGES = {"ministack": "ministack", "moto": "moto", "aws_cdk": "aws-cdk-lib", "uv": "uv"}
+PACKAGES = {"ministack": "ministack", "aws_cdk": "aws-cdk-lib", "uv": "uv"}
 
 
 def require(

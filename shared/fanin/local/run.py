@@ -12,18 +12,19 @@ from typing import Any, Self
 
 import urllib3
 
-from fanin.local import assembly, emulator
+from fanin.local import assembly
 from fanin.local.assembly import Assembly
-from fanin.local.bus_listener import BusListener
-from fanin.local.connection import Connection
 from fanin.local.deployment import Progress, Stack, deploy
-from fanin.local.emulator import Emulator
+from fanin.local.emulation import emulator
+from fanin.local.emulation.bus_listener import BusListener
+from fanin.local.emulation.connection import Connection
+from fanin.local.emulation.emulator import Emulator
+from fanin.local.emulation.event_log import EventLog
+from fanin.local.endpoint.checking import checked
+from fanin.local.endpoint.given import SETTING
 from fanin.local.environment import environment_of
 from fanin.local.errors import LocalRunError
-from fanin.local.event_log import EventLog
 from fanin.local.origin import ORIGIN
-from fanin.local.pipe import Pipe
-from fanin.local.pipe_runner import PipeRunner
 from fanin.local.prerequisites import require
 from fanin.local.run_directories import State
 
@@ -43,13 +44,12 @@ class LocalRun:
     A context manager that stops the run at its end. Its processes exit when this one does, even by SIGKILL.
     """
 
-    def __init__(self, started: Emulator, stack: Stack, pipe: PipeRunner, listener: BusListener) -> None:
+    def __init__(self, started: Emulator, stack: Stack, listener: BusListener) -> None:
         self.url = started.url
         self.endpoint = started.endpoint
         self.outputs = {**stack.outputs, "ApiUrl": f"{self.url}/"}
         self.port = started.port
         self._emulator = started
-        self._pipe = pipe
         self._listener = listener
 
     @classmethod
@@ -63,23 +63,25 @@ class LocalRun:
         command: bool = False,
         archive: bool = False,
         context: Mapping[str, object] | None = None,
+        dynamodb: str | None = None,
     ) -> LocalRun:
         """Start a run on *port* (0: a free one) and return it when the API answers. Raises LocalRunError.
 
         *demo* deploys the demo's resources too; *page_bits* sets the items on a page of a new batch;
         *template_dir* is an assembly to deploy instead of a synthesised one; *progress* is called with a
         text before each long step; *command* marks a run that ``fanin local down`` may end; *archive* deploys
-        the archive too; *context* has more settings of the stack (`docs/settings.md`).
+        the archive too; *context* has more settings (`docs/settings.md`); *dynamodb*: `docs/local.md`.
         """
         settings = _context(demo, archive, page_bits, template_dir, context or {})
         require()
-        started = emulator.start(port)
+        engine = _engine(dynamodb)
+        started = emulator.start(port, engine)
         with _stopped_on_failure(started):
             progress("starting the emulator")
-            _publish(started, {}, command)
+            _publish(started, {}, command, engine)
             source = template_dir or _synthesised(settings, progress)
             run = cls._deployed(started, Assembly.read(source), progress)
-            _publish(started, run.outputs, command)
+            _publish(started, run.outputs, command, engine)
         return run
 
     @classmethod
@@ -88,15 +90,13 @@ class LocalRun:
         aws = Connection(started.endpoint)
         stack = deploy(source, aws, progress)
         started.serve_api(stack.outputs["ApiId"])
-        pipe = PipeRunner(Pipe.of(source.template, stack.resources), aws)
-        listener = BusListener(pipe.pipe.bus, aws, EventLog(started.directory.path))
-        for reader in (pipe, listener):
-            reader.start()
-        run = cls(started, stack, pipe, listener)
+        listener = BusListener(stack.outputs["BusName"], aws, EventLog(started.directory.path))
+        listener.start()
+        run = cls(started, stack, listener)
         progress("waiting for the API's first answer")
         try:
             run._wait_for_answer()
-        except BaseException:  # the threads of this process would go on
+        except BaseException:  # the thread of this process would go on
             run.stop()
             raise
         return run
@@ -129,12 +129,9 @@ class LocalRun:
 
     def stop(self) -> None:
         """Stop all processes and remove all files. May be called twice."""
-        readers = (self._pipe, self._listener)
-        for reader in readers:
-            reader.stopped.set()
+        self._listener.stopped.set()
         self._emulator.stop()
-        for reader in readers:
-            reader.stop()
+        self._listener.stop()
 
     def _wait_for_answer(self) -> None:
         """Read a batch that does not exist until gateway, function and table answer 404.
@@ -160,7 +157,13 @@ def _stopped_on_failure(started: Emulator) -> Iterator[None]:
         raise
 
 
-def _publish(started: Emulator, outputs: dict[str, str], command: bool) -> None:
+def _engine(named: str | None) -> str:
+    """Return what ``--dynamodb`` or its variable names, or nothing. Raises LocalRunError if it is unfit."""
+    found = named or os.environ.get(SETTING)
+    return checked(found) if found else ""
+
+
+def _publish(started: Emulator, outputs: dict[str, str], command: bool, dynamodb: str) -> None:
     state = State(
         port=started.port,
         url=started.url,
@@ -170,6 +173,7 @@ def _publish(started: Emulator, outputs: dict[str, str], command: bool) -> None:
         host=started.process.pid,
         command=command,
         checkout=str(ORIGIN.folder),
+        dynamodb=dynamodb,
     )
     started.directory.write(state)
 

@@ -18,6 +18,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
+from fanin.local.endpoint import leftovers
 from fanin.local.errors import LocalRunError
 
 STOP_SECONDS = 15.0
@@ -33,7 +34,8 @@ class State:
     ``url`` of the API, ``endpoint`` of AWS, ``outputs`` of the stack, empty until the API answers; ``pid`` of
     the process that started it, ``host`` of the one that serves. ``command`` when ``fanin local up`` started
     it, not another program. ``checkout``: the folder of the clone or of the installed
-    packages that it was started from, empty if an older version wrote the file.
+    packages that it was started from, empty if an older version wrote the file. ``dynamodb``: what
+    ``--dynamodb`` names, if anything.
     """
 
     port: int
@@ -44,6 +46,7 @@ class State:
     host: int
     command: bool
     checkout: str = ""
+    dynamodb: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,8 @@ class RunDirectory:
         return held is not None
 
     def remove(self) -> None:
-        """Remove the directory if it exists."""
+        """Remove the directory if it exists, and the tables of the run in an engine of the user's."""
+        leftovers.delete(self.path)
         shutil.rmtree(self.path, ignore_errors=True)
 
     def remove_if_abandoned(self) -> None:

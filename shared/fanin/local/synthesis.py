@@ -14,7 +14,7 @@ import signal
 import sys
 from pathlib import Path
 
-from fanin.local import parent_watch
+from fanin.local.emulation import parent_watch
 
 
 def main(parent: int, draft: Path, app: str) -> None:

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from fanin.aws.keeping import size_of
-from fanin.client.chunks import chunk_of, range_of
+from fanin.aws.sending.keeping import size_of
+from fanin.client.consuming.chunks import chunk_of, range_of
+from fanin.client.consuming.records import item_id_of
 from fanin.client.items import Items
-from fanin.client.records import item_id_of
 from fanin.errors import InvalidRequest
 from fanin.tracker import ItemId, State
-from fanin.tracker.model import ALIVE
-from fanin.tracker.window import WINDOW_MAX
+from fanin.tracker.reads.window import WINDOW_MAX
+from fanin.tracker.rules.model import ALIVE
 
 OWN = "fanin."
 """Begins the names of the attributes that a kept message has beside those of its user."""
@@ -80,14 +80,17 @@ class DeadLetterMessage:
     def entry(self, number: int, is_fifo: bool) -> dict[str, Any]:
         """Return the entry that sends it as it was, with an id for deduplication that is of this copy alone.
 
-        The id that it was first sent with could be one that the queue has seen less than five minutes ago.
+        The id that it was first sent with could be one that the queue has seen less than five minutes ago. A
+        message that had no group has that of its batch.
         """
         named = {name: value for name, value in self._attributes.items() if not name.startswith(OWN)}
         entry: dict[str, Any] = {"Id": str(number), "MessageBody": self.body}
         if named:
             entry["MessageAttributes"] = named
-        if self.group is not None:
-            entry["MessageGroupId"] = self.group
+        items = self.items()
+        group = self.group or (items.batch_id if items is not None else None)
+        if group is not None:
+            entry["MessageGroupId"] = group
         return entry | ({"MessageDeduplicationId": f"redrive-{self.id}"} if is_fifo else {})
 
     def _named(self) -> Items:

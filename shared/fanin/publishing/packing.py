@@ -41,10 +41,11 @@ M = TypeVar("M", bound=Sized)
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of *items* items; *copy* is 1, or 2 for an intended duplicate."""
+    """One message of *items* items of the batch *batch_id*; *copy* is 1, or 2 for an intended duplicate."""
 
     copy: int
     body: str
+    batch_id: str
     items: int = 1
 
     @property
@@ -55,7 +56,8 @@ class Message:
     @classmethod
     def of(cls, row: Row, sent_at: int) -> Message:
         """Return the message of one row; *sent_at* in ms since 1970."""
-        return cls(row.copy, f'{{"itemId":"{row.item_id}","record":{row.record},"sentAt":{sent_at}}}')
+        body = f'{{"itemId":"{row.item_id}","record":{row.record},"sentAt":{sent_at}}}'
+        return cls(row.copy, body, batch_of(row))
 
     @classmethod
     def of_chunk(cls, rows: list[Row], sent_at: int) -> Message:
@@ -63,7 +65,7 @@ class Message:
         items = f"{rows[0].item_id}-{rows[-1].item_id.rpartition(':')[2]}"
         records = ",".join(row.record for row in rows)
         body = f'{{"items":"{items}","rows":[{records}],"sentAt":{sent_at}}}'
-        return cls(rows[0].copy, body, len(rows))
+        return cls(rows[0].copy, body, batch_of(rows[0]), len(rows))
 
 
 def pack_of(chunk: int | None) -> Pack:
@@ -112,6 +114,11 @@ def _parts(rows: Iterable[Row]) -> Iterator[list[Row]]:
         length += width
     if part:
         yield part
+
+
+def batch_of(row: Row) -> str:
+    """Return the id of the batch of a row's item."""
+    return str(row.item_id).partition(":")[0]
 
 
 def _now() -> int:

@@ -7,6 +7,7 @@ idempotency keys are derived from the rows, so a run that is repeated finds its 
 from __future__ import annotations
 
 import hashlib
+import logging
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -19,15 +20,18 @@ from typing import TYPE_CHECKING, NamedTuple
 from fanin.client.batch import Batch
 from fanin.client.fanin import Fanin
 from fanin.client.items import Items
-from fanin.errors import Conflict
+from fanin.errors import BatchEnded, Conflict, FaninError
 from fanin.pacing import Each, Pace, each_in_threads, each_in_turn, waits
 from fanin.publishing.packing import Message, batches, pack_of
 from fanin.publishing.rows import Survey, include, parts, survey
-from fanin.publishing.sending import Sleep, send
+from fanin.publishing.sending import Sleep, message_group, send
 from fanin.tracker import GroupId, State
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
+
+
+logger = logging.getLogger("fanin")
 
 
 class Again(StrEnum):
@@ -41,9 +45,20 @@ class FileChanged(Conflict):
     """The file has other rows than at the start of the run; the batch stays OPEN."""
 
 
+class AlreadyPublished(Conflict):
+    """An earlier run sent all rows and closed the batch *batch_id*; nothing was sent by this one."""
+
+    def __init__(self, detail: str, batch_id: str) -> None:
+        super().__init__(detail)
+        self.batch_id = batch_id
+
+
 @dataclass(frozen=True, slots=True)
 class PublishRequest:
-    """What to publish, and where: *chunk* rows in a message (None: one), *rate* messages a second at most."""
+    """What to publish, and where: *chunk* rows in a message (None: one), *rate* messages a second at most.
+
+    *group*: the message group; None: the batch.
+    """
 
     path: Path
     queue_url: str
@@ -51,6 +66,11 @@ class PublishRequest:
     chunk: int | None = None
     rate: float | None = None
     again: Again | None = None
+    group: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.group is not None:
+            message_group(self.group)
 
     def key(self, digest: str) -> str:
         """Return the idempotency key: of the rows, the user key and the name of the queue."""
@@ -93,21 +113,29 @@ class Sender:
         if self.pace.rate is not None:
             self.sleep(self.pace.rest(self.clock()))
             self.pace = self.pace.after(len(messages))
-        send(self.client, self.request.queue_url, messages, waits(random.Random()), self.sleep)
+        pauses = waits(random.Random())
+        send(self.client, self.request.queue_url, messages, pauses, self.sleep, self.request.group)
 
 
 def publish(
-    fanin: Fanin, sender: Sender, request: PublishRequest, report: Callable[[int, int], object]
+    fanin: Fanin,
+    sender: Sender,
+    request: PublishRequest,
+    report: Callable[[int, int], object],
+    warn: Callable[[str], object] = logger.warning,
 ) -> Batch:
     """Publish *request* and return its batch; *report* is called with the items sent and all rows.
 
-    Raises Conflict for a closed batch, unless ``again`` says what to send, and for one that has ended.
+    *warn*: called with a line about each other batch of the user key that is OPEN. Raises AlreadyPublished
+    for a batch that succeeded, and for a closed one unless ``again`` says what to send; Conflict for one that
+    has ended otherwise.
     """
     found = survey(request.path)
     key = request.key(found.digest)
-    batch = fanin.open(request.user_key, key=f"publish-{key}")
+    batch = _opened(fanin, request, f"publish-{key}")
     status = batch.status()
     _check(batch.id, status.state, request)
+    _warn_of_others(fanin, batch.id, request.user_key, warn)
     is_open = status.state is State.OPEN
     wanted = partial(_wanted, fanin, None if is_open else request.again, status.total)
     for number, part in enumerate(_same(found, request.path)):
@@ -119,23 +147,44 @@ def publish(
     return batch
 
 
-def _check(batch_id: str, state: State, request: PublishRequest) -> None:
-    """Raise Conflict unless rows of a batch in *state* are sent."""
-    if state is State.OPEN or (state is State.CLOSED and request.again is not None):
-        return
-    if state is State.CLOSED:
+def _opened(fanin: Fanin, request: PublishRequest, key: str) -> Batch:
+    """Open the batch of *request*, or return the one of an earlier run. Raises Conflict if that has ended."""
+    try:
+        return fanin.open(request.user_key, key=key)
+    except BatchEnded as ended:
+        how = ended.result if ended.reason is None else f"{ended.result}: {ended.reason}"
+        found = f"batch {ended.batch_id} is {ended.state} ({how})"
+        if ended.result == "succeeded":
+            done = f"{found}: all rows of {request.path} are done; nothing was sent"
+            raise AlreadyPublished(done, ended.batch_id) from ended
+        which = "" if ended.state == State.COMPLETE else ", items='unfinished'"
         raise Conflict(
-            f"batch {batch_id} is CLOSED: all rows of {request.path} were sent; name what to send again,"
-            " --again outstanding or --again failed"
+            f"{found}; nothing was sent: do what is not done with fanin.reopen({ended.batch_id!r}{which})"
+            " (docs/repair.md), or name another --user-key to send all rows again"
+        ) from ended
+
+
+def _check(batch_id: str, state: State, request: PublishRequest) -> None:
+    """Raise AlreadyPublished for a closed batch unless *request* says what to send again."""
+    if state is State.CLOSED and request.again is None:
+        raise AlreadyPublished(
+            f"batch {batch_id} is CLOSED: all rows of {request.path} were sent before, and none now; to send"
+            " some again, give --again outstanding or --again failed",
+            batch_id,
         )
-    repair = (
-        f"do its failed items again with fanin.reopen({batch_id!r}) (docs/repair.md), or name"
-        if request.again is Again.FAILED
-        else "name"
-    )
-    raise Conflict(
-        f"batch {batch_id} is {state}; nothing was sent: {repair} another --user-key for a batch of its own"
-    )
+
+
+def _warn_of_others(fanin: Fanin, batch_id: str, user_key: str, warn: Callable[[str], object]) -> None:
+    """Report the other open batches of the user key; none if the caller may not list batches."""
+    try:
+        others = [each.batch_id for each in fanin.batches(user_key, State.OPEN) if each.batch_id != batch_id]
+    except FaninError:
+        return
+    for other in others:
+        warn(
+            f"batch {other} of this user key is still OPEN, from other rows or another queue: publish those"
+            f" again to go on, or cancel it with: fanin cancel {other}"
+        )
 
 
 def _same(found: Survey, path: Path) -> Iterator[list[str]]:

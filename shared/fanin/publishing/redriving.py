@@ -13,17 +13,65 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from botocore.exceptions import ClientError
+
 from fanin.aws.calls import send
 from fanin.client.items import Items
-from fanin.client.transport import Transport
+from fanin.client.transports.transport import Transport
 from fanin.errors import Conflict, FaninError, InvalidRequest, NotFound
 from fanin.publishing.dead_letter_messages import DeadLetterMessage, Left, Standing, reason_to_leave, windows
 from fanin.publishing.packing import batches
-from fanin.publishing.sources import Sources
 from fanin.tracker import State
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
+
+
+class Sources:
+    """Finds the source queue of each message of the dead-letter queue at *url*; *to*: that of all."""
+
+    def __init__(self, sqs: SQSClient, url: str, to: str | None) -> None:
+        self._sqs, self._url, self._to = sqs, url, to
+        self._urls: dict[str | None, str | None] = {}
+
+    def of(self, message: DeadLetterMessage) -> str | None:
+        """Return the URL of the source of *message*, or None if it is not known.
+
+        It is the queue that SQS names on the message; else the only one whose dead-letter queue this is.
+        """
+        if self._to is not None:
+            return self._to
+        arn = message.source_arn
+        if arn not in self._urls:
+            self._urls[arn] = self._only_one() if arn is None else self._url_of(arn)
+        return self._urls[arn]
+
+    def _url_of(self, arn: str) -> str | None:
+        *_, account, name = arn.split(":")
+        asked = {"QueueName": name, "QueueOwnerAWSAccountId": account}
+        answer = self._or_none(self._sqs.get_queue_url, asked)
+        return answer["QueueUrl"] if answer else None
+
+    def _only_one(self) -> str | None:
+        answer = self._or_none(self._sqs.list_dead_letter_source_queues, {"QueueUrl": self._url})
+        found = answer["queueUrls"] if answer else []
+        return found[0] if len(found) == 1 else None
+
+    def _or_none(self, operation: Any, asked: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the answer; None where the queue is gone, or SQS refuses to say."""
+        try:
+            return send(operation, asked)
+        except ClientError:
+            return None
+
+
+def has_sources(sqs: SQSClient, url: str) -> bool:
+    """Return whether the queue at *url* is the dead-letter queue of another, or SQS refuses to say."""
+    try:
+        return bool(send(sqs.list_dead_letter_source_queues, {"QueueUrl": url})["queueUrls"])
+    except ClientError:
+        return True
+
 
 RECEIVED = 10
 HIDDEN_SECONDS = 600
@@ -54,6 +102,8 @@ class RedriveRequest:
 class Redriven:
     """How many messages were *moved*, *left* for which reason, and *unseen* because none more were received.
 
+    In a dry run *moved* are those that would be.
+
     A FIFO queue gives no more messages of a group while those before them are hidden. *copies*: of those that
     were moved, how many SQS did not delete, so that they are in both queues.
     """
@@ -62,6 +112,11 @@ class Redriven:
     left: Counter[Left] = field(default_factory=Counter)
     unseen: int = 0
     copies: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the queue had no message."""
+        return not self.moved + self.left.total() + self.unseen
 
 
 @dataclass(slots=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TextIO
 
 from fanin.errors import InvalidRequest
 from fanin.publishing.packing import BATCH_BYTES, ENVELOPE_BYTES
@@ -18,6 +19,8 @@ PART_BYTES = 32 * 1024 * 1024
 """The rows, and bytes of rows, that are added and sent together at most: what is in memory at a time."""
 _REFUSED = ("\ufffe", "\uffff")
 """Characters of JSON that SQS refuses in a message."""
+_NOT_UTF_8 = re.compile("[\udc80-\udcff]")
+"""What ``surrogateescape`` decodes a byte to that is not UTF-8."""
 
 
 class Digest(Protocol):
@@ -103,9 +106,9 @@ def header_of(path: Path) -> list[str]:
     if path.suffix.lower() != ".csv":
         return []
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            return next(csv.reader(file, strict=True), [])
-    except (OSError, csv.Error, UnicodeDecodeError):
+        with _csv_text(path) as file:
+            return next(csv.reader(_utf8_lines(path, file), strict=True), [])
+    except (OSError, csv.Error, UnreadableRow):
         return []
 
 
@@ -136,17 +139,31 @@ def _fault(error: Exception) -> str:
 
 def _csv(path: Path) -> Iterator[tuple[int, str]]:
     """Yield an object of texts for each row, with the names of the header line."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(file, strict=True)
+    with _csv_text(path) as file:
+        reader = csv.reader(_utf8_lines(path, file), strict=True)
         try:
-            names = next(reader, [])
+            names = next(reader, None)
+            if names is None:
+                raise InvalidRequest(f"{path} is empty: CSV begins with a header line", field="file")
             if len(set(names)) != len(names):
                 raise _unreadable(path, 1, "its header has a name twice")
             for values in reader:
                 if values:
                     yield reader.line_num, _object(path, reader.line_num, names, values)
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise _unreadable(path, reader.line_num, f"it is not CSV in UTF-8 ({error})") from error
+        except csv.Error as error:
+            raise _unreadable(path, reader.line_num, f"it is not CSV ({error})") from error
+
+
+def _csv_text(path: Path) -> TextIO:
+    return path.open(encoding="utf-8-sig", errors="surrogateescape", newline="")
+
+
+def _utf8_lines(path: Path, file: TextIO) -> Iterator[str]:
+    """Yield the lines of a file, whose decoder reads ahead; refuse the first one that is not UTF-8."""
+    for number, line in enumerate(file, 1):
+        if _NOT_UTF_8.search(line):
+            raise _unreadable(path, number, "it is not UTF-8")
+        yield line
 
 
 def _object(path: Path, line: int, names: list[str], values: list[str]) -> str:

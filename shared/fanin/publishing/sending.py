@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fanin.errors import FaninError
+from fanin.errors import FaninError, InvalidRequest
 from fanin.pacing import ATTEMPTS
 from fanin.publishing.packing import Message
 
@@ -15,13 +16,38 @@ if TYPE_CHECKING:
 Sleep = Callable[[float], None]
 
 
+GROUP = re.compile("[!-~]{1,128}")
+
+
+def message_group(text: str) -> str:
+    """Return *text*, the name of a message group. Raises InvalidRequest for what SQS refuses."""
+    if not GROUP.fullmatch(text):
+        raise InvalidRequest(
+            "a message group is 1 to 128 letters, digits and signs of ASCII, without spaces", field="group"
+        )
+    return text
+
+
 class SendFailed(FaninError):
     """SQS refused messages on every attempt, or one that a retry cannot fix."""
 
 
-def send(client: SQSClient, url: str, batch: Sequence[Message], pauses: Iterable[float], sleep: Sleep) -> int:
-    """Send *batch*, and refused entries again after each pause; return how many were sent again."""
-    entries: list[Any] = [{"Id": str(n), "MessageBody": m.body} for n, m in enumerate(batch)]
+def send(
+    client: SQSClient,
+    url: str,
+    batch: Sequence[Message],
+    pauses: Iterable[float],
+    sleep: Sleep,
+    group: str | None = None,
+) -> int:
+    """Send *batch*, and refused entries again after each pause; return how many were sent again.
+
+    *group*: of all messages, so that SQS shares the consumers of a queue among groups. Default: their batch.
+    """
+    entries: list[Any] = [
+        {"Id": str(n), "MessageBody": m.body, "MessageGroupId": group or m.batch_id}
+        for n, m in enumerate(batch)
+    ]
     repeats = 0
     for pause in pauses:
         failed = client.send_message_batch(QueueUrl=url, Entries=entries).get("Failed", [])

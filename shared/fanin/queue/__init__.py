@@ -1,11 +1,35 @@
-"""The work queue: distinct jobs, each claimed by one session and acked exactly once."""
+"""The work queue: distinct jobs, each claimed by one session and acked exactly once.
+
+The promise: an added job is run until a worker acks it; its ack is one transaction with the user's own
+writes and holds only under the claim that took the job. A worker that dies loses its session, and its jobs
+go to others.
+
+States of a job (``rules/lifecycle.py``)::
+
+    add --> delayed --due--> ready --claim--> busy --ack-------------------------> done
+                                               |---return, or a dead session----> ready or delayed
+                                               |---ack, with a rerun requested--> ready
+                                               `---too many failures------------> dead --revive--> ready
+
+A session is ``live`` while its heartbeats count up, and ``dead`` for good once its worker or a neighbour
+ended it; its claims are freed then.
+
+Read in this order:
+
+- ``rules/model.py``, ``rules/keys.py``, ``rules/lifecycle.py``: jobs, their keys, and each transition.
+- ``service.py`` and ``scope.py``: add, take, and the block that acks or returns what it took.
+- ``working/claims.py``, ``working/session.py``: a claim, a heartbeat. ``working/producer.py``: an add.
+- ``upkeep/maintenance.py``: frees the claims of the dead. ``upkeep/sleeping.py``: why an idle queue is free.
+- ``administration/``: what operators do, one file a request.
+- ``store.py``: the port, of which each call is one atomic request; ``dynamodb/`` and ``memory.py`` keep it.
+"""
 
 from fanin.queue.context import QueueContext, Reporter
 from fanin.queue.doorbell import Doorbell, MemoryDoorbell
 from fanin.queue.effects import Effects
-from fanin.queue.errors import LostClaim, SessionLost, ShutDown
-from fanin.queue.keys import QueueKey
-from fanin.queue.model import (
+from fanin.queue.rules.errors import LostClaim, SessionLost, ShutDown
+from fanin.queue.rules.keys import QueueKey
+from fanin.queue.rules.model import (
     Accuracy,
     Dead,
     Depth,

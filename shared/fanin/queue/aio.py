@@ -8,18 +8,21 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar, overload
 
+from fanin.arguments import instance
 from fanin.aws.forking import PerProcess
 from fanin.queue.doorbell import Doorbell
-from fanin.queue.errors import ShutDown
-from fanin.queue.model import Job, NewJob, OnBusy, Rejected, Ring
+from fanin.queue.rules.errors import ShutDown
+from fanin.queue.rules.model import Job, NewJob, OnBusy, Rejected, Ring
+from fanin.queue.rules.taking import TakeRequest, checked_wait
 from fanin.queue.scope import Jobs
 from fanin.queue.service import Queue, new_process_state
 from fanin.queue.store import Write
@@ -67,11 +70,12 @@ class AsyncQueue:
     """
 
     def __init__(self, queue: Queue) -> None:
+        instance(queue, Queue, "queue", "queue")
         self.doorbell = StoppableDoorbell(queue.context.doorbell)
         context = replace(queue.context, doorbell=self.doorbell)
         self.queue = replace(queue, context=context, _process=new_process_state())
         self.line = PerProcess(asyncio.Lock)
-        self._threads = PerProcess(partial(ThreadPoolExecutor, thread_name_prefix=queue.key.name))
+        self.threads = PerProcess(partial(ThreadPoolExecutor, thread_name_prefix=queue.key.name))
 
     async def __aenter__(self) -> Self:
         return self
@@ -80,26 +84,29 @@ class AsyncQueue:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.doorbell.stopped.set()
-        await self.run(self.queue.close)
+        await run_in(self.threads(), self.queue.close)
 
     async def add(
         self, job: str | NewJob, payload: str | None = None, *, on_busy: str = OnBusy.REJECT
     ) -> bool:
         """As ``Queue.add``."""
-        return await self.run(lambda: self.queue.add(job, payload, on_busy=on_busy))
+        return await run_in(self.threads(), lambda: self.queue.add(job, payload, on_busy=on_busy))
 
     async def add_all(
         self, jobs: Iterable[str | NewJob], *, on_busy: str = OnBusy.REJECT
     ) -> tuple[Rejected, ...]:
         """As ``Queue.add_all``."""
-        return await self.run(lambda: self.queue.add_all(jobs, on_busy=on_busy))
+        return await run_in(self.threads(), lambda: self.queue.add_all(jobs, on_busy=on_busy))
 
-    def take(self, most: int = 1, wait: float | None = None) -> AsyncJobs:
+    def take(self, most: int = 1, wait: float | None = None, parts: Sequence[int] | None = None) -> AsyncJobs:
         """As ``Queue.take``; a take that is cancelled while it waits ends within a second."""
-        return AsyncJobs(self, most, wait)
+        return AsyncJobs(self, TakeRequest(most, wait, parts))
 
-    async def stream(self, wait: float | None = None) -> AsyncIterator[Job]:
+    def stream(self, wait: float | None = None) -> AsyncGenerator[Job, None]:
         """As ``Queue.stream``; in ``contextlib.aclosing``, leaving the loop returns its job at once."""
+        return self._stream(checked_wait(wait))
+
+    async def _stream(self, wait: float | None) -> AsyncGenerator[Job, None]:
         with suppress(ShutDown):
             while True:
                 async with self.take(1, wait) as jobs:
@@ -107,19 +114,17 @@ class AsyncQueue:
                         return
                     yield jobs[0]
 
-    async def run(self, call: Callable[[], T], stop: Callable[[], None] | None = None) -> T:
-        """Return the result of *call*, which runs in a thread of this queue; see :func:`run_in`."""
-        return await run_in(self._threads(), call, stop)
-
 
 async def run_in(
     threads: ThreadPoolExecutor | None, call: Callable[[], T], stop: Callable[[], None] | None = None
 ) -> T:
-    """Return the result of *call*, which runs in a thread; a cancellation is raised once it has ended.
+    """Return the result of *call*, which runs in a thread and in the context of the caller.
+
+    A cancellation is raised once the call has ended, so no thread is left that works.
 
     *threads*: None for those of the event loop. *stop*: called on a cancellation, to end the call.
     """
-    running = asyncio.get_running_loop().run_in_executor(threads, call)
+    running = asyncio.get_running_loop().run_in_executor(threads, copy_context().run, call)
     cancelled: asyncio.CancelledError | None = None
     while not running.done():
         try:
@@ -137,17 +142,15 @@ async def run_in(
 class AsyncJobs(Sequence[Job]):
     """The jobs of one take, as ``Jobs``, for ``async with``."""
 
-    def __init__(self, queue: AsyncQueue, most: int, wait: float | None) -> None:
-        self._queue, self._most, self._wait = queue, most, wait
-        self._scope = queue.queue.take(most, wait)
+    def __init__(self, queue: AsyncQueue, request: TakeRequest) -> None:
+        self._queue, self._request = queue, request
+        self._scope = queue.queue.take()  # has no jobs until it is entered
 
     async def __aenter__(self) -> Self:
         began = time.monotonic()
         if await self._acquired():
             try:
-                spent = time.monotonic() - began
-                left = None if self._wait is None else max(0.0, self._wait - spent)
-                await self._enter(self._queue.queue.take(self._most, left))
+                await self._enter(self._left(time.monotonic() - began))
             finally:
                 self._queue.line().release()
         return self
@@ -155,7 +158,7 @@ class AsyncJobs(Sequence[Job]):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._queue.run(lambda: self._scope.__exit__(kind, error, trace))
+        await run_in(self._queue.threads(), lambda: self._scope.__exit__(kind, error, trace))
 
     @overload
     def __getitem__(self, index: int) -> Job: ...
@@ -174,18 +177,25 @@ class AsyncJobs(Sequence[Job]):
 
     async def ack(self, job: Job, writes: Sequence[Write] = ()) -> Job:
         """As ``Jobs.ack``; a cancellation is raised once the ack has succeeded or failed."""
-        return await self._queue.run(lambda: self._scope.ack(job, writes))
+        return await run_in(self._queue.threads(), lambda: self._scope.ack(job, writes))
 
     async def release(
         self, job: Job, *, failed: bool = False, delay: float | None = None, error: str = ""
     ) -> None:
         """As ``Jobs.release``."""
-        await self._queue.run(lambda: self._scope.release(job, failed=failed, delay=delay, error=error))
+        await run_in(
+            self._queue.threads(), lambda: self._scope.release(job, failed=failed, delay=delay, error=error)
+        )
+
+    def _left(self, spent: float) -> Jobs:
+        """Return the take that is left after *spent* seconds of its wait."""
+        most, wait, parts = self._request.most, self._request.wait, self._request.parts
+        return self._queue.queue.take(most, None if wait is None else max(0.0, wait - spent), parts)
 
     async def _acquired(self) -> bool:
         """Acquire the lock that lets takes through one at a time; return whether that was in time."""
         try:
-            async with asyncio.timeout(self._wait):
+            async with asyncio.timeout(self._request.wait):
                 await self._queue.line().acquire()
         except TimeoutError:
             return False
@@ -196,7 +206,7 @@ class AsyncJobs(Sequence[Job]):
         self._scope, stopped = scope, self._queue.doorbell.stopped
         stopped.clear()
         try:
-            await self._queue.run(scope.__enter__, stopped.set)
+            await run_in(self._queue.threads(), scope.__enter__, stopped.set)
         except asyncio.CancelledError as error:
             await self.__aexit__(type(error), error, error.__traceback__)
             raise

@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass, field
 
 from fanin.aws.forking import PerProcess
-from fanin.queue.config import QueueConfig
+from fanin.queue.rules.config import QueueConfig
 
 CONFIG_SECONDS = 60.0
 """The age at which a process reads the config again before it uses it, by the monotonic or the wall clock:

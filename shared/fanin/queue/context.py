@@ -10,15 +10,15 @@ from typing import TypeVar
 
 from fanin.calling import plain
 from fanin.errors import InvalidRequest, StoreUnavailable
-from fanin.queue.config import QueueConfig, existing
+from fanin.queue.administration.creating import Creator, create_row
 from fanin.queue.config_cache import ConfigCache
-from fanin.queue.creating import Creator, create_row
 from fanin.queue.doorbell import Doorbell
 from fanin.queue.effects import Effects
-from fanin.queue.errors import DoorbellMissing
-from fanin.queue.key_rows import Check, KeyRows, rows_of
-from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey
-from fanin.queue.model import Options, OutboxEntry, Ring
+from fanin.queue.rules.config import QueueConfig, existing
+from fanin.queue.rules.errors import DoorbellMissing
+from fanin.queue.rules.key_rows import Check, KeyRows, rows_of
+from fanin.queue.rules.keys import JobKey, PartKey, QueueKey
+from fanin.queue.rules.model import Options, OutboxEntry, Ring
 from fanin.queue.store import QueueStore
 
 Reporter = Callable[[OutboxEntry], None]
@@ -102,12 +102,8 @@ class QueueContext:
         """Read the row of *key*, for the condition that it holds no live job and does not change."""
         return None if key is None else Check(key, self.effects.insist(lambda: self.store.get(key)))
 
-    def partitions(self) -> list[Partition]:
-        """Return where dead jobs and outbox entries lie: with each part, and those of 0.1 with the queue."""
-        return [self.key, *self.parts()]
-
     def ring(self, rings: Sequence[Ring], delay: float = 0.0) -> None:
-        """Ring the doorbell; a ring that cannot be sent is made up for by the sweep."""
+        """Ring the doorbell; if a ring cannot be sent, the sweep rings later."""
         with suppress(StoreUnavailable):
             self.at_doorbell(lambda bell: bell.ring(rings, delay))
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, Self
 
-from fanin.queue.model import Ring
+from fanin.queue.rules.model import Ring
 
 
 class Doorbell(Protocol):

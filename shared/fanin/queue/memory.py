@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from fanin.errors import StaleWrite
-from fanin.queue import lifecycle, order
-from fanin.queue.config import QueueConfig
-from fanin.queue.key_rows import Check
-from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey
-from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
-from fanin.queue.order import IndexKey, IndexRange
+from fanin.queue.rules import lifecycle, order
+from fanin.queue.rules.config import QueueConfig
+from fanin.queue.rules.key_rows import Check
+from fanin.queue.rules.keys import JobKey, PartKey, QueueKey
+from fanin.queue.rules.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
+from fanin.queue.rules.order import IndexKey, IndexRange
 from fanin.queue.store import Write
+from fanin.ties import tied
 
 
 @dataclass
@@ -99,9 +100,9 @@ class MemoryStore:
             self.written.extend(writes)
             if dead is not None:
                 self.dead_jobs.setdefault(job.key.part.queue, {})[dead.record] = dead
-            entry = lifecycle.outbox_entry(now, dead)
+            entry = lifecycle.outbox_entry(job, dead)
             if entry is not None:
-                self.outboxes.setdefault(job.key.part.queue, {})[entry.record] = entry
+                self.outboxes.setdefault(job.key.part.queue, {})[entry.ending] = entry
             return self._put(lifecycle.ended(now, at))
 
     def promote(self, seen: Entry, at: int) -> bool:
@@ -119,19 +120,18 @@ class MemoryStore:
     def claims_of(self, part: PartKey, session: str) -> Sequence[Entry]:
         return self._entries(part, order.busy_of(session))
 
-    def outbox(self, where: Partition) -> Sequence[OutboxEntry]:
-        queue = _queue_of(where)
+    def outbox(self, part: PartKey) -> Sequence[OutboxEntry]:
         with self.lock:
-            entries = self.outboxes.get(queue, {}).values()
-            return [entry for entry in entries if entry.partition(queue) == where]
+            entries = sorted(self.outboxes.get(part.queue, {}).values(), key=lambda entry: entry.ending)
+            return [entry for entry in entries if entry.part == part.number]
 
-    def has_outbox(self, where: Partition) -> bool:
-        return bool(self.outbox(where))
+    def has_outbox(self, part: PartKey) -> bool:
+        return bool(self.outbox(part))
 
     def delete_outbox_entry(self, queue: QueueKey, entry: OutboxEntry) -> None:
         with self.lock:
-            if self.outboxes.get(queue, {}).get(entry.record) == entry:
-                del self.outboxes[queue][entry.record]
+            if self.outboxes.get(queue, {}).get(entry.ending) == entry:
+                del self.outboxes[queue][entry.ending]
 
     def jobs(self, part: PartKey, state: JobState, limit: int) -> Sequence[Job]:
         return [job for job in self._jobs(part, "") if job.state is state][:limit]
@@ -142,8 +142,8 @@ class MemoryStore:
     def count(self, part: PartKey, state: JobState, limit: int) -> int:
         return min(limit, sum(job.state is state for job in self._jobs(part, "")))
 
-    def count_dead(self, where: Partition, limit: int) -> int:
-        return len(self._dead(where)[:limit])
+    def count_dead(self, part: PartKey, limit: int) -> int:
+        return len(self._dead(part)[:limit])
 
     def remove(self, seen: Job, entries: Sequence[OutboxEntry]) -> bool:
         with self.lock:
@@ -151,7 +151,7 @@ class MemoryStore:
                 return False
             del self.stored[seen.key]
             stored = self.outboxes.setdefault(seen.key.part.queue, {})
-            stored.update({entry.record: entry for entry in entries})
+            stored.update({entry.ending: entry for entry in entries})
             return True
 
     def remove_dead(self, dead: Dead) -> bool:
@@ -164,26 +164,26 @@ class MemoryStore:
             if stored is None or not lifecycle.may_be_deleted(stored, seen):
                 return stored
             outbox = self.outboxes.setdefault(seen.key.part.queue, {})
-            outbox.update({entry.record: entry for entry in entries})
+            outbox.update({entry.ending: entry for entry in entries})
             return self._put(lifecycle.deleted(stored, at, deletion))
 
     def job_keys(self, part: PartKey, within: IndexRange, limit: int) -> Sequence[IndexKey]:
         return _within(within, ((job.ix, job.key.sort) for job in self._jobs(part, "")), limit)
 
-    def dead_keys(self, where: Partition, within: IndexRange, limit: int) -> Sequence[IndexKey]:
-        rows = ((order.dead(dead.died_us), dead.record) for dead in self._dead(where))
+    def dead_keys(self, part: PartKey, within: IndexRange, limit: int) -> Sequence[IndexKey]:
+        rows = ((order.dead(dead.died_us), dead.record) for dead in self._dead(part))
         return _within(within, rows, limit)
 
     def jobs_at(self, keys: Sequence[JobKey]) -> Sequence[Job]:
         with self.lock:
             return [self.stored[key] for key in keys if key in self.stored]
 
-    def dead_at(self, records: Sequence[tuple[Partition, str]]) -> Sequence[Dead | None]:
-        found = {where: {dead.record: dead for dead in self._dead(where)} for where, _ in records}
-        return [found[where].get(record) for where, record in records]
+    def dead_at(self, records: Sequence[tuple[PartKey, str]]) -> Sequence[Dead | None]:
+        found = {part: {dead.record: dead for dead in self._dead(part)} for part, _ in records}
+        return [found[part].get(record) for part, record in records]
 
-    def dead(self, where: Partition, limit: int) -> Sequence[Dead]:
-        return self._dead(where)[:limit]
+    def dead(self, part: PartKey, limit: int) -> Sequence[Dead]:
+        return self._dead(part)[:limit]
 
     def revive(self, dead: Dead, job: Job, over: Job | None, check: Check | None = None) -> Job | None:
         with self.lock:
@@ -275,11 +275,11 @@ class MemoryStore:
         self.stored[job.key] = job
         return job
 
-    def _dead(self, where: Partition) -> list[Dead]:
+    def _dead(self, part: PartKey) -> list[Dead]:
         with self.lock:
-            found = self.dead_jobs.get(_queue_of(where), {}).values()
-            mine = [dead for dead in found if dead.partition == where]
-        return sorted(mine, key=lambda dead: dead.died_us)
+            found = self.dead_jobs.get(part.queue, {}).values()
+            mine = [dead for dead in found if dead.job.key.part == part]
+        return sorted(mine, key=lambda dead: (dead.died_us, tied(dead.record)))
 
     def _members(self, queue: QueueKey) -> dict[str, Member]:
         return self.sessions.setdefault(queue, {})
@@ -288,17 +288,13 @@ class MemoryStore:
         with self.lock:
             mine: Iterable[Job] = [job for job in self.stored.values() if job.key.part == part]
         listed = [(job.ix, job) for job in mine if job.ix is not None and job.ix.startswith(prefix)]
-        return [job for _, job in sorted(listed, key=lambda row: row[0])]
+        return [job for _, job in sorted(listed, key=lambda row: (row[0], tied(row[1].key.sort)))]
 
     def _entries(self, part: PartKey, prefix: str) -> list[Entry]:
         return [lifecycle.entry_of(job) for job in self._jobs(part, prefix)]
 
 
 def _within(within: IndexRange, rows: Iterable[tuple[str | None, str]], limit: int) -> list[IndexKey]:
-    keys = sorted((ix, sort) for ix, sort in rows if ix is not None and within.low <= ix <= within.high)
-    after = () if within.after is None else (within.low, within.after)
-    return [IndexKey(ix, sort) for ix, sort in keys if (ix, sort) > after][:limit]
-
-
-def _queue_of(where: Partition) -> QueueKey:
-    return where.queue if isinstance(where, PartKey) else where
+    keys = sorted((ix, tied(sort)) for ix, sort in rows if ix is not None and within.low <= ix <= within.high)
+    after = () if within.after is None else (within.low, tied(within.after))
+    return [IndexKey(ix, sort) for ix, (_, sort) in keys if (ix, (_, sort)) > after][:limit]

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import overload
 
+from fanin.arguments import flag, instance, listed, number_of_seconds, text
 from fanin.aws.forking import PerProcess
 from fanin.errors import InvalidRequest, NewerSchema, StoreUnavailable
-from fanin.queue.errors import LostClaim, SessionLost, ShutDown
-from fanin.queue.model import Job, checked_delay
-from fanin.queue.store import MOST_WRITES, Write
-from fanin.queue.worker import Worker
+from fanin.queue.rules.errors import LostClaim, SessionLost, ShutDown
+from fanin.queue.rules.model import SECONDS_MAX, Job
+from fanin.queue.store import MOST_WRITES, Write, checked_write
+from fanin.queue.working.worker import Worker
 
 Take = Callable[[], tuple[Worker, list[Job]]]
 # These count no failure: the job did not fail, its claim, the store or this release did.
@@ -73,11 +74,13 @@ class Jobs(Sequence[Job]):
         Raises LostClaim, where none of the writes happened; StaleWrite, where a condition among them failed
         and the claim holds; StoreUnavailable, where the outcome is unknown and the ack may be repeated.
         """
-        if len(writes) > MOST_WRITES:
+        given = listed(writes, "writes", checked_write)
+        if len(given) > MOST_WRITES:
             raise InvalidRequest(f"one ack takes {MOST_WRITES} writes at most", field="writes")
         worker = self._holder(job)
+        job = self._as_reported(job)
         try:
-            done = worker.claims.end(job, writes)
+            done = worker.claims.end(job, given)
         except LostClaim:
             self._open().pop(job.claim or "")
             raise
@@ -88,12 +91,17 @@ class Jobs(Sequence[Job]):
     def release(self, job: Job, *, failed: bool = False, delay: float | None = None, error: str = "") -> None:
         """Return *job* to its position, to be ready after *delay* seconds; *failed* counts a failure."""
         worker = self._holder(job)
-        wait = checked_delay(delay) if delay is not None else self._retry_delay * failed
+        flag(failed, "failed"), text(error, "error", "error")
+        wait = self._retry_delay * failed if delay is None else number_of_seconds(delay, "delay", SECONDS_MAX)
         self._open().pop(job.claim or "")
         worker.claims.give_back(job, failed=failed, delay=wait, error=error)
 
+    def _as_reported(self, job: Job) -> Job:
+        """Return *job* as it ends; with ``item_failure``, if its worker failed its item."""
+        return job
+
     def _holder(self, job: Job) -> Worker:
-        if self._worker is None or (job.claim or "") not in self._open():
+        if self._worker is None or (instance(job, Job, "a job", "job").claim or "") not in self._open():
             raise InvalidRequest(f"job {job.name!r} is not, or no longer, one of this scope's")
         return self._worker
 

@@ -11,23 +11,26 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self
 
+from fanin.arguments import number_of_seconds, one_of
 from fanin.aws.forking import PerProcess
 from fanin.calling import block, done, has_text, text_of
-from fanin.errors import Conflict, InvalidRequest, StoreUnavailable
-from fanin.queue import messages, worker
-from fanin.queue.background import Background, in_threads
-from fanin.queue.config import QueueConfig
+from fanin.errors import Conflict, StoreUnavailable
+from fanin.queue.administration.listing import Listings
 from fanin.queue.context import QueueContext
-from fanin.queue.errors import SessionLost, ShutDown
-from fanin.queue.fair_lock import FairLock
-from fanin.queue.keys import QueueKey
-from fanin.queue.lifecycle import outbox_entry
-from fanin.queue.listing import Listings
-from fanin.queue.model import Job, NewJob, OnBusy, Rejected, Ring
-from fanin.queue.producer import Producer
-from fanin.queue.scope import Jobs
-from fanin.queue.visiting import visit
-from fanin.queue.worker import Worker
+from fanin.queue.rules import messages
+from fanin.queue.rules.config import QueueConfig
+from fanin.queue.rules.errors import SessionLost, ShutDown
+from fanin.queue.rules.keys import QueueKey
+from fanin.queue.rules.lifecycle import outbox_entry
+from fanin.queue.rules.model import SECONDS_MAX, Job, NewJob, OnBusy, Rejected, Ring
+from fanin.queue.rules.taking import TakeRequest, checked_wait, new_job_of, new_jobs
+from fanin.queue.scope import Jobs, Take
+from fanin.queue.upkeep.visiting import visit
+from fanin.queue.working import worker
+from fanin.queue.working.background import Background, in_threads
+from fanin.queue.working.fair_lock import FairLock
+from fanin.queue.working.producer import Producer
+from fanin.queue.working.worker import Worker
 
 logger = logging.getLogger("fanin")
 
@@ -87,14 +90,12 @@ class Queue(Listings):
 
         With ``on_busy="rerun"`` a busy job runs once more after its end, and the answer is True.
         """
-        request = job if isinstance(job, NewJob) else NewJob(job, payload)
-        return not self.add_all([request], on_busy=on_busy)
+        return not self.add_all([new_job_of(job, payload)], on_busy=on_busy)
 
     def add_all(self, jobs: Iterable[str | NewJob], *, on_busy: str = OnBusy.REJECT) -> tuple[Rejected, ...]:
         """Add each job; return the rejected ones, repeated keys among *jobs* included."""
-        producer = Producer(self.context)
-        requests = [job if isinstance(job, NewJob) else NewJob(job) for job in jobs]
-        return producer.add_all(requests, OnBusy(on_busy))
+        one_of(on_busy, list(OnBusy), "on_busy")
+        return Producer(self.context).add_all(new_jobs(jobs), OnBusy(on_busy))
 
     def take(self, most: int = 1, wait: float | None = None, parts: Sequence[int] | None = None) -> Jobs:
         """Return a scope of 1 to *most* jobs; of none after *wait* seconds without any (None: no limit).
@@ -102,9 +103,8 @@ class Queue(Listings):
         *parts*: the parts to look in, by default those of this session. A paused queue has no job to take.
         Entering the scope raises SessionLost once if this process has lost its session since its last take.
         """
-        if most < 1:
-            raise InvalidRequest("a take asks for 1 job at least", field="most")
-        return Jobs(lambda: self._take(most, wait, parts), self._report_end, self.context.options.retry_delay)
+        request = TakeRequest(most, wait, parts)
+        return self._scope(lambda: self._take(request))
 
     def stream(self, wait: float | None = None) -> Iterator[Job]:
         """Yield one job after the other, and ack each when the next one is requested.
@@ -112,6 +112,9 @@ class Queue(Listings):
         Leaving the loop early returns the current job to its position and counts no failure; use ``take``
         where an error counts. Ends after *wait* seconds without a job, or when the queue is closed.
         """
+        return self._stream(checked_wait(wait))
+
+    def _stream(self, wait: float | None) -> Iterator[Job]:
         with suppress(ShutDown):
             while True:
                 with self.take(1, wait) as jobs:
@@ -122,6 +125,7 @@ class Queue(Listings):
     @block
     def bounded(self, seconds: float) -> Iterator[Queue]:
         """Yield the queue with a session of *seconds* and no heartbeat, as a Lambda function needs it."""
+        number_of_seconds(seconds, "seconds", SECONDS_MAX)
         state = new_process_state()
         state().worker = worker.start_bounded(self.context, seconds)
         try:
@@ -139,15 +143,13 @@ class Queue(Listings):
         is raised again, so that SQS delivers the rings again. A queue that is removed has no jobs: its last
         rings are used up. Raises InvalidRequest if a message is not a ring of this queue.
         """
-        rings = messages.rings_of(self.key, event)
+        rings, left = messages.rings_of(self.key, event), messages.seconds_left(context)
         config = self.context.read_config()
         if config is None or config.removing_us is not None:
             yield self.take()  # not entered, it has no jobs
             return
-        with self.bounded(context.get_remaining_time_in_millis() / 1000) as bounded:
-            delay = self.context.options.retry_delay
-            with Jobs(lambda: bounded._take_rung(rings), self._report_end, delay) as jobs:
-                yield jobs
+        with self.bounded(left) as bounded, self._scope(lambda: bounded._take_rung(rings)) as jobs:
+            yield jobs
 
     def close(self) -> None:
         """Take no more jobs, return the claimed ones without counting failures, and end the session."""
@@ -165,6 +167,9 @@ class Queue(Listings):
         """
         visit(self.context)
 
+    def _scope(self, take: Take) -> Jobs:
+        return Jobs(take, self._report_end, self.context.options.retry_delay)
+
     @property
     def _worker(self) -> Worker | None:
         return self._process().worker
@@ -181,29 +186,28 @@ class Queue(Listings):
         _promote(worker, rings)
         return worker, worker.claims.take_each(Counter(ring.part for ring in rings))
 
-    def _take(self, most: int, wait: float | None, parts: Sequence[int] | None) -> tuple[Worker, list[Job]]:
+    def _take(self, request: TakeRequest) -> tuple[Worker, list[Job]]:
+        wait = request.wait
         deadline = None if wait is None else self.context.effects.monotonic() + wait
         with self._take_lock.acquired(wait) as acquired:
             worker = self._live_worker()
             if not acquired:
                 return worker, []
-            return self._wait_for_jobs(most, deadline, parts)
+            return self._wait_for_jobs(request, deadline)
 
-    def _wait_for_jobs(
-        self, most: int, deadline: float | None, parts: Sequence[int] | None
-    ) -> tuple[Worker, list[Job]]:
+    def _wait_for_jobs(self, request: TakeRequest, deadline: float | None) -> tuple[Worker, list[Job]]:
         """Look for jobs, then wait at the doorbell, in turns: no table is read while no ring arrives."""
         rings: Sequence[Ring] = ()
         failed = 0
         while True:
             worker = self._live_worker()
             try:
-                paused = self._existing().paused
-                jobs = [] if paused else self._look(worker, most, parts, rings)
+                config = self._existing()
+                jobs = [] if config.paused else self._look(worker, request.within(config.parts), rings)
                 left = self._left(deadline)
                 if jobs or left <= 0:
                     return worker, jobs
-                rings, failed = self._wait(left, most, paused=paused), 0
+                rings, failed = self._wait(left, request.most, paused=config.paused), 0
             except StoreUnavailable:
                 failed += 1
                 if failed == TAKE_ATTEMPTS:
@@ -224,13 +228,11 @@ class Queue(Listings):
         self.context.rest(min(left, PAUSED_SECONDS))
         return ()
 
-    def _look(
-        self, worker: Worker, most: int, parts: Sequence[int] | None, rings: Sequence[Ring]
-    ) -> list[Job]:
-        """Claim jobs in the parts of the rings, whichever session owns them; without rings in *parts*."""
+    def _look(self, worker: Worker, request: TakeRequest, rings: Sequence[Ring]) -> list[Job]:
+        """Claim jobs in the parts of the rings, whichever session owns them; without rings in its parts."""
         _promote(worker, rings)
         rung = list(dict.fromkeys(ring.part for ring in rings))
-        jobs = worker.take(rung or (worker.maintenance.own_parts() if parts is None else parts), most)
+        jobs = worker.take(rung or request.parts or worker.maintenance.own_parts(), request.most)
         try:
             self._delete(rings)
         except BaseException:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from botocore.exceptions import ClientError
@@ -21,10 +21,10 @@ from fanin.names import (
     DOORBELL_VISIBILITY_SECONDS,
     doorbells_of,
 )
-from fanin.queue.errors import DoorbellMissing
-from fanin.queue.keys import QueueKey
-from fanin.queue.messages import body, ring_of
-from fanin.queue.model import Ring
+from fanin.queue.rules.errors import DoorbellMissing
+from fanin.queue.rules.keys import QueueKey
+from fanin.queue.rules.messages import body, ring_of
+from fanin.queue.rules.model import Ring
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -125,10 +125,15 @@ class SqsDoorbell:
 
 @dataclass(frozen=True, slots=True)
 class SqsDoorbells:
-    """The doorbells of a stack; *prefix*: what their ARNs begin with."""
+    """The doorbells of a stack; *prefix*: what their ARNs begin with.
+
+    *key*: the ARN of the KMS key of those that are created here; empty: SQS has the key. *tags*: their tags.
+    """
 
     client: SQSClient
     prefix: str
+    key: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict)
 
     def create(self, queue: QueueKey) -> str:
         """Return the URL of the stack's doorbell of *queue*; else of its own, created where it is missing."""
@@ -138,8 +143,18 @@ class SqsDoorbells:
                 return url
         return self._create(own)
 
+    def update(self, queue: QueueKey, url: str) -> None:
+        if not self._is_own(queue, url):
+            return
+        with suppress(DoorbellMissing):
+            if self._key_of(url) != self.key:
+                attributes = {"KmsMasterKeyId": self.key, **self._encryption()}  # an empty one removes it
+                _send(self.client.set_queue_attributes, QueueUrl=url, Attributes=attributes)
+            if self.tags:
+                _send(self.client.tag_queue, QueueUrl=url, Tags=dict(self.tags))
+
     def delete(self, queue: QueueKey, url: str) -> None:
-        if url.rpartition("/")[2] == self._names(queue)[-1]:
+        if self._is_own(queue, url):
             with suppress(DoorbellMissing):
                 _send(self.client.delete_queue, QueueUrl=url)
 
@@ -151,6 +166,16 @@ class SqsDoorbells:
         *_, account, prefix = self.prefix.split(":")
         return doorbells_of(prefix, account, queue.tenant, queue.name)
 
+    def _is_own(self, queue: QueueKey, url: str) -> bool:
+        """Return whether the doorbell at *url* was made here, and not by the stack."""
+        return url.rpartition("/")[2] == self._names(queue)[-1]
+
+    def _key_of(self, url: str) -> str:
+        """Return the KMS key of the SQS queue at *url*; empty if SQS has the key."""
+        name = "KmsMasterKeyId"
+        answer = _send(self.client.get_queue_attributes, QueueUrl=url, AttributeNames=[name])
+        return str(answer.get("Attributes", {}).get(name, ""))
+
     def _find(self, name: str) -> str | None:
         with suppress(DoorbellMissing):
             url: str = _send(self.client.get_queue_url, QueueName=name)["QueueUrl"]
@@ -160,7 +185,12 @@ class SqsDoorbells:
     def _create(self, name: str) -> str:
         """Create an SQS queue; one that has other attributes, for example by an older version, is kept."""
         try:
-            made = _send(self.client.create_queue, QueueName=name, Attributes=self._attributes(name))
+            made = _send(
+                self.client.create_queue,
+                QueueName=name,
+                Attributes=self._attributes(name),
+                **({"tags": dict(self.tags)} if self.tags else {}),
+            )
         except ClientError as error:
             if error.response["Error"]["Code"] not in EXISTS:
                 raise
@@ -174,9 +204,14 @@ class SqsDoorbells:
             "VisibilityTimeout": str(DOORBELL_VISIBILITY_SECONDS),
             "MessageRetentionPeriod": str(DOORBELL_RETENTION_SECONDS),
             "ReceiveMessageWaitTimeSeconds": str(DOORBELL_POLL_SECONDS),
-            "SqsManagedSseEnabled": "true",
+            **self._encryption(),
             "Policy": json.dumps({"Version": "2012-10-17", "Statement": [_only_tls(arn)]}),
         }
+
+    def _encryption(self) -> dict[str, str]:
+        if not self.key:
+            return {"SqsManagedSseEnabled": "true"}
+        return {"SqsManagedSseEnabled": "false", "KmsMasterKeyId": self.key}
 
 
 def _only_tls(arn: str) -> dict[str, Any]:

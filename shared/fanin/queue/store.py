@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from fanin.queue.config import QueueConfig
-from fanin.queue.key_rows import Check
-from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey
-from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
-from fanin.queue.order import IndexKey, IndexRange
+from fanin.errors import InvalidRequest
+from fanin.queue.rules.config import QueueConfig
+from fanin.queue.rules.key_rows import Check
+from fanin.queue.rules.keys import JobKey, PartKey, QueueKey
+from fanin.queue.rules.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
+from fanin.queue.rules.order import IndexKey, IndexRange
 
 Write = Mapping[str, Any]
 """One entry of the user's for a DynamoDB TransactWriteItems request."""
 MOST_WRITES = 98
+WRITE_KINDS = ("Put", "Update", "Delete", "ConditionCheck")
 
 
 class JobStore(Protocol):
@@ -74,14 +76,11 @@ class JobStore(Protocol):
     def claims_of(self, part: PartKey, session: str) -> Sequence[Entry]:
         """Return the busy jobs of a part that a session claimed."""
 
-    def outbox(self, where: Partition) -> Sequence[OutboxEntry]:
-        """Return the outbox entries of a part, or those that 0.1 wrote with the queue as a whole.
+    def outbox(self, part: PartKey) -> Sequence[OutboxEntry]:
+        """Return the outbox entries of a part; those that cannot be read are logged and left out."""
 
-        Entries that cannot be read are logged and left out.
-        """
-
-    def has_outbox(self, where: Partition) -> bool:
-        """Return whether there is an outbox entry, or one that cannot be read."""
+    def has_outbox(self, part: PartKey) -> bool:
+        """Return whether a part has an outbox entry, or one that cannot be read."""
 
     def delete_outbox_entry(self, queue: QueueKey, entry: OutboxEntry) -> None:
         """Delete a reported entry; repeatable."""
@@ -95,14 +94,11 @@ class JobStore(Protocol):
     def count(self, part: PartKey, state: JobState, limit: int) -> int:
         """Return the number of jobs of a part in a state, at most *limit*; it may lag behind by seconds."""
 
-    def count_dead(self, where: Partition, limit: int) -> int:
-        """Return the number of dead jobs of a part, at most *limit*; it may lag behind by seconds.
+    def count_dead(self, part: PartKey, limit: int) -> int:
+        """Return the number of dead jobs of a part, at most *limit*; it may lag behind by seconds."""
 
-        *where*: a part, or a queue for those that 0.1 wrote with the queue as a whole.
-        """
-
-    def dead(self, where: Partition, limit: int) -> Sequence[Dead]:
-        """Return the dead jobs of a part, the longest dead first, or those that 0.1 wrote with the queue."""
+    def dead(self, part: PartKey, limit: int) -> Sequence[Dead]:
+        """Return the dead jobs of a part, the longest dead first."""
 
     def revive(self, dead: Dead, job: Job, over: Job | None, check: Check | None = None) -> Job | None:
         """Store *job* as ``add`` does and delete the record of *dead*, or neither; return the stored job."""
@@ -134,13 +130,13 @@ class JobStore(Protocol):
     def job_keys(self, part: PartKey, within: IndexRange, limit: int) -> Sequence[IndexKey]:
         """Return the keys of the first live jobs of a part in a range of the index, in its order."""
 
-    def dead_keys(self, where: Partition, within: IndexRange, limit: int) -> Sequence[IndexKey]:
-        """Return the keys of the first dead jobs in a range of the index, in its order."""
+    def dead_keys(self, part: PartKey, within: IndexRange, limit: int) -> Sequence[IndexKey]:
+        """Return the keys of the first dead jobs of a part in a range of the index, in its order."""
 
     def jobs_at(self, keys: Sequence[JobKey]) -> Sequence[Job]:
         """Return the stored jobs and marks of *keys*, which are distinct, in any order."""
 
-    def dead_at(self, records: Sequence[tuple[Partition, str]]) -> Sequence[Dead | None]:
+    def dead_at(self, records: Sequence[tuple[PartKey, str]]) -> Sequence[Dead | None]:
         """Return the dead job of each record, which are distinct; None where there is none."""
 
 
@@ -180,3 +176,14 @@ class SessionStore(Protocol):
 
 class QueueStore(JobStore, SessionStore, Protocol):
     """The store of a queue; ``tests/contract/queue`` tests each implementation."""
+
+
+def checked_write(write: Write) -> Write:
+    """Return *write*, an entry of TransactWriteItems."""
+    kinds = list(write) if isinstance(write, Mapping) else []
+    if len(kinds) != 1 or kinds[0] not in WRITE_KINDS or not isinstance(write[kinds[0]], Mapping):
+        raise InvalidRequest(
+            f"a write is an entry of TransactWriteItems, a mapping with one of {', '.join(WRITE_KINDS)}",
+            field="writes",
+        )
+    return write

@@ -25,9 +25,13 @@ condition fails counts too: an admitted request takes at most two, and a refused
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """The bucket of one row: a tenant's limit of *limit* units a second is divided among *shards* rows."""
+    """The bucket of one row: a tenant's limit of *limit* units a second is divided among *shards* rows.
+
+    *debt*: the most time that requests which pay after they were answered put the bucket off by.
+    """
 
     limit: int
+    debt: int = 0
 
     @property
     def shards(self) -> int:
@@ -52,4 +56,4 @@ class Bucket:
 
     def is_impossible(self, full_at: int, at: int) -> bool:
         """Return whether no debt explains *full_at*: a clock that was ahead wrote it."""
-        return full_at > at + BURST + self.cost(UNITS_MAX)
+        return full_at > at + BURST + max(self.debt, self.cost(UNITS_MAX))

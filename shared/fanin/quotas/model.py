@@ -13,12 +13,16 @@ SECOND = 1_000_000
 
 
 class Quota(StrEnum):
-    """What a tenant may use: live batches at once; adds of items, tasks and jobs a second."""
+    """What a tenant may use: live batches and work queues at once; each second, adds of items, tasks, jobs,
+    and read units.
+    """
 
     OPEN_BATCHES = "openBatches"
     ADDS = "adds"
     TASKS = "tasks"
     JOBS = "jobs"
+    QUEUES = "queues"
+    READS = "reads"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,8 @@ HELD_AT_LEAST = SECOND
 least: so a tenant far over its quota does not exhaust the writes of its row either.
 """
 HELD_AT_MOST = 10 * SECOND
+DEBT = {Quota.READS: 600 * SECOND}
+"""What a request reads is known once it has read: its tenant then waits for ten minutes at most."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -60,7 +62,7 @@ class Rates:
         limit = self.limits.get(quota, 0)
         if not limit or not units:
             return
-        bucket, at = Bucket(limit), microseconds(self.now())
+        bucket, at = Bucket(limit, DEBT.get(quota, 0)), microseconds(self.now())
         key = BucketKey(tenant, quota, self.draw(bucket.shards))
         known = self._known.get(key, UNKNOWN)
         if at < known.held_until <= at + HELD_AT_MOST:
@@ -70,6 +72,31 @@ class Rates:
         self._remember(key, Known(spent.full_at, at + min(wait, HELD_AT_MOST)))
         if not spent.applied:
             raise _refused(key, bucket, spent.full_at, at, wait)
+
+    def owe(self, tenant: str, quota: Quota, units: int) -> None:
+        """Charge *units* that a request has used before it pays: the next ones wait for them.
+
+        What exceeds the debt of ``DEBT``, or cannot be stored, is forgiven.
+        """
+        limit, debt = self.limits.get(quota, 0), DEBT.get(quota, 0)
+        if not limit or units <= 0:
+            return
+        bucket, at = Bucket(limit, debt), microseconds(self.now())
+        key, cost = BucketKey(tenant, quota, self.draw(bucket.shards)), min(bucket.cost(units), debt)
+        known = self._known.get(key, UNKNOWN)
+        full_at = known.full_at
+        for _ in range(ATTEMPTS):
+            try:
+                if full_at <= at:
+                    spent = self.store.start(key, at, at + cost)
+                else:
+                    spent = self.store.spend(key, at, cost, at + BURST + debt - cost)
+            except StoreUnavailable:
+                return
+            full_at = spent.full_at
+            self._remember(key, Known(full_at, known.held_until))
+            if spent.applied:
+                return
 
     def _spent(self, key: BucketKey, bucket: Bucket, full_at: int, at: int, cost: int) -> Spent:
         """Return the bucket after the charge; it is not applied where the bucket has no token."""

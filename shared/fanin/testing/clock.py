@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from fanin.client.waiting import Timer
+from fanin.client.timer import Timer
 
 Due = Callable[[], datetime | None]
 

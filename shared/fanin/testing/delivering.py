@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
+from fanin.arguments import whole
 from fanin.calling import noted_failures, plain
-from fanin.client.checking import whole
-from fanin.client.deliveries import returned_ids
+from fanin.client.consuming.deliveries import returned_ids
 from fanin.errors import InvalidRequest
 
 Handler = Callable[[Mapping[str, Any], Any], Any]

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from fanin.api.events import confirm, endings
-from fanin.client.checking import PAGE_BITS, instance, text, whole
-from fanin.client.direct import DirectTransport
+from fanin.api.events.ending_events import confirm, endings
+from fanin.arguments import instance, text, whole
+from fanin.client.checks.checking import PAGE_BITS
 from fanin.client.fanin import Fanin
 from fanin.client.model import QueueDescription
+from fanin.client.transports.direct import DirectTransport
 from fanin.queue import Options, Queue
 from fanin.testing.clock import FakeClock
 from fanin.testing.queues import FakeQueues
-from fanin.testing.store import StreamedStore
+from fanin.testing.store import StreamedStore, StreamRecord
 from fanin.tracker import Tracker
 
 TENANT = "000000000000"
@@ -31,7 +32,7 @@ class FakeFanin(Fanin):
 
     def __init__(self, tenant: str = TENANT, *, page_bits: int = 1024, at: datetime | None = None) -> None:
         text(tenant, "a tenant"), whole(page_bits, "page_bits", *PAGE_BITS)
-        self.store = StreamedStore()
+        self.store = StreamedStore(stream=self._publish)
         self.clock = FakeClock(at or datetime.now(UTC), self.store.next_check_at, self._happen)
         no_cache, no_pause = timedelta(0), lambda _: None
         self.tracker = Tracker(self.store, page_bits, no_cache, now=self.clock.now, pause=no_pause)
@@ -43,7 +44,6 @@ class FakeFanin(Fanin):
     @property
     def events(self) -> list[dict[str, Any]]:
         """The details of the events so far, as they are on the bus, in order."""
-        self._publish()
         return list(self._events)
 
     @contextmanager
@@ -57,21 +57,18 @@ class FakeFanin(Fanin):
             slot.lent = before
 
     def _happen(self) -> None:
-        """Do what the system does at the clock's time: publish, sweep and delete rows by age."""
-        self._publish()
+        """Do what the system does at the clock's time: sweep and delete rows by age."""
         due = self.store.next_check_at()
         if due is not None and due <= self.clock.now():
             self.tracker.sweep()
-            self._publish()
         self.store.delete_expired(self.clock.now())
         self._lent.queues.sweep()
 
-    def _publish(self) -> None:
-        """Put the events of the stream on the bus, and confirm them, which may end the batch of a parent."""
-        while records := self.store.take_records():
-            for detail in endings(records, self.tracker):
-                self._events.append(detail)
-                confirm(detail, self.tracker)
+    def _publish(self, record: StreamRecord) -> None:
+        """Put the event of a record on the bus, and confirm it, which may end the batch of a parent."""
+        for detail in endings([record], self.tracker):
+            self._events.append(detail)
+            confirm(detail, self.tracker)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from fanin.client.handing_queue import HandingQueue
-from fanin.client.job_acks import acking
 from fanin.client.model import QueueDescription
-from fanin.client.queue_calls import description_of
-from fanin.client.transport import Acks
+from fanin.client.queues.handing_queue import HandingQueue
+from fanin.client.queues.job_acks import acking
+from fanin.client.queues.queue_model import description_of
+from fanin.client.transports.transport import Acks
 from fanin.pacing import each_in_turn
 from fanin.queue import Effects, MemoryDoorbell, Options, Queue, QueueContext, QueueKey
-from fanin.queue.creating import QueueCreator
-from fanin.queue.keys import checked_queue_name
+from fanin.queue.administration.creating import QueueCreator
 from fanin.queue.memory import MemoryStore
 from fanin.testing.clock import FakeClock
 
@@ -25,6 +24,9 @@ class FakeDoorbells:
 
     def create(self, queue: QueueKey) -> str:
         return f"memory:{queue.name}"
+
+    def update(self, queue: QueueKey, url: str) -> None:
+        """Do nothing: there is no SQS queue."""
 
     def delete(self, queue: QueueKey, url: str) -> None:
         """Do nothing: there is no SQS queue."""
@@ -52,7 +54,7 @@ class FakeQueues:
 
         By default its sessions are renewed, because the clock's jumps end them.
         """
-        key = QueueKey(self.tenant, checked_queue_name(name))
+        key = QueueKey(self.tenant, name)
         known = self.contexts.get(name)
         context = QueueContext(
             store=self.store,
@@ -68,7 +70,7 @@ class FakeQueues:
 
     def create(self, name: str, parts: int | None) -> QueueDescription:
         """Create the queue, unless it exists, and return it."""
-        key = QueueKey(self.tenant, checked_queue_name(name))
+        key = QueueKey(self.tenant, name)
         return description_of(name, self._creator().ensure(key, parts))
 
     def sweep(self) -> None:

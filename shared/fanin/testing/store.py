@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from fanin.aws.rows import Item, text
+from fanin.aws.dynamodb.rows import Item, text
 from fanin.tracker import Batch, BatchKey
 from fanin.tracker.dynamodb.items import BATCH_ROW, EVENT_ROW
 from fanin.tracker.dynamodb.watching import notice_item
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.thresholds import Reached
+from fanin.tracker.rules.thresholds import Reached
 
 StreamRecord = dict[str, Any]
 
 
 @dataclass
 class StreamedStore(MemoryStore):
-    """Keeps a stream record of each end of a batch and of each notice, as DynamoDB Streams does."""
+    """Has a stream of its records, as DynamoDB Streams has: of each end of a batch and of each notice.
 
-    stream: list[StreamRecord] = field(default_factory=list, repr=False, compare=False)
+    *stream*: called with each record before the write returns; with those of its own writes after that.
+    """
 
-    def take_records(self) -> list[StreamRecord]:
-        """Return the records since the last call, in order."""
-        with self.lock:
-            taken, self.stream = self.stream, []
-            return taken
+    stream: Callable[[StreamRecord], None] = field(default=lambda _: None, repr=False, compare=False)
+    _records: deque[StreamRecord] = field(default_factory=deque, repr=False, compare=False)
 
     def next_check_at(self) -> datetime | None:
         """Return the time at which the sweeper checks the next batch; None if it checks none."""
@@ -60,4 +59,9 @@ class StreamedStore(MemoryStore):
 
     def _record(self, key: BatchKey, sort_key: str, row: Item | None = None) -> None:
         keys = {"pk": text(str(key)), "sk": text(sort_key)}
-        self.stream.append({"dynamodb": {"Keys": keys, "NewImage": row or keys}})
+        self._records.append({"dynamodb": {"Keys": keys, "NewImage": row or keys}})
+        if len(self._records) > 1:
+            return  # a write of the stream's reader
+        while self._records:
+            self.stream(self._records[0])
+            self._records.popleft()

@@ -1,10 +1,40 @@
-"""When is it done? The capability that tracks a batch of items to its one completion."""
+"""When is it done? Tracks a batch of items to its one completion.
 
-from fanin.tracker.acking import PageAcked
-from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, GroupId, ItemId, checked_batch_id
-from fanin.tracker.listing import ListQuery
-from fanin.tracker.mapping import BatchMap
-from fanin.tracker.model import (
+The promise: completion is decided exactly once, never before every item is acked, and never not at all,
+under duplicates, crashes, races, and requests that time out after they were applied.
+
+States of a batch (``rules/lifecycle.py``), each arrow one conditional write::
+
+    open -> OPEN --close--> CLOSED --root page full--> COMPLETE
+              |               |
+              +---------------+--> FAILED     too many failures, or a forced end
+              +---------------+--> CANCELLED  cancel
+              +---------------+--> TIMED_OUT  its deadline
+              +---------------+--> EXPIRED    its retention; every reader gets 404
+
+Items are bits in pages. Pages form a tree: the request that fills a page sets its bit in the page above, and
+the one that fills the root page completes the batch. Every step only sets bits, so a repeated ack repairs
+what a crash cut short.
+
+Read in this order:
+
+- ``rules/model.py``, ``rules/page.py``, ``rules/tree.py``: a batch, a page, where an item lies.
+- ``rules/acking.py``, then ``writing/recording.py`` and ``writing/climb.py``: an ack, from its request to
+  the completion.
+- ``service.py``: the use cases. ``writing/repairing.py``: reopen, delete.
+- ``writing/sweeping.py``: what is overdue, and what a crash left.
+- ``reads/reading.py``: status, ranges and maps, whose cost does not grow with the batch.
+- ``store.py``: the port, of which each call is one atomic request; ``dynamodb/`` and ``memory.py`` keep it.
+"""
+
+from fanin.item_ids import ItemId
+from fanin.tracker.reads.listing import ListQuery
+from fanin.tracker.reads.mapping import BatchMap
+from fanin.tracker.reads.window import Window
+from fanin.tracker.rules.acking import PageAcked
+from fanin.tracker.rules.filters import BatchFilter
+from fanin.tracker.rules.ids import COUNT_MAX, TOTAL_MAX, GroupId, checked_batch_id
+from fanin.tracker.rules.model import (
     Ack,
     AckReport,
     Added,
@@ -22,12 +52,11 @@ from fanin.tracker.model import (
     State,
     Verdict,
 )
-from fanin.tracker.options import BatchFilter, BatchOptions, Mode, OpenBatch, Retention
-from fanin.tracker.page import PageMasks
+from fanin.tracker.rules.options import BatchOptions, Mode, OpenBatch, Retention
+from fanin.tracker.rules.page import PageMasks
 from fanin.tracker.service import Tracker
 from fanin.tracker.store import Listing, TrackerStore
-from fanin.tracker.sweeping import Sweep
-from fanin.tracker.window import Window
+from fanin.tracker.writing.sweeping import Sweep
 
 __all__ = [
     "COUNT_MAX",

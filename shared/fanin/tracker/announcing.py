@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, cast
 
-from fanin.tracker.lifecycle import Transition
-from fanin.tracker.model import Batch, BatchKey, State
+from fanin.tracker.rules.lifecycle import Transition
+from fanin.tracker.rules.model import Batch, BatchKey, State
 from fanin.tracker.store import TrackerStore
 
 PRECISION = timedelta(milliseconds=1)

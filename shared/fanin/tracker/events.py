@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from fanin import names
-from fanin.tracker.model import Batch, State
+from fanin.tracker.rules.model import Batch, State
 
 EVENT_TYPES: Mapping[State, str] = {
     State.COMPLETE: names.BATCH_COMPLETED,
@@ -76,7 +76,7 @@ class CompletionEvent:
             opened_at=batch.created_at,
             closed_at=batch.closed_at,
             completed_at=batch.completed_at,
-            ended_at=batch.ended_at or batch.completed_at,
+            ended_at=batch.ended_at,
             labels=batch.labels,
             callback=batch.callback,
             ended_by=batch.ended_by,

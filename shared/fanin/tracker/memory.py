@@ -8,25 +8,28 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from fanin.tracker import thresholds
-from fanin.tracker.deleting import without_user_data
-from fanin.tracker.lifecycle import Transition
-from fanin.tracker.model import (
+from fanin.ties import tied
+from fanin.tracker.rules import thresholds
+from fanin.tracker.rules.children import Children, replaced_by
+from fanin.tracker.rules.filters import Query
+from fanin.tracker.rules.lifecycle import Transition
+from fanin.tracker.rules.model import (
     Batch,
     BatchKey,
     Group,
+    ItemKey,
     Outcome,
     PageKey,
-    Query,
     Receipt,
     Sample,
     State,
     shard_of,
 )
-from fanin.tracker.page import Page, PageMasks
+from fanin.tracker.rules.page import Page, PageMasks
+from fanin.tracker.rules.thresholds import Reached
+from fanin.tracker.rules.tokens import TaskToken
 from fanin.tracker.store import ROWS_A_LISTING, Listing, Written
-from fanin.tracker.thresholds import Reached
-from fanin.tracker.tokens import TaskToken
+from fanin.tracker.writing.deleting import without_user_data
 
 Row = tuple[str, Any]
 """A row for TTL: the field of the store that holds it, and its key there."""
@@ -42,6 +45,7 @@ class MemoryStore:
 
     batches: dict[BatchKey, Batch] = field(default_factory=dict)
     tokens: dict[BatchKey, TaskToken] = field(default_factory=dict)
+    children_of: dict[ItemKey, Children] = field(default_factory=dict)
     receipts: dict[tuple[BatchKey, str], Receipt] = field(default_factory=dict)
     stretches: dict[tuple[BatchKey, int], Group] = field(default_factory=dict)
     stored_pages: dict[PageKey, Page] = field(default_factory=dict)
@@ -66,11 +70,11 @@ class MemoryStore:
                     getattr(self, name).pop(key, None)
                     del self.expiring[row]
 
-    def create(self, batch: Batch, token: TaskToken | None = None) -> Batch:
+    def create(self, batch: Batch, token: TaskToken | None = None) -> Batch | None:
         with self.lock:
             if batch.key not in self.batches:
                 self._create(batch, token)
-            return self.batches[batch.key]
+            return self.batches.get(batch.key)
 
     def named(self, tenant: str, key: str) -> str | None:
         with self.lock:
@@ -81,8 +85,8 @@ class MemoryStore:
     ) -> str | None:
         with self.lock:
             named = (batch.tenant, key)
-            if self.names.get(named) in (None, instead_of) and batch.key not in self.batches:
-                self._create(batch, token)
+            is_free = self.names.get(named) in (None, instead_of) and batch.key not in self.batches
+            if is_free and self._create(batch, token, instead_of):
                 self.names[named] = batch.batch_id
                 self.expiring["names", named] = batch.row_expires_at
             return self.names.get(named)
@@ -96,7 +100,10 @@ class MemoryStore:
         instead_of: str | None,
     ) -> str | None:
         with self.lock:
-            named = self.create(batch).batch_id if key is None else self.create_under(batch, key, instead_of)
+            if key is None:
+                named = batch.batch_id if self.create(batch) else None
+            else:
+                named = self.create_under(batch, key, instead_of)
             if named == batch.batch_id:
                 rows: dict[Row, object] = {("stretches", (batch.key, 0)): group}
                 rows |= {} if ranges is None else {("origins", batch.key): tuple(ranges)}
@@ -104,6 +111,17 @@ class MemoryStore:
                     getattr(self, name)[at] = row
                     self.expiring[name, at] = batch.pages_expire_at
             return named
+
+    def children(self, item: ItemKey) -> Children | None:
+        with self.lock:
+            return self.children_of.get(item)
+
+    def end_child(self, item: ItemKey, child_id: str, failed: bool) -> Children | None:
+        with self.lock:
+            children = self.children_of.get(item)
+            if children is not None and child_id in children.live:
+                self.children_of[item] = children.after_end(child_id, failed)
+            return self.children_of.get(item)
 
     def origin_ranges(self, key: BatchKey) -> Sequence[tuple[int, int]] | None:
         with self.lock:
@@ -199,6 +217,10 @@ class MemoryStore:
         with self.lock:
             self.put.add(key)
 
+    def prepare(self, key: PageKey, failing: bool, expires_at: datetime) -> None:
+        with self.lock:
+            self._put(key, self._page(key).prepared(failing), expires_at)
+
     def add_bits(self, key: PageKey, masks: PageMasks, expires_at: datetime) -> Written:
         with self.lock:
             page = self._page(key)
@@ -244,13 +266,13 @@ class MemoryStore:
             if page.may_compact(count):
                 self._put(key, page.compact())
 
-    def pages(self, keys: Collection[PageKey]) -> Mapping[PageKey, Page]:
+    def pages(self, keys: Collection[PageKey], bits: bool = True) -> Mapping[PageKey, Page]:
         with self.lock:
-            return {key: self.stored_pages[key] for key in keys if key in self.stored_pages}
+            pages = {key: self.stored_pages[key] for key in keys if key in self.stored_pages}
+        return pages if bits else {key: replace(page, bits=0) for key, page in pages.items()}
 
     def glance(self, keys: Collection[PageKey], bits: bool) -> Mapping[PageKey, Page]:
-        pages = self.pages(keys)
-        return pages if bits else {key: replace(page, bits=0) for key, page in pages.items()}
+        return self.pages(keys, bits)
 
     def sample(self, key: BatchKey, slot: int, sample: Sample, expires_at: datetime) -> Sample | None:
         with self.lock:
@@ -271,10 +293,11 @@ class MemoryStore:
             del self.kept[key, slot]
             return True
 
-    def block_sample(self, key: BatchKey, slot: int, expires_at: datetime) -> None:
+    def block_samples(self, key: BatchKey, slots: Sequence[int], expires_at: datetime) -> None:
         with self.lock:
-            self.blocked.add((key, slot))
-            self.kept.pop((key, slot), None)
+            for slot in slots:
+                self.blocked.add((key, slot))
+                self.kept.pop((key, slot), None)
 
     def delete(self, seen: Batch, at: datetime) -> Batch | None:
         return self._change(
@@ -295,11 +318,11 @@ class MemoryStore:
     def due(self, shard: int, alive: bool, at: datetime) -> Iterable[BatchKey]:
         with self.lock:
             found = [
-                (batch.next_check_at, str(key), key)
+                (batch.next_check_at, tied(key), key)
                 for key, batch in self.batches.items()
                 if batch.next_check_at is not None and batch.next_check_at <= at and batch.is_alive is alive
             ]
-        return [key for *_, key in sorted(found) if shard_of(key.batch_id) == shard]
+        return [key for *_, key in sorted(found, key=lambda row: row[:2]) if shard_of(key.batch_id) == shard]
 
     def live(self, shard: int) -> Iterable[BatchKey]:
         with self.lock:
@@ -316,10 +339,19 @@ class MemoryStore:
         last = found[-1] if len(found) == query.limit else looked[-1] if looked else None
         return Listing(tuple(found), last.position if last and last is not rows[-1] else None)
 
-    def _create(self, batch: Batch, token: TaskToken | None) -> None:
+    def _create(self, batch: Batch, token: TaskToken | None, instead_of: str | None = None) -> bool:
+        """Store a new batch; False if it is a child that its item refuses."""
+        if batch.parent is not None:
+            replaced = replaced_by(batch, instead_of)
+            children = self.children_of.get(batch.parent)
+            if children is not None and not children.admits(replaced):
+                return False
+            self.children_of[batch.parent] = (children or Children()).with_child(batch.batch_id, replaced)
+            self.expiring["children_of", batch.parent] = batch.row_expires_at
         self.batches[batch.key], self.expiring["batches", batch.key] = batch, batch.row_expires_at
         if token is not None:
             self.tokens[batch.key], self.expiring["tokens", batch.key] = token, batch.row_expires_at
+        return True
 
     def _change(
         self, key: BatchKey, admits: Callable[[Batch], bool], change: Callable[[Batch], Batch]

@@ -10,10 +10,12 @@ from datetime import timedelta
 from functools import partial
 
 from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound, StoreUnavailable
-from fanin.tracker.acking import AckPlan, PageAcked, batch_ids, covers, judge, parent_ack, plan
-from fanin.tracker.ids import COUNT_MAX, TOTAL_MAX, GroupId, checked_batch_id
-from fanin.tracker.lifecycle import earliest, extended_expiry, first_check, transition
-from fanin.tracker.model import (
+from fanin.tracker.rules.acking import AckPlan, PageAcked, batch_ids, covers, payload_of, plan
+from fanin.tracker.rules.children import Children, has_failed, parent_ack
+from fanin.tracker.rules.ids import COUNT_MAX, TOTAL_MAX, GroupId, checked_batch_id
+from fanin.tracker.rules.lifecycle import earliest, extended_expiry, first_check, transition, unless_ended
+from fanin.tracker.rules.model import (
+    ALL_DONE,
     Ack,
     AckReport,
     Added,
@@ -21,21 +23,23 @@ from fanin.tracker.model import (
     BatchKey,
     Closed,
     Group,
+    PageKey,
     Receipt,
     State,
 )
-from fanin.tracker.opening import new_batch, same_request, under_key
-from fanin.tracker.options import Mode, OpenBatch
-from fanin.tracker.page import PageMasks
-from fanin.tracker.recording import Recorder, unless_newer
-from fanin.tracker.repairing import Repairs
-from fanin.tracker.sweeping import Sweep, Sweeper
-from fanin.tracker.thresholds import counts_as_ack
+from fanin.tracker.rules.options import Mode, OpenBatch
+from fanin.tracker.rules.page import Page, PageMasks
+from fanin.tracker.rules.thresholds import counts_as_ack
+from fanin.tracker.writing.opening import is_of, key_of_ended, new_batch, same_request, under_key
+from fanin.tracker.writing.recording import Recorder, unless_newer
+from fanin.tracker.writing.repairing import Repairs
+from fanin.tracker.writing.sweeping import Sweep, Sweeper
 
 logger = logging.getLogger("fanin")
 ADD_ATTEMPTS = 10
 LEVELS_AT_ONCE = 16
 KEYS_KEPT = timedelta(days=1)
+WHILE_OPEN = "items are added while it is OPEN"
 RANGE_MAX = 1_000_000
 """Items that one request may ack, summed over its ranges."""
 
@@ -54,25 +58,31 @@ class Tracker(Repairs):
     def open(self, tenant: str, request: OpenBatch, key: str | None = None) -> Batch:
         """Open a batch, or return the batch that was opened under this idempotency *key*.
 
-        Raises InvalidRequest if the parent is not an item of this tenant, KeyReused if the key was used
-        with other options.
+        The key of a child that has failed opens another one in its place. Raises InvalidRequest if the parent
+        is not an item of this tenant, Conflict if that takes no child, because it is done, its children have
+        ended or its batch has, KeyReused if the key was used with other options, and BatchEnded if the batch
+        of the key has ended.
         """
-        if key is None:
-            return self.store.create(self._new(tenant, request), request.token)
 
         def create(over: str | None) -> tuple[Batch, str | None]:
-            batch = self._new(tenant, request)
-            return batch, self.store.create_under(batch, key, over, request.token)
+            batch = self._new(tenant, request, over)
+            if key is not None:
+                return batch, self.store.create_under(batch, key, over, request.token)
+            stored = self.store.create(batch, request.token)
+            return batch, None if stored is None else stored.batch_id
 
-        standing = partial(self._standing, tenant)
-        batch, is_new = under_key(self.store.named(tenant, key), standing, create)
-        return batch if is_new else same_request(batch, request)
+        held = None if key is None else self.store.named(tenant, key)
+        batch, is_new = under_key(held, partial(self._stands, tenant, request), create)
+        if is_new:
+            return batch
+        return unless_ended(same_request(batch, request, key), key_of_ended(batch))
 
     def add(self, tenant: str, batch_id: str, count: int, key: str | None = None) -> Added:
         """Reserve *count* items (1 to 2^36) in one group, or return the group that *key* reserved before.
 
-        Raises InvalidRequest for a count out of bounds, NotFound, Conflict if the batch is not open, and
-        KeyReused if the key was used with another count.
+        Raises InvalidRequest for a count out of bounds, NotFound, Conflict if the batch is closed, BatchEnded
+        if it has ended, and KeyReused if the key was used with another count. The group of an earlier request
+        is returned unless the batch has ended before its items were done.
         """
         if not 1 <= count <= COUNT_MAX:
             raise InvalidRequest(f"count goes from 1 to {COUNT_MAX}", field="count")
@@ -82,15 +92,17 @@ class Tracker(Repairs):
             receipt = self._reserve(batch, receipt_key, count)
             if receipt is not None:
                 self._prolong(batch)
-                return _added(batch, receipt, count)
+                return _added(batch, receipt, count, key)
             self.pause(attempt)
         raise StoreUnavailable("too many concurrent adds to the batch; repeat the request")
 
-    def close(self, tenant: str, batch_id: str, caller: str) -> Closed:
+    def close(self, tenant: str, batch_id: str, caller: str, key: str | None = None) -> Closed:
         """Stop adds to the batch, and complete it if nothing is outstanding.
 
-        Raises NotFound, and Conflict if fewer items were added than the batch expects.
+        Raises NotFound, Conflict if fewer items were added than the batch expects, BatchEnded if it has ended
+        before its items were done, and KeyReused.
         """
+        self.bind_key(tenant, "close", key, batch_id)
         seen = self.get(tenant, batch_id)
         change = transition(seen, State.CLOSED, self.now())
         # A close that is refused is not sent: a late copy of it would close the batch after the next add.
@@ -104,23 +116,32 @@ class Tracker(Repairs):
             )
         if batch.state is State.CLOSED:
             batch = self._climber().seal(batch, caller) or batch
-        unless_newer(self._ack_parent)(batch)
+        self._remember(batch)
+        self._ack_readable_parents([batch])
+        unless_ended(batch, "it does not complete", *ALL_DONE)
         return Closed(batch, completed_by_caller=batch.completed_by == caller)
 
-    def cancel(self, tenant: str, batch_id: str, reason: str | None = None) -> Batch:
-        """Cancel the batch, unless it has already ended, and return it. Raises NotFound."""
+    def cancel(self, tenant: str, batch_id: str, reason: str | None = None, key: str | None = None) -> Batch:
+        """Cancel the batch, and return it.
+
+        Raises NotFound, BatchEnded if it has ended otherwise, and KeyReused.
+        """
+        self.bind_key(tenant, "cancel", key, f"{batch_id}\n{reason or ''}")
         seen = self.get(tenant, batch_id)
         batch = self.store.transition(seen.key, transition(seen, State.CANCELLED, self.now(), reason=reason))
         if batch is None:
             raise NotFound(f"there is no batch {batch_id}")
-        unless_newer(self._ack_parent)(batch)
-        return batch
+        self._remember(batch)
+        self._ack_readable_parents([batch])
+        return unless_ended(batch, "it was not cancelled", "cancelled")
 
-    def end(self, tenant: str, batch_id: str, reason: str, by: str) -> Batch:
-        """End the batch as FAILED, with the result ``forced``, unless it has already ended, and return it.
+    def end(self, tenant: str, batch_id: str, reason: str, by: str, key: str | None = None) -> Batch:
+        """End the batch as FAILED, with the result ``forced``, and return it.
 
-        *by*: the principal that asks for it; the row and the ending event name it. Raises NotFound.
+        *by*: the principal that asks for it; the row and the ending event name it. Raises NotFound,
+        BatchEnded if it has ended otherwise, and KeyReused.
         """
+        self.bind_key(tenant, "end", key, f"{batch_id}\n{reason}")
         seen = self.get(tenant, batch_id)
         change = transition(seen, State.FAILED, self.now(), reason=reason, by=by)
         batch = self.store.transition(seen.key, change)
@@ -128,29 +149,45 @@ class Tracker(Repairs):
             raise NotFound(f"there is no batch {batch_id}")
         if seen.is_alive and batch.ended_by == by:
             logger.warning("batch %s was ended by force", batch_id, extra={"batch_id": batch_id, "by": by})
-        unless_newer(self._ack_parent)(batch)
-        return batch
+        self._remember(batch)
+        self._ack_readable_parents([batch])
+        return unless_ended(batch, "its end was not forced", "forced")
 
-    def notify(self, tenant: str, batch_id: str) -> Batch:
-        """Resend the ending event under the same id. Raises NotFound, and Conflict if the batch is live."""
+    def notify(self, tenant: str, batch_id: str, key: str | None = None) -> Batch:
+        """Resend the ending event. Raises NotFound, Conflict if the batch is live, and KeyReused."""
+        self.bind_key(tenant, "notify", key, batch_id)
         batch = self.get(tenant, batch_id)
         if batch.is_alive:
             raise Conflict("the batch has not ended; there is no event to send yet")
         self.store.notice(batch, self.now())
         return batch
 
-    def ack(self, tenant: str, acks: Sequence[Ack]) -> AckReport:
+    def ack(self, tenant: str, acks: Sequence[Ack], key: str | None = None) -> AckReport:
         """Mark items done or failed, with one write for each page; an invalid item gets a verdict, no error.
 
         Raises InvalidRequest if the ranges cover more than a million items, TooManyBatches for more than
-        100 batches, TooManyPages for more than 1,000 pages, or 250 with failures, and StoreUnavailable if
-        the result is unknown. Every call may be repeated.
+        100 batches, TooManyPages for more than 1,000 pages, or 250 with failures, KeyReused, and
+        StoreUnavailable if the result is unknown. Every call may be repeated.
         """
         if sum(ack.size for ack in acks) > RANGE_MAX:
             raise InvalidRequest(f"one request acks at most {RANGE_MAX} items", field="acks")
+        if key is not None:
+            self.bind_key(tenant, "acks", key, payload_of(acks))
         report, ended = self._record(tenant, acks)
-        self.each(unless_newer(self._ack_parent), ended)
+        self._ack_readable_parents(ended)
         return report
+
+    def verdicts(self, tenant: str, acks: Sequence[Ack]) -> AckReport:
+        """Return the verdict that each of *acks* would get now, if it was the only one; nothing is written.
+
+        All pages are read at once, consistently. Raises what ``ack`` does.
+        """
+        request = self._plan(tenant, acks)
+        pages = [(PageKey(page.batch.key, 0, page.number), page) for page in request.pages.values()]
+        stored = self.store.pages({key for key, page in pages if page.batch.mode is Mode.EXACT})
+        for key, page in pages:
+            request.foresee(page, stored.get(key, Page()))
+        return AckReport(request.results(), ())
 
     def ack_pages(
         self, tenant: str, batch_id: str, pages: Mapping[int, PageMasks], caller: str
@@ -163,29 +200,33 @@ class Tracker(Repairs):
         at = self.now()
         batch = self._holding(BatchKey(tenant, checked_batch_id(batch_id)), pages)
         self._need_exact(batch, "which items are acked")
-        ended: dict[BatchKey, Batch] = {}
-        recorder = Recorder(self._climber(), lambda batch: ended.update({batch.key: batch}), self.each)
+        recorder = Recorder(self._climber(), self.each)
         done = recorder.record_folded(batch, pages, caller, at)
         self._was_acked(batch)
-        for batch in ended.values():
+        for batch in recorder.ended.values():
             self._has_ended(batch)
         return done
 
     def keep_reasons(self, tenant: str, acks: Sequence[Ack]) -> None:
         """Keep a bounded number of the reasons in *acks*, of items that are stored as failed; ack nothing."""
-        Recorder(self._climber(), self._has_ended).keep_reasons(self._plan(tenant, acks))
+        Recorder(self._climber()).keep_reasons(self._plan(tenant, acks))
 
-    def bind_key(self, tenant: str, route: str, key: str, payload: str) -> None:
+    def bind_key(self, tenant: str, route: str, key: str | None, payload: str) -> None:
         """Bind an idempotency *key* on a route to the *payload* of its first use, for at least a day.
 
-        Raises KeyReused if the key was used with another payload. Open and add do not use it, because their
-        own rows keep their keys.
+        Raises KeyReused if the key was used with another payload; without a key nothing is read or written.
+        Open and add do not use it, because their own rows keep their keys.
         """
+        if key is None:
+            return
         fingerprint = hashlib.sha256(payload.encode()).hexdigest()
         at = self.now()
         stored = self.store.remember(tenant, route, key, fingerprint, at, at + KEYS_KEPT)
         if stored != fingerprint:
-            raise KeyReused("this Idempotency-Key was used for a request with another payload")
+            raise KeyReused(
+                f"idempotency key {key!r} was used for a request with another payload ({route}): repeat that"
+                " one unchanged, or use a new key"
+            )
 
     def confirm(self, batch: Batch) -> None:
         """Record that the bus has the ending event of *batch*, and remove the batch from the sweeper's list.
@@ -193,7 +234,7 @@ class Tracker(Repairs):
         The item of the parent batch is acked first, in case the process that ended the batch crashed before.
         """
         self.store.confirm(batch.key, batch.expires_at)
-        self._ack_parent(batch)
+        self._ack_parents([batch], self._parent_ack)
         if batch.next_check_at is not None:
             self.store.postpone(batch, None)
 
@@ -204,23 +245,20 @@ class Tracker(Repairs):
         """
         return Sweeper(self._climber(), self._has_ended, self.each, has_time).sweep()
 
-    def _new(self, tenant: str, request: OpenBatch) -> Batch:
-        """Return a batch that is not stored yet, under a new id."""
+    def _new(self, tenant: str, request: OpenBatch, over: str | None) -> Batch:
+        """Return a batch that is not stored yet, under a new id. *over*: the batch whose key it takes."""
         if request.parent_item_id is not None:
-            self._check_parent(tenant, request.parent_item_id)
+            self._check_parent(tenant, request.parent_item_id, over)
         key = BatchKey(tenant, str(self.new_id()))
         self.admit(tenant, key.batch_id)
         return new_batch(key, request, self.page_bits, self.entropy(16), self.now())
 
-    def _check_parent(self, tenant: str, item_id: str) -> None:
-        """Raise InvalidRequest unless *item_id* is an item of an exact batch of this tenant."""
-        ack = Ack.of(item_id, caller="")
-        parent = self._known_batch(BatchKey(tenant, ack.batch_id))
-        _, refusal = judge(parent, ack, self.now())
-        if parent is not None and parent.mode is Mode.ESTIMATED:
-            raise InvalidRequest("an estimated batch would count its child twice", field="parentItemId")
-        if refusal:
-            raise InvalidRequest("parentItemId names no item of a batch of yours", field="parentItemId")
+    def _stands(self, tenant: str, request: OpenBatch, batch_id: str) -> Batch | None:
+        """Return the batch that a key stands for; None if it is over, or a failed child of this request."""
+        batch = self._standing(tenant, batch_id)
+        if batch is None or batch.parent_item_id is None or not has_failed(batch):
+            return batch
+        return None if is_of(batch, request) else batch
 
     def _reserve(self, batch: Batch, receipt_key: str, count: int) -> Receipt | None:
         """Return the reservation under this key, made now or before; None if the batch has changed."""
@@ -232,10 +270,14 @@ class Tracker(Repairs):
         return self.store.reserve(batch, receipt, _group(batch, receipt))
 
     def _earlier(self, batch: Batch, receipt_key: str) -> Receipt:
-        """Return the reservation of an earlier attempt; raise Conflict if there is none."""
+        """Return the reservation of an earlier attempt.
+
+        Raises Conflict if there is none, and BatchEnded if its items need no work any more and are not done.
+        """
         receipt = self.store.receipt(batch.key, receipt_key)
+        unless_ended(batch, WHILE_OPEN, *(() if receipt is None else ALL_DONE))
         if receipt is None:
-            raise Conflict(f"batch {batch.batch_id} is {batch.state}; items are added while it is OPEN")
+            raise Conflict(f"batch {batch.batch_id} is {batch.state}; {WHILE_OPEN}")
         return receipt
 
     def _holding(self, key: BatchKey, pages: Mapping[int, PageMasks]) -> Batch:
@@ -281,38 +323,59 @@ class Tracker(Repairs):
 
     def _has_ended(self, batch: Batch) -> None:
         self._remember(batch)
-        self._ack_parent(batch)
+        self._ack_parents([batch], self._parent_ack)
 
-    def _ack_parent(self, batch: Batch) -> None:
-        """Ack the item of the parent batch for a batch that has ended, and go on with the parent if it ends.
+    def _ack_readable_parents(self, ended: Sequence[Batch]) -> None:
+        """Ack the items of the parents of *ended*, but for parents that a newer release wrote."""
+        self._ack_parents(ended, unless_newer(self._parent_ack))
 
-        At most 16 levels in one call; the sweeper continues from an ancestor that ended.
+    def _ack_parents(self, ended: Sequence[Batch], ack_of: Callable[[Batch], Ack | None]) -> None:
+        """Ack the items that batches of a tenant stood for, and go on with those of their parents that end.
+
+        One request a level, which heals first. At most 16 levels in one call; the sweeper continues from an
+        ancestor that ended.
         """
         for _ in range(LEVELS_AT_ONCE):
-            if batch.is_alive or batch.parent_item_id is None:
+            acks = [ack for ack in self.each(ack_of, ended) if ack is not None]
+            if not acks:
                 return
-            _, ended = self._record(batch.tenant, [parent_ack(batch, batch.parent_item_id)])
-            if not ended:
-                return
-            (batch,) = ended
+            _, ended = self._record(ended[0].tenant, acks)
+
+    def _parent_ack(self, batch: Batch) -> Ack | None:
+        """Return the ack of the item that a batch stood for, if it was the last of its children to end.
+
+        Raises NewerSchema if the parent is one, before anything is written to its rows.
+        """
+        if batch.is_alive or batch.parent is None or self._known_batch(batch.parent.batch) is None:
+            return None
+        children = self.store.end_child(batch.parent, batch.batch_id, has_failed(batch))
+        children = children or Children().after_end(batch.batch_id, has_failed(batch))
+        if children.live:
+            return None
+        failed = children.named_failure(batch.batch_id) or batch.batch_id
+        named = batch if failed == batch.batch_id else self.store.get(BatchKey(batch.tenant, failed))
+        return parent_ack(batch, children, None if named is None else named.result)
 
     def _record(self, tenant: str, acks: Sequence[Ack]) -> tuple[AckReport, tuple[Batch, ...]]:
         """Write the acks; return the report, and the batches that have ended: parents are not acked yet."""
-        request = self._plan(tenant, acks)
-        ended: dict[BatchKey, Batch] = {}
-        recorder = Recorder(self._climber(), lambda batch: ended.update({batch.key: batch}), self.each)
-        completions = recorder.record(request)
+        request, recorder = self._plan(tenant, acks), Recorder(self._climber(), self.each)
+        recorder.record(request)
         self.each(self._was_acked, request.batches())
-        for batch in ended.values():
+        ended = tuple(recorder.ended.values())
+        for batch in ended:
             self._remember(batch)
-        return AckReport(request.results(), tuple(completions)), tuple(ended.values())
+        return AckReport(request.results(), request.completions(ended)), ended
 
 
 def _group(batch: Batch, receipt: Receipt) -> Group:
     return Group(str(GroupId.make(batch.salt, batch.batch_id, receipt.start, receipt.count)), receipt.count)
 
 
-def _added(batch: Batch, receipt: Receipt, count: int) -> Added:
+def _added(batch: Batch, receipt: Receipt, count: int, key: str | None) -> Added:
     if receipt.count != count:
-        raise KeyReused("this Idempotency-Key was used for an add of another count")
+        raise KeyReused(
+            f"idempotency key {key!r} was used in batch {batch.batch_id} for an add of {receipt.count}"
+            f" items, not {count}: add the same rows, or open a batch for others under a new key, and cancel"
+            " this one if it is not wanted any more"
+        )
     return Added(batch.batch_id, (_group(batch, receipt),), receipt.start + receipt.count)

@@ -14,11 +14,23 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from fanin.tracker.lifecycle import Transition
-from fanin.tracker.model import Batch, BatchKey, Group, Outcome, PageKey, Position, Query, Receipt, Sample
-from fanin.tracker.page import Page, PageMasks
-from fanin.tracker.thresholds import Reached
-from fanin.tracker.tokens import TaskToken
+from fanin.tracker.rules.children import Children
+from fanin.tracker.rules.filters import Query
+from fanin.tracker.rules.lifecycle import Transition
+from fanin.tracker.rules.model import (
+    Batch,
+    BatchKey,
+    Group,
+    ItemKey,
+    Outcome,
+    PageKey,
+    Position,
+    Receipt,
+    Sample,
+)
+from fanin.tracker.rules.page import Page, PageMasks
+from fanin.tracker.rules.thresholds import Reached
+from fanin.tracker.rules.tokens import TaskToken
 
 ROWS_A_READ = 500
 READS_A_LISTING = 4
@@ -47,8 +59,13 @@ class Listing:
 class TrackerStore(Protocol):
     """The contract of a store; the contract suite checks every implementation."""
 
-    def create(self, batch: Batch, token: TaskToken | None = None) -> Batch:
-        """Store *batch* and its task *token* unless its key is stored; return the stored batch."""
+    def create(self, batch: Batch, token: TaskToken | None = None) -> Batch | None:
+        """Store *batch* and its task *token* unless its key is stored; return the stored batch.
+
+        The child of an item is stored, and added to the item's children, if the item takes it
+        (``Children.admits``); None if it is refused. So do the two calls below, which return the id that a
+        *key* is bound to; *instead_of*, or the batch that it reopens, is the child in whose place it is.
+        """
 
     def named(self, tenant: str, key: str) -> str | None:
         """Return the id of the batch opened under an idempotency key; the batch may have expired."""
@@ -58,9 +75,7 @@ class TrackerStore(Protocol):
     ) -> str | None:
         """Store *batch* and bind *key* to it, all or nothing, if *key* is unbound or bound to *instead_of*.
 
-        Its task *token* is stored with it.
-
-        Returns the id that the key is bound to now.
+        Its task *token* is stored with it. Returns the id that the key is bound to now.
         """
 
     def create_reopened(
@@ -73,8 +88,15 @@ class TrackerStore(Protocol):
     ) -> str | None:
         """Store *batch* with its one *group*, and bind *key*, as :meth:`create_under` does, all or nothing.
 
-        *ranges*: the items of its origin, if they are stored. Without a *key*, returns the batch's id.
+        *ranges*: the items of its origin, if they are stored. Without a *key*, returns the batch's id, or
+        None if it is a child that was refused.
         """
+
+    def children(self, item: ItemKey) -> Children | None:
+        """Return the children of an item; None if it never had one."""
+
+    def end_child(self, item: ItemKey, child_id: str, failed: bool) -> Children | None:
+        """Note that a live child of an item has ended; return its children, None if it never had one."""
 
     def origin_ranges(self, key: BatchKey) -> Sequence[tuple[int, int]] | None:
         """Return the items of a reopened batch's origin; None if they are not stored: all failed ones."""
@@ -135,6 +157,9 @@ class TrackerStore(Protocol):
     def mark_put(self, key: BatchKey, expires_at: datetime) -> None:
         """Record that a put of the ending event was accepted, which the bus has still to confirm."""
 
+    def prepare(self, key: PageKey, failing: bool, expires_at: datetime) -> None:
+        """Store a page above the leaves unless it is stored; *failing*: mark that items below it may fail."""
+
     def add_bits(self, key: PageKey, masks: PageMasks, expires_at: datetime) -> Written:
         """Set the bits of *masks* if all are clear and the page is not compacted, else change nothing.
 
@@ -163,14 +188,11 @@ class TrackerStore(Protocol):
     def compact(self, key: PageKey, count: int) -> None:
         """Remove the digits of a page that is full at *count* bits, unless it was compacted before."""
 
-    def pages(self, keys: Collection[PageKey]) -> Mapping[PageKey, Page]:
-        """Return the pages that are stored."""
+    def pages(self, keys: Collection[PageKey], bits: bool = True) -> Mapping[PageKey, Page]:
+        """Return the pages that are stored; without *bits*, only how many of the acked bits are set."""
 
     def glance(self, keys: Collection[PageKey], bits: bool) -> Mapping[PageKey, Page]:
-        """Return the pages that are stored, by eventually consistent reads, so they may be older.
-
-        Without *bits* the acked bits are not read, only how many they are.
-        """
+        """Return what ``pages`` does, by eventually consistent reads, so the pages may be older."""
 
     def sample(self, key: BatchKey, slot: int, sample: Sample, expires_at: datetime) -> Sample | None:
         """Keep a failure's reason in a free slot; return the one that is there now, None if it is blocked."""
@@ -181,8 +203,11 @@ class TrackerStore(Protocol):
     def free_sample(self, key: BatchKey, slot: int, item_id: str) -> bool:
         """Remove the reason in a slot if it is that of the item; return whether it was."""
 
-    def block_sample(self, key: BatchKey, slot: int, expires_at: datetime) -> None:
-        """Remove the reason in a slot, and let none be kept there, however late its write arrives."""
+    def block_samples(self, key: BatchKey, slots: Sequence[int], expires_at: datetime) -> None:
+        """Remove the reasons in *slots*, and let none be kept there, however late its write arrives.
+
+        The one call of several requests: a repetition writes the same rows.
+        """
 
     def delete(self, seen: Batch, at: datetime) -> Batch | None:
         """Remove the user data of a batch that has ended and has no next check; return the stored batch.
@@ -201,7 +226,7 @@ class TrackerStore(Protocol):
     def due(self, shard: int, alive: bool, at: datetime) -> Iterable[BatchKey]:
         """Yield the live or the ended batches of a shard whose check is due by *at*, the earliest first.
 
-        Rows are read as they are consumed. A batch that ended under version 0.1 may be among the live ones.
+        Rows are read as they are consumed.
         """
 
     def live(self, shard: int) -> Iterable[BatchKey]:

@@ -11,13 +11,14 @@ from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_apigatewayv2 as apigatewayv2
 from aws_cdk import aws_apigatewayv2_authorizers as authorizers
 from aws_cdk import aws_apigatewayv2_integrations as integrations
+from aws_cdk import aws_certificatemanager as acm
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from fanin_cdk.concurrency import shares
-from fanin_cdk.config import Config
-from fanin_cdk.constructs.functions import log_group, name_of
+from fanin_cdk.constructs.functions import name_of, vended_logs
+from fanin_cdk.settings.concurrency import shares
+from fanin_cdk.settings.config import Config
 
 # A line is JSON although values are inserted as they are: of two fields of a name, readers take the last.
 # So the caller, of whose text a part is the caller's, is the first.
@@ -36,7 +37,7 @@ ACCESS_LOG = {
 class Api(Construct):
     """An HTTP API (v2) on its ``$default`` stage: IAM authorization, or JWT when an issuer is configured.
 
-    *functions*: those of its routes.
+    *functions*: those of its routes. *domain*: the host name of the configuration, if it has one.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Api(Construct):
         self.routes: list[str] = []
         for route, function in routes.items():
             self.add(route, function)
+        self.domain = _domain(self, config) if config.domain_name and config.target == "aws" else None
         share = shares(config)
         self.stage = apigatewayv2.HttpStage(
             self,
@@ -57,14 +59,25 @@ class Api(Construct):
             http_api=self.http,
             stage_name="$default",
             auto_deploy=True,
+            domain_mapping=_mapping(self.domain),
             throttle=apigatewayv2.ThrottleSettings(rate_limit=share.rate, burst_limit=share.burst),
-            access_log_settings=AccessLog(log_group(self, "AccessLog", config), access_log(config)),
+            access_log_settings=AccessLog(vended_logs(self, "AccessLog", config), access_log(config)),
         )
 
     @property
     def url(self) -> str:
         """The URL of the API, which ends with a slash."""
         return self.stage.url
+
+    @property
+    def domain_outputs(self) -> dict[str, str]:
+        """What the DNS record of the host name refers to; empty without one."""
+        if self.domain is None:
+            return {}
+        return {
+            "ApiDomainTarget": self.domain.regional_domain_name,
+            "ApiDomainZone": self.domain.regional_hosted_zone_id,
+        }
 
     def arns(self, routes: Sequence[str]) -> list[str]:
         """Return the ARNs by which IAM authorizes the requests of *routes*, each ``METHOD /path``."""
@@ -118,6 +131,21 @@ def access_log(config: Config) -> dict[str, str]:
     if not re.fullmatch(r"\w+", config.jwt_caller_claim, re.ASCII):
         return ACCESS_LOG
     return {"caller": f"$context.authorizer.claims.{config.jwt_caller_claim}", **ACCESS_LOG}
+
+
+def _domain(scope: Construct, config: Config) -> apigatewayv2.DomainName:
+    certificate = acm.Certificate.from_certificate_arn(scope, "Certificate", config.certificate_arn)
+    return apigatewayv2.DomainName(
+        scope,
+        "Domain",
+        domain_name=config.domain_name,
+        certificate=certificate,
+        security_policy=apigatewayv2.SecurityPolicy.TLS_1_2,
+    )
+
+
+def _mapping(domain: apigatewayv2.DomainName | None) -> apigatewayv2.DomainMappingOptions | None:
+    return apigatewayv2.DomainMappingOptions(domain_name=domain) if domain else None
 
 
 def _authorizer(config: Config) -> apigatewayv2.IHttpRouteAuthorizer:

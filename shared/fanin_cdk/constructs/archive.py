@@ -6,7 +6,7 @@
 A delivery has the records of one minute, at most 1,000. One that fails is retried, in halves, for 12 hours;
 then its position in the stream (not the records) goes to the dead-letter queue. The stream keeps its records
 for 24 hours, so 12 hours are left to read them again. A stream supports two readers; that of Batches has
-two: the Pipe and the archive.
+two: publish_endings and archive_changes.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from fanin.names import QUOTA_ROW
-from fanin_cdk.config import Config
 from fanin_cdk.constructs.buckets import ABANDONED, private_bucket
 from fanin_cdk.constructs.functions import Functions
 from fanin_cdk.constructs.queues import dead_letter_queue
-from fanin_cdk.constructs.streams import follow
+from fanin_cdk.constructs.streams import Reader
 from fanin_cdk.constructs.tables import stream_arn
-from fanin_cdk.handlers import ARCHIVE_CHANGES
+from fanin_cdk.grants.handlers import ARCHIVE_CHANGES
 from fanin_cdk.nag import accept
+from fanin_cdk.settings.config import Config
 
 FOLDER = "changes"
 RECORDS_AT_ONCE = 1000
@@ -60,7 +60,8 @@ class Archive(Construct):
             "FANIN_ARCHIVE_BUCKET": self.bucket.bucket_name,
             "FANIN_ARCHIVE_TABLES": Stack.of(self).to_json_string(names),
         }
-        self.function = functions.add(ARCHIVE_CHANGES, environment)
+        self.reader = Reader(functions.add(ARCHIVE_CHANGES, environment))
+        self.function = self.reader.function
         self._let_write()
         for kind, table in tables.items():
             self._follow(kind, stream_arn(table))
@@ -76,14 +77,13 @@ class Archive(Construct):
 
     def _follow(self, kind: str, stream: str) -> None:
         """Add the stream of the table of *kind* as event source of the function."""
-        follow(
-            self.function,
+        self.reader.follow(
             kind.capitalize(),
             stream,
             self.dead_letter_queue,
             at_once=RECORDS_AT_ONCE,
             window=WINDOW,
-            pattern={"dynamodb": {"Keys": ROWS[kind]}} if kind in ROWS else None,
+            patterns=({"dynamodb": {"Keys": ROWS[kind]}},) if kind in ROWS else (),
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from aws_cdk import Aws, Duration, RemovalPolicy
+from aws_cdk import Aws, Duration, RemovalPolicy, Stack
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_events as events
 from aws_cdk import aws_iam as iam
@@ -15,14 +15,15 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from fanin.names import METRICS_NAMESPACE
-from fanin_cdk import announcing
-from fanin_cdk.config import Config
-from fanin_cdk.constructs.packages import layer_code, own_code
 from fanin_cdk.constructs.tables import Tables
-from fanin_cdk.handlers import Handler
-from fanin_cdk.layer import Build
+from fanin_cdk.grants import announcing
+from fanin_cdk.grants.handlers import Handler
 from fanin_cdk.nag import accept
-from fanin_cdk.quotas import granted
+from fanin_cdk.packaging.layer import Build
+from fanin_cdk.packaging.packages import layer_code, own_code
+from fanin_cdk.settings.config import Config
+from fanin_cdk.settings.quotas import granted
+from fanin_cdk.stages import unique_name
 
 
 class Functions(Construct):
@@ -44,7 +45,7 @@ class Functions(Construct):
         self._completing: list[lambda_.Function] = []
         self._bus: events.IEventBus | None = None
         self.runtime = lambda_.Runtime(f"python{config.python_version}", lambda_.RuntimeFamily.PYTHON)
-        build = Build.for_config(config)
+        build = Build.for_config(config, is_built=Stack.of(self).bundling_required)
         self.layer = lambda_.LayerVersion(
             self,
             "Packages",
@@ -70,22 +71,33 @@ class Functions(Construct):
             handler=f"functions.{handler.name}.handler",
             code=self.code,
             layers=[self.layer],
-            role=_role(own, group),
+            role=self._role(own, group),
             timeout=Duration.seconds(handler.timeout_seconds),
             memory_size=handler.memory,
             environment={**self._environment(), **(environment or {})},
-            tracing=lambda_.Tracing.ACTIVE,
+            tracing=lambda_.Tracing.ACTIVE if self.config.monitoring == "full" else None,
             logging_format=lambda_.LoggingFormat.JSON,
             log_group=group,
+            recursive_loop=lambda_.RecursiveLoop.ALLOW if handler.loops else None,
         )
-        allow(function, self.tables.batches, handler.batches)
-        allow(function, self.tables.pages, handler.pages)
-        _allow_indexes(function, self.tables.batches, handler.indexes)
+        self._allow(function, handler)
         self.made.append(function)
         if announcing.can_complete(handler.pages):
             self._completing.append(function)
             if self._bus:
                 announcing.let_put(function, self._bus)
+        return function
+
+    def _allow(self, function: lambda_.Function, handler: Handler) -> None:
+        """Grant *function* what *handler* names on the tracker's tables."""
+        allow(function, self.tables.batches, handler.batches)
+        allow(function, self.tables.pages, handler.pages)
+        _allow_indexes(function, self.tables.batches, handler.indexes)
+
+    def add_publisher(self, handler: Handler, bus: events.IEventBus) -> lambda_.Function:
+        """Deploy *handler*, which may put events on *bus*."""
+        function = self.add(handler, {"FANIN_BUS_NAME": bus.event_bus_name})
+        announcing.allow_put(function, bus)
         return function
 
     def put_completions_on(self, bus: events.IEventBus) -> None:
@@ -97,6 +109,13 @@ class Functions(Construct):
     def of(self, name: str) -> list[lambda_.Function]:
         """Return the functions of the handler *name*: one, or none if it is not deployed."""
         return [each for each in self.made if name_of(each) == id_of(name)]
+
+    def _role(self, scope: Construct, group: logs.LogGroup) -> iam.Role:
+        role = iam.Role(scope, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
+        group.grant_write(role)
+        if self.config.monitoring == "full":
+            accept(role, "X-Ray's write actions take no resource", "AwsSolutions-IAM5[Resource::*]")
+        return role
 
     def _environment(self) -> dict[str, str]:
         anonymous = {"FANIN_ALLOW_ANONYMOUS": "true"} if self.config.target == "local" else {}
@@ -112,6 +131,7 @@ class Functions(Construct):
             "POWERTOOLS_SERVICE_NAME": service_name(self.config),
             "POWERTOOLS_METRICS_NAMESPACE": METRICS_NAMESPACE,
             **anonymous,
+            **({"POWERTOOLS_METRICS_DISABLED": "true"} if self.config.monitoring == "off" else {}),
             **(claims if self.config.jwt_issuer else {}),
         }
 
@@ -164,8 +184,11 @@ def log_group(
     return group
 
 
-def _role(scope: Construct, group: logs.LogGroup) -> iam.Role:
-    role = iam.Role(scope, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
-    group.grant_write(role)
-    accept(role, "X-Ray's write actions take no resource", "AwsSolutions-IAM5[Resource::*]")
-    return role
+def vended_logs(scope: Construct, id_: str, config: Config) -> logs.LogGroup:
+    """Return a log group for a service that writes to it by a resource policy of CloudWatch Logs.
+
+    Such a service adds each group to a policy of the account and region of at most 5,120 characters, and
+    fails when that is full. Groups below ``/aws/vendedlogs/`` are one entry of it (AWS Step Functions
+    Developer Guide, Avoiding CloudWatch Logs resource policy size restrictions).
+    """
+    return log_group(scope, id_, config, f"/aws/vendedlogs/fanin/{unique_name(scope)}")

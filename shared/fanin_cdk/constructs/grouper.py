@@ -10,16 +10,14 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from fanin.grouper.endpoints import Endpoint
+from fanin.grouper.settings.endpoints import Endpoint
 from fanin.names import LANE_INDEX, LIVE_BUNDLES_INDEX, OPEN_TASKS_INDEX, TARGETS_INDEX
-from fanin_cdk.config import Config
 from fanin_cdk.constructs.functions import Functions, allow, tenant_of_messages
 from fanin_cdk.constructs.queues import SourceQueue
 from fanin_cdk.constructs.secrets import allow_secret
 from fanin_cdk.constructs.sweeper import Sweeper
 from fanin_cdk.constructs.tables import archived, index, number, restored_table, table, text
-from fanin_cdk.constructs.watched import WatchedTable
-from fanin_cdk.group_handlers import (
+from fanin_cdk.grants.group_handlers import (
     BUNDLES,
     CONSUME_TASKS,
     GROUP_ROUTES,
@@ -30,6 +28,8 @@ from fanin_cdk.group_handlers import (
     handle_bundle,
     lead_tasks,
 )
+from fanin_cdk.monitoring.watched import WatchedTable
+from fanin_cdk.settings.config import Config
 
 INCLUDE, KEYS_ONLY = dynamodb.ProjectionType.INCLUDE, dynamodb.ProjectionType.KEYS_ONLY
 TASK_FACTS = ("tenant", "taskId", "target", "shard", "dueAt")

@@ -8,6 +8,7 @@ from typing import cast
 from aws_cdk import Aws, Duration
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
@@ -26,27 +27,38 @@ from fanin.names import (
     doorbell_prefix,
     stack_doorbell,
 )
-from fanin_cdk.config import Config
 from fanin_cdk.constructs.functions import Functions, allow
 from fanin_cdk.constructs.sweeper import Sweeper
 from fanin_cdk.constructs.tables import IMAGES, KEYS_ONLY, archived, index, restored_table, table, text
-from fanin_cdk.constructs.watched import WatchedTable
-from fanin_cdk.job_handlers import ADD, CHANGES, JOB_ROUTES, RING, SWEEP_JOBS, JobHandler
+from fanin_cdk.grants.job_handlers import ADD, JOB_ROUTES, OF_OWN, RING, SWEEP_JOBS, JobHandler
+from fanin_cdk.grants.tagging import tags_of
+from fanin_cdk.monitoring.watched import WatchedTable
 from fanin_cdk.nag import accept, accept_wildcards
+from fanin_cdk.settings.config import Config
+from fanin_cdk.settings.quotas import counting
 
 
 class FaninQueues(Construct):
     """The work queues' resources; *routes* are their part of the API.
 
     *doorbells*: by queue name, those that the stack makes; the functions make the doorbells of other queues,
-    whose ARNs begin with *prefix* too.
+    whose ARNs begin with *prefix* too. These get the tags of *tagged*, a queue of the stack.
     """
 
     def __init__(
-        self, scope: Construct, id_: str, config: Config, functions: Functions, *, has_api: bool = True
+        self,
+        scope: Construct,
+        id_: str,
+        config: Config,
+        functions: Functions,
+        *,
+        tagged: sqs.Queue,
+        has_api: bool = True,
     ) -> None:
         super().__init__(scope, id_)
         self.functions = functions
+        self._tags = tags_of(tagged)
+        self._creating: list[lambda_.Function] = []
         self.table = restored_table(self, "Table", config, "jobs") or _table(self, config)
         self.watched = {"Jobs": WatchedTable(table=self.table, indexes=[QUEUES_INDEX, TENANT_QUEUES_INDEX])}
         names = doorbell_prefix(config.stage)
@@ -62,6 +74,11 @@ class FaninQueues(Construct):
         """The variables of every function that uses work queues."""
         return {"FANIN_QUEUE_TABLE": self.table.table_name, "FANIN_DOORBELL_PREFIX": self.prefix}
 
+    def encrypt_doorbells(self, key: kms.IKey) -> None:
+        """Let the functions create doorbells with *key*, which their roles may use."""
+        for function in self._creating:
+            function.add_environment("FANIN_DOORBELL_KEY", key.key_arn)
+
     def let_add(self, function: lambda_.Function, queue: str) -> None:
         """Let *function*, which has the environment, add jobs to *queue*, whose doorbell the stack makes."""
         allow(function, self.table, ADD)
@@ -74,16 +91,20 @@ class FaninQueues(Construct):
 
         *environment*: more variables. *queue*: a queue that it may ring, whose doorbell the stack makes.
         """
+        handler = counting(handler, self.functions.config)
         function = self.functions.add(handler.lambda_, {**self.environment, **(environment or {})})
         allow(function, self.table, handler.table)
         indexes = [f"{self.table.table_arn}/index/{name}" for name in handler.indexes]
         _allow(function, ["dynamodb:Query"], indexes)
         if queue is not None:
             _allow(function, RING, [self.doorbells[queue].queue_arn])
-        of_all = [action for action in handler.doorbells if action not in CHANGES]
+        of_all = [action for action in handler.doorbells if action not in OF_OWN]
         self._allow_doorbells(function, of_all, [self.prefix])
+        if "sqs:CreateQueue" in handler.doorbells:
+            function.add_environment("FANIN_DOORBELL_TAGS", self._tags)
+            self._creating.append(function)
         own = [self.prefix + kind for kind in (OF_QUEUE, OF_TENANT)]
-        self._allow_doorbells(function, [each for each in handler.doorbells if each in CHANGES], own)
+        self._allow_doorbells(function, [each for each in handler.doorbells if each in OF_OWN], own)
         return function
 
     def _allow_doorbells(
@@ -138,5 +159,5 @@ def _allow(function: lambda_.Function, actions: Sequence[str], resources: list[s
 
 
 def _role_of(function: lambda_.Function) -> iam.IRole:
-    """Return the role of a function, which each of ours has."""
+    """Return the role of a function; each function has one of its own."""
     return cast(iam.IRole, function.role)

@@ -10,10 +10,10 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_lambda_event_sources as sources
 from aws_cdk import aws_sqs as sqs
-from constructs import Construct
+from constructs import Construct, IConstruct
 
-from fanin_cdk.concurrency import shares
-from fanin_cdk.config import Config
+from fanin_cdk.settings.concurrency import shares
+from fanin_cdk.settings.config import Config
 
 # SQS returns up to ten messages a request; for a larger batch Lambda requires a batching window.
 BATCH_SIZE = 100
@@ -25,7 +25,10 @@ RETENTION = Duration.days(14)
 
 
 class SourceQueue(Construct):
-    """A standard queue, encrypted, TLS only, with long polling and a dead-letter queue."""
+    """A standard queue, encrypted, TLS only, with long polling and a dead-letter queue.
+
+    *shared*: a dead-letter queue that it shares with others. Default: one of its own.
+    """
 
     def __init__(
         self,
@@ -35,9 +38,10 @@ class SourceQueue(Construct):
         visibility: Duration,
         max_receives: int = 5,
         retention: Duration | None = None,
+        shared: sqs.Queue | None = None,
     ) -> None:
         super().__init__(scope, id_)
-        self.dead_letter_queue = dead_letter_queue(self, "DeadLetters")
+        self.dead_letter_queue = shared or dead_letter_queue(self, "DeadLetters")
         self.queue = sqs.Queue(
             self,
             "Queue",
@@ -52,14 +56,22 @@ class SourceQueue(Construct):
         )
 
     @classmethod
-    def of_consumer(cls, scope: Construct, id_: str, timeout_seconds: int) -> SourceQueue:
+    def of_consumer(
+        cls, scope: Construct, id_: str, timeout_seconds: int, shared: sqs.Queue | None = None
+    ) -> SourceQueue:
         """Return the queue of a function with *timeout_seconds*; messages survive six hours of throttles.
 
         Its visibility timeout is six times the function's, as Lambda recommends.
         """
         visibility = Duration.seconds(6 * timeout_seconds)
         receives = receives_that_survive(visibility)
-        return cls(scope, id_, visibility=visibility, max_receives=receives, retention=RETENTION)
+        return cls(
+            *(scope, id_),
+            visibility=visibility,
+            max_receives=receives,
+            retention=RETENTION,
+            shared=shared,
+        )
 
     def feed(self, consumer: lambda_.Function, config: Config, at_once: int = BATCH_SIZE) -> None:
         """Add the queue as event source of *consumer*, with partial batch responses."""
@@ -89,6 +101,12 @@ def feeding(queue: sqs.IQueue, at_once: int = BATCH_SIZE) -> dict[str, Any]:
     few = min(at_once, 10) if queue.fifo else at_once
     window = None if few <= 10 else BATCH_WINDOW
     return {"batch_size": few, "max_batching_window": window, "report_batch_item_failures": True}
+
+
+def queue_mappings(scope: IConstruct) -> list[lambda_.CfnEventSourceMapping]:
+    """Return the event source mappings of queues in *scope*, in the order in which they were added."""
+    found = (each for each in scope.node.find_all() if isinstance(each, lambda_.CfnEventSourceMapping))
+    return [each for each in found if each.scaling_config is not None]
 
 
 def receives_that_survive(visibility: Duration) -> int:

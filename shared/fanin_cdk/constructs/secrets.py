@@ -6,7 +6,7 @@ from aws_cdk import Aws
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 
-from fanin.grouper.endpoints import Secret
+from fanin.grouper.settings.endpoints import Secret
 
 
 def allow_secret(function: lambda_.Function, secret: Secret) -> None:

@@ -9,21 +9,14 @@ from aws_cdk import aws_dynamodb as dynamodb
 from constructs import Construct
 
 from fanin.names import LIVE_BATCHES_INDEX, NEXT_CHECK_INDEX, TENANT_INDEX, USER_KEY_INDEX
-from fanin_cdk.config import Config
-from fanin_cdk.constructs.watched import WatchedTable
-from fanin_cdk.restored import by_kind
-from fanin_cdk.warming import by_kind as warm_by_kind
+from fanin_cdk.monitoring.watched import WatchedTable
+from fanin_cdk.settings.config import Config
+from fanin_cdk.settings.restored import by_kind
+from fanin_cdk.settings.warming import by_kind as warm_by_kind
 
 # Epoch seconds; DynamoDB deletes an item some time after. Only storage depends on it.
 TTL_ATTRIBUTE = "ttl"
 IMAGES = dynamodb.StreamViewType.NEW_AND_OLD_IMAGES
-# The grants of a reader on a stream.
-READ_STREAM = (
-    "dynamodb:DescribeStream",
-    "dynamodb:GetRecords",
-    "dynamodb:GetShardIterator",
-    "dynamodb:ListStreams",
-)
 KINDS_BY_ID = {"Table": "jobs"}
 """What a table holds, where its id does not say so."""
 KEYS_ONLY, ALL = dynamodb.ProjectionType.KEYS_ONLY, dynamodb.ProjectionType.ALL

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import product
 
 from fanin.grouper import BundleState
-from fanin.grouper.model import Outcome, Verdict
+from fanin.grouper.rules.model import Outcome, Verdict
 from tests.contract.grouper.calls import LATER, claimed
 
 OWNER = ({}, {"owner": "me"})

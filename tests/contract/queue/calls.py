@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fanin.queue import lifecycle
 from fanin.queue.dynamodb import items
-from fanin.queue.keys import JobKey, PartKey, QueueKey, job_key
 from fanin.queue.memory import MemoryStore
-from fanin.queue.model import (
+from fanin.queue.rules import lifecycle
+from fanin.queue.rules.keys import JobKey, PartKey, QueueKey, job_key
+from fanin.queue.rules.model import (
     Dead,
     Job,
     NewJob,

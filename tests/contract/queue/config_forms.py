@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from fanin.queue import raising, removing, sleeping
-from fanin.queue.config import Phase, QueueConfig
+from fanin.queue.administration import raising, removing
 from fanin.queue.dynamodb import items
-from fanin.queue.model import SECOND_US
+from fanin.queue.rules.config import Phase, QueueConfig
+from fanin.queue.rules.model import SECOND_US
+from fanin.queue.upkeep import sleeping
 from tests.contract.queue.calls import NOW, QUEUE
 
 NEW = QueueConfig(parts=2)

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from fanin.names import JOB_ATTRIBUTES
-from fanin.queue import lifecycle
 from fanin.queue.dynamodb import items
-from fanin.queue.model import (
+from fanin.queue.rules import lifecycle
+from fanin.queue.rules.model import (
     GivenBack,
     JobState,
 )

@@ -7,12 +7,11 @@ from functools import partial
 
 import pytest
 
-from fanin.queue import lifecycle
-from fanin.queue.config import QueueConfig
-from fanin.queue.dynamodb import items
-from fanin.queue.memory import MemoryStore
-from fanin.queue.model import GivenBack, JobState, Member, Rerun
+from fanin.queue.rules import lifecycle
+from fanin.queue.rules.config import QueueConfig
+from fanin.queue.rules.model import GivenBack, JobState, Member, Rerun
 from tests.contract.queue.calls import LATER, NOW, QUEUE, added, death_of, done, head, new, taken
+from tests.item_ids import item_named
 
 AROUND = ("a", "c", "c10", "z")
 """Claims before and after the usual "c1"."""
@@ -52,17 +51,6 @@ def test_a_config_is_replaced_over_the_revision_before_it(store, revision):
     )
 
 
-def test_a_config_of_0_1_has_no_revision_and_counts_as_the_first(store):
-    if isinstance(store, MemoryStore):
-        pytest.skip("a store without rows")
-    store.create(QUEUE, QueueConfig(1))
-    drop_revision = {"UpdateExpression": "REMOVE revision", "Key": items.config_row(QUEUE)}
-    store.client.update_item(TableName=store.table, **drop_revision)
-
-    assert store.reconfigure(QUEUE, QueueConfig(9, revision=2)) == QueueConfig(1)
-    assert store.reconfigure(QUEUE, QueueConfig(2, revision=1)) == QueueConfig(2, revision=1)
-
-
 def test_a_claim_takes_the_job_that_was_seen(store):
     taken(store)
     store.give_back(lifecycle.entry_of(store.get(new("a").key)), GivenBack(LATER))
@@ -83,7 +71,7 @@ def test_a_claim_takes_a_ready_job_alone(store, state):
 
 @pytest.mark.parametrize("write", ["give back", "end", "end with an item", "end and rerun"])
 def test_a_claimed_job_is_left_by_its_claim_alone(store, write):
-    item = {"item_id": "b:g:0"} if "item" in write else {}
+    item = {"item_id": item_named("i")} if "item" in write else {}
     job = rerun_asked(store) if "rerun" in write else taken(store, **item)
     for other in [replace(job, claim=claim) for claim in AROUND]:
         given_back = partial(store.give_back, lifecycle.entry_of(other), GivenBack(LATER))
@@ -218,7 +206,7 @@ def test_a_job_is_stored_over_the_mark_that_was_seen(store, write, generation):
     store_it = {"add": lambda: store.add(job, over), "revive": lambda: store.revive(dead, job, over)}
 
     refuses(store, store_it[write], job.key)
-    assert list(store.dead(dead.partition, 10)) == [dead]
+    assert list(store.dead(dead.job.key.part, 10)) == [dead]
 
 
 @pytest.mark.parametrize("made", [added, taken, lambda store: added(store, delay=1)])
@@ -257,7 +245,7 @@ def test_a_session_is_ended_with_the_heartbeats_that_were_seen(store):
 
 @pytest.mark.parametrize("failed", [False, True])
 def test_a_reported_entry_of_the_outbox_is_deleted_as_it_was_seen(store, failed):
-    job = taken(store, item_id="b:g:0")
+    job = taken(store, item_id=item_named("i"))
     if failed:
         death_of(store, job)
     else:

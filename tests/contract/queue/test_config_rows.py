@@ -1,4 +1,4 @@
-"""Every form of a queue's config row is written and read, over a row with a revision and over one without."""
+"""Every form of a queue's config row is written and read."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.queue.config import QueueConfig
-from fanin.queue.describing import CountedDepth
+from fanin.queue.administration.describing import CountedDepth
 from fanin.queue.dynamodb import requests
 from fanin.queue.dynamodb.registry import Registry
-from fanin.queue.keys import QueueKey
 from fanin.queue.memory import MemoryStore
-from fanin.queue.model import Accuracy, Depth
+from fanin.queue.rules.config import QueueConfig
+from fanin.queue.rules.keys import QueueKey
+from fanin.queue.rules.model import Accuracy, Depth
 from tests.contract.queue import config_forms
 from tests.contract.queue.calls import LATER, NOW, QUEUE
 from tests.contract.queue_table import QUEUE_TABLE
@@ -23,18 +23,16 @@ WRITTEN = config_forms.written()
 SEEDS = range(30)
 
 
-@pytest.mark.parametrize("revision", [1, 2])
-def test_each_form_of_a_config_is_written_over_the_one_before_it(store, revision):
+def test_each_form_of_a_config_is_written_over_the_one_before_it(store):
     for number, form in enumerate(WRITTEN):
-        queue, config = QueueKey("tenant", f"q{number}"), replace(form, revision=revision)
-        store.create(queue, QueueConfig(parts=2, revision=revision - 1))
+        queue, config = QueueKey("tenant", f"q{number}"), replace(form, revision=1)
+        store.create(queue, QueueConfig(parts=2))
 
         assert store.reconfigure(queue, config) == config
 
 
 def test_the_requests_of_all_forms_are_listed_and_no_others():
-    written = [replace(each, revision=revision) for each in WRITTEN for revision in (1, 2)]
-    requests_of = [requests.reconfigure(QUEUE_TABLE, QUEUE, each) for each in written]
+    requests_of = [requests.reconfigure(QUEUE_TABLE, QUEUE, each) for each in WRITTEN]
     configs = {each for each in shapes.listed() if " parts = :parts" in each}
 
     assert configs == {shapes.shape("UpdateItem", request) for request in requests_of}
@@ -62,7 +60,9 @@ def test_a_tenants_queues_are_listed_in_order_with_the_depth_that_was_counted_la
     registry = Registry(store.client, store.table)
     for name in ("orders", "a", "b"):
         store.create(QueueKey(QUEUE.tenant, name), QueueConfig(parts=1))
-    late, early = (CountedDepth(Depth(n, 0, 0, 0, 0, Accuracy.EXACT), at) for n, at in ((2, LATER), (1, NOW)))
+    late, early = (
+        CountedDepth(Depth(n, 0, 0, 0, 0, Accuracy.EXACT), at, at) for n, at in ((2, LATER), (1, NOW))
+    )
     for counted in (late, early):
         registry.record(QUEUE, counted)
 

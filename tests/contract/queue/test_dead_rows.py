@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fanin.queue import lifecycle
-from fanin.queue.keys import job_key
-from fanin.queue.model import Dead, NewJob, Rerun
+from fanin.queue.rules import lifecycle
+from fanin.queue.rules.keys import job_key
+from fanin.queue.rules.model import Dead, NewJob, Rerun
 from tests.contract.queue.calls import LATER, NOW, PART, QUEUE, death_of, head, taken
 
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.queue import lifecycle
 from fanin.queue.dynamodb import items
-from fanin.queue.model import GivenBack, JobState, Rerun
+from fanin.queue.rules import lifecycle
+from fanin.queue.rules.model import GivenBack, JobState, Rerun
 from tests.contract.queue.calls import (
     LATER,
     NOW,
@@ -21,8 +21,9 @@ from tests.contract.queue.calls import (
     new,
     taken,
 )
+from tests.item_ids import item_named
 
-ITEMS = pytest.mark.parametrize("item", [{}, {"item_id": "i1"}], ids=["plain", "with an item"])
+ITEMS = pytest.mark.parametrize("item", [{}, {"item_id": item_named(1)}], ids=["plain", "with an item"])
 REASON = "the job was deleted"
 DELETION = "deletion-1"
 
@@ -92,7 +93,7 @@ def test_a_late_copy_of_a_deletion_leaves_the_next_job_of_the_key_alone(store, i
     seen = added(store, **item)
     mark = deleted(store, seen)
     entries = list(store.outbox(PART))
-    again = replace(new("a", LATER, mark), id=seen.id, item_id="other")
+    again = replace(new("a", LATER, mark), id=seen.id, item_id=item_named("other"))
     store.add(again, mark)
 
     assert deleted(store, seen) == again == store.get(seen.key)
@@ -100,14 +101,16 @@ def test_a_late_copy_of_a_deletion_leaves_the_next_job_of_the_key_alone(store, i
 
 
 def test_a_requested_rerun_is_deleted_with_a_job_that_was_returned(store):
-    busy = store.rerun(taken(store, item_id="i1"), Rerun("again", NOW, 0, "{}", item_id="i2"))
+    busy = store.rerun(
+        taken(store, item_id=item_named(1)), Rerun("again", NOW, 0, "{}", item_id=item_named(2))
+    )
     store.give_back(lifecycle.entry_of(busy), GivenBack(LATER))
     seen = store.get(busy.key)
     mark = deleted(store, seen)
 
     assert mark == store.get(seen.key)
     assert (mark.rerun, mark.state) == (None, JobState.DONE)
-    assert sorted(entry.item_id for entry in store.outbox(PART)) == ["i1", "i2"]
+    assert sorted(entry.item_id for entry in store.outbox(PART)) == [item_named(1), item_named(2)]
 
 
 def test_an_ack_under_an_earlier_claim_does_not_pass_for_the_deletion(store):
@@ -130,13 +133,13 @@ def test_the_mark_of_a_deleted_job_expires_after_an_hour(store):
 
 def test_two_lives_of_a_key_have_two_outbox_entries(store):
     """The ack of an item is sent under a key that follows from its entry."""
-    first = added(store, item_id="i1")
+    first = added(store, item_id=item_named(1))
     drop_mark(store, deleted(store, first).key)
-    second = added(store, at=LATER, item_id="i2")
+    second = added(store, at=LATER, item_id=item_named(2))
     deleted(store, second)
 
     assert first.generation == second.generation
-    assert sorted(entry.item_id for entry in store.outbox(PART)) == ["i1", "i2"]
+    assert sorted(entry.item_id for entry in store.outbox(PART)) == [item_named(1), item_named(2)]
 
 
 def test_the_deletion_of_a_job_that_is_gone_changes_nothing(store):

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from fanin.errors import StaleWrite
-from fanin.queue import lifecycle
-from fanin.queue.keys import JobKey, PartKey, job_key
-from fanin.queue.lifecycle import ClaimStatus
 from fanin.queue.memory import MemoryStore
-from fanin.queue.model import (
+from fanin.queue.rules import lifecycle
+from fanin.queue.rules.keys import JobKey, PartKey, job_key
+from fanin.queue.rules.lifecycle import ClaimStatus
+from fanin.queue.rules.model import (
     Dead,
     GivenBack,
     JobState,
@@ -33,6 +33,7 @@ from tests.contract.queue.calls import (
     taken_again,
 )
 from tests.contract.queue_table import QUEUE_TABLE
+from tests.item_ids import item_named
 
 PUT = {"Put": {"TableName": QUEUE_TABLE, "Item": {"pk": {"S": "user"}, "sk": {"S": "outcome"}}}}
 # As the demo's consumer, and a benchmark, write beside an ack.
@@ -124,7 +125,7 @@ def test_an_end_and_several_writes_with_conditions_happen_together(store):
     assert mark.state is JobState.DONE
 
 
-@pytest.mark.parametrize("item_id", [None, "item"])
+@pytest.mark.parametrize("item_id", [None, item_named("i")])
 @pytest.mark.parametrize("writes", [[FIRST], [COUNTED], [PUT, FIRST]])
 def test_an_end_and_each_kind_of_a_users_writes_happen_together(store, writes, item_id):
     mark = store.end(taken(store, item_id=item_id), LATER, writes)
@@ -162,7 +163,7 @@ def test_a_dead_job_leaves_its_key_and_is_listed_by_its_death(store):
 
 
 def test_a_dead_job_is_read_as_it_died(store):
-    job = taken(store, item_id="i", priority=3)
+    job = taken(store, item_id=item_named("i"), priority=3)
     dead = Dead(replace(job, failures=3), "boom", LATER)
     store.end(job, LATER, dead=dead)
 
@@ -207,12 +208,15 @@ def test_a_dead_job_does_not_come_back_over_a_live_one(store):
 
 
 def test_an_outbox_entry_is_kept_until_it_is_deleted(store):
-    store.end(taken(store, item_id="item-1"), LATER)
-    job = taken(store, name="b", item_id="item-2")
+    store.end(taken(store, item_id=item_named(1)), LATER)
+    job = taken(store, name="b", item_id=item_named(2))
     store.end(job, LATER, [PUT], None)
     found = sorted(store.outbox(PART), key=lambda entry: entry.item_id)
 
-    assert [(entry.item_id, entry.failed) for entry in found] == [("item-1", False), ("item-2", False)]
+    assert [(entry.item_id, entry.failed) for entry in found] == [
+        (item_named(1), False),
+        (item_named(2), False),
+    ]
     store.delete_outbox_entry(QUEUE, replace(found[0], failed=True))
     store.delete_outbox_entry(QUEUE, found[1])
     store.delete_outbox_entry(QUEUE, found[1])
@@ -220,12 +224,20 @@ def test_an_outbox_entry_is_kept_until_it_is_deleted(store):
     assert store.outbox(PART) == [found[0]]
 
 
+def test_the_outbox_entry_of_a_job_whose_worker_failed_its_item_is_a_failure(store):
+    job = taken(store, item_id=item_named(1))
+    mark = store.end(replace(job, item_failure="not a JPEG"), LATER)
+    (entry,) = store.outbox(PART)
+
+    assert (mark.state, entry.failed, entry.reason) == (JobState.DONE, True, "not a JPEG")
+
+
 def test_the_outbox_entry_of_a_dead_job_is_a_failure(store):
-    job = taken(store, item_id="item-1")
+    job = taken(store, item_id=item_named(1))
     store.end(job, LATER, dead=Dead(job, "boom", LATER))
 
     assert store.outbox(PART) == [
-        OutboxEntry(job.id, "item-1", failed=True, reason="boom", ending=job.ending, part=0)
+        OutboxEntry(job.id, item_named(1), failed=True, reason="boom", ending=job.ending, part=0)
     ]
 
 
@@ -235,7 +247,7 @@ def test_two_jobs_of_one_id_die_and_come_back_each_for_itself(store, other):
     deaths = []
     for queue, name in ((QUEUE, "a"), (other, "b")):
         key = job_key(queue, 1, name)
-        job = lifecycle.new_job(NewJob(name, item_id=f"item of {name}", id="same"), key, "same", NOW, None)
+        job = lifecycle.new_job(NewJob(name, item_id=item_named(name), id="same"), key, "same", NOW, None)
         store.add(job, None)
         busy = store.claim(store.ready(key.part, 1)[0], "s", f"claim of {name}", LATER)
         deaths.append(Dead(busy, f"error of {name}", LATER + len(deaths)))
@@ -245,7 +257,7 @@ def test_two_jobs_of_one_id_die_and_come_back_each_for_itself(store, other):
     assert [dead for part in parts for dead in store.dead(part, 10)] == deaths
     assert sum(store.count_dead(part, 100) for part in parts) == 2
     entries = [(part.queue, entry) for part in parts for entry in store.outbox(part)]
-    assert [entry.item_id for _, entry in entries] == ["item of a", "item of b"]
+    assert [entry.item_id for _, entry in entries] == [item_named("a"), item_named("b")]
     for queue, entry in entries:
         store.delete_outbox_entry(queue, entry)
     assert not any(store.outbox(part) for part in parts)
@@ -273,7 +285,7 @@ def test_dead_jobs_and_outbox_entries_lie_with_their_part(store):
     deaths = {}
     for number, name in enumerate(("a", "b", "c")):
         key = JobKey(PartKey(QUEUE, number), f"k#{name}")
-        store.add(lifecycle.new_job(NewJob(name, item_id=f"item {name}"), key, name, NOW, None), None)
+        store.add(lifecycle.new_job(NewJob(name, item_id=item_named(name)), key, name, NOW, None), None)
         job = store.claim(store.ready(key.part, 1)[0], "s", f"claim of {name}", LATER)
         deaths[key.part], _ = death_of(store, job)
 
@@ -281,11 +293,10 @@ def test_dead_jobs_and_outbox_entries_lie_with_their_part(store):
     assert [store.count_dead(part, 100) for part in deaths] == [1] * 3
     entries = {part: store.outbox(part) for part in deaths}
     assert [[entry.item_id for entry in found] for found in entries.values()] == [
-        ["item a"],
-        ["item b"],
-        ["item c"],
+        [item_named("a")],
+        [item_named("b")],
+        [item_named("c")],
     ]
-    assert (store.dead(QUEUE, 10), store.count_dead(QUEUE, 10), store.outbox(QUEUE)) == ([], 0, [])
     store.delete_outbox_entry(QUEUE, entries[PartKey(QUEUE, 1)][0])
 
     assert [len(store.outbox(part)) for part in deaths] == [1, 0, 1]

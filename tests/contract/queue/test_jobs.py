@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.queue import lifecycle, order
-from fanin.queue.config import QueueConfig
-from fanin.queue.keys import PartKey, job_key
-from fanin.queue.lifecycle import ClaimStatus
-from fanin.queue.model import (
+from fanin.queue.rules import lifecycle, order
+from fanin.queue.rules.config import QueueConfig
+from fanin.queue.rules.keys import PartKey, job_key
+from fanin.queue.rules.lifecycle import ClaimStatus
+from fanin.queue.rules.model import (
     EarlierJob,
     GivenBack,
     JobState,
@@ -30,6 +30,7 @@ from tests.contract.queue.calls import (
     taken,
     taken_again,
 )
+from tests.item_ids import item_named
 
 
 def test_the_first_config_of_a_queue_stays(store):
@@ -63,7 +64,9 @@ def test_a_config_replaces_the_one_of_the_revision_before_it_and_no_other(store)
     assert store.config(QUEUE) == third
 
 
-@pytest.mark.parametrize("more", [{}, {"priority": 7, "delay": 1.5, "item_id": "i", "payload": None}])
+@pytest.mark.parametrize(
+    "more", [{}, {"priority": 7, "delay": 1.5, "item_id": item_named("i"), "payload": None}]
+)
 @pytest.mark.parametrize("name", ["a", "käy 🎈", "x" * 600])
 def test_a_job_is_read_as_it_was_stored(store, name, more):
     job = added(store, name, **more)
@@ -170,7 +173,7 @@ def test_a_newer_request_replaces_the_rerun_and_an_older_one_does_not(store):
 
 
 @pytest.mark.parametrize("payload", [None, "new"])
-@pytest.mark.parametrize("item", [None, "i"])
+@pytest.mark.parametrize("item", [None, item_named("i")])
 def test_a_rerun_that_is_replaced_is_an_earlier_job_and_leaves_its_item(store, payload, item):
     first, second = Rerun("id-2", LATER, 0, payload, item), Rerun("id-3", LATER + 1, 0, payload)
     job = taken(store)

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.queue import lifecycle
-from fanin.queue.config import Phase, QueueConfig
 from fanin.queue.dynamodb import items
-from fanin.queue.key_rows import Check
-from fanin.queue.keys import JobKey, PartKey
-from fanin.queue.model import JobState
+from fanin.queue.rules import lifecycle
+from fanin.queue.rules.config import Phase, QueueConfig
+from fanin.queue.rules.key_rows import Check
+from fanin.queue.rules.keys import JobKey, PartKey
+from fanin.queue.rules.model import JobState
 from tests.contract.queue.calls import (
     LATER,
     PART,
@@ -24,6 +24,7 @@ from tests.contract.queue.calls import (
     new,
     taken,
 )
+from tests.item_ids import item_named
 
 NEXT = PartKey(QUEUE, 1)
 HERE, THERE = JobKey(PART, "k#a"), JobKey(NEXT, "k#a")
@@ -120,7 +121,7 @@ def test_the_rows_of_a_part_are_read_in_pages_by_their_keys(store):
 
 @pytest.mark.parametrize("delay", [0, 5], ids=["ready", "delayed"])
 def test_a_waiting_job_is_moved_and_leaves_a_mark(store, delay):
-    job = added(store, delay=delay, priority=3, item_id="i")
+    job = added(store, delay=delay, priority=3, item_id=item_named("i"))
     moved = lifecycle.moved(job, THERE, None)
 
     assert store.move(job, moved, None, LATER)

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.queue import lifecycle
-from fanin.queue.model import JobState, Rerun
+from fanin.queue.rules import lifecycle
+from fanin.queue.rules.model import JobState, Rerun
 from tests.contract.queue.calls import LATER, NOW, OTHER, PART, added, death_of, done, head, new, taken
+from tests.item_ids import item_named
 
 
 def live_and_done(store):
@@ -50,23 +51,25 @@ def test_the_rows_of_a_part_are_its_live_jobs_and_marks(store):
 
 
 def test_a_job_is_removed_as_it_was_seen_and_its_items_go_to_the_outbox(store):
-    job = taken(store, item_id="i1")
+    job = taken(store, item_id=item_named(1))
     entries = lifecycle.removal_entries(job, "gone")
 
     assert store.remove(job, entries)
     assert store.get(job.key) is None
     assert list(store.outbox(PART)) == entries
-    assert [(entry.item_id, entry.failed, entry.reason) for entry in entries] == [("i1", True, "gone")]
+    assert [(entry.item_id, entry.failed, entry.reason) for entry in entries] == [
+        (item_named(1), True, "gone")
+    ]
 
 
 def test_a_requested_rerun_is_removed_with_its_job(store):
-    job = store.rerun(taken(store, item_id="i1"), Rerun("again", NOW, 0, item_id="i2"))
+    job = store.rerun(taken(store, item_id=item_named(1)), Rerun("again", NOW, 0, item_id=item_named(2)))
 
     assert store.remove(job, lifecycle.removal_entries(job, "gone"))
-    assert sorted(entry.item_id for entry in store.outbox(PART)) == ["i1", "i2"]
+    assert sorted(entry.item_id for entry in store.outbox(PART)) == [item_named(1), item_named(2)]
 
 
-@pytest.mark.parametrize("items", [{}, {"item_id": "i"}], ids=["plain", "with an item"])
+@pytest.mark.parametrize("items", [{}, {"item_id": item_named("i")}], ids=["plain", "with an item"])
 def test_a_job_that_has_changed_since_it_was_seen_is_not_removed(store, items):
     seen = added(store, **items)
     claimed = store.claim(head(store), "s", "c", LATER)
@@ -76,7 +79,7 @@ def test_a_job_that_has_changed_since_it_was_seen_is_not_removed(store, items):
     assert list(store.outbox(PART)) == []
 
 
-@pytest.mark.parametrize("items", [{}, {"item_id": "i"}], ids=["plain", "with an item"])
+@pytest.mark.parametrize("items", [{}, {"item_id": item_named("i")}], ids=["plain", "with an item"])
 def test_a_late_copy_of_a_removal_leaves_the_job_of_the_next_queue_alone(store, items):
     seen = added(store, **items)
     entries = lifecycle.removal_entries(seen, "gone")
@@ -89,7 +92,7 @@ def test_a_late_copy_of_a_removal_leaves_the_job_of_the_next_queue_alone(store, 
 
 
 def test_a_mark_is_removed_without_a_report(store):
-    mark = done(store, item_id="i")
+    mark = done(store, item_id=item_named("i"))
     (entry,) = store.outbox(PART)
 
     assert store.remove(mark, lifecycle.removal_entries(mark, "gone"))

@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueContext, lifecycle
-from fanin.queue.config import Phase, QueueConfig
-from fanin.queue.deleting import delete_jobs
-from fanin.queue.keys import JobKey, PartKey
-from fanin.queue.model import MARK_SECONDS, Dead, EarlierJob, JobState, digest_of
+from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueContext
+from fanin.queue.administration.deleting import delete_jobs
+from fanin.queue.rules import lifecycle
+from fanin.queue.rules.config import Phase, QueueConfig
+from fanin.queue.rules.keys import JobKey, PartKey
+from fanin.queue.rules.model import MARK_SECONDS, Dead, EarlierJob, JobState, digest_of
 from tests.contract.queue.calls import LATER, NOW, PART, QUEUE, done, head, new
+from tests.item_ids import item_named
 from tests.queue.conftest import Time
 
 FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH = (NewJob("a", id=number) for number in "123456")
@@ -104,14 +106,14 @@ def test_a_rerun_that_was_replaced_is_known_before_and_after_the_run_of_the_newe
 
 
 def test_a_rerun_of_another_item_is_rejected_while_one_waits(queue):
-    queue.add(replace(FIRST, item_id="x"))
+    queue.add(replace(FIRST, item_id=item_named("x")))
     with queue.take(1, wait=0):
-        assert queue.add(replace(SECOND, item_id="y"), on_busy="rerun")
-        assert not queue.add(replace(THIRD, item_id="z"), on_busy="rerun")
+        assert queue.add(replace(SECOND, item_id=item_named("y")), on_busy="rerun")
+        assert not queue.add(replace(THIRD, item_id=item_named("z")), on_busy="rerun")
         assert queue.add(replace(FOURTH, payload="new"), on_busy="rerun")
-        assert queue.add(replace(FIFTH, payload="newer", item_id="y"), on_busy="rerun")
+        assert queue.add(replace(FIFTH, payload="newer", item_id=item_named("y")), on_busy="rerun")
     with queue.take(1, wait=0) as jobs:
-        assert [(job.id, job.payload, job.item_id) for job in jobs] == [("5", "newer", "y")]
+        assert [(job.id, job.payload, job.item_id) for job in jobs] == [("5", "newer", item_named("y"))]
 
 
 def test_a_deleted_job_is_known_after_the_next_one_is_added(queue):

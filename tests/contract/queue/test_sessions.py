@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.queue.config import QueueConfig
-from fanin.queue.model import (
+from fanin.queue.rules.config import QueueConfig
+from fanin.queue.rules.model import (
     Member,
 )
 from tests.contract.queue.calls import LATER, NOW, OTHER, QUEUE

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from fanin.tracker import Batch, BatchKey, Group, State, TrackerStore
-from fanin.tracker.lifecycle import Transition
-from fanin.tracker.model import PageKey, Receipt
+from fanin.tracker.rules.lifecycle import Transition
+from fanin.tracker.rules.model import PageKey, Receipt
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 123000, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)

@@ -1,4 +1,4 @@
-"""One suite, every store: in a dictionary, that of a fake client, and on DynamoDB.
+"""One suite, every store: in a dictionary, that of a fake client (its stream unread), and on DynamoDB.
 
 tests/contract/engines.py has what plays DynamoDB.
 """
@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from fanin.aws.settings import Tables
-from fanin.testing import FakeFanin
+from fanin.aws.settings.tracking import Tables
+from fanin.testing.store import StreamedStore
 from fanin.tracker import Batch, TrackerStore
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.memory import MemoryStore
@@ -26,7 +26,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[TrackerStore]:
         yield MemoryStore()
         return
     if request.param == "fake":
-        yield FakeFanin().store
+        yield StreamedStore()
         return
     with engines.emptied():
         yield DynamoStore(engines.client(create_tables), Tables(*TABLES), pause=lambda _: None)

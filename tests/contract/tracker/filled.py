@@ -1,7 +1,7 @@
 """Batches of any size in which work has gone on in five shapes, for what reads their pages.
 
 A page is stored when it is read for the first time: as the acks of its items, or of the pages below it, have
-left it.
+left it. All pages above the leaves are stored, as where something was acked below each.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from math import sqrt
 from zlib import crc32
 
-from fanin.aws.rows import number, text
+from fanin.aws.dynamodb.rows import number, text
 from fanin.tracker import Batch, Mode, TrackerStore
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import PageKey
-from fanin.tracker.page import Page, digits
-from fanin.tracker.tree import capacity
+from fanin.tracker.rules.model import PageKey
+from fanin.tracker.rules.page import Page, digits
+from fanin.tracker.rules.tree import capacity
 from tests.contract.tables import TABLES
 
 Share = Callable[[float], float]
@@ -93,9 +93,9 @@ class Filled:
     def read(self) -> int:
         return self.levels.total()
 
-    def pages(self, keys: Collection[PageKey]) -> Mapping[PageKey, Page]:
+    def pages(self, keys: Collection[PageKey], bits: bool = True) -> Mapping[PageKey, Page]:
         self._fill(keys)
-        return self.store.pages(keys)
+        return self.store.pages(keys, bits)
 
     def glance(self, keys: Collection[PageKey], bits: bool) -> Mapping[PageKey, Page]:
         self._fill(keys)
@@ -104,7 +104,7 @@ class Filled:
     def _fill(self, keys: Collection[PageKey]) -> None:
         self.levels.update(key.level for key in keys)
         for key in keys:
-            if (page := self.acked.page(key)).n:
+            if (page := self.acked.page(key)).n or key.level:
                 put(self.store, key, page)
 
 

@@ -10,8 +10,8 @@ import pytest
 from fanin.errors import StoreUnavailable
 from fanin.tracker import Ack, BatchKey, OpenBatch, Outcome, State, Tracker
 from fanin.tracker.announcing import announcing
-from fanin.tracker.lifecycle import transition
-from fanin.tracker.reopening import ReopenBatch, whole_group
+from fanin.tracker.rules.lifecycle import transition
+from fanin.tracker.writing.reopening import ReopenBatch, whole_group
 
 AT = datetime(2026, 3, 1, 12, 0, 0, 123_456, tzinfo=UTC)
 """Rows have milliseconds."""

@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 
 from fanin.tracker import State
-from fanin.tracker.lifecycle import Transition
-from fanin.tracker.page import PageMasks
+from fanin.tracker.rules.lifecycle import Transition
+from fanin.tracker.rules.page import PageMasks
 from tests.contract.tracker.calls import ENDINGS, KEY, LATER, LEAF, NOW, close, complete, receipt, reserve
 
 

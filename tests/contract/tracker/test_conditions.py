@@ -8,9 +8,9 @@ from datetime import timedelta
 import pytest
 
 from fanin.tracker import Outcome, State
-from fanin.tracker.lifecycle import Transition
-from fanin.tracker.model import BatchKey, Sample
-from fanin.tracker.page import Page, PageMasks
+from fanin.tracker.rules.lifecycle import Transition
+from fanin.tracker.rules.model import BatchKey, Sample
+from fanin.tracker.rules.page import Page, PageMasks
 from tests.contract.tracker.calls import ENDINGS, KEY, LATER, LEAF, NOW, close, complete, receipt, reserve
 
 TICK = timedelta(milliseconds=1)

@@ -11,9 +11,10 @@ import pytest
 from fanin.tracker import Group, Listing, State, memory
 from fanin.tracker.dynamodb import lookups
 from fanin.tracker.dynamodb import store as dynamodb
-from fanin.tracker.lifecycle import transition
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.model import Query, Sample, shard_of
+from fanin.tracker.rules.filters import Query
+from fanin.tracker.rules.lifecycle import transition
+from fanin.tracker.rules.model import Sample, shard_of
 from tests.contract.tracker.calls import KEY, LATER, NOW, receipt
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from fanin.tracker import Outcome, TrackerStore
-from fanin.tracker.model import PageKey
-from fanin.tracker.page import Page, PageMasks, mask_of
+from fanin.tracker.rules.model import PageKey
+from fanin.tracker.rules.page import Page, PageMasks, mask_of
 from fanin.tracker.store import Written
 from tests.contract.tracker.calls import ENDINGS, KEY, LATER, LEAF
 
 FULL = mask_of(0, 1023)
+ABOVE = PageKey(KEY, 1, 1)
 
 
 def page(store: TrackerStore) -> Page:
@@ -257,3 +258,25 @@ def test_counts_add_up_and_stop_at_compaction(store, batch):
     assert not store.add_count(LEAF, 1, Outcome.SUCCESS, LATER).applied
     assert not store.add_count(LEAF, 1, Outcome.FAILURE, LATER).applied
     assert store.get(KEY).failed == 2
+
+
+@pytest.mark.parametrize("failing", [False, True])
+def test_a_page_is_stored_before_what_lies_below_it_and_keeps_its_mark(store, failing):
+    store.prepare(ABOVE, failing, LATER)
+    store.prepare(ABOVE, failing, LATER)
+    assert store.pages([ABOVE]) == {ABOVE: Page(failing=failing)}
+
+    written = store.add_bits(ABOVE, PageMasks(0b11), LATER)
+    store.prepare(ABOVE, True, LATER)
+    store.prepare(ABOVE, False, LATER)
+    assert written.page == Page(bits=0b11, n=2, failing=failing)
+    assert store.pages([ABOVE])[ABOVE] == Page(bits=0b11, n=2, failing=True)
+
+
+def test_a_page_keeps_its_mark_when_it_is_compacted(store):
+    store.prepare(ABOVE, True, LATER)
+    store.add_bits(ABOVE, PageMasks(0b11), LATER)
+    store.compact(ABOVE, 2)
+    store.prepare(ABOVE, False, LATER)
+
+    assert store.pages([ABOVE])[ABOVE] == Page(n=2, compacted=True, failing=True)

@@ -9,12 +9,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanin.tracker import BatchOptions, Group, Mode, Retention, Sample, State
-from fanin.tracker.deleting import KEPT_OPTIONS, without_user_data
+from fanin.tracker import (
+    Ack,
+    BatchOptions,
+    Group,
+    Mode,
+    OpenBatch,
+    Outcome,
+    Retention,
+    Sample,
+    State,
+    Tracker,
+)
 from fanin.tracker.dynamodb.packing import packed, unpacked
-from fanin.tracker.lifecycle import Transition
-from fanin.tracker.model import BatchKey, Query, shard_of
-from fanin.tracker.thresholds import Threshold
+from fanin.tracker.rules.filters import Query
+from fanin.tracker.rules.lifecycle import Transition
+from fanin.tracker.rules.model import SHARDS, BatchKey, shard_of
+from fanin.tracker.rules.threshold_options import Threshold
+from fanin.tracker.writing.deleting import KEPT_OPTIONS, without_user_data
 from tests.contract.tracker.calls import ENDINGS, KEY, LATER, NOW
 
 GROUP = Group("00000000-0000-8000-8000-000000000000", 7)
@@ -27,7 +39,7 @@ ALL_OPTIONS = {
     "expected_items": 3,
     "max_failures": 4,
     "max_failure_percent": 50,
-    "parent_item_id": "parent",
+    "parent_item_id": f"{OTHER}:{GROUP.id}:0",
     "labels": {"a": "b"},
     "callback": "orders",
     "notify_at": (Threshold.HALF,),
@@ -103,8 +115,7 @@ def test_a_blocked_slot_keeps_no_reason(store, batch):
     store.create(batch)
     store.sample(KEY, 3, SAMPLE, LATER)
     for _ in range(2):
-        store.block_sample(KEY, 3, LATER)
-        store.block_sample(KEY, 4, LATER)
+        store.block_samples(KEY, (3, 4), LATER)
 
     assert store.samples(KEY) == []
     assert store.sample(KEY, 3, SAMPLE, LATER) is None
@@ -197,3 +208,19 @@ def test_a_forced_end_names_the_principal(store, batch):
     assert ended.completed_at is None
     again = replace(FORCED, by="another", reason="again")
     assert store.transition(KEY, again) == ended
+
+
+def test_a_deletion_of_ended_batches_sends_ten_requests_for_each_whatever_failed(store, batch):
+    """Each of its 128 slots of reasons is blocked."""
+    if not hasattr(store, "client"):
+        pytest.skip("nothing is sent")
+    tracker, sent = Tracker(store, now=lambda: NOW, pause=lambda _: None), []
+    for _ in range(3):
+        opened = tracker.open("t", OpenBatch()).batch_id
+        (group,) = tracker.add("t", opened, 1).groups
+        tracker.ack("t", [Ack(opened, group.id, 0, 0, "me", Outcome.FAILURE, "no")])
+        tracker.confirm(tracker.cancel("t", opened))
+    store.client.meta.events.register("before-call.dynamodb", lambda model, **_: sent.append(model.name))
+
+    assert tracker.delete_ended("t", NOW + timedelta(days=1)).count == 3
+    assert len(sent) <= SHARDS + 3 * 10

@@ -8,9 +8,10 @@ from datetime import timedelta
 import pytest
 
 from fanin.tracker import State
-from fanin.tracker.lifecycle import Transition
-from fanin.tracker.model import Progress
-from fanin.tracker.thresholds import Reached, Threshold
+from fanin.tracker.rules.lifecycle import Transition
+from fanin.tracker.rules.model import Progress
+from fanin.tracker.rules.threshold_options import Threshold
+from fanin.tracker.rules.thresholds import Reached
 from tests.contract.tracker.calls import KEY, LATER, NOW
 
 MINUTE = timedelta(minutes=1)

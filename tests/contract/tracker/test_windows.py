@@ -9,8 +9,8 @@ import pytest
 
 from fanin.errors import Conflict, InvalidRequest, NotFound
 from fanin.tracker import Ack, ItemRange, Mode, Outcome, Tracker, memory
-from fanin.tracker import window as windows
 from fanin.tracker.dynamodb import store as dynamodb
+from fanin.tracker.reads import window as windows
 from tests.tracker.calls import ack, fail, opened
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from fanin.tracker import State
-from fanin.tracker.page import Page
+from fanin.tracker.rules.page import Page
 from pipeline.audit import recheck
 from pipeline.audit.recheck import Located, recheck_findings
 from pipeline.audit.rules import Finding, Rule

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from fanin.tracker import State
-from fanin.tracker.page import Page
+from fanin.tracker.rules.page import Page
 from pipeline.audit.rules import Account, Audit, Rule, Stored, audit_batch
 from pipeline.snapshot.rows import facts_of, may_be_gone, read_row
 from tests.pipeline.exporting import page_row

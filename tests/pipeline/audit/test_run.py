@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fanin.tracker import State
-from fanin.tracker.page import Page
+from fanin.tracker.rules.page import Page
 from pipeline.audit import recheck
 from pipeline.audit import run as auditing
 from pipeline.audit.rules import Rule

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pipeline.bulk_ack.cost import estimate_acks
+from pipeline.bulk_ack.run import estimate_acks
 
 
 def test_folded_acks_take_a_read_and_at_most_three_writes_a_page_and_eight_where_some_failed():

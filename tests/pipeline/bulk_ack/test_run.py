@@ -223,7 +223,7 @@ def test_a_dry_run_counts_and_writes_nothing(spark, tables, tracker, bulk_reques
     bulk_acking.preview(spark, logs, bulk_request, lambda *fact: events.append(fact))
 
     event, facts = events[-1]
-    expected = {"acks": len(rows), "items": 2 * P + 5, "pages": 3, "aside": 1, "failures": 0, "reads": 3}
+    expected = {"acks": len(rows), "items": 2 * P + 5, "pages": 3, "rejected": 1, "failures": 0, "reads": 3}
     assert (event, {name: facts[name] for name in expected}) == ("estimate", expected)
     assert pages_of(tables) == []
     assert not (tmp_path / "rejects").exists()

@@ -6,12 +6,12 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from fanin.aws.meter import Meter
+from fanin.aws.dynamodb.meter import Meter
 from fanin.errors import StoreUnavailable
 from fanin.pacing import ATTEMPTS
 from fanin.tracker import OpenBatch, PageMasks, Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.recording import OFFERS_A_REQUEST
+from fanin.tracker.writing.recording import OFFERS_A_REQUEST
 from pipeline.bulk_ack import write
 from pipeline.bulk_ack.write import Marker, PagesLeft, Portion, Target
 from pipeline.snapshot.tables import Tables
@@ -173,7 +173,7 @@ def test_reasons_are_kept_of_what_failed(tracker, monkeypatch):
 
     write.keep_reasons(Target(TABLES, "tenant", "bulk"), said)
 
-    kept = {sample.reason for sample in tracker.samples(batch)}
+    kept = {sample.reason for sample in tracker.samples(tracker.get("tenant", batch.batch_id))}
     assert {"why 0", "why 120", "why 249"} <= kept
     assert "why 299" not in kept
     assert len(kept) > OFFERS_A_REQUEST

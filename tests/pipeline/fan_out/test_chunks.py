@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 from pyspark.sql import Row
 
-from fanin.client.chunks import chunk_of
+from fanin.client.consuming.chunks import chunk_of
 from fanin.publishing.packing import MESSAGE_BYTES, chunked, singly
 from pipeline.fan_out import publish
 from pipeline.fan_out.publish import FanOutRequest

@@ -31,7 +31,7 @@ def later(*ids: str) -> list[dict]:
 
 
 def messages(*bodies: str) -> list[Message]:
-    return [Message(1, body) for body in bodies]
+    return [Message(1, body, "batch") for body in bodies]
 
 
 def send_bodies(client, *bodies: str, sleep=lambda seconds: None) -> int:

@@ -17,7 +17,7 @@ from typing import Any
 from moto import mock_aws
 
 from fanin.archive import Archive
-from fanin.aws.settings import Tables
+from fanin.aws.settings.tracking import Tables
 from fanin.tracker import Ack, BatchKey, Group, Mode, OpenBatch, Outcome, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from tests.archive.streams import iterator, read_on, turn_on
@@ -134,7 +134,7 @@ class Life:
 
 @dataclass
 class Cast:
-    """Batches of every fate, in the archive *folder*, by what became of them."""
+    """Batches of every fate, in the archive *folder*, by their ends."""
 
     folder: Path
     lives: dict[str, Life]

@@ -9,10 +9,10 @@ import pytest
 
 from fanin.archive.changes import change_of as kept_of
 from fanin.tracker.dynamodb import items
-from fanin.tracker.model import BatchKey, PageKey
-from fanin.tracker.page import Page, PageMasks, digits, mask_of
-from pipeline.history.acked import rows_of
-from pipeline.history.records import MalformedLine, change_of
+from fanin.tracker.rules.model import BatchKey, PageKey
+from fanin.tracker.rules.page import Page, PageMasks, digits, mask_of
+from pipeline.history.changes.acked import rows_of
+from pipeline.history.changes.records import MalformedLine, change_of
 from tests.archive.streams import record
 
 BATCH = "0199a000-0000-7000-8000-000000000000"

@@ -20,14 +20,14 @@ from fanin.grouper import (
     World,
 )
 from fanin.grouper.dynamodb import DynamoStore as TaskStore
-from fanin.queue import lifecycle
 from fanin.queue.dynamodb import DynamoStore as JobStore
-from fanin.queue.keys import PartKey, QueueKey, job_key
-from fanin.queue.model import Dead, GivenBack, NewJob, Rerun
-from pipeline.history import schemas
-from pipeline.history.archive import Archive, Days
+from fanin.queue.rules import lifecycle
+from fanin.queue.rules.keys import PartKey, QueueKey, job_key
+from fanin.queue.rules.model import Dead, GivenBack, NewJob, Rerun
+from pipeline.history.changes import schemas
+from pipeline.history.changes.archive import Archive, Days
+from pipeline.history.changes.reading import changes
 from pipeline.history.grouping import bundles, jobs, queues, sizes, targets, tasks
-from pipeline.history.reading import changes
 from tests.contract.grouper_tables import TABLES
 from tests.contract.queue_table import QUEUE_TABLE
 from tests.pipeline.history.histories import START, TENANT, recorded

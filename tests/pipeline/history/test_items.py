@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.history.archive import Archive, Days
+from pipeline.history.changes.archive import Archive, Days
+from pipeline.history.changes.reading import changes
 from pipeline.history.items import counted, filled, items, positioned, throughput
 from pipeline.history.lifecycle import batches
-from pipeline.history.reading import changes
 from tests.pipeline.history.histories import cast
 
 

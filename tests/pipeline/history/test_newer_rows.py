@@ -11,8 +11,8 @@ from fanin.errors import NewerSchema
 from fanin.tracker import BatchKey
 from fanin.tracker.dynamodb.items import PUT
 from fanin.tracker.dynamodb.requests import mark_put
-from pipeline.history.records import change_of
-from pipeline.history.rows import read
+from pipeline.history.changes.records import change_of
+from pipeline.history.changes.rows import read
 from tests.archive.streams import record
 from tests.contract import golden
 
@@ -27,7 +27,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("kind", "table", "name"), ROWS)
-def test_a_newer_row_stops_the_job_and_the_same_row_of_0_1_does_not(kind, table, name):
+def test_a_newer_row_stops_the_job_and_the_same_row_of_version_1_does_not(kind, table, name):
     row = {key: value for key, value in golden.rows(table)[name].items() if key != "salt"}
     old, newer = (change_of(json.dumps(record(each)).encode()) for each in (row, golden.newer(row)))
 

@@ -9,11 +9,12 @@ import pytest
 
 from fanin.tracker.dynamodb.items import batch_of
 from fanin.tracker.dynamodb.watching import notice_item
-from fanin.tracker.model import Progress
-from fanin.tracker.thresholds import Reached, Threshold
+from fanin.tracker.rules.model import Progress
+from fanin.tracker.rules.threshold_options import Threshold
+from fanin.tracker.rules.thresholds import Reached
 from pipeline.datasource.stream import ending
-from pipeline.history.records import change_of
-from pipeline.history.rows import read
+from pipeline.history.changes.records import change_of
+from pipeline.history.changes.rows import read
 from tests.archive.streams import record
 from tests.contract import golden
 

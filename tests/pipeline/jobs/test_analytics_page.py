@@ -13,7 +13,7 @@ from fanin.cost import estimate as cost
 from fanin.cost import prices
 from infra.pipeline_jobs import JOBS
 from pipeline import entry
-from pipeline.bulk_ack.cost import estimate_acks
+from pipeline.bulk_ack.run import estimate_acks
 
 PAGE = (Path(__file__).parents[3] / "docs" / "analytics.md").read_text()
 RUNS = re.findall(

@@ -230,21 +230,3 @@ def test_a_micro_batch_that_is_repeated_changes_nothing(spark, command, tracker,
     assert "1,503 acks of 1,501 items: 0 are new (0 of them failed); 1,501 old" in printed
     assert tables.client.scan(TableName=tables.pages)["Items"] == before
     assert [row.item_id for row in spark.read.parquet(str(rejects)).collect()] == ["junk"]
-
-
-def test_the_old_name_of_rejects_works_with_a_warning_and_beats_a_default(capsys):
-    given = ["log.csv", "--tenant", "t", "--rejects", "default", "--aside", "mine"]
-    options = bulk_ack.arguments().parse_args(given)
-
-    bulk_ack._replace_deprecated(options)
-
-    assert options.rejects == "mine"
-    assert "--aside is deprecated" in capsys.readouterr().err
-
-
-def test_without_the_old_name_there_is_no_warning(capsys):
-    options = bulk_ack.arguments().parse_args(["log.csv", "--tenant", "t", "--rejects", "mine"])
-
-    bulk_ack._replace_deprecated(options)
-
-    assert (options.rejects, capsys.readouterr().err) == ("mine", "")

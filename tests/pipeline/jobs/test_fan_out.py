@@ -166,6 +166,11 @@ def test_a_rate_is_a_number_above_0(job, rate, capsys):
     assert f"expected a number above 0, got {rate}" in capsys.readouterr().err
 
 
+def test_a_message_group_is_one_that_sqs_takes(job):
+    with pytest.raises(SystemExit, match="a message group is 1 to 128"):
+        job("--message-group", "a b")
+
+
 def test_a_mistake_of_the_caller_is_one_line(job):
     job("--limit", "10")
 

@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import functions as F
 
 from fanin.tracker import GroupId, ItemId
-from fanin.tracker.model import PageKey
-from fanin.tracker.page import Page
-from fanin.tracker.tree import stretches
+from fanin.tracker.rules.model import PageKey
+from fanin.tracker.rules.page import Page
+from fanin.tracker.rules.tree import stretches
 from pipeline.reconcile import outstanding
 from pipeline.reconcile.outstanding import Part
 from pipeline.snapshot.rows import read_row

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.reconcile.outstanding import Part
-from pipeline.reconcile.ranges import covering
+from pipeline.reconcile.run import covering
 
 
 def part_of(start: int, upto: int, page_bits: int = 10) -> Part:

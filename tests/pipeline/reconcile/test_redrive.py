@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from fanin import Fanin
-from fanin.client.chunks import chunk_of
-from fanin.client.direct import DirectTransport
+from fanin.client.consuming.chunks import chunk_of
+from fanin.client.transports.direct import DirectTransport
 from fanin.tracker import State, Tracker
 from pipeline.fan_out.publish import FanOutRequest, fan_out
 from pipeline.jobs import redrive

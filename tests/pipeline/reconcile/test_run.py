@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fanin import Fanin
-from fanin.client.direct import DirectTransport
+from fanin.client.transports.direct import DirectTransport
 from fanin.tracker import State, Tracker
 from fanin.tracker.memory import MemoryStore
 from pipeline.fan_out import manifest

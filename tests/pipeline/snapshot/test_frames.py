@@ -10,8 +10,8 @@ import pytest
 
 from pipeline.snapshot import frames
 from pipeline.snapshot.export import NotAnExport
+from pipeline.snapshot.frames import Segment, scan
 from pipeline.snapshot.rows import read_row
-from pipeline.snapshot.scan import Segment, scan
 from pipeline.snapshot.tables import Tables
 from pipeline.spark import schemas
 from tests.pipeline.exporting import TAKEN_AT, batch_row, page_row, rows_of, write_export

@@ -6,8 +6,8 @@ import pytest
 
 from fanin.errors import NewerSchema
 from fanin.tracker.dynamodb.items import batch_of, page_of
-from fanin.tracker.model import BatchKey, PageKey
-from fanin.tracker.page import Page
+from fanin.tracker.rules.model import BatchKey, PageKey
+from fanin.tracker.rules.page import Page
 from pipeline.snapshot.rows import MalformedRow, facts_of, from_json, read_row
 from pipeline.spark import bitmaps, schemas
 from tests.pipeline.exporting import batch_row, page_row, rows_of

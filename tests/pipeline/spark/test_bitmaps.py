@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.page import PAGE_BITS_MAX, Page, PageMasks, digits
-from fanin.tracker.tree import stretches
+from fanin.tracker.rules.page import PAGE_BITS_MAX, Page, PageMasks, digits
+from fanin.tracker.rules.tree import stretches
 from pipeline.fan_out import messages
 from pipeline.reconcile import outstanding
 from pipeline.snapshot import rows

@@ -1,4 +1,4 @@
-// The events that the Pipe of a local run put on the bus, newest first.
+// The events on the bus of a local run, newest first.
 
 import { h } from "/dom.js";
 import { clock } from "/format.js";
@@ -35,7 +35,7 @@ export function draw(found) {
     h(
       "p",
       { class: "soft" },
-      `The last ${KEPT} that the Pipe of this local run put; an event can be there twice.`,
+      `The last ${KEPT} on the bus of this local run; an event can be there twice.`,
     ),
     table("Events", columns, rows),
   ];

@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 from datetime import datetime, timedelta
 
-from fanin.aws.rows import Item, number, text
-from fanin.aws.schema import Schema
-from fanin.grouper.ids import slot_of
-from fanin.grouper.model import (
+from fanin.aws.dynamodb.rows import Item, number, text
+from fanin.aws.dynamodb.schema import Schema
+from fanin.grouper.rules.ids import slot_of
+from fanin.grouper.rules.model import (
     Bundle,
     BundleKey,
     BundleState,
@@ -24,7 +24,7 @@ from fanin.grouper.model import (
     TaskState,
     Verdict,
 )
-from fanin.grouper.order import EPOCH, order_of
+from fanin.grouper.rules.order import EPOCH, order_of
 
 SCHEMA = Schema(newest=1)
 """Each row has its own version, which every write to it compares."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from fanin.aws.rows import ABSENT, Item, in_transaction, number, put_new, text
+from fanin.aws.dynamodb.rows import ABSENT, Item, in_transaction, number, put_new, text
 from fanin.grouper.dynamodb.items import (
     PART_LEASE_KEPT,
     SCHEMA,
@@ -22,9 +22,11 @@ from fanin.grouper.dynamodb.items import (
     task_key,
     time_to_live,
 )
-from fanin.grouper.model import Bundle, BundleState, Lane, Lease, Task, TaskKey, TaskState
+from fanin.grouper.rules.model import Bundle, BundleState, Lane, Lease, Task, TaskKey, TaskState
 from fanin.names import LANE_INDEX, LIVE_BUNDLES_INDEX, OPEN_TASKS_INDEX, TARGETS_INDEX
 
+SEGMENTS = 16
+"""Into so many segments the index of open tasks is divided for a scan of many pages."""
 TARGETS_A_READ = 128
 """Rows of the index of targets that one request reads; more than the lanes of a target."""
 
@@ -157,6 +159,14 @@ def targets_of(table: str, tenant: str, after: str | None) -> Item:
         "ExpressionAttributeValues": values,
         "Limit": TARGETS_A_READ,
     }
+
+
+def open_tasks(table: str, segment: int | None, start: Item | None) -> Item:
+    """Scan the index of open tasks, or a *segment* of it, from its beginning or after the row *start*."""
+    request: Item = {"TableName": table, "IndexName": OPEN_TASKS_INDEX}
+    if segment is not None:
+        request |= {"Segment": segment, "TotalSegments": SEGMENTS}
+    return request if start is None else request | {"ExclusiveStartKey": start}
 
 
 def live(table: str, shard: int, before: datetime) -> Item:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from fanin.aws.calls import send
-from fanin.aws.reading import read_many
-from fanin.aws.rows import Item
-from fanin.aws.schema import readable
+from fanin.aws.dynamodb.reading import read_many
+from fanin.aws.dynamodb.rows import Item
+from fanin.aws.dynamodb.schema import readable
 from fanin.errors import StaleWrite, StoreUnavailable
 from fanin.grouper.dynamodb import items, requests
-from fanin.grouper.model import Bundle, BundleKey, Candidate, Lane, Lease, Task, TaskKey
+from fanin.grouper.rules.model import Bundle, BundleKey, Candidate, Lane, Lease, Task, TaskKey
 from fanin.grouper.store import Claim, Page
-from fanin.names import OPEN_TASKS_INDEX
 from fanin.pacing import pause
 
 if TYPE_CHECKING:
@@ -34,11 +34,15 @@ class GrouperTables:
 
 @dataclass(frozen=True, slots=True)
 class DynamoStore:
-    """A GrouperStore on DynamoDB. *pause* waits before a repeated read, by the number of the attempt."""
+    """A GrouperStore on DynamoDB. *pause* waits before a repeated read, by the number of the attempt.
+
+    *draw*: returns a random number below its argument.
+    """
 
     client: DynamoDBClient
     tables: GrouperTables
     pause: Callable[[int], None] = pause
+    draw: Callable[[int], int] = random.randrange
 
     def create(self, task: Task) -> Task:
         try:
@@ -131,12 +135,27 @@ class DynamoStore:
         return Page(names[:limit], names[limit - 1] if len(names) > limit else None)
 
     def open_tasks(self, cursor: str | None) -> Page[Candidate]:
-        request: dict[str, Any] = {"TableName": self.tables.tasks, "IndexName": OPEN_TASKS_INDEX}
-        if cursor is not None:
-            request["ExclusiveStartKey"] = json.loads(cursor)
-        answer = send(self.client.scan, request)
-        last = answer.get("LastEvaluatedKey")
-        return Page([items.candidate_of(i) for i in answer["Items"]], json.dumps(last) if last else None)
+        """Return a page of the index; where one does not hold all, the others begin at any of its segments.
+
+        So a reader without the time for all of them reads others each time. Their last ones may have rows of
+        the first page once more.
+        """
+        at: list[Any] | None = json.loads(cursor) if cursor else None
+        segment, start = at[1:] if at else (None, None)
+        answer = send(self.client.scan, requests.open_tasks(self.tables.tasks, segment, start))
+        rows = [items.candidate_of(row) for row in answer["Items"]]
+        return Page(rows, self._after(at, answer.get("LastEvaluatedKey")))
+
+    def _after(self, at: list[Any] | None, last: Item | None) -> str | None:
+        """Return the cursor after a page of the scan *at*: its first segment, its segment and start."""
+        if at is None:
+            first = self.draw(requests.SEGMENTS)
+            return json.dumps([first, first, None]) if last else None
+        first, segment, _ = at
+        if last:
+            return json.dumps([first, segment, last])
+        segment = (segment + 1) % requests.SEGMENTS
+        return None if segment == first else json.dumps([first, segment, None])
 
     def live(self, before: datetime, cursor: str | None) -> Page[BundleKey]:
         """Return a page of one shard of the index; after its last page the cursor names the next shard."""

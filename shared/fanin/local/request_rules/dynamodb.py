@@ -15,7 +15,8 @@ from fanin.local.request_rules.attribute_values import (
     size_of_item,
 )
 from fanin.local.request_rules.expressions import UPDATES, Parsed
-from fanin.local.request_rules.placeholders import NAMES, VALUES, check_expressions, resolved
+from fanin.local.request_rules.operands import resolved
+from fanin.local.request_rules.placeholders import NAMES, VALUES, check_expressions
 from fanin.local.request_rules.queries import check_read
 from fanin.local.request_rules.refusal import TRANSACTIONS, bounded, invalid
 from fanin.local.request_rules.table_keys import PAGE, PARTITION_BYTES, TableKeys, Tables
@@ -23,7 +24,7 @@ from fanin.local.request_rules.table_keys import PAGE, PARTITION_BYTES, TableKey
 Request = Mapping[str, Any]
 
 ACTIONS_MAX, TRANSACTION_BYTES, TOKEN_MAX = 100, 4 * 1024 * 1024, 36
-WRITES_MAX, READS_MAX, BATCH_BYTES = 25, 100, 16 * 1024 * 1024
+WRITES_MAX, READS_MAX = 25, 100
 BATCHES = "DynamoDB API Reference, BatchWriteItem and BatchGetItem"
 
 
@@ -45,17 +46,19 @@ def _check_put_item(table: str, item: Item, tables: Tables) -> int:
 
 
 def check_update(request: Request, tables: Tables) -> int:
-    """Check an update; return the bytes of the key and of all values."""
+    """Check an update; return the bytes of the key and of the values that it stores."""
     found = check_expressions(request)
     _check_key(request["TableName"], request["Key"], tables)
+    stored = dict(request["Key"])
     if update := found.get("UpdateExpression"):
-        _check_written(update, request, tables.of(request["TableName"]))
-    size = size_of_item(request["Key"]) + size_of_item(request.get(VALUES) or {})
-    bounded("Bytes of the key and the values of an update", size, ITEM_BYTES)
+        stored |= _check_written(update, request, tables.of(request["TableName"]))
+    size = size_of_item(stored)
+    bounded("Bytes of the key and the stored values of an update", size, ITEM_BYTES)
     return size
 
 
-def _check_written(update: Parsed, request: Request, known: TableKeys | None) -> None:
+def _check_written(update: Parsed, request: Request, known: TableKeys | None) -> dict[str, Any]:
+    """Return the values that *update* sets as they are, by attribute."""
     names, values = request.get(NAMES) or {}, request.get(VALUES) or {}
     keys = known.keys if known else tuple(request["Key"])
     written: dict[str, Any] = {}
@@ -68,6 +71,7 @@ def _check_written(update: Parsed, request: Request, known: TableKeys | None) ->
             written[str(path[0])] = values[write.value]
     if known:
         known.check_index_keys(written)
+    return written
 
 
 def check_keyed(request: Request, tables: Tables) -> int:
@@ -97,12 +101,18 @@ def check_query(request: Request, tables: Tables) -> None:
     check_read(request, check_expressions(request), tables.of(request["TableName"]))
 
 
+def check_read_in_transaction(request: Request, tables: Tables) -> int:
+    """Check a read by a key; return the bytes of the row, where rows are known."""
+    check_keyed(request, tables)
+    return size_of_item(tables.stored(request["TableName"], request["Key"]))
+
+
 ACTIONS: dict[str, Callable[[Request, Tables], int]] = {
     "Put": check_put,
     "Update": check_update,
     "Delete": check_keyed,
     "ConditionCheck": check_keyed,
-    "Get": check_keyed,
+    "Get": check_read_in_transaction,
 }
 
 
@@ -152,20 +162,19 @@ def _check_distinct(items: Iterable[tuple[str, Item | None]], detail: str, page:
 
 
 def check_batch_write(request: Request, tables: Tables) -> None:
-    """Check a batch of puts and deletes."""
+    """Check a batch of puts and deletes. 25 items of 400 KB are within the 16 MB that a batch may have."""
     written = [(table, each) for table, some in request["RequestItems"].items() for each in some]
     _check_count("writes of a batch", len(written), WRITES_MAX, BATCHES)
-    total, items = 0, []
+    items = []
     for table, each in written:
         if "PutRequest" in each:
             item = each["PutRequest"]["Item"]
-            total += _check_put_item(table, item, tables)
+            _check_put_item(table, item, tables)
             items.append((table, _key({"TableName": table, "Item": item}, tables)))
         else:
             key = each["DeleteRequest"]["Key"]
             _check_key(table, key, tables)
             items.append((table, key))
-    bounded("Bytes of a batch", total, BATCH_BYTES, BATCHES)
     _check_distinct(items, "Provided list of item keys contains duplicates", BATCHES)
 
 

@@ -10,14 +10,14 @@ from fanin.local.request_rules.refusal import Refused
 
 PUT_EVENTS = "EventBridge API Reference, PutEvents"
 SIZES = "EventBridge User Guide, Calculating PutEvents event entry size"
-LAMBDA = "Lambda quotas"
+LAMBDA = "Lambda API Reference, Invoke"
 STATES = "Step Functions API Reference, SendTaskSuccess and SendTaskFailure"
 ENTRIES_MAX = 10
 # The smallest of the limits that AWS documents for a request: 1 MB in some Regions, 256 KB in all.
 BYTES_MAX = 256 * 1024
 TIME_BYTES = 14
-SYNCHRONOUS_BYTES, ASYNCHRONOUS_BYTES = 6 * 1024 * 1024, 256 * 1024
-OUTPUT_MAX, ERROR_MAX, CAUSE_MAX = 262_144, 256, 32_768
+SYNCHRONOUS_BYTES, ASYNCHRONOUS_BYTES = 6 * 1024 * 1024, 1024 * 1024
+OUTPUT_BYTES, ERROR_MAX, CAUSE_MAX = 262_144, 256, 32_768
 
 Request = Mapping[str, Any]
 
@@ -58,12 +58,15 @@ def check_invoke(request: Request) -> None:
 
 
 def check_task(request: Request) -> None:
-    """Check the end of a Step Functions task."""
-    for name, most in (("output", OUTPUT_MAX), ("error", ERROR_MAX), ("cause", CAUSE_MAX)):
-        found = len((request.get(name) or "").encode())
-        if found > most:
-            detail = f"{name}: {found:,} bytes, and at most {most:,} are allowed"
-            raise Refused("ValidationException", detail, STATES)
+    """Check the end of a Step Functions task: its output by bytes, its error and cause by characters."""
+    _check_text("bytes of the output", len((request.get("output") or "").encode()), OUTPUT_BYTES)
+    _check_text("characters of the error", len(request.get("error") or ""), ERROR_MAX)
+    _check_text("characters of the cause", len(request.get("cause") or ""), CAUSE_MAX)
+
+
+def _check_text(what: str, found: int, most: int) -> None:
+    if found > most:
+        raise Refused("ValidationException", f"{what}: {found:,}, and at most {most:,} are allowed", STATES)
 
 
 OPERATIONS: dict[str, Callable[[Request], None]] = {

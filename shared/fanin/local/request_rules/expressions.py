@@ -18,9 +18,11 @@ TOKEN = re.compile(r"\s*(?P<token>[#:][A-Za-z0-9_]+|[A-Za-z][A-Za-z0-9_]*|[0-9]+
 BYTES_MAX = 4096
 OPERATORS_MAX = 300
 OPERANDS_MAX = 100
+DEPTH_MAX = 32
 PAGE = "Quotas in Amazon DynamoDB, Expression parameters"
 GUIDE = "DynamoDB Developer Guide, Condition and filter expressions, operators, and functions"
 UPDATES = "DynamoDB Developer Guide, Update expressions"
+PATHS = "DynamoDB Developer Guide, Specifying item attributes"
 COMPARATORS = frozenset({"=", "<>", "<", "<=", ">", ">="})
 # The number of arguments of each function.
 CONDITIONS = {
@@ -36,6 +38,8 @@ FUNCTIONS = {**CONDITIONS, **OPERANDS, **IN_UPDATES}
 
 Path = tuple[str | int, ...]
 """The names and list indexes of a document path; names as written, so ``#name`` for a placeholder."""
+Operand = Path | str
+"""A path, the placeholder of a value (``:value``), or the name of the function whose result it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,14 @@ class Write:
     value: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An operator or a function with its operands."""
+
+    operator: str
+    operands: tuple[Operand, ...]
+
+
 @dataclass(slots=True)
 class Parsed:
     """What an expression consists of."""
@@ -56,8 +68,8 @@ class Parsed:
     values: set[str] = field(default_factory=set)
     paths: list[Path] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
-    comparisons: list[tuple[str, Path]] = field(default_factory=list)
-    """The operator or function and the path at its left, of each comparison."""
+    calls: list[Call] = field(default_factory=list)
+    """Its comparisons, functions and sums."""
     joins: set[str] = field(default_factory=set)
     """Which of AND, OR and NOT it has."""
 
@@ -151,7 +163,7 @@ class _Parser:
 
     def group(self) -> None:
         first = self.at
-        self.expect("(")
+        self.take()
         self.condition()
         last = self.at
         self.expect(")")
@@ -170,56 +182,55 @@ class _Parser:
     def comparison(self) -> None:
         left = self.operand(OPERANDS)
         if self.next in COMPARATORS:
-            self.compared(self.operator(), left)
-            self.operand(OPERANDS)
+            self.called(self.operator(), left, self.operand(OPERANDS))
         elif self.keyword == "BETWEEN":
-            self.compared(self.operator().upper(), left)
-            self.operand(OPERANDS)
-            if self.keyword != "AND":
-                self.expect("AND")
-            self.take()
-            self.operand(OPERANDS)
+            self.called(self.operator().upper(), left, *self.bounds())
         elif self.keyword == "IN":
-            self.compared(self.operator().upper(), left)
-            operands = self.arguments(OPERANDS)
-            bounded(f"Invalid {self.kind}: operands of IN", operands, OPERANDS_MAX, PAGE)
+            operator, listed = self.operator().upper(), self.arguments(OPERANDS)
+            bounded(f"Invalid {self.kind}: operands of IN", len(listed), OPERANDS_MAX, PAGE)
+            self.called(operator, left, *listed)
         else:
             self.expect("a comparison")
 
-    def compared(self, operator: str, left: Path) -> None:
-        self.found.comparisons.append((operator, left))
+    def bounds(self) -> tuple[Operand, Operand]:
+        low = self.operand(OPERANDS)
+        if self.keyword != "AND":
+            self.expect("AND")
+        self.take()
+        return low, self.operand(OPERANDS)
 
-    def function(self, known: dict[str, int]) -> None:
+    def called(self, operator: str, *operands: Operand) -> None:
+        self.found.calls.append(Call(operator, operands))
+
+    def function(self, known: dict[str, int]) -> str:
+        """Take a function with its operands, and return its name."""
         name = self.operator()
-        paths = len(self.found.paths)
         found = self.arguments(IN_UPDATES if name in IN_UPDATES else OPERANDS)
-        first = self.found.paths[paths] if len(self.found.paths) > paths else ()
-        self.compared(name, first)
-        if found != known[name]:
-            raise invalid(f"Invalid {self.kind}: Incorrect number of operands for {name}; {found}", GUIDE)
+        if len(found) != known[name]:
+            detail = f"Incorrect number of operands for {name}; {len(found)}"
+            raise invalid(f"Invalid {self.kind}: {detail}", GUIDE)
+        self.called(name, *found)
+        return name
 
-    def arguments(self, functions: dict[str, int]) -> int:
-        """Take operands in parentheses and return their number."""
+    def arguments(self, functions: dict[str, int]) -> list[Operand]:
+        """Take operands in parentheses and return them."""
         self.expect("(")
-        self.operand(functions)
-        found = 1
+        found = [self.operand(functions)]
         while self.next == ",":
             self.take()
-            self.operand(functions)
-            found += 1
+            found.append(self.operand(functions))
         self.expect(")")
         return found
 
-    def operand(self, functions: dict[str, int]) -> Path:
-        """Take a value, a function or a path, and return the path, which is empty for others."""
+    def operand(self, functions: dict[str, int]) -> Operand:
+        """Take a value, a function or a path."""
         if self.next.startswith(":"):
-            self.found.values.add(self.take())
-            return ()
+            self.found.values.add(self.next)
+            return self.take()
         if self.next in FUNCTIONS and self.tokens[self.at + 1] == "(":
             if self.next not in functions:
                 raise invalid(f"Invalid {self.kind}: The function {self.next} is not allowed here", GUIDE)
-            self.function(functions)
-            return ()
+            return self.function(functions)
         return self.path()
 
     def path(self) -> Path:
@@ -230,6 +241,7 @@ class _Parser:
             else:
                 parts.append(self.index())
         found = tuple(parts)
+        bounded(f"Invalid {self.kind}: dereference operators of a path", len(found) - 1, DEPTH_MAX, PATHS)
         self.found.paths.append(found)
         return found
 
@@ -276,16 +288,18 @@ class _Parser:
             self.expect("SET, REMOVE, ADD or DELETE")
 
     def assign(self, clause: str) -> None:
+        """Take a path and its value: an operand, or the sum or difference of two, and never of three.
+
+        The page of quotas counts the operators of ``:a + :b + :c``, which the grammar does not have.
+        """
         path = self.path()
         self.expect("=")
-        first = self.next
-        self.operand(IN_UPDATES)
-        alone = first.startswith(":")
-        while self.next in {"+", "-"}:
-            self.operator()
-            self.operand(IN_UPDATES)
-            alone = False
-        self.found.writes.append(Write(clause, path, first if alone else None))
+        first = self.operand(IN_UPDATES)
+        is_value = isinstance(first, str) and first.startswith(":")
+        if self.next in {"+", "-"}:
+            self.called(self.operator(), first, self.operand(IN_UPDATES))
+            is_value = False
+        self.found.writes.append(Write(clause, path, str(first) if is_value else None))
 
     def remove(self, clause: str) -> None:
         self.found.writes.append(Write(clause, self.path()))

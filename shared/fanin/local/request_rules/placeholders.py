@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
-from fanin.local.request_rules.attribute_values import Item, check_value, size_of
-from fanin.local.request_rules.expressions import PAGE, UPDATES, Parsed, Path, Write, parsed
+from fanin.local.request_rules.attribute_values import check_value, size_of
+from fanin.local.request_rules.expressions import PAGE, UPDATES, Parsed, parsed
+from fanin.local.request_rules.operands import check_operands, resolved
 from fanin.local.request_rules.refusal import bounded, invalid
 
 EXPRESSIONS = (
@@ -19,7 +20,6 @@ EXPRESSIONS = (
 )
 NAMES, VALUES = "ExpressionAttributeNames", "ExpressionAttributeValues"
 PLACEHOLDER_BYTES, SUBSTITUTED_BYTES = 255, 2 * 1024 * 1024
-ADDED = frozenset({"N", "SS", "NS", "BS"})
 
 
 def check_expressions(request: Mapping[str, Any]) -> dict[str, Parsed]:
@@ -35,14 +35,9 @@ def check_expressions(request: Mapping[str, Any]) -> dict[str, Parsed]:
     bounded("Bytes of all substitution variables", total, SUBSTITUTED_BYTES, PAGE)
     for kind in found.keys() & {"UpdateExpression", "ProjectionExpression"}:
         _check_overlaps(kind, found[kind], names or {})
-    if "UpdateExpression" in found:
-        _check_operands(found["UpdateExpression"].writes, values or {})
+    for kind, expression in found.items():
+        check_operands(kind, expression, values or {}, names or {})
     return found
-
-
-def resolved(path: Path, names: Mapping[str, str]) -> Path:
-    """Return *path* with the attribute names that its placeholders stand for."""
-    return tuple(names.get(part, part) if isinstance(part, str) else part for part in path)
 
 
 def _check_used(parameter: str, what: str, given: Mapping[str, Any] | None, used: Iterable[set[str]]) -> None:
@@ -73,13 +68,3 @@ def _check_overlaps(kind: str, expression: Parsed, names: Mapping[str, str]) -> 
 
 def _rank(part: str | int) -> tuple[bool, int, str]:
     return (isinstance(part, str), part, "") if isinstance(part, int) else (True, 0, part)
-
-
-def _check_operands(writes: Iterable[Write], values: Item) -> None:
-    for write in writes:
-        if write.clause not in {"ADD", "DELETE"} or write.value is None:
-            continue
-        kinds = set(values[write.value])
-        if not kinds <= (ADDED if write.clause == "ADD" else ADDED - {"N"}):
-            detail = f"Incorrect operand type for {write.clause}: {'/'.join(kinds)} of {write.value}"
-            raise invalid(f"Invalid UpdateExpression: {detail}", UPDATES)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fanin.local.request_rules.expressions import Parsed
-from fanin.local.request_rules.placeholders import NAMES, resolved
+from fanin.local.request_rules.expressions import Call, Parsed
+from fanin.local.request_rules.operands import resolved, type_of
+from fanin.local.request_rules.placeholders import NAMES, VALUES
 from fanin.local.request_rules.refusal import bounded, invalid
 from fanin.local.request_rules.table_keys import TableKeys
 
@@ -26,8 +27,11 @@ def check_read(request: Mapping[str, Any], found: Mapping[str, Parsed], known: T
         raise invalid("Consistent reads are not supported on global secondary indexes", QUERY)
     _check_segments(request)
     if known and (keys := known.of_index(request.get("IndexName"))):
-        _check_key_condition(request, found.get("KeyConditionExpression"), keys)
+        if condition := found.get("KeyConditionExpression"):
+            _check_key_condition(request, condition, keys)
+            _check_key_types(request, condition, known)
         _check_filter(request, found.get("FilterExpression"), keys)
+        _check_projected(request, found.get("ProjectionExpression"), known)
 
 
 def _check_segments(request: Mapping[str, Any]) -> None:
@@ -41,14 +45,11 @@ def _check_segments(request: Mapping[str, Any]) -> None:
         raise invalid(f"Segment: {segment}, and less than TotalSegments is needed", SCAN)
 
 
-def _check_key_condition(request: Mapping[str, Any], condition: Parsed | None, keys: tuple[str, ...]) -> None:
+def _check_key_condition(request: Mapping[str, Any], condition: Parsed, keys: tuple[str, ...]) -> None:
     """Raise Refused unless the condition has ``=`` for the partition key and at most one for the sort key."""
-    if condition is None:
-        return
     found = dict[str, list[str]]()
-    for operator, path in condition.comparisons:
-        name = str(resolved(path, request.get(NAMES) or {})[0]) if path else ""
-        found.setdefault(name, []).append(operator)
+    for call in condition.calls:
+        found.setdefault(_name(request, call), []).append(call.operator)
     if found.pop(keys[0], None) != ["="]:
         raise invalid(f"Query condition missed key schema element: {keys[0]}", QUERY)
     ranges = found.pop(keys[1], []) if len(keys) == 2 else []
@@ -56,6 +57,27 @@ def _check_key_condition(request: Mapping[str, Any], condition: Parsed | None, k
         raise invalid("Query key condition not supported", QUERY)
     if not condition.joins <= {"AND"}:
         raise invalid("Query key condition not supported: only AND joins its parts", QUERY)
+
+
+def _name(request: Mapping[str, Any], call: Call) -> str:
+    """Return the attribute at the left of *call*; nothing where there is none, or a part of one."""
+    left = call.operands[0]
+    is_name = isinstance(left, tuple) and len(left) == 1
+    return str(resolved(left, request.get(NAMES) or {})[0]) if is_name else ""  # type: ignore[arg-type]
+
+
+def _check_key_types(request: Mapping[str, Any], condition: Parsed, known: TableKeys) -> None:
+    """Raise Refused if a value cannot be that of its key."""
+    values = request.get(VALUES) or {}
+    for call in condition.calls:
+        name = _name(request, call)
+        for operand in call.operands[1:]:
+            found = type_of(operand, values)
+            if found and found != known.kinds[name]:
+                detail = f"Condition parameter type does not match schema type: {name} is {known.kinds[name]}"
+                raise invalid(f"One or more parameter values were invalid: {detail}", QUERY)
+            if found and call.operator == "=":
+                known.check_key_value(name, values[operand])
 
 
 def _check_filter(request: Mapping[str, Any], condition: Parsed | None, keys: tuple[str, ...]) -> None:
@@ -67,3 +89,19 @@ def _check_filter(request: Mapping[str, Any], condition: Parsed | None, keys: tu
         if name in keys:
             detail = "Filter Expression can only contain non-primary key attributes"
             raise invalid(f"{detail}: Primary key attribute: {name}", QUERY)
+
+
+def _check_projected(request: Mapping[str, Any], asked: Parsed | None, known: TableKeys) -> None:
+    """Raise Refused if an attribute is asked of a global index that does not have it.
+
+    Of a local index DynamoDB fetches it from the table.
+    """
+    index = known.indexes.get(request.get("IndexName", ""))
+    if index is None or index.is_local or index.projected is None:
+        return
+    if request.get("Select") == "ALL_ATTRIBUTES":
+        raise invalid("Select type ALL_ATTRIBUTES is not supported: the index does not project all", QUERY)
+    names = {str(resolved(path, request.get(NAMES) or {})[0]) for path in (asked.paths if asked else ())}
+    if missing := names - known.names_in(index):
+        listed = ", ".join(sorted(missing))
+        raise invalid(f"Global secondary index {request['IndexName']} does not project {listed}", QUERY)

@@ -10,9 +10,13 @@ class Refused(Exception):
     """AWS refuses the request with the error *code*; *page* is the page that documents the rule."""
 
     def __init__(self, code: str, detail: str, page: str = "") -> None:
+        super().__init__(code, detail, page)
         self.code = code
+        self.detail = detail
         self.page = page
-        super().__init__(f"{detail} ({page})" if page else detail)
+
+    def __str__(self) -> str:
+        return f"{self.detail} ({self.page})" if self.page else self.detail
 
 
 def invalid(detail: str, page: str = QUOTAS) -> Refused:

@@ -76,14 +76,21 @@ class TableKeys:
                 if name in values and name not in self.keys:
                     self.check_key_value(name, values[name])
 
+    def names_in(self, index: Index) -> frozenset[str]:
+        """Return the attributes in *index*, one that does not project all."""
+        return frozenset({*(index.projected or ()), *index.keys, *self.keys})
+
     def local_bytes(self, item: Item) -> int:
-        """Return the bytes of the entries of *item* in local indexes, which count to its own."""
+        """Return the bytes of the entries of *item* in local indexes, which count to its own.
+
+        An entry is stored beside its item and shares its partition key, which counts once.
+        """
         return sum(self._entry(index, item) for index in self.indexes.values() if index.is_local)
 
     def _entry(self, index: Index, item: Item) -> int:
         if any(name not in item for name in index.keys):
             return 0
-        names = set(item) if index.projected is None else {*index.projected, *index.keys, *self.keys}
+        names = (set(item) if index.projected is None else self.names_in(index)) - {self.keys[0]}
         return size_of_item({name: value for name, value in item.items() if name in names})
 
     def _bytes_max(self, name: str) -> int:
@@ -116,3 +123,7 @@ class Tables(dict[str, TableKeys]):
     def of(self, name: str) -> TableKeys | None:
         """Return the keys of the table *name*, which may be its ARN, or None if they are not known."""
         return self.get(name.rpartition("/")[2])
+
+    def stored(self, _name: str, _key: Item, /) -> Item:
+        """Return the row of a key in the table of a name; nothing where rows are not known."""
+        return {}

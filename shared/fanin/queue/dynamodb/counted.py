@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from fanin.aws.rows import Item, number, text
-from fanin.queue.describing import CountedDepth
+from fanin.aws.dynamodb.rows import Item, number, text
+from fanin.queue.administration.describing import CountedDepth
 from fanin.queue.dynamodb import items
 from fanin.queue.dynamodb.requests import expression
-from fanin.queue.keys import QueueKey
-from fanin.queue.model import Accuracy, Depth
+from fanin.queue.rules.keys import QueueKey
+from fanin.queue.rules.model import Accuracy, Depth
 
 COUNTS = ("ready", "busy", "delayed", "dead", "oldest_us")
 
@@ -17,8 +17,8 @@ def record(table: str, queue: QueueKey, counted: CountedDepth) -> Item:
     depth: Item = {name: number(getattr(counted.depth, name)) for name in COUNTS}
     depth |= {"accuracy": text(counted.depth.accuracy)}
     guard = "attribute_exists(#pk) AND (attribute_not_exists(#counted_us) OR #counted_us < :at)"
-    values = {":at": number(counted.at_us), ":depth": {"M": depth}}
-    update = "SET #depth = :depth, #counted_us = :at"
+    values = {":at": number(counted.at_us), ":dead": number(counted.dead_us), ":depth": {"M": depth}}
+    update = "SET #depth = :depth, #counted_us = :at, #dead_us = :dead"
     expressions = expression(values, UpdateExpression=update, ConditionExpression=guard)
     return items.SCHEMA.guarded({"TableName": table, "Key": items.config_row(queue)} | expressions)
 
@@ -30,5 +30,7 @@ def counted_of(item: Item) -> CountedDepth | None:
     depth = item["depth"]["M"]
     counts = {name: int(depth[name]["N"]) for name in COUNTS}
     return CountedDepth(
-        Depth(**counts, accuracy=Accuracy(depth["accuracy"]["S"])), int(item["counted_us"]["N"])
+        Depth(**counts, accuracy=Accuracy(depth["accuracy"]["S"])),
+        at_us=int(item["counted_us"]["N"]),
+        dead_us=int(item["dead_us"]["N"]),
     )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fanin.aws.rows import Item, number, text
-from fanin.aws.schema import Schema
-from fanin.queue import order
-from fanin.queue.config import Phase, QueueConfig
-from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey, visit_minute
-from fanin.queue.model import (
+from fanin.aws.dynamodb.rows import Item, number, text
+from fanin.aws.dynamodb.schema import Schema
+from fanin.queue.rules import order
+from fanin.queue.rules.config import Phase, QueueConfig
+from fanin.queue.rules.keys import JobKey, PartKey, QueueKey, visit_minute
+from fanin.queue.rules.model import (
     MARK_SECONDS,
     SECOND_US,
     Dead,
@@ -77,12 +77,13 @@ def session_row(queue: QueueKey, session: str) -> Item:
     return {"pk": session_pk(queue), "sk": text(session)}
 
 
-def dead_pk(where: Partition) -> Item:
-    return text(f"D#{_named(where)}")
+def dead_pk(part: PartKey) -> Item:
+    """Return the partition of the dead jobs of a part."""
+    return text(f"D#{_beside(part)}")
 
 
 def dead_row(dead: Dead) -> Item:
-    return {"pk": dead_pk(dead.partition), "sk": text(dead.record)}
+    return {"pk": dead_pk(dead.job.key.part), "sk": text(dead.record)}
 
 
 def config_row(queue: QueueKey) -> Item:
@@ -112,13 +113,13 @@ def _raise_facts(config: QueueConfig) -> Item:
 
 
 def config_of(item: Item) -> QueueConfig:
-    """Return the config of a row; version 0.1 wrote the number of parts alone."""
-    revision = SCHEMA.checked("queue", item).get("revision", number(0))
+    """Return the config of a row."""
+    item = SCHEMA.checked("queue", item)
     times: Any = {name: int(item[name]["N"]) for name in _PHASES if name in item}
-    switches: Any = {name: item[name]["BOOL"] for name in _SWITCHES if name in item}
+    switches: Any = {name: item[name]["BOOL"] for name in _SWITCHES}
     return QueueConfig(
         parts=int(item["parts"]["N"]),
-        revision=int(revision["N"]),
+        revision=int(item["revision"]["N"]),
         doorbell=_text(item, "doorbell"),
         before=_number(item, "before"),
         phase=Phase(_text(item, "phase") or Phase.STEADY),
@@ -149,8 +150,7 @@ def counts_of(item: Item | None) -> tuple[int, int]:
     if item is None:
         return -1, 0
     item = SCHEMA.checked("queue", item)
-    revision, changes = (int(item.get(name, number(0))["N"]) for name in ("revision", "changes"))
-    return revision, changes
+    return int(item["revision"]["N"]), int(item.get("changes", number(0))["N"])
 
 
 def queue_of(item: Item) -> QueueKey:
@@ -240,24 +240,22 @@ def dead_item(dead: Dead) -> Item:
     """Return the row of a dead job, which is listed by the time at which it died."""
     row = job_item(dead.job) | dead_row(dead)
     row |= {"ix": text(order.dead(dead.died_us)), "error": text(dead.error), "died_us": number(dead.died_us)}
-    return row | {"part": number(dead.job.key.part.number), "job_sk": text(dead.job.key.sort)}
+    return row | {"job_sk": text(dead.job.key.sort)}
 
 
-def dead_of(item: Item, where: Partition) -> Dead:
-    """Return the dead job of a row; the first rows of version 0.1 are under the job's id."""
-    spread = isinstance(where, PartKey)
-    queue = where.queue if isinstance(where, PartKey) else where
-    job = _job(item, JobKey(PartKey(queue, int(item["part"]["N"])), item["job_sk"]["S"]))
-    keyed_by_id = not spread and item["sk"]["S"] == job.id
-    return Dead(job, item["error"]["S"], int(item["died_us"]["N"]), keyed_by_id, spread)
+def dead_of(item: Item, part: PartKey) -> Dead:
+    """Return the dead job of a row."""
+    job = _job(item, JobKey(part, item["job_sk"]["S"]))
+    return Dead(job, item["error"]["S"], int(item["died_us"]["N"]))
 
 
-def outbox_pk(where: Partition) -> Item:
-    return text(f"T#{_named(where)}")
+def outbox_pk(part: PartKey) -> Item:
+    """Return the partition of the outbox entries of a part."""
+    return text(f"T#{_beside(part)}")
 
 
 def outbox_row(queue: QueueKey, entry: OutboxEntry) -> Item:
-    return {"pk": outbox_pk(entry.partition(queue)), "sk": text(entry.record)}
+    return {"pk": outbox_pk(PartKey(queue, entry.part)), "sk": text(entry.ending)}
 
 
 def outbox_item(queue: QueueKey, entry: OutboxEntry) -> Item:
@@ -266,17 +264,16 @@ def outbox_item(queue: QueueKey, entry: OutboxEntry) -> Item:
     return row if entry.reason is None else row | {"reason": text(entry.reason)}
 
 
-def outbox_entry_of(item: Item, where: Partition) -> OutboxEntry:
-    """Return the entry of a row; the first rows of 0.1 are under the job's id, without ``job_id``."""
+def outbox_entry_of(item: Item, part: PartKey) -> OutboxEntry:
+    """Return the entry of a row."""
     item = SCHEMA.checked("outbox entry", item)
-    record, job_id = item["sk"]["S"], _text(item, "job_id")
     return OutboxEntry(
-        job_id=job_id or record,
+        job_id=item["job_id"]["S"],
         item_id=item["item_id"]["S"],
         failed=item["failed"]["BOOL"],
         reason=_text(item, "reason"),
-        ending=None if job_id is None else record,
-        part=where.number if isinstance(where, PartKey) else None,
+        ending=item["sk"]["S"],
+        part=part.number,
     )
 
 
@@ -326,18 +323,13 @@ def _text(item: Item, name: str) -> str | None:
     return value
 
 
-def _named(where: Partition) -> str:
-    """Return the name of a partition of dead jobs or outbox entries.
-
-    No queue's name has a ``+``, so the last section is a part's number, or else a queue's name.
-    """
-    return f"{where.queue}#+{where.number:04x}" if isinstance(where, PartKey) else str(where)
+def _beside(part: PartKey) -> str:
+    """Return the name of the partitions beside a part: those of its dead jobs and of its outbox entries."""
+    return f"{part.queue}#+{part.number:04x}"
 
 
-def partition_of(pk: str) -> Partition:
-    """Return the partition of dead jobs or outbox entries of a partition key."""
-    key, _, last = pk.removeprefix("D#").removeprefix("T#").rpartition("#")
-    if not last.startswith("+"):
-        return QueueKey(key, last)
-    tenant, _, name = key.rpartition("#")
-    return PartKey(QueueKey(tenant, name), int(last, 16))
+def part_beside(pk: str) -> PartKey:
+    """Return the part of a partition key of dead jobs or outbox entries."""
+    queue, _, number = pk[2:].rpartition("#+")
+    tenant, _, name = queue.rpartition("#")
+    return PartKey(QueueKey(tenant, name), int(number, 16))

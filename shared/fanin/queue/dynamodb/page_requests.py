@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fanin.aws.rows import Item, text
+from fanin.aws.dynamodb.rows import Item, text
 from fanin.names import TENANT_QUEUES_INDEX
 from fanin.queue.dynamodb import items, requests
-from fanin.queue.keys import QueueKey
-from fanin.queue.order import IndexRange
+from fanin.queue.rules.keys import QueueKey
+from fanin.queue.rules.order import IndexRange
 
 
 def within(table: str, pk: Item, keys: IndexRange, limit: int) -> Item:

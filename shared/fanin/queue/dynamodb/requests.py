@@ -9,15 +9,15 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fanin.aws.rows import ABSENT, Item, number, put_new, text
-from fanin.aws.schema import VERSION
+from fanin.aws.dynamodb.rows import ABSENT, Item, number, put_new, text
+from fanin.aws.dynamodb.schema import VERSION
 from fanin.names import JOBS_INDEX, QUEUES_INDEX
-from fanin.queue import lifecycle, order
-from fanin.queue.config import QueueConfig
 from fanin.queue.dynamodb import items
-from fanin.queue.key_rows import Check
-from fanin.queue.keys import PartKey, QueueKey
-from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
+from fanin.queue.rules import lifecycle, order
+from fanin.queue.rules.config import QueueConfig
+from fanin.queue.rules.key_rows import Check
+from fanin.queue.rules.keys import PartKey, QueueKey
+from fanin.queue.rules.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
 
 OVER_DONE = "#st = :done AND #generation = :seen"
 
@@ -28,17 +28,14 @@ def create(table: str, queue: QueueKey, config: QueueConfig) -> Item:
 
 
 def reconfigure(table: str, queue: QueueKey, config: QueueConfig) -> Item:
-    """Store a config over the one of the revision before it; version 0.1 wrote rows without a revision."""
-    key, seen = items.config_row(queue), config.revision - 1
+    """Store a config over the one of the revision before it."""
+    key = items.config_row(queue)
     facts = {name: value for name, value in items.config_item(queue, config).items() if name not in key}
     gone = [f"#{name}" for name in items.CONFIG_OPTIONAL if name not in facts]
     update = "SET " + ", ".join(f"#{name} = :{name}" for name in facts)
     update += f" REMOVE {', '.join(gone)}" if gone else ""
-    guard = "#revision = :seen"
-    if seen == 0:
-        guard = "attribute_exists(#pk) AND (attribute_not_exists(#revision) OR #revision = :seen)"
-    values = {f":{name}": value for name, value in facts.items()} | {":seen": number(seen)}
-    return _update(table, key, update, guard, values)
+    values = {f":{name}": value for name, value in facts.items()} | {":seen": number(config.revision - 1)}
+    return _update(table, key, update, "#revision = :seen", values)
 
 
 def count_change(table: str, queue: QueueKey) -> Item:

@@ -6,24 +6,28 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from botocore.exceptions import ClientError, ParamValidationError
+
 from fanin.aws.calls import send
-from fanin.aws.reading import read_many
-from fanin.aws.rows import Item, text
-from fanin.aws.schema import readable
-from fanin.errors import StaleWrite
+from fanin.aws.dynamodb.reading import read_many
+from fanin.aws.dynamodb.rows import Item, text
+from fanin.aws.dynamodb.schema import readable
+from fanin.errors import InvalidRequest, StaleWrite
 from fanin.pacing import pause
-from fanin.queue import lifecycle, order
-from fanin.queue.config import QueueConfig, removed_meanwhile
 from fanin.queue.dynamodb import items, page_requests, requests
-from fanin.queue.key_rows import Check
-from fanin.queue.keys import JobKey, Partition, PartKey, QueueKey
-from fanin.queue.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
-from fanin.queue.order import IndexKey, IndexRange
+from fanin.queue.rules import lifecycle, order
+from fanin.queue.rules.config import QueueConfig, removed_meanwhile
+from fanin.queue.rules.key_rows import Check
+from fanin.queue.rules.keys import JobKey, PartKey, QueueKey
+from fanin.queue.rules.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
+from fanin.queue.rules.order import IndexKey, IndexRange
 from fanin.queue.store import Write
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
+MALFORMED = {"ValidationException", "ResourceNotFoundException", "TransactionCanceledException"}
+"""The codes of a request that is refused for its form; failed conditions are a StaleWrite before."""
 PREFIXES = {JobState.READY: order.READY, JobState.BUSY: order.BUSY, JobState.DELAYED: order.DELAYED}
 
 
@@ -102,12 +106,12 @@ class DynamoStore:
         listed = requests.listed(self.table, items.part_pk(part), order.busy_of(session))
         return self._readable_entries(part, listed)
 
-    def outbox(self, where: Partition) -> Sequence[OutboxEntry]:
-        rows = self._rows(requests.partition(self.table, items.outbox_pk(where)))
-        return readable(lambda row: items.outbox_entry_of(row, where), rows)
+    def outbox(self, part: PartKey) -> Sequence[OutboxEntry]:
+        rows = self._rows(requests.partition(self.table, items.outbox_pk(part)))
+        return readable(lambda row: items.outbox_entry_of(row, part), rows)
 
-    def has_outbox(self, where: Partition) -> bool:
-        return bool(self._rows(requests.partition(self.table, items.outbox_pk(where)), 1))
+    def has_outbox(self, part: PartKey) -> bool:
+        return bool(self._rows(requests.partition(self.table, items.outbox_pk(part)), 1))
 
     def delete_outbox_entry(self, queue: QueueKey, entry: OutboxEntry) -> None:
         self._applies(requests.delete_outbox_entry(self.table, queue, entry), self.client.delete_item)
@@ -122,12 +126,12 @@ class DynamoStore:
     def count(self, part: PartKey, state: JobState, limit: int) -> int:
         return self._count(items.part_pk(part), PREFIXES[state], limit)
 
-    def count_dead(self, where: Partition, limit: int) -> int:
-        return self._count(items.dead_pk(where), order.DEAD, limit)
+    def count_dead(self, part: PartKey, limit: int) -> int:
+        return self._count(items.dead_pk(part), order.DEAD, limit)
 
-    def dead(self, where: Partition, limit: int) -> Sequence[Dead]:
-        listed = requests.listed(self.table, items.dead_pk(where), order.DEAD)
-        return [items.dead_of(row, where) for row in self._whole_rows(listed, limit)]
+    def dead(self, part: PartKey, limit: int) -> Sequence[Dead]:
+        listed = requests.listed(self.table, items.dead_pk(part), order.DEAD)
+        return [items.dead_of(row, part) for row in self._whole_rows(listed, limit)]
 
     def revive(self, dead: Dead, job: Job, over: Job | None, check: Check | None = None) -> Job | None:
         request = requests.revive(self.table, dead, job, over, check)
@@ -164,19 +168,19 @@ class DynamoStore:
     def job_keys(self, part: PartKey, within: IndexRange, limit: int) -> Sequence[IndexKey]:
         return self._keys(items.part_pk(part), within, limit)
 
-    def dead_keys(self, where: Partition, within: IndexRange, limit: int) -> Sequence[IndexKey]:
-        return self._keys(items.dead_pk(where), within, limit)
+    def dead_keys(self, part: PartKey, within: IndexRange, limit: int) -> Sequence[IndexKey]:
+        return self._keys(items.dead_pk(part), within, limit)
 
     def jobs_at(self, keys: Sequence[JobKey]) -> Sequence[Job]:
         found = self._at([items.job_row(key) for key in keys])
         rows = ((key, found.get(_key(items.job_row(key)))) for key in keys)
         return [items.job_of(row, key.part) for key, row in rows if row]
 
-    def dead_at(self, records: Sequence[tuple[Partition, str]]) -> Sequence[Dead | None]:
-        keys = [{"pk": items.dead_pk(where), "sk": text(record)} for where, record in records]
+    def dead_at(self, records: Sequence[tuple[PartKey, str]]) -> Sequence[Dead | None]:
+        keys = [{"pk": items.dead_pk(part), "sk": text(record)} for part, record in records]
         found = self._at(keys)
-        rows = ((where, found.get(_key(key))) for (where, _), key in zip(records, keys, strict=True))
-        return [items.dead_of(row, where) if row else None for where, row in rows]
+        rows = ((part, found.get(_key(key))) for (part, _), key in zip(records, keys, strict=True))
+        return [items.dead_of(row, part) if row else None for part, row in rows]
 
     def enter(self, queue: QueueKey, member: Member) -> None:
         self._put(requests.enter(self.table, queue, member))
@@ -233,6 +237,12 @@ class DynamoStore:
                 # The condition on the claim holds, so a condition of the user's failed.
                 raise _refused(stale, len(request["TransactItems"]) - len(writes)) from stale
             return stored
+        except (ParamValidationError, ClientError) as error:
+            if writes and _is_malformed(error):
+                raise InvalidRequest(
+                    f"the writes of this ack are refused: {error}", field="writes"
+                ) from error
+            raise
         return lifecycle.ended(job, at)
 
     def _write_config(
@@ -330,6 +340,11 @@ class DynamoStore:
 
 def _key(row: Item) -> tuple[str, str]:
     return row["pk"]["S"], row["sk"]["S"]
+
+
+def _is_malformed(error: ParamValidationError | ClientError) -> bool:
+    """Return whether a request was refused for its form: nothing was written, and a repetition fails too."""
+    return isinstance(error, ParamValidationError) or error.response["Error"]["Code"] in MALFORMED
 
 
 def _refused(stale: StaleWrite, before: int) -> StaleWrite:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fanin.aws.rows import Item, number, put_new, text
-from fanin.aws.schema import Schema
+from fanin.aws.dynamodb.rows import Item, number, put_new, text
+from fanin.aws.dynamodb.schema import Schema
 from fanin.names import QUOTA_ROW
 from fanin.quotas.model import SECOND, BucketKey, Permit, PermitKey, Spent
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fanin.aws.calls import send
-from fanin.aws.rows import Item
+from fanin.aws.dynamodb.rows import Item
 from fanin.errors import StaleWrite, StoreUnavailable
 from fanin.quotas.dynamodb import requests
 from fanin.quotas.model import BucketKey, Permit, PermitKey, Spent

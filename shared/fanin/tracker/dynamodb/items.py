@@ -8,14 +8,26 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from fanin.aws.rows import Item, number, text
-from fanin.aws.schema import Schema
+from fanin.aws.dynamodb.rows import Item, number, text
+from fanin.aws.dynamodb.schema import Schema
 from fanin.tracker.dynamodb.packing import packed, unpacked
-from fanin.tracker.model import Batch, BatchKey, Group, PageKey, Position, Receipt, Sample, State, shard_of
-from fanin.tracker.options import BatchOptions, Mode, Retention
-from fanin.tracker.page import PAGE_BITS_MAX, Page, bits_of, digits, mask_of
-from fanin.tracker.thresholds import Threshold
-from fanin.tracker.tokens import OnFailures, TaskToken
+from fanin.tracker.rules.children import Children
+from fanin.tracker.rules.model import (
+    Batch,
+    BatchKey,
+    Group,
+    ItemKey,
+    PageKey,
+    Position,
+    Receipt,
+    Sample,
+    State,
+    shard_of,
+)
+from fanin.tracker.rules.options import BatchOptions, Mode, Retention
+from fanin.tracker.rules.page import PAGE_BITS_MAX, Page, bits_of, digits, mask_of
+from fanin.tracker.rules.threshold_options import Threshold
+from fanin.tracker.rules.tokens import OnFailures, TaskToken
 
 SECOND = timedelta(seconds=1)
 MILLISECOND = timedelta(milliseconds=1)
@@ -26,6 +38,7 @@ PUT = "isPut"
 """An attribute of the event's row while a process says that the bus has the event, and the bus not yet."""
 TOKEN_ROW = "token"  # noqa: S105  # a sort key
 KEY_ROW = "key"
+CHILDREN_ROW = "children#{:013d}"
 ORIGIN_ROW = "origin"
 SCHEMA = Schema(newest=1)
 """A batch's row governs the other rows of the batch and its pages: it is read before any of them is written,
@@ -223,6 +236,15 @@ def token_item(batch: Batch, token: TaskToken) -> Item:
     }
 
 
+def children_key(item: ItemKey) -> Item:
+    return {"pk": text(str(item.batch)), "sk": text(CHILDREN_ROW.format(item.position))}
+
+
+def children_of(item: Item) -> Children:
+    live, failed = (frozenset(item.get(name, {}).get("SS", ())) for name in ("live", "failed"))
+    return Children(live, failed)
+
+
 def event_key(key: BatchKey) -> Item:
     return {"pk": text(str(key)), "sk": text(EVENT_ROW)}
 
@@ -288,6 +310,11 @@ def sample_item(batch: BatchKey, slot: int, sample: Sample, expires_at: datetime
     }
 
 
+def blocked_sample_item(batch: BatchKey, slot: int, expires_at: datetime) -> Item:
+    """Return the row of a slot that is blocked: it replaces a reason, and refuses a delayed copy of one."""
+    return sample_key(batch, slot) | {"blocked": {"BOOL": True}, "ttl": number(seconds(expires_at))}
+
+
 def sample_key(batch: BatchKey, slot: int) -> Item:
     return {"pk": text(str(batch)), "sk": text(f"sample#{slot:03d}")}
 
@@ -351,6 +378,7 @@ def page_of(item: Item | None) -> Page:
         size=int(item["size"]["N"]) if "size" in item else None,
         root=item.get("root", {}).get("BOOL", False),
         compacted="compacted" in item,
+        failing="failing" in item,
     )
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from fanin.aws.rows import Item, number, text
+from fanin.aws.dynamodb.rows import Item, number, text
 from fanin.names import LIVE_BATCHES_INDEX, NEXT_CHECK_INDEX, TENANT_INDEX, USER_KEY_INDEX
 from fanin.tracker.dynamodb.items import bound, due_list, last_before, live_list, milliseconds, user_list
-from fanin.tracker.model import BatchKey, Query
+from fanin.tracker.rules.filters import Query
+from fanin.tracker.rules.model import BatchKey
 from fanin.tracker.store import ROWS_A_READ
 
 GROUP = "group#{:013d}"

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from fanin.aws.rows import ABSENT, Item, in_transaction, number, text
-from fanin.tracker.deleting import REMOVED
+from fanin.aws.dynamodb.rows import ABSENT, Item, number, text
 from fanin.tracker.dynamodb.items import (
     SCHEMA,
     group_item,
     milliseconds,
     origin_item,
     sample_key,
-    seconds,
 )
-from fanin.tracker.dynamodb.requests import batch_key, create, create_under
-from fanin.tracker.model import ALIVE, Batch, BatchKey, Group, State
+from fanin.tracker.dynamodb.requests import batch_key, create_under, create_with
+from fanin.tracker.rules.model import ALIVE, Batch, BatchKey, Group, State
+from fanin.tracker.writing.deleting import REMOVED
 
 ENDED = tuple(state for state in State if state not in ALIVE)
 USER_DATA = (
@@ -49,12 +48,9 @@ def create_reopened(
     rows = [group_item(batch, 0, group)]
     if ranges is not None:
         rows.append(origin_item(batch, ranges))
-    if key is None:
-        first = [{"Put": in_transaction(create(table, batch))}]
-    else:
-        first = create_under(table, batch, key, instead_of)["TransactItems"]
+    first = create_with(table, batch) if key is None else create_under(table, batch, key, instead_of)
     puts = [{"Put": {"TableName": table, "Item": row, "ConditionExpression": ABSENT}} for row in rows]
-    return {"TransactItems": [*first, *puts]}
+    return {"TransactItems": [*first["TransactItems"], *puts]}
 
 
 def delete(table: str, seen: Batch, at: datetime) -> Item:
@@ -81,24 +77,11 @@ def delete(table: str, seen: Batch, at: datetime) -> Item:
 
 def free_sample(table: str, key: BatchKey, slot: int, item_id: str) -> Item:
     """Remove the reason in a slot, if it is that of the item."""
-    return _without_reason(table, key, slot, "", "itemId = :item", {":item": text(item_id)})
-
-
-def block_sample(table: str, key: BatchKey, slot: int, expires_at: datetime) -> Item:
-    """Remove the reason in a slot, and block the slot, so that a delayed copy of a write puts none there."""
-    values = {":true": {"BOOL": True}, ":ttl": number(seconds(expires_at))}
-    update = "SET blocked = :true, #ttl = :ttl"
-    request = _without_reason(table, key, slot, update, "attribute_not_exists(blocked)", values)
-    request["ExpressionAttributeNames"] |= {"#ttl": "ttl"}
-    return request
-
-
-def _without_reason(table: str, key: BatchKey, slot: int, update: str, condition: str, values: Item) -> Item:
     return {
         "TableName": table,
         "Key": sample_key(key, slot),
-        "UpdateExpression": f"{update} REMOVE itemId, reason, #at".strip(),
-        "ConditionExpression": condition,
+        "UpdateExpression": "REMOVE itemId, reason, #at",
+        "ConditionExpression": "itemId = :item",
         "ExpressionAttributeNames": {"#at": "at"},
-        "ExpressionAttributeValues": values,
+        "ExpressionAttributeValues": {":item": text(item_id)},
     }

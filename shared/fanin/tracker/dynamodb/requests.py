@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from fanin.aws.rows import ABSENT, Item, in_transaction, number, put_new, text
+from fanin.aws.dynamodb.rows import ABSENT, Item, in_transaction, number, put_new, text
 from fanin.tracker.dynamodb.items import (
     BATCH_ROW,
     EVENT_ROW,
     PUT,
     SCHEMA,
     batch_item,
+    children_key,
     due_list,
     elapsed_seconds,
     group_item,
@@ -27,10 +28,22 @@ from fanin.tracker.dynamodb.items import (
     token_item,
     token_key,
 )
-from fanin.tracker.lifecycle import Transition
-from fanin.tracker.model import ALIVE, Batch, BatchKey, Group, PageKey, Receipt, Sample, State, shard_of
-from fanin.tracker.page import DIGIT_MAX, PAGE_BITS_MAX, Page, PageMasks, digits, mask_of
-from fanin.tracker.tokens import TaskToken
+from fanin.tracker.rules.children import CHILDREN_MAX
+from fanin.tracker.rules.lifecycle import Transition
+from fanin.tracker.rules.model import (
+    ALIVE,
+    Batch,
+    BatchKey,
+    Group,
+    ItemKey,
+    PageKey,
+    Receipt,
+    Sample,
+    State,
+    shard_of,
+)
+from fanin.tracker.rules.page import DIGIT_MAX, PAGE_BITS_MAX, Page, PageMasks, digits, mask_of
+from fanin.tracker.rules.tokens import TaskToken
 
 
 def create(table: str, batch: Batch) -> Item:
@@ -38,13 +51,58 @@ def create(table: str, batch: Batch) -> Item:
     return put_new(table, batch_item(batch))
 
 
-def create_with(table: str, batch: Batch, token: TaskToken) -> Item:
-    """One transaction: the batch, and its task token."""
-    return {"TransactItems": [{"Put": in_transaction(create(table, batch))}, _token(table, batch, token)]}
+def create_with(
+    table: str, batch: Batch, token: TaskToken | None = None, instead_of: str | None = None
+) -> Item:
+    """One transaction: the batch, its task token, and its id among the children of its parent's item."""
+    writes = [{"Put": in_transaction(create(table, batch))}]
+    if token is not None:
+        row = token_item(batch, token)
+        writes.append({"Put": {"TableName": table, "Item": row, "ConditionExpression": ABSENT}})
+    if batch.parent is not None:
+        writes.append({"Update": _add_child(table, batch, batch.parent, instead_of)})
+    return {"TransactItems": writes}
 
 
-def _token(table: str, batch: Batch, token: TaskToken) -> Item:
-    return {"Put": {"TableName": table, "Item": token_item(batch, token), "ConditionExpression": ABSENT}}
+def _add_child(table: str, child: Batch, item: ItemKey, instead_of: str | None) -> Item:
+    """Add a child to an item that has none yet, or a live one, or a failed one in whose place it is."""
+    origin, before = (batch_id or child.batch_id for batch_id in (child.origin_batch_id, instead_of))
+    admits = "liveCount > :none OR contains(failed, :origin) OR contains(failed, :before)"
+    room = "liveCount < :max AND (attribute_not_exists(failed) OR size(failed) < :max)"
+    return {
+        "TableName": table,
+        "Key": children_key(item),
+        "UpdateExpression": "SET #ttl = :ttl ADD live :child, liveCount :one DELETE failed :replaced",
+        "ConditionExpression": f"{ABSENT} OR ({admits}) AND {room}",
+        "ExpressionAttributeNames": {"#ttl": "ttl"},
+        "ExpressionAttributeValues": {
+            ":child": {"SS": [child.batch_id]},
+            ":origin": text(origin),
+            ":before": text(before),
+            ":replaced": {"SS": sorted({origin, before})},
+            ":one": number(1),
+            ":none": number(0),
+            ":max": number(CHILDREN_MAX),
+            ":ttl": number(seconds(child.row_expires_at)),
+        },
+    }
+
+
+def end_child(table: str, item: ItemKey, child_id: str, failed: bool) -> Item:
+    """Take a child that has ended out of the live ones; a repetition changes nothing."""
+    return {
+        "TableName": table,
+        "Key": children_key(item),
+        "UpdateExpression": f"ADD liveCount :minus{', failed :child' if failed else ''} DELETE live :child",
+        "ConditionExpression": "contains(live, :id)",
+        "ExpressionAttributeValues": {
+            ":minus": number(-1),
+            ":child": {"SS": [child_id]},
+            ":id": text(child_id),
+        },
+        "ReturnValues": "ALL_NEW",
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
 
 
 def drop_token(table: str, key: BatchKey) -> Item:
@@ -54,10 +112,9 @@ def drop_token(table: str, key: BatchKey) -> Item:
 def create_under(
     table: str, batch: Batch, key: str, instead_of: str | None, token: TaskToken | None = None
 ) -> Item:
-    """One transaction: the batch, and its id under a key that is unbound or bound to *instead_of*.
+    """One transaction: the rows of ``create_with``, and its id under a key, unbound or of *instead_of*.
 
-    Its task *token* is put with it. Batch ids are never reused, so the condition holds however late the row
-    of an earlier batch is deleted.
+    Batch ids are never reused, so the condition holds however late the row of an earlier batch is deleted.
     """
     named = {"TableName": table, "Item": open_key_item(batch, key), "ConditionExpression": ABSENT}
     if instead_of is not None:
@@ -65,8 +122,8 @@ def create_under(
             "ConditionExpression": f"{ABSENT} OR batchId = :seen",
             "ExpressionAttributeValues": {":seen": text(instead_of)},
         }
-    puts = [{"Put": named}, {"Put": in_transaction(create(table, batch))}]
-    return {"TransactItems": puts + ([_token(table, batch, token)] if token else [])}
+    writes = create_with(table, batch, token, instead_of)["TransactItems"]
+    return {"TransactItems": [{"Put": named}, *writes]}
 
 
 def reserve(table: str, seen: Batch, receipt: Receipt, group: Group) -> Item:
@@ -86,6 +143,19 @@ def reserve(table: str, seen: Batch, receipt: Receipt, group: Group) -> Item:
     rows = (receipt_item(seen, receipt), group_item(seen, receipt.start, group))
     puts = [{"Put": {"TableName": table, "Item": row, "ConditionExpression": ABSENT}} for row in rows]
     return {"TransactItems": [*puts, {"Update": SCHEMA.guarded(grown)}]}
+
+
+def prepare(table: str, key: PageKey, failing: bool, expires_at: datetime) -> Item:
+    """Store a page above the leaves, and mark it if items below it may fail; a repetition changes nothing."""
+    mark: Item = {":true": {"BOOL": True}} if failing else {}
+    return {
+        "TableName": table,
+        "Key": page_key(key),
+        "UpdateExpression": "SET #ttl = :ttl" + (", failing = :true" if failing else ""),
+        "ConditionExpression": f"attribute_not_exists({'failing' if failing else 'pk'})",
+        "ExpressionAttributeNames": {"#ttl": "ttl"},
+        "ExpressionAttributeValues": mark | {":ttl": number(seconds(expires_at))},
+    }
 
 
 def add_bits(table: str, key: PageKey, masks: PageMasks, expires_at: datetime) -> Item:

@@ -8,18 +8,20 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from fanin.aws.calls import send
-from fanin.aws.reading import read_many
-from fanin.aws.rows import Item, text
-from fanin.aws.settings import Tables
+from fanin.aws.dynamodb.reading import put_many, read_many
+from fanin.aws.dynamodb.rows import Item, text
+from fanin.aws.settings.tracking import Tables
 from fanin.errors import StaleWrite
 from fanin.pacing import pause
 from fanin.tracker.dynamodb import items, lookups, repairs, requests, watching
-from fanin.tracker.lifecycle import Transition
-from fanin.tracker.model import Batch, BatchKey, Group, Outcome, PageKey, Query, Receipt, Sample
-from fanin.tracker.page import Page, PageMasks
+from fanin.tracker.rules.children import Children
+from fanin.tracker.rules.filters import Query
+from fanin.tracker.rules.lifecycle import Transition
+from fanin.tracker.rules.model import Batch, BatchKey, Group, ItemKey, Outcome, PageKey, Receipt, Sample
+from fanin.tracker.rules.page import Page, PageMasks
+from fanin.tracker.rules.thresholds import Reached
+from fanin.tracker.rules.tokens import TaskToken
 from fanin.tracker.store import READS_A_LISTING, Listing, Written
-from fanin.tracker.thresholds import Reached
-from fanin.tracker.tokens import TaskToken
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -33,15 +35,15 @@ class DynamoStore:
     tables: Tables
     pause: Callable[[int], None] = pause
 
-    def create(self, batch: Batch, token: TaskToken | None = None) -> Batch:
-        if token is not None:
+    def create(self, batch: Batch, token: TaskToken | None = None) -> Batch | None:
+        if token is not None or batch.parent is not None:
             request = requests.create_with(self.tables.batches, batch, token)
             new = self._written(self.client.transact_write_items, request)
-            return batch if new else self.get(batch.key) or batch
+            return batch if new else self.get(batch.key)
         try:
             send(self.client.put_item, requests.create(self.tables.batches, batch))
         except StaleWrite as stale:
-            return self._stored_batch(batch.key, stale) or batch
+            return self._stored_batch(batch.key, stale)
         return batch
 
     def named(self, tenant: str, key: str) -> str | None:
@@ -66,9 +68,23 @@ class DynamoStore:
     ) -> str | None:
         table = self.tables.batches
         request = repairs.create_reopened(table, batch, group, ranges, key, instead_of)
-        if self._written(self.client.transact_write_items, request) or key is None:
+        if self._written(self.client.transact_write_items, request):
             return batch.batch_id
+        if key is None:
+            return batch.batch_id if self.get(batch.key) else None
         return self.named(batch.tenant, key)
+
+    def children(self, item: ItemKey) -> Children | None:
+        row = self._row(items.children_key(item))
+        return items.children_of(row) if row else None
+
+    def end_child(self, item: ItemKey, child_id: str, failed: bool) -> Children | None:
+        try:
+            request = requests.end_child(self.tables.batches, item, child_id, failed)
+            return items.children_of(send(self.client.update_item, request)["Attributes"])
+        except StaleWrite as stale:
+            (row,) = stale.stored
+            return items.children_of(row) if row else self.children(item)
 
     def origin_ranges(self, key: BatchKey) -> Sequence[tuple[int, int]] | None:
         item = self._row({"pk": text(str(key)), "sk": text(items.ORIGIN_ROW)})
@@ -139,6 +155,10 @@ class DynamoStore:
     def mark_put(self, key: BatchKey, expires_at: datetime) -> None:
         self._written(self.client.put_item, requests.mark_put(self.tables.batches, key, expires_at))
 
+    def prepare(self, key: PageKey, failing: bool, expires_at: datetime) -> None:
+        request = requests.prepare(self.tables.pages, key, failing, expires_at)
+        self._written(self.client.update_item, request)
+
     def add_bits(self, key: PageKey, masks: PageMasks, expires_at: datetime) -> Written:
         request = requests.add_bits(self.tables.pages, key, masks, expires_at)
         return self._write(key, request, masks.failed.bit_count())
@@ -161,11 +181,11 @@ class DynamoStore:
     def compact(self, key: PageKey, count: int) -> None:
         self._written(self.client.update_item, requests.compact(self.tables.pages, key, count))
 
-    def pages(self, keys: Collection[PageKey]) -> Mapping[PageKey, Page]:
-        return self._pages(keys)
+    def pages(self, keys: Collection[PageKey], bits: bool = True) -> Mapping[PageKey, Page]:
+        return self._pages(keys, bits, consistent=True)
 
     def glance(self, keys: Collection[PageKey], bits: bool) -> Mapping[PageKey, Page]:
-        return self._pages(keys, consistent=False, only="" if bits else items.WITHOUT_BITS)
+        return self._pages(keys, bits, consistent=False)
 
     def sample(self, key: BatchKey, slot: int, sample: Sample, expires_at: datetime) -> Sample | None:
         try:
@@ -183,9 +203,9 @@ class DynamoStore:
         request = repairs.free_sample(self.tables.batches, key, slot, item_id)
         return self._written(self.client.update_item, request)
 
-    def block_sample(self, key: BatchKey, slot: int, expires_at: datetime) -> None:
-        request = repairs.block_sample(self.tables.batches, key, slot, expires_at)
-        self._written(self.client.update_item, request)
+    def block_samples(self, key: BatchKey, slots: Sequence[int], expires_at: datetime) -> None:
+        rows = [items.blocked_sample_item(key, slot, expires_at) for slot in slots]
+        put_many(self.client, self.tables.batches, rows, self.pause)
 
     def delete(self, seen: Batch, at: datetime) -> Batch | None:
         return self._change(seen.key, repairs.delete(self.tables.batches, seen, at))
@@ -241,10 +261,11 @@ class DynamoStore:
                 return
             request = {**request, "ExclusiveStartKey": answer["LastEvaluatedKey"]}
 
-    def _pages(self, keys: Collection[PageKey], **how: Any) -> Mapping[PageKey, Page]:
+    def _pages(self, keys: Collection[PageKey], bits: bool, consistent: bool) -> Mapping[PageKey, Page]:
         names = {str(key): key for key in keys}
         asked = [items.page_key(key) for key in names.values()]
-        rows = read_many(self.client, self.tables.pages, asked, self.pause, **how)
+        only = "" if bits else items.WITHOUT_BITS
+        rows = read_many(self.client, self.tables.pages, asked, self.pause, consistent=consistent, only=only)
         return {names[row["pk"]["S"]]: items.page_of(row) for row in rows}
 
     def _row(self, key: Item) -> Item | None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from fanin.aws.rows import ABSENT, Item, number, text
+from fanin.aws.dynamodb.rows import ABSENT, Item, number, text
 from fanin.tracker.dynamodb.items import EPOCH, MILLISECOND, SCHEMA, milliseconds, seconds
 from fanin.tracker.dynamodb.requests import batch_key
-from fanin.tracker.model import ALIVE, Batch, BatchKey, Progress
-from fanin.tracker.thresholds import Reached, Threshold, reported
+from fanin.tracker.rules.model import ALIVE, Batch, BatchKey, Progress
+from fanin.tracker.rules.threshold_options import Threshold
+from fanin.tracker.rules.thresholds import Reached, reported
 
 NOTICE = "notice#threshold#"
-"""A threshold's notice; the Pipe takes it, as every row whose sort key begins with ``notice#``."""
+"""A threshold's notice; the stream reports it, as every row whose sort key begins with ``notice#``."""
 STATES: Item = {f":is{state}": text(state) for state in ALIVE}
 ALIVE_STATE = f"#state IN ({', '.join(STATES)})"
 

@@ -1,0 +1,1 @@
+"""The archive of table changes as frames: its files, lines and rows."""

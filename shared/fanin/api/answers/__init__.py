@@ -1,0 +1,1 @@
+"""The bodies of the answers, made from the values of the capabilities."""

@@ -1,0 +1,333 @@
+"""The bodies of the answers, made from the tracker's values."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from fanin.api.cursors import list_cursors as cursors
+from fanin.api.requests.batch_requests import AckBody
+from fanin.instants import iso
+from fanin.tracker.events import EVENT_TYPES, event_id
+from fanin.tracker.rules.model import (
+    AckReport,
+    Added,
+    Batch,
+    Closed,
+    Completion,
+    ItemRange,
+    Progress,
+    Result,
+    Sample,
+    Slice,
+    State,
+    Verdict,
+)
+from fanin.tracker.rules.options import Mode
+from fanin.tracker.rules.threshold_options import Threshold, seconds_of
+from fanin.tracker.store import Listing
+
+
+def _absent(value: object) -> bool:
+    return value is None
+
+
+def _iso_text(at: object) -> object:
+    return iso(at) if isinstance(at, datetime) else at
+
+
+Instant = Annotated[str, BeforeValidator(_iso_text), Field(json_schema_extra={"format": "date-time"})]
+Optional = Field(default=None, exclude_if=_absent)
+
+
+class Answer(BaseModel):
+    """The base of all answers."""
+
+    model_config = ConfigDict(
+        frozen=True, alias_generator=to_camel, validate_by_name=True, hide_input_in_errors=True
+    )
+
+    @classmethod
+    def like(cls, source: object, **more: Any) -> Self:
+        """Return the answer of *source*'s attributes that are named like its fields, and of *more*."""
+        same = {name: getattr(source, name) for name in cls.model_fields if hasattr(source, name)}
+        return cls(**same | more)
+
+
+class OpenedBatch(Answer):
+    """A new batch."""
+
+    batch_id: str
+    state: State
+    mode: Mode
+    user_key: str | None
+    created_at: Instant
+    expires_at: Instant
+
+    @classmethod
+    def of(cls, batch: Batch) -> Self:
+        """Return *batch* as it was when it was opened, so that a repeated open has the same answer."""
+        return cls.like(batch, state=State.OPEN, expires_at=batch.created_at + batch.retention.open)
+
+
+class ProgressAnswer(Answer):
+    """At least *acked* items are acked, at most *upperBound*; *exact* if the two are equal.
+
+    *estimate*: how many they probably are, within two percent of the total.
+    """
+
+    acked: int
+    failed: int
+    estimate: int
+    upper_bound: int
+    exact: bool
+
+
+class BatchSummary(Answer):
+    """A batch in a list, without its progress."""
+
+    batch_id: str
+    user_key: str | None
+    mode: Mode
+    state: State
+    is_closed: bool
+    is_complete: bool
+    result: str | None = Optional
+    reason: str | None = Optional
+    total: int
+    expected_items: int | None = Optional
+    max_failures: int | None = Optional
+    max_failure_percent: int | None = Optional
+    parent_item_id: str | None = Optional
+    origin_batch_id: str | None = Optional
+    ended_by: str | None = Optional
+    labels: Annotated[dict[str, str], Field(default_factory=dict, exclude_if=operator.not_)]
+    callback: str | None = Optional
+    notify_at: Annotated[list[Threshold], Field(default_factory=list, exclude_if=operator.not_)]
+    stuck_after_seconds: int | None = Optional
+    created_at: Instant
+    deadline_at: Instant | None = Optional
+    closed_at: Instant | None = Optional
+    completed_at: Instant | None = Optional
+    ended_at: Instant | None = Optional
+    expires_at: Instant
+
+    @classmethod
+    def of(cls, batch: Batch, **more: Any) -> Self:
+        """Return the answer of *batch*; *more*: fields that its row does not have."""
+        return cls.like(
+            batch,
+            is_closed=batch.state is not State.OPEN,
+            is_complete=batch.state is State.COMPLETE,
+            reason=batch.end_reason,
+            stuck_after_seconds=seconds_of(batch.stuck_after),
+            **more,
+        )
+
+
+class EndingAnswer(Answer):
+    """The ending event of a batch. *confirmed*: whether the bus has it."""
+
+    event_id: str
+    type: str
+    confirmed: bool
+
+
+class BatchAnswer(BatchSummary):
+    """A batch with its progress, unless that was not wanted, and its ending event, if it has ended."""
+
+    progress: ProgressAnswer | None = Optional
+    event: EndingAnswer | None = Optional
+
+    @classmethod
+    def shown(cls, batch: Batch, progress: Progress | None, confirmed: bool) -> Self:
+        """Return the answer of *batch*; *confirmed*: whether the bus has its ending event."""
+        return cls.of(
+            batch,
+            progress=None if progress is None else ProgressAnswer.like(progress),
+            event=None if batch.is_alive else _ending(batch, confirmed),
+        )
+
+
+def _ending(batch: Batch, confirmed: bool) -> EndingAnswer:
+    return EndingAnswer(event_id=event_id(batch), type=EVENT_TYPES[batch.state], confirmed=confirmed)
+
+
+class ListedBatches(Answer):
+    """A page of batches, newest first. A page without batches may have a *cursor*, too."""
+
+    batches: list[BatchSummary]
+    cursor: str | None = Optional
+
+    @classmethod
+    def of(cls, listing: Listing) -> Self:
+        batches = [BatchSummary.of(batch) for batch in listing.batches]
+        return cls(batches=batches, cursor=cursors.of_batch(listing.resume))
+
+
+class RangeAnswer(Answer):
+    """The items *from* to *to*, both inclusive, of a group."""
+
+    group_id: str
+    first: Annotated[int, Field(alias="from")]
+    last: Annotated[int, Field(alias="to")]
+
+
+class ListedRanges(Answer):
+    """A page of ranges."""
+
+    ranges: list[RangeAnswer]
+    cursor: str | None = Optional
+
+    @classmethod
+    def of(cls, found: Slice, **more: Any) -> Self:
+        """Return the page of *found*; *more*: fields beside the ranges."""
+        return cls.listed(found.ranges, cursor=cursors.of_item(found.resume), **more)
+
+    @classmethod
+    def listed(cls, ranges: Sequence[ItemRange], **more: Any) -> Self:
+        """Return a page of *ranges*; *more*: fields beside them."""
+        return cls(ranges=[RangeAnswer.like(items) for items in ranges], **more)
+
+
+class OutstandingItems(ListedRanges):
+    """A page of items that are not acked yet. A page without ranges may have a *cursor*, too."""
+
+
+class SampleAnswer(Answer):
+    """The reason of one failure."""
+
+    item_id: str
+    reason: str
+    at: Instant
+
+
+class FailedItems(ListedRanges):
+    """A page of failed items. *samples*: at most 128 reasons of failures, on the first page of a
+    list only."""
+
+    samples: list[SampleAnswer]
+
+    @classmethod
+    def with_samples(cls, found: Slice, samples: Sequence[Sample]) -> Self:
+        return cls.of(found, samples=[SampleAnswer.like(sample) for sample in samples])
+
+
+class GroupAnswer(Answer):
+    """Reserved items: `batchId:id:0` to `batchId:id:<upto - 1>`."""
+
+    id: str
+    upto: int
+
+
+class AddedItems(Answer):
+    """The items that an add reserved, and the total of the batch after it."""
+
+    batch_id: str
+    groups: list[GroupAnswer]
+    total: int
+
+    @classmethod
+    def of(cls, added: Added) -> Self:
+        return cls.like(added, groups=[GroupAnswer.like(group) for group in added.groups])
+
+
+class ClosedBatch(Answer):
+    """A batch whose total is final."""
+
+    batch_id: str
+    user_key: str | None
+    state: State
+    total: int
+    is_complete: bool
+    completed_by_you: bool
+
+    @classmethod
+    def of(cls, closed: Closed) -> Self:
+        complete = closed.batch.state is State.COMPLETE
+        return cls.like(closed.batch, is_complete=complete, completed_by_you=closed.completed_by_caller)
+
+
+class CancelledBatch(Answer):
+    """A batch that is cancelled, by this request or by an earlier one."""
+
+    batch_id: str
+    user_key: str | None
+    state: State
+    total: int
+    result: str | None
+    reason: str | None = Optional
+    ended_at: Instant | None = Optional
+
+    @classmethod
+    def of(cls, batch: Batch) -> Self:
+        return cls.like(batch, reason=batch.end_reason)
+
+
+class NotifiedBatch(Answer):
+    """A batch whose ending event is sent again, with the same *eventId*."""
+
+    batch_id: str
+    state: State
+    event_id: str
+
+    @classmethod
+    def of(cls, batch: Batch) -> Self:
+        return cls.like(batch, event_id=event_id(batch))
+
+
+class ItemResult(Answer):
+    """The verdict of one item."""
+
+    item_id: str
+    verdict: Verdict
+
+
+class RangeResult(Answer):
+    """The items of a range: the number of items with each verdict."""
+
+    batch_id: str
+    group_id: str
+    first: Annotated[int, Field(alias="from")]
+    last: Annotated[int, Field(alias="to")]
+    counts: dict[Verdict, int]
+
+
+class CompletionAnswer(Answer):
+    """A batch that this caller completed."""
+
+    batch_id: str
+    user_key: str | None
+    result: str | None
+    completed_by_you: bool
+
+    @classmethod
+    def of(cls, completion: Completion, caller: str) -> Self:
+        return cls.like(completion.batch, completed_by_you=completion.caller == caller)
+
+
+class AckedItems(Answer):
+    """A result for each ack entry, in the order of the request, and the batches that it completed."""
+
+    results: list[ItemResult | RangeResult]
+    completions: list[CompletionAnswer]
+
+    @classmethod
+    def of(cls, entries: Sequence[AckBody], report: AckReport, caller: str) -> Self:
+        pairs = zip(entries, report.results, strict=True)
+        completed = {done.batch.batch_id: done for done in report.completions}
+        return cls(
+            results=[_result(entry, result) for entry, result in pairs],
+            completions=[CompletionAnswer.of(done, caller) for done in completed.values()],
+        )
+
+
+def _result(entry: AckBody, result: Result) -> ItemResult | RangeResult:
+    if entry.item_id is not None:
+        return ItemResult(item_id=entry.item_id, verdict=result.verdict)
+    return RangeResult.like(result.ack, counts=dict(result.counts))

@@ -1,0 +1,1 @@
+"""Cursors of lists, as opaque texts."""

@@ -1,0 +1,1 @@
+"""The events that the deployment puts on its bus, and what follows from an ending."""

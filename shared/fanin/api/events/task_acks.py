@@ -1,0 +1,48 @@
+"""Acks the items of ended tasks with the tracker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fanin.errors import NewerSchema
+from fanin.grouper import ItemAck
+from fanin.tracker import Ack, Outcome, Tracker
+from fanin.tracker.rules.acking import BATCHES_MAX, PAGES_MAX
+
+ITEMS_AT_ONCE = min(BATCHES_MAX, *PAGES_MAX.values())
+"""Items that one ack request may always name, whatever batches and pages they are in."""
+
+
+def ack_items(tracker: Tracker, entries: Sequence[ItemAck]) -> None:
+    """Ack the items of ended tasks, failed ones with their reason.
+
+    Raises NewerSchema after all other acks if a newer release wrote the batch of one of them.
+    """
+    newer: NewerSchema | None = None
+    for tenant, acks in _by_tenant(entries).items():
+        for first in range(0, len(acks), ITEMS_AT_ONCE):
+            newer = _ack_all(tracker, tenant, acks[first : first + ITEMS_AT_ONCE]) or newer
+    if newer is not None:
+        raise newer
+
+
+def _by_tenant(entries: Sequence[ItemAck]) -> dict[str, list[Ack]]:
+    by_tenant: dict[str, list[Ack]] = {}
+    for entry in entries:
+        outcome = Outcome.FAILURE if entry.failed else Outcome.SUCCESS
+        ack = Ack.of(entry.item_id, entry.caller, outcome, entry.reason or None)
+        by_tenant.setdefault(entry.tenant, []).append(ack)
+    return by_tenant
+
+
+def _ack_all(tracker: Tracker, tenant: str, acks: Sequence[Ack]) -> NewerSchema | None:
+    """Ack the items of one request; return the error for a batch that a newer release wrote."""
+    try:
+        tracker.ack(tenant, acks)
+    except NewerSchema as error:
+        batches = list(dict.fromkeys(ack.batch_id for ack in acks))
+        if len(batches) == 1:
+            return error
+        parts = [[ack for ack in acks if ack.batch_id == batch] for batch in batches]
+        return next(filter(None, [_ack_all(tracker, tenant, part) for part in parts]), None)
+    return None

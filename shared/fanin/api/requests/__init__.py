@@ -1,0 +1,1 @@
+"""The bodies and query parameters of requests, as strict models."""

@@ -1,0 +1,91 @@
+"""Checks of arguments by type and value: each returns the value, or raises InvalidRequest with a sentence.
+
+*name*: the argument, as its caller wrote it.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, TypeVar
+
+from fanin.errors import InvalidRequest
+
+K = TypeVar("K")
+
+
+def text(value: str, name: str, field: str | None = None) -> str:
+    """Return *value*, a text; of a member of an enumeration, the text that it is sent and stored as."""
+    if not isinstance(value, str):
+        raise InvalidRequest(f"{name} is a text, not {kind_of(value)}", field=field)
+    return str.__str__(value)
+
+
+def text_or_none(value: str | None, name: str, field: str | None = None) -> str | None:
+    """Return *value*, a text or None."""
+    return None if value is None else text(value, name, field)
+
+
+def utf8(value: str, name: str, least: int, most: int) -> str:
+    """Return *value*, a text of *least* to *most* bytes in UTF-8."""
+    try:
+        size = len(text(value, name, name).encode())
+    except UnicodeEncodeError as error:
+        raise InvalidRequest(f"{name} is Unicode text, without lone surrogates", field=name) from error
+    if not least <= size <= most:
+        raise InvalidRequest(f"{name} has {least} to {most} bytes in UTF-8, not {size}", field=name)
+    return value
+
+
+def whole(number: int, name: str, least: int, most: int) -> int:
+    """Return *number*, a whole number from *least* to *most*; a bool is refused."""
+    try:
+        whole_number = None if isinstance(number, bool) else operator.index(number)
+    except TypeError:
+        whole_number = None
+    if whole_number is None or not least <= whole_number <= most:
+        raise InvalidRequest(f"{name} is a whole number from {least} to {most}, not {number!r}", field=name)
+    return whole_number
+
+
+def number_of_seconds(number: float, name: str, most: float = math.inf) -> float:
+    """Return *number*, a number of seconds from 0 to *most*; a bool is refused."""
+    is_number = isinstance(number, int | float) and not isinstance(number, bool)
+    if not is_number or not 0 <= number <= most:
+        bound = "0 or more" if most == math.inf else f"from 0 to {most:g}"
+        raise InvalidRequest(f"{name} is a number of seconds, {bound}, not {number!r}", field=name)
+    return number
+
+
+def flag(value: bool, name: str) -> bool:
+    """Return *value*, True or False."""
+    if not isinstance(value, bool):
+        raise InvalidRequest(f"{name} is True or False, not {value!r}", field=name)
+    return value
+
+
+def one_of(value: str, choices: Collection[str], name: str) -> str:
+    """Return *value*, one of the texts *choices*."""
+    if not isinstance(value, str) or value not in choices:
+        raise InvalidRequest(f"{name} is one of {', '.join(choices)}, not {value!r}", field=name)
+    return value
+
+
+def instance(value: K, kind: type[K], name: str, field: str | None = None) -> K:
+    """Return *value*, an instance of *kind*."""
+    if not isinstance(value, kind):
+        raise InvalidRequest(f"{name} is a {kind.__name__}, not {kind_of(value)}", field=field)
+    return value
+
+
+def listed(values: Iterable[Any], name: str, entry: Callable[[Any], K]) -> list[K]:
+    """Return what *entry* returns for each of *values*, in a list; a single text or mapping is no list."""
+    if not isinstance(values, Iterable) or isinstance(values, str | bytes | Mapping):
+        raise InvalidRequest(f"{name} is a list, not {kind_of(values)}", field=name)
+    return [entry(value) for value in values]
+
+
+def kind_of(value: object) -> str:
+    """Return the type of *value* for an error, because its text may be long or secret."""
+    return "None" if value is None else f"a value of type {type(value).__name__}"

@@ -1,0 +1,1 @@
+"""Settings from the environment and the settings file, typed, a class for each capability."""

@@ -1,0 +1,1 @@
+"""The arguments of the verbs: the API, names of batches, items, and their completion."""

@@ -1,0 +1,1 @@
+"""The verbs of batches: open, add, ack, watch, publish, redrive."""

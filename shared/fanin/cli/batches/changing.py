@@ -1,0 +1,94 @@
+"""The verbs that change one batch: add, close, cancel, notify."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from fanin.cli.arguments.items import ItemRange
+from fanin.cli.arguments.options import Batch, checked_key
+from fanin.cli.terminal.exits import Refused, UsageError
+from fanin.cli.terminal.output import clean
+from fanin.cli.verbs import Invocation, Verbs
+from fanin.client.model import Summary
+from fanin.client.wire import documents
+from fanin.tracker.rules.ids import COUNT_MAX
+
+verb = Verbs()
+
+Count = Annotated[int, typer.Argument(metavar="N", min=1, max=COUNT_MAX, help="How many items.")]
+AddKey = Annotated[
+    str | None,
+    typer.Option(
+        "--idempotency-key",
+        metavar="KEY",
+        callback=checked_key,
+        help="Names the request: repeated with it, it adds no more. Without it, each run adds N.",
+    ),
+]
+Ids = Annotated[bool, typer.Option("--ids", help="Print one item id a line, in place of the range.")]
+Why = Annotated[str | None, typer.Option("-m", "--reason", metavar="WHY", help="The reason, for people.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+
+
+@verb("add", writes=True)
+def add(call: Invocation, batch: Batch, count: Count, ids: Ids = False, key: AddKey = None) -> None:
+    """Add N items to BATCH and print their range."""
+    if ids and call.output.as_json:
+        raise UsageError("--ids and --json exclude each other; give one of them")
+    answer = call.create(call.path(batch, "/items"), {"count": count}, documents.items_of, key)
+    items = answer.value
+    if ids:
+        for item_id in items:
+            call.output.line(item_id)
+        return
+    added = ItemRange(items.batch_id, items.group_id, 0, len(items) - 1)
+    call.output.value(answer.document, str(added))
+
+
+@verb("close", writes=True)
+def close(call: Invocation, batch: Batch) -> None:
+    """Close BATCH and print its state.
+
+    Its total is final, so that it completes once all items are acked.
+    """
+    answer = call.api.post(call.path(batch, "/close"), {}, call.key, documents.closed_of)
+    call.output.value(answer.document, answer.value.state)
+
+
+@verb("cancel", writes=True)
+def cancel(call: Invocation, batch: Batch, why: Why = None, yes: Yes = False) -> None:
+    """Cancel BATCH and print its state; asks first.
+
+    The batch ends without its outstanding items, and later acks do not count. Without a terminal it
+    takes --yes. A batch that has ended otherwise is refused.
+    """
+    batch_id = call.names.id_of(batch)
+    if not yes:
+        _ask(call, batch_id)
+    body = {} if why is None else {"reason": why}
+    answer = call.api.post(call.path(batch_id, "/cancel"), body, call.key, documents.cancelled_of)
+    call.output.value(answer.document, answer.value.state)
+
+
+@verb("notify", writes=True)
+def notify(call: Invocation, batch: Batch) -> None:
+    """Send the ending event of BATCH again; print its id."""
+    answer = call.api.post(call.path(batch, "/notify"), {}, call.key, documents.event_id_of)
+    call.output.value(answer.document, answer.value)
+
+
+def _ask(call: Invocation, batch_id: str) -> None:
+    """Ask whether to cancel the batch; raise Refused unless the answer is yes."""
+    if not sys.stdin.isatty():
+        raise UsageError("cancel asks on a terminal, and there is none; give --yes")
+    found = call.api.get(call.path(batch_id), documents.status_of).value
+    if not typer.confirm(_question(found, call.site.host), err=True):
+        raise Refused(f"batch {batch_id} was not cancelled")
+
+
+def _question(batch: Summary, host: str) -> str:
+    name = f"{batch.user_key} ({batch.batch_id})" if batch.user_key else batch.batch_id
+    return clean(f"Cancel {name}, {batch.state}, {batch.total:,} items, at {host}?")

@@ -1,0 +1,172 @@
+"""The verbs that read: where, status, list, outstanding, failures."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from operator import itemgetter
+from typing import Annotated, Literal, get_args
+
+import typer
+
+from fanin.cli.arguments.items import ItemRange, range_of
+from fanin.cli.arguments.options import Batch
+from fanin.cli.terminal.columns import BATCH, BATCHES, time_ago
+from fanin.cli.terminal.durations import time_of
+from fanin.cli.terminal.exits import UsageError
+from fanin.cli.terminal.listing import Every, Limit, print_list
+from fanin.cli.terminal.output import Column, Output, note
+from fanin.cli.verbs import Invocation, Verbs
+from fanin.client.wire import documents
+from fanin.client.wire.documents import Document
+from fanin.cost.batch import batch_costs
+from fanin.cost.dollars import price
+from fanin.cost.prices import AS_OF
+from fanin.tracker.reads.walking import joined
+
+Cost = Annotated[
+    bool, typer.Option("--cost", help="An estimate of what it has cost so far, by the way it is acked.")
+]
+COLUMNS = (
+    Column("Acks arrive", "acksArrive"),
+    Column("Together", "together", right=True),
+    Column("Write units", "writeUnits", lambda found: f"{found['writeUnits']:,}", right=True),
+    Column("Read units", "readUnits", lambda found: f"{found['readUnits']:,}", right=True),
+    Column("Requests", "requests", lambda found: f"{found['requests']:,}", right=True),
+    Column("Price", "dollars", lambda found: price(found["dollars"]), right=True),
+)
+
+
+def print_cost(output: Output, batch: Document) -> None:
+    """Print the estimates for the document of a batch, and on standard error what they assume."""
+    progress = batch["progress"]
+    done, failed = progress["estimate"], progress["failed"]
+    output.table(COLUMNS, batch_costs(done, failed))
+    about = "" if progress["exact"] else "about "
+    note(
+        f"estimated from {about}{done:,} items done, {failed:,} of them failed: the batch does not know how"
+        " they were acked. One add, each failure acked alone with a reason; list prices of AWS, us-east-1,"
+        f" {AS_OF}, without functions and the messages of your queues"
+    )
+
+
+verb = Verbs()
+
+RANGES_A_PAGE = "1000"
+State = Literal["OPEN", "CLOSED", "COMPLETE", "FAILED", "CANCELLED", "TIMED_OUT"]
+UserKey = Annotated[str | None, typer.Option("--key", metavar="KEY", help="Only batches of this user key.")]
+InState = Annotated[
+    State | None,
+    typer.Option(
+        "--state", metavar="STATE", help=f"Only batches in this state: {', '.join(get_args(State))}."
+    ),
+]
+Prefix = Annotated[
+    str | None, typer.Option("--key-prefix", metavar="TEXT", help="Only batches whose user key begins so.")
+]
+Since = Annotated[
+    str | None,
+    typer.Option(
+        "--since", metavar="TIME", help="Only batches opened since: 2d for two days ago, or RFC 3339."
+    ),
+]
+Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Only batches opened before.")]
+Label = Annotated[
+    str | None, typer.Option("--label", metavar="KEY:VALUE", help="Only batches with this label.")
+]
+Ids = Annotated[bool, typer.Option("--ids", help="One item id a line, in place of ranges.")]
+Reasons = Annotated[
+    bool, typer.Option("--reasons", help="A sample of the items, with reasons: one of a range, 128 at most.")
+]
+FAILURES = (
+    Column("Item", "itemId", lambda sample: sample["itemId"].partition(":")[2]),
+    Column("When", "at", time_ago("at")),
+    Column("Reason", "reason"),
+)
+
+
+@verb("where")
+def where(call: Invocation) -> None:
+    """Print the URL that the verbs use, and how it was found."""
+    found = {"url": call.site.url, "found": call.site.found}
+    call.output.table((Column("URL", "url"), Column("Found by", "found")), [found])
+
+
+@verb("status")
+def status(call: Invocation, batch: Batch, cost: Cost = False) -> None:
+    """Print state and progress of BATCH.
+
+    On a terminal without what is empty; elsewhere each field as name, tab, value. With --cost, an estimate of
+    what it has cost so far by its counts: a row for each way to ack.
+    """
+    found = call.api.get(call.path(batch), documents.status_of).document
+    if cost:
+        print_cost(call.output, found)
+        return
+    call.output.card(BATCH, found)
+
+
+@verb("list")
+def list_(
+    call: Invocation,
+    key: UserKey = None,
+    key_prefix: Prefix = None,
+    state: InState = None,
+    label: Label = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 50,
+    every: Every = False,
+) -> None:
+    """List batches, newest first."""
+    times = {"openedFrom": _time(since), "openedTo": _time(until)}
+    query = {"userKey": key, "userKeyPrefix": key_prefix, "state": state, "label": label, **times}
+    print_list(call, BATCHES, "/v1/batches", "batches", None if every else limit, **query)
+
+
+@verb("outstanding")
+def outstanding(call: Invocation, batch: Batch, ids: Ids = False) -> None:
+    """Print the items of BATCH that are not acked yet, as ranges.
+
+    They are printed as they are read: `fanin outstanding BATCH | fanin ack -`.
+    """
+    _print_ranges(call, batch, "outstanding", ids)
+
+
+@verb("failures")
+def failures(
+    call: Invocation,
+    batch: Batch,
+    ids: Ids = False,
+    reasons: Reasons = False,
+) -> None:
+    """Print the failed items of BATCH, as ranges."""
+    if not reasons:
+        _print_ranges(call, batch, "failures", ids)
+        return
+    if ids:
+        raise UsageError("--reasons and --ids exclude each other; give one of them")
+    answer = call.api.get(call.path(batch, "/failures"), itemgetter("samples"), limit="1")
+    call.output.table(FAILURES, answer.value)
+    failed = call.api.get(call.path(batch), documents.status_of).value.failed
+    if failed > len(answer.value):
+        kept = len(answer.value)
+        note(f"{kept:,} of {failed:,} failed items have a reason that is kept; all: fanin failures {batch}")
+
+
+def _time(text: str | None) -> str | None:
+    return None if text is None else time_of(text, datetime.now(UTC)).isoformat()
+
+
+def _print_ranges(call: Invocation, batch: str, which: str, ids: bool) -> None:
+    """Print ranges while they are read; those that touch are one, except as the API's documents."""
+    if ids and call.output.as_json:
+        raise UsageError("--ids and --json exclude each other; give one of them")
+    batch_id = call.names.id_of(batch)
+    pages = call.api.pages(call.path(batch_id, f"/{which}"), itemgetter("ranges"), limit=RANGES_A_PAGE)
+    found = (each for page in pages for each in page.value)
+    if call.output.as_json:
+        call.output.values((each, "") for each in found)
+        return
+    for each in joined((range_of(batch_id, one) for one in found), ItemRange.joined):
+        for line in each.ids() if ids else [str(each)]:
+            call.output.line(line)

@@ -1,0 +1,137 @@
+"""``fanin publish``: the rows of a file as the items of a batch, and as messages of an SQS queue."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from fanin.cli.batches.sqs import sqs_of, target_url
+from fanin.cli.terminal.output import Progress, note
+from fanin.cli.verbs import Invocation, Verbs
+from fanin.client.wire import documents
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+    from fanin.publishing.publish import PublishRequest
+
+verb = Verbs()
+
+File = Annotated[
+    Path, typer.Argument(metavar="FILE", help="JSON lines (.jsonl, .ndjson, .json), or CSV with a header.")
+]
+Queue = Annotated[str, typer.Option("--queue", metavar="QUEUE", help="The SQS queue: its URL or its name.")]
+Chunk = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, max=10_000, help="Rows of a message; default: one alone."),
+]
+Rate = Annotated[float | None, typer.Option(metavar="N", min=0.001, help="Messages a second, at most.")]
+UserKey = Annotated[
+    str | None, typer.Option(metavar="KEY", help="Your name for the batch; default: that of the file.")
+]
+AgainOption = Annotated[
+    Literal["outstanding", "failed"] | None,
+    typer.Option(
+        "--again",
+        metavar="WHICH",
+        help="If the batch is closed: send its items again, outstanding or failed.",
+    ),
+]
+
+
+Group = Annotated[
+    str | None,
+    typer.Option(
+        "--message-group",
+        metavar="GROUP",
+        help="The group among which SQS shares the queue's consumers; default: the batch.",
+    ),
+]
+
+
+@verb("publish", writes=True)
+def publish(
+    call: Invocation,
+    file: File,
+    queue: Queue,
+    chunk: Chunk = None,
+    rate: Rate = None,
+    user_key: UserKey = None,
+    again: AgainOption = None,
+    message_group: Group = None,
+) -> None:
+    """Publish FILE as the items of one batch and print its id.
+
+    Row k is item k. The batch is closed when all rows are sent; the same command again resumes a run that was
+    stopped, and sends nothing after one that was not.
+    """
+    from fanin.publishing.publish import Again, PublishRequest  # noqa: PLC0415  # no other verb sends
+
+    _check(file)
+    sqs = sqs_of(call.site)
+    url, wanted = target_url(sqs, queue), Again(again) if again else None
+    _note_header(file)
+    request = PublishRequest(file, url, user_key or file.stem, chunk, rate, wanted, message_group)
+    _print(call, _published(call, sqs, request))
+
+
+def _published(call: Invocation, sqs: SQSClient, request: PublishRequest) -> str:
+    """Publish *request* and return the id of its batch, also that of an earlier run that sent all."""
+    from fanin.publishing.publish import AlreadyPublished, Sender, publish  # noqa: PLC0415  # see publish
+
+    counts = Counts(call.progress)
+    try:
+        batch_id = publish(call.fanin, Sender(sqs, request), request, counts.show, note).id
+        counts.note()
+    except AlreadyPublished as done:
+        batch_id = done.batch_id
+        note(str(done))
+    finally:
+        call.progress.clear()
+    return batch_id
+
+
+@dataclass(slots=True)
+class Counts:
+    """The items that were *sent*, of all *rows*."""
+
+    progress: Progress
+    sent: int = 0
+    rows: int = 0
+
+    def show(self, sent: int, rows: int) -> None:
+        """Show how many are sent by now."""
+        self.sent, self.rows = sent, rows
+        self.progress.show(f"sent {sent:,} of {rows:,}")
+
+    def note(self) -> None:
+        """Print how many were sent, and how many were not because they are done, or were not asked for."""
+        self.progress.clear()
+        skipped = self.rows - self.sent
+        note(f"sent {self.sent:,} of {self.rows:,} rows" + (f", skipped {skipped:,}" if skipped else ""))
+
+
+def _print(call: Invocation, batch_id: str) -> None:
+    """Print the id of the batch, or its document."""
+    if call.output.as_json:
+        call.output.value(call.api.get(f"/v1/batches/{batch_id}", documents.status_of).document, "")
+    else:
+        call.output.line(batch_id)
+
+
+def _check(file: Path) -> None:
+    """Refuse a file that cannot be sent, before a request is made. Raises InvalidRequest."""
+    from fanin.publishing.rows import check_readable  # noqa: PLC0415  # see publish
+
+    check_readable(file)
+
+
+def _note_header(file: Path) -> None:
+    """Print the fields of CSV, so that a missing header is noticed."""
+    from fanin.publishing.rows import header_of  # noqa: PLC0415  # see publish
+
+    if names := header_of(file):
+        note(f"the first line is the header, so each row has the fields: {', '.join(names)}")

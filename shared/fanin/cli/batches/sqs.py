@@ -1,0 +1,48 @@
+"""The SQS of an API: of the AWS credentials, or of the emulator beside the API of a local run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fanin.cli.arguments.where import Site
+from fanin.errors import InvalidRequest, NotFound
+from fanin.local import run_directories
+from fanin.local.emulation.connection import Connection
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+
+def sqs_of(site: Site) -> SQSClient:
+    """Return the client of SQS that belongs to *site*: messages of a local run stay on this machine."""
+    from fanin.aws import clients  # noqa: PLC0415  # other verbs need no AWS
+
+    url = site.url.rstrip("/")
+    run = next((state for state in run_directories.running() if state.url == url), None)
+    client: SQSClient = clients.sqs() if run is None else Connection(run.endpoint).client("sqs")
+    return client
+
+
+def queue_url(sqs: SQSClient, queue: str) -> str:
+    """Return the URL of *queue*, which is one, or the name of a queue. Raises NotFound."""
+    if queue.startswith(("http://", "https://")):
+        return queue
+    try:
+        return sqs.get_queue_url(QueueName=queue)["QueueUrl"]
+    except sqs.exceptions.QueueDoesNotExist:
+        raise NotFound(f"there is no queue {queue!r} at {sqs.meta.endpoint_url}; check its name") from None
+
+
+def target_url(sqs: SQSClient, queue: str) -> str:
+    """Return the URL of *queue*, to which messages can be sent: it is asked before a batch is opened.
+
+    Raises NotFound if there is no such queue, and InvalidRequest for a FIFO queue, which needs a group.
+    """
+    url = queue_url(sqs, queue)
+    if url.endswith(".fifo"):
+        raise InvalidRequest(f"{url} is a FIFO queue, and the messages have no group: give a standard queue")
+    try:
+        sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
+    except sqs.exceptions.QueueDoesNotExist:
+        raise NotFound(f"there is no queue {url}; check the URL") from None
+    return url

@@ -1,0 +1,249 @@
+"""``fanin local``: runs the deployment on this machine, in the foreground or in the background."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fanin.cli.terminal.stopping import stopped_by_signals
+from fanin.errors import FaninError
+from fanin.local import LocalRunError, run_directories
+from fanin.local.endpoint.given import SETTING
+from fanin.local.environment import environment_of
+from fanin.local.origin import ORIGIN
+from fanin.local.run_directories import State
+
+if TYPE_CHECKING:
+    from fanin.local import LocalRun
+
+PORT = 8787
+ALIVE_CHECK_SECONDS = 0.2
+
+app = typer.Typer(help="Run the deployment on this machine, on an emulator of AWS.", no_args_is_help=True)
+
+Port = Annotated[
+    int,
+    typer.Option(metavar="PORT", min=0, max=65535, help="The API's port on 127.0.0.1; 0: any free one."),
+]
+Demo = Annotated[bool, typer.Option("--demo", help="Deploy the demo's queue, worker and index too.")]
+Archive = Annotated[bool, typer.Option("--archive", help="Store every change of the tables as files in S3.")]
+PageBits = Annotated[
+    int | None, typer.Option(metavar="N", min=2, max=1024, help="Items on a page of a new batch.")
+]
+Template = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIRECTORY", exists=True, file_okay=False, help="Deploy this `cdk synth` output instead."
+    ),
+]
+Context = Annotated[
+    list[str] | None,
+    typer.Option("-c", "--context", metavar="NAME=VALUE", help="A setting of the stack; may be given again."),
+]
+Dashboard = Annotated[bool, typer.Option("--dashboard", help="Serve the dashboard too; print its address.")]
+DynamoDB = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ENGINE",
+        envvar=SETTING,
+        help="Keep the tables there: the URL of a DynamoDB engine, or the folder of DynamoDB Local.",
+    ),
+]
+Detach = Annotated[bool, typer.Option("--detach", help="Return once the API answers; `down` ends it.")]
+
+
+@app.command()
+def up(
+    port: Port = PORT,
+    demo: Demo = False,
+    archive: Archive = False,
+    page_bits: PageBits = None,
+    template_dir: Template = None,
+    context: Context = None,
+    dashboard: Dashboard = False,
+    dynamodb: DynamoDB = None,
+    detach: Detach = False,
+) -> None:
+    """Start and deploy, print the API's URL, and run until Ctrl-C."""
+    if detach:
+        raise typer.Exit(_in_background())
+    from fanin.local import LocalRun  # noqa: PLC0415  # boto3 takes 0.3 s, and other commands do not need it
+
+    with exit_with_message(), stopped_by_signals():
+        settings = dict(map(_setting, context or ()))
+        run_directories.sweep()
+        start = partial(LocalRun.start, archive=archive, context=settings, dynamodb=dynamodb)
+        with start(port, demo, page_bits, template_dir, _progress, command=True) as run:
+            if dashboard:
+                _serve_dashboard(run)
+            typer.echo(run.url)
+            _progress(f"AWS answers at {run.endpoint}; stop with Ctrl-C or `fanin local down`")
+            while True:
+                run.check()
+                time.sleep(ALIVE_CHECK_SECONDS)
+    _progress("stopped")
+
+
+def _serve_dashboard(run: LocalRun) -> None:
+    """Serve the dashboard of *run* in a thread, which ends with this process."""
+    from fanin.dashboard import Upstream, start  # noqa: PLC0415  # other runs do not need it
+
+    served = start(Upstream(run.url), name="local run", events=run.event_log.last)
+    _progress(f"the dashboard, for one browser: {served.address}")
+
+
+@app.command()
+def down(
+    port: Annotated[
+        int | None, typer.Option(metavar="PORT", help="Only the run on this port, of any checkout.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="The runs of every checkout on this machine.")] = False,
+) -> None:
+    """Stop the runs that this checkout's `up` started.
+
+    The files of crashed runs are removed. A run belongs to the clone or the installation of the `fanin` that
+    started it.
+    """
+    if every and port is not None:
+        raise typer.BadParameter("--all and --port exclude each other; give one of them")
+    with exit_with_message():
+        states = [state for directory in run_directories.directories() if (state := directory.read())]
+        chosen = [state for state in _matching(states, port) if every or port is not None or _is_ours(state)]
+        run_directories.end(chosen)
+        run_directories.sweep()
+    for state in chosen:
+        typer.echo(f"ended {state.url}")
+    if not chosen:
+        where = "" if port is None else f" on port {port}; fanin local list prints the runs"
+        typer.echo(f"nothing to end{where}")
+    _print_left(_matching(run_directories.running(), port))
+
+
+@app.command()
+def env(
+    port: Annotated[
+        int | None,
+        typer.Option(
+            metavar="PORT",
+            help="The run on this port; else the one that `up` started, this checkout's first.",
+        ),
+    ] = None,
+) -> None:
+    """Print the environment variables of a run.
+
+    For a process that uses the run: eval "$(fanin local env)". AWS tools that do not read AWS_ENDPOINT_URL
+    need --endpoint-url "$AWS_ENDPOINT_URL".
+    """
+    with exit_with_message():
+        state = chosen(port)
+        for name, value in environment_of(state.url, state.endpoint, state.outputs).items():
+            typer.echo(f"export {name}={shlex.quote(value)}")
+
+
+@app.command(name="list")
+def list_() -> None:
+    """Print the runs on this machine, one a line.
+
+    A line has the URLs of the API and of AWS, the engine of `--dynamodb`, and the checkout.
+    """
+    for state in run_directories.running():
+        answers = "" if state.outputs else " (starting)"
+        checkout = f"  started by {state.checkout}" if state.checkout else ""
+        tables = f"  tables in {state.dynamodb}" if state.dynamodb else ""
+        typer.echo(f"{state.url}  AWS at {state.endpoint}{answers}{tables}{checkout}")
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise typer.BadParameter(f"-c takes NAME=VALUE, not {text!r}; docs/settings.md lists the names")
+    return name, value
+
+
+def _matching(states: Iterable[State], port: int | None) -> list[State]:
+    """Return the run on *port*; without a port, all runs that `up` started."""
+    return [state for state in states if (state.command if port is None else state.port == port)]
+
+
+def _is_ours(state: State) -> bool:
+    return state.checkout == str(ORIGIN.folder)
+
+
+def _print_left(left: Sequence[State]) -> None:
+    urls = ", ".join(state.url for state in left)
+    if urls:
+        text = f"left running, started by other checkouts: {urls}; end them with --all, or one with --port"
+        typer.echo(text, err=True)
+
+
+def chosen(port: int | None) -> State:
+    """Return the run on *port*, or the one that `up` started, preferring this checkout's.
+
+    Raises LocalRunError if there is none, if there are several, or if it does not answer yet.
+    """
+    found = _matching(run_directories.running(), port)
+    chosen = list(filter(_is_ours, found)) or found
+    if not chosen:
+        where = "" if port is None else f" on port {port}"
+        raise LocalRunError(f"there is no local run{where}; start one with: fanin local up")
+    if len(chosen) > 1:
+        urls = ", ".join(state.url for state in chosen)
+        raise LocalRunError(f"there are {len(chosen)} local runs; choose one with --port: {urls}")
+    if not chosen[0].outputs:
+        raise LocalRunError(f"the local run at {chosen[0].url} is still starting; retry when it answers")
+    return chosen[0]
+
+
+def _in_background() -> int:
+    """Start the same command without --detach in a new session; copy its output until the URL appears."""
+    arguments = [argument for argument in sys.argv[1:] if argument != "--detach"]
+    command = [sys.executable, "-m", "fanin.cli.main", *arguments]
+    child = subprocess.Popen(  # noqa: S603 - ourselves
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        text=True,
+    )
+    try:
+        return _copied_until_url(child)
+    except BaseException:  # Ctrl-C, which the new session does not receive
+        child.terminate()
+        child.wait()
+        raise
+
+
+def _copied_until_url(child: subprocess.Popen[str]) -> int:
+    """Copy the output of *child* until the URL appears; return the exit code."""
+    for line in child.stdout or ():
+        if line.startswith("http://"):
+            typer.echo(line, nl=False)
+            return 0
+        typer.echo(line, nl=False, err=True)
+    return child.wait() or 1
+
+
+def _progress(text: str) -> None:
+    # A detached run has no open standard error.
+    with suppress(OSError):
+        typer.echo(text, err=True)
+
+
+@contextmanager
+def exit_with_message() -> Iterator[None]:
+    """Exit with 1 and the message of a FaninError, without a traceback."""
+    try:
+        yield
+    except FaninError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from None

@@ -1,0 +1,150 @@
+"""The columns of a list of batches, and the fields of one, from the API's documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from fanin.cli.terminal.durations import ago
+from fanin.cli.terminal.output import Column
+from fanin.client.wire.documents import Document
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def time_ago(name: str) -> Callable[[Document], str | None]:
+    """Return what shows how long ago the time *name* of a document is."""
+
+    def shown(document: Document) -> str | None:
+        time = document.get(name)
+        return ago(datetime.fromisoformat(time), _now()) if time else None
+
+    return shown
+
+
+def time_here(name: str) -> Callable[[Document], str | None]:
+    """Return what shows the time *name* of a document in the time zone of the terminal, which it names."""
+
+    def shown(document: Document) -> str | None:
+        if not document.get(name):
+            return None
+        then = datetime.fromisoformat(document[name])
+        return f"{then.astimezone():%Y-%m-%d %H:%M:%S %Z} ({ago(then, _now())})"
+
+    return shown
+
+
+def number(name: str) -> Callable[[Document], str | None]:
+    """Return what shows the number *name* of a document with separators."""
+    return lambda document: None if document.get(name) is None else f"{document[name]:,}"
+
+
+def state_shown(document: Document) -> str:
+    """Return how the batch ended, or the state of a live one."""
+    return str(document.get("result") or document["state"])
+
+
+def done_shown(document: Document) -> str:
+    """Return how many items are done; ≈ before an estimate."""
+    progress, total = document["progress"], document["total"]
+    about = "" if progress["exact"] else "≈ "
+    percent = f" ({_percent(progress['estimate'], total)})" if total else ""
+    return f"{about}{progress['estimate']:,} of {total:,}{percent}"
+
+
+def outstanding_shown(document: Document) -> str | None:
+    """Return how many items are outstanding; None if no item is."""
+    left = _outstanding(document)
+    return f"{'' if document['progress']['exact'] else '≈ '}{left:,}" if left else None
+
+
+def _outstanding(document: Document) -> int:
+    return int(document["total"] - document["progress"]["estimate"])
+
+
+def _percent(part: int, total: int) -> str:
+    """Return a percentage with one decimal, rounded down, so that 100 % is all."""
+    tenths = 1_000 * part // total
+    return f"{tenths // 10}.{tenths % 10} %"
+
+
+def _progress(name: str) -> Callable[[Document], Any]:
+    return lambda document: document["progress"][name]
+
+
+def _nonzero(name: str) -> Callable[[Document], str | None]:
+    return lambda document: f"{document['progress'][name]:,}" if document["progress"][name] else None
+
+
+def _pairs(document: Document) -> str:
+    return ", ".join(f"{key}:{value}" for key, value in (document.get("labels") or {}).items())
+
+
+def _joined(name: str) -> Callable[[Document], str]:
+    return lambda document: ", ".join(document.get(name) or ())
+
+
+def _event_field(name: str) -> Callable[[Document], Any]:
+    return lambda document: (document.get("event") or {}).get(name)
+
+
+def _event_shown(document: Document) -> str | None:
+    """Return the ending event: its type, its id, and whether the bus has confirmed it."""
+    event = document.get("event")
+    if not event:
+        return None
+    return (
+        f"{event['type']} {event['eventId']} ({'confirmed' if event['confirmed'] else 'not confirmed yet'})"
+    )
+
+
+def _time(title: str, name: str) -> Column:
+    return Column(title, name, time_here(name))
+
+
+BATCHES = (
+    Column("Batch", "batchId"),
+    Column("User key", "userKey"),
+    Column("State", "state", state_shown),
+    Column("Result", "result", hidden=True),
+    Column("Items", "total", number("total"), right=True),
+    Column("Opened", "createdAt", time_ago("createdAt")),
+)
+BATCH = (
+    Column("Batch", "batchId"),
+    Column("User key", "userKey"),
+    Column("State", "state"),
+    Column("Result", "result"),
+    Column("Items", "total", number("total"), hidden=True),
+    Column("Done", _progress("acked"), done_shown, name="acked"),
+    Column("Estimate", _progress("estimate"), hidden=True, name="estimate"),
+    Column("At most", _progress("upperBound"), hidden=True, name="upperBound"),
+    Column("Failed", _progress("failed"), _nonzero("failed"), name="failed"),
+    Column("Outstanding", _outstanding, outstanding_shown, name="outstanding"),
+    Column("Reason", "reason"),
+    Column("Ended by", "endedBy"),
+    _time("Opened", "createdAt"),
+    _time("Closed", "closedAt"),
+    _time("Ended", "endedAt"),
+    _time("Deadline", "deadlineAt"),
+    _time("Kept until", "expiresAt"),
+    Column("Mode", "mode", lambda document: None if document["mode"] == "exact" else document["mode"]),
+    Column("Expected", "expectedItems", number("expectedItems")),
+    Column("Max failures", "maxFailures", number("maxFailures")),
+    Column("Max failure %", "maxFailurePercent"),
+    Column("Parent item", "parentItemId"),
+    Column("Origin", "originBatchId"),
+    Column("Labels", _pairs, name="labels"),
+    Column("Callback", "callback"),
+    Column("Notify at", _joined("notifyAt"), name="notifyAt"),
+    Column("Stuck after", "stuckAfterSeconds", lambda document: _seconds(document.get("stuckAfterSeconds"))),
+    Column("Event", _event_field("eventId"), _event_shown, name="eventId"),
+    Column("Event confirmed", _event_field("confirmed"), hidden=True, name="eventConfirmed"),
+)
+
+
+def _seconds(number: int | None) -> str | None:
+    return None if number is None else f"{number:,} s"

@@ -1,0 +1,181 @@
+"""Checks of the client's arguments, made before anything is sent; each raises InvalidRequest."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from typing import Any, TypeGuard
+from uuid import uuid4
+
+from fanin.arguments import kind_of, number_of_seconds, text, text_or_none, whole
+from fanin.calling import plain
+from fanin.client.checks.naming import named_as_arguments
+from fanin.client.checks.reasons import fitting
+from fanin.client.items import Items
+from fanin.client.transports.transport import Transport
+from fanin.errors import InvalidRequest
+from fanin.tracker import TOTAL_MAX, Ack, ItemId, Mode, Outcome, Retention, State, checked_batch_id
+from fanin.tracker.reads.mapping import CELLS_MAX
+from fanin.tracker.reads.window import WINDOW_MAX
+from fanin.tracker.rules.options import LIFETIME_MAX
+from fanin.tracker.rules.tokens import OnFailures
+
+SECOND = timedelta(seconds=1)
+PRIORITY_MAX = 999
+PAGE_BITS = (2, 1024)
+LISTED = tuple(state for state in State if state is not State.EXPIRED)
+_KEY_FORM = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,126}[\x21-\x7e])?")
+
+
+def key_or_fresh(given: str | None) -> str:
+    """Return the idempotency key of a call: *given*, or a new one."""
+    if given is None:
+        return str(uuid4())
+    if not isinstance(given, str) or not _KEY_FORM.fullmatch(given):
+        raise InvalidRequest("an idempotency key is 1 to 128 printable ASCII characters", field="key")
+    return given
+
+
+def listed_ids(items: Iterable[str | ItemId], call: str) -> Iterable[ItemId]:
+    """Return the ids of *items*; refuse a single id, of which the characters would be taken, and no list."""
+    if not isinstance(items, Iterable) or isinstance(items, (str, bytes, Mapping, ItemId)):
+        raise InvalidRequest(f"{call} takes a list of item ids: {call}([item_id])", field="items")
+    return map(listed_id, items)
+
+
+def listed_id(item: str | ItemId) -> ItemId:
+    """Return the id of *item*."""
+    if not isinstance(item, (str, ItemId)):
+        raise InvalidRequest(f"an item id is a text, not {kind_of(item)}", field="items")
+    return ItemId.parse(str(item), "items")
+
+
+def is_range(items: Any) -> TypeGuard[Items]:
+    """Return whether *items* are one range of a group, without gaps."""
+    return isinstance(items, Items) and items.indexes.step == 1
+
+
+def listed_ranges(ranges: Iterable[Items], call: str) -> Iterable[Items]:
+    """Return the ranges that are not empty; refuse a single range, and what is no list."""
+    if not isinstance(ranges, Iterable) or isinstance(ranges, (Items, str, bytes, Mapping)):
+        raise InvalidRequest(f"{call} takes a list of ranges: {call}([items])", field="ranges")
+    return (items for items in map(listed_range, ranges) if items)
+
+
+def listed_range(items: Items) -> Items:
+    """Return *items*, a range."""
+    if not isinstance(items, Items):
+        raise InvalidRequest(
+            f"a range is Items, as add or outstanding returns them, not {kind_of(items)}; ack takes ids",
+            field="ranges",
+        )
+    return items
+
+
+def asked_range(items: Items) -> Items:
+    """Return *items*, a range that one request shows."""
+    if len(listed_range(items)) > WINDOW_MAX:
+        raise InvalidRequest(f"one call asks for at most {WINDOW_MAX} items", field="items")
+    return items
+
+
+def ranged(items: Items, caller: str, outcome: Outcome = Outcome.SUCCESS, reason: str | None = None) -> Ack:
+    """Return one ack of all *items*."""
+    indexes = items.indexes
+    if indexes.step != 1:
+        raise InvalidRequest("a range of items has no gaps; ack the others one by one")
+    return Ack(items.batch_id, items.group_id, indexes[0], indexes[-1], caller, outcome, reason)
+
+
+def mode_of(mode: Mode | str) -> Mode:
+    """Return *mode*, given as a Mode or by its name."""
+    if not isinstance(mode, str) or mode not in set(Mode):
+        raise InvalidRequest("a mode is exact or estimated", field="mode")
+    return Mode(mode)
+
+
+def on_failures_of(end: str) -> OnFailures:
+    """Return *end*, how a task ends whose batch has failed items."""
+    if not isinstance(end, str) or end not in set(OnFailures):
+        raise InvalidRequest("on_failures is succeed or fail", field="onFailures")
+    return OnFailures(end)
+
+
+def state_of(state: State | str) -> State:
+    """Return *state*, given as a State or by its name; EXPIRED is in no list."""
+    if not isinstance(state, str) or state not in LISTED:
+        raise InvalidRequest(f"batches are listed in a state of {', '.join(LISTED)}", field="state")
+    return State(state)
+
+
+def counted(count: int | None, name: str, least: int) -> int | None:
+    """Return *count*, None or a whole number from *least* on."""
+    return None if count is None else whole(count, name, least, TOTAL_MAX)
+
+
+def percent(part: int | None, name: str) -> int | None:
+    """Return *part*, None or a whole percentage from 1 to 100."""
+    return None if part is None else whole(part, name, 1, 100)
+
+
+def window_of(cells: int, start: int, stop: int | None) -> tuple[int, int, int | None]:
+    """Return the arguments of a map: 1 to 1,024 cells of the items *start* to *stop*, which is exclusive."""
+    cells, start = whole(cells, "cells", 1, CELLS_MAX), whole(start, "start", 0, TOTAL_MAX - 1)
+    return cells, start, None if stop is None else whole(stop, "stop", start + 1, TOTAL_MAX)
+
+
+def reason_given(reason: str | None) -> str | None:
+    """Return *reason* on one line of at most 512 characters, or None if it is empty."""
+    return fitting(text_or_none(reason, "a reason", "reason") or "")
+
+
+def batch_id_given(batch_id: str) -> str:
+    """Return *batch_id*, in the form of one."""
+    with named_as_arguments():
+        return checked_batch_id(text(batch_id, "a batch id", "batch_id"))
+
+
+def json_value(payload: Any) -> Any:
+    """Return *payload*, a JSON value."""
+    try:
+        json.dumps(payload, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidRequest(f"a payload is a JSON value: {error}", field="payload") from error
+    return payload
+
+
+def deadline_of(deadline: timedelta | None) -> timedelta | None:
+    """Return *deadline*, None or whole seconds from 1 second to 400 days."""
+    if deadline is None:
+        return None
+    if not isinstance(deadline, timedelta):
+        raise InvalidRequest("a deadline is a timedelta, such as timedelta(hours=1)", field="deadline")
+    if not SECOND <= deadline <= LIFETIME_MAX or deadline % SECOND:
+        raise InvalidRequest("a deadline is whole seconds, from 1 second to 400 days", field="deadline")
+    return deadline
+
+
+def retention_of(retention: Retention | None) -> Retention:
+    """Return *retention*, or the default."""
+    if retention is not None and not isinstance(retention, Retention):
+        raise InvalidRequest(
+            "a retention is a Retention, such as Retention(complete=timedelta(days=1))", field="retention"
+        )
+    return retention or Retention()
+
+
+def options_given(item_id: Any, on_acked: Any, margin_seconds: float, fail_after: int | None) -> None:
+    """Refuse options of a consumer that have the wrong type."""
+    plain(item_id, "item_id")
+    plain(on_acked, "on_acked")
+    number_of_seconds(margin_seconds, "margin_seconds")
+    counted(fail_after, "fail_after", 1)
+
+
+def transport_given(transport: Transport) -> Transport:
+    """Return *transport*, an object with the methods of a Transport."""
+    if not callable(getattr(transport, "ack", None)):
+        raise InvalidRequest("pass the API's URL, or a transport")
+    return transport

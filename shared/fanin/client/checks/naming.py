@@ -1,0 +1,52 @@
+"""Errors about the arguments of a call, by the names that its caller wrote.
+
+The rules are those of the service, whose fields have other names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from fanin.errors import InvalidRequest
+
+ARGUMENTS = {
+    "userKey": "user_key",
+    "userKeyPrefix": "user_key_prefix",
+    "expectedItems": "expected_items",
+    "deadlineSeconds": "deadline",
+    "parentItemId": "parent",
+    "maxFailures": "max_failures",
+    "maxFailurePercent": "max_failure_percent",
+    "retentionSeconds": "retention",
+    "notifyAt": "notify_at",
+    "stuckAfterSeconds": "stuck_after",
+    "taskToken": "task_token",
+    "onFailures": "on_failures",
+    "openedFrom": "opened_from",
+    "openedTo": "opened_to",
+    "batchId": "batch_id",
+    "endedBefore": "before",
+    "taskId": "task_id",
+    "itemId": "item_id",
+}
+"""Fields of requests, and the arguments that they come from."""
+_FIELD = re.compile(rf"\b({'|'.join(ARGUMENTS)})\b")
+
+
+@contextmanager
+def named_as_arguments() -> Iterator[None]:
+    """Raise an InvalidRequest of the block with the names of arguments in place of those of fields."""
+    try:
+        yield
+    except InvalidRequest as error:
+        if type(error) is not InvalidRequest:
+            raise
+        field = None if error.field is None else argument(error.field)
+        raise InvalidRequest(argument(str(error)), field=field) from error.__cause__
+
+
+def argument(text: str) -> str:
+    """Return *text* with the names of arguments in place of those of fields."""
+    return _FIELD.sub(lambda found: ARGUMENTS[found[0]], text)

@@ -1,0 +1,18 @@
+"""Reasons of failures: one printable line of bounded length, which the API accepts."""
+
+from __future__ import annotations
+
+from fanin.calling import text_of
+from fanin.tracker.rules.model import REASON_MAX
+
+
+def fitting(text: str) -> str | None:
+    """Return *text* on one line of at most 512 characters, or None if it has no printable character."""
+    line = " ".join("".join(one if one.isprintable() else " " for one in text).split())
+    line = line.replace("\ufffd", "?")
+    return (line if len(line) <= REASON_MAX else f"{line[: REASON_MAX - 1]}…") or None
+
+
+def reason_of(error: BaseException) -> str | None:
+    """Return the type of *error* and its text, or the type alone if ``str(error)`` raises."""
+    return fitting(text_of(error))

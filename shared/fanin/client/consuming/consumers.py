@@ -1,0 +1,128 @@
+"""The client's Lambda handlers: consumers of an SQS queue and of its dead-letter queue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import overload
+
+from fanin.arguments import instance
+from fanin.calling import plain
+from fanin.client.checks.checking import options_given
+from fanin.client.consuming.adapter import Adapter, hide_by_sqs
+from fanin.client.consuming.consumer import (
+    MARGIN_SECONDS,
+    Consumer,
+    Handle,
+    Handler,
+    handler_of,
+)
+from fanin.client.consuming.each import EachConsumer, HandleItem, each_handler_of
+from fanin.client.consuming.records import dead_letter_message_ack
+from fanin.client.consuming.settling import Outcomes
+from fanin.client.consuming.skipping import is_over
+from fanin.client.handing import current, hand_over
+from fanin.client.transports.transport import Transport
+from fanin.isolating import Record
+from fanin.item_ids import checked_item_id
+from fanin.tracker import ItemId
+
+
+class Consumers:
+    """Makes the handlers of Lambda functions that SQS feeds."""
+
+    _transport: Transport
+
+    @overload
+    def acks(self, handle: Handle, /) -> Handler: ...
+    @overload
+    def acks(
+        self,
+        /,
+        *,
+        item_id: Callable[[Record], str] | None = None,
+        on_acked: Callable[[Outcomes], object] | None = None,
+        margin_seconds: float = MARGIN_SECONDS,
+        fail_after: int | None = None,
+        skip_done: bool = False,
+    ) -> Callable[[Handle], Handler]: ...
+    def acks(
+        self,
+        handle: Handle | None = None,
+        /,
+        *,
+        item_id: Callable[[Record], str] | None = None,
+        on_acked: Callable[[Outcomes], object] | None = None,
+        margin_seconds: float = MARGIN_SECONDS,
+        fail_after: int | None = None,
+        skip_done: bool = False,
+    ) -> Handler | Callable[[Handle], Handler]:
+        """Return the Lambda handler of an SQS queue that calls ``handle(record)`` for each message.
+
+        If it returns, the item is acked, unless it was handed over; if it raises, the message returns to the
+        queue. The event source needs ``ReportBatchItemFailures``. The options are those of
+        ``fanin.client.consuming.consumer.Consumer``.
+        """
+        options_given(item_id, on_acked, margin_seconds, fail_after)
+        instance(skip_done, bool, "skip_done")
+        given = (item_id, on_acked, margin_seconds, fail_after)
+
+        def decorate(handle: Handle) -> Handler:
+            return handler_of(Consumer(self._transport, handle, *given, skip_done=skip_done))
+
+        return decorate if handle is None else decorate(handle)
+
+    def hand_over(self, item: str | ItemId | None = None) -> None:
+        """Leave an item to its new owner, which acks it: the message is deleted when the function returns.
+
+        *item*: by default the one whose function runs. Raises InvalidRequest outside of such a function. Its
+        child batch, and a task or a job with its id, are known as its owners without this call.
+        """
+        hand_over(checked_item_id(item))
+
+    def is_over(self, item: str | ItemId | None = None) -> bool:
+        """Return whether the batch of an item has ended, so that no ack counts any more.
+
+        *item*: by default the one whose function runs. The answer is at most five seconds old.
+        """
+        item_id = checked_item_id(item) or current().item_id
+        return is_over(self._transport.state_of(ItemId.parse(item_id).batch_id))
+
+    @overload
+    def acks_each(self, work: HandleItem, /) -> Handler: ...
+    @overload
+    def acks_each(
+        self, /, *, fail_after: int | None = None, margin_seconds: float = MARGIN_SECONDS
+    ) -> Callable[[HandleItem], Handler]: ...
+    def acks_each(
+        self,
+        work: HandleItem | None = None,
+        /,
+        *,
+        fail_after: int | None = None,
+        margin_seconds: float = MARGIN_SECONDS,
+    ) -> Handler | Callable[[HandleItem], Handler]:
+        """Return the Lambda handler of an SQS queue of chunks that calls ``work(item)`` for each item.
+
+        If it returns, the item is acked; if it raises, the item goes again, and the others do not. *item* is
+        a ``fanin.client.consuming.chunks.ChunkItem``. The options are those of :meth:`acks`.
+        See docs/chunks.md.
+        """
+        options_given(None, None, margin_seconds, fail_after)
+
+        def decorate(work: HandleItem) -> Handler:
+            made = EachConsumer(
+                self._transport, work=work, margin_seconds=margin_seconds, fail_after=fail_after
+            )
+            return each_handler_of(made)
+
+        return decorate if work is None else decorate(work)
+
+    def dead_letter_handler(self, item_id: Callable[[Record], str] | None = None) -> Handler:
+        """Return the Lambda handler of a dead-letter queue, which fails the item of each message.
+
+        A message that matches no item returns to the queue after growing pauses. *item_id*: record -> item
+        id.
+        """
+        ack_of = partial(dead_letter_message_ack, item_id=plain(item_id, "item_id"))
+        return handler_of(Adapter(self._transport, ack_of=ack_of, hide=hide_by_sqs))

@@ -1,0 +1,1 @@
+"""Work queues as the client offers them: in this process, and administered over HTTP."""

@@ -1,0 +1,75 @@
+"""A work queue of the client: its jobs become the owners of their items, and end them as workers report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import TracebackType
+
+from fanin.client.handing import UnderWork, held, job_id, let_go, made, making
+from fanin.queue import Job, Jobs, NewJob, OnBusy, Queue, Rejected
+from fanin.queue.rules.taking import new_jobs
+from fanin.queue.scope import Take
+from fanin.tracker import Outcome
+
+REPORTED = "the worker of the job failed it"
+
+
+@dataclass
+class HandingQueue(Queue):
+    """A queue whose jobs become the owners of their items, where those are under work in this process.
+
+    A repeated call of the function adds the same job, because its id is derived from the item.
+    """
+
+    def add_all(self, jobs: Iterable[str | NewJob], *, on_busy: str = OnBusy.REJECT) -> tuple[Rejected, ...]:
+        asked = [_named(job) for job in new_jobs(jobs)]
+        with making(*(job.item_id for job in asked)):
+            rejected = super().add_all(asked, on_busy=on_busy)
+        made(*_added(asked, rejected))
+        return rejected
+
+    def _scope(self, take: Take) -> Jobs:
+        return HandingJobs(take, self._report_end, self.context.options.retry_delay)
+
+
+class HandingJobs(Jobs):
+    """The jobs of one take; the end of a job fails its item if its worker reported the failure."""
+
+    _held: Mapping[str | None, UnderWork] = {}
+
+    def __enter__(self) -> Jobs:
+        jobs = super().__enter__()
+        self._held = {job.claim: held(job.item_id) for job in jobs if job.item_id is not None}
+        return jobs
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            super().__exit__(kind, error, trace)
+        finally:
+            for work in self._held.values():
+                let_go(work)
+
+    def _as_reported(self, job: Job) -> Job:
+        work = self._held.get(job.claim)
+        report = work.report if work is not None else None
+        if report is None or report.outcome is Outcome.SUCCESS:
+            return job
+        return replace(job, item_failure=report.reason or REPORTED)
+
+
+def _named(job: NewJob) -> NewJob:
+    if job.item_id is None or job.id is not None:
+        return job
+    return replace(job, id=job_id(job.item_id, job.key))
+
+
+def _added(asked: Sequence[NewJob], rejected: Sequence[Rejected]) -> list[str]:
+    """Return the items of the jobs that were added: of several with one key it can be the first one only."""
+    refused = Counter(each.key for each in rejected)
+    times = Counter(job.key for job in asked)
+    first = {job.key: job.item_id for job in reversed(asked)}
+    return [item for key, item in first.items() if item is not None and refused[key] < times[key]]

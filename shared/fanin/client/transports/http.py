@@ -1,0 +1,377 @@
+"""The transport over HTTP; it retries every request, because each POST has an idempotency key."""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import json
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote, urlencode
+
+import urllib3
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError
+from urllib3.util import Timeout, Url, parse_url
+
+from fanin.aws.forking import PerProcess
+from fanin.aws.limits import ANSWER_SECONDS
+from fanin.client.items import Items, merged
+from fanin.client.model import (
+    BundleSummary,
+    Cancelled,
+    Closed,
+    Deleted,
+    Failures,
+    ListedTask,
+    NewTask,
+    Pairs,
+    QueueDescription,
+    Ranges,
+    Registered,
+    Rows,
+    Status,
+    Summaries,
+    TargetSummary,
+    TaskResult,
+    TaskStatus,
+)
+from fanin.client.transports import retrying
+from fanin.client.transports.reports import AckReport
+from fanin.client.transports.states import States, may_have_ended
+from fanin.client.transports.transport import Cursor, TooManyBytes
+from fanin.client.wire import documents, repair_documents, task_documents
+from fanin.errors import InvalidRequest, NotFound, StoreUnavailable
+from fanin.tracker import Ack, BatchFilter, BatchMap, OpenBatch, State, checked_batch_id
+from fanin.tracker.writing.reopening import ReopenBatch
+
+if TYPE_CHECKING:
+    from fanin.client.transports.signing import Sign
+
+T = TypeVar("T")
+CONNECT_SECONDS = 3.0
+ATTEMPTS = 5
+CONNECTIONS = 32
+ROWS_A_PAGE = "100"
+RANGES_A_PAGE = "1000"
+BODY_MAX = 256 * 1024
+"""The largest body that the API accepts, in bytes."""
+NOT_CONNECTED = (NewConnectionError, ConnectTimeoutError)
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """One logical call; each attempt sends the same headers, so the same idempotency key."""
+
+    method: str
+    url: str
+    body: bytes | None
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    status: int
+    body: bytes = b""
+    retry_after: float = 0.0
+    failure: str = ""
+    """Why no answer came."""
+
+    def checked(self, host: str, attempts: int) -> bytes:
+        """Return the body of a successful answer; raise one of ``fanin.errors`` for any other.
+
+        *host*: which answered to the last of *attempts*.
+        """
+        if self.failure:
+            raise StoreUnavailable(self.failure)
+        if not 200 <= self.status < 300:
+            raise documents.error_of(self.status, self.body, self.retry_after, host, attempts)
+        return self.body
+
+
+class HttpTransport:
+    """Calls the API at *url*.
+
+    *region*: the region of the signatures, if the host does not contain it. *sign*: replaces the AWS
+    signatures, for example by a bearer token. Each of the *attempts* waits *read_seconds* at most.
+    Raises InvalidRequest for a malformed URL.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        region: str | None = None,
+        sign: Sign | None = None,
+        attempts: int = ATTEMPTS,
+        read_seconds: float = ANSWER_SECONDS,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._base = checked_url(url)
+        self._sign = sign or signer_of(self._base.host or "", region)
+        self._attempts = attempts
+        self._pause = pause
+        timeout = Timeout(connect=CONNECT_SECONDS, read=read_seconds)
+        pool = partial(urllib3.PoolManager, maxsize=CONNECTIONS, timeout=timeout, retries=False)
+        self._pool = PerProcess(pool)
+        self._states = States(self._state)
+
+    def open(self, spec: OpenBatch, key: str) -> str:
+        return self._post("/v1/batches", documents.open_body(spec), key, documents.batch_id_of)
+
+    def get(self, batch_id: str) -> Status:
+        status = self._get(_path(batch_id), {}, documents.status_of)
+        self._states.note(batch_id, status.state)
+        return status
+
+    def poll(self, batch_id: str) -> State:
+        state = self._get(_path(batch_id), {"progress": "none"}, documents.state_of)
+        self._states.note(batch_id, state)
+        return state
+
+    def map(self, batch_id: str, cells: int, start: int, stop: int | None) -> BatchMap:
+        asked = {"cells": str(cells), "from": str(start), "to": None if stop is None else str(stop)}
+        return self._get(_path(batch_id, "/map"), asked, documents.map_of)
+
+    def add(self, batch_id: str, count: int, key: str) -> Items:
+        return self._post(_path(batch_id, "/items"), {"count": count}, key, documents.items_of)
+
+    def close(self, batch_id: str, key: str) -> Closed:
+        return self._end(batch_id, "/close", {}, key, documents.closed_of)
+
+    def cancel(self, batch_id: str, reason: str | None, key: str) -> Cancelled:
+        body = {} if reason is None else {"reason": reason}
+        return self._end(batch_id, "/cancel", body, key, documents.cancelled_of)
+
+    def reopen(self, request: ReopenBatch, key: str) -> Items:
+        path = _path(request.origin_batch_id, "/reopen")
+        return self._post(path, repair_documents.reopen_body(request), key, documents.items_of)
+
+    def origin(self, batch_id: str, cursor: Cursor) -> Pairs:
+        reader = partial(repair_documents.pairs_of, batch_id)
+        return self._get(_path(batch_id, "/origin"), {"limit": RANGES_A_PAGE, "cursor": cursor}, reader)
+
+    def end(self, batch_id: str, reason: str, key: str) -> Cancelled:
+        return self._end(batch_id, "/end", {"reason": reason}, key, documents.cancelled_of)
+
+    def delete(self, batch_id: str) -> None:
+        self._delete(_path(batch_id), {}, documents.batch_id_of)
+
+    def delete_ended(self, before: datetime, cursor: Cursor) -> Deleted:
+        query = {"endedBefore": before.isoformat(), "cursor": cursor}
+        return self._delete("/v1/batches", query, repair_documents.deleted_of)
+
+    def notify(self, batch_id: str, key: str) -> str:
+        return self._post(_path(batch_id, "/notify"), {}, key, documents.event_id_of)
+
+    def ack(self, acks: Sequence[Ack], key: str | None = None) -> AckReport:
+        report = self.ack_as(acks, key, documents.report_of)
+        self._states.forget(may_have_ended(acks, report))
+        return report
+
+    def verdicts(self, acks: Sequence[Ack]) -> AckReport:
+        return self._write("POST", "/v1/acks", _acks_body(acks, dryRun=True), {}, documents.report_of)
+
+    def ack_as(self, acks: Sequence[Ack], key: str | None, reader: Callable[[documents.Document], T]) -> T:
+        """Ack as ``ack`` does, and return what *reader* makes of the answer."""
+        return self._post("/v1/acks", _acks_body(acks), _one_key(acks) if key is None else key, reader)
+
+    def state_of(self, batch_id: str) -> State | None:
+        return self._states.of(batch_id)
+
+    def outstanding(self, batch_id: str, cursor: Cursor) -> Ranges:
+        path = _path(batch_id, "/outstanding")
+        return self._get(path, {"cursor": cursor}, partial(documents.ranges_of, batch_id))
+
+    def failures(self, batch_id: str, cursor: Cursor) -> Failures:
+        path = _path(batch_id, "/failures")
+        return self._get(path, {"cursor": cursor}, partial(documents.failures_of, batch_id))
+
+    def left(
+        self, batch_id: str, group_id: str, first: int, last: int, failed: bool = False
+    ) -> tuple[Items, ...]:
+        asked = {"groupId": group_id, "from": str(first), "to": str(last)}
+        reader = partial(documents.ranges_of, batch_id)
+        found = self._get(_path(batch_id, "/outstanding"), asked, reader).items
+        if failed and sum(map(len, found)) <= last - first:
+            found = merged(*found, *self._get(_path(batch_id, "/failures"), asked, reader).items)
+        return found
+
+    def register(self, task: NewTask, key: str) -> Registered:
+        return self._post("/v1/tasks", task_documents.task_body(task), key, task_documents.registered_of)
+
+    def register_all(self, tasks: Sequence[NewTask], key: str) -> tuple[TaskResult, ...]:
+        return self._post("/v1/tasks", task_documents.tasks_body(tasks), key, task_documents.results_of)
+
+    def task(self, task_id: str) -> TaskStatus:
+        return self._get(f"/v1/tasks/{quote(task_id, safe='')}", {}, task_documents.task_of)
+
+    def tasks(self, target: str, state: str, cursor: Cursor) -> Rows[ListedTask]:
+        query = {"target": target, "state": state, "limit": ROWS_A_PAGE, "cursor": cursor}
+        return self._get("/v1/tasks", query, task_documents.tasks_of)
+
+    def bundles(self, target: str, state: str | None, cursor: Cursor) -> Rows[BundleSummary]:
+        query = {"target": target, "state": state, "limit": ROWS_A_PAGE, "cursor": cursor}
+        return self._get("/v1/bundles", query, task_documents.bundles_of)
+
+    def targets(self, cursor: Cursor) -> Rows[TargetSummary]:
+        return self._get("/v1/targets", {"cursor": cursor}, task_documents.targets_of)
+
+    def batches(self, wanted: BatchFilter, cursor: Cursor) -> Summaries:
+        query = {**documents.filter_query(wanted), "cursor": cursor}
+        return self._get("/v1/batches", query, documents.summaries_of)
+
+    def create_queue(self, name: str, parts: int | None) -> QueueDescription:
+        body = {} if parts is None else {"parts": parts}
+        path = f"/v1/queues/{quote(name, safe='')}"
+        return self._write("PUT", path, body, {}, documents.queue_of)
+
+    def administer(
+        self,
+        method: str,
+        path: str,
+        given: documents.Document,
+        reader: Callable[[documents.Document], T],
+        key: str | None = None,
+    ) -> T:
+        if method == "GET":
+            return self._get(path, given, reader)
+        return self._write(method, path, given, {} if key is None else {"Idempotency-Key": key}, reader)
+
+    def _end(
+        self,
+        batch_id: str,
+        action: str,
+        body: documents.Document,
+        key: str,
+        reader: Callable[[documents.Document], T],
+    ) -> T:
+        """Send a request that may end a batch, whose state is read again, whatever the answer."""
+        try:
+            return self._post(_path(batch_id, action), body, key, reader)
+        finally:
+            self._states.forget([batch_id])
+
+    def _state(self, batch_id: str) -> State | None:
+        """Read the state of a batch; None if there is none, or it has expired."""
+        with suppress(NotFound):
+            return self.poll(batch_id)
+        return None
+
+    def _get(
+        self,
+        path: str,
+        query: Mapping[str, str | None],
+        reader: Callable[[documents.Document], T],
+        method: str = "GET",
+    ) -> T:
+        given = {name: value for name, value in query.items() if value is not None}
+        encoded = urlencode(given, quote_via=quote)
+        request = self._request(method, f"{path}?{encoded}" if encoded else path, None, {})
+        return documents.read(self._send(request), reader)
+
+    def _delete(
+        self, path: str, query: Mapping[str, str | None], reader: Callable[[documents.Document], T]
+    ) -> T:
+        return self._get(path, query, reader, method="DELETE")
+
+    def _post(
+        self, path: str, body: documents.Document, key: str, reader: Callable[[documents.Document], T]
+    ) -> T:
+        return self._write("POST", path, body, {"Idempotency-Key": key}, reader)
+
+    def _write(
+        self,
+        method: str,
+        path: str,
+        body: documents.Document,
+        headers: Mapping[str, str],
+        reader: Callable[[documents.Document], T],
+    ) -> T:
+        json_headers = {"Content-Type": "application/json", **headers}
+        request = self._request(method, path, json.dumps(body).encode(), json_headers)
+        return documents.read(self._send(request), reader)
+
+    def _request(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> _Request:
+        accepted = "application/json, application/problem+json"
+        return _Request(method, self._base.url + path, body, {"Accept": accepted, **headers})
+
+    def _send(self, request: _Request) -> bytes:
+        """Return the body of the answer; retries are bounded, jittered and wait for ``Retry-After``."""
+        answer, attempts = self._once(request), 1
+        for attempt in range(self._attempts - 1):
+            if not retrying.is_worth_it(answer.status, answer.retry_after):
+                break
+            self._pause(retrying.pause_seconds(attempt, answer.retry_after, random.random()))
+            answer, attempts = self._once(request), attempts + 1
+        return answer.checked(str(self._base.netloc), attempts)
+
+    def _once(self, request: _Request) -> _Answer:
+        headers = request.headers
+        if self._sign:
+            headers = self._sign(request.method, request.url, request.body, headers)
+        try:
+            answer = self._pool().request(
+                request.method, request.url, body=request.body, headers=headers, redirect=False
+            )
+        except HTTPError as error:
+            hint = "; check the URL and that the API is running" if isinstance(error, NOT_CONNECTED) else ""
+            failure = f"{self._base.netloc} gave no answer{hint} ({type(error).__name__}: {error})"
+            return _Answer(retrying.UNANSWERED, failure=failure)
+        asked = retrying.retry_after_seconds(answer.headers.get("Retry-After", ""), time.time())
+        return _Answer(answer.status, answer.data, asked)
+
+
+def checked_url(url: str) -> Url:
+    """Return the parsed base URL: scheme, host and optional stage. Raises InvalidRequest."""
+    try:
+        parsed = parse_url(url.strip().rstrip("/"))
+    except HTTPError as error:
+        raise InvalidRequest(f"{url!r} is not a URL; pass https://host or https://host/stage") from error
+    extras = parsed.auth or parsed.query or parsed.fragment
+    if parsed.scheme not in ("http", "https") or not parsed.host or extras:
+        raise InvalidRequest(f"the API's URL is https://host or https://host/stage, not {url!r}")
+    return parsed
+
+
+def signer_of(host: str, region: str | None) -> Sign | None:
+    """Return the AWS signer; None for a loopback host, because a local run needs no signatures."""
+    if is_loopback(host.strip("[]")):
+        return None
+    from fanin.client.transports.signing import Signer  # noqa: PLC0415  # importing botocore takes 0.2 s
+
+    return Signer(host, region)
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether *host* is this machine."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def _path(batch_id: str, action: str = "") -> str:
+    return f"/v1/batches/{checked_batch_id(batch_id)}{action}"
+
+
+def _acks_body(acks: Sequence[Ack], **more: Any) -> documents.Document:
+    """Return the body of *acks* with *more* fields. Raises TooManyBytes."""
+    body = {**documents.acks_body(acks), **more}
+    if len(json.dumps(body)) > BODY_MAX:
+        raise TooManyBytes(f"a body has at most {BODY_MAX} bytes; send fewer acks", field="acks")
+    return body
+
+
+def _one_key(acks: Sequence[Ack]) -> str:
+    """Return the key of a request of several callers: a digest of their acks.
+
+    A redelivery of the same messages with the same outcomes, in any order, has the same key.
+    """
+    entries = sorted(json.dumps([ack.caller, documents.acks_body([ack])]) for ack in acks)
+    return hashlib.sha256("\n".join(entries).encode()).hexdigest()

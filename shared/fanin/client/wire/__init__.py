@@ -1,0 +1,1 @@
+"""The JSON of the HTTP contract as the client writes and reads it."""

@@ -1,0 +1,330 @@
+"""The JSON of the HTTP contract, version 1: request bodies, answers, and problem documents as errors."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from fanin.client.items import Items
+from fanin.client.model import (
+    Cancelled,
+    Closed,
+    Failures,
+    QueueDescription,
+    Ranges,
+    Status,
+    Summaries,
+    Summary,
+)
+from fanin.client.transports.reports import AckReport, Completion, ItemVerdict, RangeVerdict
+from fanin.errors import (
+    AccessDenied,
+    BatchEnded,
+    Conflict,
+    FaninError,
+    InvalidRequest,
+    KeyReused,
+    NewerSchema,
+    NoTarget,
+    NotFound,
+    QuotaExceeded,
+    StoreUnavailable,
+    TooManyBatches,
+    TooManyPages,
+)
+from fanin.names import camel
+from fanin.tracker import Ack, BatchFilter, BatchMap, Mode, OpenBatch, Outcome, Sample, State, Verdict
+from fanin.tracker.rules.filters import filter_of
+from fanin.tracker.rules.threshold_options import checked_thresholds
+
+T = TypeVar("T")
+Document = Mapping[str, Any]
+OwnError = Callable[[str, Document, float], FaninError]
+"""Returns the error of a problem: of its detail, its document, and the seconds of ``Retry-After``."""
+SECOND = timedelta(seconds=1)
+
+CHECK_CREDENTIALS = "; check the credentials"
+"""What the text of an AccessDenied ends with."""
+MEANING: Mapping[int, type[FaninError]] = {
+    404: NotFound,
+    409: Conflict,
+    422: KeyReused,
+    429: StoreUnavailable,
+}
+
+
+def open_body(spec: OpenBatch) -> Document:
+    """Return the body of open, without the options that have their defaults."""
+    usual = OpenBatch()
+    wanted = {option.name: getattr(spec, option.name) for option in fields(OpenBatch)}
+    set_ones = {name: value for name, value in wanted.items() if value != getattr(usual, name)}
+    body: dict[str, Any] = {"mode": spec.mode}
+    body |= {
+        camel(name): value
+        for name, value in set_ones.items()
+        if name not in ("deadline", "retention", "stuck_after")
+    }
+    if spec.deadline is not None:
+        body["deadlineSeconds"] = spec.deadline // SECOND
+    if spec.stuck_after is not None:
+        body["stuckAfterSeconds"] = spec.stuck_after // SECOND
+    if spec.retention != usual.retention:
+        kept = spec.retention
+        stages = {"open": kept.open, "closed": kept.closed, "complete": kept.complete}
+        body["retentionSeconds"] = {stage: time // SECOND for stage, time in stages.items()}
+    return body
+
+
+def filter_query(wanted: BatchFilter) -> dict[str, str]:
+    """Return the query parameters of a filter of batches."""
+    given = {camel(name): value for name, value in filter_of(wanted).items() if value is not None}
+    times = {name: at.isoformat() for name, at in given.items() if isinstance(at, datetime)}
+    return {name: str(value) for name, value in given.items()} | times
+
+
+def map_of(answer: Document) -> BatchMap:
+    """Return the map of a batch."""
+    counts, failed = tuple(answer["acked"]), tuple(map(bool, answer["failed"]))
+    return BatchMap(answer["from"], answer["to"], answer["cellItems"], counts, failed, answer["exact"])
+
+
+def acks_body(acks: Sequence[Ack]) -> Document:
+    """Return the body of ack: a list of ids if all are successes of one item, else ack entries."""
+    if all(ack.size == 1 and ack.outcome is Outcome.SUCCESS for ack in acks):
+        return {"items": [item_id_of(ack) for ack in acks]}
+    return {"acks": [_ack(ack) for ack in acks]}
+
+
+def item_id_of(ack: Ack) -> str:
+    """Return the item id of an ack of one item."""
+    return f"{ack.batch_id}:{ack.group_id}:{ack.first}"
+
+
+def _ack(ack: Ack) -> Document:
+    entry: dict[str, Any] = {"itemId": item_id_of(ack)}
+    if ack.size > 1:
+        entry = {"batchId": ack.batch_id, "groupId": ack.group_id, "from": ack.first, "to": ack.last}
+    if ack.outcome is Outcome.FAILURE:
+        entry["outcome"] = ack.outcome
+    return entry if ack.reason is None else {**entry, "reason": ack.reason}
+
+
+def read(body: bytes, reader: Callable[[Document], T]) -> T:
+    """Return the value that *reader* makes of an answer's *body*. Raises FaninError if it is malformed."""
+    try:
+        return reader(json.loads(body))
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise FaninError("the answer is not one of fanin's API, version 1; check the URL") from error
+
+
+def error_of(
+    status: int, body: bytes, retry_after: float = 0.0, host: str = "the API", attempts: int = 1
+) -> FaninError:
+    """Return the error of an answer of *host* to the last of *attempts*, with the detail of its problem."""
+    error = problem_error(status, _problem(body), retry_after)
+    if type(error) is AccessDenied:
+        error.args = (f"{host} refuses the request with status {status}: {error}{CHECK_CREDENTIALS}",)
+    if type(error) is StoreUnavailable:
+        error.args = (f"{host} answered with status {status} (attempts: {attempts}): {error}",)
+    return error
+
+
+def problem_error(status: int, problem: Document, retry_after: float = 0.0) -> FaninError:
+    """Return the error of a problem document, which may be empty. *retry_after*: seconds, 0 for none."""
+    detail = str(problem.get("detail") or problem.get("message") or f"the API answered with status {status}")
+    if "detail" not in problem and (status in {404, 405} or 300 <= status < 400):
+        # API Gateway's answer to an unknown route, or that of another server
+        detail += ": this is no route of fanin's API; check the URL and its stage"
+        return NotFound(detail) if status == 404 else FaninError(detail)
+    own = OWN_ERRORS.get(str(problem.get("type")).removeprefix("urn:fanin:problem:"))
+    if own is not None:
+        return own(detail, problem, retry_after)
+    meaning = MEANING.get(status)
+    if meaning is not None:
+        return meaning(detail)
+    if 400 <= status < 500:
+        kind = AccessDenied if status in {401, 403} else InvalidRequest
+        return kind(detail, field=_field(problem))
+    return StoreUnavailable(detail) if status >= 500 else FaninError(detail)
+
+
+def _quota_exceeded(detail: str, problem: Document, retry_after: float) -> QuotaExceeded:
+    quota = _member(problem, "quota")
+    name, limit, used = str(quota.get("name", "")), int(quota.get("limit", 0)), int(quota.get("used", 0))
+    after = math.ceil(retry_after) or None
+    return QuotaExceeded(detail, quota=name, limit=limit, used=used, retry_after=after)
+
+
+def _batch_ended(detail: str, problem: Document, _retry_after: float) -> BatchEnded:
+    end = _member(problem, "batch")
+    batch_id, state, result = (str(end.get(name, "")) for name in ("batchId", "state", "result"))
+    return BatchEnded(detail, batch_id=batch_id, state=state, result=result, reason=end.get("reason"))
+
+
+def _member(problem: Document, name: str) -> Document:
+    """Return an object of the problem document; an empty one if it is missing."""
+    found = problem.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _invalid(kind: type[InvalidRequest]) -> OwnError:
+    return lambda detail, problem, _: kind(detail, field=_field(problem))
+
+
+OWN_ERRORS: Mapping[str, OwnError] = {
+    "no-target": _invalid(NoTarget),
+    "too-many-pages": _invalid(TooManyPages),
+    "too-many-batches": _invalid(TooManyBatches),
+    "quota-exceeded": _quota_exceeded,
+    "batch-ended": _batch_ended,
+    "newer-schema": lambda detail, *_: NewerSchema(detail),
+}
+"""How the problems are read whose error does not follow from their status, by the name of their type."""
+
+
+def batch_id_of(answer: Document) -> str:
+    return str(answer["batchId"])
+
+
+def event_id_of(answer: Document) -> str:
+    return str(answer["eventId"])
+
+
+def status_of(answer: Document) -> Status:
+    progress = answer["progress"]
+    return Status(
+        **_facts(answer),
+        acked=progress["acked"],
+        failed=progress["failed"],
+        estimate=progress["estimate"],
+        upper_bound=progress["upperBound"],
+        exact=progress["exact"],
+    )
+
+
+def state_of(answer: Document) -> State:
+    return State(answer["state"])
+
+
+def summaries_of(answer: Document) -> Summaries:
+    batches = tuple(Summary(**_facts(batch)) for batch in answer["batches"])
+    return Summaries(batches, answer.get("cursor"))
+
+
+def _facts(answer: Document) -> dict[str, Any]:
+    """Return the fields of a summary that *answer* has, which a list and the batch's own page share."""
+    names = {fact.name: camel(fact.name) for fact in fields(Summary)} | {"stuck_after": "stuckAfterSeconds"}
+    return {
+        name: READERS.get(name, _as_it_is)(answer[key])
+        for name, key in names.items()
+        if answer.get(key) is not None
+    }
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+READERS: Mapping[str, Callable[[Any], Any]] = {
+    "mode": Mode,
+    "state": State,
+    **{fact.name: datetime.fromisoformat for fact in fields(Summary) if fact.name.endswith("_at")},
+    "notify_at": checked_thresholds,
+    "stuck_after": lambda seconds: seconds * SECOND,
+}
+"""How a field of a summary is read, where JSON has no such type."""
+
+
+def queue_of(answer: Document) -> QueueDescription:
+    return QueueDescription(
+        name=answer["queue"],
+        parts=answer["parts"],
+        doorbell_url=answer["doorbellUrl"],
+        doorbell_arn=answer["doorbellArn"],
+        target=answer.get("target"),
+        phase=answer["phase"],
+        since=_time(answer.get("since")),
+    )
+
+
+def items_of(answer: Document) -> Items:
+    (group,) = answer["groups"]
+    return Items(answer["batchId"], group["id"], group["upto"])
+
+
+def closed_of(answer: Document) -> Closed:
+    return Closed(
+        batch_id=answer["batchId"],
+        user_key=answer["userKey"],
+        state=State(answer["state"]),
+        total=answer["total"],
+        completed_by_you=answer["completedByYou"],
+    )
+
+
+def cancelled_of(answer: Document) -> Cancelled:
+    return Cancelled(
+        batch_id=answer["batchId"],
+        user_key=answer["userKey"],
+        state=State(answer["state"]),
+        total=answer["total"],
+        result=answer["result"],
+        reason=answer.get("reason"),
+        ended_at=_time(answer.get("endedAt")),
+        ended_by=answer.get("endedBy"),
+    )
+
+
+def report_of(answer: Document) -> AckReport:
+    items = [one for one in answer["results"] if "itemId" in one]
+    ranges = [one for one in answer["results"] if "itemId" not in one]
+    completed = (one for one in answer["completions"] if one["completedByYou"])
+    return AckReport(
+        tuple(ItemVerdict(one["itemId"], Verdict(one["verdict"])) for one in items),
+        tuple(Completion(one["batchId"], one["userKey"], one["result"]) for one in completed),
+        tuple(_range_verdict(one) for one in ranges),
+    )
+
+
+def ranges_of(batch_id: str, answer: Document) -> Ranges:
+    return Ranges(_items(batch_id, answer), answer.get("cursor"))
+
+
+def failures_of(batch_id: str, answer: Document) -> Failures:
+    samples = (
+        Sample(one["itemId"], one["reason"], datetime.fromisoformat(one["at"])) for one in answer["samples"]
+    )
+    return Failures(_items(batch_id, answer), tuple(samples), answer.get("cursor"))
+
+
+def _range_verdict(answer: Document) -> RangeVerdict:
+    counts = {Verdict(verdict): count for verdict, count in answer["counts"].items()}
+    return RangeVerdict(answer["batchId"], answer["groupId"], answer["from"], answer["to"], counts)
+
+
+def _items(batch_id: str, answer: Document) -> tuple[Items, ...]:
+    return tuple(Items.between(batch_id, one["groupId"], one["from"], one["to"]) for one in answer["ranges"])
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
+
+
+def _problem(body: bytes) -> Document:
+    """Return the problem document; empty if a proxy answered in another form."""
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _field(problem: Document) -> str | None:
+    """Return the first field that the problem names, or None."""
+    errors = problem.get("errors")
+    first = errors[0] if isinstance(errors, list) and errors else None
+    return str(first["field"]) if isinstance(first, dict) and "field" in first else None

@@ -1,0 +1,1 @@
+"""Calls of batch APIs: over HTTP, or by invoking a function."""

@@ -1,0 +1,1 @@
+"""The policies and batch APIs of targets, parsed from a deployment's settings. Pure."""

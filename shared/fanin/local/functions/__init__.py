@@ -1,0 +1,1 @@
+"""The emulator's function processes: forked from one that has loaded their libraries."""

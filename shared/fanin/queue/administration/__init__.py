@@ -1,0 +1,1 @@
+"""What operators do with queues: create, describe, list, pause, revive, remove."""

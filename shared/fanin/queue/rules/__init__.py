@@ -1,0 +1,1 @@
+"""The work queue's values and rules: pure, without a clock, a store or randomness."""

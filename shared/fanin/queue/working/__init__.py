@@ -1,0 +1,1 @@
+"""One process at work on a queue: its session, its claims, and the jobs that it adds."""

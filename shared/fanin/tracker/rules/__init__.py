@@ -1,0 +1,1 @@
+"""The tracker's values and rules: pure, without a clock, a store or randomness."""

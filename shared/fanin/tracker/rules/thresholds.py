@@ -1,0 +1,116 @@
+"""The thresholds of a live batch that are reported on request: first failure, 50 %, 90 %, and no acks.
+
+A batch asks for them when it is opened. Only the batches that ask are checked each minute, and only they
+record the time of their acks. A check without a percentage reads the batch's row and nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from fanin.tracker.rules.model import Batch, Progress
+from fanin.tracker.rules.threshold_options import PERCENT, Threshold, mark_of
+
+CHECK_AGAIN_AFTER = timedelta(seconds=30)
+"""When a batch that asks for the first failure or for a percentage is due again: before the next sweep, which
+begins a minute after the one that comes to the batch. So each sweep checks it."""
+ACKS_COUNT_AFTER = 8
+"""An ack is recorded an eighth of ``stuck_after`` after the last recorded one: acks cost few writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A threshold that a live batch has reached, with its progress *at* that time.
+
+    *stall*: which stall of the batch it is, from 1; 0 for a threshold that is reported once.
+    """
+
+    threshold: Threshold
+    at: datetime
+    progress: Progress
+    total: int
+    stall: int = 0
+
+    @property
+    def mark(self) -> str:
+        """The last part of its event id, the same each time it is sent."""
+        return mark_of(self.threshold, self.stall)
+
+
+def asks(batch: Batch) -> bool:
+    """Whether thresholds of *batch* are reported."""
+    return bool(batch.notify_at) or batch.stuck_after is not None
+
+
+def next_threshold_check(
+    batch: Batch, closed: bool, at: datetime, wait: timedelta = CHECK_AGAIN_AFTER
+) -> datetime | None:
+    """Return when a live batch may have reached a threshold next; None if it asks for none that is left.
+
+    *closed*: whether it is CLOSED; a percentage is one of a total that is final. *wait*: after a check *at*
+    that time; 0 after a change of its state, so that the next sweep checks it.
+    """
+    left = [each for each in batch.notify_at if mark_of(each) not in batch.reported]
+    checks = [at + wait] if any(closed or each not in PERCENT for each in left) else []
+    if batch.stuck_after is not None:
+        since = _quiet_since(batch)
+        checks.append((at if batch.stalled_at == since else since) + _stall(batch.stuck_after))
+    return min(checks, default=None)
+
+
+def stalled(batch: Batch, at: datetime) -> bool:
+    """Whether no ack came for ``stuck_after``, and this stall is not reported yet."""
+    since = _quiet_since(batch)
+    if batch.stuck_after is None or batch.stalled_at == since:
+        return False
+    return at - since >= _stall(batch.stuck_after)
+
+
+def has_failed(batch: Batch) -> bool:
+    """Whether the first failure is asked for, has happened, and is not reported yet."""
+    left = mark_of(Threshold.FIRST_FAILURE) not in batch.reported
+    return left and Threshold.FIRST_FAILURE in batch.notify_at and batch.failed + batch.healed > 0
+
+
+def percentages_left(batch: Batch) -> tuple[Threshold, ...]:
+    """Return the percentages that are asked for and not reported yet."""
+    return tuple(each for each in batch.notify_at if each in PERCENT and mark_of(each) not in batch.reported)
+
+
+def passed(batch: Batch, acked: int, threshold: Threshold) -> bool:
+    """Whether *acked* items are the percentage *threshold* of the total."""
+    return acked * 100 >= batch.total * PERCENT[threshold]
+
+
+def counts_as_ack(batch: Batch, at: datetime) -> bool:
+    """Whether an ack *at* that time is recorded in a live batch."""
+    if batch.stuck_after is None or not batch.is_alive:
+        return False
+    return at - _quiet_since(batch) >= batch.stuck_after / ACKS_COUNT_AFTER
+
+
+def admits(batch: Batch, seen: Batch, reached: Reached) -> bool:
+    """Whether *reached*, found in the batch as it was *seen*, is reported of the stored *batch*."""
+    if not batch.is_alive:
+        return False
+    if reached.threshold is not Threshold.STUCK:
+        return reached.mark not in batch.reported
+    return (batch.stalls, batch.acked_at) == (reached.stall - 1, seen.acked_at)
+
+
+def reported(batch: Batch, reached: Reached) -> Batch:
+    """Return *batch* after the report of *reached*."""
+    if reached.threshold is Threshold.STUCK:
+        return replace(batch, stalls=reached.stall, stalled_at=_quiet_since(batch))
+    return replace(batch, reported=batch.reported | {reached.mark})
+
+
+def _quiet_since(batch: Batch) -> datetime:
+    """Return the time of the last recorded ack, or of the opening."""
+    return batch.acked_at or batch.created_at
+
+
+def _stall(stuck_after: timedelta) -> timedelta:
+    """Return how old the last recorded ack must be: a later one may be unrecorded for an eighth."""
+    return stuck_after + stuck_after / ACKS_COUNT_AFTER

@@ -1,0 +1,1 @@
+"""What changes a batch: pages and climbs, repairs, and the sweep that ends what is overdue."""

@@ -1,0 +1,223 @@
+"""Set the bits of acked items, and climb from full pages up the tree to the completion of the batch.
+
+Every step only sets bits, so each is idempotent: a repeated ack repairs a climb that a crash interrupted.
+A request climbs after it has written all its pages, so that it heals before it completes the batch.
+The last ack and close both write the last page of a level; the store serializes these writes, so one of the
+two sees the page full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from threading import Lock
+
+from fanin.errors import StoreUnavailable
+from fanin.pacing import pause
+from fanin.tracker.rules.lifecycle import Transition, transition
+from fanin.tracker.rules.model import Batch, Outcome, PageKey, State
+from fanin.tracker.rules.page import DIGIT_BITS, Page, PageMasks, digits
+from fanin.tracker.rules.tree import above, tails
+from fanin.tracker.store import TrackerStore, Written
+
+# A DynamoDB expression has at most 4 KB, which holds the guards of about 20 digits. For more digits the page
+# is read first.
+GUARDED_DIGITS = 20
+# A guard that requires set bits lists fewer values the more bits it requires, so most of a page fits into one
+# condition: at most 150 guards, because a condition has at most 300 operators.
+BYTES_OF_GUARDS, BYTES_A_GUARD, BYTES_A_NAME = 4000, 22, 5
+WRITE_ATTEMPTS = 16
+PREPARED_MAX = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class BitsSet:
+    """The result of a write to a leaf: the bits it changed, and the page after it.
+
+    *healed*: the changed bits that had failed before. In an estimated batch *fresh* is 1 where acks counted.
+    """
+
+    fresh: int
+    page: Page
+    healed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Climber:
+    """Writes pages for one request, with one store and one clock.
+
+    *in_turn*: a lock held during a healing transaction. Such transactions write the same batch row, so they
+    would conflict if they ran side by side. *prepared*: pages that this process has prepared, each with
+    whether it was marked.
+    """
+
+    store: TrackerStore
+    now: Callable[[], datetime]
+    pause: Callable[[int], None] = pause
+    prepared: set[tuple[PageKey, bool]] = field(default_factory=set, repr=False)
+    in_turn: Lock = field(default_factory=Lock, repr=False)
+
+    def mark(self, batch: Batch, number: int, masks: PageMasks, seen: Page | None = None) -> BitsSet:
+        """Ack items of a leaf in one write; those that succeeded and had failed before are healed.
+
+        A failure changes nothing where the item was acked before. *seen*: the page, where it has been read.
+        """
+        key = PageKey(batch.key, 0, number)
+        self._prepare(batch, number, bool(masks.failed))
+        fresh, page = self._write(batch, key, masks, seen)
+        failed = masks.success & page.failed & ~fresh
+        healed = sum(self._heal(batch, key, part) for part in _parts(failed)) if failed else 0
+        return BitsSet(fresh | healed, page, healed)
+
+    def count(self, batch: Batch, number: int, count: int, outcome: Outcome) -> BitsSet:
+        """Count acks in a leaf of an estimated batch."""
+        key = PageKey(batch.key, 0, number)
+        self._prepare(batch, number, failing=False)
+        written = self.store.add_count(key, count, outcome, batch.pages_expire_at)
+        return BitsSet(int(written.applied), written.page)
+
+    def _prepare(self, batch: Batch, leaf: int, failing: bool) -> None:
+        """Store the pages above a leaf before the leaf: nothing is acked below one that is not stored.
+
+        For a failure they are marked. The first page of each level needs neither: readers look below it.
+        """
+        for level, number in above(leaf, batch.shape):
+            key = PageKey(batch.key, level, number)
+            if (key, failing) not in self.prepared:
+                self.store.prepare(key, failing, batch.pages_expire_at)
+                if len(self.prepared) >= PREPARED_MAX:
+                    self.prepared.clear()
+                self.prepared.update({(key, failing), (key, False)})
+
+    def climb(self, batch: Batch, key: PageKey, page: Page, caller: str) -> Batch | None:
+        """Set a full page's bit in its parent, then compact the page; return the batch if it has ended."""
+        if not page.is_full(batch.shape.leaf if key.level == 0 else batch.shape.fanout):
+            return None
+        ended = self.complete(batch, caller) if page.root else self._mark_parent(batch, key, page, caller)
+        if not page.compacted:
+            self.store.compact(key, page.n)
+        return ended
+
+    def complete(self, batch: Batch, caller: str) -> Batch | None:
+        """Complete the batch if it is CLOSED; return the stored batch if it has ended."""
+        return _ended(
+            self.store.transition(batch.key, transition(batch, State.COMPLETE, self.now(), caller=caller))
+        )
+
+    def seal(self, batch: Batch, caller: str) -> Batch | None:
+        """Mark the last page of each level of a CLOSED batch; return the batch if it has ended.
+
+        A percentage of failures can end it now that its total is final.
+        """
+        if batch.total == 0:
+            return self.complete(batch, caller)
+        ended = None
+        for tail in tails(batch.total, batch.shape):
+            key = PageKey(batch.key, tail.level, tail.number)
+            page = self.store.mark_tail(key, tail.size, tail.root, batch.pages_expire_at)
+            ended = self.climb(batch, key, page, caller)
+        return ended or self.end_by_failures(batch)
+
+    def _mark_parent(self, batch: Batch, key: PageKey, page: Page, caller: str) -> Batch | None:
+        """Set the bit of a full page in its parent page, marked as failed if the page holds failures."""
+        parent, bit = divmod(key.number, batch.shape.fanout)
+        key = PageKey(batch.key, key.level + 1, parent)
+        masks = PageMasks.of(1 << bit, Outcome.FAILURE if page.failed else Outcome.SUCCESS)
+        written = self.store.add_bits(key, masks, batch.pages_expire_at)
+        return self.climb(batch, key, written.page, caller)
+
+    def end_by_failures(self, batch: Batch) -> Batch | None:
+        """End a batch with too many failures as FAILED; return the stored batch if it has ended.
+
+        The batch is read first, and ends only if no item was healed since. Without that condition a delayed
+        copy of a refused transition could apply later, after other failures, with a time before them.
+        """
+        if not batch.may_fail:
+            return None
+        stored = self.store.get(batch.key)
+        for attempt in range(WRITE_ATTEMPTS):
+            limit = stored.failure_limit if stored is not None and stored.is_alive else None
+            if stored is None or limit is None or stored.failed < limit:
+                return _ended(stored)
+            stored = self.store.transition(batch.key, self._enough(stored, limit))
+            if stored is not None and stored.is_alive:
+                self.pause(attempt)
+        raise StoreUnavailable("too many concurrent requests heal failures of the batch; repeat the request")
+
+    def _enough(self, batch: Batch, limit: int) -> Transition:
+        """Return the transition that ends a batch for its failures, as the batch was read."""
+        final = batch.state is State.CLOSED
+        return transition(batch, State.FAILED, self.now(), failures=limit, healed=batch.healed, final=final)
+
+    def _heal(self, batch: Batch, key: PageKey, mask: int) -> int:
+        """Heal the failed bits of *mask*; return those that this call healed."""
+        for attempt in range(WRITE_ATTEMPTS):
+            with self.in_turn:
+                healed = self.store.heal_bits(key, mask)
+            if healed:
+                return mask
+            left = mask & self._page(key).failed
+            if left == mask:
+                if self._is_over(batch):
+                    return 0
+                self.pause(attempt)
+            mask = left
+            if not mask:
+                return 0
+        raise StoreUnavailable("too many concurrent writes to a page; repeat the request")
+
+    def _page(self, key: PageKey) -> Page:
+        return self.store.pages([key]).get(key, Page())
+
+    def _is_over(self, batch: Batch) -> bool:
+        stored = self.store.get(batch.key)
+        return stored is None or not stored.is_alive
+
+    def _write(
+        self, batch: Batch, key: PageKey, masks: PageMasks, seen: Page | None = None
+    ) -> tuple[int, Page]:
+        """Set the bits of *masks*; return those that this call set, and the page after it."""
+        for attempt in range(WRITE_ATTEMPTS):
+            left = masks if seen is None else masks.within(seen.unset(masks.mask))
+            if attempt and left == masks:
+                if left.failed and self._is_over(batch):
+                    return 0, self._page(key)  # it was read before the batch, and others may have acked since
+                self.pause(attempt - 1)
+            masks = left
+            if not masks.mask:
+                return 0, seen or Page()
+            written = self._send(batch, key, masks, seen)
+            if written.applied:
+                return masks.mask, written.page
+            seen = written.page
+        raise StoreUnavailable("too many concurrent writes to a page; repeat the request")
+
+    def _send(self, batch: Batch, key: PageKey, masks: PageMasks, seen: Page | None) -> Written:
+        """Send one write: a guarded add; for many digits or two outcomes, a replacement of the page seen."""
+        if not masks.is_mixed and sum(1 for _ in digits(masks.mask)) <= GUARDED_DIGITS:
+            return self.store.add_bits(key, masks, batch.pages_expire_at)
+        if seen is None:
+            seen = self._page(key)
+        if seen.unset(masks.mask) != masks.mask:
+            return Written(seen, applied=False)
+        return self.store.replace_bits(key, seen, masks, batch.pages_expire_at)
+
+
+def _ended(stored: Batch | None) -> Batch | None:
+    return stored if stored and not stored.is_alive else None
+
+
+def _parts(mask: int) -> list[int]:
+    """Cut *mask* into parts whose digits fit into the guards of one condition."""
+    parts: list[int] = []
+    room = 0
+    for digit, value in digits(mask):
+        names = 2 ** (DIGIT_BITS - value.bit_count())
+        cost = BYTES_A_GUARD + BYTES_A_NAME * names
+        if cost > room:
+            parts.append(0)
+            room = BYTES_OF_GUARDS
+        parts[-1] |= value << digit * DIGIT_BITS
+        room -= cost
+    return parts

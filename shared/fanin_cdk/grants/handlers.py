@@ -1,0 +1,132 @@
+"""The handlers of ``functions/`` by name, and what each is granted on the tracker's tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fanin.names import LIVE_BATCHES_INDEX, NEXT_CHECK_INDEX, TENANT_INDEX, USER_KEY_INDEX
+
+# A read of a live batch ends it when its deadline has passed, so every reader may update too.
+LOOK = ("dynamodb:GetItem", "dynamodb:UpdateItem")
+LOOK_THROUGH = (*LOOK, "dynamodb:Query")
+# A delete blocks the slots of reasons, 25 in a request.
+DELETE = (*LOOK, "dynamodb:BatchWriteItem")
+# A transaction requires the actions of its parts: a receipt and a group are put, the batch is updated.
+CHANGE = ("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem")
+DESCRIBE = ("dynamodb:GetItem", "dynamodb:Query")
+# Pages are read by BatchGetItem, a single page too.
+READ_PAGES = ("dynamodb:BatchGetItem",)
+CHANGE_PAGES = ("dynamodb:BatchGetItem", "dynamodb:UpdateItem")
+WRITE_INDEX = ("dynamodb:BatchWriteItem", "dynamodb:UpdateItem")
+# API Gateway waits 30 s. A shorter timeout would end a function while it retries a request to AWS, which
+# takes up to 24 s: fanin/aws/limits.py.
+ROUTE_SECONDS = 29
+# 0.58 and 0.29 of a vCPU: the table of docs/starts.md. The most memory that a start takes is 62 MB.
+ROUTE_MB = 1024
+CONSUMER_MB = 512
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Handler:
+    """One Lambda function: ``functions.<name>.handler``.
+
+    ``route``: ``METHOD /path`` when the API calls it, else empty. ``also``: routes that it answers too, which
+    need the same grants: a function of its own takes seven of the template's 500 resources, a route three.
+    ``batches``, ``pages``: the DynamoDB actions it is granted on each table, and no others.
+    ``memory_mb``: by default that of a route or of a consumer.
+    ``indexes``: the indexes of Batches that it may query; a grant on the table does not include them.
+    ``loops``: whether its own messages come back to it, so that Lambda must not stop it after 16 rounds.
+    """
+
+    name: str
+    route: str = ""
+    also: tuple[str, ...] = ()
+    batches: tuple[str, ...] = ()
+    pages: tuple[str, ...] = ()
+    indexes: tuple[str, ...] = ()
+    timeout_seconds: int = ROUTE_SECONDS
+    memory_mb: int | None = None
+    loops: bool = False
+
+    @property
+    def routes(self) -> tuple[str, ...]:
+        """Return the routes that the function answers."""
+        return (self.route, *self.also) if self.route else ()
+
+    @property
+    def memory(self) -> int:
+        """Return its MB of memory, to which its share of a vCPU is proportional."""
+        return self.memory_mb or (ROUTE_MB if self.route else CONSUMER_MB)
+
+
+ROUTES = (
+    Handler(name="open_batch", route="POST /v1/batches", batches=CHANGE, pages=READ_PAGES),
+    Handler(name="list_batches", route="GET /v1/batches", indexes=(TENANT_INDEX, USER_KEY_INDEX)),
+    Handler(
+        name="get_batch",
+        route="GET /v1/batches/{batchId}",
+        also=("GET /v1/batches/{batchId}/map",),
+        batches=LOOK,
+        pages=READ_PAGES,
+    ),
+    Handler(name="add_items", route="POST /v1/batches/{batchId}/items", batches=CHANGE),
+    Handler(name="close_batch", route="POST /v1/batches/{batchId}/close", batches=CHANGE, pages=CHANGE_PAGES),
+    Handler(
+        name="cancel_batch", route="POST /v1/batches/{batchId}/cancel", batches=CHANGE, pages=CHANGE_PAGES
+    ),
+    Handler(name="notify_batch", route="POST /v1/batches/{batchId}/notify", batches=CHANGE),
+    Handler(
+        name="get_outstanding",
+        route="GET /v1/batches/{batchId}/outstanding",
+        batches=LOOK_THROUGH,
+        pages=READ_PAGES,
+    ),
+    Handler(
+        name="get_failures",
+        route="GET /v1/batches/{batchId}/failures",
+        batches=LOOK_THROUGH,
+        pages=READ_PAGES,
+    ),
+    Handler(
+        name="reopen_batch", route="POST /v1/batches/{batchId}/reopen", batches=CHANGE, pages=CHANGE_PAGES
+    ),
+    Handler(
+        name="get_origin",
+        route="GET /v1/batches/{batchId}/origin",
+        batches=LOOK_THROUGH,
+        pages=READ_PAGES,
+    ),
+    Handler(name="end_batch", route="POST /v1/batches/{batchId}/end", batches=CHANGE, pages=CHANGE_PAGES),
+    Handler(name="delete_batch", route="DELETE /v1/batches/{batchId}", batches=DELETE),
+    Handler(name="delete_batches", route="DELETE /v1/batches", batches=DELETE, indexes=(TENANT_INDEX,)),
+    Handler(name="ack_items", route="POST /v1/acks", batches=CHANGE, pages=CHANGE_PAGES),
+)
+CONSUME_ACKS = Handler(name="consume_acks", batches=CHANGE, pages=CHANGE_PAGES, timeout_seconds=30)
+# SQS's default visibility timeout is 30 s, and Lambda refuses an event source mapping of a queue whose
+# visibility timeout is below the function's timeout.
+DEAD_LETTER_HANDLER = Handler(
+    name="fail_dead_letter_messages", batches=CHANGE, pages=CHANGE_PAGES, timeout_seconds=30
+)
+PUBLISH_ENDINGS = Handler(name="publish_endings", batches=DESCRIBE, pages=READ_PAGES, timeout_seconds=60)
+RESUMES = "Resumes"
+"""The name of the queue of ending events for whose batches a task waits."""
+RESUME_TASK = Handler(
+    name="resume_task", batches=("dynamodb:GetItem", "dynamodb:DeleteItem"), timeout_seconds=30
+)
+# It acks the parent item of a batch, in case the function that ended the batch crashed before it did.
+CONFIRM_EVENT = Handler(name="confirm_event", batches=CHANGE, pages=CHANGE_PAGES)
+# A sweep starts no batch after its first minute, but one batch may have many pages to repair, so sweeps may
+# overlap. Its 16 threads take CPU.
+SWEEP = Handler(
+    name="sweep",
+    batches=CHANGE,
+    pages=CHANGE_PAGES,
+    indexes=(NEXT_CHECK_INDEX, LIVE_BATCHES_INDEX),
+    timeout_seconds=300,
+    memory_mb=1024,
+)
+# It posts up to ten events at once, for at most 20 s, and asks for the keys and for SQS: up to 24 s.
+CALL_WEBHOOK = Handler(name="call_webhook", timeout_seconds=60)
+# A full delivery is 1,000 records, 6 MB of JSON.
+ARCHIVE_CHANGES = Handler(name="archive_changes", timeout_seconds=60)
+DEMO_WORKER = Handler(name="demo_worker", batches=CHANGE, pages=CHANGE_PAGES)

@@ -1,0 +1,1 @@
+"""Alarms, metrics and the dashboard."""

@@ -1,0 +1,1 @@
+"""The settings of a deployment: their rules, and where they come from."""

@@ -1,0 +1,55 @@
+"""A few hundred sequences: the long run is ``tests.agreement.run``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+
+import pytest
+
+from fanin import Fanin
+from fanin.client.aio import AsyncReopened
+from fanin.client.consuming.consumers import Consumers
+from fanin.client.queues.queue_admin import QueueAdministration
+from fanin.client.queues.queue_calls import QueueCalls
+from tests.agreement.agreement import simulate
+from tests.simulating.run import Tally, run_seeds
+
+PARTS, SEEDS = 4, 50
+ELSEWHERE = {"direct", "task", "task_status", "tasks"}
+"""Calls of the client that only one of the four has."""
+
+
+@cache
+def part(number: int) -> Tally:
+    """Run a part of the first sequences, once for all tests."""
+    return run_seeds(simulate, range(number * SEEDS, (number + 1) * SEEDS))
+
+
+@pytest.mark.parametrize("number", range(PARTS))
+def test_fake_direct_http_and_asyncio_agree(number):
+    assert part(number).violations == []
+
+
+@pytest.mark.proof
+def test_fake_direct_http_and_asyncio_agree_on_many_sequences():
+    assert run_seeds(simulate, range(PARTS * SEEDS, 10_000)).violations == []
+
+
+FACTS = {"id", "closed", "sync"}
+"""Attributes of a batch that are no calls."""
+
+
+def public(kind: type) -> set[str]:
+    return {name for name in dir(kind) if not name.startswith("_")}
+
+
+def test_every_call_about_batches_is_answered_and_refused():
+    made = sum((part(number).events for number in range(PARTS)), Counter())
+    calls = public(Fanin) - ELSEWHERE
+    for others in (Consumers, QueueCalls, QueueAdministration):
+        calls -= public(others)
+
+    assert {name for name in calls if not made[name]} == set()
+    assert {name for name in calls if not made[f"{name} refused"]} == set()
+    assert {name for name in public(AsyncReopened) - FACTS if not made[f"batch.{name}"]} == set()

@@ -1,0 +1,412 @@
+"""A publisher that fails and runs again loses nothing, and no end of its batch passes in silence."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from fanin import AsyncFanin, BatchEnded, Conflict, Fanin, InvalidRequest, KeyReused, State, StoreUnavailable
+from fanin.client.transports.direct import DirectTransport
+from fanin.client.transports.http import HttpTransport
+from fanin.testing import FakeFanin, deliver
+from tests.client.conftest import TENANT
+
+PARTS = (["a", "b"], ["c", "d"])
+ROWS = {row for part in PARTS for row in part}
+REQUESTS = 8
+"""Of a whole run: one open, two adds, four messages, one close."""
+KILLED, RAISES = "is killed", "raises"
+
+
+class Killed(BaseException):
+    """The process ends."""
+
+
+class Network:
+    """Passes the requests of one run, of which number *fatal* fails, before or *after* it was applied.
+
+    A process that was killed sends nothing more; one that raises goes on.
+    """
+
+    def __init__(self, fatal=None, how=KILLED, after=False):
+        self.fatal, self.how, self.after, self.count, self.is_dead = fatal, how, after, 0, False
+
+    def send(self, request, *args):
+        self.count += 1
+        is_fatal = self.count == self.fatal
+        if self.is_dead or (is_fatal and not self.after):
+            self.fail()
+        answer = request(*args)
+        if is_fatal:
+            self.fail()
+        return answer
+
+    def fail(self):
+        if self.how == KILLED:
+            self.is_dead = True
+            raise Killed
+        raise StoreUnavailable("no answer")
+
+
+class Transport:
+    """Sends the requests of *target* through a network."""
+
+    def __init__(self, target, network):
+        self.target, self.network = target, network
+
+    def __getattr__(self, name):
+        request = getattr(self.target, name)
+        return (lambda *args: self.network.send(request, *args)) if callable(request) else request
+
+
+def publish(fanin, send, key):
+    with fanin.open("load", key=key) as batch:
+        for number, rows in enumerate(PARTS):
+            for item, row in zip(batch.add(len(rows), key=f"part-{number}"), rows, strict=True):
+                send(json.dumps({"itemId": item, "row": row}))
+
+
+def publish_as_coroutine(fanin, send, key):
+    async def run():
+        async with AsyncFanin(fanin).open("load", key=key) as batch:
+            for number, rows in enumerate(PARTS):
+                items = await batch.add(len(rows), key=f"part-{number}")
+                for item, row in zip(items, rows, strict=True):
+                    send(json.dumps({"itemId": item, "row": row}))
+
+    asyncio.run(run())
+
+
+class World:
+    """A queue, and runs of one publisher that fail at given requests."""
+
+    def __init__(self, transport, run):
+        self.transport, self.run, self.queue = transport, run, []
+
+    def publish(self, key, *fault):
+        network = Network(*fault)
+        self.run(
+            Fanin(Transport(self.transport, network)), lambda body: network.send(self.queue.append, body), key
+        )
+        return network
+
+    def fails(self, key, *fault):
+        """Run the publisher, whose fault is its end; a run without this request succeeds."""
+        with suppress(Killed, StoreUnavailable):
+            self.publish(key, *fault)
+
+    def worked(self):
+        """Return the rows that a consumer works on, which receives all messages."""
+        rows = []
+        handler = Fanin(self.transport).acks(lambda record: rows.append(json.loads(record["body"])["row"]))
+        delivered, self.queue[:] = deliver(handler, list(self.queue)), []
+        assert not delivered.dead
+        return rows
+
+
+@pytest.fixture(params=["direct", "http", "asyncio"])
+def world(request, tracker):
+    if request.param == "http":
+        return World(HttpTransport(request.getfixturevalue("service").url), publish)
+    return World(
+        DirectTransport(tracker, TENANT), publish if request.param == "direct" else publish_as_coroutine
+    )
+
+
+def is_done(world, key):
+    """Whether the work on the messages completes the batch, which refuses a further run."""
+    assert set(world.worked()) == ROWS
+    with pytest.raises(BatchEnded) as refusal:
+        world.publish(key)
+    return (refusal.value.state, refusal.value.result, world.queue) == ("COMPLETE", "succeeded", [])
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("how", [KILLED, RAISES])
+def test_a_publisher_that_fails_at_any_request_and_runs_again_sends_all(world, how, after):
+    for fatal in range(1, REQUESTS + 1):
+        key = f"night-{fatal}"
+        world.fails(key, fatal, how, after)
+        world.publish(key)
+
+        assert is_done(world, key), fatal
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("how", [KILLED, RAISES])
+def test_a_publisher_that_fails_twice_while_consumers_work_sends_all(tracker, how, after):
+    for first in range(1, REQUESTS + 1):
+        for second in range(1, REQUESTS + 1):
+            world, key = World(DirectTransport(tracker, TENANT), publish), f"night-{first}-{second}"
+            world.fails(key, first, how, after)
+            worked = world.worked()
+            with suppress(BatchEnded):  # the first run closed it, and its messages are done
+                world.fails(key, second, how, after)
+                worked += world.worked()
+                world.publish(key)
+                worked += world.worked()
+
+            assert set(worked) == ROWS, (first, second)
+            (summary, *_) = Fanin(world.transport).batches("load")
+            assert summary.result == "succeeded"
+
+
+def test_a_run_has_eight_requests(world):
+    assert world.publish("night-1").count == REQUESTS
+
+
+@pytest.fixture
+def fake():
+    return FakeFanin(page_bits=4)
+
+
+def failing_night(fake, **options):
+    """Fail in the block of a batch after two of its four messages; return its id, both, and the exception."""
+    sent = []
+
+    def send(item):
+        if len(sent) == 2:
+            raise OSError("disk")
+        sent.append(item)
+
+    with pytest.raises(OSError, match="disk") as raised, fake.open("load", **options) as batch:
+        [send(item) for item in batch.add(4, key="rows")]
+    return batch.id, sent, raised.value
+
+
+def test_a_fake_client_shows_the_nights_that_failed_and_the_one_that_went_on(fake, caplog):
+    first, sent, error = failing_night(fake, key="load/1")
+    assert error.__notes__ == [
+        f"batch {first} was not cancelled by this run: if it is live, run again under its keys to go on, or"
+        " cancel it"
+    ]
+    again, _, _ = failing_night(fake, key="load/1")
+    with fake.open("load", key="load/1") as batch:
+        items = batch.add(4, key="rows")
+    worked = []
+
+    assert first == again == batch.id
+    assert sent == list(items[:2])
+    assert not deliver(fake.acks(worked.append), list(items)).dead
+    assert len(worked) == 4
+    assert [event["detailType"] for event in fake.events] == ["BatchCompleted"]
+
+
+def test_a_block_without_a_key_is_cancelled_by_its_exception(fake):
+    batch_id, _, error = failing_night(fake)
+
+    assert fake.get(batch_id).reason == "OSError: disk"
+    assert error.__notes__ == [f"batch {batch_id} is CANCELLED: its block raised"]
+
+
+ENDS = {
+    "CANCELLED": lambda fanin, batch_id, items: fanin.cancel(batch_id, "not needed"),
+    "FAILED": lambda fanin, batch_id, items: fanin.end(batch_id, "stuck"),
+    "COMPLETE": lambda fanin, batch_id, items: [fanin.close(batch_id), fanin.ack(items)],
+}
+
+
+@pytest.mark.parametrize("state", ENDS)
+def test_a_call_whose_batch_has_ended_otherwise_is_refused_and_a_repetition_is_answered(fanin, state):
+    batch = fanin.open(key="load/1")
+    ENDS[state](fanin, batch.id, batch.add(2, key="rows"))
+    calls = {
+        "open": lambda: fanin.open(key="load/1"),
+        "add": lambda: fanin.add(batch.id, 1, key="more"),
+        "COMPLETE": lambda: fanin.close(batch.id),
+        "CANCELLED": lambda: fanin.cancel(batch.id),
+        "FAILED": lambda: fanin.end(batch.id, "stuck"),
+    }
+
+    assert calls.pop(state)().state == state
+    for call in calls.values():
+        with pytest.raises(BatchEnded) as refusal:
+            call()
+        assert (refusal.value.batch_id, refusal.value.state) == (batch.id, state)
+        assert (refusal.value.result, refusal.value.reason) == (
+            batch.status().result,
+            batch.status().reason,
+        )
+
+
+@pytest.mark.parametrize("key", [None, "load/1"])
+def test_the_end_of_a_block_whose_batch_has_ended_raises(fanin, key):
+    with pytest.raises(BatchEnded) as refusal, fanin.open(key=key) as batch:
+        fanin.cancel(batch.id, "by an operator")
+
+    assert (refusal.value.state, refusal.value.reason) == ("CANCELLED", "by an operator")
+    assert not hasattr(refusal.value, "__notes__")
+
+
+def test_a_batch_that_fails_while_it_is_published_is_no_success_of_its_publisher(fanin):
+    with pytest.raises(BatchEnded, match="too_many_failures"), fanin.open(max_failures=1) as batch:
+        fanin.fail(batch.add(2)[:1])
+
+
+def test_a_deadline_that_passes_in_the_block_raises(fake):
+    with pytest.raises(BatchEnded, match="TIMED_OUT"), fake.open(deadline=timedelta(hours=1)):
+        fake.clock.advance(hours=2)
+
+
+@pytest.mark.parametrize("end", ["cancel", "end", "close"])
+def test_a_block_that_ends_its_batch_itself_ends_quietly(fanin, end):
+    with fanin.open(key="load/1") as batch:
+        getattr(batch, end)(*(["enough"] if end == "end" else []))
+
+    assert batch.status().is_closed
+
+
+def test_a_batch_with_too_few_items_is_cancelled_unless_a_next_run_goes_on(fanin):
+    with pytest.raises(Conflict, match="expects 2 items") as raised, fanin.open(expected_items=2) as one:
+        one.add(1)
+    with pytest.raises(Conflict, match="expects 2"), fanin.open(expected_items=2, key="load/1") as other:
+        other.add(1, key="rows")
+    with fanin.open(expected_items=2, key="load/1") as again:
+        again.add(1, key="rows"), again.add(1, key="more")
+
+    assert one.status().state is State.CANCELLED
+    assert "is CANCELLED" in raised.value.__notes__[0]
+    assert (again.id, again.status().state, again.status().total) == (other.id, State.CLOSED, 2)
+
+
+def test_an_add_to_a_batch_under_a_key_needs_one_too(fanin):
+    batch = fanin.open(key="load/1")
+
+    with pytest.raises(InvalidRequest, match="pass one to each add") as refusal:
+        batch.add(2)
+    assert refusal.value.field == "key"
+    assert batch.status().total == 0
+
+
+def test_a_reopened_batch_is_refused_under_its_key_once_it_has_ended(fanin):
+    batch = fanin.open()
+    fanin.fail(batch.add(2))
+    batch.close()
+    fanin.ack(batch.reopen(key="again").items)
+
+    with pytest.raises(BatchEnded, match="COMPLETE"):
+        batch.reopen(key="again")
+
+
+def test_an_add_by_id_needs_a_key_where_the_client_opened_the_batch_under_one(fanin):
+    batch, other = fanin.open(key="load/1"), fanin.open()
+
+    for _ in range(2):
+        fanin.add(batch.id, 2, key="rows")
+        with pytest.raises(InvalidRequest, match="pass one to each add") as refusal:
+            fanin.add(batch.id, 2)
+        fanin.add(other.id, 2)
+    assert refusal.value.field == "key"
+    assert (batch.status().total, other.status().total) == (2, 4)
+
+
+def test_a_close_with_more_items_than_expected_is_granted_with_a_warning(fanin, caplog):
+    with fanin.open(expected_items=2) as enough:
+        enough.add(2)
+    assert not caplog.records
+    with fanin.open(expected_items=2) as more:
+        more.add(2), more.add(2)
+
+    assert more.closed.state is State.CLOSED
+    (line,) = caplog.records
+    assert f"batch {more.id} is closed with 4 items, and 2 were expected" in line.getMessage()
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"expected_items": 3}, "(expected items)"),
+        ({"deadline": timedelta(hours=1)}, "(deadline)"),
+        ({"labels": {"a": "b"}, "max_failures": 1}, "(max failures, labels)"),
+    ],
+)
+def test_a_reused_key_says_which_options_differ_and_what_to_do(fanin, options, named):
+    batch = fanin.open("load", key="load/1")
+
+    with pytest.raises(KeyReused) as refusal:
+        fanin.open("load", key="load/1", **options)
+    said = str(refusal.value)
+    assert f"'load/1' was used for batch {batch.id} with other settings {named}" in said
+    assert "use a new key, and cancel that batch" in said
+
+
+def test_a_reused_key_of_an_add_says_both_counts_and_its_block_does_not_advise_the_same_again(fanin):
+    with fanin.open("load", key="load/1") as batch:
+        batch.add(2, key="rows")
+    with pytest.raises(KeyReused, match=r"'rows' .* of 2 items, not 3") as refusal:  # noqa: SIM117
+        with fanin.open("load", key="load/1") as batch:
+            batch.add(3, key="rows")
+    with pytest.raises(Conflict, match="is CLOSED") as closed, fanin.open("load", key="load/1") as batch:
+        batch.add(2, key="more")
+
+    for error in (refusal.value, closed.value):
+        assert "the same call is refused again" in error.__notes__[0]
+        assert "under a new key" in error.__notes__[0]
+
+
+def test_the_key_of_a_reopened_batch_says_what_it_was_used_for(fanin):
+    first, second = (fanin.open() for _ in range(2))
+    for batch in (first, second):
+        fanin.fail(batch.add(1))
+        batch.close()
+    fanin.open(key="open")
+    first.reopen(key="again")
+
+    for call, use in (
+        (lambda: first.reopen(key="open"), "to open batch "),
+        (lambda: second.reopen(key="again"), f"to reopen batch {first.id}, as batch "),
+        (lambda: first.reopen(items="unfinished", key="again"), "for other items or with other options"),
+        (lambda: fanin.open(key="again"), f"it reopens batch {first.id}"),
+    ):
+        with pytest.raises(KeyReused, match=use):
+            call()
+
+
+def test_the_key_of_another_request_names_its_route(fanin):
+    first, second = (fanin.open() for _ in range(2))
+    fanin.close(first.id, key="k")
+
+    with pytest.raises(KeyReused, match=r"'k' was used for a request with another payload \(close\)"):
+        fanin.close(second.id, key="k")
+
+
+def test_the_refusal_of_an_ended_batch_says_whether_to_send_its_work_again(fanin):
+    done, cancelled = fanin.open(key="done"), fanin.open(key="cancelled")
+    done.close(), cancelled.cancel()
+
+    with pytest.raises(BatchEnded, match="its work is done, and a new key would send it again"):
+        fanin.open(key="done")
+    with pytest.raises(BatchEnded, match="reopen the items that are not done, or use a new key"):
+        fanin.open(key="cancelled")
+
+
+def test_a_batch_without_failed_items_names_those_that_can_be_reopened(fanin):
+    batch, empty = fanin.open(), fanin.open()
+    batch.add(1)
+    batch.cancel(), empty.close()
+
+    with pytest.raises(Conflict, match=r"has no failed items; .* 'unfinished'"):
+        batch.reopen()
+    with pytest.raises(Conflict, match="there is nothing to reopen"):
+        empty.reopen()
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "client.md").read_text()
+
+
+def test_the_page_sends_other_rows_to_another_batch_and_goes_on_after_a_cancel(fake):
+    names = {"fanin": fake, "sent": [], "printed": []}
+    names["print"] = lambda *values: names["printed"].append(values)
+    for title in ("again", "hashed", "ended", "unfinished"):
+        exec(re.search(rf"<!-- {title} -->\n```python\n(.*?)```", PAGE, re.DOTALL)[1], names)  # noqa: S102
+    fake.ack(names["sent"][-3:])
+
+    assert names["printed"][1] == (True, False)
+    assert names["rest"].status().result == "succeeded"
+    assert names["row"] == names["rows"][-1]

@@ -1,0 +1,196 @@
+"""Outcomes that a function reports of its own item: its return confirms them, and heals no failure."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+import pytest
+
+from fanin import AsyncFanin, NewJob, Options, StoreUnavailable
+from fanin.client.queues.handing_queue import HandingQueue
+from fanin.client.queues.job_acks import acking
+from fanin.queue import MemoryDoorbell, QueueContext, QueueKey
+from fanin.queue.memory import MemoryStore as QueueStore
+from tests.client.conftest import answers, lost_before, sqs_event
+from tests.client.received import DELETED, RETURNED, acked, delivered, received
+
+REASON = "not a JPEG"
+
+
+@pytest.fixture
+def batch(fanin):
+    made = fanin.open()
+    made.items = made.add(4)
+    return made
+
+
+def in_a_coroutine(fanin, item):
+    asyncio.run(AsyncFanin(fanin).fail([item], REASON))
+
+
+def in_a_thread(fanin, item):
+    asyncio.run(asyncio.to_thread(fanin.fail, [item], REASON))
+
+
+def in_a_pool(fanin, item):
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(fanin.fail, [item], REASON).result()
+
+
+WAYS = {
+    "fail": lambda fanin, item: fanin.fail([item], REASON),
+    "fail of several items": lambda fanin, item: fanin.fail([fanin.open().add(1)[0], item], REASON),
+    "coroutine": in_a_coroutine,
+    "thread": in_a_thread,
+    "pool": in_a_pool,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_item_that_its_function_failed_stays_failed_when_the_function_returns(fanin, batch, way):
+    item = batch.items[1]
+
+    assert delivered(fanin, item, lambda record: WAYS[way](fanin, record["body"])) == DELETED
+    assert acked(batch) == (1, 1)
+    assert [(each.item_id, each.reason) for each in batch.samples()] == [(item, REASON)]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_so_does_an_item_of_a_chunk_and_the_others_are_done(fanin, batch, way):
+    @fanin.acks_each
+    def work(item):
+        if item.index == 2:
+            WAYS[way](fanin, item.id)
+
+    assert work(sqs_event(batch.items.message()), None) == DELETED
+    assert acked(batch) == (4, 1)
+    assert [list(failed) for failed in batch.failures()] == [[batch.items[2]]]
+    assert [each.reason for each in batch.samples()] == [REASON]
+
+
+def test_a_failed_range_with_the_item_counts_too(fanin, batch):
+    assert delivered(fanin, batch.items[1], lambda _: fanin.fail_ranges([batch.items], REASON)) == DELETED
+    assert acked(batch) == (4, 4)
+
+
+def test_of_several_reports_the_last_one_stands(fanin, batch):
+    def work(record):
+        fanin.fail([record["body"]], REASON)
+        fanin.ack([record["body"]])
+
+    assert delivered(fanin, batch.items[0], work) == DELETED
+    assert acked(batch) == (1, 0)
+
+
+def test_a_report_of_another_item_changes_nothing_for_the_own_one(fanin, batch):
+    assert delivered(fanin, batch.items[0], lambda _: fanin.fail(batch.items[1:], REASON)) == DELETED
+    assert acked(batch) == (4, 3)
+
+
+def test_a_function_that_raises_after_its_report_gets_its_message_again_and_can_heal_the_item(fanin, batch):
+    def work(record):
+        fanin.fail([record["body"]], REASON)
+        raise ValueError("once more")
+
+    assert delivered(fanin, batch.items[0], work) == RETURNED
+    assert acked(batch) == (1, 1)
+    assert delivered(fanin, batch.items[0], lambda _: None, 2) == DELETED
+    assert acked(batch) == (1, 0)
+
+
+def test_the_copy_of_a_message_that_succeeds_meanwhile_heals_the_item(fanin, batch):
+    def fail_after_a_copy_began(record):
+        fanin.fail([record["body"]], REASON)
+
+    def work(record):
+        delivered(fanin, record["body"], fail_after_a_copy_began)
+
+    assert delivered(fanin, batch.items[0], work) == DELETED
+    assert acked(batch) == (1, 0)
+
+
+@pytest.mark.parametrize("fault", [lost_before, answers(503)])
+def test_a_report_without_an_answer_is_sent_again_when_the_function_returns(over_http, service, fault):
+    batch = over_http.open()
+    item = batch.add(2)[0]
+
+    def work(record):
+        service.faults += [fault] * 5
+        with suppress(StoreUnavailable):
+            over_http.fail([record["body"]], REASON)
+
+    assert over_http.acks(work)(received(item), None) == DELETED
+    assert acked(batch) == (1, 1)
+
+
+# Jobs whose worker fails the item.
+
+
+@pytest.fixture
+def stalled(fanin):
+    """Whether the acks of ended jobs are lost."""
+    return [False]
+
+
+@pytest.fixture
+def jobs(fanin, stalled):
+    report = acking(fanin._transport)
+
+    def report_unless_stalled(entry):
+        if stalled[0]:
+            raise StoreUnavailable("lost")
+        report(entry)
+
+    context = QueueContext(
+        QueueStore(), MemoryDoorbell(), QueueKey("t", "q"), Options(parts=1), report=report_unless_stalled
+    )
+    return HandingQueue(context, background=lambda _: lambda: None)
+
+
+ENDS = {"left": lambda jobs, job: None, "acked": lambda jobs, job: jobs.ack(job)}
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("is_stalled", [False, True])
+def test_the_item_that_the_worker_of_a_job_failed_stays_failed_when_the_job_is_done(
+    fanin, batch, jobs, stalled, end, is_stalled
+):
+    jobs.add(NewJob("job", item_id=batch.items[0]))
+    jobs.add(NewJob("other", item_id=batch.items[1]))
+    stalled[0] = is_stalled
+    with jobs.take(2, wait=0) as taken:
+        fanin.fail([batch.items[0]], REASON)
+        for job in list(taken):
+            ENDS[end](taken, job)
+    stalled[0] = False
+    jobs.sweep()
+
+    assert acked(batch) == (2, 1)
+    assert [(each.item_id, each.reason) for each in batch.samples()] == [(batch.items[0], REASON)]
+
+
+def test_the_report_stands_though_a_rerun_of_the_job_is_added_meanwhile(fanin, batch, jobs):
+    jobs.add(NewJob("job", item_id=batch.items[0]))
+    with jobs.take(wait=0):
+        fanin.fail([batch.items[0]])
+        assert jobs.add(NewJob("job", item_id=batch.items[1]), on_busy="rerun")
+
+    jobs.sweep()
+    assert acked(batch) == (1, 1)
+    with jobs.take(wait=0):
+        pass
+    assert acked(batch) == (2, 1)
+
+
+def test_a_job_that_returns_after_its_worker_failed_the_item_runs_again_and_can_heal_it(fanin, batch, jobs):
+    jobs.add(NewJob("job", item_id=batch.items[0]))
+    with suppress(ValueError), jobs.take(wait=0):
+        fanin.fail([batch.items[0]], REASON)
+        raise ValueError("once more")
+    assert acked(batch) == (1, 1)
+    with jobs.take(wait=0) as taken:
+        assert len(taken) == 1
+
+    assert acked(batch) == (1, 0)

@@ -1,0 +1,103 @@
+"""``fanin local up --dynamodb URL``: the stack on an engine, and what is left of it there."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from benchmarks.races import Api
+from fanin.local import LocalRun, LocalRunError
+from fanin.local.emulation.connection import Connection
+from tests.http.events import Events
+from tests.local import processes
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def tables(url: str) -> list[str]:
+    found: list[str] = Connection(url).client("dynamodb").list_tables()["TableNames"]
+    return [name for name in found if name.startswith("Fanin-")]
+
+
+@contextmanager
+def command(url: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """Run ``fanin local up`` until its API answers. *folder*: of temporary files."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "shared"), "TMPDIR": str(folder)}
+    arguments = [sys.executable, "-m", "fanin.cli.main", "local", "up", "--port", "0", "--dynamodb", url]
+    with subprocess.Popen(
+        arguments, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline().startswith("http://127.0.0.1:")
+            yield process
+        finally:
+            process.kill()
+
+
+def asked(folder: Path, *arguments: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "shared"), "TMPDIR": str(folder)}
+    line = [sys.executable, "-m", "fanin.cli.main", "local", *arguments]
+    return subprocess.run(line, cwd=ROOT, env=environment, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_batch_completes_there_its_event_comes_by_the_stream_and_the_end_deletes_the_tables(engine_url):
+    with LocalRun.start(demo=True, dynamodb=engine_url) as run:
+        batches = run.outputs["BatchesTable"]
+        assert batches in tables(engine_url)
+        api, bus = Api(run.url), Events(run.client("sqs"), run.outputs["DemoEventsQueueUrl"])
+        batch, items = api.opened(3)
+        api.close(batch)
+        api.ack(*items)
+
+        assert [each["kind"] for each in bus.of(batch)] == ["BatchCompleted"]
+        assert Connection(engine_url).client("dynamodb").scan(TableName=batches)["Count"] > 0
+
+        with pytest.raises(
+            LocalRunError, match=r"has a table Fanin-local-\S+ already.*delete-table.*-c stage="
+        ):
+            LocalRun.start(demo=True, dynamodb=engine_url)
+        assert batches in tables(engine_url)
+
+    assert tables(engine_url) == []
+
+
+def test_list_names_the_engine_and_down_deletes_the_tables(engine_url, tmp_path):
+    with command(engine_url, tmp_path) as up:
+        assert f"tables in {engine_url}" in asked(tmp_path, "list")
+        assert tables(engine_url)
+
+        asked(tmp_path, "down")
+
+        assert up.wait() == 0
+    assert tables(engine_url) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_tables_are_deleted_though_the_command_is_killed(engine_url, tmp_path):
+    with command(engine_url, tmp_path) as up:
+        up.kill()
+
+    assert processes.eventually(lambda: not tables(engine_url))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_down_deletes_the_tables_of_a_run_whose_processes_were_all_killed(engine_url, tmp_path):
+    with command(engine_url, tmp_path) as up:
+        pids = processes.naming(tmp_path)
+        for pid in (up.pid, *pids):
+            os.kill(pid, signal.SIGSTOP)
+        for pid in (up.pid, *pids):
+            os.kill(pid, signal.SIGKILL)
+    assert tables(engine_url)
+
+    asked(tmp_path, "down")
+
+    assert tables(engine_url) == []
