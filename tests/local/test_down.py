@@ -169,7 +169,7 @@ def test_a_state_of_a_newer_version_is_read(runs):
 DETACHED = """
 import signal, sys
 from subprocess import Popen
-from fanin.cli import local
+from fanin.cli.services import local
 
 STARTS = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
 local.subprocess.Popen = lambda _command, **options: Popen([sys.executable, "-c", STARTS], **options)

@@ -210,7 +210,7 @@ def test_a_process_that_was_waited_for_elsewhere_has_ended(site):
 
 
 def test_only_open_descriptors_are_closed_so_their_limit_does_not_matter(tmp_path):
-    command = ["from fanin.local import fork_server", "os.closerange = None", "fork_server._close_others()"]
+    command = ["from fanin.local.functions import fork_server", "os.closerange = None", "fork_server._close_others()"]
     program = "import os; a, b = os.pipe(); " + "; ".join(command) + "; print(os.listdir('/proc/self/fd'))"
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "shared")}
     done = subprocess.run(

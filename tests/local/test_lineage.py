@@ -111,4 +111,4 @@ def test_a_delivery_that_lambda_would_drop_returns(
 
     assert bool(function.events) is worked
     assert (LOOP in lines) is not worked
-    assert (worker.done, worker.returned) == ((1, 0) if worked else (0, 1))
+    assert (worker.deleted, worker.returned) == ((1, 0) if worked else (0, 1))

@@ -68,7 +68,7 @@ def test_the_scheme_is_that_of_the_system(browser, url, scheme, name):
     with opened(browser, f"{url}/tracker.html", scheme) as page:
         assert page.evaluate("document.body.dataset.mdColorScheme") == name
         assert page.locator(".diagram svg").count() == 1
-        assert page.locator("h1").inner_text().startswith("The tracker's protocol")
+        assert page.locator("h1").inner_text().startswith("The tracker")
 
 
 def test_a_narrow_page_does_not_scroll_sideways(browser, url):

@@ -63,8 +63,8 @@ class Says:
     refused: tuple[str, ...]
 
     def call(self, call):
-        names = {each: Outcome(Verdict.FAIL, "no") for each in self.refused}
-        return Answer(members=names)
+        refused = [each.task_id for each in call.members if each.task_id in self.refused]
+        return Answer(members={each: Outcome(Verdict.FAIL, "no") for each in refused})
 
     def notify(self, tasks):
         """Nothing."""
