@@ -210,8 +210,8 @@ def test_a_process_that_was_waited_for_elsewhere_has_ended(site):
 
 
 def test_only_open_descriptors_are_closed_so_their_limit_does_not_matter(tmp_path):
-    command = ["from fanin.local.functions import fork_server", "os.closerange = None", "fork_server._close_others()"]
-    program = "import os; a, b = os.pipe(); " + "; ".join(command) + "; print(os.listdir('/proc/self/fd'))"
+    loaded = "import os; from fanin.local.functions import fork_server; os.closerange = None"
+    program = f"{loaded}; a, b = os.pipe(); fork_server._close_others(); print(os.listdir('/proc/self/fd'))"
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "shared")}
     done = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True

@@ -1,1 +1,1 @@
-"""Messages and events: put on a bus, moved to another queue, kept, hidden for a time, or sent to a state machine."""
+"""Messages and events: put on a bus, moved to a queue, kept, hidden for a time, or sent to a workflow."""
