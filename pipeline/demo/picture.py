@@ -15,22 +15,13 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
+from fanin.report.drawing import LIGHT, STYLE
 from pipeline.demo.progress import Sample
 from pipeline.spark.format import count
 
-SENT, ACKED, DONE, FAULT, REPEAT = "#8a94a6", "#1f6feb", "#1a7f37", "#cf222e", "#bf8700"
+SENT, ACKED, DONE = LIGHT["soft"], LIGHT["acks"], LIGHT["good"]
+FAULT, REPEAT = LIGHT["bad"], LIGHT["late"]
 BUNDLED, QUEUED = "#8250df", "#0a7d8c"
-STYLE: Any = {
-    "font.size": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#e6e8eb",
-    "axes.axisbelow": True,
-    "axes.titlelocation": "left",
-    "legend.frameon": False,
-}
-
 
 ABOVE: Any = {"loc": "lower left", "bbox_to_anchor": (-0.01, 0.97)}
 """Places a legend above its axes, where no line can run into it."""

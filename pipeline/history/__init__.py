@@ -1,12 +1,11 @@
-"""The lifecycle of batches from the archive of table changes: Parquet tables and an HTML report.
+"""The lifecycle of batches from the archive of table changes, as Parquet tables; ``fanin report`` shows them.
 
-from pipeline.history import Sources, report
+from pipeline.history import Sources, build
 
-report(spark, Sources("s3://bucket/changes"), "out")  # out/batches, out/items, ..., out/report.html
+build(spark, Sources("s3://bucket/changes"), "out")  # out/batches, out/items, ...
 """
 
-from pipeline.history.building import Sources
+from pipeline.history.building import Sources, build
 from pipeline.history.changes.archive import Days, NotAnArchive
-from pipeline.history.reporting import report
 
-__all__ = ["Days", "NotAnArchive", "Sources", "report"]
+__all__ = ["Days", "NotAnArchive", "Sources", "build"]

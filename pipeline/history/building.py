@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from pipeline.fan_out import manifest
@@ -17,7 +18,7 @@ from pipeline.history import items as of_items
 from pipeline.history.changes.archive import Archive, Days
 from pipeline.history.changes.reading import changes
 from pipeline.spark import datasets
-from pipeline.spark.progress import Report
+from pipeline.spark.progress import Report, watching
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +36,13 @@ class Sources:
     manifests: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Tables:
-    """The tables of this run under the folder *root*, by *names*.
-
-    *since*, *until*: the times of the first and the last change in the archive.
-    """
+    """The tables under the folder *root*."""
 
     spark: SparkSession
     root: str
     report: Report
-    since: datetime | None = None
-    until: datetime | None = None
-    names: set[str] = field(default_factory=set)
 
     def keep(self, name: str, frame: DataFrame) -> DataFrame:
         """Write *frame* as the table *name*; return the table as written."""
@@ -55,56 +50,68 @@ class Tables:
         counted = Observation(name)
         observed = frame.observe(counted, F.count(F.lit(1)).alias("rows"))
         observed.write.mode("overwrite").parquet(self.path(name))
-        self.names.add(name)
         facts = {"name": name, "path": self.path(name), "rows": counted.get["rows"]}
         self.report("table", facts | {"seconds": round(time.monotonic() - started, 1)})
         return self[name]
 
     def path(self, name: str) -> str:
-        return f"{self.root.rstrip('/')}/{name}"
+        return f"{self.root}/{name}"
 
     def __getitem__(self, name: str) -> DataFrame:
         return self.spark.read.parquet(self.path(name))
 
 
-def build(spark: SparkSession, sources: Sources, root: str, report: Report) -> Tables:
-    """Write every table under *root*. Raises NotAnArchive, and MalformedLine from the executors."""
-    archive = Archive(sources.archive)
+def _no_report(_event: str, _facts: dict[str, Any]) -> None:
+    """Ignore progress."""
+
+
+def build(spark: SparkSession, sources: Sources, out: str, report: Report = _no_report) -> None:
+    """Write every table into the folder *out*; *report* receives an event for each, and one at the end.
+
+    Raises NotAnArchive; a malformed line stops the job.
+    """
+    started = time.monotonic()
+    archive, tables = Archive(sources.archive), Tables(spark, out.rstrip("/"), report)
     archive.check()
-    tables = Tables(spark, root, report)
-    frames = [changes(spark, archive, kind, sources.days) for kind in ("pages", "batches")]
+    with watching(spark.sparkContext, report):
+        _of_batches(tables, archive, sources)
+        _of_groups(tables, lambda kind: changes(spark, archive, kind, sources.days))
+    ((batches, items),) = tables["batches"].agg(F.count("*"), F.sum("acked")).collect()
+    seconds = round(time.monotonic() - started, 1)
+    report("saved", {"path": out, "batches": batches, "items": items or 0, "seconds": seconds})
+
+
+def _of_batches(tables: Tables, archive: Archive, sources: Sources) -> None:
+    frames = [changes(tables.spark, archive, kind, sources.days) for kind in ("pages", "batches")]
     with _held(*frames) as (pages, rows):
-        tables.since, tables.until = _span(pages, rows)
-        _of_batches(tables, pages, rows)
+        (span,) = tables.keep("archive", _span(pages, rows, archive.root)).collect()
+        _of_lifecycle(tables, pages, rows, F.lit(span.until or datetime.now(UTC)))
         _of_latency(tables, rows, _log(tables, sources.ack_log), sources.manifests)
-    _of_groups(tables, lambda kind: changes(spark, archive, kind, sources.days))
-    return tables
 
 
-def _of_batches(tables: Tables, pages: DataFrame, rows: DataFrame) -> None:
+def _of_lifecycle(tables: Tables, pages: DataFrame, rows: DataFrame, until: Column) -> None:
     batches, each, counted = lifecycle.batches(rows), of_items.items(pages), of_items.counted(pages)
     positioned = tables.keep("items", of_items.positioned(each, batches))
     timed = tables.keep("throughput", of_items.throughput(positioned, counted))
     tables.keep("groups", lifecycle.groups(rows))
-    acks, until = lifecycle.acking(timed, positioned), F.lit(tables.until or datetime.now(UTC))
+    acks = lifecycle.acking(timed, positioned)
     tables.keep(
         "batches", lifecycle.lifecycle(batches, of_items.filled(pages), acks, lifecycle.events(rows), until)
     )
 
 
-def _of_latency(tables: Tables, rows: DataFrame, log: DataFrame | None, manifests: Mapping[str, str]) -> None:
-    positioned, taken = tables["items"], latency.since_start(tables["items"], tables["batches"])
+def _of_latency(tables: Tables, rows: DataFrame, log: DataFrame, manifests: Mapping[str, str]) -> None:
+    positioned = tables["items"]
+    taken = latency.since_start(positioned, tables["batches"]).unionByName(deliveries.since_sent(log))
     reasons = lifecycle.reasons(rows).withColumn("source", F.lit("sample"))
-    if log is not None:
-        taken = taken.unionByName(deliveries.since_sent(log))
-        reasons = reasons.unionByName(deliveries.said(log).withColumn("source", F.lit("log")))
-        tables.keep("deliveries", deliveries.repeats(log))
+    from_log = deliveries.said(log).withColumn("source", F.lit("log"))
+    tables.keep("deliveries", deliveries.repeats(log))
     shares = tables.keep("latencies", latency.percentiles(taken))
     tables.keep("histogram", latency.histogram(taken, shares))
     tail = tables.keep("tails", latency.tails(tables["throughput"]))
     late = latency.stragglers(positioned, tail, tables["groups"])
     tables.keep("stragglers", latency.with_records(late, _records(tables.spark, manifests)))
-    tables.keep("reasons", reasons)
+    tables.keep("reasons", reasons.unionByName(from_log))
 
 
 def _of_groups(tables: Tables, read: Callable[[str], DataFrame]) -> None:
@@ -117,10 +124,13 @@ def _of_groups(tables: Tables, read: Callable[[str], DataFrame]) -> None:
     tables.keep("queues", grouping.queues(queued))
 
 
-def _log(tables: Tables, path: str | None) -> DataFrame | None:
+def _log(tables: Tables, path: str | None) -> DataFrame:
+    """Return the rows of the ack log; without one, none."""
     if path is None:
-        return None
-    return deliveries.deliveries(datasets.read_dataset(tables.spark, path), tables["groups"])
+        log = tables.spark.createDataFrame([], "item_id string")
+    else:
+        log = datasets.read_dataset(tables.spark, path)
+    return deliveries.deliveries(log, tables["groups"])
 
 
 def _records(spark: SparkSession, manifests: Mapping[str, str]) -> DataFrame:
@@ -134,13 +144,10 @@ def _records(spark: SparkSession, manifests: Mapping[str, str]) -> DataFrame:
     return made
 
 
-def _span(pages: DataFrame, rows: DataFrame) -> tuple[datetime | None, datetime | None]:
-    """Return the times of the first and the last change in the archive."""
-    moments = pages.select("at").unionByName(rows.select("at"))
-    ends = moments.agg(F.min("at").alias("since"), F.max("at").alias("until")).first()
-    if ends is None or ends.since is None:
-        return None, None
-    return ends.since.astimezone(UTC), ends.until.astimezone(UTC)
+def _span(pages: DataFrame, rows: DataFrame, root: str) -> DataFrame:
+    """Return (path, since, until): the archive, and the times of its first and its last change."""
+    ends = pages.select("at").unionByName(rows.select("at")).agg(F.min("at"), F.max("at"))
+    return ends.toDF("since", "until").select(F.lit(root).alias("path"), "since", "until")
 
 
 @contextmanager

@@ -1,10 +1,11 @@
-"""Reports the lifecycle of batches from the archive of table changes: Parquet tables and an HTML page.
+"""Computes the lifecycle of batches from the archive of table changes, as Parquet tables.
 
     python -m pipeline.jobs.history --archive s3://BUCKET/changes --out FOLDER
 
 The stack keeps the archive with the context ``archive=true``; PATH may be a local copy. FOLDER gets tables of
-batches, items, throughput, latencies, stragglers, reasons, bundles, tasks and jobs, and report.html; those of
-an earlier run are replaced. The exit status is 0 whatever the outcome of the batches.
+batches, items, throughput, latencies, stragglers, reasons, bundles, tasks and jobs; those of an earlier run
+are replaced. ``fanin report FOLDER`` shows them as a page. The exit status is 0 whatever the outcome of the
+batches.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from datetime import date
 
 from fanin.errors import InvalidRequest
 from fanin.tracker import checked_batch_id
-from pipeline.history import Days, Sources, report
+from pipeline.history import Days, Sources, build
 from pipeline.spark.arguments import job_parser
 from pipeline.spark.errors import exit_with_message
 from pipeline.spark.progress import Report, event_printer
@@ -23,7 +24,7 @@ from pipeline.spark.session import spark_session
 
 SENTENCES = {
     "table": "{name}: {rows:,} rows in {seconds:.1f} s",
-    "report": "{batches:,} batches, {items:,} items acked: {path}, {seconds:.1f} s",
+    "saved": "{batches:,} batches, {items:,} items acked, {seconds:.1f} s; their page: fanin report {path}",
 }
 LOG = "every ack that consumers sent: item_id, outcome, reason, and for latencies at and sent_at"
 MANIFEST = "the manifest that fan_out wrote for a batch, to show the rows of its last items"
@@ -33,7 +34,7 @@ def arguments() -> argparse.ArgumentParser:
     parser = job_parser("history", __doc__)
     add = parser.add_argument
     add("--archive", required=True, metavar="PATH", help="the folder with the table= folders")
-    add("--out", required=True, metavar="FOLDER", help="write tables and page here")
+    add("--out", required=True, metavar="FOLDER", help="write the tables here")
     add("--since", type=date.fromisoformat, metavar="DAY", help="the first day to read, in UTC (2026-01-31)")
     add("--until", type=date.fromisoformat, metavar="DAY", help="the last day to read, in UTC")
     add("--ack-log", metavar="PATH", help=LOG)
@@ -59,7 +60,7 @@ def _run(options: argparse.Namespace, emit: Report) -> None:
     days = Days(options.since, options.until)
     sources = Sources(options.archive, days, options.ack_log, dict(options.manifest))
     with spark_session("history", cores=options.cores) as spark:
-        report(spark, sources, options.out, emit)
+        build(spark, sources, options.out, emit)
 
 
 if __name__ == "__main__":

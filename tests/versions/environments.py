@@ -56,9 +56,9 @@ PURE = (
 )
 PARTS = {
     "package": Part(
-        ("api", "cli"),
+        ("api", "cli", "report"),
         ("jsonschema", "moto[cloudformation,dynamodb,sqs,events]", "openapi-spec-validator"),
-        (*PURE, "api", "cli", "testing"),
+        (*PURE, "api", "cli", "report", "testing"),
     ),
     "local": Part(
         ("api", "cdk", "cli", "local"),
@@ -73,8 +73,8 @@ PARTS = {
         ("functions", "cost", "infra", "local", "http"),
     ),
     "spark": Part(
-        ("api", "cdk", "cli", "local", "spark"),
-        ("matplotlib", "moto[cloudformation,dynamodb,sqs,events]"),
+        ("api", "cdk", "cli", "local", "report", "spark"),
+        ("moto[cloudformation,dynamodb,sqs,events]",),
         ("pipeline",),
     ),
 }

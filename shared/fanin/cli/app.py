@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from fanin.cli.batches import acking, changing, looking, opening, publish, redrive, watching
-from fanin.cli.services import cost, dashboard, grouping, local, queues, work
+from fanin.cli.services import cost, dashboard, grouping, local, queues, report, work
 from fanin.cli.terminal.exits import ExitCode, code_of, sentence_of
 from fanin.cli.terminal.output import clean
 from fanin.cli.verbs import VerbCommand
@@ -68,6 +68,7 @@ for verbs in (opening.verb, changing.verb, acking.verb, looking.verb, watching.v
 for verbs in (publish.verb, redrive.verb, grouping.verb, queues.verb, dashboard.verb):
     verbs.add_to(app)
 app.command()(cost.cost)
+app.command(cls=VerbCommand)(report.report)
 app.add_typer(local.app, name="local")
 local.app.command(cls=VerbCommand)(work.work)
 

@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F
 
+from fanin.report.collecting import collect
 from pipeline.fan_out import manifest
-from pipeline.history import Sources, report
+from pipeline.history import Sources, build
 from tests.pipeline.history.histories import START, TENANT, cast
 
 FOREIGN = ("nonsense", "a:b", "a:b:c", "0199a000-0000-7000-8000-000000000000:x:0")
@@ -18,7 +19,7 @@ FOREIGN = ("nonsense", "a:b", "a:b:c", "0199a000-0000-7000-8000-000000000000:x:0
 
 @pytest.fixture(scope="module")
 def built(spark, tmp_path_factory):
-    """(history, tables): the report over all fates, with the ack log and the manifest of one."""
+    """(facts of the report, tables) over all fates, with the ack log and the manifest of one."""
     folder = tmp_path_factory.mktemp("built")
     life = cast()["well"]
     beyond = life.log[0]["item_id"].rsplit(":", 1)[0] + ":50"
@@ -28,8 +29,8 @@ def built(spark, tmp_path_factory):
     source = spark.range(50).select(F.concat(F.lit("item "), "id").alias("name")).coalesce(1)
     manifest.write(source, str(folder / "manifest"), run="run", source="names")
     sources = Sources(cast().archive, ack_log=str(log), manifests={life.batch_id: str(folder / "manifest")})
-    history = report(spark, sources, str(folder / "out"))
-    return history, lambda name: pq.read_table(folder / "out" / name).to_pylist()
+    build(spark, sources, str(folder / "out"))
+    return collect(str(folder / "out")), lambda name: pq.read_table(folder / "out" / name).to_pylist()
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from datetime import date
 
 import pytest
 
+from fanin.report import page
 from pipeline.history import Days, Sources
 from pipeline.jobs import history
 
@@ -20,7 +21,7 @@ def asked(monkeypatch):
     found = []
     monkeypatch.setattr(history, "spark_session", lambda name, cores: nullcontext(cores))
     monkeypatch.setattr(
-        history, "report", lambda spark, reported, out, emit: found.append((spark, reported, out))
+        history, "build", lambda spark, sources, out, emit: found.append((spark, sources, out))
     )
     return found
 
@@ -83,7 +84,8 @@ def test_an_archive_of_nothing_is_a_report_of_nothing(here, tmp_path, capsys):
     events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     tables = {event["name"]: event["rows"] for event in events if event["event"] == "table"}
 
+    assert tables.pop("archive") == 1
     assert set(tables.values()) == {0}
     assert {"batches", "items", "throughput", "bundles", "jobs"} <= tables.keys()
-    assert (events[-1]["event"], events[-1]["batches"]) == ("report", 0)
-    assert "Nothing happened" in (tmp_path / "out" / "report.html").read_text()
+    assert (events[-1]["event"], events[-1]["batches"], events[-1]["items"]) == ("saved", 0, 0)
+    assert "Nothing happened" in page(str(tmp_path / "out"))

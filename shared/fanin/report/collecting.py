@@ -1,6 +1,6 @@
-"""Collects the facts of the report: bounded numbers of rows of the tables.
+"""Collects the facts of the report: bounded numbers of rows of the tables in a folder.
 
-The Parquet files are read without Spark, because large tables were aggregated before.
+The tables are Parquet, read without Spark: large ones were aggregated before.
 """
 
 from __future__ import annotations
@@ -9,13 +9,16 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
+import pyarrow.fs
 
-from pipeline.history.building import Tables
-from pipeline.history.facts import (
+from fanin.errors import FaninError
+from fanin.report.facts import (
     ALIVE,
     ENDED_WELL,
     Bar,
@@ -29,7 +32,6 @@ from pipeline.history.facts import (
     Straggler,
     Target,
 )
-from pipeline.spark.files import located
 
 LISTED, DRAWN, NAMED = 200, 12, 20
 """Batches in the list, batches with a section of their own, and stragglers of each."""
@@ -40,25 +42,41 @@ BUCKETS = 160
 STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400)
 FACTS = frozenset(field.name for field in fields(BatchFacts))
 """The columns of a batch that are copied to its facts."""
+PARQUET = ds.ParquetFileFormat(coerce_int96_timestamp_unit="us")
+NEEDED = "name the folder that the job history wrote with --out"
 
 Row = dict[str, Any]
 
 
+class NoTables(FaninError):
+    """The folder does not hold the tables of a history; the message says what to do."""
+
+
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """Reads rows of the written tables."""
+    """Reads rows of the tables in the folder *root*, a path or an ``s3://`` URI."""
 
-    tables: Tables
+    root: str
 
     def rows(
         self, name: str, ids: Collection[str] | None = None, columns: list[str] | None = None
     ) -> list[Row]:
-        """Return the rows of the table *name*, of some batches or all; none if it was not written."""
-        if name not in self.tables.names or ids == []:
+        """Return the rows of the table *name*, of some batches or all. Raises NoTables."""
+        if ids == []:
             return []
-        system, path = located(self.tables.path(name))
+        path = f"{self.root.rstrip('/')}/{name}"
         chosen = None if ids is None else pc.field("batch_id").isin(list(ids))
-        found = ds.dataset(path, filesystem=system, format="parquet").to_table(columns, filter=chosen)
+        try:
+            system, inner = pyarrow.fs.FileSystem.from_uri(
+                path if "://" in path else str(Path(path).absolute())
+            )
+            found = ds.dataset(inner, filesystem=system, format=PARQUET).to_table(columns, filter=chosen)
+        except FileNotFoundError:
+            raise NoTables(f"{self.root} has no table {name}: {NEEDED}") from None
+        except pa.ArrowInvalid as error:
+            raise NoTables(f"{path} cannot be read ({error}): {NEEDED}") from error
+        except OSError as error:
+            raise NoTables(f"{error}; check the folder and, for s3://, the AWS credentials") from error
         return [{name: _plain(value) for name, value in row.items()} for row in found.to_pylist()]
 
     def by_batch(self, name: str, ids: Collection[str]) -> Mapping[str, list[Row]]:
@@ -69,18 +87,19 @@ class Shelf:
         return found
 
 
-def collect(tables: Tables, archive: str) -> History:
-    """Return the facts of the report over *tables*."""
-    shelf = Shelf(tables)
+def collect(folder: str) -> History:
+    """Return the facts of the report over the tables in *folder*. Raises NoTables."""
+    shelf = Shelf(folder)
+    (archive,) = shelf.rows("archive")
     known = shelf.rows(
         "batches", columns=["batch_id", "state", "is_orphan", "acked", "failed", "healed", "opened_at"]
     )
     targets = sorted(shelf.rows("targets"), key=lambda row: (-row["tasks"], row["target"]))
     queues = sorted(shelf.rows("queues"), key=lambda row: (-row["jobs"], row["queue"]))
     return History(
-        archive=archive,
-        since=tables.since,
-        until=tables.until,
+        archive=archive["path"],
+        since=archive["since"],
+        until=archive["until"],
         repeats=_repeats(shelf.rows("deliveries")),
         batches=_batches(shelf, [row["batch_id"] for row in sorted(known, key=_order)[:LISTED]]),
         targets=[_target(row) for row in targets[:SHOWN]],

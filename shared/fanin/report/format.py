@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from pipeline.spark.format import count
-
 NONE = "\u2013"
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
@@ -59,3 +57,13 @@ def batches(value: int) -> str:
 def state(name: str) -> str:
     """Return the name of a state for people: timed out."""
     return name.lower().replace("_", " ")
+
+
+def rate(value: float) -> str:
+    """Return a number a second: 63 or 0.4."""
+    return number(value) if value >= 10 else f"{value:.1f}".removesuffix(".0")
+
+
+def count(value: int, one: str, many: str | None = None) -> str:
+    """Return *value* with its noun: 1 item, 2 items."""
+    return f"{value:,} {one if value == 1 else many or one + 's'}"

@@ -114,16 +114,6 @@ class BatchFacts:
         return self.state in ALIVE
 
     @property
-    def ended_by_failures(self) -> bool:
-        """Return whether its failures ended it."""
-        return self.state == "FAILED" and not self.is_forced
-
-    @property
-    def is_forced(self) -> bool:
-        """Return whether a caller forced its end, which alone of the ends as FAILED has a reason."""
-        return self.state == "FAILED" and self.end_reason is not None
-
-    @property
     def name(self) -> str:
         """Return the name shown for it."""
         return self.user_key or self.batch_id
