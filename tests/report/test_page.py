@@ -10,18 +10,7 @@ from html.parser import HTMLParser
 import pytest
 
 from fanin.report import summary
-from fanin.report.facts import (
-    Bar,
-    BatchFacts,
-    History,
-    Point,
-    Queue,
-    Repeats,
-    Shares,
-    Spread,
-    Straggler,
-    Target,
-)
+from fanin.report.facts import Bar, BatchFacts, History, Point, Repeats, Shares
 from fanin.report.format import number, percent, seconds
 from fanin.report.moments import Clock, marks
 from fanin.report.rendering import page_of
@@ -33,6 +22,8 @@ def after(value: float) -> datetime:
     return OPENED + timedelta(seconds=value)
 
 
+LATE = {"position": 7, "item_id": "id:of:7", "acked_at": after(62), "after": 12.0, "failed": True}
+LATE |= {"record": '{"name":"<qgis>"}'}
 WELL = BatchFacts(
     batch_id="0199a000-0000-7000-8000-000000000001",
     state="COMPLETE",
@@ -56,7 +47,7 @@ WELL = BatchFacts(
     shares=Shares("closed", 1000, 20.0, 18.0, 40.0, 45.0, 49.0, 61.0),
     curve=(Point(0, 400, 0), Point(20, 590, 0), Point(60, 10, 0)),
     bars=(Bar(0, 24.5, 600), Bar(24.5, 49, 390), Bar(49, 61, 10)),
-    stragglers=(Straggler(7, "id:of:7", after(62), 12.0, True, '{"name":"<qgis>"}'),),
+    stragglers=(LATE,),
     is_drawn=True,
 )
 TIMED_OUT = replace(
@@ -262,13 +253,15 @@ def test_nothing_at_all_is_said_plainly():
 
 
 def test_bundles_and_jobs_are_there_where_there_are_any():
-    target = Target("orders", 5, {"SUCCEEDED": 4, "DEAD": 1}, 2, 2.5, 3, 2, Spread(0.8, 2.0, 2.0))
-    queue = Queue("thumbs", 6, {"done": 5, "dead": 1}, 1, 2, Spread(4, 6, 6), Spread(0.4, 1, 8))
-    said = read(targets=(target,), sizes=((2, 1), (3, 1)), queues=(queue,), more={"queues": 3}).text
+    target = {"target": "orders", "tasks": 5, "states": [("DEAD", 1), ("SUCCEEDED", 4)], "bundles": 2}
+    target |= {"size": 2.5, "largest": 3, "calls": 2, "waited": [0.8, 2.0, 2.0]}
+    queue = {"queue": "thumbs", "jobs": 6, "states": [("done", 5), ("dead", 1)], "again": 1, "refused": 2}
+    queue |= {"waited": [4, 6, 6], "worked": None}
+    said = read(targets=[target], sizes=((2, 1), (3, 1)), queues=[queue] * 33).text
 
     assert "orders 5 4 succeeded, 1 dead 2 2.5 3 2 800 ms 2 s 2 s" in said
     assert "1 bundle of 3" in said
-    assert "thumbs 6 5 done, 1 dead 1 2 4 s 6 s 6 s 400 ms 1 s 8 s" in said
+    assert "thumbs 6 5 done, 1 dead 1 2 4 s 6 s 6 s \u2013 \u2013 \u2013" in said
     assert "and 3 queues with fewer, not shown" in said
     assert "Bundles" not in read().said
     assert "Jobs" not in read().said

@@ -25,18 +25,13 @@ from fanin.report.facts import (
     BatchFacts,
     History,
     Point,
-    Queue,
     Repeats,
+    Row,
     Shares,
-    Spread,
-    Straggler,
-    Target,
 )
 
 LISTED, DRAWN, NAMED = 200, 12, 20
 """Batches in the list, batches with a section of their own, and stragglers of each."""
-SHOWN = 30
-"""Targets and queues."""
 BUCKETS = 160
 """The most time steps of a curve."""
 STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400)
@@ -44,8 +39,6 @@ FACTS = frozenset(field.name for field in fields(BatchFacts))
 """The columns of a batch that are copied to its facts."""
 PARQUET = ds.ParquetFileFormat(coerce_int96_timestamp_unit="us")
 NEEDED = "name the folder that the job history wrote with --out"
-
-Row = dict[str, Any]
 
 
 class NoTables(FaninError):
@@ -94,18 +87,15 @@ def collect(folder: str) -> History:
     known = shelf.rows(
         "batches", columns=["batch_id", "state", "is_orphan", "acked", "failed", "healed", "opened_at"]
     )
-    targets = sorted(shelf.rows("targets"), key=lambda row: (-row["tasks"], row["target"]))
-    queues = sorted(shelf.rows("queues"), key=lambda row: (-row["jobs"], row["queue"]))
     return History(
         archive=archive["path"],
         since=archive["since"],
         until=archive["until"],
         repeats=_repeats(shelf.rows("deliveries")),
         batches=_batches(shelf, [row["batch_id"] for row in sorted(known, key=_order)[:LISTED]]),
-        targets=[_target(row) for row in targets[:SHOWN]],
+        targets=sorted(shelf.rows("targets"), key=lambda row: (-row["tasks"], row["target"])),
         sizes=sorted((row["size"], row["bundles"]) for row in shelf.rows("sizes")),
-        queues=[_queue(row) for row in queues[:SHOWN]],
-        more={"targets": max(0, len(targets) - SHOWN), "queues": max(0, len(queues) - SHOWN)},
+        queues=sorted(shelf.rows("queues"), key=lambda row: (-row["jobs"], row["queue"])),
         **_totals(known),
     )
 
@@ -167,7 +157,7 @@ def _drawn(shelf: Shelf, batches: Sequence[BatchFacts]) -> list[BatchFacts]:
             step=step_of(batch.acking or 0.0),
             curve=_curve(seconds[batch.batch_id], batch),
             bars=_bars(bars[batch.batch_id], batch.shares),
-            stragglers=_late(late[batch.batch_id]),
+            stragglers=sorted(late[batch.batch_id], key=_lateness)[:NAMED],
             repeats=_repeats(repeats[batch.batch_id]),
             **_reasons(reasons[batch.batch_id]),
         )
@@ -192,10 +182,8 @@ def _bars(rows: Iterable[Row], shares: Shares | None) -> list[Bar]:
     return [Bar(row["low"], row["high"], row["items"]) for row in sorted(chosen, key=lambda row: row["bin"])]
 
 
-def _late(rows: Iterable[Row]) -> list[Straggler]:
-    ordered = sorted(rows, key=lambda row: (-row["after"], row["position"] or 0))
-    names = [field.name for field in fields(Straggler)]
-    return [Straggler(**{name: row[name] for name in names}) for row in ordered[:NAMED]]
+def _lateness(row: Row) -> tuple[float, int]:
+    return -row["after"], row["position"] or 0
 
 
 def _reasons(rows: Sequence[Row]) -> dict[str, Any]:
@@ -210,24 +198,6 @@ def _repeats(rows: Sequence[Row]) -> Repeats | None:
     if not rows:
         return None
     return Repeats(sum(row["acks"] for row in rows), sum(row["duplicates"] for row in rows))
-
-
-def _target(row: Row) -> Target:
-    return Target(
-        name=row["target"],
-        tasks=row["tasks"],
-        states=dict(row["states"]),
-        bundles=row["bundles"] or 0,
-        size=row["size"] or 0.0,
-        largest=row["largest"] or 0,
-        calls=row["calls"] or 0,
-        waited=Spread(*(row["waited"] or ())),
-    )
-
-
-def _queue(row: Row) -> Queue:
-    spreads = Spread(*(row["waited"] or ())), Spread(*(row["worked"] or ()))
-    return Queue(row["queue"], row["jobs"], dict(row["states"]), row["again"], row["refused"], *spreads)
 
 
 def _plain(value: Any) -> Any:

@@ -1,10 +1,14 @@
-"""The facts of the report: a bounded number of values, and figures derived from them. Pure."""
+"""The facts of the report: rows of tables, and figures derived from them. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
+
+Row = Mapping[str, Any]
+"""A row of a table, by column."""
 
 ENDED_WELL = "COMPLETE"
 ALIVE = ("OPEN", "CLOSED")
@@ -40,18 +44,6 @@ class Point:
     at: float
     acked: int
     failed: int
-
-
-@dataclass(frozen=True, slots=True)
-class Straggler:
-    """An item of the last percent: acked *after* so many seconds since the others; *record* is its row."""
-
-    position: int | None
-    item_id: str | None
-    acked_at: datetime
-    after: float
-    failed: bool
-    record: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +96,7 @@ class BatchFacts:
     step: float = 1.0
     curve: Sequence[Point] = ()
     bars: Sequence[Bar] = ()
-    stragglers: Sequence[Straggler] = ()
+    stragglers: Sequence[Row] = ()
     reasons: Sequence[tuple[str, int]] = ()
     reasons_from_log: bool = False
     is_drawn: bool = False
@@ -132,44 +124,8 @@ class BatchFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
-    """Percentiles of durations in seconds."""
-
-    p50: float | None = None
-    p95: float | None = None
-    most: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """The bundles and tasks of one target of the group-batcher."""
-
-    name: str
-    tasks: int
-    states: Mapping[str, int]
-    bundles: int
-    size: float
-    largest: int
-    calls: int
-    waited: Spread
-
-
-@dataclass(frozen=True, slots=True)
-class Queue:
-    """The jobs of one work queue; *again* were delivered more than once, *refused* adds collided."""
-
-    name: str
-    jobs: int
-    states: Mapping[str, int]
-    again: int
-    refused: int
-    waited: Spread
-    worked: Spread
-
-
-@dataclass(frozen=True, slots=True)
 class History:
-    """Everything that the report shows. *batches*: those listed, of *known* in total."""
+    """Everything that the report shows. *batches*: those listed, of *known*; *sizes*: bundles by size."""
 
     archive: str
     since: datetime | None = None
@@ -183,8 +139,6 @@ class History:
     healed: int = 0
     repeats: Repeats | None = None
     batches: Sequence[BatchFacts] = ()
-    targets: Sequence[Target] = ()
+    targets: Sequence[Row] = ()
     sizes: Sequence[tuple[int, int]] = ()
-    queues: Sequence[Queue] = ()
-    more: Mapping[str, int] = field(default_factory=dict)
-    """Return how many targets and queues are not shown."""
+    queues: Sequence[Row] = ()

@@ -13,6 +13,8 @@ from fanin.report.drawing import COLOURS
 from fanin.report.facts import BatchFacts, History
 from fanin.report.moments import Clock, marks
 
+SHOWN = 30
+"""Targets and queues."""
 LOOKED_AT = 8
 """Batches that the first screen names for attention; the list has the others."""
 FILTERS = {
@@ -36,6 +38,7 @@ def page_of(history: History) -> str:
     return template.get_template("page.html").render(
         history=history,
         summary=summary,
+        shown=SHOWN,
         light=_variables(0),
         dark=_variables(1),
         attention=reasons[:LOOKED_AT],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from fanin.report.facts import ENDED_WELL, BatchFacts, History
@@ -158,7 +158,7 @@ def times(batch: BatchFacts) -> dict[str, str | None]:
     }
 
 
-def states(found: Mapping[str, int]) -> str:
+def states(found: Iterable[tuple[str, int]]) -> str:
     """Return how many are in each state, the most frequent one first."""
-    ordered = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))
+    ordered = sorted(found, key=lambda pair: (-pair[1], pair[0]))
     return ", ".join(f"{number(many)} {state(name)}" for name, many in ordered)
