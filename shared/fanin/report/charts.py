@@ -95,7 +95,7 @@ def latency(bars: Sequence[Bar], shares: Shares) -> str:
         drawing.caption(shape, f"{number(bar.items)} items: {seconds(bar.low)} to {seconds(bar.high)}")
     _draw_shares(plot, shares, high)
     _count_axis(plot, max(counts) * 1.3)
-    _time_axis(plot, high, BASES[shares.basis])
+    _time_axis(plot, high, BASES[shares.basis], most=5)
     return drawing.svg("latency of the items")
 
 
@@ -139,8 +139,9 @@ def _count_axis(plot: Any, high: float) -> None:
     plot.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
 
 
-def _time_axis(plot: Any, high: float, name: str) -> None:
-    step = next((step for step in CLOCK if 8 * step >= high), math.ceil(high / 8 / DAY) * DAY)
+def _time_axis(plot: Any, high: float, name: str, most: int = 8) -> None:
+    """Draw an axis of seconds with at most so many marks after 0."""
+    step = next((step for step in CLOCK if most * step >= high), math.ceil(high / most / DAY) * DAY)
     plot.set_xlim(0, high)
     plot.xaxis.set_major_locator(MultipleLocator(step if high > CLOCK[0] else high / 4))
     plot.xaxis.set_major_formatter(FuncFormatter(lambda value, _: seconds(value) if value > 0 else "0"))
