@@ -23,7 +23,7 @@ TEMPORARY = "temporary"
 
 
 class Ground(Construct):
-    """*script* and *code* as assets; *bucket* for manifests, results and reports; *key* for logs.
+    """*script* and *code* as assets; *bucket* for manifests and results; *key* for logs.
 
     ``logs``: the prefix of the names of the jobs' log groups.
     """

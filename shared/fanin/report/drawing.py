@@ -30,7 +30,7 @@ COLOURS: Mapping[str, tuple[str, str]] = {
 """Each colour in light and in dark mode: CSS variables of the page."""
 LIGHT = {name: light for name, (light, _) in COLOURS.items()}
 """The colours that charts are drawn in; in an SVG, those of the page replace them."""
-STYLE: dict[str, Any] = {
+STYLE: Any = {
     "font.size": 11,
     "text.color": LIGHT["ink"],
     "axes.edgecolor": LIGHT["line"],
