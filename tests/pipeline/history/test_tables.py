@@ -18,9 +18,13 @@ FOREIGN = ("nonsense", "a:b", "a:b:c", "0199a000-0000-7000-8000-000000000000:x:0
 
 
 @pytest.fixture(scope="module")
-def built(spark, tmp_path_factory):
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("built")
+
+
+@pytest.fixture(scope="module")
+def built(spark, folder):
     """(facts of the report, tables) over all fates, with the ack log and the manifest of one."""
-    folder = tmp_path_factory.mktemp("built")
     life = cast()["well"]
     beyond = life.log[0]["item_id"].rsplit(":", 1)[0] + ":50"
     rows = life.log + [{"item_id": item, "at": 1, "sent_at": 0} for item in (*FOREIGN, beyond)]
@@ -159,6 +163,17 @@ def test_reasons_are_counted(built):
     rows = {(row["reason"], row["items"], row["source"]) for row in built[1]("reasons")}
 
     assert rows == {("no such thing", 3, "sample"), ("too late", 2, "sample")}
+
+
+def test_tables_in_a_bucket_are_reported_as_those_in_a_folder(built, folder, aws, monkeypatch):
+    client = aws.client("s3")
+    client.create_bucket(Bucket="histories")
+    for path in (folder / "out").rglob("*.parquet"):
+        client.upload_file(str(path), "histories", f"of-march/{path.relative_to(folder / 'out')}")
+    for name, value in aws.environment.items():
+        monkeypatch.setenv(name, value)
+
+    assert collect("s3://histories/of-march/") == built[0]
 
 
 def test_the_report_counts_batches_items_and_failures(built):
