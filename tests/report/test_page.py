@@ -124,7 +124,7 @@ def test_the_page_needs_nothing_beside_itself():
     assert set(re.findall(r"url\((.)", text)) <= {"#"}
 
 
-def test_the_page_is_for_light_and_for_dark_rooms():
+def test_the_page_supports_light_and_dark_mode():
     style = re.search(r"<style>(.*)</style>", page_of(History("changes")), re.DOTALL)[1]
     light, dark = (set(re.findall(r"(--[a-z-]+):", part)) for part in style.split("scheme: dark", 1))
 
@@ -212,7 +212,7 @@ def test_a_batch_that_went_well_is_worth_no_look():
         ("COMPLETE", 3, "with failures"),
     ],
 )
-def test_a_batch_wears_its_state(state, failed, word):
+def test_a_batch_shows_its_state(state, failed, word):
     assert summary.chip(replace(WELL, state=state, failed=failed))[1] == word
 
 
@@ -245,7 +245,7 @@ def test_a_batch_without_acks_or_without_a_section_is_listed_all_the_same():
     assert not [attributes for tag, attributes in read(hidden).tags if tag == "section"]
 
 
-def test_nothing_at_all_is_said_plainly():
+def test_an_empty_history_says_so():
     said = Reader(page_of(History("changes"))).text
 
     assert "Nothing happened" in said
