@@ -18,7 +18,7 @@ ROOMS = (
     "functions",
     "infra",
     "pipeline",
-    "benchmarks",
+    "lab",
     "docs",
     "website",
     "mkdocs.yml",

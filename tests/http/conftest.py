@@ -12,14 +12,14 @@ import pytest
 import urllib3
 from urllib3.util import parse_url
 
-from benchmarks.jobs import Site
-from benchmarks.races import Api
 from fanin import Fanin
 from fanin.aws import clients
 from fanin.aws.settings.tracking import Tables
 from fanin.local import LocalRun
 from fanin.tracker import Tracker
 from fanin.tracker.dynamodb import DynamoStore
+from lab.local.jobs import Site
+from lab.local.races import Api
 from tests.api.published import Unpublished, checked
 from tests.http.callbacks import CALLBACKS
 from tests.http.events import Events

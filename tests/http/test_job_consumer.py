@@ -8,9 +8,9 @@ from uuid import uuid4
 
 import pytest
 
-from benchmarks.races import Api
 from fanin import Fanin
 from fanin.local import LocalRun
+from lab.local.races import Api
 from tests.http.test_jobs import listed, path
 from tests.http.test_tracking import get
 

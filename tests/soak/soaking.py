@@ -13,12 +13,12 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.batch_api import BatchApi
-from benchmarks.grouping import configure, endings, judged, progress
 from fanin import Fanin
 from fanin.client.transports.http import HttpTransport
 from fanin.local import LocalRun
 from fanin.local.work.source import WorkSource, source_of
+from lab.local.batch_api import BatchApi
+from lab.local.grouping import configure, endings, judged, progress
 from tests.faults.proxy import FaultProxy
 from tests.http.events import Events
 from tests.soak import reading, referee

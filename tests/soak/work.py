@@ -11,9 +11,9 @@ from signal import SIGCONT, SIGKILL, SIGSTOP
 from typing import Any
 from uuid import uuid4
 
-from benchmarks.batch_api import ServiceErrors
-from benchmarks.jobs import Site, WorkerProcess, started
-from benchmarks.races import Api
+from lab.local.batch_api import ServiceErrors
+from lab.local.jobs import Site, WorkerProcess, started
+from lab.local.races import Api
 from pipeline.demo.batch_api import DONE, Request, Ruling
 from tests.soak.ledger import Ledger
 from tests.soak.tracking import Tracking

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.races import Api
 from fanin.local import LocalRun, LocalRunError
 from fanin.local.emulation.connection import Connection
+from lab.local.races import Api
 from tests.http.events import Events
 from tests.local import processes
 
