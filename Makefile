@@ -21,7 +21,7 @@ ARGS ?=
 .PHONY: help demo check test suite proof test-spark test-versions first-minutes setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale lab grouping jobs doorbells watching bulk spark reconciling round-trip last-ack ways-to-ack scale-limits local-run peers start cost openapi docs diagrams lock audit clean cli-reference conformance soak mutation crashes faults witness smoke fuzz
 
 demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one completion
-	@$(BIN)/python -m pipeline.demo $(ARGS)
+	@$(BIN)/python -m examples.catalog $(ARGS)
 
 .DEFAULT:
 	@echo "there is no target '$@'; make help lists them" >&2; exit 2

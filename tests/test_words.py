@@ -19,6 +19,7 @@ ROOMS = (
     "infra",
     "pipeline",
     "lab",
+    "examples",
     "docs",
     "website",
     "mkdocs.yml",

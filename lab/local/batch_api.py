@@ -6,7 +6,7 @@ import hashlib
 import time
 from dataclasses import dataclass
 
-from pipeline.demo.batch_api import DONE, BatchApi, Request, Ruling
+from examples.catalog.system.batch_api import DONE, BatchApi, Request, Ruling
 
 __all__ = ["BatchApi", "ServiceErrors"]
 

@@ -110,7 +110,7 @@ def measured(kind: str, acks: int, messages: int) -> Figures:
 def demo(kind: str) -> Figures:
     """Return the figures of one run of the demo, from its own report."""
     with TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "pipeline.demo", "--out", folder]
+        command = [sys.executable, "-m", "examples.catalog", "--out", folder]
         subprocess.run(command, cwd=ROOT, env={**os.environ, SWITCH: kind}, check=True)  # noqa: S603 - our own
         report = json.loads((Path(folder) / "report.json").read_text())
     return {
