@@ -22,6 +22,7 @@ from examples.catalog.output import picture, report
 from examples.catalog.output.live import View
 from examples.catalog.output.progress import Counters
 from examples.catalog.output.report import Report, Sent, Times
+from examples.catalog.system import running
 from examples.catalog.system.batch_api import BatchApi
 from examples.catalog.system.bundles import Bundled, RateLimited
 from examples.catalog.system.deployed import Deployed, Row
@@ -87,7 +88,7 @@ def play(options: Options, view: View) -> Report:
     with (
         TemporaryDirectory(prefix="fanin-demo-") as scratch,
         SparkJob(options.out / "spark.log", *(prepared := manifest_of(options, scratch))) as job,
-        LocalRun.start(demo=True, progress=view.step) as run,
+        running.started(progress=view.step) as run,
         BatchApi(RateLimited(lose_every=options.lose_every)) as batch_api,
     ):
         given = [*prepared, *arguments(options, run)]

@@ -7,10 +7,10 @@ import io
 from rich.console import Console
 
 from examples.catalog.checks.awaiting import FAILED, Awaited, Unanswered
+from examples.catalog.functions.worker import RETRY_SECONDS
 from examples.catalog.output import progress
 from examples.catalog.output.live import View
 from examples.catalog.system.batch_api import Call, Request, Ruling
-from functions.demo.wiring import RETRY_SECONDS
 from tests.catalog.makers import sample
 
 NOTHING = Awaited(waiting=0, in_hand=0, tasks=0, bundles=Unanswered(), jobs=0)

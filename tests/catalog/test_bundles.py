@@ -100,7 +100,7 @@ def test_where_nothing_was_bundled_there_is_no_size():
 def test_the_functions_understand_their_settings():
     reported = bundles.settings({"x11", "games"}, "http://127.0.0.1:1/batch")
 
-    assert reported["FANIN_BUNDLED_SECTIONS"] == "games,x11"
+    assert reported["BUNDLED_SECTIONS"] == "games,x11"
     file = SettingsFile.parse(reported["FANIN_SETTINGS"])
     policy = policies_of(file.grouper_policies).of("games")
     assert (policy.max_size, policy.rate) == (50, bundles.CALLS_A_SECOND / 2)

@@ -75,7 +75,7 @@ def test_a_person_reads_each_figure_on_a_line_of_its_own():
         "1 answers lost on purpose",
         "  work queue            50 of the items: a job each, acked together with its index row, "
         "3 added again",
-        "  DynamoDB write units  1,300 of the workers, 1.30 an item with its row or task, 0.25 an ack",
+        "  DynamoDB write units  1,300 of the workers, 1.30 an item with its row, 0.25 an ack",
         "  from send to work     p50 50.0 s, p99 99.0 s",
         "  time                  sent in 10.0 s, acked in 50.0 s",
         "  throughput            20 items/s",

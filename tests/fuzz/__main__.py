@@ -32,7 +32,7 @@ def main() -> int:
         deliveries = records.run(given.deliveries, given.seed, given.first)
     rows, wrong = [*_of_requests(requests), *_of_deliveries(deliveries)], [*requests.wrong, *deliveries.wrong]
     if given.http:
-        with LocalRun.start(demo=True) as run:
+        with LocalRun.start() as run:
             sent = over_http.run(run.url, given.http, given.seed, given.first)
         rows += _of_requests(sent, " over HTTP")
         wrong += sent.wrong

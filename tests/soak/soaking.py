@@ -86,7 +86,7 @@ class Soak:
         site.api = self.api
         self.queueing = Queueing(site, self.ledger, self.dice("jobs"), folder)
         self.chaos = Chaos(run, self.ledger, self.queueing, self.dice("chaos"))
-        self.bus = Events(run.client("sqs"), run.outputs["DemoEventsQueueUrl"])
+        self.bus = Events.on(run)
         self.sampler = Sampler(host_of(run), self.queueing.pids)
 
     def repeat(self, seconds: float) -> None:
@@ -244,7 +244,7 @@ def soaking(plan: Plan) -> Iterator[Soak]:
     with (
         TemporaryDirectory() as folder,
         BatchApi(errors) as batch_api,
-        LocalRun.start(demo=True, context=SETTINGS) as run,
+        LocalRun.start(context=SETTINGS) as run,
     ):
         configure(run, [POLICY], batch_api)
         with proxied(run, plan.seed, plan.faults) as proxy:

@@ -180,9 +180,7 @@ def _stages(report: Report) -> dict[str, str]:
 
 def _units(report: Report) -> str:
     units = f"{report.counters.write_units:,.0f} of the workers"
-    return (
-        f"{units}, {report.units_an_item:.2f} an item with its row or task, {report.units_an_ack:.2f} an ack"
-    )
+    return f"{units}, {report.units_an_item:.2f} an item with its row, {report.units_an_ack:.2f} an ack"
 
 
 def _times(report: Report) -> str:

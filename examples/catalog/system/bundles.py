@@ -34,14 +34,14 @@ POLICY = {
     # A refusal counts as an attempt, although the bundle is valid.
     "maxAttempts": 50,
 }
-HANDLERS = ("demo_worker", "lead_tasks", "handle_bundle", "sweep_groups")
+HANDLERS = ("worker", "consume_tasks", "lead_tasks", "handle_bundle", "sweep_groups")
 
 
 def settings(sections: Iterable[str], url: str) -> dict[str, str]:
     """Return the settings of the deployed functions: the bundled sections, the policy, and the API's URL."""
     downstream = {"pattern": "*", "url": url, "timeoutSeconds": 10}
     file = SettingsFile(grouper_policies=[POLICY], grouper_downstream=[downstream])
-    return {"FANIN_BUNDLED_SECTIONS": ",".join(sorted(sections)), VARIABLE: file.to_json()}
+    return {"BUNDLED_SECTIONS": ",".join(sorted(sections)), VARIABLE: file.to_json()}
 
 
 @dataclass

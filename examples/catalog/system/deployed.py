@@ -12,7 +12,7 @@ from examples.catalog.system.batch_api import BatchApi, Call
 from fanin.local import LocalRun
 from fanin.local.functions import deployed as functions
 
-SOURCES = ("DemoQueueUrl", "GrouperQueueUrl", "BundlesQueueUrl")
+SOURCES = ("DemoQueueUrl", "RegistrationsQueueUrl", "GrouperQueueUrl", "BundlesQueueUrl")
 RUN_ROWS = "run#"
 """The prefix of the workers' own rows; every other row of the index is a package."""
 
@@ -38,8 +38,8 @@ class Deployed:
 
     def fail_on_purpose(self, percent: int, seed: int) -> None:
         """Make the worker fail *percent* of the items once, chosen by *seed*."""
-        chaos = {"FANIN_CHAOS_FAIL_PERCENT": str(percent), "FANIN_CHAOS_SEED": str(seed)}
-        functions.configure(self._functions, ["demo_worker"], chaos)
+        chaos = {"CHAOS_FAIL_PERCENT": str(percent), "CHAOS_SEED": str(seed)}
+        functions.configure(self._functions, ["worker"], chaos)
 
     def bundle(self, sections: Iterable[str]) -> None:
         """Make the worker send packages of *sections* to the batch API."""
@@ -48,8 +48,8 @@ class Deployed:
 
     def queue(self, sections: Iterable[str]) -> None:
         """Make the worker add jobs for packages of *sections*."""
-        settings = {"FANIN_QUEUED_SECTIONS": ",".join(sorted(sections))}
-        functions.configure(self._functions, ["demo_worker"], settings)
+        settings = {"QUEUED_SECTIONS": ",".join(sorted(sections))}
+        functions.configure(self._functions, ["worker"], settings)
 
     def jobs_done(self) -> int:
         """Return the number of jobs whose outcome is stored."""

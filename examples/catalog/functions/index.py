@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from examples.catalog.functions.package import Package
 from fanin.aws.calls import send
 from fanin.errors import StoreUnavailable
-from functions.demo.catalog import Package
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

@@ -1,27 +1,24 @@
-"""The demo's consumer of the work queue ``demo``: writes a job's outcome in the transaction of its ack.
+"""The consumer of the work queue: writes a job's outcome in the transaction of its ack.
 
 A job without a payload is any job; one with a payload is a package, whose index row is written with it.
 """
+
+from __future__ import annotations
 
 import os
 import time
 from functools import lru_cache
 from typing import Any
 
+from examples.catalog.functions.queueing import QUEUE, entry_of
 from fanin import Fanin, Job, Options, Queue
-from fanin.client.transports.direct import DirectTransport
-from functions.demo.queueing import QUEUE, entry_of
-from functions.metrics.measuring import measured
-from functions.wiring import tracking
 
 MOST_FAILURES = 2
 
 
 @lru_cache(maxsize=1)
 def queue() -> Queue:
-    acks = tracking.transport()
-    client = Fanin(DirectTransport(acks.tracker, acks.tenant))
-    return client.queue(QUEUE, options=Options(max_failures=MOST_FAILURES))
+    return Fanin().queue(QUEUE, options=Options(max_failures=MOST_FAILURES))
 
 
 def writes(job: Job) -> list[dict[str, Any]]:
@@ -36,7 +33,7 @@ def outcome(job: Job) -> dict[str, Any]:
     item = {"pk": {"S": job.name}, "job": {"S": job.id}, "claim": {"S": job.claim or ""}}
     return {
         "Put": {
-            "TableName": os.environ["FANIN_OUTCOMES_TABLE"],
+            "TableName": os.environ["OUTCOMES_TABLE"],
             "Item": item,
             "ConditionExpression": "attribute_not_exists(pk)",
         }
@@ -45,10 +42,9 @@ def outcome(job: Job) -> dict[str, Any]:
 
 def indexed(job: Job) -> dict[str, Any]:
     entry = entry_of(job, processed_at=time.time_ns() // 1_000_000)
-    return {"Put": {"TableName": os.environ["FANIN_INDEX_TABLE"], "Item": entry.row()}}
+    return {"Put": {"TableName": os.environ["INDEX_TABLE"], "Item": entry.row()}}
 
 
-@measured
 def handler(event: dict[str, Any], context: Any) -> None:
     with queue().answer(event, context) as jobs:
         for job in jobs:

@@ -1,4 +1,4 @@
-"""The demo's worker: its rules, its chaos, and what it leaves in the index and the tracker."""
+"""The worker: its rules, its chaos, and what it leaves in the index and the tracker."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import bz2
 import itertools
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,20 +15,22 @@ from typing import Any
 import pytest
 from moto import mock_aws
 
+from examples.catalog.functions.bundling import Bundling, task_of
+from examples.catalog.functions.chaos import Chaos, Fault
+from examples.catalog.functions.delivery import Worker
+from examples.catalog.functions.index import Entry, Index
+from examples.catalog.functions.package import Package, checked
+from examples.catalog.functions.queueing import Queueing
+from fanin import Fanin
+from fanin.api.task_messages import new_task_of
 from fanin.aws.dynamodb.meter import Meter
 from fanin.client.transports.direct import DirectTransport
 from fanin.errors import InvalidRequest, StoreUnavailable
-from fanin.grouper import Grouper, NewTask, Policies, World
+from fanin.grouper import Grouper, Policies, World
 from fanin.grouper.memory import MemoryStore as GrouperMemory
 from fanin.queue import NewJob
 from fanin.tracker import OpenBatch, State, Tracker
 from fanin.tracker.memory import MemoryStore
-from functions.demo.bundling import Bundling, task_of
-from functions.demo.catalog import Package, checked
-from functions.demo.chaos import Chaos, Fault
-from functions.demo.index import Entry, Index
-from functions.demo.queueing import Queueing
-from functions.demo.work import Worker
 from tests.contract import moto_clients
 from tests.functions.deliveries import delivery, failed
 
@@ -119,14 +121,18 @@ def test_no_chaos_fails_nothing() -> None:
     assert {Chaos("", 0).fault(f"item-{n}", 1) for n in range(1000)} == {Fault.NONE}
 
 
-def registering(tasks: list[NewTask]) -> Callable[[Sequence[NewTask]], Sequence[object]]:
-    """Register tasks by keeping them in *tasks*."""
+@dataclass
+class Registrations:
+    """A registrations queue that keeps the tasks of its messages, or refuses all of them."""
 
-    def register_all(new: Sequence[NewTask]) -> Sequence[object]:
-        tasks.extend(new)
-        return new
+    tasks: list[dict[str, Any]]
+    refuses: bool = False
 
-    return register_all
+    def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, str]]) -> dict[str, Any]:  # noqa: N803
+        if self.refuses:
+            return {"Failed": [{"Id": each["Id"]} for each in Entries]}
+        self.tasks += [json.loads(each["MessageBody"]) for each in Entries]
+        return {}
 
 
 @dataclass
@@ -138,7 +144,7 @@ class Stage:
     batch_id: str
     bodies: list[str]
     client: Any
-    tasks: list[NewTask]
+    tasks: list[dict[str, Any]]
     jobs: list[NewJob]
     soon: list[str]
 
@@ -185,14 +191,14 @@ def stage(environment: pytest.MonkeyPatch, memory: MemoryStore) -> Iterator[Stag
         ]
         meter = Meter().attach(client)
         index = Index(client, "Index", sleep=lambda _: None)
-        transport = DirectTransport(tracker, TENANT)
-        tasks: list[NewTask] = []
+        fanin = Fanin(DirectTransport(tracker, TENANT))
+        tasks: list[dict[str, Any]] = []
         jobs: list[NewJob] = []
         soon: list[str] = []
         worker = Worker(
-            transport,
+            fanin.ack,
             index,
-            Bundling(registering(tasks), frozenset()),
+            Bundling(Registrations(tasks), "url", frozenset()),
             Queueing(jobs.extend, frozenset()),
             lambda: meter.take("write_units"),
             Chaos("", 0),
@@ -310,8 +316,8 @@ def test_a_package_of_a_bundled_section_is_indexed_and_becomes_a_task_in_place_o
     games = [body for body in stage.bodies if json.loads(body)["record"]["section"] == "games"]
 
     assert failed(stage.bundle("games").work(delivery(*stage.bodies))) == []
-    assert [task.item_id for task in stage.tasks] == [json.loads(body)["itemId"] for body in games]
-    assert {task.target for task in stage.tasks} == {"games"}
+    assert [task["itemId"] for task in stage.tasks] == [json.loads(body)["itemId"] for body in games]
+    assert {task["target"] for task in stage.tasks} == {"games"}
     assert len(stage.rows()) == 60
     acked = stage.tracker.progress(stage.tracker.get(TENANT, stage.batch_id)).acked
     assert 0 < len(games) == 60 - acked
@@ -323,8 +329,8 @@ def test_an_item_has_one_task_however_often_its_message_comes(stage: Stage) -> N
     worker.work(delivery(*stage.bodies))
     worker.work(delivery(*stage.bodies))
 
-    once = {task.task_id: task for task in stage.tasks}
-    assert [once[task.task_id] for task in stage.tasks] == stage.tasks
+    once = {task["taskId"]: task for task in stage.tasks}
+    assert [once[task["taskId"]] for task in stage.tasks] == stage.tasks
     assert 2 * len(once) == len(stage.tasks) == stage.counted()["registrations"]
 
 
@@ -333,16 +339,14 @@ def test_what_fails_after_its_work_has_its_task_already_and_comes_again(stage: S
     back = failed(worker.work(delivery(*stage.bodies)))
 
     assert len(back) == 60
-    items = [task.item_id for task in stage.tasks]
+    items = [task["itemId"] for task in stage.tasks]
     assert items
     assert {worker.chaos.fault(str(item), 1) for item in items} == {Fault.BEFORE_ACK}
 
 
 def test_a_task_that_may_not_be_there_sends_its_message_back_alone(stage: Stage) -> None:
-    def refuse(tasks: Sequence[NewTask]) -> list[object]:
-        return [StoreUnavailable("the store is busy; ask again") for _ in tasks]
-
-    worker = replace(stage.worker, bundling=Bundling(refuse, frozenset({"games"})))
+    refusing = Registrations([], refuses=True)
+    worker = replace(stage.worker, bundling=Bundling(refusing, "url", frozenset({"games"})))
     back = failed(worker.work(delivery(*stage.bodies)))
 
     sections = [json.loads(body)["record"]["section"] for body in stage.bodies]
@@ -354,7 +358,7 @@ def test_a_task_is_one_that_the_grouper_takes(stage: Stage) -> None:
     world = World(GrouperMemory(), SimpleNamespace(send=lambda _: None), Policies())
     entry = Entry(json.loads(stage.bodies[0])["itemId"], checked(RECORD), 0, 0)
 
-    task = Grouper(world).register(TENANT, task_of(entry))
+    task = Grouper(world).register(TENANT, new_task_of({"body": json.dumps(task_of(entry))}))
 
     assert (task.item_id, task.target) == (entry.item_id, "libs")
     assert json.loads(task.payload) == {"package": entry.key, "size": 880}

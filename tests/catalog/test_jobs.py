@@ -1,4 +1,4 @@
-"""The jobs of the demo's packages: what a job holds is what its index row needs."""
+"""The jobs of packages: what a job holds is what its index row needs."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from examples.catalog.functions.index import Entry
+from examples.catalog.functions.package import checked
+from examples.catalog.functions.queueing import entry_of, job_of
 from fanin.queue import Job, NewJob, QueueKey
 from fanin.queue.rules.keys import JobKey, PartKey
 from fanin.queue.rules.model import JobState
-from functions.demo.catalog import checked
-from functions.demo.index import Entry
-from functions.demo.queueing import entry_of, job_of
-from tests.functions.test_demo import RECORD, TENANT
+from tests.catalog.test_worker import RECORD, TENANT
 from tests.item_ids import item_named
 
 

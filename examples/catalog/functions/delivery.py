@@ -1,23 +1,22 @@
-"""The demo's consumer: indexes packages and acks their items, or hands them over as tasks or jobs."""
+"""A delivery of the SQS queue: indexes packages, acks their items or hands them over as tasks or jobs."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fanin.api import strict_json
-from fanin.client.consuming.consumer import Consumer
-from fanin.client.consuming.settling import Outcomes, Settled
-from fanin.client.transports.transport import Acks
-from fanin.errors import InvalidRequest
-from fanin.tracker import ItemId, Verdict
-from functions.demo.bundling import Bundling
-from functions.demo.catalog import checked
-from functions.demo.chaos import Chaos, Fault
-from functions.demo.index import Entry, Index
-from functions.demo.queueing import Queueing
+from examples.catalog.functions.bundling import Bundling
+from examples.catalog.functions.chaos import Chaos, Fault
+from examples.catalog.functions.index import Entry, Index
+from examples.catalog.functions.package import checked
+from examples.catalog.functions.queueing import Queueing
+from fanin import AckReport, InvalidRequest, StoreUnavailable, Verdict
+from fanin.tracker import ItemId
+
+DONE = (Verdict.ACCEPTED, Verdict.DUPLICATE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +37,11 @@ class Message:
 class Worker:
     """Processes deliveries; *now* returns the time in ms, *units* the write units since its last call.
 
-    *retry_soon*: makes the messages that return to their queue visible again after a second.
+    *ack*: that of the client. *retry_soon*: makes the messages that return to their queue visible again after
+    a second.
     """
 
-    transport: Acks
+    ack: Callable[[Sequence[str]], AckReport]
     index: Index
     bundling: Bundling
     queueing: Queueing
@@ -60,12 +60,12 @@ class Worker:
         self.index.write([message.entry for message in worked if not self.queueing.takes(message.entry)])
         registered, queued = self._register(worked), self._queue(worked)
         before_acks = self.units()
-        settled = self._ack(worked)
+        verdicts = self._ack(worked)
         acked = self.units()
-        counts = _counts(messages, registered, queued, settled.acked)
+        counts = _counts(messages, registered, queued, verdicts)
         self._count(counts, {"writeUnits": before_acks + acked, "ackUnits": acked})
         whole = {message.message_id for message in messages if message.fault is Fault.NONE}
-        kept = whole & {*registered, *queued, *(record["messageId"] for record, _ in settled.acked)}
+        kept = whole & {*registered, *queued, *verdicts}
         failed = [record for record in event["Records"] if record["messageId"] not in kept]
         self.retry_soon(failed)
         return {"batchItemFailures": [{"itemIdentifier": record["messageId"]} for record in failed]}
@@ -87,17 +87,20 @@ class Worker:
     def _hands_over(self, entry: Entry) -> bool:
         return self.bundling.takes(entry) or self.queueing.takes(entry)
 
-    def _ack(self, messages: Sequence[Message]) -> Settled:
-        """Ack the items of all other messages but those that fail on purpose."""
-        others = [message for message in messages if not self._hands_over(message.entry)]
-        return Consumer(self.transport).settle(
-            {"Records": [message.record for message in others if message.fault is Fault.NONE]}
-        )
+    def _ack(self, messages: Sequence[Message]) -> Mapping[str, Verdict]:
+        """Ack the items of all other messages but those that fail on purpose; verdicts by message id."""
+        others = [each for each in messages if not self._hands_over(each.entry) and each.fault is Fault.NONE]
+        try:
+            report = self.ack([message.entry.item_id for message in others]) if others else AckReport()
+        except StoreUnavailable:
+            return {}
+        pairs = zip(others, report.results, strict=bool(others))
+        return {message.message_id: each.verdict for message, each in pairs if each.verdict in DONE}
 
     def _read(self, record: Mapping[str, Any]) -> Message | None:
         """Return the message of *record*, or None if it is invalid: it ends in the dead-letter queue."""
         try:
-            body = strict_json.parse(record["body"])
+            body = _body_of(record)
             item = ItemId.parse(str(body.get("itemId")))
             entry = Entry(str(item), checked(body.get("record")), _sent_at(body), self.now())
         except InvalidRequest:
@@ -113,10 +116,12 @@ class Worker:
 
 
 def _counts(
-    messages: Sequence[Message], registered: frozenset[str], queued: frozenset[str], acked: Outcomes
+    messages: Sequence[Message],
+    registered: frozenset[str],
+    queued: frozenset[str],
+    verdicts: Mapping[str, Verdict],
 ) -> Mapping[str, Counter[str]]:
     """Return the counts of a delivery by batch; *registered* and *queued* are message ids."""
-    verdicts = {record["messageId"]: verdict for record, verdict in acked}
     counts: dict[str, Counter[str]] = {}
     for message in messages:
         verdict = verdicts.get(message.message_id)
@@ -129,6 +134,16 @@ def _counts(
             repeats=int(verdict is Verdict.DUPLICATE),
         )
     return counts
+
+
+def _body_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        body = json.loads(record["body"])
+    except ValueError:
+        body = None
+    if not isinstance(body, dict):
+        raise InvalidRequest("the body is not an object", field="body")
+    return body
 
 
 def _sent_at(body: Mapping[str, Any]) -> int:

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid5
 
+from examples.catalog.functions.index import Entry
+from examples.catalog.functions.package import Package
 from fanin.errors import StoreUnavailable
-from functions.demo.catalog import Package
-from functions.demo.index import Entry
 
 if TYPE_CHECKING:
     from fanin.queue import Job, NewJob
