@@ -159,14 +159,14 @@ DOORS: dict[str, set[str]] = {
     "pipeline.snapshot": {*LEAVES, "pipeline.spark", "fanin.tracker", "fanin.aws"},
     "pipeline.spark": {*LEAVES, "fanin.tracker"},
     # The demo, a user's app: no other room imports it.
-    "examples.catalog": {"pipeline.fan_out", "pipeline.jobs", "pipeline.spark", "fanin"},
+    "examples.catalog": {"pipeline.fan_out", "pipeline.jobs", "pipeline.spark", "fanin", "fanin_cdk"},
 }
 # a library: the rooms that it lives in.
 HOMES: dict[str, set[str]] = {
-    "boto3": {"fanin.aws", "fanin.local", "pipeline"},
+    "boto3": {"fanin.aws", "fanin.local", "pipeline", "examples.catalog"},
     "aws_lambda_powertools": {"functions", "fanin.api"},
     "pydantic": {"fanin.api"},
-    "aws_cdk": {"fanin_cdk", "infra"},
+    "aws_cdk": {"fanin_cdk", "infra", "examples.catalog"},
     "pyspark": {"pipeline", "examples.catalog"},
     "ministack": {"fanin.local"},
     "moto": {"fanin.local"},

@@ -12,8 +12,8 @@ PYTHON = "python"
 ROUNDS = 7
 """Processes of each program."""
 COLUMNS = ("start of", "CPU ms", "times boto3", "at most", "MB")
-BOTH = frozenset({"demo_jobs", "demo_worker", "sweep_jobs"})
-"""Import the tracker and another capability: 50 modules more than ``sweep``."""
+BOTH = frozenset({"sweep_jobs"})
+"""Imports the tracker and another capability: 50 modules more than ``sweep``."""
 TWICE = "each imports the tracker and another capability, and two runs on a busy machine differ by a fifth"
 BUSY = "two runs on a busy machine differ by a fifth"
 GROUPS = {"consumer": "consumers and sweepers", "route": "routes"}
