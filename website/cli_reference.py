@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from typer.main import get_command
 
@@ -17,7 +17,7 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "cli.md"
 MARKER = "<!-- Below, the page is made by: make cli-reference -->"
 COMMON = {*WHERE, "as_json", "help"}
 """Options of every verb; the page describes them once, as it does those of lists and the arguments."""
-OF_LISTS = {each.__metadata__[0].help for each in (Limit, Every)}
+OF_LISTS = {get_args(each)[1].help for each in (Limit, Every)}
 ARGUMENTS = {"BATCH", "BATCH...", "ITEM..."}
 
 
