@@ -48,50 +48,41 @@ def written(counts: Counts) -> str:
 INTRODUCTION = """# Cost
 
 A month of an idle deployment costs about {idle}, and {full} with `monitoring=full`. A million acks cost
-{together} if a hundred neighbours are acked together, and {alone} one by one, before what brings them to
-the tables.
+{together} if a hundred neighbours are acked together, and {alone} one by one.
 
-`make cost` writes this page: it counts alarms, schedules and mappings in the synthesised template, and
-requests, DynamoDB units, metrics and log bytes of the handlers. A month has 30 days. [Prices](#prices) are
-list prices of us-east-1, as of {as_of}, without free tiers.
-
-Assumed: an invocation takes 10 ms, and 8 ms for each request; X-Ray records the first trace of each second
-and 5 % of the others. Your own queues and consumers, and data transfer, are not included. Counted is the
-most: each delivery reads the row of its batch. A warm consumer reads it once in 5 s, which takes up to
-$0.125 off a million items that are acked alone: [Ways to ack](performance/ways_to_ack.md) counts these.
+`make cost` writes this page from the synthesised template and the requests, units, metrics and log bytes of
+the handlers. A month has 30 days. An invocation takes 10 ms, and 8 ms for each request; X-Ray records the
+first trace of each second and 5 % of the others. Your own queues and consumers, and data transfer, are not
+included. Counted is the most: each delivery reads the row of its batch. A warm consumer reads it once in
+5 s, which takes up to $0.125 off a million items that are acked alone:
+[Ways to ack](performance/ways_to_ack.md).
 """
 IDLE = """
-[Alarms](operations.md#alarms) says what each of them watches. Lambda polls each queue that feeds a function
-by five long polls of 20 s at a time, also while it is empty. The sweepers run every minute. A metric is
-charged only for the hours in which it counts something.
+Lambda polls each queue that feeds a function by five long polls of 20 s at a time, also while it is empty.
+The sweepers run every minute. A metric is charged only for the hours in which it counts something.
 """
 ITEMS = """## A month with items
 
-Dollars of acking that many items, on top of the idle month, by the way in which the acks arrive. A consumer
-with `@fanin.acks` or `Fanin.direct` writes to the tables itself. A message of the acks queue is sent,
-received and deleted. A request goes through the API. *Together* is the number of items, neighbours of one
-page, in a delivery or request. Traces of `monitoring=full` come on top: at most $12.96 for the first one of
-each second of a function, and 5 % of the others.
+Dollars of acking that many items, on top of the idle month. A consumer with `@fanin.acks` or `Fanin.direct`
+writes *at the tables*. *Together* is the number of items, neighbours of one page, in a delivery or request.
+Traces of `monitoring=full` come on top: at most $12.96 for a function, and 5 % of the others.
 """
 BATCHES = """
-Opening, adding, closing and the ending event cost less than $0.0001 for each batch, whatever its size. An
-event that is put [at once](events.md#at-once) takes $0.75 more for a million batches. Custom metrics are
-charged once a month for each name, however many items there are.
+Opening, adding, closing and the ending event cost less than $0.0001 for each batch. An event that is put
+[at once](events.md#at-once) takes $0.75 more for a million batches. Custom metrics are charged once a month
+for each name.
 """
 TRANSACTIONS = """## Indexes in a transaction
 
-DynamoDB bills a write of a transaction twice. Its pages do not say whether that is true of the entries in
-secondary indexes, too. All figures of this project count these once. The difference, for a million of each
-transaction that writes to indexes; the ways to ack above have none, unless items fail:
+DynamoDB bills a write of a transaction twice. Its pages do not say whether that is true of entries in
+secondary indexes; all figures of this project count these once. The difference, for a million transactions:
 """
 MEASURED = """
-`make smoke` settles it on an account: it writes a row alone and in a transaction, and prints `entries in
-indexes are billed once in a transaction` or `billed twice`.
+`make smoke` prints `entries in indexes are billed once in a transaction` or `billed twice` for an account.
 """
 SWITCHES = """
-With items, ack neighbours together: it divides every line but that of the metrics. Let consumers write to
-the tables. For a billion items whose acks can wait for minutes, use `bulk_ack`. Most of the price of logs
-is for writing them.
+Ack neighbours together: it divides every line but that of the metrics. Let consumers write to the tables.
+For a billion items whose acks can wait for minutes, use `bulk_ack`.
 """
 BULK = "by [bulk_ack](pipeline.md#bulk-ack-ack-the-items-that-logs-list), tables only"
 Usages = Callable[[float], Usage]
@@ -103,7 +94,6 @@ def _introduction(counts: Counts) -> Iterable[str]:
         full=dollars(Bill(counts.months["full"]).dollars),
         together=dollars(Bill(counts.queue[0].acks(MILLION)).dollars),
         alone=dollars(Bill(counts.queue[-1].acks(MILLION)).dollars),
-        as_of=AS_OF,
     )
 
 
@@ -111,13 +101,11 @@ def _idle(counts: Counts) -> Iterable[str]:
     yield "## A month without items\n"
     yield "Units and dollars by the setting [`monitoring`](settings.md):\n"
     bills = {name: Bill(usage) for name, usage in counts.months.items()}
-    yield from _head("service", "unit", "price", *(f"`{name}`" for name in bills))
+    yield from _head("service", "unit", *(f"`{name}`" for name in bills))
     for line in Bill(sum(counts.months.values(), Usage())).lines:
         price = line.price
-        yield _line(
-            price.service, price.unit, _price(price), *(_cell(bill, price) for bill in bills.values())
-        )
-    yield _line("all", "", "", *(f"**{dollars(bill.dollars)}**" for bill in bills.values()))
+        yield _line(price.service, price.unit, *(_cell(bill, price) for bill in bills.values()))
+    yield _line("all", "", *(f"**{dollars(bill.dollars)}**" for bill in bills.values()))
     yield IDLE
 
 
@@ -177,11 +165,9 @@ def _switches(counts: Counts) -> Iterable[str]:
 METER = """## Meter your own requests
 
 `UsageMeter().attach(client, ...)`, from `fanin.cost`, adds up what the requests of boto3 clients of
-DynamoDB, SQS and EventBridge are billed. Its `usage` has the units, and its `dollars` their price.
-The engine's report counts where there is one: moto reports half a unit for a consistent get, and
-`UsageMeter(takes_reports=False)` computes all units from the rows instead.
-`fanin cost` estimates a fan-out before it is sent, and `fanin status BATCH --cost` what a batch has cost
-so far, by each way to ack.
+DynamoDB, SQS and EventBridge are billed: `usage` in units, `dollars` in money. It takes the units that the
+engine reports; `UsageMeter(takes_reports=False)` computes them from the rows, for moto for example.
+`fanin cost` estimates a fan-out before it is sent, `fanin status BATCH --cost` what a batch has cost so far.
 """
 
 
@@ -191,7 +177,7 @@ def _meter() -> Iterable[str]:
 
 def _prices() -> Iterable[str]:
     yield "## Prices\n"
-    yield f"`shared/fanin/cost/prices.py` has them, as of {AS_OF}. Check those of your region.\n"
+    yield f"List prices of us-east-1, as of {AS_OF}, without free tiers: `shared/fanin/cost/prices.py`.\n"
     yield from _head("service", "unit", "price")
     for price in PRICES.values():
         yield _line(f"[{price.service}]({PAGES[price.service]})", price.unit, _price(price))

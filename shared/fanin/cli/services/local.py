@@ -108,8 +108,7 @@ def down(
 ) -> None:
     """Stop the runs that this checkout's `up` started.
 
-    The files of crashed runs are removed. A run belongs to the clone or the installation of the `fanin` that
-    started it.
+    The files of crashed runs are removed.
     """
     if every and port is not None:
         raise typer.BadParameter("--all and --port exclude each other; give one of them")
@@ -138,8 +137,7 @@ def env(
 ) -> None:
     """Print the environment variables of a run.
 
-    For a process that uses the run: eval "$(fanin local env)". AWS tools that do not read AWS_ENDPOINT_URL
-    need --endpoint-url "$AWS_ENDPOINT_URL".
+    For a process that uses the run: eval "$(fanin local env)".
     """
     with exit_with_message():
         state = chosen(port)
