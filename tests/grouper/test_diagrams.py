@@ -1,4 +1,4 @@
-"""The state diagrams of docs/grouper_reference.md show the transitions that the simulator's referee allows."""
+"""The state diagrams of docs/grouper_reference.md show the transitions that the referee allows."""
 
 from __future__ import annotations
 

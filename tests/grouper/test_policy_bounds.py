@@ -1,4 +1,4 @@
-"""Each setting of a policy is accepted up to its bounds, and has the default that docs/grouper_reference.md gives."""
+"""Each setting of a policy is accepted up to its bounds, with the default of docs/grouper_reference.md."""
 
 from __future__ import annotations
 
