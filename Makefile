@@ -18,10 +18,10 @@ SPARKS_PYTHON ?= $(BIN)/python
 SPARKS_VENV := .venv-spark-$(SPARK)
 ARGS ?=
 
-.PHONY: help demo check test suite proof test-spark test-versions first-minutes setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale grouping jobs doorbells watching bulk spark reconciling round-trip last-ack ways-to-ack scale-limits local-run peers start cost openapi docs diagrams lock audit clean cli-reference conformance soak mutation crashes faults witness smoke fuzz
+.PHONY: help demo check test suite proof test-spark test-versions first-minutes setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale lab grouping jobs doorbells watching bulk spark reconciling round-trip last-ack ways-to-ack scale-limits local-run peers start cost openapi docs diagrams lock audit clean cli-reference conformance soak mutation crashes faults witness smoke fuzz
 
 demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one completion
-	@$(BIN)/python -m pipeline.demo $(ARGS)
+	@$(BIN)/python -m examples.catalog $(ARGS)
 
 .DEFAULT:
 	@echo "there is no target '$@'; make help lists them" >&2; exit 2
@@ -79,7 +79,7 @@ types: setup ## mypy, strict
 	@$(BIN)/mypy
 
 # The CDK's types alone take a minute where mypy has not read them before.
-types-of-code: setup ## mypy, strict, without infra and benchmarks
+types-of-code: setup ## mypy, strict, without infra and lab
 	@$(BIN)/mypy -p fanin -p functions
 
 pure: setup ## the tests of rules, services and edges, in this process alone
@@ -109,8 +109,11 @@ fuzz: setup ## 10,000 broken requests, and deliveries, against all handlers: ARG
 mutation: setup ## mutants that a program makes of rules, stores and requests: which tests notice; ARGS="--sample 300"
 	@$(BIN)/python -m tests.mutation $(ARGS)
 
+lab: setup ## the tests of the measurements in lab
+	@$(BIN)/python -m pytest -n 2 lab/tests $(ARGS)
+
 races: setup ## close against the last ack, and two last acks, over HTTP on the local run
-	@$(BIN)/python -m benchmarks.races $(ARGS)
+	@$(BIN)/python -m lab.local.races $(ARGS)
 
 crashes: setup ## every handler killed before and after each request it makes, then called again; a table
 	@$(BIN)/python -m tests.crashes $(ARGS)
@@ -131,62 +134,62 @@ soak: setup ## mixed load on a local run with killed and frozen workers and func
 	@$(BIN)/python -m tests.soak $(ARGS)
 
 requests: setup ## DynamoDB requests an ack, counted on the wire
-	@$(BIN)/python -m benchmarks.requests $(ARGS)
+	@$(BIN)/python -m lab.requests.acks $(ARGS)
 
 scale: setup ## 1,000 items beside 10,000,000: rows and latency of an ack, outstanding, storage
-	@$(BIN)/python -m benchmarks.scale $(ARGS)
+	@$(BIN)/python -m lab.requests.scale $(ARGS)
 
 grouping: setup ## a burst of tasks, bundled for a batch API that throttles and fails: each is done once
-	@$(BIN)/python -m benchmarks.grouping $(ARGS)
+	@$(BIN)/python -m lab.local.grouping $(ARGS)
 
 jobs: setup ## jobs whose workers are killed and frozen, on the local run: each is acked once
-	@$(BIN)/python -m benchmarks.jobs $(ARGS)
+	@$(BIN)/python -m lab.local.jobs $(ARGS)
 
 doorbells: setup ## how soon a worker takes a job while 10,000 wait in another queue, on the local run
-	@$(BIN)/python -m benchmarks.doorbells $(ARGS)
+	@$(BIN)/python -m lab.local.doorbells $(ARGS)
 
 watching: setup ## read units of 1 to 1,000 workers that watch each other, in virtual time
-	@$(BIN)/python -m benchmarks.watching $(ARGS)
+	@$(BIN)/python -m lab.requests.watching $(ARGS)
 
 bulk: setup ## ids made and acks folded a second and core, beside the plainest way that is right
-	@$(BIN)/python -m benchmarks.bulk $(ARGS)
+	@$(BIN)/python -m lab.pipeline.bulk $(ARGS)
 
 spark: setup ## the Spark jobs beside DuckDB and Polars, which you install before (ARGS="--rows ...")
-	@$(BIN)/python -m benchmarks.spark $(ARGS)
+	@$(BIN)/python -m lab.spark $(ARGS)
 
 reconciling: setup ## reconcile of one large batch, 2 cores: seconds, CPU, memory (ARGS="--items ... --keep")
-	@$(BIN)/python -m benchmarks.reconcile $(ARGS)
+	@$(BIN)/python -m lab.reconcile $(ARGS)
 
 last-ack: setup ## the time from the last ack to its event, with and without immediate events, into docs/performance
-	@$(BIN)/python -m benchmarks.last_ack $(ARGS)
-	@$(BIN)/python -m benchmarks.page last_ack
+	@$(BIN)/python -m lab.local.last_ack $(ARGS)
+	@$(BIN)/python -m lab.pages.page last_ack
 
 round-trip: setup ## 10,000,000 items to files, acks folded but for 137, reconciled, redriven, complete
-	@$(BIN)/python -m benchmarks.round_trip $(ARGS)
+	@$(BIN)/python -m lab.pipeline.round_trip $(ARGS)
 
 scale-limits: setup ## the first bottleneck of each load, by the limits of DynamoDB's partitions, into docs/performance
-	@$(BIN)/python -m benchmarks.scale_limits $(ARGS)
-	@$(BIN)/python -m benchmarks.page scale
+	@$(BIN)/python -m lab.scale_limits $(ARGS)
+	@$(BIN)/python -m lab.pages.page scale
 
 # 20 minutes of one core; counts, not times, so that other work does not change them.
 ways-to-ack: setup ## requests, units and dollars of an ack by the way in which items are acked, into docs/performance
-	@$(BIN)/python -m benchmarks.ways_to_ack $(ARGS)
-	@$(BIN)/python -m benchmarks.page ways_to_ack
+	@$(BIN)/python -m lab.ways_to_ack $(ARGS)
+	@$(BIN)/python -m lab.pages.page ways_to_ack
 
 peers: setup ## Celery, BullMQ, Redis, counters and rows beside fanin, into docs/performance; needs redis-server and Node
-	@$(BIN)/python -m benchmarks.peers $(ARGS)
-	@$(BIN)/python -m benchmarks.page peers
+	@$(BIN)/python -m lab.peers $(ARGS)
+	@$(BIN)/python -m lab.pages.page peers
 
 local-run: setup ## first answers, acks of 40 callers, messages and the demo, with and without forks, into docs/performance
-	@$(BIN)/python -m benchmarks.local_run $(ARGS)
-	@$(BIN)/python -m benchmarks.page local_run
+	@$(BIN)/python -m lab.local.speed $(ARGS)
+	@$(BIN)/python -m lab.pages.page local_run
 
 start: setup ## CPU and memory of the cold start of each handler, beside that of boto3, into docs/performance
-	@$(BIN)/python -m benchmarks.start $(ARGS)
-	@$(BIN)/python -m benchmarks.page start
+	@$(BIN)/python -m lab.start $(ARGS)
+	@$(BIN)/python -m lab.pages.page start
 
 cost: setup ## write docs/cost.md anew: a month in dollars, from counted units
-	@mkdir -p build && $(BIN)/python -m benchmarks.cost > build/cost.md && mv build/cost.md docs/cost.md
+	@mkdir -p build && $(BIN)/python -m lab.cost > build/cost.md && mv build/cost.md docs/cost.md
 
 openapi: setup ## write docs/openapi.json and docs/events.schema.json anew
 	@$(BIN)/python -m functions.openapi > docs/openapi.json

@@ -1,4 +1,4 @@
-"""The settings of the project's own stack: those of the construct, of the demo and of the Spark jobs."""
+"""The settings of the project's own stack: those of the construct and of the Spark jobs."""
 
 from __future__ import annotations
 
@@ -10,10 +10,6 @@ from fanin_cdk.settings.config import Config, ConfigError
 from fanin_cdk.settings.rules import QUEUE_ARN, Rules, between, distinct, matches, one_of
 
 Engine = Literal["off", "glue", "emr"]
-DEMO_QUEUE = "demo"
-"""The work queue of the demo."""
-DEMO_CONSUMED = 2
-"""The queues that functions of the demo consume."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,7 +17,6 @@ class StackConfig(Config):
     """The settings of one deployment of the stack; ``stage`` is part of its name.
 
     ``grouper``, ``queues``: unlike those of the construct, added by default.
-    ``demo``: adds the demo's queue, worker, index table and event queue; needs ``grouper`` and ``queues``.
     ``alarm_email``: e-mail address for alarms; not with ``monitoring=off``. Default: none.
     ``analytics``: runs the Spark jobs on AWS Glue (``glue``) or EMR Serverless (``emr``), not on ``local``.
     ``analytics_workers``: the maximum number of workers of 4 cores and 16 GB for one run on Glue, or for all
@@ -33,7 +28,6 @@ class StackConfig(Config):
 
     grouper: bool = True
     queues: bool = True
-    demo: bool = False
     alarm_email: str = ""
     analytics: Engine = "off"
     analytics_workers: int = 10
@@ -43,10 +37,6 @@ class StackConfig(Config):
 
     def __post_init__(self) -> None:
         self._check_values(RULES)
-        if self.demo and not self.grouper:
-            raise ConfigError("demo needs grouper: the demo bundles some of its items")
-        if self.demo and not self.queues:
-            raise ConfigError("demo needs queues: the demo adds jobs to a work queue")
         if self.keep_dead_letter_messages and not self.dead_letter_queue_arns:
             raise ConfigError(
                 "keep_dead_letter_messages needs dead_letter_queue_arns: it keeps messages of these queues"
@@ -60,12 +50,8 @@ class StackConfig(Config):
 
     @property
     def of_tracker(self) -> dict[str, Any]:
-        """The keyword arguments of FaninTracker, with what the demo adds."""
-        given = {each.name: getattr(self, each.name) for each in fields(Config)}
-        if self.demo:
-            given["job_queues"] = tuple(dict.fromkeys((*self.job_queues, DEMO_QUEUE)))
-            given["other_queues"] += DEMO_CONSUMED
-        return given
+        """The keyword arguments of FaninTracker."""
+        return {each.name: getattr(self, each.name) for each in fields(Config)}
 
 
 def _is_schedule(text: Any) -> bool:

@@ -13,8 +13,7 @@ from fanin_cdk.packaging.code import sources
 from fanin_cdk.packaging.paths import PACKAGE
 from infra.paths import PIPELINE
 
-# The demo runs on a local machine only; the rooms of the package import libraries that Spark does not have.
-PIPELINE_LEFT_OUT = frozenset({"demo"})
+# These rooms import libraries that Spark does not have.
 PACKAGE_LEFT_OUT = frozenset({"api", "archive", "cli", "conformance", "local", "testing"})
 
 # The earliest time stamp that the zip format has.
@@ -27,7 +26,7 @@ def pack(target: Path, pipeline: Path = PIPELINE, package: Path = PACKAGE) -> No
     with ZipFile(target, "w", ZIP_STORED) as archive:
         for top, folder, left_out in (
             ("fanin", package, PACKAGE_LEFT_OUT),
-            ("pipeline", pipeline, PIPELINE_LEFT_OUT),
+            ("pipeline", pipeline, frozenset()),
         ):
             for inside in sources(folder, left_out):
                 entry = ZipInfo(f"{top}/{inside.as_posix()}", BEGINNING)

@@ -20,7 +20,7 @@ OURS = ("AWS_", "FANIN_", "_X_AMZN_", "POWERTOOLS_")
 LANES = {
     "tests/pipeline/": "one Spark session",
     "tests/http/": "one local run",
-    "tests/demo/": "one local run",
+    "tests/catalog/": "one local run",
     "tests/local/": "one local run",
     "tests/infra/": "one CDK",
     "tests/dashboard/": "one browser",

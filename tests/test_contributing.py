@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text()
 ROW = re.compile(r"^\| [^|]+ \| `([^`|]+\.py)` \| (`[^|]+`) \|$", re.MULTILINE)
-ROOMS = ("shared", "functions", "infra", "pipeline", "tests", "docs", "benchmarks")
+ROOMS = ("shared", "functions", "infra", "pipeline", "tests", "docs", "lab")
 PATHS = {text for text in re.findall(r"`([\w./]+)`", PAGE) if text.split("/")[0] in ROOMS}
 
 

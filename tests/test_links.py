@@ -34,7 +34,7 @@ def test_each_link_leads_somewhere(page, link):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_each_test_that_a_page_names_is_there(page):
-    named = re.findall(r"`((?:tests|benchmarks)/[\w/]+\.py)`", page.read_text())
+    named = re.findall(r"`((?:tests|lab)/[\w/]+\.py)`", page.read_text())
 
     assert [name for name in named if not (ROOT / name).exists()] == []
 

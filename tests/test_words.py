@@ -18,7 +18,8 @@ ROOMS = (
     "functions",
     "infra",
     "pipeline",
-    "benchmarks",
+    "lab",
+    "examples",
     "docs",
     "website",
     "mkdocs.yml",
@@ -85,6 +86,7 @@ KEPT: dict[str, tuple[str, ...]] = {
     ),
     "shared/fanin_cdk/tracker.py": ("dead_letters",),  # an argument of FaninTracker.consume
     "docs/constructs.md": ("dead_letters",),  # the same
+    "examples/catalog/app.py": ("dead_letters",),  # the same
 }
 
 

@@ -5,26 +5,27 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from typer.main import get_command
 
 from fanin.cli.app import app
+from fanin.cli.terminal.listing import Every, Limit
 from fanin.cli.verbs import WHERE
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "cli.md"
 MARKER = "<!-- Below, the page is made by: make cli-reference -->"
 COMMON = {*WHERE, "as_json", "help"}
-"""Options of every verb; the page describes them once."""
+"""Options of every verb; the page describes them once, as it does those of lists and the arguments."""
+OF_LISTS = {get_args(each)[1].help for each in (Limit, Every)}
+ARGUMENTS = {"BATCH", "BATCH...", "ITEM..."}
 
 
 def reference() -> str:
-    """Return a table of the commands, and a section for each of them."""
+    """Return links to the commands, and a section for each of them."""
     commands = list(_commands(get_command(app), "fanin"))
-    lines = ["## Commands", "", "| command | what it does |", "|---|---|"]
-    lines += [
-        f"| [`{path}`](#{_anchor(path, command)}) | {_summary(command)} |" for path, command in commands
-    ]
+    links = (f"[{path.removeprefix('fanin ')}](#{_anchor(path, command)})" for path, command in commands)
+    lines = ["## Commands", "", ", ".join(links)]
     for path, command in commands:
         lines += _section(path, command)
     return "\n".join(lines) + "\n"
@@ -64,17 +65,19 @@ def _paragraphs(command: Any) -> list[str]:
     return [" ".join(part.split()) for part in text.split("\n\n")]
 
 
-def _summary(command: Any) -> str:
-    return _paragraphs(command)[0]
-
-
 def _section(path: str, command: Any) -> Iterator[str]:
     yield from ("", f"### `{_usage(path, command)}`")
     for paragraph in _paragraphs(command):
         yield from ("", paragraph)
-    rows = [_row(each) for each in command.params if each.name not in COMMON]
+    rows = [_row(each) for each in command.params if not _is_described_above(each)]
     if rows:
         yield from ("", "| argument or option | |", "|---|---|", *rows)
+
+
+def _is_described_above(parameter: Any) -> bool:
+    if parameter.param_type_name == "argument":
+        return _argument(parameter) in ARGUMENTS
+    return parameter.name in COMMON or parameter.help in OF_LISTS
 
 
 def _row(parameter: Any) -> str:

@@ -13,7 +13,7 @@ from constructs import Construct
 from fanin_cdk.settings.config import Config, ConfigError
 from fanin_cdk.tracker import FaninTracker
 
-OF_A_CLONE = re.compile("demo|alarm_email|analytics.*")
+OF_A_CLONE = re.compile("alarm_email|analytics.*")
 PARTS: dict[str, Any] = {"grouper": True, "queues": True}
 """The parts that a context does not need to name."""
 
@@ -43,7 +43,7 @@ def build(context: Mapping[str, Any] | None = None, outdir: str | None = None) -
 
 
 def _refuse_absent(given: Mapping[str, Any]) -> None:
-    """Refuse the settings of the project's own stack, whose demo and Spark jobs are not in the package."""
+    """Refuse the settings of the project's own stack, whose Spark jobs are not in the package."""
     for name in sorted(filter(OF_A_CLONE.fullmatch, given)):
         if given[name] not in (False, "false"):
             raise ConfigError(

@@ -11,7 +11,6 @@ import pytest
 import fanin.errors
 import fanin.queue.rules.errors
 from fanin.api.problems import KINDS
-from fanin.cli.terminal.exits import ExitCode
 from fanin.errors import FaninError
 
 PAGE = (Path(__file__).parents[2] / "docs" / "errors.md").read_text()
@@ -52,12 +51,6 @@ def test_every_kind_of_problem_has_its_row_and_status():
     listed = {(name, int(status)) for names, status in found for name in re.findall(r"`([a-z-]+)`", names)}
 
     assert listed == {(kind.name, kind.status) for kind in KINDS.values()}
-
-
-def test_the_exit_codes_are_those_of_the_command():
-    listed = re.findall(r"^\| (\d+) \| ", PAGE.partition("## Of the command\n")[2], re.MULTILINE)
-
-    assert {int(code) for code in listed} == {code for code in ExitCode if code < 128}
 
 
 @pytest.mark.parametrize("table", [IN_PYTHON, OVER_HTTP])

@@ -28,7 +28,7 @@ SETTINGS = {
 @contextmanager
 def fanin() -> Iterator[OnLocalRun]:
     """Yield the adapter to a local run whose callers have tokens."""
-    with Issuer() as issuer, LocalRun.start(demo=True, context=SETTINGS) as run:
+    with Issuer() as issuer, LocalRun.start(context=SETTINGS) as run:
         gateway = run.client("apigatewayv2")
         (authorizer,) = gateway.get_authorizers(ApiId=run.outputs["ApiId"])["Items"]
         # The stack takes https:// issuers alone, and this one has no certificate.
@@ -37,7 +37,7 @@ def fanin() -> Iterator[OnLocalRun]:
             AuthorizerId=authorizer["AuthorizerId"],
             JwtConfiguration={"Issuer": issuer.url, "Audience": [AUDIENCE]},
         )
-        tracker = OnLocalRun(run, Events(run.client("sqs"), run.outputs["DemoEventsQueueUrl"]), tenant=TENANT)
+        tracker = OnLocalRun(run, Events.on(run), tenant=TENANT)
         bearer = f"Bearer {issuer.token(sub='suite', org=TENANT)}"
         tracker.sign = lambda method, url, body, headers: {**headers, "Authorization": bearer}
         yield tracker

@@ -7,11 +7,11 @@ from datetime import timedelta
 import pytest
 from moto import mock_aws
 
-from benchmarks.cost.units import UnitMeter
 from fanin.aws.settings.tracking import Tables
 from fanin.cost.batch import API, FAILURE, LIFECYCLE, QUEUE, TABLES, WAYS, Way, batch_costs
 from fanin.tracker import Ack, OpenBatch, Outcome, Tracker
 from fanin.tracker.dynamodb import DynamoStore
+from lab.cost.units import UnitMeter
 from tests.contract import moto_clients
 from tests.contract.tables import TABLES as NAMES
 from tests.contract.tables import create_tables

@@ -13,12 +13,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from moto import mock_aws
 
-from benchmarks.cost.units import UnitMeter
 from fanin.aws.settings.tracking import Tables
 from fanin.cost import Usage
 from fanin.cost.meter import UsageMeter
 from fanin.tracker import Ack, OpenBatch, Tracker
 from fanin.tracker.dynamodb import DynamoStore
+from lab.cost.units import UnitMeter
 from tests.contract import moto_clients
 from tests.contract.tables import TABLES, create_tables, deep_recursion
 

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "cost.md").read_text()
 # In a process of its own: it sets the environment of deployed functions, and moto for all clients.
-COUNT = "from benchmarks.cost import counting, page; print(page.written(counting.count((100,), {})), end='')"
+COUNT = "from lab.cost import counting, page; print(page.written(counting.count((100,), {})), end='')"
 
 
 def printed(*program: str) -> str:
@@ -38,7 +38,7 @@ def test_an_idle_month_of_the_default_costs_less_than_three_dollars() -> None:
 
 @pytest.mark.proof
 def test_the_whole_page_is_that_of_a_new_count() -> None:
-    assert printed("-m", "benchmarks.cost") == PAGE
+    assert printed("-m", "lab.cost") == PAGE
 
 
 def test_the_readme_leads_to_the_page() -> None:

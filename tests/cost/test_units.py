@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from moto import mock_aws
 
-from benchmarks.cost.units import UnitMeter
 from fanin.cost.rules import index_units, read_units, write_units
 from fanin.cost.sizes import size_of
+from lab.cost.units import UnitMeter
 from tests.contract import moto_clients
 
 KEY = {"pk": {"S": "a"}}

@@ -1,4 +1,4 @@
-"""Scenarios of the group-batcher's handlers, and of the demo's worker, which registers tasks."""
+"""Scenarios of the group-batcher's handlers."""
 
 from __future__ import annotations
 
@@ -17,14 +17,6 @@ from tests.crashes.tracker_scenarios import BY_WHOM, TIMES, added, closed, opene
 TARGET = "libs"
 LEASE = timedelta(minutes=2)
 """Longer than the leases of a leader and of a call."""
-RECORD = {
-    "name": "libfoo1",
-    "version": "1:2.0",
-    "section": "libs",
-    "maintainer": "A Team",
-    "size": 880,
-    "depends": "libc6 (>= 2.14)",
-}
 
 
 def task_id(number: int) -> str:
@@ -155,23 +147,6 @@ def _sweep(account: Account) -> Delivery:
     return Event({})
 
 
-def _work(_: Account) -> Delivery:
-    batch = opened()
-    items = added(batch, 3)
-    closed(batch)
-    sections = ("libs", "net", "doc")
-    bodies = [
-        {"itemId": item, "record": {**RECORD, "section": section, "name": f"{section}-foo"}, "sentAt": 1}
-        for item, section in zip(items, sections, strict=True)
-    ]
-    return Messages(tuple(json.dumps(body) for body in bodies), queue_arn("demo"))
-
-
-COUNTED = frozenset(
-    {"deliveries", "faults", "registrations", "jobs", "acks", "repeats", "writeUnits", "ackUnits"}
-)
-"""What the demo counts of its deliveries."""
-
 GROUPS = [
     Scenario("register_task", "a task with an item", _register),
     Scenario("register_task", "twelve tasks", _register_many),
@@ -192,5 +167,4 @@ GROUPS = [
         DIVIDED,
     ),
     Scenario("sweep_groups", "lost messages", _sweep, HEALED, BY_DESIGN, DIVIDED),
-    Scenario("demo_worker", "a row, a task and a job", _work, fresh=COUNTED | {"completedBy"}),
 ]

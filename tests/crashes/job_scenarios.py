@@ -13,11 +13,11 @@ from functions.wiring import queueing
 from tests.archive.streams import record
 from tests.crashes.account import Account, Killed
 from tests.crashes.group_scenarios import ENOUGH, delivered, taken
-from tests.crashes.naming import TENANT
+from tests.crashes.naming import CONSUMER, TENANT
 from tests.crashes.scenario import Delivery, Duty, Event, Messages, Request, Scenario
 from tests.crashes.tracker_scenarios import BY_WHOM, TIMES, added, closed, opened
 
-DEMO = "demo"
+QUEUE = "demo"
 PARTS = 2
 EXPIRED = timedelta(minutes=20)
 """Longer than the session of a function that has crashed."""
@@ -34,9 +34,9 @@ def _rung(account: Account) -> Delivery | None:
 
 HEALED = (
     Duty("sweep_jobs", EXPIRED),
-    Duty("demo_jobs", delivery=_rung),
+    Duty(CONSUMER, delivery=_rung),
     Duty("sweep_jobs", EXPIRED),
-    Duty("demo_jobs", delivery=_rung),
+    Duty(CONSUMER, delivery=_rung),
     Duty("sweep_jobs", EXPIRED),
 )
 """The sweep frees the claims of a crashed session, rings again, and reports what was not reported."""
@@ -58,13 +58,13 @@ BY_DESIGN = frozenset(
 )
 
 
-def queue(name: str = DEMO) -> Any:
+def queue(name: str = QUEUE) -> Any:
     return queueing.made(TENANT, name)
 
 
 def with_jobs(count: int = 3, items: list[str] | None = None) -> None:
     """Add jobs with fixed ids, each with one of *items*."""
-    queueing.creator().ensure(QueueKey(TENANT, DEMO), PARTS)
+    queueing.creator().ensure(QueueKey(TENANT, QUEUE), PARTS)
     queue().add_all(
         [NewJob(f"job-{n}", id=f"id-{n}", item_id=items[n] if items else None) for n in range(count)]
     )
@@ -83,18 +83,20 @@ def with_dead(account: Account, count: int = 2) -> list[str]:
     with Queue(context, background=lambda _: lambda: None) as failing, failing.take(count, wait=0) as jobs:
         for job in list(jobs):
             jobs.release(job, failed=True, error="broken")
-    answer, _ = Request("GET", f"/v1/queues/{DEMO}/jobs", query={"state": "dead"}).invoke("list_jobs", ENOUGH)
+    answer, _ = Request("GET", f"/v1/queues/{QUEUE}/jobs", query={"state": "dead"}).invoke(
+        "list_jobs", ENOUGH
+    )
     return [each["deadId"] for each in answer[1]["jobs"]]
 
 
 def _add(_: Account) -> Delivery:
     items = added(opened(), 3)
     jobs = [{"key": f"job-{n}", "payload": str(n), "itemId": item} for n, item in enumerate(items)]
-    return Request("POST", f"/v1/queues/{DEMO}/jobs", {"jobs": jobs})
+    return Request("POST", f"/v1/queues/{QUEUE}/jobs", {"jobs": jobs})
 
 
 def _put(_: Account) -> Delivery:
-    return Request("PUT", f"/v1/queues/{DEMO}", {"parts": 4, "metrics": True})
+    return Request("PUT", f"/v1/queues/{QUEUE}", {"parts": 4, "metrics": True})
 
 
 def _get(path: str, _: Account) -> Delivery:
@@ -104,18 +106,18 @@ def _get(path: str, _: Account) -> Delivery:
 
 def _pause(_: Account) -> Delivery:
     with_jobs()
-    return Request("POST", f"/v1/queues/{DEMO}/pause")
+    return Request("POST", f"/v1/queues/{QUEUE}/pause")
 
 
 def _resume(account: Account) -> Delivery:
     with_jobs()
-    Request("POST", f"/v1/queues/{DEMO}/pause").invoke("pause_queue", ENOUGH)
+    Request("POST", f"/v1/queues/{QUEUE}/pause").invoke("pause_queue", ENOUGH)
     account.outside.take(_doorbell(account))
-    return Request("POST", f"/v1/queues/{DEMO}/resume")
+    return Request("POST", f"/v1/queues/{QUEUE}/resume")
 
 
 def _revive(account: Account) -> Delivery:
-    return Request("POST", f"/v1/queues/{DEMO}/dead/revive", {"deadIds": with_dead(account)})
+    return Request("POST", f"/v1/queues/{QUEUE}/dead/revive", {"deadIds": with_dead(account)})
 
 
 def _delete(account: Account) -> Delivery:
@@ -124,12 +126,12 @@ def _delete(account: Account) -> Delivery:
     with_jobs(3, added(batch, 3))
     closed(batch)
     body = {"keys": [f"job-{n}" for n in range(3)], "deadIds": dead}
-    return Request("POST", f"/v1/queues/{DEMO}/jobs/delete", body)
+    return Request("POST", f"/v1/queues/{QUEUE}/jobs/delete", body)
 
 
 def _remove(_: Account) -> Delivery:
     with_items()
-    return Request("DELETE", f"/v1/queues/{DEMO}", query={"force": "true"})
+    return Request("DELETE", f"/v1/queues/{QUEUE}", query={"force": "true"})
 
 
 def _work(account: Account) -> Delivery:
@@ -150,7 +152,7 @@ def _sweep(account: Account) -> Delivery:
     account.restart()
     account.after = kill
     try:
-        delivery.invoke("demo_jobs", ENOUGH)
+        delivery.invoke(CONSUMER, ENOUGH)
     except Killed:
         account.restart()
     account.clock.pass_by(EXPIRED)
@@ -177,16 +179,16 @@ def _call(_: Account) -> Delivery:
 JOBS = [
     Scenario("add_jobs", "three with items, to a new queue", _add),
     Scenario("put_queue", "a new one", _put, free_answer=True),
-    Scenario("list_jobs", "queued ones", partial(_get, f"/v1/queues/{DEMO}/jobs")),
+    Scenario("list_jobs", "queued ones", partial(_get, f"/v1/queues/{QUEUE}/jobs")),
     Scenario("list_queues", "all", partial(_get, "/v1/queues")),
-    Scenario("get_queue", "one", partial(_get, f"/v1/queues/{DEMO}")),
-    Scenario("list_sessions", "none", partial(_get, f"/v1/queues/{DEMO}/sessions")),
+    Scenario("get_queue", "one", partial(_get, f"/v1/queues/{QUEUE}")),
+    Scenario("list_sessions", "none", partial(_get, f"/v1/queues/{QUEUE}/sessions")),
     Scenario("pause_queue", "with jobs", _pause),
     Scenario("resume_queue", "with jobs", _resume),
     Scenario("revive_jobs", "two dead ones", _revive, free_answer=True),
     Scenario("delete_jobs", "queued and dead ones", _delete, HEALED, BY_DESIGN, free_answer=True),
     Scenario("remove_queue", "by force", _remove, (*HEALED, *HEALED), BY_DESIGN),
-    Scenario("demo_jobs", "three jobs with items", _work, HEALED, BY_DESIGN),
+    Scenario(CONSUMER, "three jobs with items", _work, HEALED, BY_DESIGN),
     Scenario("sweep_jobs", "claims of a crashed function", _sweep, HEALED, BY_DESIGN),
     Scenario("publish_dead_jobs", "two of them", _publish),
     Scenario("archive_changes", "two batches", _archive),

@@ -25,6 +25,15 @@ TABLES = {
 }
 
 
+CONSUMER = "consume_jobs"
+"""A user's function that a doorbell feeds: that of examples/catalog."""
+
+
+def module_of(handler: str) -> str:
+    """Return the name of a handler's module."""
+    return "examples.catalog.functions.jobs" if handler == CONSUMER else f"functions.{handler}"
+
+
 def queue_url(name: str) -> str:
     """Return the URL of an SQS queue."""
     return f"https://sqs.{REGION}.amazonaws.com/{ACCOUNT}/{name}"
@@ -59,10 +68,8 @@ ENVIRONMENT = {
     "FANIN_EVENTS": "TaskSucceeded,BundleFailed",
     "FANIN_ARCHIVE_BUCKET": BUCKET,
     "FANIN_ARCHIVE_TABLES": json.dumps(TABLES),
-    "FANIN_OUTCOMES_TABLE": OUTCOMES,
-    "FANIN_INDEX_TABLE": INDEX,
-    "FANIN_BUNDLED_SECTIONS": "libs",
-    "FANIN_QUEUED_SECTIONS": "net",
+    "OUTCOMES_TABLE": OUTCOMES,
+    "INDEX_TABLE": INDEX,
     "FANIN_SETTINGS": json.dumps(
         {
             "grouper_policies": [{"pattern": "*", "maxSize": 4, "lingerSeconds": 0}],

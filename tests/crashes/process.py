@@ -22,6 +22,7 @@ from fanin.grouper.world import World as GroupWorld
 from fanin.queue.effects import Effects
 from fanin.tracker import Tracker
 from fanin.tracker.reads.reading import Reader
+from tests.crashes.naming import CONSUMER, module_of
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 FRESH = "f7e5"
@@ -32,7 +33,7 @@ CLOCKED = (
     "fanin.callbacks.delivering",
     "functions.sweep_jobs",
 )
-TIMED = ("fanin.queue.effects", "functions.demo.wiring", "functions.demo_jobs", "functions.metrics.emf")
+TIMED = ("fanin.queue.effects", module_of(CONSUMER), "functions.metrics.emf")
 KEPT = frozenset({"dynamodb"})
 """Its client keeps nothing but connections, and counts with a meter that stays attached."""
 DEFAULTS = (Reader, Tracker, Effects, GroupWorld)
@@ -63,7 +64,7 @@ class Clock:
 def forget() -> None:
     """Drop all that the wiring built: the next invocation is the first of a new process."""
     for name, module in list(sys.modules.items()):
-        if not name.startswith("functions"):
+        if not name.startswith(("functions", "examples.catalog.functions")):
             continue
         for held, value in list(vars(module).items()):
             if held not in KEPT and callable(getattr(value, "cache_clear", None)):
@@ -74,7 +75,7 @@ def forget() -> None:
 @contextmanager
 def twin(handler: str) -> Iterator[None]:
     """Let the handler be imported anew: of two processes each has its own objects of the module."""
-    name = f"functions.{handler}"
+    name = module_of(handler)
     with patch.dict(sys.modules, {name: _twin(name)}):
         yield
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from tests.api.gateway import Gateway, answered
 from tests.crashes.account import Account
+from tests.crashes.naming import module_of
 
 LEFT_MS = 900_000
 NO_TIME = timedelta(0)
@@ -99,7 +100,7 @@ class Event:
 
 
 def _handler(name: str) -> Callable[[Any, Any], Any]:
-    found: Callable[[Any, Any], Any] = importlib.import_module(f"functions.{name}").handler
+    found: Callable[[Any, Any], Any] = importlib.import_module(module_of(name)).handler
     return found
 
 

@@ -10,7 +10,7 @@ import argparse
 import random
 import time
 
-from fanin.local import LocalRun
+from examples.catalog.system.running import started
 from tests.faults.kinds import Kind
 from tests.faults.referee import summary
 from tests.faults.schedules import Result, run
@@ -38,8 +38,8 @@ def main() -> int:
     given = parser.parse_args()
     print(f"seed {given.seed}", flush=True)
     began = time.monotonic()
-    with LocalRun.start(page_bits=PAGE_BITS, demo=True, context=SETTINGS) as local:
-        bus = Events(local.client("sqs"), local.outputs["DemoEventsQueueUrl"])
+    with started(page_bits=PAGE_BITS, **SETTINGS) as local:
+        bus = Events.on(local)
         with faulty(local, bus, given.seed) as site:
             result = run(site, given.schedules, given.threads)
     print(f"{time.monotonic() - began:.0f} s, {result.requests:,} requests")

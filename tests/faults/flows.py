@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from examples.catalog.functions.queueing import QUEUE
 from fanin.errors import StoreUnavailable
 from fanin.queue.rules.errors import LostClaim, SessionLost
 from tests.faults.site import Site
 
-DEMO_QUEUE = "demo"
 ROUNDS = 60
 
 
@@ -191,7 +191,7 @@ def as_jobs(flow: Flow) -> Expected:
     expected = flow.prepared("jobs", most=3)
     expected.jobs = [f"job-{flow.site.proxy.seed}-{flow.seed}-{n}" for n in range(len(expected.items))]
     jobs = [{"key": job, "itemId": item} for job, item in zip(expected.jobs, expected.items, strict=True)]
-    flow.site.api.post(f"/v1/queues/{DEMO_QUEUE}/jobs", {"jobs": jobs}, flow.key())
+    flow.site.api.post(f"/v1/queues/{QUEUE}/jobs", {"jobs": jobs}, flow.key())
     flow.close(expected.batch)
     return expected
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from benchmarks.grouping import progress
+from lab.local.grouping import progress
 from tests.faults.flows import FLOWS, Expected, Flow
 from tests.faults.referee import Referee
 from tests.faults.site import Site

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any
 from unittest.mock import patch
 
-from benchmarks.grouping import configure
+from examples.catalog.system.batch_api import DONE, BatchApi, Request, Ruling
 from fanin import Fanin
 from fanin.aws import clients
 from fanin.aws.settings.tracking import Tables
 from fanin.local import LocalRun
 from fanin.local.functions import deployed as functions
-from pipeline.demo.batch_api import DONE, BatchApi, Request, Ruling
+from lab.local.grouping import configure
 from tests.faults import redelivery
 from tests.faults.client import Client
 from tests.faults.proxy import FaultProxy

@@ -1,4 +1,4 @@
-"""One local run for all black-box cases: synthesised template, deployed handlers, pages of four items."""
+"""One local run of examples/catalog for all black-box cases, with pages of four items."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ import pytest
 import urllib3
 from urllib3.util import parse_url
 
-from benchmarks.jobs import Site
-from benchmarks.races import Api
+from examples.catalog.system.running import started
 from fanin import Fanin
 from fanin.aws import clients
 from fanin.aws.settings.tracking import Tables
 from fanin.local import LocalRun
 from fanin.tracker import Tracker
 from fanin.tracker.dynamodb import DynamoStore
+from lab.local.jobs import Site
+from lab.local.races import Api
 from tests.api.published import Unpublished, checked
 from tests.http.callbacks import CALLBACKS
 from tests.http.events import Events
@@ -34,7 +35,7 @@ SETTINGS = {
 
 @pytest.fixture(scope="session")
 def run() -> Iterator[LocalRun]:
-    with LocalRun.start(page_bits=4, demo=True, context=SETTINGS) as run:
+    with started(page_bits=4, **SETTINGS) as run:
         yield run
 
 
@@ -64,7 +65,7 @@ def api(run: LocalRun) -> Api:
 
 @pytest.fixture(scope="session")
 def bus(run: LocalRun) -> Events:
-    return Events(run.client("sqs"), run.outputs["DemoEventsQueueUrl"])
+    return Events.on(run)
 
 
 @pytest.fixture

@@ -1,11 +1,15 @@
-"""What arrives on the bus: a rule of the stack copies every event of the source into a queue."""
+"""What arrives on the bus: a rule copies every event of the source into a queue."""
 
 from __future__ import annotations
 
 import json
 import time
 from collections import defaultdict
-from typing import Any
+from typing import Any, Self
+from uuid import uuid4
+
+from fanin.local import LocalRun
+from fanin.names import EVENT_SOURCE
 
 PATIENCE_SECONDS = 180
 NAMES = ("batchId", "taskId", "jobId", "bundleId")
@@ -19,6 +23,17 @@ class Events:
         self.sqs = sqs
         self.queue_url = queue_url
         self.by_batch: dict[str, list[dict[str, Any]]] = defaultdict(list)
+
+    @classmethod
+    def on(cls, run: LocalRun) -> Self:
+        """Those of a local run, from now on, in a queue of their own."""
+        sqs, events, bus = run.client("sqs"), run.client("events"), run.outputs["BusName"]
+        name = f"events-{uuid4().hex[:8]}"
+        url = sqs.create_queue(QueueName=name)["QueueUrl"]
+        arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+        events.put_rule(Name=name, EventBusName=bus, EventPattern=json.dumps({"source": [EVENT_SOURCE]}))
+        events.put_targets(Rule=name, EventBusName=bus, Targets=[{"Id": "queue", "Arn": arn}])
+        return cls(sqs, url)
 
     def of(self, batch: str, count: int = 1) -> list[dict[str, Any]]:
         """The first *count* events of *batch*, waited for; fewer where they do not come in time."""

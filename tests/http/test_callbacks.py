@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 
 import pytest
 
-from benchmarks.races import Api
 from fanin.aws.settings.settings_file import VARIABLE, SettingsFile
 from fanin.local import LocalRun
 from fanin.local.functions import deployed as functions
 from fanin.tracker import Tracker
+from lab.local.races import Api
 from tests.http.callbacks import CALLBACKS, QUEUE, TOPIC
 from tests.http.test_life import later, opened
 from tests.http.test_tracking import get, send

@@ -7,7 +7,6 @@ from uuid import uuid4
 
 from typer.testing import CliRunner
 
-from benchmarks.cost.units import UnitMeter
 from fanin.aws.settings.tracking import Tables
 from fanin.cli.app import app
 from fanin.cost.batch import WAYS
@@ -15,6 +14,7 @@ from fanin.cost.meter import UsageMeter
 from fanin.local import LocalRun
 from fanin.tracker import Ack, OpenBatch, Tracker
 from fanin.tracker.dynamodb import DynamoStore
+from lab.cost.units import UnitMeter
 
 
 def test_the_units_that_the_engine_reports_of_acks_are_those_of_the_rules(run: LocalRun):

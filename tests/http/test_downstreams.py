@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 
 import pytest
 
-from benchmarks.grouping import endings
-from benchmarks.races import Api
 from fanin.aws.settings.settings_file import VARIABLE, SettingsFile
 from fanin.local import LocalRun
 from fanin.local.functions import deployed as functions
+from lab.local.grouping import endings
+from lab.local.races import Api
 
 HANDLERS = ("register_task", "consume_tasks", "list_tasks", "lead_tasks", "handle_bundle", "sweep_groups")
 FIRST, SECOND = "Bearer first-t0ken", "Bearer second-t0ken"

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.races import Api
 from fanin.local import LocalRun
+from lab.local.races import Api
 from tests.faults.flows import Expected
 from tests.faults.referee import Referee
 from tests.faults.schedules import run as run_schedules

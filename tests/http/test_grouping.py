@@ -11,12 +11,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.batch_api import BatchApi, ServiceErrors
-from benchmarks.grouping import configure, counted, endings, judged, register, sizes
-from benchmarks.races import Api
 from fanin import Fanin
 from fanin.local import LocalRun
 from fanin.local.functions import deployed as functions
+from lab.local.batch_api import BatchApi, ServiceErrors
+from lab.local.grouping import configure, counted, endings, judged, register, sizes
+from lab.local.races import Api
 from tests.client.conftest import sqs_event
 from tests.client.received import DELETED
 from tests.http.dying_leader import DIED

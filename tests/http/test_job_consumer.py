@@ -1,4 +1,4 @@
-"""A Lambda that a work queue's own doorbell feeds, as the template deploys it: the demo's consumer."""
+"""A Lambda that a work queue's own doorbell feeds, as examples/catalog deploys it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from uuid import uuid4
 
 import pytest
 
-from benchmarks.races import Api
+from examples.catalog.functions.queueing import QUEUE
 from fanin import Fanin
 from fanin.local import LocalRun
+from lab.local.races import Api
 from tests.http.test_jobs import listed, path
 from tests.http.test_tracking import get
 
-QUEUE = "demo"
 PATIENCE_SECONDS = 120.0
 
 
@@ -50,7 +50,7 @@ def left(api: Api, key: str) -> list[str]:
 def test_the_doorbell_is_the_functions_event_source(run: LocalRun) -> None:
     lambda_ = run.client("lambda")
     names = [each["FunctionName"] for each in lambda_.list_functions(MaxItems=1000)["Functions"]]
-    (consumer,) = [name for name in names if "DemoJobs" in name]
+    (consumer,) = [name for name in names if "-Jobs" in name]
     (mapping,) = lambda_.list_event_source_mappings(FunctionName=consumer)["EventSourceMappings"]
     doorbell = Fanin(run.url).create_queue(QUEUE)
 

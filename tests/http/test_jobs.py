@@ -9,12 +9,12 @@ from uuid import uuid4
 
 import pytest
 
-from benchmarks.jobs import WAIT_SECONDS, Site, failures, waiting
-from benchmarks.races import Api
 from fanin import Fanin, Options
 from fanin.local import LocalRun
 from fanin.queue import Effects, MemoryDoorbell, Queue, QueueContext, QueueKey
 from fanin.queue.working.worker import start_bounded
+from lab.local.jobs import WAIT_SECONDS, Site, failures, waiting
+from lab.local.races import Api
 from tests.http.events import Events
 from tests.http.test_tracking import get, send
 

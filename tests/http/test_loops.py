@@ -23,7 +23,7 @@ MESSAGES = {
     "lead_tasks": TaskMessage(TaskKey(TENANT, NOBODY)).body(),
     "handle_bundle": BundleMessage(BundleKey(TENANT, NOBODY)).body(),
     "consume_tasks": json.dumps({"taskId": NOBODY, "target": "loops", "payload": None}),
-    "demo_jobs": body(QueueKey(TENANT, "demo"), Ring(0)),
+    "jobs": body(QueueKey(TENANT, "demo"), Ring(0)),
     "consume_acks": json.dumps({"itemId": "none"}),
 }
 
@@ -63,7 +63,7 @@ class Sent:
         return sum(int(facts[f"ApproximateNumberOfMessages{kind}"]) for kind in ("", "NotVisible"))
 
 
-@pytest.mark.parametrize("handler", ["lead_tasks", "handle_bundle", "consume_tasks", "demo_jobs"])
+@pytest.mark.parametrize("handler", ["lead_tasks", "handle_bundle", "consume_tasks", "jobs"])
 def test_a_message_that_came_round_sixteen_times_is_processed(run: LocalRun, handler: str) -> None:
     assert Sent(run, handler).fate() == "processed"
 

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from benchmarks.races import ack_against_ack, close_against_ack, rounds
+from lab.local.races import ack_against_ack, close_against_ack, rounds
 
 PAGE = 4
 UNKNOWN = "00000000-0000-4000-8000-00000000dead"

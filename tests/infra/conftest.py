@@ -15,7 +15,7 @@ def plain() -> Assembly:
 
 
 @pytest.fixture(scope="session")
-def demo() -> Assembly:
-    """The deployment with the demo's parts, the registrations queue, a resumed state machine, callbacks."""
+def full() -> Assembly:
+    """The deployment with a work queue, the registrations queue, a resumed state machine, callbacks."""
     more = {"resumed_state_machines": STATE_MACHINE, "callbacks": CALLBACKS}
-    return synthesised(demo=True, grouper_registrations=True, **more)
+    return synthesised(grouper_registrations=True, job_queues="thumbs", **more)

@@ -23,7 +23,6 @@ OPTIONS: dict[str, Sequence[Any]] = {
     "analytics": ("off", "glue", "emr"),
     "python_version": ("3.14", "3.11", "3.12", "3.13"),
     "target": ("aws", "local"),
-    "demo": (False, True),
     "grouper": (True, False),
     "archive": (False, True),
     "protect_data": (False, True),
@@ -82,7 +81,6 @@ OPTIONS: dict[str, Sequence[Any]] = {
 """Values by setting, the default first; ``jwt``, ``domain`` and ``alarms`` stand for two settings each."""
 NEEDED = {
     "analytics": {"target": "aws"},
-    "demo": {"grouper": True, "queues": True},
     "events": {"grouper": True, "queues": True},
     "grouper_registrations": {"grouper": True},
     "job_queues": {"queues": True},

@@ -20,7 +20,6 @@ EVERYTHING: dict[str, Any] = {
     "monitoring": "full",
     "analytics": "emr",
     "analytics_schedule": "cron(15 2 * * ? *)",
-    "demo": True,
     "archive": True,
     "grouper_registrations": True,
     "dead_letter_queue_arns": DEAD,
@@ -200,7 +199,7 @@ def test_every_queue_that_a_function_of_the_stack_consumes_has_an_alarm_on_its_o
 
     assert found == expected
     queues = {"AcksQueue", "GrouperTa", "GrouperBu", "GrouperRe", "orders-de"}
-    assert {name[:9] for name in expected} == queues | {"DemoWorkQ", "ResumingE", "Callbacks"}
+    assert {name[:9] for name in expected} == queues | {"ResumingE", "Callbacks"}
 
 
 @pytest.mark.parametrize(

@@ -82,11 +82,11 @@ def asset_of(assembly, url):
     return (assembly.folder / f"asset.{flat(url).rpartition('/')[2]}").read_bytes()
 
 
-def test_without_being_asked_for_there_is_none_of_it(demo):
-    kinds = {each["Type"] for each in demo.template["Resources"].values()}
+def test_without_being_asked_for_there_is_none_of_it(full):
+    kinds = {each["Type"] for each in full.template["Resources"].values()}
 
     assert not [kind for kind in kinds if kind.startswith(("AWS::Glue", "AWS::EMR", "AWS::KMS", "AWS::S3"))]
-    assert not [name for name in demo.template["Resources"] if "Analytics" in name]
+    assert not [name for name in full.template["Resources"] if "Analytics" in name]
 
 
 def test_every_job_of_the_pipeline_is_deployed(jobs):

@@ -177,11 +177,10 @@ def test_the_throttle_is_configured():
     assert stage["DefaultRouteSettings"] == {"ThrottlingBurstLimit": 9, "ThrottlingRateLimit": 7}
 
 
-def test_callers_find_what_they_need_in_the_outputs(plain, demo):
+def test_callers_find_what_they_need_in_the_outputs(plain, full):
     names = {"ApiUrl", "ApiId", "BatchesTable", "PagesTable", "BusName", "AcksQueueUrl"}
     names |= {"GroupTasksTable", "GroupBundlesTable", "GrouperQueueUrl", "BundlesQueueUrl"}
     names |= {"QueueTable", "DoorbellPrefix"}
-    of_the_demo = {"DemoQueueUrl", "DemoIndexTable", "DemoOutcomesTable", "DemoEventsQueueUrl"}
 
     assert plain.template["Outputs"].keys() == names
-    assert demo.template["Outputs"].keys() == names | of_the_demo | {"RegistrationsQueueUrl"}
+    assert full.template["Outputs"].keys() == names | {"RegistrationsQueueUrl"}

@@ -71,10 +71,10 @@ def streamed(assembly):
     return {name for name, table in tables if "StreamSpecification" in table["Properties"]}
 
 
-def test_without_being_asked_for_there_is_no_archive(demo):
-    assert not demo.of_type("AWS::S3::Bucket")
-    assert [name[:13] for name in streamed(demo)] == ["TablesBatches"]
-    assert not [name for name in demo.template["Resources"] if "Archive" in name]
+def test_without_being_asked_for_there_is_no_archive(full):
+    assert not full.of_type("AWS::S3::Bucket")
+    assert [name[:13] for name in streamed(full)] == ["TablesBatches"]
+    assert not [name for name in full.template["Resources"] if "Archive" in name]
 
 
 def test_the_archive_reads_the_streams_of_the_tables_that_have_a_history(archive, mappings):

@@ -18,9 +18,9 @@ LOCAL = {"name": "here", "url": "http://127.0.0.1:8080/", "secret": SECRET}
 
 
 @pytest.fixture(scope="module")
-def rules(demo: Assembly) -> dict[str, dict]:
+def rules(full: Assembly) -> dict[str, dict]:
     """The properties of the rules by the callback that they take."""
-    found = [each["Properties"] for each in demo.of_type("AWS::Events::Rule").values()]
+    found = [each["Properties"] for each in full.of_type("AWS::Events::Rule").values()]
     of_callbacks = [each for each in found if "callback" in each.get("EventPattern", {}).get("detail", {})]
     return {each["EventPattern"]["detail"]["callback"][0]: each for each in of_callbacks}
 
@@ -42,7 +42,7 @@ def test_each_callback_has_a_rule_for_its_name_and_its_tenants(rules):
     }
 
 
-def test_queues_and_topics_get_the_detail_for_a_day_and_then_the_dead_letter_queue(demo, rules):
+def test_queues_and_topics_get_the_detail_for_a_day_and_then_the_dead_letter_queue(full, rules):
     arns = {name: target(rules, name)["Arn"] for name in ("orders", "in-order", "people")}
     dead = {json.dumps(target(rules, name)["DeadLetterConfig"]["Arn"]) for name in rules}
 
@@ -75,11 +75,11 @@ def mapping_of(assembly, queue):
     return found
 
 
-def test_a_webhook_s_events_go_to_the_queue_of_the_function_that_calls_it(demo, rules):
+def test_a_webhook_s_events_go_to_the_queue_of_the_function_that_calls_it(full, rules):
     (queue, _) = target(rules, "shop")["Arn"]["Fn::GetAtt"]
-    mapping = mapping_of(demo, queue)
-    function = demo.template["Resources"][mapping["FunctionName"]["Ref"]]
-    properties = demo.template["Resources"][queue]["Properties"]
+    mapping = mapping_of(full, queue)
+    function = full.template["Resources"][mapping["FunctionName"]["Ref"]]
+    properties = full.template["Resources"][queue]["Properties"]
 
     assert handler_of(function) == "call_webhook"
     assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
@@ -108,8 +108,8 @@ def test_each_webhook_has_a_queue_that_no_other_one_can_fill():
     assert len(called) == len({json.dumps(each["deadLetterTargetArn"]) for each in policies}) == 1
 
 
-def test_the_functions_know_the_callbacks(demo):
-    assert list(demo.settings_file.callbacks) == CALLBACKS
+def test_the_functions_know_the_callbacks(full):
+    assert list(full.settings_file.callbacks) == CALLBACKS
 
 
 def test_without_callbacks_there_is_nothing_of_them(plain):

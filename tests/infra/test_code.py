@@ -49,8 +49,8 @@ def test_the_top_level_of_the_zip_is_the_handlers_and_the_package(asset):
     assert {path.name for path in asset.iterdir()} == {"functions", "fanin"}
 
 
-def test_the_functions_have_one_zip(demo):
-    assert len(keys_of(demo)) == 1
+def test_the_functions_have_one_zip(full):
+    assert len(keys_of(full)) == 1
 
 
 def test_the_zip_holds_modules_their_bytecode_and_the_settings_file_and_nothing_else(
@@ -110,8 +110,8 @@ def test_other_code_has_another_hash(tmp_path):
     assert len(seen) == 3
 
 
-def test_every_handler_imports_from_the_zip_with_the_environment_of_the_template(demo, asset):
-    functions = demo.of_type("AWS::Lambda::Function").values()
+def test_every_handler_imports_from_the_zip_with_the_environment_of_the_template(full, asset):
+    functions = full.of_type("AWS::Lambda::Function").values()
     variables = {name: "x" for each in functions for name in each["Properties"]["Environment"]["Variables"]}
     env = {**os.environ, **variables, "FANIN_PAGE_BITS": "1024", "AWS_DEFAULT_REGION": "eu-west-1"}
     env.pop("PYTHONPATH", None)

@@ -18,11 +18,10 @@ MAPPING_MIN = 2
 SHORTEST_REQUEST_SECONDS = 0.1
 DEAD = "arn:aws:sqs:eu-west-1:123456789012:a-dead,arn:aws:sqs:eu-west-1:123456789012:b-dead"
 MACHINE = "arn:aws:states:eu-west-1:123456789012:stateMachine:waits"
-EVERY_QUEUE = {"archive": True, "demo": True, "grouper_registrations": True, "dead_letter_queue_arns": DEAD}
+EVERY_QUEUE = {"archive": True, "grouper_registrations": True, "dead_letter_queue_arns": DEAD}
 VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {},
     "without the group-batcher": {"grouper": False},
-    "demo": {"demo": True},
     "archive": {"archive": True},
     "archive without the group-batcher": {"archive": True, "grouper": False},
     "registrations": {"grouper_registrations": True},
@@ -72,7 +71,7 @@ def test_a_default_stack_needs_what_a_new_account_has_and_registrations_need_mor
 
 
 def test_no_function_reserves_executions_which_a_new_account_refuses() -> None:
-    everything = synthesised(demo=True, archive=True).of_type("AWS::Lambda::Function").values()
+    everything = synthesised(archive=True).of_type("AWS::Lambda::Function").values()
 
     assert not [each for each in everything if "ReservedConcurrentExecutions" in each["Properties"]]
 
@@ -121,4 +120,4 @@ def test_the_synthesis_warns_of_a_shortage_on_aws_alone(plain: Assembly) -> None
     (warning,) = warnings(synthesised(archive=True))
 
     assert "docs/operations.md#quotas" in warning
-    assert warnings(plain) == warnings(synthesised(demo=True, target="local")) == []
+    assert warnings(plain) == warnings(synthesised(target="local")) == []

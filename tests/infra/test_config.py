@@ -18,10 +18,10 @@ def test_without_settings_the_defaults_hold():
 
 
 def test_the_command_line_gives_text_and_it_is_understood():
-    given = {"stage": "local", "demo": "true", "page_bits": "8", "consumer_concurrency": "2"}
+    given = {"stage": "local", "archive": "true", "page_bits": "8", "consumer_concurrency": "2"}
 
     assert StackConfig.from_context(given) == StackConfig(
-        stage="local", demo=True, page_bits=8, consumer_concurrency=2
+        stage="local", archive=True, page_bits=8, consumer_concurrency=2
     )
 
 
@@ -48,8 +48,8 @@ def test_a_stage_without_settings_has_the_defaults():
         ("stage", "1st"),
         ("stage", "x" * 21),
         ("target", "azure"),
-        ("demo", "yes"),
-        ("demo", 1),
+        ("archive", "yes"),
+        ("archive", 1),
         ("python_version", "3.9"),
         ("python_version", 3.14),
         ("page_bits", 1),

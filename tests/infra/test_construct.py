@@ -272,7 +272,7 @@ def in_a_stack(**settings):
         ({"job_queues": ["a"]}, "job_queues needs queues"),
         ({"events": ["JobDead"]}, "events needs queues for JobDead"),
         ({"page_bits": 1}, "page_bits is 1; it takes"),
-        ({"demo": True}, "FaninTracker has unknown settings: demo"),
+        ({"analytics": "glue"}, "FaninTracker has unknown settings: analytics"),
     ],
 )
 def test_settings_that_contradict_each_other_fail_with_a_sentence(settings, sentence):
@@ -285,7 +285,7 @@ def test_settings_that_contradict_each_other_fail_with_a_sentence(settings, sent
     assert sentence in str(refused.value)
 
 
-@pytest.mark.parametrize("name", ["demo", "alarm_email", "analytics"])
+@pytest.mark.parametrize("name", ["alarm_email", "analytics"])
 def test_the_packages_app_refuses_the_settings_of_parts_that_only_a_clone_has(name):
     from fanin_cdk.stack import build
 

@@ -35,12 +35,14 @@ def run_app(folder: Path, context: dict[str, object]) -> subprocess.CompletedPro
 
 
 def test_it_synthesises_by_itself_what_the_command_line_would(tmp_path):
-    done = run_app(tmp_path, {"demo": True})
+    done = run_app(tmp_path, {"archive": True})
 
-    # The one warning: the demo needs more concurrent executions than a new account has.
+    # The one warning: the archive needs more concurrent executions than a new account has.
     assert (done.returncode, done.stderr.count("WARNING")) == (0, 1)
-    assert done.stderr.startswith("WARNING lambda_concurrency is 10, and this stack needs 14 ")
-    assert json.loads((tmp_path / "Fanin-dev.template.json").read_text()) == synthesised(demo=True).template
+    assert done.stderr.startswith("WARNING lambda_concurrency is 10, and this stack needs 15 ")
+    assert (
+        json.loads((tmp_path / "Fanin-dev.template.json").read_text()) == synthesised(archive=True).template
+    )
 
 
 def test_a_wrong_setting_ends_it_with_the_reason(tmp_path):

@@ -13,9 +13,9 @@ from fanin.tracker.rules.model import ALIVE
 
 
 @pytest.fixture(scope="module")
-def mapping(demo):
+def mapping(full):
     """What reads the stream of ending events."""
-    return demo.named("AWS::Lambda::EventSourceMapping", "FunctionsPublishEndings")["Properties"]
+    return full.named("AWS::Lambda::EventSourceMapping", "FunctionsPublishEndings")["Properties"]
 
 
 @pytest.fixture(scope="module")
@@ -88,15 +88,15 @@ def test_nothing_else_passes_the_filters(passes, sample):
     assert not passes(sample)
 
 
-def test_the_stream_of_batches_feeds_the_function_that_puts_events_on_the_bus(demo, mapping):
-    resources = demo.template["Resources"]
+def test_the_stream_of_batches_feeds_the_function_that_puts_events_on_the_bus(full, mapping):
+    resources = full.template["Resources"]
     function = mapping["FunctionName"]["Ref"]
 
     stream, attribute = mapping["EventSourceArn"]["Fn::GetAtt"]
     assert (resources[stream]["Type"], attribute) == ("AWS::DynamoDB::Table", "StreamArn")
     assert stream.startswith("TablesBatches")
     variables = resources[function]["Properties"]["Environment"]["Variables"]
-    assert variables["FANIN_BUS_NAME"] == {"Ref": bus_of(demo)}
+    assert variables["FANIN_BUS_NAME"] == {"Ref": bus_of(full)}
 
 
 def bus_of(assembly):
@@ -104,8 +104,8 @@ def bus_of(assembly):
     return name
 
 
-def test_no_service_whose_reads_of_a_stream_are_billed_reads_one(demo):
-    assert demo.of_type("AWS::Pipes::Pipe") == {}
+def test_no_service_whose_reads_of_a_stream_are_billed_reads_one(full):
+    assert full.of_type("AWS::Pipes::Pipe") == {}
 
 
 def test_a_bad_record_stops_its_shard_for_an_hour_and_its_position_goes_to_the_dead_letter_queue(mapping):
@@ -192,13 +192,3 @@ def test_a_rule_may_invoke_its_function_and_no_other_rule_may(plain, rule, funct
     assert [(each["Principal"], each["SourceArn"]["Fn::GetAtt"]) for each in allowed] == [
         ("events.amazonaws.com", [name, "Arn"])
     ]
-
-
-def test_the_demo_receives_every_event_of_fanin_on_the_bus(demo):
-    rule = demo.named("AWS::Events::Rule", "Demo")["Properties"]
-    (target,) = rule["Targets"]
-
-    assert rule["EventPattern"] == {"source": ["fanin"]}
-    assert rule["EventBusName"] == {"Ref": bus_of(demo)}
-    assert target["Arn"]["Fn::GetAtt"][0].startswith("DemoEventsQueue")
-    assert target["DeadLetterConfig"]["Arn"]["Fn::GetAtt"][0].startswith("DemoEventsDeadLetters")

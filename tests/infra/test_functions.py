@@ -165,30 +165,13 @@ GRANTED: dict[str, dict[str, set[str]]] = {
         DOORBELLS: FIND | SEND,
         **dict.fromkeys(OWN_DOORBELLS, CREATE | UPDATE | {"sqs:DeleteQueue"}),
     },
-    "demo_worker": ACK
-    | {
-        "DemoWorkQueue": QUEUE_EATER,
-        "GrouperTablesTasks": {"dynamodb:GetItem", "dynamodb:PutItem"},
-        "GrouperTaskMessagesQueue": SEND,
-        "DemoIndex": {"dynamodb:BatchWriteItem", "dynamodb:UpdateItem"},
-        "JobsTable": CHANGE | {"dynamodb:ConditionCheckItem"},
-        "JobsDoorbelldemo": SEND,
-    },
-    "demo_jobs": ACK
-    | {
-        "JobsTable": CHANGE | {"dynamodb:DeleteItem"},
-        "JobsTable/index/by_ix": QUERY,
-        "JobsDoorbelldemo": QUEUE_EATER | SEND,
-        "DemoJobsOutcomes": {"dynamodb:PutItem"},
-        "DemoIndex": {"dynamodb:PutItem"},
-    },
 }
 
 
 @pytest.fixture(scope="module")
-def functions(demo):
+def functions(full):
     """The functions by the name of their handler."""
-    return {handler_of(each): each["Properties"] for each in demo.of_type("AWS::Lambda::Function").values()}
+    return {handler_of(each): each["Properties"] for each in full.of_type("AWS::Lambda::Function").values()}
 
 
 def listed(value):
@@ -234,27 +217,26 @@ def test_the_handlers_are_these(functions):
     assert functions.keys() == GRANTED.keys()
 
 
-def test_by_default_there_is_no_demo_and_no_consumer_of_registrations(plain):
+def test_by_default_there_is_no_consumer_of_registrations(plain):
     handlers = {handler_of(each) for each in plain.of_type("AWS::Lambda::Function").values()}
 
-    optional = {"demo_worker", "demo_jobs", "consume_tasks", "call_webhook", "resume_task"}
+    optional = {"consume_tasks", "call_webhook", "resume_task"}
     assert GRANTED.keys() - handlers == optional
-    assert not [name for name in plain.template["Resources"] if name.startswith("Demo")]
 
 
 @pytest.mark.parametrize("handler", GRANTED)
-def test_a_function_may_do_what_its_handler_needs_and_no_more(demo, functions, handler):
+def test_a_function_may_do_what_its_handler_needs_and_no_more(full, functions, handler):
     construct = "Functions" + "".join(part.capitalize() for part in handler.split("_"))
-    own_log = logical_id(demo, f"{construct}Logs", kinds=("AWS::Logs::LogGroup",))
+    own_log = logical_id(full, f"{construct}Logs", kinds=("AWS::Logs::LogGroup",))
     expected = {
         name
         if name in {DOORBELLS, *OWN_DOORBELLS, STATE_MACHINE, SECRET}
-        else logical_id(demo, owner) + slash + path: set(actions)
+        else logical_id(full, owner) + slash + path: set(actions)
         for name, actions in GRANTED[handler].items()
         for owner, slash, path in [name.partition("/")]
     }
     granted: dict[str, list[str]] = {}
-    for actions, resource in grants_of(demo, role_of(functions[handler])):
+    for actions, resource in grants_of(full, role_of(functions[handler])):
         granted.setdefault(target_of(resource), []).extend(actions)
 
     assert {target: set(actions) for target, actions in granted.items()} == {
@@ -264,9 +246,9 @@ def test_a_function_may_do_what_its_handler_needs_and_no_more(demo, functions, h
     assert all(len(actions) == len(set(actions)) for actions in granted.values())
 
 
-def test_every_function_has_a_role_of_its_own_that_only_lambda_may_take(demo, functions):
+def test_every_function_has_a_role_of_its_own_that_only_lambda_may_take(full, functions):
     roles = {role_of(function) for function in functions.values()}
-    properties = [demo.template["Resources"][role]["Properties"] for role in roles]
+    properties = [full.template["Resources"][role]["Properties"] for role in roles]
     trust = [each["AssumeRolePolicyDocument"]["Statement"] for each in properties]
     trusted = [statement["Principal"] for statements in trust for statement in statements]
 
@@ -275,8 +257,8 @@ def test_every_function_has_a_role_of_its_own_that_only_lambda_may_take(demo, fu
     assert trusted == [{"Service": "lambda.amazonaws.com"}] * len(functions)
 
 
-def test_no_policy_has_a_star_but_those_for_x_ray_and_for_the_doorbells_by_their_prefix(demo):
-    assert starred(demo) == {
+def test_no_policy_has_a_star_but_those_for_x_ray_and_for_the_doorbells_by_their_prefix(full):
+    assert starred(full) == {
         (frozenset(FIND), DOORBELLS): 1,
         (frozenset(FIND | SEND), DOORBELLS): 4,
         **{(frozenset(CREATE), own): 3 for own in OWN_DOORBELLS},
@@ -298,14 +280,14 @@ def starred(assembly):
 
 
 @pytest.mark.parametrize("handler", GRANTED)
-def test_a_function_runs_on_the_runtime_with_its_settings(demo, functions, handler):
+def test_a_function_runs_on_the_runtime_with_its_settings(full, functions, handler):
     function = functions[handler]
     variables = function["Environment"]["Variables"]
 
     assert (function["Runtime"], function["Architectures"]) == ("python3.14", ["arm64"])
     assert function["Handler"] == f"functions.{handler}.handler"
-    assert variables["FANIN_BATCHES_TABLE"] == {"Ref": logical_id(demo, "TablesBatches")}
-    assert variables["FANIN_PAGES_TABLE"] == {"Ref": logical_id(demo, "TablesPages")}
+    assert variables["FANIN_BATCHES_TABLE"] == {"Ref": logical_id(full, "TablesBatches")}
+    assert variables["FANIN_PAGES_TABLE"] == {"Ref": logical_id(full, "TablesPages")}
     assert variables["FANIN_TENANT"] == {"Ref": "AWS::AccountId"}
     assert variables["FANIN_PAGE_BITS"] == "1024"
     assert "FANIN_ALLOW_ANONYMOUS" not in variables
@@ -324,12 +306,6 @@ def test_the_runtime_and_the_page_size_are_configured():
 
     assert {each["Runtime"] for each in properties} == {"python3.13"}
     assert {each["Environment"]["Variables"]["FANIN_PAGE_BITS"] for each in properties} == {"64"}
-
-
-def test_the_worker_of_the_demo_has_the_name_of_its_index(demo, functions):
-    variables = functions["demo_worker"]["Environment"]["Variables"]
-
-    assert variables["FANIN_INDEX_TABLE"] == {"Ref": logical_id(demo, "DemoIndex")}
 
 
 def test_two_stages_of_one_account_do_not_count_together(plain):

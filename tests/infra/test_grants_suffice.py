@@ -17,7 +17,6 @@ from fanin_cdk.grants.handlers import (
     CONFIRM_EVENT,
     CONSUME_ACKS,
     DEAD_LETTER_HANDLER,
-    DEMO_WORKER,
     PUBLISH_ENDINGS,
     RESUME_TASK,
     ROUTES,
@@ -31,7 +30,6 @@ HANDLERS = {
     for handler in (
         *ROUTES,
         CONSUME_ACKS,
-        DEMO_WORKER,
         PUBLISH_ENDINGS,
         CONFIRM_EVENT,
         RESUME_TASK,
@@ -304,7 +302,7 @@ def resume_twice(tracker, ids):
 
 
 # What every handler that acks has in common.
-ACKERS = ("ack_items", "consume_acks", "fail_dead_letter_messages", "demo_worker")
+ACKERS = ("ack_items", "consume_acks", "fail_dead_letter_messages")
 ACKING = [(closed, fail), (closed, ack_later), (overdue, ack_later), (child_of, fail_all)]
 # handler, what others did before, what it does
 DEEDS = [

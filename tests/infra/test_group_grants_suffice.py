@@ -26,7 +26,6 @@ from fanin.grouper.dynamodb import DynamoStore
 from fanin.grouper.listing import BundledPlace, WaitingPlace
 from fanin_cdk.grants.group_handlers import (
     CONSUME_TASKS,
-    DEMO_REGISTRANT,
     GROUP_ROUTES,
     HANDLE_BUNDLE,
     LEAD_TASKS,
@@ -40,7 +39,7 @@ from tests.infra.test_grants_suffice import Clock
 
 HANDLERS = {
     each.lambda_.name: each
-    for each in (*GROUP_ROUTES, LEAD_TASKS, HANDLE_BUNDLE, SWEEP_GROUPS, CONSUME_TASKS, DEMO_REGISTRANT)
+    for each in (*GROUP_ROUTES, LEAD_TASKS, HANDLE_BUNDLE, SWEEP_GROUPS, CONSUME_TASKS)
 }
 TENANT, TARGET = "t", "x"
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -191,7 +190,6 @@ def half_led(stage):
 
 DEEDS = [
     ("register_task", nothing, register_twice),
-    ("demo_worker", nothing, register_twice),
     ("consume_tasks", nothing, register_many),
     ("list_tasks", registered, list_and_look),
     ("list_tasks", ended, list_by_state),

@@ -61,10 +61,10 @@ def test_the_tables_have_the_keys_and_indexes_that_the_store_is_tested_on(plain,
         ("GrouperRegistrations", "ConsumeTasks", 100),
     ],
 )
-def test_a_queue_feeds_its_function_and_only_what_failed_returns(demo, queue, function, at_once):
-    found = mapping(demo, queue)
-    timeout = demo.named("AWS::Lambda::Function", f"Functions{function}")["Properties"]["Timeout"]
-    hidden = demo.named("AWS::SQS::Queue", f"{queue}Queue")["Properties"]["VisibilityTimeout"]
+def test_a_queue_feeds_its_function_and_only_what_failed_returns(full, queue, function, at_once):
+    found = mapping(full, queue)
+    timeout = full.named("AWS::Lambda::Function", f"Functions{function}")["Properties"]["Timeout"]
+    hidden = full.named("AWS::SQS::Queue", f"{queue}Queue")["Properties"]["VisibilityTimeout"]
 
     assert found["FunctionName"]["Ref"].startswith(f"Functions{function}")
     assert found["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
@@ -138,11 +138,11 @@ def test_by_default_nothing_of_registrations_is_there(plain):
 @pytest.mark.parametrize(
     ("handler", "queue"), [("consume_acks", "Acks"), ("consume_tasks", "GrouperRegistrations")]
 )
-def test_a_consumer_that_isolates_messages_has_the_dead_letter_queue_of_its_own_queue(demo, handler, queue):
-    (source,) = (name for name in demo.of_type("AWS::SQS::Queue") if name.startswith(f"{queue}Queue"))
-    redrive = demo.template["Resources"][source]["Properties"]["RedrivePolicy"]["deadLetterTargetArn"]
+def test_a_consumer_that_isolates_messages_has_the_dead_letter_queue_of_its_own_queue(full, handler, queue):
+    (source,) = (name for name in full.of_type("AWS::SQS::Queue") if name.startswith(f"{queue}Queue"))
+    redrive = full.template["Resources"][source]["Properties"]["RedrivePolicy"]["deadLetterTargetArn"]
 
-    assert variables(demo, handler)["FANIN_OWN_DEAD_LETTER_QUEUE"] == {"Ref": redrive["Fn::GetAtt"][0]}
+    assert variables(full, handler)["FANIN_OWN_DEAD_LETTER_QUEUE"] == {"Ref": redrive["Fn::GetAtt"][0]}
 
 
 def test_the_tasks_of_a_queue_have_the_tenant_of_the_acks():
@@ -163,11 +163,6 @@ def test_registrations_need_the_grouper():
 def test_settings_by_pattern_are_a_list_that_names_patterns(text):
     with pytest.raises(ConfigError, match="grouper_policies"):
         StackConfig(grouper_policies=text)
-
-
-def test_the_demo_bundles_some_of_its_items_and_needs_the_grouper():
-    with pytest.raises(ConfigError, match="demo needs grouper"):
-        StackConfig(demo=True, grouper=False)
 
 
 SECRET = "arn:aws:secretsmanager:eu-west-1:111122223333:secret:batch-api-AbCdEf"

@@ -12,7 +12,7 @@ from fanin.tracker.announcing import announcing
 from fanin_cdk.grants import handlers
 from fanin_cdk.grants.announcing import can_complete
 from fanin_cdk.grants.group_handlers import HANDLE_BUNDLE
-from fanin_cdk.grants.job_handlers import DEMO_JOBS, SWEEP_JOBS
+from fanin_cdk.grants.job_handlers import SWEEP_JOBS
 from fanin_cdk.grants.reaching import ACK, PUBLISH, READ
 from functions.metrics.measuring import measured
 from tests.infra.sending import AT, actions_sent
@@ -25,10 +25,8 @@ COMPLETING = [
     handlers.DEAD_LETTER_HANDLER,
     handlers.CONFIRM_EVENT,
     handlers.SWEEP,
-    handlers.DEMO_WORKER,
     HANDLE_BUNDLE.lambda_,
     SWEEP_JOBS.lambda_,
-    DEMO_JOBS.lambda_,
 ]
 
 

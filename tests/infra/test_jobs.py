@@ -26,7 +26,7 @@ from fanin.queue.rules.messages import body
 from fanin.queue.rules.model import JobState
 from fanin.queue.sqs import SqsDoorbell, SqsDoorbells
 from fanin.queue.upkeep.visiting import visit
-from fanin_cdk.grants.job_handlers import DEMO_JOBS, JOB_ROUTES, OF_OWN, SWEEP_JOBS, WRITE_OUTCOME
+from fanin_cdk.grants.job_handlers import JOB_ROUTES, OF_OWN, SWEEP_JOBS
 from fanin_cdk.settings.config import ConfigError
 from fanin_cdk.written import Written
 from infra.config import StackConfig
@@ -37,14 +37,13 @@ from tests.infra.synthesis import synthesised
 from tests.infra.test_functions import listed, target_of
 from tests.item_ids import item_named
 
-HANDLERS = {each.lambda_.name: each for each in (*JOB_ROUTES, SWEEP_JOBS, DEMO_JOBS)}
+HANDLERS = {each.lambda_.name: each for each in (*JOB_ROUTES, SWEEP_JOBS)}
 KEY = QueueKey("111122223333", "q")
 KMS_KEY = "arn:aws:kms:us-east-1:123456789012:key/0f6b4b6a-0000-4000-8000-000000000000"
 PREFIX = "arn:aws:sqs:us-east-1:111122223333:fanin-dev_bell_"
 # Sent where a refused write does not bring along what stands in its way.
 FALLBACK = {
     "add_jobs": {("dynamodb:GetItem", QUEUE_TABLE)},
-    "demo_jobs": {("dynamodb:GetItem", QUEUE_TABLE)},
 }
 
 
@@ -335,7 +334,6 @@ DEEDS = {
     "delete_jobs": (worked_at, delete_jobs),
     "remove_queue": (worked_at_beside_an_empty_queue, remove_queue),
     "sweep_jobs": (worked_at_and_abandoned, sweep_late),
-    "demo_jobs": (worked_at, answer_the_doorbell),
 }
 
 
@@ -373,7 +371,6 @@ def test_a_handler_is_granted_what_its_use_case_sends_and_no_more(name):
         ASKED_OF_SQS.actions.clear()
         deed(client)
     grants = {(action, QUEUE_TABLE) for action in handler.table}
-    grants |= {(action, "Outcomes") for action in WRITE_OUTCOME if name == "demo_jobs"}
     grants |= {("dynamodb:Query", f"{QUEUE_TABLE}/index/{index}") for index in handler.indexes}
 
     assert ASKED_OF_SQS.actions == set(handler.doorbells)

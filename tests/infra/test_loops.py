@@ -39,28 +39,28 @@ def reached(name: str) -> set[str]:
     return found
 
 
-def test_what_its_own_messages_can_invoke_may_loop_and_nothing_else(demo: Assembly) -> None:
+def test_what_its_own_messages_can_invoke_may_loop_and_nothing_else(full: Assembly) -> None:
     allowed = {
         handler_of(each)
-        for each in demo.of_type("AWS::Lambda::Function").values()
+        for each in full.of_type("AWS::Lambda::Function").values()
         if each["Properties"].get("RecursiveLoop") == "Allow"
     }
 
     assert allowed == {name for name in GRANTED if name in reached(name)}
-    assert allowed == {"consume_tasks", "lead_tasks", "handle_bundle", "demo_jobs"}
+    assert allowed == {"consume_tasks", "lead_tasks", "handle_bundle"}
 
 
-def test_an_alarm_watches_the_consumers_that_may_not_loop(demo: Assembly) -> None:
+def test_an_alarm_watches_the_consumers_that_may_not_loop(full: Assembly) -> None:
     watched = [
-        demo.template["Resources"][each.of("FunctionName")]["Properties"]
-        for alarm in alarms(demo).values()
+        full.template["Resources"][each.of("FunctionName")]["Properties"]
+        for alarm in alarms(full).values()
         for each in series_of(alarm)
         if each.metric == "RecursiveInvocationsDropped"
     ]
 
     assert not [each for each in watched if "RecursiveLoop" in each]
     assert {each["Handler"] for each in watched} >= {
-        f"functions.{name}.handler" for name in ("consume_acks", "call_webhook", "demo_worker")
+        f"functions.{name}.handler" for name in ("consume_acks", "call_webhook")
     }
 
 

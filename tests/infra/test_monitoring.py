@@ -18,10 +18,10 @@ DEAD_LETTER_QUEUE = "arn:aws:sqs:eu-west-1:123456789012:orders-dead"
 
 
 @pytest.fixture(scope="module")
-def demo():
-    """The deployment with the demo's parts, all alarms and the dashboard."""
+def full():
+    """The deployment with a work queue, the registrations queue, all alarms and the dashboard."""
     more = {"resumed_state_machines": MACHINE, "callbacks": CALLBACKS, "monitoring": "full"}
-    return synthesised(demo=True, grouper_registrations=True, **more)
+    return synthesised(grouper_registrations=True, job_queues="thumbs", **more)
 
 
 @pytest.fixture(scope="module")
@@ -48,22 +48,22 @@ def watched(assembly, metric):
     return {value.get("Ref") or value["Fn::GetAtt"][0] for value in named}
 
 
-def test_every_dead_letter_queue_is_watched(demo):
-    dead = {name for name in demo.of_type("AWS::SQS::Queue") if "DeadLetters" in name}
+def test_every_dead_letter_queue_is_watched(full):
+    dead = {name for name in full.of_type("AWS::SQS::Queue") if "DeadLetters" in name}
 
-    assert watched(demo, "ApproximateNumberOfMessagesVisible") == dead
-
-
-def test_every_alarm_notifies_the_topic(demo):
-    (topic,) = demo.of_type("AWS::SNS::Topic")
-
-    assert [each["AlarmActions"] for each in alarms_of(demo)] == [[{"Ref": topic}]] * len(alarms_of(demo))
+    assert watched(full, "ApproximateNumberOfMessagesVisible") == dead
 
 
-def test_the_first_failure_rings(demo):
+def test_every_alarm_notifies_the_topic(full):
+    (topic,) = full.of_type("AWS::SNS::Topic")
+
+    assert [each["AlarmActions"] for each in alarms_of(full)] == [[{"Ref": topic}]] * len(alarms_of(full))
+
+
+def test_the_first_failure_rings(full):
     failures = [
         each
-        for each in alarms_of(demo)
+        for each in alarms_of(full)
         if each.get("MetricName") in {"ApproximateNumberOfMessagesVisible", "SweepAnnouncedAgain"}
     ]
 
@@ -169,35 +169,35 @@ def test_no_metric_is_named_by_a_text_of_its_own():
     assert {name for text in sources for name in emitted() if f'"{name}"' in text} == set()
 
 
-def test_the_dashboard_draws_every_metric_that_a_handler_emits_and_no_other(demo):
-    assert drawn(demo, "fanin") == {(name, "fanin-dev") for name in emitted()}
+def test_the_dashboard_draws_every_metric_that_a_handler_emits_and_no_other(full):
+    assert drawn(full, "fanin") == {(name, "fanin-dev") for name in emitted()}
 
 
-def test_the_dashboard_draws_registrations_resumes_and_webhooks_only_if_their_queues_exist(plain, demo):
+def test_the_dashboard_draws_registrations_resumes_and_webhooks_only_if_their_queues_exist(plain, full):
     optional = (*OF_REGISTRATIONS, *OF_RESUMES, *WEBHOOKS)
 
-    assert drawn(demo, "fanin") - drawn(plain, "fanin") == {(name, "fanin-dev") for name in optional}
+    assert drawn(full, "fanin") - drawn(plain, "fanin") == {(name, "fanin-dev") for name in optional}
 
 
-def test_the_dashboard_draws_errors_and_durations_of_every_function(demo):
-    functions = {"{" + name + "}" for name in demo.of_type("AWS::Lambda::Function")}
+def test_the_dashboard_draws_errors_and_durations_of_every_function(full):
+    functions = {"{" + name + "}" for name in full.of_type("AWS::Lambda::Function")}
 
-    assert drawn(demo, "AWS/Lambda") == {
+    assert drawn(full, "AWS/Lambda") == {
         (metric, function) for metric in ("Errors", "Duration") for function in functions
     }
 
 
-def test_the_dashboard_draws_the_transactions_that_met_another_write_of_every_table(demo):
-    tables = {"{" + name + "}" for name in demo.of_type("AWS::DynamoDB::Table")}
+def test_the_dashboard_draws_the_transactions_that_met_another_write_of_every_table(full):
+    tables = {"{" + name + "}" for name in full.of_type("AWS::DynamoDB::Table")}
 
-    assert drawn(demo, "AWS/DynamoDB") == {("TransactionConflict", name) for name in tables}
+    assert drawn(full, "AWS/DynamoDB") == {("TransactionConflict", name) for name in tables}
 
 
-def test_the_dashboard_draws_the_age_of_queues_and_the_depth_of_dead_letter_queues(demo):
-    queues = {"{" + name + "}" for name in demo.of_type("AWS::SQS::Queue")}
+def test_the_dashboard_draws_the_age_of_queues_and_the_depth_of_dead_letter_queues(full):
+    queues = {"{" + name + "}" for name in full.of_type("AWS::SQS::Queue")}
     dead = {name for name in queues if "DeadLetters" in name}
 
-    drawn_queues = drawn(demo, "AWS/SQS")
+    drawn_queues = drawn(full, "AWS/SQS")
 
     depths = {("ApproximateNumberOfMessagesVisible", name) for name in dead}
     ages = {queue for metric, queue in drawn_queues if metric == "ApproximateAgeOfOldestMessage"}
@@ -205,7 +205,6 @@ def test_the_dashboard_draws_the_age_of_queues_and_the_depth_of_dead_letter_queu
     assert sorted(name[1:10] for name in ages) == [
         "AcksQueue",
         "Callbacks",
-        "DemoWorkQ",
         "GrouperBu",
         "GrouperRe",
         "GrouperTa",
@@ -220,11 +219,11 @@ def test_the_dashboard_draws_the_queues_of_users():
     assert ("ApproximateAgeOfOldestMessage", "orders-dead") in drawn(with_queue, "AWS/SQS")
 
 
-def test_the_dashboard_shows_the_rate_of_acks_and_every_alarm(demo):
-    widgets = widgets_of(demo)
+def test_the_dashboard_shows_the_rate_of_acks_and_every_alarm(full):
+    widgets = widgets_of(full)
     (rate,) = (line[0] for line in widgets["Items"]["metrics"] if isinstance(line[0], dict))
 
     assert rate["expression"] == "counted / PERIOD(counted)"
     assert set(widgets["Alarms"]["alarms"]) == {
-        "{" + name + "}" for name in demo.of_type("AWS::CloudWatch::Alarm")
+        "{" + name + "}" for name in full.of_type("AWS::CloudWatch::Alarm")
     }

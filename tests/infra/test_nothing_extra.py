@@ -18,6 +18,7 @@ from fanin.queue import NewJob
 from fanin_cdk.grants.job_handlers import JOB_ROUTES, SWEEP_JOBS
 from tests.crashes import job_scenarios
 from tests.crashes.account import CLIENTS, Account, opened
+from tests.crashes.naming import CONSUMER
 from tests.crashes.scenario import Context, Delivery, Scenario
 from tests.crashes.scenarios import SCENARIOS
 from tests.fuzz import records
@@ -143,13 +144,13 @@ class Recorder:
 
 
 def failing_job(account: Account) -> Delivery:
-    """Add a job to the demo's queue that is none of the demo's, and return its ring."""
+    """Add a job that its consumer cannot read, and return its ring."""
     job_scenarios.with_jobs(0)
     job_scenarios.queue().add_all([NewJob("job", payload="[]")])
     return job_scenarios.delivered(job_scenarios._doorbell(account), account)
 
 
-FAILING = Scenario("demo_jobs", "a job that fails", failing_job)
+FAILING = Scenario(CONSUMER, "a job that fails", failing_job)
 
 
 def crash_scenarios(recorder: Recorder) -> None:

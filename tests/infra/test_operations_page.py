@@ -276,14 +276,12 @@ def test_the_commands_of_the_page_are_read() -> None:
 
 def test_the_shares_of_the_page_are_those_of_the_stack() -> None:
     new, raised = shares(tracker_config()), shares(tracker_config(lambda_concurrency=1000))
-    demo = tracker_config(demo=True)
     archive = tracker_config(archive=True)
 
     assert f"| {new.consumer} each, the minimum of Lambda | {raised.consumer} each |" in PAGE
     assert f"| API | {new.api} | {raised.api} |" in PAGE
     assert f"`throttle_rate` is {new.rate}, then {raised.rate}" in PAGE
-    assert f"With the demo it needs {shares(demo).needed} of 10" in PAGE
-    assert f"with the archive {shares(archive).needed} " in PAGE
+    assert f"With the archive it needs {shares(archive).needed} of 10 " in PAGE
     assert (
         f"with `grouper_registrations` {shares(tracker_config(grouper_registrations=True)).needed};" in PAGE
     )
@@ -310,7 +308,7 @@ def test_the_runbook_of_waiting_messages_names_each_queue_of_the_stack(everythin
     queues = {match[1].replace("Webhooksshop", "Webhooks-NAME") for match in waiting if match}
 
     assert {"Acks", "Webhooks-NAME", "Resumes"} <= queues
-    ours = {name for name in queues if not name.startswith(("Demo", "orders", "mails"))}
+    ours = {name for name in queues if not name.startswith(("orders", "mails"))}
     assert [name for name in sorted(ours) if f"`{name}`" not in runbooks()["waiting-messages"]] == []
 
 

@@ -159,5 +159,5 @@ def test_the_deployments_cover_every_value_and_the_proof_every_valid_pair() -> N
 
     assert seen == {(name, number) for name in OPTIONS for number in range(len(OPTIONS[name]))}
     assert any(row["analytics"] == 2 and row["archive"] == 1 for row in pairs)
-    assert any(row["python_version"] == 3 and row["demo"] == 1 for row in pairs)
+    assert any(row["python_version"] == 3 and row["archive"] == 1 for row in pairs)
     assert not any(row["analytics"] and row["target"] for row in pairs)

@@ -69,7 +69,7 @@ def test_every_job_is_in_the_zip_and_nothing_that_runs_on_a_laptop(archive):
     jobs = {f"pipeline/jobs/{path.name}" for path in (PIPELINE / "jobs").glob("*.py")}
 
     assert {"pipeline/entry.py", "pipeline/jobs/fan_out.py"} <= jobs | {"pipeline/entry.py"} <= names
-    assert not [name for name in names if "/demo/" in name or name.startswith(("fanin/local/", "fanin/cli/"))]
+    assert not [name for name in names if name.startswith(("fanin/local/", "fanin/cli/"))]
 
 
 def test_the_same_sources_are_the_same_bytes_whenever_they_were_written(tmp_path):
@@ -93,7 +93,6 @@ def test_what_does_not_belong_stays_out(tmp_path):
     pipeline, package = tmp_path / "p", tmp_path / "f"
     wanted = ["p/jobs/a.py", "f/tracker/b.py"]
     others = [
-        "p/demo/c.py",
         "p/.env",
         "p/__pycache__/a.cpython-311.pyc",
         "f/local/d.py",

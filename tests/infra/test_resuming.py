@@ -18,8 +18,8 @@ DAY = 24 * 3600
 
 
 @pytest.fixture(scope="module")
-def rule(demo):
-    return demo.named("AWS::Events::Rule", "Resuming")["Properties"]
+def rule(full):
+    return full.named("AWS::Events::Rule", "Resuming")["Properties"]
 
 
 @pytest.fixture(scope="module")
@@ -49,9 +49,9 @@ def test_no_other_event_does(passes, other):
     assert not passes(other)
 
 
-def test_an_event_is_tried_for_a_day_and_then_goes_to_the_dead_letter_queue(demo, rule):
+def test_an_event_is_tried_for_a_day_and_then_goes_to_the_dead_letter_queue(full, rule):
     (target,) = rule["Targets"]
-    queue = demo.template["Resources"][target["Arn"]["Fn::GetAtt"][0]]["Properties"]
+    queue = full.template["Resources"][target["Arn"]["Fn::GetAtt"][0]]["Properties"]
     receives = int(queue["RedrivePolicy"]["maxReceiveCount"])
 
     assert target["RetryPolicy"] == {"MaximumEventAgeInSeconds": DAY, "MaximumRetryAttempts": 185}
@@ -60,13 +60,13 @@ def test_an_event_is_tried_for_a_day_and_then_goes_to_the_dead_letter_queue(demo
     assert receives <= 1000
 
 
-def test_the_queue_feeds_the_function_that_ends_tasks(demo, rule):
+def test_the_queue_feeds_the_function_that_ends_tasks(full, rule):
     (mapping,) = (
         each["Properties"]
-        for each in demo.of_type("AWS::Lambda::EventSourceMapping").values()
+        for each in full.of_type("AWS::Lambda::EventSourceMapping").values()
         if each["Properties"]["EventSourceArn"] == rule["Targets"][0]["Arn"]
     )
-    function = demo.template["Resources"][mapping["FunctionName"]["Ref"]]
+    function = full.template["Resources"][mapping["FunctionName"]["Ref"]]
 
     assert handler_of(function) == "resume_task"
     assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]

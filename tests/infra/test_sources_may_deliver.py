@@ -14,8 +14,7 @@ ENFORCE_TLS = {"Bool": {"aws:SecureTransport": "false"}}
 DEAD_LETTER_QUEUE = "arn:aws:sqs:eu-west-1:123456789012:orders-dead"
 STAGES: dict[str, dict[str, Any]] = {
     "plain": {},
-    "demo": {
-        "demo": True,
+    "archive": {
         "archive": True,
         "alarm_email": "ops@example.com",
         "resumed_state_machines": "arn:aws:states:eu-west-1:123456789012:stateMachine:waits",

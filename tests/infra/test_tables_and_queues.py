@@ -9,7 +9,7 @@ from tests.infra.synthesis import synthesised
 from tests.infra.test_functions import QUEUE_EATER
 
 GROUPS = ("GrouperTablesTasks", "GrouperTablesLeases", "GrouperTablesBundles")
-TABLES = ("TablesBatches", "TablesPages", *GROUPS, "JobsTable", "DemoIndex", "DemoJobsOutcomes")
+TABLES = ("TablesBatches", "TablesPages", *GROUPS, "JobsTable")
 QUEUES = (
     "AcksQueue",
     "AcksDeadLetters",
@@ -26,11 +26,7 @@ QUEUES = (
     "GrouperBundleMessagesDeadLetters",
     "GrouperRegistrationsQueue",
     "GrouperRegistrationsDeadLetters",
-    "DemoWorkQueue",
-    "DemoWorkDeadLetters",
-    "DemoEventsQueue",
-    "DemoEventsDeadLetters",
-    "JobsDoorbelldemo",
+    "JobsDoorbellthumbs",
 )
 
 
@@ -38,14 +34,14 @@ def properties_of(assembly, kind):
     return [each["Properties"] for each in assembly.of_type(kind).values()]
 
 
-def test_the_tables_and_queues_are_these(demo):
-    assert len(demo.of_type("AWS::DynamoDB::Table")) == len(TABLES)
-    assert len(demo.of_type("AWS::SQS::Queue")) == len(QUEUES)
+def test_the_tables_and_queues_are_these(full):
+    assert len(full.of_type("AWS::DynamoDB::Table")) == len(TABLES)
+    assert len(full.of_type("AWS::SQS::Queue")) == len(QUEUES)
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_every_table_expires_items_recovers_and_is_billed_by_request(demo, name):
-    table = demo.named("AWS::DynamoDB::Table", name)["Properties"]
+def test_every_table_expires_items_recovers_and_is_billed_by_request(full, name):
+    table = full.named("AWS::DynamoDB::Table", name)["Properties"]
 
     assert table["TimeToLiveSpecification"] == {"AttributeName": "ttl", "Enabled": True}
     assert table["PointInTimeRecoverySpecification"]["PointInTimeRecoveryEnabled"] is True
@@ -53,9 +49,9 @@ def test_every_table_expires_items_recovers_and_is_billed_by_request(demo, name)
     assert "OnDemandThroughput" not in table
 
 
-def test_batches_have_a_sort_key_and_stream_both_images_and_pages_neither(demo):
-    batches = demo.named("AWS::DynamoDB::Table", "TablesBatches")["Properties"]
-    pages = demo.named("AWS::DynamoDB::Table", "TablesPages")["Properties"]
+def test_batches_have_a_sort_key_and_stream_both_images_and_pages_neither(full):
+    batches = full.named("AWS::DynamoDB::Table", "TablesBatches")["Properties"]
+    pages = full.named("AWS::DynamoDB::Table", "TablesPages")["Properties"]
 
     assert [key["AttributeName"] for key in batches["KeySchema"]] == ["pk", "sk"]
     assert batches["StreamSpecification"] == {"StreamViewType": "NEW_AND_OLD_IMAGES"}
@@ -63,8 +59,8 @@ def test_batches_have_a_sort_key_and_stream_both_images_and_pages_neither(demo):
     assert "StreamSpecification" not in pages
 
 
-def test_batches_are_found_by_when_to_look_at_them_by_tenant_and_by_user_key(demo):
-    batches = demo.named("AWS::DynamoDB::Table", "TablesBatches")["Properties"]
+def test_batches_are_found_by_when_to_look_at_them_by_tenant_and_by_user_key(full):
+    batches = full.named("AWS::DynamoDB::Table", "TablesBatches")["Properties"]
     kinds = {each["AttributeName"]: each["AttributeType"] for each in batches["AttributeDefinitions"]}
     indexes = {
         each["IndexName"]: (
@@ -89,12 +85,12 @@ def test_batches_are_found_by_when_to_look_at_them_by_tenant_and_by_user_key(dem
     assert {name for name, kind in kinds.items() if kind == "N"} == {"dueAt"}
 
 
-def test_the_tables_of_the_tests_have_the_keys_of_the_template(demo):
+def test_the_tables_of_the_tests_have_the_keys_of_the_template(full):
     client = Created()
     create_tables(client)
 
     for table in client.tables:
-        deployed = demo.named("AWS::DynamoDB::Table", f"Tables{table['TableName']}")["Properties"]
+        deployed = full.named("AWS::DynamoDB::Table", f"Tables{table['TableName']}")["Properties"]
         assert table["KeySchema"] == deployed["KeySchema"]
         assert table.get("GlobalSecondaryIndexes") == deployed.get("GlobalSecondaryIndexes")
 
@@ -165,35 +161,35 @@ def dead_letter_queues(assembly):
     return {arn["Fn::GetAtt"][0] for arn in arns}
 
 
-def test_every_queue_has_a_dead_letter_queue_or_is_one_or_is_a_doorbell(demo):
-    queues = demo.of_type("AWS::SQS::Queue")
+def test_every_queue_has_a_dead_letter_queue_or_is_one_or_is_a_doorbell(full):
+    queues = full.of_type("AWS::SQS::Queue")
     without = {name for name, queue in queues.items() if "RedrivePolicy" not in queue["Properties"]}
     doorbells = {name for name in without if name.startswith("JobsDoorbell")}
 
-    assert without - doorbells == dead_letter_queues(demo)
+    assert without - doorbells == dead_letter_queues(full)
     assert (len(queues) - len(without), len(doorbells)) == (8, 1)
 
 
-def test_the_dead_are_kept_as_long_as_can_be(demo):
+def test_the_dead_are_kept_as_long_as_can_be(full):
     kept = {
-        demo.template["Resources"][name]["Properties"]["MessageRetentionPeriod"]
-        for name in dead_letter_queues(demo)
+        full.template["Resources"][name]["Properties"]["MessageRetentionPeriod"]
+        for name in dead_letter_queues(full)
     }
 
     assert kept == {14 * 24 * 3600}
 
 
 @pytest.mark.parametrize("name", QUEUES)
-def test_every_queue_is_encrypted_and_refuses_plain_http(demo, name):
-    (logical_id,) = (each for each in demo.of_type("AWS::SQS::Queue") if each.startswith(name))
+def test_every_queue_is_encrypted_and_refuses_plain_http(full, name):
+    (logical_id,) = (each for each in full.of_type("AWS::SQS::Queue") if each.startswith(name))
     statements = [
         statement
-        for policy in properties_of(demo, "AWS::SQS::QueuePolicy")
+        for policy in properties_of(full, "AWS::SQS::QueuePolicy")
         if {"Ref": logical_id} in policy["Queues"]
         for statement in policy["PolicyDocument"]["Statement"]
     ]
 
-    assert demo.named("AWS::SQS::Queue", name)["Properties"]["SqsManagedSseEnabled"] is True
+    assert full.named("AWS::SQS::Queue", name)["Properties"]["SqsManagedSseEnabled"] is True
     assert {
         "Effect": "Deny",
         "Principal": {"AWS": "*"},
@@ -203,18 +199,14 @@ def test_every_queue_is_encrypted_and_refuses_plain_http(demo, name):
     } in statements
 
 
-CONSUMERS = [("AcksQueue", "ConsumeAcks"), ("DemoWorkQueue", "DemoWorker")]
-
-
-@pytest.mark.parametrize(("queue", "function"), CONSUMERS)
-def test_a_consumer_answers_with_failed_items_and_has_a_ceiling(demo, queue, function):
+def test_a_consumer_answers_with_failed_items_and_has_a_ceiling(full):
     (mapping,) = (
         each
-        for each in properties_of(demo, "AWS::Lambda::EventSourceMapping")
-        if each["EventSourceArn"]["Fn::GetAtt"][0].startswith(queue)
+        for each in properties_of(full, "AWS::Lambda::EventSourceMapping")
+        if each["EventSourceArn"]["Fn::GetAtt"][0].startswith("AcksQueue")
     )
 
-    assert mapping["FunctionName"]["Ref"].startswith(f"Functions{function}")
+    assert mapping["FunctionName"]["Ref"].startswith("FunctionsConsumeAcks")
     assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
     assert mapping["ScalingConfig"] == {"MaximumConcurrency": 2}
     assert (mapping["BatchSize"], mapping["MaximumBatchingWindowInSeconds"]) == (100, 1)
@@ -337,11 +329,8 @@ def test_the_ceiling_is_configured():
     assert [each["ScalingConfig"]["MaximumConcurrency"] for each in of_queues] == [3] * 3
 
 
-@pytest.mark.parametrize(
-    ("queue", "function", "times", "window"), [(*CONSUMERS[0], 6, 0), (*CONSUMERS[1], 1, 1)]
-)
-def test_a_message_stays_away_while_its_consumer_may_still_work(demo, queue, function, times, window):
-    visibility = demo.named("AWS::SQS::Queue", queue)["Properties"]["VisibilityTimeout"]
-    timeout = demo.named("AWS::Lambda::Function", f"Functions{function}")["Properties"]["Timeout"]
+def test_a_message_stays_away_while_its_consumer_may_still_work(full):
+    visibility = full.named("AWS::SQS::Queue", "AcksQueue")["Properties"]["VisibilityTimeout"]
+    timeout = full.named("AWS::Lambda::Function", "FunctionsConsumeAcks")["Properties"]["Timeout"]
 
-    assert visibility == times * timeout + window
+    assert visibility == 6 * timeout

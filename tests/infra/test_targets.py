@@ -21,8 +21,8 @@ def differences(one: Any, other: Any, path: tuple[Any, ...] = ()) -> Iterator[tu
 
 
 def test_the_templates_differ_in_bytecode_alarms_on_metric_math_and_the_leave_to_be_anonymous_alone():
-    aws = synthesised(demo=True, monitoring="full", target="aws")
-    local = synthesised(demo=True, monitoring="full", target="local")
+    aws = synthesised(monitoring="full", target="aws")
+    local = synthesised(monitoring="full", target="local")
     (layer,) = aws.of_type("AWS::Lambda::LayerVersion")
     functions = aws.of_type("AWS::Lambda::Function")
     variable = ("Properties", "Environment", "Variables", "FANIN_ALLOW_ANONYMOUS")

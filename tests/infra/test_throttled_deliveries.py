@@ -60,9 +60,9 @@ def test_five_receives_of_three_minutes_end_after_a_quarter_of_an_hour() -> None
 @pytest.mark.parametrize("name", [*CONSUMED, TRIED_FOR_A_DAY])
 @pytest.mark.parametrize("is_retried", [True, False], ids=["retried", "given up at once"])
 def test_hours_of_throttles_or_of_a_store_that_is_down_lose_no_message(
-    demo: Assembly, name: str, is_retried: bool
+    full: Assembly, name: str, is_retried: bool
 ) -> None:
-    visibility, receives, retention = queue_of(demo, name)
+    visibility, receives, retention = queue_of(full, name)
     retried_for = visibility if is_retried else 0
 
     for throttled_until in range(0, SEVERAL_HOURS + 1, 60):
@@ -76,9 +76,9 @@ def test_hours_of_throttles_or_of_a_store_that_is_down_lose_no_message(
 
 @pytest.mark.parametrize("name", CONSUMED)
 def test_a_message_whose_receives_all_crash_the_function_is_isolated_within_a_working_day(
-    demo: Assembly, name: str
+    full: Assembly, name: str
 ) -> None:
-    visibility, receives, _ = queue_of(demo, name)
+    visibility, receives, _ = queue_of(full, name)
 
     assert processed_at(DAY * 365, visibility, receives, retried_for=0) is None
     assert visibility * receives <= 7 * HOUR
@@ -122,8 +122,8 @@ def test_an_invalid_ack_is_isolated_in_a_quarter_of_an_hour_and_is_not_received_
     assert queue.now <= 15 * 60
 
 
-def test_a_registration_without_a_task_is_isolated_in_a_quarter_of_an_hour(demo: Assembly) -> None:
-    visibility, _, _ = queue_of(demo, "GrouperRegistrationsQueue")
+def test_a_registration_without_a_task_is_isolated_in_a_quarter_of_an_hour(full: Assembly) -> None:
+    visibility, _, _ = queue_of(full, "GrouperRegistrationsQueue")
 
     # Nothing hides it for longer: each receive but the last hides it for the visibility timeout.
     assert (TRIES - 1) * visibility <= 15 * 60

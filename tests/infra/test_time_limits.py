@@ -23,7 +23,7 @@ INSIDE_FUNCTIONS = (clients.dynamodb, clients.sqs, clients.events, clients.s3)
 @pytest.fixture(scope="module")
 def timeouts() -> dict[str, int]:
     """The timeout of every function that can be deployed, by its handler."""
-    functions = synthesised(demo=True, archive=True).of_type("AWS::Lambda::Function").values()
+    functions = synthesised(archive=True).of_type("AWS::Lambda::Function").values()
     return {handler_of(each): each["Properties"]["Timeout"] for each in functions}
 
 
@@ -62,7 +62,7 @@ def test_a_function_ends_before_the_api_gives_it_up(timeouts):
 
 
 def test_the_api_waits_as_long_as_it_can():
-    integrations = synthesised(demo=True).of_type("AWS::ApiGatewayV2::Integration").values()
+    integrations = synthesised().of_type("AWS::ApiGatewayV2::Integration").values()
 
     assert integrations
     # Where nothing is said it is 30 s.

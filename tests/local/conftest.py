@@ -9,6 +9,6 @@ from fanin.local import LocalRun
 
 @pytest.fixture(scope="session")
 def run() -> Iterator[LocalRun]:
-    """One local run for all tests of this room, with the demo's parts: its queue receives every event."""
-    with LocalRun.start(demo=True) as started:
+    """One local run for all tests of this room."""
+    with LocalRun.start() as started:
         yield started

@@ -12,7 +12,7 @@ from fanin.local import LocalRunError, assembly
 from fanin.local.assembly import Assembly, fingerprint, kept_assembly, zipped
 from fanin.local.origin import Origin, cache_of, clone, installed, origin
 
-CONTEXT = {"stage": "local", "demo": False}
+CONTEXT = {"stage": "local", "archive": False}
 PACKAGED = ("fanin_cdk/app.py", "fanin_cdk/functions/one.py", "fanin_cdk/requirements.txt")
 
 
@@ -58,7 +58,7 @@ def test_a_change_of_the_local_run_itself_does_not(tree):
 
 
 def test_another_context_is_another_assembly(tree):
-    assert fingerprint(clone(tree), CONTEXT) != fingerprint(clone(tree), {**CONTEXT, "demo": True})
+    assert fingerprint(clone(tree), CONTEXT) != fingerprint(clone(tree), {**CONTEXT, "archive": True})
 
 
 def test_an_assembly_is_kept_for_its_own_sources_only(tree):

@@ -28,7 +28,7 @@ BATCH = "/v1/batches/00000000-0000-0000-0000-000000000000"
 def up() -> Iterator[tuple[subprocess.Popen[str], int]]:
     """`fanin local up` in the foreground, answering; and its port."""
     started = subprocess.Popen(
-        [*COMMAND, "up", "--demo", "--port", "0"],
+        [*COMMAND, "up", "--port", "0"],
         env=ENV,
         text=True,
         stdout=subprocess.PIPE,
@@ -84,7 +84,7 @@ def test_an_emulator_that_is_killed_ends_the_command_as_a_failure_and_its_worker
 
 def test_down_ends_a_detached_run_and_a_second_down_finds_nothing():
     up = subprocess.run(
-        [*COMMAND, "up", "--demo", "--port", "0", "--detach"],
+        [*COMMAND, "up", "--port", "0", "--detach"],
         env=ENV,
         text=True,
         capture_output=True,

@@ -59,17 +59,6 @@ def installation(tmp_path_factory) -> Iterator[Installation]:
     made.fanin("local", "down")
 
 
-def test_the_demo_is_refused_with_the_way_to_it(installation):
-    done = installation.fanin("local", "up", "--demo")
-
-    assert (done.returncode, done.stdout) == (1, "")
-    assert (
-        done.stderr
-        == "the demo is not in the package: clone the repository and run `make demo` there; "
-        + ("or omit --demo\n")
-    )
-
-
 def test_a_run_outside_a_clone_is_known_to_the_command_and_leaves_nothing_among_the_packages(installation):
     before = installation.files()
 

@@ -12,6 +12,7 @@ import urllib3
 
 from fanin.local import LocalRun, LocalRunError, run_directories
 from fanin.local.emulation import emulator
+from tests.http.events import Events
 from tests.local import processes
 
 POOL = urllib3.PoolManager(retries=False, timeout=120)
@@ -30,9 +31,9 @@ def opened(run: LocalRun, count: int) -> tuple[str, str]:
     return batch, call(run, "POST", f"/v1/batches/{batch}/items", {"count": count})[1]["groups"][0]["id"]
 
 
-def events_of(run: LocalRun, batch: str) -> list[dict[str, Any]]:
+def events_of(run: LocalRun, queue: str, batch: str) -> list[dict[str, Any]]:
     """The events of *batch*, as soon as there is one; those of other tests go unread."""
-    sqs, queue, received = run.client("sqs"), run.outputs["DemoEventsQueueUrl"], []
+    sqs, received = run.client("sqs"), []
     for _ in range(20):
         messages = sqs.receive_message(QueueUrl=queue, WaitTimeSeconds=1, MaxNumberOfMessages=10).get(
             "Messages", []
@@ -46,16 +47,17 @@ def events_of(run: LocalRun, batch: str) -> list[dict[str, Any]]:
 
 
 def test_a_batch_completes_and_one_event_reaches_the_bus(run):
+    events = Events.on(run)
     batch, group = opened(run, 3)
     call(run, "POST", f"/v1/batches/{batch}/close", {})
     items = [f"{batch}:{group}:{index}" for index in range(3)]
 
     status, answer = call(run, "POST", "/v1/acks", {"items": items})
-    events = events_of(run, batch)
+    found = events_of(run, events.queue_url, batch)
 
     assert status == 200
     assert len(answer["completions"]) == 1
-    assert [(e["source"], e["detail-type"], e["detail"]["total"]) for e in events] == [
+    assert [(e["source"], e["detail-type"], e["detail"]["total"]) for e in found] == [
         ("fanin", "BatchCompleted", 3)
     ]
 
@@ -94,7 +96,7 @@ def test_a_body_that_is_not_utf8_is_refused(run):
     assert answer.status == 400
 
 
-@pytest.mark.parametrize("table", ["BatchesTable", "PagesTable", "DemoIndexTable"])
+@pytest.mark.parametrize("table", ["BatchesTable", "PagesTable", "GroupTasksTable"])
 def test_expiry_is_on_though_the_emulator_drops_it(run, table):
     asked = run.client("dynamodb").describe_time_to_live(TableName=run.outputs[table])
 
@@ -119,7 +121,7 @@ def test_nothing_listens_but_on_loopback(run):
 
 
 def test_two_runs_live_side_by_side_and_the_second_takes_nothing_of_the_first_along(run):
-    with LocalRun.start(demo=True) as second:
+    with LocalRun.start() as second:
         batch, _ = opened(second, 1)
 
         assert call(second, "GET", f"/v1/batches/{batch}")[0] == 200

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from fanin.cli.app import app
 from fanin.cli.services import local as command
-from fanin.local import LocalRun, LocalRunError, assembly, run
-from fanin.local.origin import clone, installed
+from fanin.local import LocalRun, LocalRunError, assembly
+from fanin.local.origin import clone
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_each_setting_of_the_command_line_is_in_the_context_of_the_assembly(aske
     assert (context["stage"], context["target"]) == ("local", "local")
 
 
-@pytest.mark.parametrize("text", ["demo", "=true", ""])
+@pytest.mark.parametrize("text", ["archive", "=true", ""])
 def test_what_is_no_setting_is_refused_with_what_is(text, monkeypatch):
     monkeypatch.setattr(command, "stopped_by_signals", nullcontext)
 
@@ -55,23 +55,16 @@ def test_a_local_run_has_no_other_target():
         LocalRun.start(context={"target": "aws"})
 
 
-def test_the_demo_is_refused_outside_a_clone(monkeypatch, tmp_path):
-    monkeypatch.setattr(run, "ORIGIN", installed(tmp_path, {}))
-
-    with pytest.raises(LocalRunError, match="clone the repository"):
-        LocalRun.start(demo=True)
-
-
 def test_settings_and_a_template_that_was_made_without_them_are_refused(tmp_path):
     with pytest.raises(LocalRunError, match="--template-dir"):
-        LocalRun.start(template_dir=tmp_path, context={"demo": "true"})
+        LocalRun.start(template_dir=tmp_path, context={"archive": "true"})
 
 
 def test_a_setting_that_the_stack_refuses_is_one_sentence(tmp_path):
     (tmp_path / "infra").mkdir()
     (tmp_path / "infra" / "app.py").write_text(
-        "import sys\nsys.exit('configuration: demo is 7; it takes less')"
+        "import sys\nsys.exit('configuration: archive is 7; it takes less')"
     )
 
-    with pytest.raises(LocalRunError, match=r"^configuration: demo is 7; it takes less$"):
-        assembly.synthesise(clone(tmp_path), {"demo": 7})
+    with pytest.raises(LocalRunError, match=r"^configuration: archive is 7; it takes less$"):
+        assembly.synthesise(clone(tmp_path), {"archive": 7})

@@ -12,7 +12,7 @@ from tests.proof.work import Chunk, Done, Part
 
 RACES, EXAMPLES = "races", "examples"
 COMMANDS = {
-    RACES: ("benchmarks.races", "1,000 rounds of each race over HTTP", ["-m", "benchmarks.races"]),
+    RACES: ("lab.local.races", "1,000 rounds of each race over HTTP", ["-m", "lab.local.races"]),
     EXAMPLES: (
         "functions.openapi",
         "tests marked proof, properties with 2,000 examples",

@@ -54,7 +54,7 @@ def code_of(path: Path) -> str:
 
 def imported() -> list[Path]:
     """Return the files of the modules of fanin and of the tests that this process has imported."""
-    rooms = ("fanin", "functions", "tests", "benchmarks")
+    rooms = ("fanin", "functions", "tests", "lab")
     modules = [module for name, module in list(sys.modules.items()) if name.split(".")[0] in rooms]
     files = {Path(module.__file__) for module in modules if getattr(module, "__file__", None)}
     return sorted(path for path in files if "tests/proof" not in path.as_posix())

@@ -10,7 +10,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from benchmarks.tables import placed, table
+from lab.pages.tables import placed, table
 from tests.proof.results import ROOT, SECTIONS, Result, kept
 
 PAGE = ROOT / "docs" / "proof.md"

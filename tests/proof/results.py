@@ -60,6 +60,6 @@ def kept(section: str) -> Result | None:
 
 
 def _commit() -> str:
-    from benchmarks.revision import commit  # here, so that a fingerprint of the tests has no file of it
+    from lab.pages.revision import commit  # here, so that a fingerprint of the tests has no file of it
 
     return commit()

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.queue_reads import (
+from fanin.queue.administration.counting import COUNTED_MAX
+from fanin.queue.administration.looking import LOOK_ROWS
+from fanin.queue.rules.keys import PartKey
+from lab.requests.queue_reads import (
     QUEUE,
     bytes_of,
     described,
@@ -17,9 +20,6 @@ from benchmarks.queue_reads import (
     visited,
     waiting_job,
 )
-from fanin.queue.administration.counting import COUNTED_MAX
-from fanin.queue.administration.looking import LOOK_ROWS
-from fanin.queue.rules.keys import PartKey
 
 PART = PartKey(QUEUE, 0)
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.watching import units_a_second
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.members import CROWD, change_seconds, look_seconds, neighbours
+from lab.requests.watching import units_a_second
 from tests.queue.conftest import KEY, session_of
 
 LARGE = CROWD + 6

@@ -9,8 +9,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchmarks import measured_job
 from fanin.local import LocalRun
+from lab.pipeline import measured_job
 from tests.soak.ledger import Expected
 from tests.soak.tracking import Tracking
 

@@ -10,8 +10,8 @@ from uuid import uuid4
 
 from urllib3.exceptions import HTTPError
 
-from benchmarks.races import Api, Json
 from fanin.client.transports import retrying
+from lab.local.races import Api, Json
 
 ATTEMPTS = 8
 

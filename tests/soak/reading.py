@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
-from benchmarks.races import Api
 from fanin.local import LocalRun
 from fanin.local.functions import deployed as functions
+from lab.local.races import Api
 
 EVENTS_MOST = 10_000
 READERS = 4

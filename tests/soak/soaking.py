@@ -13,12 +13,12 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.batch_api import BatchApi
-from benchmarks.grouping import configure, endings, judged, progress
 from fanin import Fanin
 from fanin.client.transports.http import HttpTransport
 from fanin.local import LocalRun
 from fanin.local.work.source import WorkSource, source_of
+from lab.local.batch_api import BatchApi
+from lab.local.grouping import configure, endings, judged, progress
 from tests.faults.proxy import FaultProxy
 from tests.http.events import Events
 from tests.soak import reading, referee
@@ -86,7 +86,7 @@ class Soak:
         site.api = self.api
         self.queueing = Queueing(site, self.ledger, self.dice("jobs"), folder)
         self.chaos = Chaos(run, self.ledger, self.queueing, self.dice("chaos"))
-        self.bus = Events(run.client("sqs"), run.outputs["DemoEventsQueueUrl"])
+        self.bus = Events.on(run)
         self.sampler = Sampler(host_of(run), self.queueing.pids)
 
     def repeat(self, seconds: float) -> None:
@@ -244,7 +244,7 @@ def soaking(plan: Plan) -> Iterator[Soak]:
     with (
         TemporaryDirectory() as folder,
         BatchApi(errors) as batch_api,
-        LocalRun.start(demo=True, context=SETTINGS) as run,
+        LocalRun.start(context=SETTINGS) as run,
     ):
         configure(run, [POLICY], batch_api)
         with proxied(run, plan.seed, plan.faults) as proxy:

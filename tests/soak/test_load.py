@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from urllib3.exceptions import ReadTimeoutError
 
-from pipeline.demo.batch_api import DONE, Request
+from examples.catalog.system.batch_api import DONE, Request
 from tests.soak.__main__ import arguments, note, table, text_of
 from tests.soak.http_api import ATTEMPTS, InsistentApi
 from tests.soak.referee import Rule

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from benchmarks.jobs import Site
 from fanin.local import LocalRun
 from fanin.local.functions import deployed as functions
+from lab.local.jobs import Site
 from tests.faults.proxy import FaultProxy
 
 ENDPOINT = "AWS_ENDPOINT_URL"

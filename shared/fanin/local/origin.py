@@ -18,7 +18,7 @@ class Origin:
 
     ``folder`` names the origin, in ``fanin local list`` too. ``app``: the module of the CDK app.
     ``paths``: where Python finds it and the packages. ``sources``: patterns in *folder* of the files that an
-    assembly depends on. ``cache``: the folder of the cached assemblies. ``is_clone``: the demo is there.
+    assembly depends on. ``cache``: the folder of the cached assemblies.
     """
 
     folder: Path
@@ -26,7 +26,6 @@ class Origin:
     paths: tuple[Path, ...]
     sources: tuple[str, ...]
     cache: Path
-    is_clone: bool
 
     def files(self) -> list[Path]:
         """Return the files that an assembly depends on, sorted."""
@@ -40,13 +39,13 @@ class Origin:
 def clone(root: Path) -> Origin:
     """Return the origin of a run from the clone at *root*."""
     sources = ("infra/**/*.py", "functions/**/*.py", "shared/**/*.py", "requirements.txt", "cdk.json")
-    return Origin(root, "infra.app", (root / "shared", root), sources, root / "build" / "local", True)
+    return Origin(root, "infra.app", (root / "shared", root), sources, root / "build" / "local")
 
 
 def installed(packages: Path, user: Mapping[str, str]) -> Origin:
     """Return the origin of a run from the package in *packages*, for the environment variables *user*."""
     sources = ("fanin/**/*.py", "fanin_cdk/**/*.py", "fanin_cdk/requirements.txt")
-    return Origin(packages, "fanin_cdk.app", (packages,), sources, cache_of(user), False)
+    return Origin(packages, "fanin_cdk.app", (packages,), sources, cache_of(user))
 
 
 def cache_of(user: Mapping[str, str]) -> Path:

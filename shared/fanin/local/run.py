@@ -29,7 +29,6 @@ from fanin.local.prerequisites import require
 from fanin.local.run_directories import State
 
 ANSWER_SECONDS = 30.0
-NO_DEMO = "the demo is not in the package: clone the repository and run `make demo` there; or omit --demo"
 CONSUMERS = 4
 """Concurrent Lambda invocations for one queue; each is a process on this machine."""
 
@@ -56,7 +55,6 @@ class LocalRun:
     def start(
         cls,
         port: int = 0,
-        demo: bool = False,
         page_bits: int | None = None,
         template_dir: Path | None = None,
         progress: Progress = _no_progress,
@@ -67,12 +65,12 @@ class LocalRun:
     ) -> LocalRun:
         """Start a run on *port* (0: a free one) and return it when the API answers. Raises LocalRunError.
 
-        *demo* deploys the demo's resources too; *page_bits* sets the items on a page of a new batch;
+        *page_bits* sets the items on a page of a new batch;
         *template_dir* is an assembly to deploy instead of a synthesised one; *progress* is called with a
         text before each long step; *command* marks a run that ``fanin local down`` may end; *archive* deploys
         the archive too; *context* has more settings (`docs/settings.md`); *dynamodb*: `docs/local.md`.
         """
-        settings = _context(demo, archive, page_bits, template_dir, context or {})
+        settings = _context(archive, page_bits, template_dir, context or {})
         require()
         engine = _engine(dynamodb)
         started = emulator.start(port, engine)
@@ -179,7 +177,6 @@ def _publish(started: Emulator, outputs: dict[str, str], command: bool, dynamodb
 
 
 def _context(
-    demo: bool,
     archive: bool,
     page_bits: int | None,
     template_dir: Path | None,
@@ -190,11 +187,7 @@ def _context(
         raise LocalRunError("-c has no effect with --template-dir, which deploys an existing template")
     if given.get("target", "local") != "local":
         raise LocalRunError("the target of a local run is local; remove the setting target")
-    if demo and not template_dir and not ORIGIN.is_clone:
-        raise LocalRunError(NO_DEMO)
-    context = {"stage": "local", "target": "local", "consumer_concurrency": CONSUMERS}
-    if ORIGIN.is_clone:
-        context["demo"] = demo
+    context: dict[str, object] = {"stage": "local", "target": "local", "consumer_concurrency": CONSUMERS}
     if archive:
         context["archive"] = True
     if page_bits is not None:

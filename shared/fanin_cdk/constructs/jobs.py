@@ -30,7 +30,7 @@ from fanin.names import (
 from fanin_cdk.constructs.functions import Functions, allow
 from fanin_cdk.constructs.sweeper import Sweeper
 from fanin_cdk.constructs.tables import IMAGES, KEYS_ONLY, archived, index, restored_table, table, text
-from fanin_cdk.grants.job_handlers import ADD, JOB_ROUTES, OF_OWN, RING, SWEEP_JOBS, JobHandler
+from fanin_cdk.grants.job_handlers import JOB_ROUTES, OF_OWN, SWEEP_JOBS, JobHandler
 from fanin_cdk.grants.tagging import tags_of
 from fanin_cdk.monitoring.watched import WatchedTable
 from fanin_cdk.nag import accept, accept_wildcards
@@ -79,25 +79,13 @@ class FaninQueues(Construct):
         for function in self._creating:
             function.add_environment("FANIN_DOORBELL_KEY", key.key_arn)
 
-    def let_add(self, function: lambda_.Function, queue: str) -> None:
-        """Let *function*, which has the environment, add jobs to *queue*, whose doorbell the stack makes."""
-        allow(function, self.table, ADD)
-        _allow(function, RING, [self.doorbells[queue].queue_arn])
-
-    def add(
-        self, handler: JobHandler, environment: Mapping[str, str] | None = None, queue: str | None = None
-    ) -> lambda_.Function:
-        """Deploy *handler* with the work queues' environment and the grants that it names, and no others.
-
-        *environment*: more variables. *queue*: a queue that it may ring, whose doorbell the stack makes.
-        """
+    def add(self, handler: JobHandler) -> lambda_.Function:
+        """Deploy *handler* with the work queues' environment and the grants that it names, and no others."""
         handler = counting(handler, self.functions.config)
-        function = self.functions.add(handler.lambda_, {**self.environment, **(environment or {})})
+        function = self.functions.add(handler.lambda_, self.environment)
         allow(function, self.table, handler.table)
         indexes = [f"{self.table.table_arn}/index/{name}" for name in handler.indexes]
         _allow(function, ["dynamodb:Query"], indexes)
-        if queue is not None:
-            _allow(function, RING, [self.doorbells[queue].queue_arn])
         of_all = [action for action in handler.doorbells if action not in OF_OWN]
         self._allow_doorbells(function, of_all, [self.prefix])
         if "sqs:CreateQueue" in handler.doorbells:

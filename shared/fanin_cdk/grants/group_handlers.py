@@ -7,7 +7,7 @@ from datetime import timedelta
 from math import ceil
 
 from fanin.grouper.settings.policy import Policies
-from fanin_cdk.grants.handlers import CHANGE, CHANGE_PAGES, DEMO_WORKER, Handler
+from fanin_cdk.grants.handlers import CHANGE, CHANGE_PAGES, Handler
 
 GET = ("dynamodb:GetItem",)
 UPDATE = ("dynamodb:GetItem", "dynamodb:UpdateItem")
@@ -103,8 +103,6 @@ SWEEP_GROUPS = GroupHandler(
     live_index=QUERY,
     sends=(TASKS, BUNDLES),
 )
-# It registers tasks for some of its messages; the end of a task acks its item.
-DEMO_REGISTRANT = GroupHandler(lambda_=DEMO_WORKER, tasks=REGISTER, sends=(TASKS,))
 LEAST_SECONDS = 30
 """No function that sends requests to AWS has less: they take up to 24 s."""
 TO_APPLY = timedelta(seconds=60)

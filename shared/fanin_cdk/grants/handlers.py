@@ -17,7 +17,6 @@ DESCRIBE = ("dynamodb:GetItem", "dynamodb:Query")
 # Pages are read by BatchGetItem, a single page too.
 READ_PAGES = ("dynamodb:BatchGetItem",)
 CHANGE_PAGES = ("dynamodb:BatchGetItem", "dynamodb:UpdateItem")
-WRITE_INDEX = ("dynamodb:BatchWriteItem", "dynamodb:UpdateItem")
 # API Gateway waits 30 s. A shorter timeout would end a function while it retries a request to AWS, which
 # takes up to 24 s: fanin/aws/limits.py.
 ROUTE_SECONDS = 29
@@ -129,4 +128,3 @@ SWEEP = Handler(
 CALL_WEBHOOK = Handler(name="call_webhook", timeout_seconds=60)
 # A full delivery is 1,000 records, 6 MB of JSON.
 ARCHIVE_CHANGES = Handler(name="archive_changes", timeout_seconds=60)
-DEMO_WORKER = Handler(name="demo_worker", batches=CHANGE, pages=CHANGE_PAGES)

@@ -158,13 +158,3 @@ SWEEP_JOBS = JobHandler(
 PUBLISH_DEAD_JOBS = Handler(name="publish_dead_jobs", timeout_seconds=60)
 # Of a function that a doorbell feeds; it lists jobs too.
 WORK = ("dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem")
-DEMO_JOBS = JobHandler(
-    # It acks the items of its jobs, and rings its own doorbell.
-    lambda_=Handler(
-        name="demo_jobs", batches=CHANGE_BATCHES, pages=CHANGE_PAGES, timeout_seconds=30, loops=True
-    ),
-    table=WORK,
-    lists_jobs=True,
-)
-# A grant for the consumer's own writes, here a row put in the ack's transaction.
-WRITE_OUTCOME = ("dynamodb:PutItem",)

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.races import Api
 from fanin.local import LocalRun, LocalRunError
 from fanin.local.emulation.connection import Connection
+from lab.local.races import Api
 from tests.http.events import Events
 from tests.local import processes
 
@@ -49,10 +49,10 @@ def asked(folder: Path, *arguments: str) -> str:
 
 
 def test_a_batch_completes_there_its_event_comes_by_the_stream_and_the_end_deletes_the_tables(engine_url):
-    with LocalRun.start(demo=True, dynamodb=engine_url) as run:
+    with LocalRun.start(dynamodb=engine_url) as run:
         batches = run.outputs["BatchesTable"]
         assert batches in tables(engine_url)
-        api, bus = Api(run.url), Events(run.client("sqs"), run.outputs["DemoEventsQueueUrl"])
+        api, bus = Api(run.url), Events.on(run)
         batch, items = api.opened(3)
         api.close(batch)
         api.ack(*items)
@@ -63,7 +63,7 @@ def test_a_batch_completes_there_its_event_comes_by_the_stream_and_the_end_delet
         with pytest.raises(
             LocalRunError, match=r"has a table Fanin-local-\S+ already.*delete-table.*-c stage="
         ):
-            LocalRun.start(demo=True, dynamodb=engine_url)
+            LocalRun.start(dynamodb=engine_url)
         assert batches in tables(engine_url)
 
     assert tables(engine_url) == []

@@ -95,8 +95,7 @@ def where(call: Invocation) -> None:
 def status(call: Invocation, batch: Batch, cost: Cost = False) -> None:
     """Print state and progress of BATCH.
 
-    On a terminal without what is empty; elsewhere each field as name, tab, value. With --cost, an estimate of
-    what it has cost so far by its counts: a row for each way to ack.
+    On a terminal without what is empty; elsewhere each field as name, tab, value.
     """
     found = call.api.get(call.path(batch), documents.status_of).document
     if cost:

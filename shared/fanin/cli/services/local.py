@@ -34,7 +34,6 @@ Port = Annotated[
     int,
     typer.Option(metavar="PORT", min=0, max=65535, help="The API's port on 127.0.0.1; 0: any free one."),
 ]
-Demo = Annotated[bool, typer.Option("--demo", help="Deploy the demo's queue, worker and index too.")]
 Archive = Annotated[bool, typer.Option("--archive", help="Store every change of the tables as files in S3.")]
 PageBits = Annotated[
     int | None, typer.Option(metavar="N", min=2, max=1024, help="Items on a page of a new batch.")
@@ -64,7 +63,6 @@ Detach = Annotated[bool, typer.Option("--detach", help="Return once the API answ
 @app.command()
 def up(
     port: Port = PORT,
-    demo: Demo = False,
     archive: Archive = False,
     page_bits: PageBits = None,
     template_dir: Template = None,
@@ -82,7 +80,7 @@ def up(
         settings = dict(map(_setting, context or ()))
         run_directories.sweep()
         start = partial(LocalRun.start, archive=archive, context=settings, dynamodb=dynamodb)
-        with start(port, demo, page_bits, template_dir, _progress, command=True) as run:
+        with start(port, page_bits, template_dir, _progress, command=True) as run:
             if dashboard:
                 _serve_dashboard(run)
             typer.echo(run.url)
@@ -110,8 +108,7 @@ def down(
 ) -> None:
     """Stop the runs that this checkout's `up` started.
 
-    The files of crashed runs are removed. A run belongs to the clone or the installation of the `fanin` that
-    started it.
+    The files of crashed runs are removed.
     """
     if every and port is not None:
         raise typer.BadParameter("--all and --port exclude each other; give one of them")
@@ -140,8 +137,7 @@ def env(
 ) -> None:
     """Print the environment variables of a run.
 
-    For a process that uses the run: eval "$(fanin local env)". AWS tools that do not read AWS_ENDPOINT_URL
-    need --endpoint-url "$AWS_ENDPOINT_URL".
+    For a process that uses the run: eval "$(fanin local env)".
     """
     with exit_with_message():
         state = chosen(port)

@@ -7,9 +7,9 @@ from typing import Any
 
 
 def by_handler(lambda_: Any) -> dict[str, Mapping[str, Any]]:
-    """Return the configurations of all deployed functions, ``functions.<name>.handler`` under ``<name>``."""
+    """Return the configurations of all deployed functions, ``....<name>.handler`` under ``<name>``."""
     pages = lambda_.get_paginator("list_functions").paginate()
-    return {each["Handler"].split(".")[1]: each for page in pages for each in page["Functions"]}
+    return {each["Handler"].split(".")[-2]: each for page in pages for each in page["Functions"]}
 
 
 def configure(lambda_: Any, names: Iterable[str], settings: Mapping[str, str]) -> None:

@@ -1,0 +1,1 @@
+"""What the demo must find, what it found, and what it still waits for."""

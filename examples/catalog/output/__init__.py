@@ -1,0 +1,1 @@
+"""What the demo shows: its progress, its report and its picture."""

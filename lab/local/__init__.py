@@ -1,0 +1,1 @@
+"""Races, loads, killed workers and times on the local run."""

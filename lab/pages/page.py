@@ -1,0 +1,98 @@
+"""Writes kept results into the pages of docs/performance: ``python -m lab.pages.page NAME ...``, or all.
+
+A page is written by hand but for these places, each of which it has once (a figure as often as it likes):
+
+| place | what is put there |
+|---|---|
+| ``<!-- table: NAME -->`` to ``<!-- end -->`` | a table of the result |
+| ``<!-- plot: NAME -->`` to ``<!-- end -->`` | a plot, drawn into a file beside the page |
+| ``<!-- targets -->`` to ``<!-- end -->`` | the targets, if they are met; in index.md how many of a page |
+| ``<!-- run -->`` to ``<!-- end -->`` | what printed the result, when and where |
+| ``<!-- figure: NAME -->1.00<!-- end -->`` | a figure, within a sentence |
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from lab.pages.plots import digest, draw, drawn
+from lab.pages.results import Result, Target, kept, names
+from lab.pages.revision import ROOT
+from lab.pages.tables import placed, table
+
+FOLDER = ROOT / "docs" / "performance"
+INDEX = "index"
+FIGURE = re.compile(r"(<!-- figure: ([\w-]+) -->)[^\n<]*(<!-- end -->)")
+TARGETS = ("what", "target", "measured", "met")
+
+
+def rendered(page: str, result: Result) -> str:
+    """Return *page* with all that *result* has."""
+    for name, each in result.tables.items():
+        page = placed(page, f"table: {name}", table(each.columns, each.rows))
+    for name, plot in result.plots.items():
+        page = placed(page, f"plot: {name}", f"![{plot.title}]({picture(result, name).name})")
+    if result.targets:
+        rows = [(*_cells(each), "yes" if each.is_met else f"no: {each.reason}") for each in result.targets]
+        page = placed(page, "targets", table(TARGETS, rows))
+    page = placed(page, "run", ran(result))
+    return FIGURE.sub(lambda found: f"{found[1]}{result.figures[found[2]]}{found[3]}", page)
+
+
+def indexed(page: str, results: Iterable[Result]) -> str:
+    """Return the index with the number of targets that each of *results* meets."""
+    rows = [
+        (f"[{result.name}]({result.name}.md)", met, f"`{result.command}`")
+        for result in results
+        if (met := _met(result.targets))
+    ]
+    return placed(page, "targets", table(("page", "targets met", "command"), rows))
+
+
+def ran(result: Result) -> str:
+    """Return what printed a result, when, on what."""
+    on = ", ".join([result.machine, *(f"{name} {version}" for name, version in result.versions.items())])
+    at = f" at `{result.commit}`" if result.commit else ""
+    return f"`{result.command}`, {result.date}{at}: {on}"
+
+
+def picture(result: Result, name: str) -> Path:
+    """Return the file of a plot."""
+    return FOLDER / f"{result.name}-{name}.svg"
+
+
+def write(chosen: Sequence[str]) -> list[Path]:
+    """Write the pages of the results *chosen*, their plots, and the index; return what was written."""
+    results = [result for name in chosen if (result := kept(name))]
+    pages = {FOLDER / f"{each.name}.md": each for each in results}
+    for path, result in pages.items():
+        path.write_text(rendered(path.read_text(), result))
+    pictures = {picture(each, name): plot for each in results for name, plot in each.plots.items()}
+    for path, plot in pictures.items():
+        if drawn(path) != digest(plot):
+            draw(plot, path)
+    index = FOLDER / f"{INDEX}.md"
+    index.write_text(indexed(index.read_text(), [found for each in names() if (found := kept(each))]))
+    return [*pages, *pictures, index]
+
+
+def _cells(target: Target) -> tuple[str, str, str]:
+    return target.what, target.target, target.measured
+
+
+def _met(targets: Sequence[Target]) -> str:
+    return f"{sum(each.is_met for each in targets)} of {len(targets)}" if targets else ""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="results (default: all)")
+    for path in write(parser.parse_args().names or names()):
+        print(f"wrote {path.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

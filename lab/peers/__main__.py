@@ -1,0 +1,111 @@
+"""Measures other trackers beside fanin: ``make peers``; a run that was stopped goes on.
+
+``python -m lab.pages.page peers`` writes docs/performance/peers.md from the result.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from lab.peers.driving import Case
+from lab.peers.installing import BUILD, bullmq_folder, celery_python, missing
+from lab.peers.peers import PEERS, measure
+from lab.peers.report import keep_found
+
+SIZES = (1_000, 20_000, 100_000)
+RUNS, KILLED_RUNS, FEW = 20, 5, 200
+WORK_SECONDS = 0.005
+NEAR_THE_END = 5
+SLOWEST = 25
+"""Items a second below which a run is ended."""
+
+
+def main() -> int:
+    """Measure, print, and keep the result; return 1 if a program is missing."""
+    options = _options()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # servers and workers end with their blocks
+    lacking = missing()
+    if lacking:
+        print(lacking, file=sys.stderr)
+        return 1
+    celery_python()
+    bullmq_folder()
+    folder = BUILD / "results"
+    if options.again:
+        for path in folder.glob("*.json"):
+            path.unlink()
+    found = [
+        each
+        for name in options.only or PEERS
+        for label, cases in plans(options.sizes, options.runs, options.killed).items()
+        for each in _found(folder / f"{name}-{label}.json", name, cases)
+    ]
+    if not options.only and (options.keep or _is_default(options)):
+        keep_found(found, "" if _is_default(options) else _arguments(options))
+    return 0
+
+
+def plans(sizes: Sequence[int], runs: int, killed: int) -> dict[str, list[Case]]:
+    """Return the cases of a tracker, by the name of their file."""
+    few = Case(FEW, work=WORK_SECONDS, patience=20.0, limit=90.0, redelivery=5.0)
+    return {
+        **{str(size): [large(size)] for size in sizes},
+        f"{runs}-runs": [replace(few, seed=seed, settle=1.0) for seed in range(runs)],
+        f"{killed}-killed": [
+            replace(few, seed=seed, settle=9.0, kill_at=FEW - NEAR_THE_END) for seed in range(killed)
+        ],
+    }
+
+
+def large(items: int) -> Case:
+    """Return the case of *items*, in whose middle a worker is killed."""
+    limit = 120.0 + items / SLOWEST
+    return Case(items, kill_at=items // 2, patience=60.0, limit=limit, redelivery=30.0)
+
+
+def _found(path: Path, name: str, cases: Sequence[Case]) -> list[dict[str, Any]]:
+    """Return what was found in *cases*, by an earlier run or by this one."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(list(measure(PEERS[name], cases)), indent=1))
+    found: list[dict[str, Any]] = json.loads(path.read_text())
+    for each in found:
+        print(f"{name:8} {_said(each)}", flush=True)
+    return found
+
+
+def _said(found: dict[str, Any]) -> str:
+    killed = "and a killed worker" if found["killed"] else ""
+    rate = f"{found['rate']:7,.0f} items/s"
+    return f"{found['items']:7,} items with duplicates {killed:20} {rate}: {found['verdict']}"
+
+
+def _is_default(options: argparse.Namespace) -> bool:
+    return (options.sizes, options.runs, options.killed) == ([*SIZES], RUNS, KILLED_RUNS)
+
+
+def _arguments(options: argparse.Namespace) -> str:
+    sizes = " ".join(map(str, options.sizes))
+    return f"--sizes {sizes} --runs {options.runs} --killed {options.killed} --keep"
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--sizes", type=int, nargs="*", default=[*SIZES], help="items of the large runs")
+    parser.add_argument("--runs", type=int, default=RUNS, help=f"runs of {FEW} items, with duplicates")
+    parser.add_argument("--killed", type=int, default=KILLED_RUNS, help="the same with a killed worker")
+    parser.add_argument("--only", nargs="*", choices=PEERS, help="names of trackers (default: all)")
+    parser.add_argument("--keep", action="store_true", help="keep the result of other sizes, too")
+    parser.add_argument("--again", action="store_true", help="measure what an earlier run has, too")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

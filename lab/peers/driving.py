@@ -1,0 +1,155 @@
+"""A run of one tracker: publishes, starts workers, kills one, and waits for the end, or for nothing more."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any, Protocol
+
+from lab.peers.judging import END, WORK, Line, judged, parsed
+
+WORKERS = 4
+POLL_SECONDS = 0.02
+SAMPLE_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is run. *work*: seconds of each item. *kill_at*: a worker is killed when so many are done.
+
+    *patience*: seconds without a line of the log after which no end is expected; *settle*: the same after
+    the end, for a second one; *limit*: seconds of the whole run. *redelivery*: seconds after which a queue
+    of a peer delivers a killed worker's item again.
+    """
+
+    items: int
+    seed: int = 1
+    work: float = 0.0
+    kill_at: int | None = None
+    patience: float = 90.0
+    settle: float = 2.0
+    limit: float = 900.0
+    redelivery: float = 20.0
+
+
+class Site(Protocol):
+    """A tracker, its engine and its queue."""
+
+    def publish(self) -> None:
+        """Make the items ready for the workers, with their duplicates."""
+
+    def start(self) -> subprocess.Popen[Any]:
+        """Start a worker."""
+
+    def sample(self) -> None:
+        """Look at what is stored."""
+
+    def facts(self) -> dict[str, float]:
+        """Return requests and bytes, at the end of the run."""
+
+
+@dataclass
+class Watch:
+    """Reads the log as it grows."""
+
+    path: Path
+    lines: list[Line] = field(default_factory=list)
+    done: set[str] = field(default_factory=set)
+    has_ended: bool = False
+    grown_at: float = field(default_factory=time.monotonic)
+    _read: int = 0
+
+    def look(self) -> None:
+        """Read what was appended."""
+        with self.path.open("rb") as log:
+            log.seek(self._read)
+            text = log.read().decode()
+        new = parsed(text)
+        self._read += text.rfind("\n") + 1
+        if new:
+            self.grown_at = time.monotonic()
+        self.lines += new
+        self.done.update(line.name for line in new if line.kind == WORK)
+        self.has_ended = self.has_ended or any(line.kind == END for line in new)
+
+    def is_over(self, case: Case) -> bool:
+        """Return whether nothing more is expected."""
+        quiet = time.monotonic() - self.grown_at
+        return quiet > (case.settle if self.has_ended else case.patience)
+
+
+def run(site: Site, case: Case, log: Path) -> dict[str, Any]:
+    """Return what was found: the fields of the outcome, and the facts of the site."""
+    log.unlink(missing_ok=True)
+    log.touch()
+    started = time.monotonic()
+    site.publish()
+    published = time.monotonic() - started
+    site.sample()
+    with workers(site) as crew:
+        watch = Watch(log)
+        killed = _watched(site, case, watch, crew)
+    outcome = judged(watch.lines, case.items)
+    return {
+        "items": case.items,
+        "published": published,
+        "killed": killed,
+        **asdict(outcome),
+        **site.facts(),
+    }
+
+
+def _watched(site: Site, case: Case, watch: Watch, crew: Crew) -> int:
+    """Wait for the end of the run; return how many workers were killed."""
+    deadline, killed, sampled = time.monotonic() + case.limit, 0, time.monotonic()
+    while time.monotonic() < deadline and not watch.is_over(case):
+        time.sleep(POLL_SECONDS)
+        watch.look()
+        if case.kill_at is not None and not killed and len(watch.done) >= case.kill_at:
+            crew.replace_one(Random(case.seed))
+            killed += 1
+        if time.monotonic() - sampled > SAMPLE_SECONDS:
+            site.sample()
+            crew.check()
+            sampled = time.monotonic()
+    site.sample()
+    return killed
+
+
+@dataclass
+class Crew:
+    """The workers of a run, all started here."""
+
+    site: Site
+    processes: list[subprocess.Popen[Any]]
+
+    def replace_one(self, random: Random) -> None:
+        """Kill a worker by SIGKILL, and start another."""
+        victim = self.processes.pop(random.randrange(len(self.processes)))
+        victim.kill()
+        victim.wait()
+        self.processes.append(self.site.start())
+
+    def check(self) -> None:
+        """Raise RuntimeError if a worker ended by itself: then the run says nothing of its tracker."""
+        ended = [each.returncode for each in self.processes if each.poll() is not None]
+        if ended:
+            raise RuntimeError(f"a worker exited with {ended[0]}; see build/peers/workers.log")
+
+
+@contextmanager
+def workers(site: Site) -> Iterator[Crew]:
+    """Yield the workers, which are killed at the end of the block."""
+    crew = Crew(site, [])
+    try:
+        crew.processes += [site.start() for _ in range(WORKERS)]
+        yield crew
+    finally:
+        for each in crew.processes:
+            each.kill()
+            each.wait()

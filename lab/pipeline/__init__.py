@@ -1,0 +1,1 @@
+"""The jobs of the pipeline: throughput, a large archive, a round trip of ten million items."""

@@ -1,0 +1,1 @@
+"""Requests and read units: of acks, of large batches, of workers and of the sweeps."""

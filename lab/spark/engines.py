@@ -1,0 +1,103 @@
+"""What a person would write instead of the jobs, with DuckDB and with Polars, on one thread.
+
+Each fold returns the bitmap of a batch as longs of 64 bits: that of an item is bit ``i % 64`` of long
+``i // 64``, which is the layout of the tracker's pages. Each numbering saves messages as Parquet.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fanin.tracker.rules.page import PAGE_BITS_MAX
+from lab.spark.inputs import Logs
+
+LONG = 64
+Longs = NDArray[np.uint64]
+
+
+def longs_of(rows: int) -> int:
+    """Return how many longs the pages of *rows* items have."""
+    return -(-rows // PAGE_BITS_MAX) * PAGE_BITS_MAX // LONG
+
+
+def duckdb_fold(logs: Logs) -> Longs:
+    """Fold in SQL: one group for each long."""
+    found = _duckdb().execute(
+        f"""
+        SELECT i // {LONG} AS long, bit_or(1::UBIGINT << (i % {LONG})::UBIGINT) AS bits
+        FROM (
+            SELECT substr(item_id, {len(logs.head) + 1})::BIGINT AS i
+            FROM read_parquet('{logs.folder}/*.parquet') WHERE starts_with(item_id, '{logs.head}')
+        ) WHERE i BETWEEN 0 AND {logs.rows - 1} GROUP BY long
+        """  # noqa: S608 - our own
+    )
+    arrays = found.fetchnumpy()
+    return _placed(arrays["long"], arrays["bits"], logs.rows)
+
+
+def polars_fold(logs: Logs) -> Longs:
+    """Fold in expressions: one group for each long."""
+    import polars as pl  # noqa: PLC0415 - installed by those who measure
+
+    i = pl.col("i")
+    bit = pl.lit(2, pl.UInt64).pow((i % LONG).cast(pl.UInt32))
+    # An item counts once, so that the sum of its bits is their union.
+    folded = _polars_indexes(logs).unique().group_by((i // LONG).alias("long")).agg(bit.sum().alias("bits"))
+    frame = folded.collect(engine="streaming")
+    return _placed(frame["long"].to_numpy(), frame["bits"].to_numpy(), logs.rows)
+
+
+def polars_numpy_fold(logs: Logs) -> Longs:
+    """Fold with Polars as the reader: NumPy has a byte for each item, and packs them."""
+    flags = np.zeros(longs_of(logs.rows) * LONG, np.bool_)
+    flags[_polars_indexes(logs).collect()["i"].to_numpy()] = True
+    return np.packbits(flags, bitorder="little").view(np.uint64)
+
+
+def duckdb_number(dataset: Path, out: Path, head: str) -> None:
+    """Number and save in SQL."""
+    _duckdb().execute(
+        f"""
+        COPY (
+            SELECT position, 1 AS copy, '{head}' || position AS item_id, to_json(r)::VARCHAR AS record
+            FROM (SELECT row_number() OVER () - 1 AS position, r FROM read_parquet('{dataset}') r)
+        ) TO '{out}' (FORMAT parquet, COMPRESSION zstd)
+        """  # noqa: S608 - our own
+    )
+
+
+def polars_number(dataset: Path, out: Path, head: str) -> None:
+    """Number and save in expressions."""
+    import polars as pl  # noqa: PLC0415
+
+    rows = pl.scan_parquet(dataset)
+    record = pl.struct(rows.collect_schema().names()).struct.json_encode().alias("record")
+    position = pl.col("position").cast(pl.Int64)
+    item_id = (pl.lit(head) + position.cast(pl.String)).alias("item_id")
+    numbered = rows.with_row_index("position").select(position, pl.lit(1).alias("copy"), item_id, record)
+    numbered.sink_parquet(out, compression="zstd")
+
+
+def _polars_indexes(logs: Logs) -> Any:
+    import polars as pl  # noqa: PLC0415
+
+    item = pl.col("item_id")
+    index = item.str.slice(len(logs.head)).cast(pl.Int64).alias("i")
+    rows = pl.scan_parquet(logs.folder / "*.parquet").filter(item.str.starts_with(logs.head)).select(index)
+    return rows.filter(pl.col("i").is_between(0, logs.rows - 1))
+
+
+def _placed(longs: NDArray[Any], bits: NDArray[Any], rows: int) -> Longs:
+    placed = np.zeros(longs_of(rows), np.uint64)
+    placed[longs] = bits
+    return placed
+
+
+def _duckdb() -> Any:
+    import duckdb  # noqa: PLC0415 - installed by those who measure
+
+    return duckdb.connect(config={"threads": 1, "preserve_insertion_order": True})

@@ -1,0 +1,99 @@
+"""The jobs in a session of Spark, on one core, with the tracker's tables in memory."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pyspark.sql import SparkSession
+
+from fanin import Fanin
+from fanin.client.transports.direct import DirectTransport
+from fanin.tracker import Batch, Tracker
+from fanin.tracker.memory import MemoryStore
+from fanin.tracker.rules.page import PAGE_BITS_MAX
+from lab.spark.engines import Longs, longs_of
+from lab.spark.inputs import TENANT, Logs
+from pipeline.bulk_ack import frames
+from pipeline.bulk_ack import run as bulk_acking
+from pipeline.fan_out.publish import FanOutRequest, fan_out
+from pipeline.snapshot.tables import Tables
+from pipeline.spark.session import spark_session
+
+
+@dataclass(frozen=True)
+class MemoryTables(Tables):
+    """Tables of each process for itself, with one batch that has no acks."""
+
+    batch: Batch | None = None
+
+    @property
+    def store(self) -> Any:
+        """Return a new store in memory."""
+        assert self.batch is not None
+        return MemoryStore(batches={self.batch.key: self.batch})
+
+
+@contextmanager
+def session(cores: int) -> Iterator[SparkSession]:
+    """Yield a session of *cores* on this machine."""
+    os.environ.update(AWS_ACCESS_KEY_ID="none", AWS_SECRET_ACCESS_KEY="none")  # noqa: S106 - none
+    with spark_session("benchmark", cores=str(cores)) as spark:
+        yield spark
+
+
+def fold(spark: SparkSession, logs: Logs) -> None:
+    """Run bulk_ack with --dry-run: list, read, check and fold the logs, and count what is to be written."""
+    request = _request(logs)
+    bulk_acking.preview(spark, _listed(spark, logs), request, _unreported)
+
+
+def ack(spark: SparkSession, logs: Logs) -> None:
+    """Run bulk_ack, with the tracker's code for each page."""
+    bulk_acking.bulk_ack(spark, _listed(spark, logs), _request(logs), _unreported)
+
+
+def longs(spark: SparkSession, logs: Logs) -> Longs:
+    """Return the folded bitmap, in the form of the other engines."""
+    folded = frames.fold(spark, _listed(spark, logs), _request(logs).tables, TENANT)
+    found = frames.page_masks(frames.blocks(folded), 2).select("page", "bits").toArrow()
+    placed = np.zeros((longs_of(logs.rows) * 64 // PAGE_BITS_MAX, PAGE_BITS_MAX // 8), np.uint8)
+    placed[found["page"].to_numpy()] = np.frombuffer(b"".join(found["bits"].to_pylist()), np.uint8).reshape(
+        -1, PAGE_BITS_MAX // 8
+    )
+    return placed.ravel().view(np.uint64)
+
+
+def number(spark: SparkSession, dataset: Path, out: Path) -> None:
+    """Run fan_out to files, with its manifest."""
+    manifest = out.with_suffix(".manifest")
+    for folder in (manifest, out):
+        shutil.rmtree(folder, ignore_errors=True)
+    api = Fanin(DirectTransport(Tracker(MemoryStore()), TENANT))
+    request = FanOutRequest(str(dataset), str(manifest), None, "benchmark", str(out))
+    fan_out(spark, api, request, _unreported, "benchmark")
+
+
+def digest(found: Longs) -> str:
+    """Return what equal bitmaps share."""
+    return hashlib.sha256(found.tobytes()).hexdigest()
+
+
+def _listed(spark: SparkSession, logs: Logs) -> Any:
+    return bulk_acking.list_logs(spark, [str(logs.folder)])
+
+
+def _request(logs: Logs) -> bulk_acking.BulkAckRequest:
+    tables = MemoryTables("batches", "pages", "eu-west-1", batch=logs.batch)
+    return bulk_acking.BulkAckRequest(tables, TENANT, str(logs.folder.parent / "rejects"), "benchmark")
+
+
+def _unreported(event: str, facts: dict[str, Any]) -> None:
+    """Report nothing."""

@@ -1,0 +1,203 @@
+"""The result of ``python -m lab.spark``, for docs/performance/spark.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from lab.pages.results import Plot, Result, Table, Target, keep
+
+NAMES = {
+    "spark": "bulk_ack --dry-run",
+    "spark-acks": "bulk_ack, tables in memory",
+    "duckdb": "DuckDB",
+    "polars": "Polars",
+    "polars-numpy": "Polars, folded by NumPy",
+    "spark-files": "fan_out --files",
+    "duckdb-files": "DuckDB",
+    "polars-files": "Polars",
+}
+COLUMNS = (
+    "rows",
+    "way",
+    "CPU s, all",
+    "CPU s, again",
+    "rows a CPU second",
+    "in bulk_ack's or fan_out's",
+    "MB",
+)
+ALONE_COLUMNS = ("rows", "way", "CPU s, all", "CPU s, again", "rows a CPU second", "MB")
+PACKAGES = ("pyspark", "pyarrow", "numpy", "duckdb", "polars")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """CPU seconds of a way: its process with the *first* run, and the same run *again*, in *seconds*."""
+
+    way: str
+    rows: int
+    first: float
+    again: float
+    seconds: float
+    megabytes: float
+
+    @property
+    def rate(self) -> float:
+        """Return rows a CPU second, of the run again."""
+        return self.rows / self.again
+
+    def __str__(self) -> str:
+        return (
+            f"{NAMES[self.way]:28} {self.rows:>13,} rows: {self.first:7.1f} CPU s, again {self.again:7.1f}:"
+            f" {self.rate / 1e6:6.2f} M/s; {self.seconds:6.1f} s, {self.megabytes:6,.0f} MB"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """All that was measured: the medians of *all* ways, the jobs *alone*, and fan_out *on_two* cores."""
+
+    all: Sequence[Measured]
+    alone: Sequence[Measured] = ()
+    on_two: Measured | None = None
+
+    def of(self, way: str) -> list[Measured]:
+        """Return the measurements of a way, by size."""
+        return sorted((each for each in self.all if each.way == way), key=lambda each: each.rows)
+
+    def slope(self, way: str) -> float:
+        """Return rows a CPU second between the smallest and the largest size: without what each run costs."""
+        first, *_, last = self.of(way)
+        return (last.rows - first.rows) / (last.again - first.again)
+
+    @property
+    def sizes(self) -> list[int]:
+        """Return the sizes of the logs."""
+        return [each.rows for each in self.of("spark")]
+
+
+def keep_all(found: Found, command: str, rounds: int) -> Result:
+    """Keep the result."""
+    return keep(
+        "spark",
+        command,
+        {
+            "folds": Table(COLUMNS, list(_rows(found, False))),
+            "alone": Table(ALONE_COLUMNS, [_alone_row(each) for each in found.alone]),
+            "files": Table(COLUMNS, list(_rows(found, True))),
+        },
+        {"folds": _plot(found)},
+        {"rounds": str(rounds), **dict(_figures(found))},
+        list(_targets(found)),
+        PACKAGES,
+    )
+
+
+def _rows(found: Found, files: bool) -> Iterator[tuple[str, ...]]:
+    base = "spark-files" if files else "spark"
+    bases = {each.rows: each.rate for each in found.of(base)}
+    chosen = [each for each in found.all if each.way.endswith("-files") is files]
+    for each in sorted(chosen, key=lambda each: each.rows):
+        times = f"{each.rate / bases[each.rows]:.2f}"
+        cells = (
+            f"{each.first:.1f}",
+            f"{each.again:.1f}",
+            f"{each.rate:,.0f}",
+            times,
+            f"{each.megabytes:,.0f}",
+        )
+        yield (f"{each.rows:,}", NAMES[each.way], *cells)
+
+
+def _alone_row(each: Measured) -> tuple[str, ...]:
+    cells = f"{each.first:,.1f}", f"{each.again:,.1f}", f"{each.rate:,.0f}", f"{each.megabytes:,.0f}"
+    return f"{each.rows:,}", NAMES[each.way], *cells
+
+
+def _plot(found: Found) -> Plot:
+    ways = [way for way in ("spark", "spark-acks", "polars-numpy", "polars", "duckdb") if found.of(way)]
+    lines = {NAMES[way]: [(each.rows / 1e6, each.again) for each in found.of(way)] for way in ways}
+    return Plot(
+        "CPU of folding ack logs to bitmaps, by their rows", "million rows", "CPU seconds", lines=lines
+    )
+
+
+def _figures(found: Found) -> Iterator[tuple[str, str]]:
+    for way in ("spark", "spark-acks", "duckdb", "polars", "polars-numpy"):
+        yield f"{way}-slope", f"{found.slope(way) / 1e6:.1f}"
+        yield f"{way}-largest", f"{found.of(way)[-1].rate / 1e6:.1f}"
+    smallest, *_, largest = found.of("spark")
+    constant = smallest.again - smallest.rows / found.slope("spark")
+    yield "constant", f"{constant:.1f}"
+    yield "cold", f"{largest.first - largest.again:.0f}"
+    yield "largest", f"{largest.rows / 1e6:.0f}"
+    (files,) = found.of("spark-files")
+    yield "files", f"{files.rate:,.0f}"
+    if found.on_two:
+        yield "files-on-two", f"{found.on_two.rows / found.on_two.seconds:,.0f}"
+
+
+def _targets(found: Found) -> Iterator[Target]:
+    yield from _rates(found)
+    yield _ratio(found)
+    yield from map(partial(_linear, found), found.alone)
+    if found.on_two:
+        yield _files(found.on_two)
+
+
+def _rates(found: Found) -> Iterator[Target]:
+    whole = found.of("spark")[-1]
+    million = f"{whole.rows / 1e6:.0f} M"
+    yield Target(
+        f"bulk_ack --dry-run of {million} string ids, rows a second and core",
+        "at least 5 M",
+        f"{whole.rate / 1e6:.1f} M",
+        whole.rate >= 5e6,
+        f"what each run costs whatever its rows; {found.slope('spark') / 1e6:.1f} M without it",
+    )
+    acks = found.of("spark-acks")[-1]
+    yield Target(
+        f"bulk_ack of {million} string ids with its pages, rows a second and core",
+        "at least 5 M",
+        f"{acks.rate / 1e6:.1f} M",
+        acks.rate >= 5e6,
+        "the tracker's code takes 0.1 ms of CPU a page; a cheaper reading of pages would move it",
+    )
+
+
+def _ratio(found: Found) -> Target:
+    whole = found.of("spark")[-1]
+    sql = max(found.of(way)[-1].rate for way in ("duckdb", "polars"))
+    ratio = whole.rate / sql
+    return Target(
+        f"bulk_ack --dry-run of {whole.rows / 1e6:.0f} M string ids, in the faster of DuckDB and Polars",
+        "at least 10",
+        f"{ratio:.2f}",
+        ratio >= 10,
+        f"it folds {sql / 1e6:.1f} M rows a second of one core; half of the job's CPU reads strings from"
+        " Parquet, so a faster fold gains a factor of two at most",
+    )
+
+
+def _linear(found: Found, alone: Measured) -> Target:
+    largest = found.of(alone.way)[-1]
+    ratio = alone.rate / largest.rate
+    return Target(
+        f"{NAMES[alone.way]}, rows a CPU second at {alone.rows:,} in those at {largest.rows:,}",
+        "at least 1",
+        f"{ratio:.2f}",
+        ratio >= 1,
+        "the bits of a billion items are 125 MB, which no cache of the core holds",
+    )
+
+
+def _files(on_two: Measured) -> Target:
+    rate = on_two.rows / on_two.seconds
+    return Target(
+        "fan_out to files on two cores, rows a second",
+        "at least 150,000",
+        f"{rate:,.0f}",
+        rate >= 150_000,
+        "each row is made JSON twice: to measure it before a batch is opened, and to save it",
+    )

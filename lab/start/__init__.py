@@ -1,0 +1,1 @@
+"""CPU and memory of the cold start of each handler."""

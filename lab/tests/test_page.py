@@ -1,0 +1,108 @@
+"""Results are kept by name, and a page is written from the last one of its name."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from lab.pages import page, results
+from lab.pages.page import indexed, rendered, write
+from lab.pages.plots import digest, drawn
+from lab.pages.results import Plot, Table, Target, keep, kept, names
+
+MISSED = Target("tens in random order", "0.10", "0.80", is_met=False, reason="they share no page")
+PAGE = """# Ways
+
+One takes <!-- figure: single -->?<!-- end --> requests, one takes <!-- figure: single --><!-- end -->.
+
+<!-- table: ways -->
+<!-- end -->
+
+as it was
+
+<!-- plot: dollars -->
+old
+<!-- end -->
+
+<!-- targets -->
+<!-- end -->
+
+<!-- run -->
+<!-- end -->
+"""
+
+
+@pytest.fixture
+def result(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "RESULTS", tmp_path / "results")
+    return keep(
+        "ways",
+        "make ways",
+        {"ways": Table(("way", "requests"), (("singly", "1.00"), ("in | tens", "0.10")))},
+        {"dollars": Plot("Dollars", "$", bars={"singly": 0.75, "in tens": 0.08}, log="x")},
+        {"single": "1.00"},
+        [Target("singly", "1.00", "1.00", is_met=True), MISSED],
+        ["boto3"],
+    )
+
+
+def test_a_result_is_read_as_it_was_kept(result):
+    found = kept("ways")
+
+    assert found.tables["ways"].rows == [["singly", "1.00"], ["in | tens", "0.10"]]
+    assert found.targets[1] == MISSED
+    assert found.versions.keys() == {"Python", "boto3"}
+    assert re.fullmatch(r"\d+ cores, \d+ GiB", found.machine)
+    assert (names(), kept("others")) == (["ways"], None)
+
+
+def test_a_crooked_row_and_a_missed_target_without_a_reason_are_refused():
+    with pytest.raises(ValueError, match="2 columns"):
+        Table(("a", "b"), (("1",),))
+    with pytest.raises(ValueError, match="no reason"):
+        replace(MISSED, reason="")
+
+
+def test_a_page_gets_tables_figures_plots_targets_and_what_ran(result):
+    written = rendered(PAGE, result)
+
+    assert "| way | requests |\n| --- | --- |\n| singly | 1.00 |\n| in \\| tens | 0.10 |\n" in written
+    assert written.count("<!-- figure: single -->1.00<!-- end -->") == 2
+    assert "![Dollars](ways-dollars.svg)" in written
+    assert "| tens in random order | 0.10 | 0.80 | no: they share no page |" in written
+    assert f"`make ways`, {result.date}" in written
+    assert "as it was" in written
+    assert rendered(written, result) == written
+
+
+@pytest.mark.parametrize("gone", ["<!-- table: ways -->", "<!-- plot: dollars -->", "<!-- run -->"])
+def test_a_page_without_a_place_is_refused(result, gone):
+    with pytest.raises(ValueError, match="0 places"):
+        rendered(PAGE.replace(gone, ""), result)
+
+
+def test_a_figure_that_the_result_lacks_is_refused(result):
+    with pytest.raises(KeyError, match="double"):
+        rendered(PAGE + "<!-- figure: double -->2<!-- end -->", result)
+
+
+def test_the_index_has_how_many_targets_each_result_meets(result):
+    more = replace(result, name="more", targets=[])
+    written = indexed("<!-- targets -->\n<!-- end -->\n", [result, more])
+
+    assert "| [ways](ways.md) | 1 of 2 | `make ways` |" in written
+    assert "more" not in written
+
+
+def test_pages_plots_and_index_are_written(result, tmp_path, monkeypatch):
+    monkeypatch.setattr(page, "FOLDER", tmp_path)
+    (tmp_path / "ways.md").write_text(PAGE)
+    (tmp_path / "index.md").write_text("<!-- targets -->\n<!-- end -->\n")
+
+    written = write(["ways"])
+
+    assert [path.name for path in written] == ["ways.md", "ways-dollars.svg", "index.md"]
+    assert drawn(tmp_path / "ways-dollars.svg") == digest(result.plots["dollars"])
+    assert "make ways" in (tmp_path / "index.md").read_text()

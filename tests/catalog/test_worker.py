@@ -1,0 +1,400 @@
+"""The worker: its rules, its chaos, and what it leaves in the index and the tracker."""
+
+from __future__ import annotations
+
+import bz2
+import itertools
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from moto import mock_aws
+
+from examples.catalog.functions.bundling import Bundling, task_of
+from examples.catalog.functions.chaos import Chaos, Fault
+from examples.catalog.functions.delivery import Worker
+from examples.catalog.functions.index import Entry, Index
+from examples.catalog.functions.package import Package, checked
+from examples.catalog.functions.queueing import Queueing
+from fanin import Fanin
+from fanin.api.task_messages import new_task_of
+from fanin.aws.dynamodb.meter import Meter
+from fanin.client.transports.direct import DirectTransport
+from fanin.errors import InvalidRequest, StoreUnavailable
+from fanin.grouper import Grouper, Policies, World
+from fanin.grouper.memory import MemoryStore as GrouperMemory
+from fanin.queue import NewJob
+from fanin.tracker import OpenBatch, State, Tracker
+from fanin.tracker.memory import MemoryStore
+from tests.contract import moto_clients
+from tests.functions.deliveries import delivery, failed
+
+CATALOG = Path(__file__).parents[2] / "data" / "catalog.jsonl.bz2"
+TENANT = "111122223333"
+RECORD = {
+    "name": "libfoo1",
+    "version": "1:2.0~rc1+dfsg-3",
+    "section": "libs",
+    "maintainer": "A Team",
+    "size": 880,
+    "depends": "libc6 (>= 2.14), bar | baz:any (<< 2~), qux [amd64 !arm64], libc6 (<= 3)",
+}
+
+
+def catalog(count: int) -> list[dict[str, Any]]:
+    with bz2.open(CATALOG, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in itertools.islice(lines, count)]
+
+
+def test_a_record_becomes_a_package_with_the_names_it_depends_on() -> None:
+    assert checked(RECORD) == Package(
+        "libfoo1", "1:2.0~rc1+dfsg-3", "libs", "A Team", 880, ("libc6", "bar", "baz", "qux")
+    )
+
+
+def test_the_records_of_the_catalog_keep_the_rules() -> None:
+    records = catalog(2000)
+
+    assert [checked(record).name for record in records] == [record["name"] for record in records]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("name", "Foo"),
+        ("name", "x"),
+        ("name", None),
+        ("name", "foo\n"),
+        ("version", ""),
+        ("version", "1_2"),
+        ("version", "x:1"),
+        ("size", 0),
+        ("size", -1),
+        ("size", "1"),
+        ("size", True),
+        ("size", 1.0),
+        ("depends", None),
+        ("depends", "foo (>> )"),
+        ("depends", "foo,,bar"),
+        ("depends", "foo (= 1"),
+    ],
+)
+def test_a_record_that_breaks_a_rule_is_refused_by_field(field: str, value: object) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        checked({**RECORD, field: value})
+
+    assert refused.value.field == field
+
+
+@pytest.mark.parametrize("record", [None, [], "x", 7])
+def test_a_record_is_an_object(record: object) -> None:
+    with pytest.raises(InvalidRequest):
+        checked(record)
+
+
+def test_chaos_fails_its_share_in_both_places_the_same_again() -> None:
+    faults = [Chaos("seed", 10).fault(f"item-{n}", 1) for n in range(10_000)]
+    again = [Chaos("seed", 10).fault(f"item-{n}", 1) for n in range(10_000)]
+
+    counts = Counter(faults)
+    assert faults == again
+    assert 400 < counts[Fault.BEFORE_WORK] < 600
+    assert 400 < counts[Fault.BEFORE_ACK] < 600
+
+
+def test_chaos_of_another_seed_fails_others() -> None:
+    one, other = ([Chaos(seed, 10).fault(f"item-{n}", 1) for n in range(1000)] for seed in ("a", "b"))
+
+    assert one != other
+
+
+def test_chaos_spares_the_second_receive() -> None:
+    assert {Chaos("seed", 100).fault(f"item-{n}", 2) for n in range(100)} == {Fault.NONE}
+
+
+def test_no_chaos_fails_nothing() -> None:
+    assert {Chaos("", 0).fault(f"item-{n}", 1) for n in range(1000)} == {Fault.NONE}
+
+
+@dataclass
+class Registrations:
+    """A registrations queue that keeps the tasks of its messages, or refuses all of them."""
+
+    tasks: list[dict[str, Any]]
+    refuses: bool = False
+
+    def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, str]]) -> dict[str, Any]:  # noqa: N803
+        if self.refuses:
+            return {"Failed": [{"Id": each["Id"]} for each in Entries]}
+        self.tasks += [json.loads(each["MessageBody"]) for each in Entries]
+        return {}
+
+
+@dataclass
+class Stage:
+    """A worker with an index of its own, and a batch of records."""
+
+    worker: Worker
+    tracker: Tracker
+    batch_id: str
+    bodies: list[str]
+    client: Any
+    tasks: list[dict[str, Any]]
+    jobs: list[NewJob]
+    soon: list[str]
+
+    def rows(self) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = self.client.scan(TableName="Index")["Items"]
+        return [row for row in rows if not row["pk"]["S"].startswith("run#")]
+
+    def counted(self) -> dict[str, float]:
+        key = {"pk": {"S": f"run#{self.batch_id}"}}
+        row = self.client.get_item(TableName="Index", Key=key)["Item"]
+        return {name: float(value["N"]) for name, value in row.items() if name != "pk"}
+
+    def bundle(self, *sections: str, **changes: Any) -> Worker:
+        """The worker, told to bundle *sections*."""
+        bundling = replace(self.worker.bundling, sections=frozenset(sections))
+        return replace(self.worker, bundling=bundling, **changes)
+
+    def queue(self, *sections: str, **changes: Any) -> Worker:
+        """The worker, told to queue *sections*."""
+        queueing = replace(self.worker.queueing, sections=frozenset(sections))
+        return replace(self.worker, queueing=queueing, **changes)
+
+    def state(self) -> State:
+        return self.tracker.get(TENANT, self.batch_id).state
+
+
+@pytest.fixture
+def stage(environment: pytest.MonkeyPatch, memory: MemoryStore) -> Iterator[Stage]:
+    with mock_aws():
+        client = moto_clients.client("dynamodb")
+        client.create_table(
+            TableName="Index",
+            AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+            BillingMode="PAY_PER_REQUEST",
+        )
+        tracker = Tracker(memory, page_bits=8)
+        batch_id = tracker.open(TENANT, OpenBatch()).batch_id
+        group = tracker.add(TENANT, batch_id, 60).groups[0].id
+        tracker.close(TENANT, batch_id, "a test")
+        bodies = [
+            json.dumps({"itemId": f"{batch_id}:{group}:{index}", "record": record, "sentAt": 1000})
+            for index, record in enumerate(catalog(60))
+        ]
+        meter = Meter().attach(client)
+        index = Index(client, "Index", sleep=lambda _: None)
+        fanin = Fanin(DirectTransport(tracker, TENANT))
+        tasks: list[dict[str, Any]] = []
+        jobs: list[NewJob] = []
+        soon: list[str] = []
+        worker = Worker(
+            fanin.ack,
+            index,
+            Bundling(Registrations(tasks), "url", frozenset()),
+            Queueing(jobs.extend, frozenset()),
+            lambda: meter.take("write_units"),
+            Chaos("", 0),
+            now=lambda: 1500,
+            retry_soon=lambda records: soon.extend(record["messageId"] for record in records),
+        )
+        yield Stage(worker, tracker, batch_id, bodies, client, tasks, jobs, soon)
+
+
+def test_every_record_is_indexed_and_acked(stage: Stage) -> None:
+    assert failed(stage.worker.work(delivery(*stage.bodies))) == []
+    assert stage.state() is State.COMPLETE
+    assert len(stage.rows()) == 60
+    (row,) = [row for row in stage.rows() if row["name"]["S"] == "0ad-data"]
+    assert row == {
+        "pk": {"S": "0ad-data_0.0.26-1"},
+        "itemId": {"S": json.loads(stage.bodies[1])["itemId"]},
+        "name": {"S": "0ad-data"},
+        "version": {"S": "0.0.26-1"},
+        "section": {"S": "games"},
+        "maintainer": {"S": "Debian Games Team"},
+        "size": {"N": "1377557908"},
+        "sentAt": {"N": "1000"},
+        "processedAt": {"N": "1500"},
+        "depends": {"L": []},
+    }
+
+
+def test_a_message_delivered_twice_in_one_delivery_is_one_row_and_one_repeat(stage: Stage) -> None:
+    stage.worker.work(delivery(*stage.bodies[:5], *stage.bodies))
+
+    assert len(stage.rows()) == 60
+    assert (stage.counted()["deliveries"], stage.counted()["repeats"]) == (65, 5)
+
+
+def test_failing_on_purpose_changes_nothing_but_the_count_of_deliveries(stage: Stage) -> None:
+    worker = replace(stage.worker, chaos=Chaos("seed", 30))
+    back = failed(worker.work(delivery(*stage.bodies)))
+    assert 5 < len(back) < 40
+    assert stage.soon == back
+    assert stage.state() is State.CLOSED
+
+    again = [stage.bodies[int(message_id.split("-")[1])] for message_id in back]
+    assert failed(worker.work(delivery(*again, receives=2))) == []
+    assert stage.state() is State.COMPLETE
+    assert len(stage.rows()) == 60
+    assert stage.counted()["faults"] == len(back)
+    assert stage.counted()["deliveries"] == 60 + len(back)
+    assert stage.counted()["repeats"] == 0
+
+
+def test_what_fails_before_its_work_is_not_indexed(stage: Stage) -> None:
+    worker = replace(stage.worker, chaos=Chaos("seed", 100))
+    back = failed(worker.work(delivery(*stage.bodies)))
+
+    items = [json.loads(body)["itemId"] for body in stage.bodies]
+    worked = {item for item in items if worker.chaos.fault(item, 1) is Fault.BEFORE_ACK}
+    assert len(back) == 60
+    assert {row["itemId"]["S"] for row in stage.rows()} == worked
+    assert 0 < len(worked) < 60
+
+
+def test_a_tracker_out_of_reach_sends_all_back(stage: Stage) -> None:
+    def refuse(*_: Any) -> None:
+        raise StoreUnavailable("the store is busy; ask again")
+
+    stage.tracker.ack = refuse  # type: ignore[assignment,method-assign]
+
+    assert len(failed(stage.worker.work(delivery(*stage.bodies)))) == 60
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"record": None}, {"record": {}}, {"itemId": "x"}, {"itemId": None}, {"sentAt": "1"}, {"sentAt": True}],
+    ids=str,
+)
+def test_a_message_that_breaks_a_rule_goes_back_alone(stage: Stage, change: dict[str, Any]) -> None:
+    bad = json.dumps(json.loads(stage.bodies[1]) | change)
+
+    assert failed(stage.worker.work(delivery(stage.bodies[0], bad, "{"))) == ["message-1", "message-2"]
+    assert len(stage.rows()) == 1
+
+
+def test_write_units_are_counted_with_the_batch_those_of_acks_apart(stage: Stage) -> None:
+    taken = iter((3, 4, 5, 6))
+    worker = replace(stage.worker, units=lambda: next(taken))
+    worker.work(delivery(stage.bodies[0]))
+    worker.work(delivery(stage.bodies[1]))
+
+    assert (stage.counted()["writeUnits"], stage.counted()["ackUnits"]) == (3 + 4 + 5 + 6, 4 + 6)
+
+
+def test_rows_that_the_store_puts_off_are_written_again(environment: pytest.MonkeyPatch) -> None:
+    class Busy:
+        """Takes one row a request."""
+
+        taken: list[str]
+
+        def batch_write_item(self, RequestItems: dict[str, list[Any]]) -> dict[str, Any]:  # noqa: N803
+            first, *rest = RequestItems["Index"]
+            self.taken.append(first["PutRequest"]["Item"]["pk"]["S"])
+            return {"UnprocessedItems": {"Index": rest} if rest else {}}
+
+    client = Busy()
+    client.taken = []
+    entries = [Entry(f"item-{n}", replace(checked(RECORD), name=f"p{n}"), 0, 0) for n in range(4)]
+    Index(client, "Index", sleep=lambda _: None).write(entries)  # type: ignore[arg-type]
+
+    assert client.taken == [entry.key for entry in entries]
+
+
+def test_a_package_of_a_bundled_section_is_indexed_and_becomes_a_task_in_place_of_an_ack(
+    stage: Stage,
+) -> None:
+    games = [body for body in stage.bodies if json.loads(body)["record"]["section"] == "games"]
+
+    assert failed(stage.bundle("games").work(delivery(*stage.bodies))) == []
+    assert [task["itemId"] for task in stage.tasks] == [json.loads(body)["itemId"] for body in games]
+    assert {task["target"] for task in stage.tasks} == {"games"}
+    assert len(stage.rows()) == 60
+    acked = stage.tracker.progress(stage.tracker.get(TENANT, stage.batch_id)).acked
+    assert 0 < len(games) == 60 - acked
+    assert (stage.counted()["registrations"], stage.counted()["acks"]) == (len(games), acked)
+
+
+def test_an_item_has_one_task_however_often_its_message_comes(stage: Stage) -> None:
+    worker = stage.bundle("games")
+    worker.work(delivery(*stage.bodies))
+    worker.work(delivery(*stage.bodies))
+
+    once = {task["taskId"]: task for task in stage.tasks}
+    assert [once[task["taskId"]] for task in stage.tasks] == stage.tasks
+    assert 2 * len(once) == len(stage.tasks) == stage.counted()["registrations"]
+
+
+def test_what_fails_after_its_work_has_its_task_already_and_comes_again(stage: Stage) -> None:
+    worker = stage.bundle("games", chaos=Chaos("seed", 100))
+    back = failed(worker.work(delivery(*stage.bodies)))
+
+    assert len(back) == 60
+    items = [task["itemId"] for task in stage.tasks]
+    assert items
+    assert {worker.chaos.fault(str(item), 1) for item in items} == {Fault.BEFORE_ACK}
+
+
+def test_a_task_that_may_not_be_there_sends_its_message_back_alone(stage: Stage) -> None:
+    refusing = Registrations([], refuses=True)
+    worker = replace(stage.worker, bundling=Bundling(refusing, "url", frozenset({"games"})))
+    back = failed(worker.work(delivery(*stage.bodies)))
+
+    sections = [json.loads(body)["record"]["section"] for body in stage.bodies]
+    assert back == [f"message-{n}" for n, section in enumerate(sections) if section == "games"]
+    assert stage.counted()["registrations"] == 0
+
+
+def test_a_task_is_one_that_the_grouper_takes(stage: Stage) -> None:
+    world = World(GrouperMemory(), SimpleNamespace(send=lambda _: None), Policies())
+    entry = Entry(json.loads(stage.bodies[0])["itemId"], checked(RECORD), 0, 0)
+
+    task = Grouper(world).register(TENANT, new_task_of({"body": json.dumps(task_of(entry))}))
+
+    assert (task.item_id, task.target) == (entry.item_id, "libs")
+    assert json.loads(task.payload) == {"package": entry.key, "size": 880}
+
+
+def queued_bodies(stage: Stage) -> list[str]:
+    return [body for body in stage.bodies if json.loads(body)["record"]["section"] == "games"]
+
+
+def test_a_package_of_a_queued_section_becomes_a_job_in_place_of_a_row_and_an_ack(stage: Stage) -> None:
+    items = [json.loads(body)["itemId"] for body in queued_bodies(stage)]
+
+    assert failed(stage.queue("games").work(delivery(*stage.bodies))) == []
+    assert [job.item_id for job in stage.jobs] == [job.key for job in stage.jobs] == items
+    assert {row["itemId"]["S"] for row in stage.rows()}.isdisjoint(items)
+    acked = stage.tracker.progress(stage.tracker.get(TENANT, stage.batch_id)).acked
+    assert 0 < len(items) == 60 - acked == 60 - len(stage.rows())
+
+
+def test_an_item_has_one_job_however_often_its_message_comes(stage: Stage) -> None:
+    worker = stage.queue("games")
+    worker.work(delivery(*stage.bodies))
+    worker.work(delivery(*stage.bodies))
+
+    half = len(stage.jobs) // 2
+    assert stage.jobs[:half] == stage.jobs[half:]
+    assert len({job.id for job in stage.jobs}) == half > 0
+    assert stage.counted()["jobs"] == 2 * half
+
+
+def test_jobs_that_may_not_be_stored_send_their_messages_back_alone(stage: Stage) -> None:
+    def refuse(_jobs: object) -> None:
+        raise StoreUnavailable("the store is busy; ask again")
+
+    worker = replace(stage.worker, queueing=Queueing(refuse, frozenset({"games"})))
+    back = failed(worker.work(delivery(*stage.bodies)))
+
+    sections = [json.loads(body)["record"]["section"] for body in stage.bodies]
+    assert back == [f"message-{n}" for n, section in enumerate(sections) if section == "games"]
