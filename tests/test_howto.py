@@ -52,7 +52,7 @@ def test_a_json_block_is_json(block: Block) -> None:
 
 def test_each_page_says_what_it_is_for_and_what_goes_wrong() -> None:
     names = {page.name for page in PAGES}
-    wanted = ("sqs_worker", "step_functions", "nested_batches", "dead_letter_queues", "spark_nightly")
+    wanted = ("sqs_worker", "nested_batches", "dead_letter_queues", "spark_nightly")
     moves = ("from_a_counter", "from_celery_chords", "from_distributed_map")
 
     assert {f"{name}.md" for name in wanted + moves} <= names

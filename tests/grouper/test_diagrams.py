@@ -1,4 +1,4 @@
-"""The state diagrams of docs/grouper.md show the transitions that the simulator's referee allows."""
+"""The state diagrams of docs/grouper_reference.md show the transitions that the referee allows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from fanin.grouper import BundleState, TaskState
 from tests.simulation_grouper.transitions import BUNDLE_TRANSITIONS, TASK_TRANSITIONS
 
-PAGE = Path(__file__).parents[2] / "docs" / "grouper.md"
+PAGE = Path(__file__).parents[2] / "docs" / "grouper_reference.md"
 DIAGRAMS = re.findall(r"```mermaid\nstateDiagram-v2\n(.*?)```", PAGE.read_text(), re.DOTALL)
 ALLOWED = [
     pytest.param(TaskState, TASK_TRANSITIONS, {"CREATED"}, id="task"),

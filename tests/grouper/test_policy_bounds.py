@@ -1,4 +1,4 @@
-"""Each setting of a policy is accepted up to its bounds, and has the default that docs/grouper.md gives."""
+"""Each setting of a policy is accepted up to its bounds, with the default of docs/grouper_reference.md."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fanin.grouper import Timing
 from fanin.grouper.settings.endpoints import Endpoint, Secret
 from fanin.grouper.settings.parsing import endpoints_of, policies_of
 
-PAGE = Path(__file__).parents[2] / "docs" / "grouper.md"
+PAGE = Path(__file__).parents[2] / "docs" / "grouper_reference.md"
 SECRET = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:batch-api-AbCdEf"  # pragma: allowlist secret
 WIDE = {"maxDelaySeconds": 900, "callLeaseSeconds": 840}
 """Settings that bound others, as large as they may be."""

@@ -14,7 +14,7 @@ from tests.http.events import Events
 PAGE = (Path(__file__).parents[2] / "docs" / "client.md").read_text()
 EXAMPLES = re.findall(r"<!-- (\w+) -->\n```python\n(.*?)```", PAGE, re.DOTALL)
 ORDERED = (
-    *("client", "direct", "environment", "publish", "again", "hashed", "ended", "unfinished"),
+    *("client", "direct", "environment", "publish", "again", "ended", "unfinished"),
     *("ack", "look", "heal", "wait", "coroutines"),
     *("options", "end", "nested", "estimated"),
 )
@@ -43,7 +43,6 @@ def test_what_the_page_says_is_printed_is_printed(names):
     printed = names["printed"]
 
     assert printed["again"] == ["True"]
-    assert printed["hashed"] == ["True False"]
     assert names["rest"].status().origin_batch_id == names["first"]
     assert printed["ended"] == ["CANCELLED cancelled the catalog is withdrawn"]
     assert names["second"] != names["first"]
