@@ -131,7 +131,7 @@ def queue(scope: Construct, name: str, receives: int) -> sqs.Queue:
 def main() -> None:
     """Synthesise the stack; the context value ``settings`` has those of the tracker."""
     app = cdk.App()
-    Catalog(app, "Catalog", **(app.node.try_get_context("settings") or {}))
+    Catalog(app, "PackageCatalog", **(app.node.try_get_context("settings") or {}))
     app.synth()
 
 

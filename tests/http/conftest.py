@@ -63,8 +63,9 @@ def api(run: LocalRun) -> Api:
     return Api(run.url)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", autouse=True)
 def bus(run: LocalRun) -> Events:
+    """The events from the start of the run."""
     return Events.on(run)
 
 

@@ -167,7 +167,7 @@ def test_every_queue_has_a_dead_letter_queue_or_is_one_or_is_a_doorbell(full):
     doorbells = {name for name in without if name.startswith("JobsDoorbell")}
 
     assert without - doorbells == dead_letter_queues(full)
-    assert (len(queues) - len(without), len(doorbells)) == (8, 1)
+    assert (len(queues) - len(without), len(doorbells)) == (6, 1)
 
 
 def test_the_dead_are_kept_as_long_as_can_be(full):

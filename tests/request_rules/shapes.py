@@ -1,8 +1,8 @@
 """The shape of a request: its operation and expressions, without what varies by number.
 
 Digits at the end of names are left out and neighbours that are then alike are one, so that all writes of
-20 digits of a page have one shape. The requests of production code are noted, with the tests that they were
-sent in; those of tests and lab are not. ``tests/contract/expressions.json`` lists all shapes, and the
+20 digits of a page have one shape. The requests of production code are noted, with the tests that sent them;
+those of tests, lab and examples are not. ``tests/contract/expressions.json`` lists all shapes, and the
 contract suites send each of them: `make witness` compares the list with what they sent on each engine.
 """
 
@@ -22,7 +22,7 @@ from fanin.local.request_rules.placeholders import EXPRESSIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCTION = tuple(str(ROOT / room) for room in ("shared", "functions", "pipeline"))
-OWN = (str(ROOT / "tests"), str(ROOT / "lab"), *PRODUCTION)
+OWN = (str(ROOT / "tests"), str(ROOT / "lab"), str(ROOT / "examples"), *PRODUCTION)
 # The rules themselves, and what names the tables of an engine, stand between a request and who sends it.
 RULES = (
     str(Path(__file__).parent),

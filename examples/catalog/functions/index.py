@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from examples.catalog.functions.package import Package
-from fanin.aws.calls import send
-from fanin.errors import StoreUnavailable
+from fanin import StoreUnavailable
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -63,21 +62,18 @@ class Index:
 
     def count(self, batch_id: str, amounts: Mapping[str, float]) -> None:
         """Add *amounts* to the counters of a batch, in its row ``run#<batchId>``."""
-        send(
-            self.client.update_item,
-            {
-                "TableName": self.table,
-                "Key": {"pk": {"S": f"run#{batch_id}"}},
-                "UpdateExpression": "ADD " + ", ".join(f"#{name} :{name}" for name in amounts),
-                "ExpressionAttributeNames": {f"#{name}": name for name in amounts},
-                "ExpressionAttributeValues": {f":{n}": {"N": str(amount)} for n, amount in amounts.items()},
-            },
+        self.client.update_item(
+            TableName=self.table,
+            Key={"pk": {"S": f"run#{batch_id}"}},
+            UpdateExpression="ADD " + ", ".join(f"#{name} :{name}" for name in amounts),
+            ExpressionAttributeNames={f"#{name}": name for name in amounts},
+            ExpressionAttributeValues={f":{name}": {"N": str(amount)} for name, amount in amounts.items()},
         )
 
     def _put(self, writes: list[Any]) -> None:
         left: Any = {self.table: writes}
         for attempt in range(ATTEMPTS):
-            left = send(self.client.batch_write_item, {"RequestItems": left}).get("UnprocessedItems")
+            left = self.client.batch_write_item(RequestItems=left).get("UnprocessedItems")
             if not left:
                 return
             self.sleep(random.uniform(0, FIRST_PAUSE_SECONDS * 2**attempt))
