@@ -181,7 +181,7 @@ local-run: setup ## first answers, acks of 40 callers, messages and the demo, wi
 	@$(BIN)/python -m benchmarks.local_run $(ARGS)
 	@$(BIN)/python -m benchmarks.page local_run
 
-start: setup ## CPU and memory of the cold start of each handler, beside that of boto3, into docs/performance
+start: setup ## CPU and memory of the cold start of each function, beside that of boto3, into docs/performance
 	@$(BIN)/python -m benchmarks.start $(ARGS)
 	@$(BIN)/python -m benchmarks.page start
 

@@ -13,7 +13,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from fanin.aws.settings.settings_file import SettingsFile
-from fanin.local.functions.deployed import name_of
+from fanin.local.functions.deployed import module_of
 from fanin_cdk.settings.config import Config
 from infra.config import StackConfig
 
@@ -110,4 +110,4 @@ def scratch_folder() -> Path:
 
 def handler_of(function: Resource) -> str:
     """The name of the module in functions/ that *function* runs, ``api.read_tasks`` of a file in ``api/``."""
-    return name_of(function["Properties"]["Handler"])
+    return module_of(function["Properties"]["Handler"])

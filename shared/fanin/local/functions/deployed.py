@@ -9,10 +9,10 @@ from typing import Any
 def by_handler(lambda_: Any) -> dict[str, Mapping[str, Any]]:
     """Return the configurations of all deployed functions, ``functions.<name>.handler`` under ``<name>``."""
     pages = lambda_.get_paginator("list_functions").paginate()
-    return {name_of(each["Handler"]): each for page in pages for each in page["Functions"]}
+    return {module_of(each["Handler"]): each for page in pages for each in page["Functions"]}
 
 
-def name_of(handler: str) -> str:
+def module_of(handler: str) -> str:
     """Return ``<name>`` of ``functions.<name>.handler``, which has a dot for a function of the API."""
     return handler.removeprefix("functions.").removesuffix(".handler")
 
