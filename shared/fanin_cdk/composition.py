@@ -193,8 +193,9 @@ class Composition(Construct):
         return tables
 
     def _add_routes(self, functions: Served) -> None:
-        for function, routes in functions if self.api else ():
-            self.api.add(function, routes)
+        if self.api:
+            for function, routes in functions:
+                self.api.add(function, routes)
 
     def _output_names(self) -> None:
         if self.api:
