@@ -30,7 +30,8 @@ from fanin_cdk.packaging.paths import FUNCTIONS
 from fanin_cdk.settings.config import Config
 
 OF_API = {f"api.{name}" for functions in (API, GROUP_API, JOB_API) for name in functions}
-SERVED = {*(each.name for each in ROUTES), *(each.lambda_.name for each in (*GROUP_ROUTES, *JOB_ROUTES))}
+SERVED = {each.name for each in ROUTES}
+SERVED |= {each.lambda_.name for each in GROUP_ROUTES} | {each.lambda_.name for each in JOB_ROUTES}
 """The handlers that functions of the API call."""
 BASELINE = "import boto3; boto3.client('dynamodb')"
 BOTO = "boto3 and its DynamoDB client"
