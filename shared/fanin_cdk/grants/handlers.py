@@ -23,7 +23,7 @@ WRITE_INDEX = ("dynamodb:BatchWriteItem", "dynamodb:UpdateItem")
 # API Gateway waits 30 s. A shorter timeout would end a function while it retries a request to AWS, which
 # takes up to 24 s: fanin/aws/limits.py.
 ROUTE_SECONDS = 29
-# 0.58 and 0.29 of a vCPU: the table of docs/starts.md. The most memory that a start takes is 62 MB.
+# 0.58 and 0.29 of a vCPU: the table of docs/starts.md. The most memory that a start takes is 65 MB.
 ROUTE_MB = 1024
 CONSUMER_MB = 512
 
