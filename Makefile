@@ -184,7 +184,7 @@ local-run: setup ## first answers, acks of 40 callers, messages and the demo, wi
 	@$(BIN)/python -m lab.local.speed $(ARGS)
 	@$(BIN)/python -m lab.pages.page local_run
 
-start: setup ## CPU and memory of the cold start of each handler, beside that of boto3, into docs/performance
+start: setup ## CPU and memory of the cold start of each function, beside that of boto3, into docs/performance
 	@$(BIN)/python -m lab.start $(ARGS)
 	@$(BIN)/python -m lab.pages.page start
 

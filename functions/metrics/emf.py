@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Mapping
 
 VALUES_MAX = 100
 """Values of a metric in one line, and metrics in one line."""
@@ -18,11 +19,15 @@ SECONDS = "Seconds"
 
 
 class Metrics:
-    """The metrics of *namespace* until the next flush, with *dimensions* and the function's ``service``."""
+    """The metrics of *namespace* until the next flush, with *dimensions* and the function's ``service``.
+
+    ``properties``: further fields of each line, which are no dimensions.
+    """
 
     def __init__(self, namespace: str, **dimensions: str) -> None:
         self._namespace = namespace
         self._dimensions = dimensions
+        self.properties: Mapping[str, str] = {}
         self._values: dict[str, list[float]] = {}
         self._units: dict[str, str] = {}
         self._lock = threading.RLock()  # batches of one request complete in several threads
@@ -51,4 +56,5 @@ class Metrics:
             "Dimensions": [list(dimensions)],
             "Metrics": [{"Name": name, "Unit": unit} for name, unit in self._units.items()],
         }
-        return {"_aws": {"Timestamp": now_ms, "CloudWatchMetrics": [described]}, **dimensions, **self._values}
+        about = {"Timestamp": now_ms, "CloudWatchMetrics": [described]}
+        return {"_aws": about, **dimensions, **self.properties, **self._values}

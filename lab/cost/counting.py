@@ -41,7 +41,7 @@ def count(together: Sequence[int], options: Mapping[str, Mapping[str, Any]]) -> 
         swept = frozenset[tuple[str, ...]]().union(*(each.metrics for each in sweeps.values()))
         pages = {
             handler: [ack_page(stack, meter, handler, each) for each in together]
-            for handler in ("consume_acks", "ack_items")
+            for handler in ("consume_acks", "api.write_batches")
         }
         queue, api = (
             [replace(page, metrics=page.metrics - swept) for page in each] for each in pages.values()

@@ -149,4 +149,7 @@ def _request(items: list[str]) -> Event:
     }
 
 
-EVENTS: Mapping[str, Callable[[list[str]], Event]] = {"consume_acks": _delivery, "ack_items": _request}
+EVENTS: Mapping[str, Callable[[list[str]], Event]] = {
+    "consume_acks": _delivery,
+    "api.write_batches": _request,
+}

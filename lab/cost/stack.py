@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from fanin.cost import Usage
+from fanin.local.functions.deployed import module_of
 from infra.app import build
 from lab.cost.month import MINUTES, POLLERS, POLLS_A_MINUTE
 
@@ -57,7 +58,7 @@ class Stack:
         rules = (each for _, each in self.of_type("AWS::Events::Rule"))
         every = [each for each in rules if each.get("ScheduleExpression") == "rate(1 minute)"]
         names = [rule["Targets"][0]["Arn"]["Fn::GetAtt"][0] for rule in every]
-        return [self.template["Resources"][name]["Properties"]["Handler"].split(".")[1] for name in names]
+        return [module_of(self.template["Resources"][name]["Properties"]["Handler"]) for name in names]
 
     def is_traced(self, handler: str) -> bool:
         """Return whether the invocations of a function are traced."""

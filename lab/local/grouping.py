@@ -37,7 +37,7 @@ POLICY = {
     "maxAttempts": 12,
 }
 ENDED = {"SUCCEEDED", "FAILED", "DEAD"}
-HANDLERS = ("lead_tasks", "handle_bundle", "register_task", "list_tasks", "get_task", "sweep_groups")
+HANDLERS = ("lead_tasks", "handle_bundle", "api.write_tasks", "api.read_tasks", "sweep_groups")
 
 
 @dataclass(frozen=True, slots=True)

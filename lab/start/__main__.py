@@ -1,9 +1,9 @@
-"""CPU and memory of the cold start of each handler, from layer and code as they are deployed, with bytecode.
+"""CPU and memory of the cold start of each function, from layer and code as they are deployed, with bytecode.
 
 ``make start`` prints a table: medians of the CPU time (user and system) of a new process that imports the
-handler and makes its clients, beside a process that imports boto3 and makes a DynamoDB client; and those of
+function and makes its clients, beside a process that imports boto3 and makes a DynamoDB client; and those of
 ``import fanin`` and ``fanin --version``. A second table has the time of a request by the memory of its
-function: a vCPU is 1,769 MB. The ratios of all handlers are kept for docs/performance/start.md.
+function: a vCPU is 1,769 MB. The ratios of all functions are kept for docs/performance/start.md.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from fanin_cdk.grants.group_handlers import GROUP_ROUTES
-from fanin_cdk.grants.handlers import ROUTES
-from fanin_cdk.grants.job_handlers import JOB_ROUTES
+from fanin_cdk.grants.group_handlers import GROUP_API, GROUP_ROUTES
+from fanin_cdk.grants.handlers import API, ROUTES
+from fanin_cdk.grants.job_handlers import JOB_API, JOB_ROUTES
 from fanin_cdk.packaging.code import assemble
 from fanin_cdk.packaging.layer import Build, compile_own, install
 from fanin_cdk.packaging.paths import FUNCTIONS
@@ -29,7 +29,10 @@ from lab.pages.revision import ROOT
 from lab.start.ratios import PYTHON, ROUNDS, Ratio, keep_ratios
 from lab.start.stub import stub
 
-ROUTE_NAMES = {*(each.name for each in ROUTES), *(each.lambda_.name for each in (*GROUP_ROUTES, *JOB_ROUTES))}
+OF_API = {f"api.{name}" for functions in (API, GROUP_API, JOB_API) for name in functions}
+SERVED = {each.name for each in ROUTES}
+SERVED |= {each.lambda_.name for each in GROUP_ROUTES} | {each.lambda_.name for each in JOB_ROUTES}
+"""The handlers that functions of the API call."""
 BASELINE = "import boto3; boto3.client('dynamodb')"
 BOTO = "boto3 and its DynamoDB client"
 FIXED = {PYTHON: "pass", BOTO: BASELINE}
@@ -37,7 +40,7 @@ VERSION = "import sys; sys.argv = ['fanin', '--version']; from fanin.cli.main im
 CLIENT = {"import fanin": "import fanin", "fanin --version": VERSION}
 """What users start; with the packages of this environment, and not those of the layer."""
 LIMITS = {"route": 2.0, "consumer": 1.0, "import fanin": 0.15, "fanin --version": 0.5}
-"""The most CPU of a route, of any other handler, and of what users start, in that of the baseline."""
+"""The most CPU of a function of the API, of any other, and of what users start, in that of the baseline."""
 VCPU_MB = 1769
 DOLLARS_A_GB_SECOND = 0.0000133334
 STORE_SECONDS = 0.005
@@ -64,13 +67,13 @@ ENVIRONMENT = {
 # A GET of a batch that does not exist: one read of DynamoDB, which the stub answers.
 REQUESTS = """
 import sys, time
-from functions.get_batch import handler
+from functions.api.read_batches import handler
 batch = "906d42f0-ef2f-802e-aaee-3ecf7139c8b7"
 path = f"/v1/batches/{batch}"
 def event():
     http = {"method": "GET", "path": path}
-    return {"version": "2.0", "rawPath": path, "rawQueryString": "", "headers": {},
-            "pathParameters": {"batchId": batch},
+    return {"version": "2.0", "routeKey": "GET /v1/batches/{batchId}", "rawPath": path,
+            "rawQueryString": "", "headers": {}, "pathParameters": {"batchId": batch},
             "requestContext": {"requestId": "r", "stage": "$default", "http": http}}
 def timed(times):
     begun = time.process_time()
@@ -90,14 +93,14 @@ class Start:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print both tables; return 1 if a handler takes more than its limit. Those of all handlers are kept."""
+    """Print both tables; return 1 if a function takes more than its limit. Those of all are kept."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"processes of each (default {ROUNDS})")
-    parser.add_argument("--only", nargs="*", help="names of handlers (default: all)")
+    parser.add_argument("--only", nargs="*", help="modules of functions (default: all)")
     options = parser.parse_args(arguments)
     with TemporaryDirectory() as folder:
         env = assembled(Path(folder))
-        starts = measured(options.only or handlers(), options.rounds, env)
+        starts = measured(options.only or functions(), options.rounds, env)
         ratios = list(ratios_of(starts))
         show_starts(ratios)
         show_requests(*requests(env), starts)
@@ -106,8 +109,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(any(each.is_over for each in ratios))
 
 
-def handlers() -> list[str]:
-    return sorted(path.stem for path in FUNCTIONS.glob("*.py") if path.stem != "__init__")
+def functions() -> list[str]:
+    """Return the modules of all functions."""
+    handlers = {path.stem for path in FUNCTIONS.glob("*.py") if path.stem != "__init__"}
+    return sorted(handlers - SERVED | OF_API)
 
 
 def assembled(folder: Path) -> dict[str, str]:
@@ -145,7 +150,7 @@ def ratios_of(starts: Mapping[str, Sequence[Start]]) -> Iterator[Ratio]:
     for name, found in sorted(starts.items(), key=_place):
         seconds = median(each.seconds for each in found)
         memory = max(each.megabytes for each in found)
-        kind = name if name in FIXED | CLIENT else "route" if name in ROUTE_NAMES else "consumer"
+        kind = name if name in FIXED | CLIENT else "route" if name in OF_API else "consumer"
         yield Ratio(name, kind, seconds, seconds / base, LIMITS.get(kind), memory)
 
 
@@ -161,11 +166,11 @@ def show_starts(ratios: Sequence[Ratio]) -> None:
 def _place(item: tuple[str, Sequence[Start]]) -> tuple[bool, bool, bool, str]:
     name = item[0]
     own = name not in FIXED
-    return own, own and name not in CLIENT, name in ROUTE_NAMES, name if own else ""
+    return own, own and name not in CLIENT, name in OF_API, name if own else ""
 
 
 def requests(env: Mapping[str, str]) -> tuple[float, float]:
-    """Return the CPU seconds of the first request of ``get_batch``, and of each of the next 200."""
+    """Return the CPU seconds of the first read of a batch, and of each of the next 200."""
     with stub() as url:
         done = subprocess.run(  # noqa: S603 - our own
             [sys.executable, "-c", REQUESTS],
@@ -180,8 +185,9 @@ def requests(env: Mapping[str, str]) -> tuple[float, float]:
 
 def show_requests(first: float, later: float, starts: Mapping[str, Sequence[Start]]) -> None:
     """Print what a start and requests take at each size of a function."""
-    init = median(each.seconds for each in starts.get("get_batch", starts[PYTHON]))
-    print(f"\nget_batch: CPU of the start {init * 1000:.0f} ms, of the first request {first * 1000:.1f} ms,")
+    init = median(each.seconds for each in starts.get("api.read_batches", starts[PYTHON]))
+    print(f"\na read of a batch: CPU of the start {init * 1000:.0f} ms,")
+    print(f"of the first request {first * 1000:.1f} ms,")
     print(f"of each later one {later * 1000:.2f} ms, and {STORE_SECONDS * 1000:.0f} ms in DynamoDB")
     print(f"{'MB':>5} {'vCPU':>5} {'start ms':>9} {'first ms':>9} {'later ms':>9} {'$ a million':>12}")
     for row in by_memory(init, first, later):

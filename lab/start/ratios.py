@@ -16,7 +16,7 @@ BOTH = frozenset({"sweep_jobs"})
 """Imports the tracker and another capability: 50 modules more than ``sweep``."""
 TWICE = "each imports the tracker and another capability, and two runs on a busy machine differ by a fifth"
 BUSY = "two runs on a busy machine differ by a fifth"
-GROUPS = {"consumer": "consumers and sweepers", "route": "routes"}
+GROUPS = {"consumer": "consumers and sweepers", "route": "functions of the API"}
 
 
 @dataclass(frozen=True, slots=True)

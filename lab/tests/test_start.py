@@ -17,7 +17,7 @@ SECONDS = {
     "import fanin": 0.02,
     "fanin --version": 0.04,
     "consume_acks": 0.16,
-    "get_batch": 0.3,
+    "api.read_batches": 0.3,
     "sweep": 0.22,
 }
 
@@ -35,7 +35,7 @@ def test_each_program_is_measured_by_its_median_in_that_of_boto3(kept):
     rows = {row[0]: row[1:] for row in kept.tables["starts"].rows}
 
     assert list(rows)[:2] == list(FIXED)
-    assert rows["get_batch"] == ("300", "1.50", "2.00", "40")
+    assert rows["api.read_batches"] == ("300", "1.50", "2.00", "40")
     assert rows[BOTO] == ("200", "1.00", "", "40")
 
 
@@ -43,7 +43,7 @@ def test_a_group_misses_its_target_by_the_handler_that_is_over(kept):
     targets = {target.what: target for target in kept.targets}
 
     assert len(targets) == len(LIMITS)
-    assert targets["start of routes, times boto3"].is_met
+    assert targets["start of functions of the API, times boto3"].is_met
     missed = targets["start of consumers and sweepers, times boto3"]
     assert (missed.is_met, missed.measured) == (False, "1.10")
     assert missed.reason.startswith("sweep: two runs")
@@ -52,7 +52,7 @@ def test_a_group_misses_its_target_by_the_handler_that_is_over(kept):
 def test_the_plot_has_the_groups(kept):
     bars = kept.plots["ratios"].bars
 
-    assert bars["routes, most"] == pytest.approx(1.5)
+    assert bars["functions of the API, most"] == pytest.approx(1.5)
     assert bars["consumers and sweepers, least"] == pytest.approx(0.8)
     assert kept.figures["consumer-median"] == "0.95"
 

@@ -11,7 +11,7 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from fanin.names import JOB_DEAD
-from fanin_cdk.constructs.api import Api
+from fanin_cdk.constructs.api import Api, Served
 from fanin_cdk.constructs.archive import Archive
 from fanin_cdk.constructs.functions import Functions, tenant_of_messages
 from fanin_cdk.constructs.grouper import FaninGrouper
@@ -27,16 +27,17 @@ from fanin_cdk.events.job_events import DeadJobEvents
 from fanin_cdk.events.resuming import Resuming
 from fanin_cdk.grants.group_handlers import REGISTRATIONS
 from fanin_cdk.grants.handlers import (
+    API,
     CONFIRM_EVENT,
     CONSUME_ACKS,
     DEAD_LETTER_HANDLER,
     RESUMES,
-    ROUTES,
     SWEEP,
 )
 from fanin_cdk.monitoring.watched import Watched
 from fanin_cdk.settings.concurrency import shortage
 from fanin_cdk.settings.config import Config
+from fanin_cdk.settings.quotas import served
 
 Authorization = Literal["iam", "jwt"]
 
@@ -83,9 +84,8 @@ class Composition(Construct):
         Annotations.of(self).add_warning_v2("fanin:lambda_concurrency", warning)
 
     def _api(self) -> Api:
-        routes = [(each.routes, self.functions.add(each)) for each in ROUTES]
-        called = {route: function for several, function in routes for route in several}
-        return Api(self, "Api", self.config, called)
+        functions = [(self.functions.add(each), each.routes) for each in served(API, self.config)]
+        return Api(self, "Api", self.config, functions)
 
     def _acks(self) -> SourceQueue:
         acks = SourceQueue.of_consumer(self, "Acks", CONSUME_ACKS.timeout_seconds)
@@ -109,7 +109,8 @@ class Composition(Construct):
         """Return what the tracker's own part has for alarms and the dashboard; other parts add theirs."""
         watched = Watched(functions=self.functions.made, sweepers=[sweep], readers=[self.events.reader])
         if self.api:
-            watched.api, watched.routes = self.api.http, self.api.functions
+            watched.api, watched.access_log = self.api.http, self.api.access_log
+            watched.routes = self.api.functions
         watched.add({"Acks": self.acks})
         watched.queues |= self.dead_letter_queues.by_name
         watched.consumed |= self.dead_letter_queues.by_name
@@ -191,10 +192,10 @@ class Composition(Construct):
             tables |= {"tasks": self.grouper.tables.tasks, "bundles": self.grouper.tables.bundles}
         return tables
 
-    def _add_routes(self, routes: Mapping[str, lambda_.Function]) -> None:
-        for route, function in routes.items():
-            if self.api:
-                self.api.add(route, function)
+    def _add_routes(self, functions: Served) -> None:
+        if self.api:
+            for function, routes in functions:
+                self.api.add(function, routes)
 
     def _output_names(self) -> None:
         if self.api:

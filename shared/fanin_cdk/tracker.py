@@ -246,7 +246,7 @@ class FaninTracker(Composition):
                 self.monitoring.watch_queue(RESUMES, self.resuming.queue)
                 self.monitoring.watch_function(self.resuming.function)
         self.resuming.resume(state_machine)
-        for opening in self.functions.of("open_batch"):
+        for opening in self.functions.of("api.write_batches"):
             opening.add_environment("FANIN_RESUMES", "true")
 
     def add_outputs(self) -> None:

@@ -10,12 +10,19 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import urlencode
 
-from fanin_cdk.grants.group_handlers import GROUP_ROUTES
-from fanin_cdk.grants.handlers import ROUTES
-from fanin_cdk.grants.job_handlers import JOB_ROUTES
+from fanin_cdk.grants.group_handlers import GROUP_API
+from fanin_cdk.grants.handlers import API
+from fanin_cdk.grants.job_handlers import JOB_API
 from tests.api.published import checked
 
-HANDLERS = (*ROUTES, *(each.lambda_ for each in (*GROUP_ROUTES, *JOB_ROUTES)))
+SERVED = {
+    route: (f"api.{function}", handler.name)
+    for functions in (API, GROUP_API, JOB_API)
+    for function, handlers in functions.items()
+    for handler in (getattr(each, "lambda_", each) for each in handlers)
+    for route in handler.routes
+}
+"""The function and the handler of each route."""
 JSON = {"content-type": "application/json"}
 NO_ROUTE = '{"message":"Not Found"}'
 """What the gateway itself answers."""
@@ -35,29 +42,27 @@ class Answer:
 
 
 def answered(method: str, path: str, event: dict[str, Any]) -> dict[str, Any]:
-    """What the handler of the route answers to *event*, which docs/openapi.json must have.
+    """What the function of the route answers to *event*, which docs/openapi.json must have.
 
     The gateway's own answer if there is no route.
     """
     found = reached(method, path)
     if found is None:
         return {"statusCode": 404, "headers": {}, "body": NO_ROUTE}
-    name, parameters = found
-    answer: dict[str, Any] = import_module(f"functions.{name}").handler(
-        event | {"pathParameters": parameters}, None
-    )
+    route, parameters = found
+    function = import_module(f"functions.{SERVED[route][0]}").handler
+    answer: dict[str, Any] = function(event | {"routeKey": route, "pathParameters": parameters}, None)
     checked(method, path, answer["statusCode"], _headers(answer), answer["body"])
     return answer
 
 
 def reached(method: str, path: str) -> tuple[str, dict[str, str]] | None:
-    """The handler that the gateway calls, and the parameters in the path; None if there is no route."""
-    for handler in HANDLERS:
-        for route in handler.routes:
-            verb, _, template = route.partition(" ")
-            match = re.fullmatch(re.sub(r"{(\w+)}", r"(?P<\1>[^/]*)", template), path)
-            if verb == method and match:
-                return handler.name, match.groupdict()
+    """The route of a request, and the parameters in its path; None if there is none."""
+    for route in SERVED:
+        verb, _, template = route.partition(" ")
+        match = re.fullmatch(re.sub(r"{(\w+)}", r"(?P<\1>[^/]*)", template), path)
+        if verb == method and match:
+            return route, match.groupdict()
     return None
 
 

@@ -128,6 +128,7 @@ def test_a_defect_is_in_the_log_without_the_body_and_in_no_answer(
     assert "secret-table" not in answer.text
     assert "Traceback" not in answer.text
     assert (entry["level"], entry["request_id"]) == ("ERROR", "request-1")
+    assert entry["route"] == "POST /v1/batches"
     assert "KeyError" in entry["exception"]
     assert "hunter2" not in line
 

@@ -14,12 +14,9 @@ from fanin.errors import QuotaExceeded
 from fanin.queue.memory import MemoryStore as QueueStore
 from fanin.quotas.memory import MemoryQuotas
 from fanin.testing.queues import FakeDoorbells
-from fanin_cdk.grants.group_handlers import GROUP_ROUTES
-from fanin_cdk.grants.handlers import ROUTES
-from fanin_cdk.grants.job_handlers import JOB_ROUTES
 from functions.wiring import deployed, metered, queueing, quotas, tracking
 from tests.api.conftest import TENANT
-from tests.api.gateway import Answer, Gateway
+from tests.api.gateway import SERVED, Answer, Gateway
 from tests.api.test_job_routes import queues
 
 __all__ = ["queues"]
@@ -158,7 +155,10 @@ def test_reads_are_refused_by_what_the_ones_before_have_read(limited, environmen
     limited(reads=10)
     one, other = Gateway(), Gateway(authorizer=IAM)
     units = iter([0.0, 1000.5])  # before the request, and after it
-    environment.setattr(metered.meter, "take", lambda _: next(units, 0.0))
+    take = metered.meter.take
+    environment.setattr(
+        metered.meter, "take", lambda kind: next(units, 0.0) if kind == "read_units" else take(kind)
+    )
     first, second = (one.send("GET", "/v1/batches", query={"label": "shop:eu"}) for _ in range(2))
 
     assert first.status == 200
@@ -174,8 +174,7 @@ def test_every_route_that_reads_is_charged(gateway, environment):
         raise QuotaExceeded("too many reads", quota=name, limit=1, used=2, retry_after=1)
 
     environment.setattr("functions.wiring.reads.charge", refuse)
-    handlers = (*ROUTES, *(each.lambda_ for each in (*GROUP_ROUTES, *JOB_ROUTES)))
-    reads = [route.removeprefix("GET ") for each in handlers for route in each.routes if "GET " in route]
+    reads = [route.removeprefix("GET ") for route in SERVED if "GET " in route]
     paths = [route.format(batchId=UUID, bundleId=UUID, taskId="t", queue="q") for route in reads]
     needed = {path: {"target": "t"} for path in (TASKS, "/v1/bundles")}
     answers = {path: gateway.send("GET", path, query=needed.get(path)).status for path in paths}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from tests.api.gateway import NO_ROUTE, answered, reached
+from tests.api.gateway import NO_ROUTE, SERVED, answered, reached
 from tests.fuzz import granting
 from tests.fuzz.deployment import refusals
 from tests.fuzz.foreign import FOREIGN
@@ -111,9 +111,9 @@ def _send(judge: Judge, name: str, tenant: Tenant, seed: int, number: int) -> No
 
 
 def _ungranted(request: Request) -> list[tuple[str, str]]:
-    """Return what the function that answered sent without a grant."""
+    """Return what the handler that answered sent without a grant."""
     found = reached(request.method, request.path)
-    return granting.ungranted(found[0]) if found else []
+    return granting.ungranted(SERVED[found[0]][1]) if found else []
 
 
 def _sent(query: dict[str, Any]) -> dict[str, Any]:

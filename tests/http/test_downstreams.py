@@ -20,7 +20,14 @@ from fanin.local.functions import deployed as functions
 from lab.local.grouping import endings
 from lab.local.races import Api
 
-HANDLERS = ("register_task", "consume_tasks", "list_tasks", "lead_tasks", "handle_bundle", "sweep_groups")
+HANDLERS = (
+    "api.write_tasks",
+    "consume_tasks",
+    "api.read_tasks",
+    "lead_tasks",
+    "handle_bundle",
+    "sweep_groups",
+)
 FIRST, SECOND = "Bearer first-t0ken", "Bearer second-t0ken"
 CODE = """
 def handler(event, context):

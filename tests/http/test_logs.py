@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 from fanin.local import LocalRun
@@ -15,7 +16,7 @@ def test_what_a_handler_logs_is_in_the_log_group_of_its_function(run: LocalRun, 
     (group,) = [
         each["LoggingConfig"]["LogGroup"]
         for each in functions
-        if each["Handler"] == "functions.open_batch.handler"
+        if each["Handler"] == "functions.api.write_batches.handler"
     ]
     give_up, lines = time.monotonic() + PATIENCE_SECONDS, []
     while not any("BatchesOpened" in line for line in lines) and time.monotonic() < give_up:
@@ -23,4 +24,5 @@ def test_what_a_handler_logs_is_in_the_log_group_of_its_function(run: LocalRun, 
         lines = [event["message"] for event in events]
 
     assert any(line.startswith("START RequestId") for line in lines)
-    assert any("BatchesOpened" in line for line in lines)
+    opened = [json.loads(line) for line in lines if "BatchesOpened" in line]
+    assert {each["route"] for each in opened} == {"POST /v1/batches"}

@@ -13,6 +13,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from fanin.aws.settings.settings_file import SettingsFile
+from fanin.local.functions.deployed import module_of
 from fanin_cdk.settings.config import Config
 from infra.config import StackConfig
 
@@ -108,5 +109,5 @@ def scratch_folder() -> Path:
 
 
 def handler_of(function: Resource) -> str:
-    """The name of the module in functions/ that *function* runs."""
-    return str(function["Properties"]["Handler"]).split(".")[1]
+    """The name of the module in functions/ that *function* runs, ``api.read_tasks`` of a file in ``api/``."""
+    return module_of(function["Properties"]["Handler"])

@@ -9,39 +9,39 @@ import pytest
 from tests.infra.synthesis import UNBUNDLED, logs_by_a_policy, synthesised
 
 ROUTES = {
-    "POST /v1/batches": "OpenBatch",
-    "GET /v1/batches/{batchId}": "GetBatch",
-    "GET /v1/batches/{batchId}/map": "GetBatch",
-    "POST /v1/batches/{batchId}/items": "AddItems",
-    "POST /v1/batches/{batchId}/close": "CloseBatch",
-    "GET /v1/batches": "ListBatches",
-    "GET /v1/batches/{batchId}/outstanding": "GetOutstanding",
-    "GET /v1/batches/{batchId}/failures": "GetFailures",
-    "POST /v1/batches/{batchId}/cancel": "CancelBatch",
-    "POST /v1/batches/{batchId}/notify": "NotifyBatch",
-    "POST /v1/batches/{batchId}/reopen": "ReopenBatch",
-    "GET /v1/batches/{batchId}/origin": "GetOrigin",
-    "POST /v1/batches/{batchId}/end": "EndBatch",
-    "DELETE /v1/batches/{batchId}": "DeleteBatch",
-    "DELETE /v1/batches": "DeleteBatches",
-    "POST /v1/acks": "AckItems",
-    "POST /v1/tasks": "RegisterTask",
-    "GET /v1/tasks": "ListTasks",
-    "GET /v1/tasks/{taskId}": "GetTask",
-    "GET /v1/bundles": "ListBundles",
-    "GET /v1/bundles/{bundleId}": "GetBundle",
-    "GET /v1/targets": "ListTargets",
-    "PUT /v1/queues/{queue}": "PutQueue",
-    "DELETE /v1/queues/{queue}": "RemoveQueue",
-    "GET /v1/queues": "ListQueues",
-    "GET /v1/queues/{queue}": "GetQueue",
-    "GET /v1/queues/{queue}/sessions": "ListSessions",
-    "POST /v1/queues/{queue}/pause": "PauseQueue",
-    "POST /v1/queues/{queue}/resume": "ResumeQueue",
-    "POST /v1/queues/{queue}/dead/revive": "ReviveJobs",
-    "POST /v1/queues/{queue}/jobs/delete": "DeleteJobs",
-    "POST /v1/queues/{queue}/jobs": "AddJobs",
-    "GET /v1/queues/{queue}/jobs": "ListJobs",
+    "POST /v1/batches": "WriteBatches",
+    "GET /v1/batches/{batchId}": "ReadBatches",
+    "GET /v1/batches/{batchId}/map": "ReadBatches",
+    "POST /v1/batches/{batchId}/items": "WriteBatches",
+    "POST /v1/batches/{batchId}/close": "WriteBatches",
+    "GET /v1/batches": "ReadBatches",
+    "GET /v1/batches/{batchId}/outstanding": "ReadBatches",
+    "GET /v1/batches/{batchId}/failures": "ReadBatches",
+    "POST /v1/batches/{batchId}/cancel": "WriteBatches",
+    "POST /v1/batches/{batchId}/notify": "WriteBatches",
+    "POST /v1/batches/{batchId}/reopen": "WriteBatches",
+    "GET /v1/batches/{batchId}/origin": "ReadBatches",
+    "POST /v1/batches/{batchId}/end": "AdministerBatches",
+    "DELETE /v1/batches/{batchId}": "AdministerBatches",
+    "DELETE /v1/batches": "AdministerBatches",
+    "POST /v1/acks": "WriteBatches",
+    "POST /v1/tasks": "WriteTasks",
+    "GET /v1/tasks": "ReadTasks",
+    "GET /v1/tasks/{taskId}": "ReadTasks",
+    "GET /v1/bundles": "ReadTasks",
+    "GET /v1/bundles/{bundleId}": "ReadTasks",
+    "GET /v1/targets": "ReadTasks",
+    "PUT /v1/queues/{queue}": "WriteQueues",
+    "DELETE /v1/queues/{queue}": "AdministerQueues",
+    "GET /v1/queues": "ReadQueues",
+    "GET /v1/queues/{queue}": "ReadQueues",
+    "GET /v1/queues/{queue}/sessions": "ReadQueues",
+    "POST /v1/queues/{queue}/pause": "WriteQueues",
+    "POST /v1/queues/{queue}/resume": "WriteQueues",
+    "POST /v1/queues/{queue}/dead/revive": "AdministerQueues",
+    "POST /v1/queues/{queue}/jobs/delete": "AdministerQueues",
+    "POST /v1/queues/{queue}/jobs": "WriteQueues",
+    "GET /v1/queues/{queue}/jobs": "ReadQueues",
 }
 
 
@@ -59,12 +59,20 @@ def test_a_route_calls_its_function(plain, route):
     integration = routes_of(plain)[route]["Target"]["Fn::Join"][1][1]["Ref"]
     called = plain.template["Resources"][integration]["Properties"]
 
-    assert called["IntegrationUri"]["Fn::GetAtt"][0].startswith(f"Functions{ROUTES[route]}")
+    assert called["IntegrationUri"]["Fn::GetAtt"][0].startswith(f"FunctionsApi{ROUTES[route]}")
     assert called["PayloadFormatVersion"] == "2.0"
 
 
 def test_every_route_asks_for_an_iam_signature(plain):
     assert {each["AuthorizationType"] for each in routes_of(plain).values()} == {"AWS_IAM"}
+
+
+def test_the_api_has_eight_functions_and_the_default_template_less_than_half_of_the_resources_of_one(plain):
+    functions = [name for name in plain.of_type("AWS::Lambda::Function") if name.startswith("FunctionsApi")]
+
+    assert len(functions) == len(set(ROUTES.values())) <= 8
+    assert len(plain.of_type("AWS::ApiGatewayV2::Integration")) == len(functions)
+    assert len(plain.template["Resources"]) < 220
 
 
 def test_a_grant_of_a_route_covers_no_other_but_the_reads_below_it():

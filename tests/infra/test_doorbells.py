@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from fanin_cdk.grants.job_handlers import JOB_ROUTES, SWEEP_JOBS
+from fanin_cdk.grants.job_handlers import JOB_API, SWEEP_JOBS
+from fanin_cdk.settings.config import Config
+from fanin_cdk.settings.quotas import served
+from tests.infra.synthesis import handler_of
 from tests.infra.test_construct_edges import app_of, resources, stack_of, tracker_of
 
-CREATING = {each.lambda_.name for each in (*JOB_ROUTES, SWEEP_JOBS) if "sqs:CreateQueue" in each.doorbells}
+FUNCTIONS = (*served(JOB_API, Config()), SWEEP_JOBS)
+CREATING = {each.lambda_.name for each in FUNCTIONS if "sqs:CreateQueue" in each.doorbells}
 
 
 def variables(stack: Any) -> dict[str, dict[str, Any]]:
     """The environment of each function of the tracker by its handler."""
     return {
-        each["Properties"]["Handler"].split(".")[1]: each["Properties"]["Environment"]["Variables"]
+        handler_of(each): each["Properties"]["Environment"]["Variables"]
         for each in resources(stack, "AWS::Lambda::Function", "FaninFunctions")
     }
 

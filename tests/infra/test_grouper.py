@@ -123,7 +123,7 @@ def test_without_the_grouper_nothing_of_it_is_there():
     assembly = synthesised(grouper=False)
 
     assert not [name for name in assembly.template["Resources"] if name.startswith("Grouper")]
-    assert not {"register_task", "lead_tasks"} & {
+    assert not {"api.write_tasks", "lead_tasks"} & {
         handler_of(each) for each in assembly.of_type("AWS::Lambda::Function").values()
     }
 

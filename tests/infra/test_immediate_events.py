@@ -7,6 +7,7 @@ from importlib import import_module
 import pytest
 
 from fanin.announcing.announcer import Announcer
+from fanin.local.functions.deployed import module_of
 from fanin.tracker import OpenBatch, Tracker
 from fanin.tracker.announcing import announcing
 from fanin_cdk.grants import handlers
@@ -88,7 +89,7 @@ def test_the_setting_gives_them_the_bus_and_its_grant_or_neither(is_on):
         if statement["Action"] == "events:PutEvents"
     ]
     named = {
-        each["Handler"].split(".")[1]: each["Environment"]["Variables"]["FANIN_COMPLETIONS_BUS"]
+        module_of(each["Handler"]): each["Environment"]["Variables"]["FANIN_COMPLETIONS_BUS"]
         for each in functions
         if "FANIN_COMPLETIONS_BUS" in each["Environment"]["Variables"]
     }

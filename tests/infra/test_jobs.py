@@ -89,7 +89,7 @@ def test_the_doorbells_of_named_queues_are_made_as_the_functions_make_and_find_t
     assembly = synthesised(job_queues="thumbs,mail.v2")
     properties = [each["Properties"] for each in assembly.of_type("AWS::SQS::Queue").values()]
     made = {each["QueueName"]: each for each in properties if "QueueName" in each}
-    adding = assembly.named("AWS::Lambda::Function", "FunctionsAddJobs")["Properties"]
+    adding = assembly.named("AWS::Lambda::Function", "FunctionsApiWriteQueues")["Properties"]
     prefix = target_of(adding["Environment"]["Variables"]["FANIN_DOORBELL_PREFIX"]).rpartition(":")[2]
     with mock_aws():
         sqs = moto_clients.client("sqs")

@@ -26,7 +26,7 @@ from tests.fuzz.deployment import deployment
 from tests.fuzz.granting import BATCHES_OF
 from tests.infra.options import EVERYTHING
 from tests.infra.synthesis import handler_of, synthesised
-from tests.infra.test_functions import grants_of, role_of
+from tests.infra.test_functions import SERVED, grants_of, role_of
 
 DELIVERIES = 8
 
@@ -181,13 +181,14 @@ def fuzzed_deliveries(recorder: Recorder) -> None:
 
 @pytest.fixture(scope="module")
 def asked() -> dict[str, set[str]]:
-    """The actions of each handler. Doorbells: tests/infra/test_jobs.py compares what is sent to them."""
+    """The actions of each handler and each function of several. For doorbells: tests/infra/test_jobs.py."""
     recorder = Recorder()
     crash_scenarios(recorder)
     fuzzed_deliveries(recorder)
     for handler in (*JOB_ROUTES, SWEEP_JOBS):
         recorder.asked[handler.lambda_.name] |= set(handler.doorbells)
-    return recorder.asked
+    by_function = {name: set().union(*map(recorder.asked.get, served)) for name, served in SERVED.items()}
+    return recorder.asked | by_function
 
 
 def roles_of(assembly: Any) -> Iterator[tuple[str, str, str]]:

@@ -7,13 +7,14 @@ from datetime import UTC, datetime
 import pytest
 from moto import mock_aws
 
+from fanin.names import TENANT_QUEUES_INDEX
 from fanin.quotas import Quota, Rates, limits_of
 from fanin.quotas.dynamodb import DynamoQuotas
 from fanin_cdk.grants.group_handlers import CONSUME_TASKS, GROUP_ROUTES
 from fanin_cdk.grants.handlers import ROUTES
-from fanin_cdk.grants.job_handlers import JOB_ROUTES
+from fanin_cdk.grants.job_handlers import JOB_API, JOB_ROUTES
 from fanin_cdk.settings.config import Config
-from fanin_cdk.settings.quotas import CHARGED, granted, limits
+from fanin_cdk.settings.quotas import CHARGED, granted, limits, served
 from fanin_cdk.settings.settings_file import settings_file
 from tests.contract import moto_clients
 from tests.contract.tables import create_tables
@@ -60,6 +61,16 @@ def test_a_handler_that_charges_a_rate_is_granted_what_this_sends_and_no_more(na
     assert set(charges) == {True, False}
     assert sent.actions <= before | added
     assert added - sent.actions <= FALLBACK
+
+
+def test_a_function_of_the_api_is_granted_what_the_limits_of_its_handlers_add():
+    def added(limited):
+        functions = zip(served(JOB_API, limited), served(JOB_API, Config()), strict=True)
+        return {with_.lambda_.name: with_.indexes for with_, without in functions if with_ != without}
+
+    assert added(Config(quota_jobs=1)).keys() == {"api.write_queues"}
+    assert TENANT_QUEUES_INDEX in added(Config(quota_queues=1))["api.write_queues"]
+    assert added(Config(quota_reads=1)).keys() == {"api.read_queues"}
 
 
 def test_only_the_rate_of_a_handler_grants_it_more():

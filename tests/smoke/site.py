@@ -16,6 +16,7 @@ import boto3
 from fanin import Fanin
 from fanin.cli.arguments.where import STACK_PREFIX
 from fanin.client.transports.http import HttpTransport
+from fanin.local.functions.deployed import module_of
 
 T = TypeVar("T")
 
@@ -87,9 +88,7 @@ class Stage:
             name: lambda_.get_function_configuration(FunctionName=name).get("Handler", "") for name in names
         }
         return {
-            handler.split(".")[1]: name
-            for name, handler in handlers.items()
-            if handler.startswith("functions.")
+            module_of(handler): name for name, handler in handlers.items() if handler.startswith("functions.")
         }
 
     def invoke(self, module: str, event: object) -> Any:

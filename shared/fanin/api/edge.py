@@ -93,7 +93,7 @@ def edge(
 
     def admission(app: Any, next_middleware: Callable[[Any], Response[Any]]) -> Response[Any]:
         event = app.current_event.raw_event
-        logger.append_keys(request_id=event["requestContext"]["requestId"])
+        logger.append_keys(request_id=event["requestContext"]["requestId"], route=event.get("routeKey"))
         configured = settings()
         anonymous = configured.tenant if configured.allow_anonymous else None
         app.append_context(caller=identify(event["requestContext"], anonymous, configured.jwt))

@@ -1,10 +1,10 @@
-"""The HTTP API: one function for each route, every route authorised."""
+"""The HTTP API: a function for each kind of routes, every route authorised."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import jsii
 from aws_cdk import aws_apigateway as apigateway
@@ -34,24 +34,27 @@ ACCESS_LOG = {
 }
 
 
+Served = Iterable[tuple[lambda_.Function, Sequence[str]]]
+"""Functions, and the routes that each serves."""
+
+
 class Api(Construct):
     """An HTTP API (v2) on its ``$default`` stage: IAM authorization, or JWT when an issuer is configured.
 
-    *functions*: those of its routes. *domain*: the host name of the configuration, if it has one.
+    *served*: its functions and their routes. *domain*: the host name of the configuration, if it has one.
     """
 
-    def __init__(
-        self, scope: Construct, id_: str, config: Config, routes: Mapping[str, lambda_.Function]
-    ) -> None:
+    def __init__(self, scope: Construct, id_: str, config: Config, served: Served) -> None:
         super().__init__(scope, id_)
         self.http = apigatewayv2.HttpApi(
             self, "Http", create_default_stage=False, default_authorizer=_authorizer(config)
         )
         self.functions: list[lambda_.Function] = []
         self.routes: list[str] = []
-        for route, function in routes.items():
-            self.add(route, function)
+        for function, routes in served:
+            self.add(function, routes)
         self.domain = _domain(self, config) if config.domain_name and config.target == "aws" else None
+        self.access_log = vended_logs(self, "AccessLog", config)
         share = shares(config)
         self.stage = apigatewayv2.HttpStage(
             self,
@@ -61,7 +64,7 @@ class Api(Construct):
             auto_deploy=True,
             domain_mapping=_mapping(self.domain),
             throttle=apigatewayv2.ThrottleSettings(rate_limit=share.rate, burst_limit=share.burst),
-            access_log_settings=AccessLog(vended_logs(self, "AccessLog", config), access_log(config)),
+            access_log_settings=AccessLog(self.access_log, access_log(config)),
         )
 
     @property
@@ -87,18 +90,16 @@ class Api(Construct):
             for method, path in calls
         ]
 
-    def add(self, route: str, function: lambda_.Function) -> None:
-        """Integrate *function* for *route*, ``METHOD /path``."""
-        method, path = route.split(" ")
-        name = name_of(function)
-        if function not in self.functions:
-            self.functions.append(function)
-        self.routes.append(route)
-        self.http.add_routes(
-            path=path,
-            methods=[apigatewayv2.HttpMethod(method)],
-            integration=integrations.HttpLambdaIntegration(name, function),
-        )
+    def add(self, function: lambda_.Function, routes: Sequence[str]) -> None:
+        """Integrate *function* for *routes*, each ``METHOD /path``."""
+        integration = integrations.HttpLambdaIntegration(name_of(function), function)
+        for route in routes:
+            method, path = route.split(" ")
+            self.http.add_routes(
+                path=path, methods=[apigatewayv2.HttpMethod(method)], integration=integration
+            )
+        self.functions.append(function)
+        self.routes += routes
 
 
 @jsii.implements(apigatewayv2.IAccessLogSettings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import cast
 
@@ -22,7 +23,6 @@ from fanin_cdk.nag import accept
 from fanin_cdk.packaging.layer import Build
 from fanin_cdk.packaging.packages import layer_code, own_code
 from fanin_cdk.settings.config import Config
-from fanin_cdk.settings.quotas import granted
 from fanin_cdk.stages import unique_name
 
 
@@ -60,7 +60,6 @@ class Functions(Construct):
 
     def add(self, handler: Handler, environment: Mapping[str, str] | None = None) -> lambda_.Function:
         """Deploy *handler* with the tracker's environment, then *environment*, and the grants it names."""
-        handler = granted(handler, self.config)
         own = Construct(self, id_of(handler.name))
         group = log_group(own, "Logs", self.config)
         function = lambda_.Function(
@@ -147,8 +146,8 @@ def service_name(config: Config) -> str:
 
 
 def id_of(name: str) -> str:
-    """Return the handler's *name* in the form of construct ids: ``AddItems`` for ``add_items``."""
-    return "".join(part.capitalize() for part in name.split("_"))
+    """Return the handler's *name* in the form of construct ids: ``ApiReadTasks`` for ``api.read_tasks``."""
+    return "".join(part.capitalize() for part in re.split(r"[._]", name))
 
 
 def name_of(function: lambda_.Function) -> str:

@@ -20,7 +20,7 @@ from fanin_cdk.constructs.tables import archived, index, number, restored_table,
 from fanin_cdk.grants.group_handlers import (
     BUNDLES,
     CONSUME_TASKS,
-    GROUP_ROUTES,
+    GROUP_API,
     REGISTRATIONS,
     SWEEP_GROUPS,
     TASKS,
@@ -30,6 +30,7 @@ from fanin_cdk.grants.group_handlers import (
 )
 from fanin_cdk.monitoring.watched import WatchedTable
 from fanin_cdk.settings.config import Config
+from fanin_cdk.settings.quotas import granted, served
 
 INCLUDE, KEYS_ONLY = dynamodb.ProjectionType.INCLUDE, dynamodb.ProjectionType.KEYS_ONLY
 TASK_FACTS = ("tenant", "taskId", "target", "shard", "dueAt")
@@ -72,7 +73,10 @@ class GroupTables(Construct):
 
 
 class FaninGrouper(Construct):
-    """The group-batcher's resources; *routes* are its part of the API, *queues* are watched by alarms."""
+    """The group-batcher's resources; *queues* are watched by alarms.
+
+    *routes* are its part of the API: functions, and the routes of each.
+    """
 
     def __init__(
         self,
@@ -94,8 +98,8 @@ class FaninGrouper(Construct):
             TASKS: SourceQueue.of_consumer(self, "TaskMessages", leader.lambda_.timeout_seconds),
             BUNDLES: SourceQueue.of_consumer(self, "BundleMessages", caller.lambda_.timeout_seconds),
         }
-        routes = GROUP_ROUTES if has_api else ()
-        self.routes = {each.lambda_.route: self.add(each) for each in routes}
+        served_here = served(GROUP_API, config) if has_api else ()
+        self.routes = [(self.add(each), each.lambda_.routes) for each in served_here]
         self.queues[TASKS].feed(self.add(leader), config, TASKS_AT_ONCE)
         self.queues[BUNDLES].feed(self.add(caller), config, BUNDLES_AT_ONCE)
         if config.grouper_registrations:
@@ -106,7 +110,7 @@ class FaninGrouper(Construct):
     def _registrations(self) -> SourceQueue:
         """Return the queue whose messages are tasks to register."""
         made = SourceQueue.of_consumer(self, "Registrations", CONSUME_TASKS.lambda_.timeout_seconds)
-        consumer = self.add(CONSUME_TASKS, tenant_of_messages(self.config))
+        consumer = self.add(granted(CONSUME_TASKS, self.config), tenant_of_messages(self.config))
         made.let_isolate(consumer)
         made.feed(consumer, self.config)
         return made

@@ -30,16 +30,16 @@ from fanin.names import (
 from fanin_cdk.constructs.functions import Functions, allow
 from fanin_cdk.constructs.sweeper import Sweeper
 from fanin_cdk.constructs.tables import IMAGES, KEYS_ONLY, archived, index, restored_table, table, text
-from fanin_cdk.grants.job_handlers import JOB_ROUTES, OF_OWN, SWEEP_JOBS, JobHandler
+from fanin_cdk.grants.job_handlers import JOB_API, OF_OWN, SWEEP_JOBS, JobHandler
 from fanin_cdk.grants.tagging import tags_of
 from fanin_cdk.monitoring.watched import WatchedTable
 from fanin_cdk.nag import accept, accept_wildcards
 from fanin_cdk.settings.config import Config
-from fanin_cdk.settings.quotas import counting
+from fanin_cdk.settings.quotas import served
 
 
 class FaninQueues(Construct):
-    """The work queues' resources; *routes* are their part of the API.
+    """The work queues' resources; *routes* are their part of the API: functions, and the routes of each.
 
     *doorbells*: by queue name, those that the stack makes; the functions make the doorbells of other queues,
     whose ARNs begin with *prefix* too. These get the tags of *tagged*, a queue of the stack.
@@ -64,8 +64,8 @@ class FaninQueues(Construct):
         names = doorbell_prefix(config.stage)
         self.prefix = f"arn:{Aws.PARTITION}:sqs:{Aws.REGION}:{Aws.ACCOUNT_ID}:{names}"
         self.doorbells = {name: _doorbell(self, names, name) for name in config.job_queues}
-        routes = JOB_ROUTES if has_api else ()
-        self.routes = {each.lambda_.route: self.add(each) for each in routes}
+        served_here = served(JOB_API, config) if has_api else ()
+        self.routes = [(self.add(each), each.lambda_.routes) for each in served_here]
         self.sweep = self.add(SWEEP_JOBS)
         Sweeper(self, "Sweeper", self.sweep)
 
@@ -81,7 +81,6 @@ class FaninQueues(Construct):
 
     def add(self, handler: JobHandler) -> lambda_.Function:
         """Deploy *handler* with the work queues' environment and the grants that it names, and no others."""
-        handler = counting(handler, self.functions.config)
         function = self.functions.add(handler.lambda_, self.environment)
         allow(function, self.table, handler.table)
         indexes = [f"{self.table.table_arn}/index/{name}" for name in handler.indexes]

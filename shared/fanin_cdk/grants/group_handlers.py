@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from math import ceil
 
 from fanin.grouper.settings.policy import Policies
-from fanin_cdk.grants.handlers import CHANGE, CHANGE_PAGES, Handler
+from fanin_cdk.grants.handlers import CHANGE, CHANGE_PAGES, Handler, all_of
 
 GET = ("dynamodb:GetItem",)
 UPDATE = ("dynamodb:GetItem", "dynamodb:UpdateItem")
@@ -43,36 +44,45 @@ class GroupHandler:
     calls: bool = False
 
 
-GROUP_ROUTES = (
-    GroupHandler(
-        # The receipt of an idempotency key that comes with a task id is stored in the batches table.
-        lambda_=Handler(
-            name="register_task", route="POST /v1/tasks", batches=("dynamodb:GetItem", "dynamodb:PutItem")
+GROUP_API: Mapping[str, Sequence[GroupHandler]] = {
+    "write_tasks": (
+        GroupHandler(
+            # The receipt of an idempotency key that comes with a task id is stored in the batches table.
+            lambda_=Handler(
+                name="register_task",
+                routes=("POST /v1/tasks",),
+                batches=("dynamodb:GetItem", "dynamodb:PutItem"),
+            ),
+            tasks=REGISTER,
+            sends=(TASKS,),
         ),
-        tasks=REGISTER,
-        sends=(TASKS,),
     ),
-    GroupHandler(
-        lambda_=Handler(name="list_tasks", route="GET /v1/tasks"),
-        tasks=READ_MANY,
-        bundles=GET,
-        open_index=QUERY,
-        lane_index=QUERY,
+    "read_tasks": (
+        GroupHandler(
+            lambda_=Handler(name="list_tasks", routes=("GET /v1/tasks",)),
+            tasks=READ_MANY,
+            bundles=GET,
+            open_index=QUERY,
+            lane_index=QUERY,
+        ),
+        GroupHandler(
+            lambda_=Handler(name="get_task", routes=("GET /v1/tasks/{taskId}",)), tasks=GET, bundles=GET
+        ),
+        GroupHandler(
+            lambda_=Handler(name="list_bundles", routes=("GET /v1/bundles",)), bundles=GET, lane_index=QUERY
+        ),
+        GroupHandler(lambda_=Handler(name="get_bundle", routes=("GET /v1/bundles/{bundleId}",)), bundles=GET),
+        GroupHandler(
+            lambda_=Handler(name="list_targets", routes=("GET /v1/targets",)),
+            leases=GET,
+            bundles=GET,
+            open_index=QUERY,
+            lane_index=QUERY,
+            targets_index=QUERY,
+        ),
     ),
-    GroupHandler(lambda_=Handler(name="get_task", route="GET /v1/tasks/{taskId}"), tasks=GET, bundles=GET),
-    GroupHandler(
-        lambda_=Handler(name="list_bundles", route="GET /v1/bundles"), bundles=GET, lane_index=QUERY
-    ),
-    GroupHandler(lambda_=Handler(name="get_bundle", route="GET /v1/bundles/{bundleId}"), bundles=GET),
-    GroupHandler(
-        lambda_=Handler(name="list_targets", route="GET /v1/targets"),
-        leases=GET,
-        bundles=GET,
-        open_index=QUERY,
-        lane_index=QUERY,
-        targets_index=QUERY,
-    ),
-)
+}
+GROUP_ROUTES = all_of(GROUP_API)
 CONSUME_TASKS = GroupHandler(
     # A batch API that is a function may register the tasks that follow from its own.
     lambda_=Handler(name="consume_tasks", timeout_seconds=30, loops=True),

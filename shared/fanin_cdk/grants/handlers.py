@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, TypeVar
 
 from fanin.names import LIVE_BATCHES_INDEX, NEXT_CHECK_INDEX, TENANT_INDEX, USER_KEY_INDEX
 
@@ -20,17 +22,16 @@ CHANGE_PAGES = ("dynamodb:BatchGetItem", "dynamodb:UpdateItem")
 # API Gateway waits 30 s. A shorter timeout would end a function while it retries a request to AWS, which
 # takes up to 24 s: fanin/aws/limits.py.
 ROUTE_SECONDS = 29
-# 0.58 and 0.29 of a vCPU: the table of docs/starts.md. The most memory that a start takes is 62 MB.
+# 0.58 and 0.29 of a vCPU: the table of docs/starts.md. The most memory that a start takes is 65 MB.
 ROUTE_MB = 1024
 CONSUMER_MB = 512
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Handler:
-    """One Lambda function: ``functions.<name>.handler``.
+    """A Lambda function, ``functions.<name>.handler``; or a part of one that serves several routes.
 
-    ``route``: ``METHOD /path`` when the API calls it, else empty. ``also``: routes that it answers too, which
-    need the same grants: a function of its own takes seven of the template's 500 resources, a route three.
+    ``routes``: those of the API that it answers, each ``METHOD /path``.
     ``batches``, ``pages``: the DynamoDB actions it is granted on each table, and no others.
     ``memory_mb``: by default that of a route or of a consumer.
     ``indexes``: the indexes of Batches that it may query; a grant on the table does not include them.
@@ -38,8 +39,7 @@ class Handler:
     """
 
     name: str
-    route: str = ""
-    also: tuple[str, ...] = ()
+    routes: tuple[str, ...] = ()
     batches: tuple[str, ...] = ()
     pages: tuple[str, ...] = ()
     indexes: tuple[str, ...] = ()
@@ -48,58 +48,102 @@ class Handler:
     loops: bool = False
 
     @property
-    def routes(self) -> tuple[str, ...]:
-        """Return the routes that the function answers."""
-        return (self.route, *self.also) if self.route else ()
-
-    @property
     def memory(self) -> int:
         """Return its MB of memory, to which its share of a vCPU is proportional."""
-        return self.memory_mb or (ROUTE_MB if self.route else CONSUMER_MB)
+        return self.memory_mb or (ROUTE_MB if self.routes else CONSUMER_MB)
 
 
-ROUTES = (
-    Handler(name="open_batch", route="POST /v1/batches", batches=CHANGE, pages=READ_PAGES),
-    Handler(name="list_batches", route="GET /v1/batches", indexes=(TENANT_INDEX, USER_KEY_INDEX)),
-    Handler(
-        name="get_batch",
-        route="GET /v1/batches/{batchId}",
-        also=("GET /v1/batches/{batchId}/map",),
-        batches=LOOK,
-        pages=READ_PAGES,
+H = TypeVar("H", bound=Any)
+
+
+def joined(name: str, handlers: Sequence[H]) -> H:
+    """Return the function ``functions.api.<name>``, which serves the routes of *handlers*.
+
+    *handlers* are of one class, and it has the grants of all of them.
+    """
+    given = {each.name: [getattr(one, each.name) for one in handlers] for each in fields(handlers[0])}
+    own = {field: _joined(name, values) for field, values in given.items()}
+    return replace(handlers[0], **own | ({"name": f"api.{name}"} if "name" in own else {}))
+
+
+def _joined(name: str, values: Sequence[Any]) -> Any:
+    if isinstance(values[0], tuple):
+        return tuple(dict.fromkeys(each for some in values for each in some))
+    if isinstance(values[0], bool):
+        return any(values)
+    return joined(name, values) if is_dataclass(values[0]) else values[0]
+
+
+def all_of(functions: Mapping[str, Iterable[H]]) -> tuple[H, ...]:
+    """Return the handlers of all *functions*."""
+    return tuple(each for handlers in functions.values() for each in handlers)
+
+
+# The functions of the API and their handlers. Routes with nearly the same grants are served together; what
+# deletes, or forces an end, is apart from what reads and writes.
+API: Mapping[str, Sequence[Handler]] = {
+    "read_batches": (
+        Handler(name="list_batches", routes=("GET /v1/batches",), indexes=(TENANT_INDEX, USER_KEY_INDEX)),
+        Handler(
+            name="get_batch",
+            routes=("GET /v1/batches/{batchId}", "GET /v1/batches/{batchId}/map"),
+            batches=LOOK,
+            pages=READ_PAGES,
+        ),
+        Handler(
+            name="get_outstanding",
+            routes=("GET /v1/batches/{batchId}/outstanding",),
+            batches=LOOK_THROUGH,
+            pages=READ_PAGES,
+        ),
+        Handler(
+            name="get_failures",
+            routes=("GET /v1/batches/{batchId}/failures",),
+            batches=LOOK_THROUGH,
+            pages=READ_PAGES,
+        ),
+        Handler(
+            name="get_origin",
+            routes=("GET /v1/batches/{batchId}/origin",),
+            batches=LOOK_THROUGH,
+            pages=READ_PAGES,
+        ),
     ),
-    Handler(name="add_items", route="POST /v1/batches/{batchId}/items", batches=CHANGE),
-    Handler(name="close_batch", route="POST /v1/batches/{batchId}/close", batches=CHANGE, pages=CHANGE_PAGES),
-    Handler(
-        name="cancel_batch", route="POST /v1/batches/{batchId}/cancel", batches=CHANGE, pages=CHANGE_PAGES
+    "write_batches": (
+        Handler(name="open_batch", routes=("POST /v1/batches",), batches=CHANGE, pages=READ_PAGES),
+        Handler(name="add_items", routes=("POST /v1/batches/{batchId}/items",), batches=CHANGE),
+        Handler(
+            name="close_batch",
+            routes=("POST /v1/batches/{batchId}/close",),
+            batches=CHANGE,
+            pages=CHANGE_PAGES,
+        ),
+        Handler(
+            name="cancel_batch",
+            routes=("POST /v1/batches/{batchId}/cancel",),
+            batches=CHANGE,
+            pages=CHANGE_PAGES,
+        ),
+        Handler(name="notify_batch", routes=("POST /v1/batches/{batchId}/notify",), batches=CHANGE),
+        Handler(
+            name="reopen_batch",
+            routes=("POST /v1/batches/{batchId}/reopen",),
+            batches=CHANGE,
+            pages=CHANGE_PAGES,
+        ),
+        Handler(name="ack_items", routes=("POST /v1/acks",), batches=CHANGE, pages=CHANGE_PAGES),
     ),
-    Handler(name="notify_batch", route="POST /v1/batches/{batchId}/notify", batches=CHANGE),
-    Handler(
-        name="get_outstanding",
-        route="GET /v1/batches/{batchId}/outstanding",
-        batches=LOOK_THROUGH,
-        pages=READ_PAGES,
+    "administer_batches": (
+        Handler(
+            name="end_batch", routes=("POST /v1/batches/{batchId}/end",), batches=CHANGE, pages=CHANGE_PAGES
+        ),
+        Handler(name="delete_batch", routes=("DELETE /v1/batches/{batchId}",), batches=DELETE),
+        Handler(
+            name="delete_batches", routes=("DELETE /v1/batches",), batches=DELETE, indexes=(TENANT_INDEX,)
+        ),
     ),
-    Handler(
-        name="get_failures",
-        route="GET /v1/batches/{batchId}/failures",
-        batches=LOOK_THROUGH,
-        pages=READ_PAGES,
-    ),
-    Handler(
-        name="reopen_batch", route="POST /v1/batches/{batchId}/reopen", batches=CHANGE, pages=CHANGE_PAGES
-    ),
-    Handler(
-        name="get_origin",
-        route="GET /v1/batches/{batchId}/origin",
-        batches=LOOK_THROUGH,
-        pages=READ_PAGES,
-    ),
-    Handler(name="end_batch", route="POST /v1/batches/{batchId}/end", batches=CHANGE, pages=CHANGE_PAGES),
-    Handler(name="delete_batch", route="DELETE /v1/batches/{batchId}", batches=DELETE),
-    Handler(name="delete_batches", route="DELETE /v1/batches", batches=DELETE, indexes=(TENANT_INDEX,)),
-    Handler(name="ack_items", route="POST /v1/acks", batches=CHANGE, pages=CHANGE_PAGES),
-)
+}
+ROUTES = all_of(API)
 CONSUME_ACKS = Handler(name="consume_acks", batches=CHANGE, pages=CHANGE_PAGES, timeout_seconds=30)
 # SQS's default visibility timeout is 30 s, and Lambda refuses an event source mapping of a queue whose
 # visibility timeout is below the function's timeout.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fanin.names import JOBS_INDEX, QUEUES_INDEX, TENANT_QUEUES_INDEX
 from fanin_cdk.grants.handlers import CHANGE as CHANGE_BATCHES
-from fanin_cdk.grants.handlers import CHANGE_PAGES, Handler
+from fanin_cdk.grants.handlers import CHANGE_PAGES, Handler, all_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,88 +48,95 @@ OF_OWN = ("sqs:CreateQueue", "sqs:DeleteQueue", *UPDATE)
 # A refused add counts a collision on the job that refused it. In a raise, adds check a second row.
 ADD = ("dynamodb:ConditionCheckItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem")
 
-JOB_ROUTES = (
-    JobHandler(
-        # The receipt of an idempotency key is stored in the batches table.
-        lambda_=Handler(
-            name="add_jobs",
-            route="POST /v1/queues/{queue}/jobs",
-            batches=("dynamodb:GetItem", "dynamodb:PutItem"),
+JOB_API: Mapping[str, Sequence[JobHandler]] = {
+    "read_queues": (
+        JobHandler(
+            lambda_=Handler(name="list_jobs", routes=("GET /v1/queues/{queue}/jobs",)),
+            table=("dynamodb:BatchGetItem", "dynamodb:GetItem"),
+            lists_jobs=True,
         ),
-        table=ADD,
-        # The first add to a queue creates it.
-        doorbells=(*CREATE, *RING),
-    ),
-    JobHandler(
-        lambda_=Handler(name="put_queue", route="PUT /v1/queues/{queue}"),
-        table=("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"),
-        doorbells=tuple(sorted({*CREATE, *UPDATE})),
-    ),
-    JobHandler(
-        lambda_=Handler(name="list_jobs", route="GET /v1/queues/{queue}/jobs"),
-        table=("dynamodb:BatchGetItem", "dynamodb:GetItem"),
-        lists_jobs=True,
-    ),
-    JobHandler(
-        lambda_=Handler(name="list_queues", route="GET /v1/queues"),
-        table=("dynamodb:BatchGetItem", "dynamodb:GetItem"),
-        lists_jobs=True,
-        lists_tenants=True,
-    ),
-    JobHandler(
-        lambda_=Handler(name="get_queue", route="GET /v1/queues/{queue}"),
-        table=("dynamodb:GetItem",),
-        lists_jobs=True,
-    ),
-    JobHandler(
-        # Sessions are read from the table itself.
-        lambda_=Handler(name="list_sessions", route="GET /v1/queues/{queue}/sessions"),
-        table=("dynamodb:GetItem", "dynamodb:Query"),
-    ),
-    JobHandler(
-        lambda_=Handler(name="pause_queue", route="POST /v1/queues/{queue}/pause"),
-        table=("dynamodb:GetItem", "dynamodb:UpdateItem"),
-    ),
-    JobHandler(
-        # It rings, and gives a doorbell to a queue that has none.
-        lambda_=Handler(name="resume_queue", route="POST /v1/queues/{queue}/resume"),
-        table=("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"),
-        lists_jobs=True,
-        doorbells=(*CREATE, *RING),
-    ),
-    JobHandler(
-        lambda_=Handler(name="revive_jobs", route="POST /v1/queues/{queue}/dead/revive"),
-        # Dead jobs are read by their keys. A revival deletes the record and puts the job; in a raise, it
-        # checks a second row.
-        table=(
-            "dynamodb:BatchGetItem",
-            "dynamodb:ConditionCheckItem",
-            "dynamodb:DeleteItem",
-            "dynamodb:GetItem",
-            "dynamodb:PutItem",
-            "dynamodb:UpdateItem",
+        JobHandler(
+            lambda_=Handler(name="list_queues", routes=("GET /v1/queues",)),
+            table=("dynamodb:BatchGetItem", "dynamodb:GetItem"),
+            lists_jobs=True,
+            lists_tenants=True,
         ),
-        lists_jobs=True,
-        doorbells=(*CREATE, *RING),
-    ),
-    JobHandler(
-        lambda_=Handler(name="delete_jobs", route="POST /v1/queues/{queue}/jobs/delete"),
-        # A job becomes a mark, its outbox entry is put, and the record of a dead job is deleted.
-        table=(
-            "dynamodb:BatchGetItem",
-            "dynamodb:DeleteItem",
-            "dynamodb:GetItem",
-            "dynamodb:PutItem",
-            "dynamodb:UpdateItem",
+        JobHandler(
+            lambda_=Handler(name="get_queue", routes=("GET /v1/queues/{queue}",)),
+            table=("dynamodb:GetItem",),
+            lists_jobs=True,
+        ),
+        JobHandler(
+            # Sessions are read from the table itself.
+            lambda_=Handler(name="list_sessions", routes=("GET /v1/queues/{queue}/sessions",)),
+            table=("dynamodb:GetItem", "dynamodb:Query"),
         ),
     ),
-    # It writes the config alone; the sweep deletes the rows.
-    JobHandler(
-        lambda_=Handler(name="remove_queue", route="DELETE /v1/queues/{queue}"),
-        table=("dynamodb:GetItem", "dynamodb:UpdateItem"),
-        lists_jobs=True,
+    "write_queues": (
+        JobHandler(
+            # The receipt of an idempotency key is stored in the batches table.
+            lambda_=Handler(
+                name="add_jobs",
+                routes=("POST /v1/queues/{queue}/jobs",),
+                batches=("dynamodb:GetItem", "dynamodb:PutItem"),
+            ),
+            table=ADD,
+            # The first add to a queue creates it.
+            doorbells=(*CREATE, *RING),
+        ),
+        JobHandler(
+            lambda_=Handler(name="put_queue", routes=("PUT /v1/queues/{queue}",)),
+            table=("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"),
+            doorbells=tuple(sorted({*CREATE, *UPDATE})),
+        ),
+        JobHandler(
+            lambda_=Handler(name="pause_queue", routes=("POST /v1/queues/{queue}/pause",)),
+            table=("dynamodb:GetItem", "dynamodb:UpdateItem"),
+        ),
+        JobHandler(
+            # It rings, and gives a doorbell to a queue that has none.
+            lambda_=Handler(name="resume_queue", routes=("POST /v1/queues/{queue}/resume",)),
+            table=("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"),
+            lists_jobs=True,
+            doorbells=(*CREATE, *RING),
+        ),
     ),
-)
+    "administer_queues": (
+        JobHandler(
+            lambda_=Handler(name="revive_jobs", routes=("POST /v1/queues/{queue}/dead/revive",)),
+            # Dead jobs are read by their keys. A revival deletes the record and puts the job; in a raise, it
+            # checks a second row.
+            table=(
+                "dynamodb:BatchGetItem",
+                "dynamodb:ConditionCheckItem",
+                "dynamodb:DeleteItem",
+                "dynamodb:GetItem",
+                "dynamodb:PutItem",
+                "dynamodb:UpdateItem",
+            ),
+            lists_jobs=True,
+            doorbells=(*CREATE, *RING),
+        ),
+        JobHandler(
+            lambda_=Handler(name="delete_jobs", routes=("POST /v1/queues/{queue}/jobs/delete",)),
+            # A job becomes a mark, its outbox entry is put, and the record of a dead job is deleted.
+            table=(
+                "dynamodb:BatchGetItem",
+                "dynamodb:DeleteItem",
+                "dynamodb:GetItem",
+                "dynamodb:PutItem",
+                "dynamodb:UpdateItem",
+            ),
+        ),
+        # It writes the config alone; the sweep deletes the rows.
+        JobHandler(
+            lambda_=Handler(name="remove_queue", routes=("DELETE /v1/queues/{queue}",)),
+            table=("dynamodb:GetItem", "dynamodb:UpdateItem"),
+            lists_jobs=True,
+        ),
+    ),
+}
+JOB_ROUTES = all_of(JOB_API)
 SWEEP_JOBS = JobHandler(
     # It acks the items of jobs whose worker crashed before it did.
     lambda_=Handler(

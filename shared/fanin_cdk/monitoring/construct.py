@@ -72,7 +72,7 @@ class Monitoring(Construct):
             draw(self, self.emitted, watched, self.alarms.made)
 
     def watch_function(self, function: lambda_.Function) -> None:
-        """Add the alarms of a function that no route has."""
+        """Add the alarms of a function that serves no route."""
         if self.is_full:
             name = name_of(function)
             self._watch_for_errors(name, [function])

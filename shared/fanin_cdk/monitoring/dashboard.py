@@ -42,7 +42,7 @@ ALARMS = 100
 def draw(
     scope: Construct, emitted: Emitted, watched: Watched, alarms: Sequence[cloudwatch.IAlarm]
 ) -> cloudwatch.Dashboard:
-    """Return the dashboard: alarms first, then batches, bundles, jobs, queues and functions."""
+    """Return the dashboard: alarms first, then batches, bundles, jobs, queues, routes and functions."""
     dashboard = cloudwatch.Dashboard(scope, "Dashboard", default_interval=Duration.hours(3))
     for number in range(0, len(alarms), ALARMS):
         shown = alarms[number : number + ALARMS]
@@ -51,7 +51,7 @@ def draw(
     of_bundles = _of_bundles(emitted, watched) if TASKS in watched.consumed else []
     of_jobs = _of_jobs(emitted) if "Jobs" in watched.tables else []
     ours = (*of_batches, *of_bundles, *of_jobs)
-    for row in (*ours, *_of_queues(watched), *_of_functions(watched)):
+    for row in (*ours, *_of_queues(watched), *_of_routes(watched), *_of_functions(watched)):
         dashboard.add_widgets(*row)
     return dashboard
 
@@ -125,6 +125,22 @@ def _of_queues(watched: Watched) -> list[list[cloudwatch.IWidget]]:
         for name, queue in watched.dead_letter_queues.items()
     )
     return [[_graph("Oldest message, seconds", ages), _graph("Dead-letter messages", depths)]]
+
+
+def _of_routes(watched: Watched) -> list[list[cloudwatch.IWidget]]:
+    """Return a table of the access log: a function serves several routes. Nothing for a stack without API."""
+    if watched.access_log is None:
+        return []
+    counted = "stats count(*) as requests, pct(latencyMs, 50) as p50, pct(latencyMs, 99) as p99"
+    table = cloudwatch.LogQueryWidget(
+        title="Requests by route and status, with their latency in milliseconds",
+        log_group_names=[watched.access_log.log_group_name],
+        query_lines=[f"{counted} by route, status", "sort route, status"],
+        view=cloudwatch.LogQueryVisualizationType.TABLE,
+        width=2 * HALF,
+        height=HEIGHT,
+    )
+    return [[table]]
 
 
 def _of_functions(watched: Watched) -> list[list[cloudwatch.IWidget]]:

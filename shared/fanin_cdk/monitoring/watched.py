@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from aws_cdk import aws_apigatewayv2 as apigatewayv2
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sqs as sqs
 
 from fanin_cdk.constructs.queues import SourceQueue
@@ -26,12 +27,13 @@ class WatchedTable:
 class Watched:
     """All functions, the sweepers among them, and tables and queues by the name of their part; each adds its.
 
-    ``routes``: the functions of the API's routes, if there is one. ``consumed``: the queues that a function
-    of the stack consumes. ``readers``: the functions that read streams.
+    ``routes``: the functions of the API, if there is one. ``access_log``: that of the API. ``consumed``: the
+    queues that a function of the stack consumes. ``readers``: the functions that read streams.
     """
 
     functions: Sequence[lambda_.Function]
     api: apigatewayv2.HttpApi | None = None
+    access_log: logs.ILogGroup | None = None
     routes: Sequence[lambda_.Function] = ()
     sweepers: list[lambda_.Function] = field(default_factory=list)
     readers: list[Reader] = field(default_factory=list)
@@ -48,6 +50,6 @@ class Watched:
 
     @property
     def others(self) -> Sequence[lambda_.Function]:
-        """The functions that no route has."""
+        """The functions that serve no route."""
         routes = {function.node.path for function in self.routes}
         return [function for function in self.functions if function.node.path not in routes]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from fanin_cdk.grants.handlers import Handler
+from fanin_cdk.grants.group_handlers import GroupHandler
+from fanin_cdk.grants.handlers import H, Handler, joined
 from fanin_cdk.grants.job_handlers import JobHandler
 from fanin_cdk.settings.config import Config
 
@@ -30,19 +32,25 @@ def limits(config: Config) -> dict[str, int]:
     return {name: limit for name, limit in given.items() if limit}
 
 
-def granted(handler: Handler, config: Config) -> Handler:
-    """Return *handler* with the grants of the rate that it charges, if the rate is limited."""
+def served(functions: Mapping[str, Sequence[H]], config: Config) -> list[H]:
+    """Return the *functions* of the API, each the handlers of a name, with what the quotas add."""
+    return [joined(name, [granted(each, config) for each in some]) for name, some in functions.items()]
+
+
+def granted(handler: H, config: Config) -> H:
+    """Return *handler*, of any kind, with the grants of the limits that it looks up or charges."""
+    if not isinstance(handler, Handler):
+        lists = {"lists_tenants": True} if _counts_queues(handler, config) else {}
+        return replace(handler, lambda_=granted(handler.lambda_, config), **lists)
     if _charged(handler) not in limits(config):
         return handler
     return replace(handler, batches=tuple(sorted({*handler.batches, *CHARGE})))
 
 
-def counting(handler: JobHandler, config: Config) -> JobHandler:
-    """Return *handler* with the grant to list a tenant's queues, if it creates some and they are limited."""
-    is_limited = config.quota_queues and handler.lambda_.name in CREATES_QUEUES
-    return replace(handler, lists_tenants=True) if is_limited else handler
+def _counts_queues(handler: JobHandler | GroupHandler, config: Config) -> bool:
+    return bool(config.quota_queues) and handler.lambda_.name in CREATES_QUEUES
 
 
 def _charged(handler: Handler) -> str | None:
-    reads = handler.route.startswith("GET ")
+    reads = any(route.startswith("GET ") for route in handler.routes)
     return "reads" if reads else CHARGED.get(handler.name)

@@ -9,7 +9,12 @@ from typing import Any
 def by_handler(lambda_: Any) -> dict[str, Mapping[str, Any]]:
     """Return the configurations of all deployed functions, ``....<name>.handler`` under ``<name>``."""
     pages = lambda_.get_paginator("list_functions").paginate()
-    return {each["Handler"].split(".")[-2]: each for page in pages for each in page["Functions"]}
+    return {module_of(each["Handler"]): each for page in pages for each in page["Functions"]}
+
+
+def module_of(handler: str) -> str:
+    """Return ``<name>`` of ``functions.<name>.handler``, which has a dot for a function of the API."""
+    return handler.removesuffix(".handler").rpartition("functions.")[2]
 
 
 def configure(lambda_: Any, names: Iterable[str], settings: Mapping[str, str]) -> None:

@@ -1,0 +1,15 @@
+"""The routes that read batches."""
+
+from functions import get_batch, get_failures, get_origin, get_outstanding, list_batches
+from functions.api.routing import by_route
+
+handler = by_route(
+    {
+        "GET /v1/batches": list_batches.handler,
+        "GET /v1/batches/{batchId}": get_batch.handler,
+        "GET /v1/batches/{batchId}/map": get_batch.handler,
+        "GET /v1/batches/{batchId}/outstanding": get_outstanding.handler,
+        "GET /v1/batches/{batchId}/failures": get_failures.handler,
+        "GET /v1/batches/{batchId}/origin": get_origin.handler,
+    }
+)
