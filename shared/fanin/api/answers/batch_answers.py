@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from pydantic.alias_generators import to_camel
 
 from fanin.api.cursors import list_cursors as cursors
@@ -28,13 +27,26 @@ from fanin.tracker.rules.model import (
     State,
     Verdict,
 )
-from fanin.tracker.rules.options import Mode
-from fanin.tracker.rules.threshold_options import Threshold, seconds_of
+from fanin.tracker.rules.option_kinds import (
+    SECOND,
+    Duration,
+    ItemName,
+    Kind,
+    Labels,
+    Several,
+    Text,
+    Whole,
+)
+from fanin.tracker.rules.options import SHOWN, Mode
 from fanin.tracker.store import Listing
 
 
 def _absent(value: object) -> bool:
     return value is None
+
+
+def _empty(value: object) -> bool:
+    return value is None or value in ([], {})
 
 
 def _iso_text(at: object) -> object:
@@ -88,8 +100,8 @@ class ProgressAnswer(Answer):
     exact: bool
 
 
-class BatchSummary(Answer):
-    """A batch in a list, without its progress."""
+class _Head(Answer):
+    """The first fields of a batch."""
 
     batch_id: str
     user_key: str | None
@@ -100,16 +112,40 @@ class BatchSummary(Answer):
     result: str | None = Optional
     reason: str | None = Optional
     total: int
-    expected_items: int | None = Optional
-    max_failures: int | None = Optional
-    max_failure_percent: int | None = Optional
-    parent_item_id: str | None = Optional
+
+
+def _in_seconds(time: object) -> object:
+    return time // SECOND if isinstance(time, timedelta) else time
+
+
+ANSWER_TYPES: Mapping[type[Kind], Callable[[Any], Any]] = {
+    Text: lambda _: str,
+    ItemName: lambda _: str,
+    Whole: lambda _: int,
+    Duration: lambda _: Annotated[int, BeforeValidator(_in_seconds)],
+    Labels: lambda _: dict[str, str],
+    Several: lambda kind: list[kind.of],
+}
+"""The type of an option in an answer, by its kind; one that is not given is absent."""
+_OPTIONS: Any = create_model(
+    "ShownOptions",
+    __base__=_Head,
+    **{
+        option.name: (
+            ANSWER_TYPES[type(option.kind)](option.kind) | None,
+            Field(default=None, exclude_if=_empty, alias=option.field),
+        )
+        for option in SHOWN
+        if option.name not in _Head.model_fields
+    },
+)
+
+
+class BatchSummary(_OPTIONS):  # type: ignore[misc]  # made from the table of options
+    """A batch in a list, without its progress."""
+
     origin_batch_id: str | None = Optional
     ended_by: str | None = Optional
-    labels: Annotated[dict[str, str], Field(default_factory=dict, exclude_if=operator.not_)]
-    callback: str | None = Optional
-    notify_at: Annotated[list[Threshold], Field(default_factory=list, exclude_if=operator.not_)]
-    stuck_after_seconds: int | None = Optional
     created_at: Instant
     deadline_at: Instant | None = Optional
     closed_at: Instant | None = Optional
@@ -125,7 +161,6 @@ class BatchSummary(Answer):
             is_closed=batch.state is not State.OPEN,
             is_complete=batch.state is State.COMPLETE,
             reason=batch.end_reason,
-            stuck_after_seconds=seconds_of(batch.stuck_after),
             **more,
         )
 

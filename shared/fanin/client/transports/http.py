@@ -45,7 +45,7 @@ from fanin.client.transports import retrying
 from fanin.client.transports.reports import AckReport
 from fanin.client.transports.states import States, may_have_ended
 from fanin.client.transports.transport import Cursor, TooManyBytes
-from fanin.client.wire import documents, repair_documents, task_documents
+from fanin.client.wire import documents, task_documents
 from fanin.errors import InvalidRequest, NotFound, StoreUnavailable
 from fanin.tracker import Ack, BatchFilter, BatchMap, OpenBatch, State, checked_batch_id
 from fanin.tracker.writing.reopening import ReopenBatch
@@ -150,10 +150,10 @@ class HttpTransport:
 
     def reopen(self, request: ReopenBatch, key: str) -> Items:
         path = _path(request.origin_batch_id, "/reopen")
-        return self._post(path, repair_documents.reopen_body(request), key, documents.items_of)
+        return self._post(path, documents.reopen_body(request), key, documents.items_of)
 
     def origin(self, batch_id: str, cursor: Cursor) -> Pairs:
-        reader = partial(repair_documents.pairs_of, batch_id)
+        reader = partial(documents.pairs_of, batch_id)
         return self._get(_path(batch_id, "/origin"), {"limit": RANGES_A_PAGE, "cursor": cursor}, reader)
 
     def end(self, batch_id: str, reason: str, key: str) -> Cancelled:
@@ -164,7 +164,7 @@ class HttpTransport:
 
     def delete_ended(self, before: datetime, cursor: Cursor) -> Deleted:
         query = {"endedBefore": before.isoformat(), "cursor": cursor}
-        return self._delete("/v1/batches", query, repair_documents.deleted_of)
+        return self._delete("/v1/batches", query, documents.deleted_of)
 
     def notify(self, batch_id: str, key: str) -> str:
         return self._post(_path(batch_id, "/notify"), {}, key, documents.event_id_of)
