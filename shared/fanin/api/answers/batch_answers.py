@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from fanin.api.cursors import list_cursors as cursors
 from fanin.api.requests.batch_requests import AckBody
+from fanin.api.requests.option_types import options_answer
 from fanin.instants import iso
 from fanin.tracker.events import EVENT_TYPES, event_id
 from fanin.tracker.rules.model import (
@@ -27,26 +28,12 @@ from fanin.tracker.rules.model import (
     State,
     Verdict,
 )
-from fanin.tracker.rules.option_kinds import (
-    SECOND,
-    Duration,
-    ItemName,
-    Kind,
-    Labels,
-    Several,
-    Text,
-    Whole,
-)
-from fanin.tracker.rules.options import SHOWN, Mode
+from fanin.tracker.rules.options import Mode
 from fanin.tracker.store import Listing
 
 
 def _absent(value: object) -> bool:
     return value is None
-
-
-def _empty(value: object) -> bool:
-    return value is None or value in ([], {})
 
 
 def _iso_text(at: object) -> object:
@@ -114,34 +101,10 @@ class _Head(Answer):
     total: int
 
 
-def _in_seconds(time: object) -> object:
-    return time // SECOND if isinstance(time, timedelta) else time
+_Shown: Any = options_answer(_Head)
 
 
-ANSWER_TYPES: Mapping[type[Kind], Callable[[Any], Any]] = {
-    Text: lambda _: str,
-    ItemName: lambda _: str,
-    Whole: lambda _: int,
-    Duration: lambda _: Annotated[int, BeforeValidator(_in_seconds)],
-    Labels: lambda _: dict[str, str],
-    Several: lambda kind: list[kind.of],
-}
-"""The type of an option in an answer, by its kind; one that is not given is absent."""
-_OPTIONS: Any = create_model(
-    "ShownOptions",
-    __base__=_Head,
-    **{
-        option.name: (
-            ANSWER_TYPES[type(option.kind)](option.kind) | None,
-            Field(default=None, exclude_if=_empty, alias=option.field),
-        )
-        for option in SHOWN
-        if option.name not in _Head.model_fields
-    },
-)
-
-
-class BatchSummary(_OPTIONS):  # type: ignore[misc]  # made from the table of options
+class BatchSummary(_Shown):  # type: ignore[misc]  # made from the table of options
     """A batch in a list, without its progress."""
 
     origin_batch_id: str | None = Optional
@@ -156,13 +119,14 @@ class BatchSummary(_OPTIONS):  # type: ignore[misc]  # made from the table of op
     @classmethod
     def of(cls, batch: Batch, **more: Any) -> Self:
         """Return the answer of *batch*; *more*: fields that its row does not have."""
-        return cls.like(
+        answer: Self = cls.like(
             batch,
             is_closed=batch.state is not State.OPEN,
             is_complete=batch.state is State.COMPLETE,
             reason=batch.end_reason,
             **more,
         )
+        return answer
 
 
 class EndingAnswer(Answer):

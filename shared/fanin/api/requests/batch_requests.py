@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
@@ -32,7 +32,7 @@ Label = Annotated[
     StringConstraints(min_length=2, max_length=321, pattern=PRINTABLE),
     Field(description="A label as `key:value`; no control characters."),
 ]
-_OpenOptions = options_body("OpenOptions", OPTIONS, defaults=True)
+_OpenOptions: Any = options_body("OpenOptions", OPTIONS, defaults=True)
 
 
 class OpenBatchBody(_OpenOptions):  # type: ignore[misc]  # made from the table of options

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, StringConstraints, create_model
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, StringConstraints, create_model
 
 from fanin.api.requests.bodies import ITEM_FORM, Body, canonical
 from fanin.errors import InvalidRequest
@@ -25,13 +25,18 @@ from fanin.tracker.rules.option_kinds import (
     Text,
     Whole,
 )
-from fanin.tracker.rules.options import KEPT_MAX, KEPT_MIN, OPTIONS, Option, Retention
+from fanin.tracker.rules.options import KEPT_MAX, KEPT_MIN, OPTIONS, SHOWN, Option, Retention
 
 Seconds = Annotated[int, Field(ge=KEPT_MIN // SECOND, le=KEPT_MAX // SECOND)]
 LabelTexts = dict[
     Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=PRINTABLE)],
     Annotated[str, StringConstraints(max_length=256, pattern=PRINTABLE)],
 ]
+
+
+LITERAL: Any = Literal
+LIST: Any = list
+"""Without their types, because the types in them are known only when this module is loaded."""
 
 
 class RetentionBody(Body):
@@ -55,8 +60,7 @@ def _text(kind: Text) -> list[Any]:
 
 
 def _one_of(choices: Iterable[str]) -> Any:
-    literal: Any = Literal
-    return literal[tuple(map(str, choices))]
+    return LITERAL[tuple(map(str, choices))]
 
 
 BODY_TYPES: Mapping[type[Kind], Callable[[Any], list[Any]]] = {
@@ -67,7 +71,7 @@ BODY_TYPES: Mapping[type[Kind], Callable[[Any], list[Any]]] = {
     Whole: lambda kind: [int, Field(ge=kind.least, le=kind.most)],
     Duration: lambda kind: [int, Field(ge=kind.least // SECOND, le=kind.most // SECOND)],
     Labels: lambda _: [LabelTexts, Field(max_length=LABELS_MAX)],
-    Several: lambda kind: [list[_one_of(kind.choices)], Field(max_length=len(kind.choices))],
+    Several: lambda kind: [LIST[_one_of(kind.choices)], Field(max_length=len(kind.choices))],
     Stages: lambda _: [RetentionBody],
 }
 """The type of an option in a body, and what restricts it, by its kind."""
@@ -83,7 +87,7 @@ def body_type(option: Option) -> Any:
 
 def options_body(name: str, options: Iterable[str], defaults: bool) -> Any:
     """Return the base of a body with *options*; one that is not given is None, or has its default."""
-    fields = {each: _field(OPTIONS[each], defaults) for each in options}
+    fields: dict[str, Any] = {each: _field(OPTIONS[each], defaults) for each in options}
     return create_model(name, __base__=Body, **fields)
 
 
@@ -111,3 +115,35 @@ def _value(option: Option, given: Any) -> Any:
     if isinstance(given, RetentionBody):
         return given.retention()
     return timedelta(seconds=given) if isinstance(option.kind, Duration) else given
+
+
+def _in_seconds(time: object) -> object:
+    return time // SECOND if isinstance(time, timedelta) else time
+
+
+def _is_empty(value: object) -> bool:
+    return value is None or value in ([], {})
+
+
+ANSWER_TYPES: Mapping[type[Kind], Callable[[Any], Any]] = {
+    Text: lambda _: str,
+    ItemName: lambda _: str,
+    Whole: lambda _: int,
+    Duration: lambda _: Annotated[int, BeforeValidator(_in_seconds)],
+    Labels: lambda _: dict[str, str],
+    Several: lambda kind: LIST[kind.of],
+}
+"""The type of an option in an answer, by its kind."""
+
+
+def options_answer(head: type[BaseModel]) -> Any:
+    """Return the base of an answer: the fields of *head*, then the options that it lacks and are given."""
+    fields: dict[str, Any] = {
+        option.name: (
+            ANSWER_TYPES[type(option.kind)](option.kind) | None,
+            Field(default=None, exclude_if=_is_empty, alias=option.field),
+        )
+        for option in SHOWN
+        if option.name not in head.model_fields
+    }
+    return create_model("ShownOptions", __base__=head, **fields)

@@ -32,7 +32,7 @@ OpenedFrom = time_given("openedFrom", "Only batches that were opened at this tim
 OpenedTo = time_given("openedTo", "Only batches that were opened before this time")
 
 
-_ReopenOptions = options_body(
+_ReopenOptions: Any = options_body(
     "ReopenOptions", [fact.name for fact in fields(ReopenBatch) if fact.name in OPTIONS], defaults=False
 )
 

@@ -35,7 +35,7 @@ def value_of(kind: type[T], document: Document, **given: Any) -> T:
 
     Raises KeyError, ValueError or TypeError for a malformed document.
     """
-    for member in _members(kind):
+    for member in _members(kind):  # type: ignore[arg-type]  # a class is hashable
         value = document.get(member.name)
         if member.field in given or (value is None and member.has_default):
             continue
@@ -62,7 +62,7 @@ def written(value: Any) -> Any:
 
 
 @cache
-def _members(kind: type[Any]) -> tuple[_Member, ...]:
+def _members(kind: Any) -> tuple[_Member, ...]:
     types = get_type_hints(kind)
     return tuple(_member(fact, types[fact.name]) for fact in fields(kind))
 
@@ -89,6 +89,8 @@ def _reading(kind: Any) -> Callable[[Any], Any]:
         return datetime.fromisoformat
     if kind is timedelta:
         return lambda seconds: seconds * SECOND
-    if isinstance(kind, type) and issubclass(kind, Enum):
+    if not isinstance(kind, type):
+        return lambda value: value
+    if issubclass(kind, Enum):
         return kind
     return reader(kind) if is_dataclass(kind) else lambda value: value
