@@ -93,24 +93,19 @@ def _seconds(name: str) -> Callable[[Document], str | None]:
     return lambda document: None if document.get(name) is None else f"{document[name]:,} s"
 
 
-OF_KIND: Mapping[type[Kind], Callable[[str], Callable[[Document], Any]]] = {
-    Labels: _pairs,
-    Several: _joined,
+CELLS: Mapping[type[Kind], Callable[[str], tuple[Any, Any]]] = {
+    Labels: lambda name: (_pairs(name), None),
+    Several: lambda name: (_joined(name), None),
+    Whole: lambda name: (name, number(name)),
+    Duration: lambda name: (name, _seconds(name)),
 }
-"""The text of an option, by its kind, if it is not as it is."""
-SHOWN_OF_KIND: Mapping[type[Kind], Callable[[str], Callable[[Document], Any]]] = {
-    Whole: number,
-    Duration: _seconds,
-}
-"""The text of an option on a terminal, by its kind, if it differs."""
+"""What a column of an option shows, and on a terminal, by its kind, if it is not the field as it is."""
 
 
 def _option(option: Option) -> Column:
     """Return the column of an option of a batch."""
-    name, kind = option.field, type(option.kind)
-    of = OF_KIND[kind](name) if kind in OF_KIND else name
-    shown = SHOWN_OF_KIND[kind](name) if kind in SHOWN_OF_KIND else None
-    return Column(option.title, of, shown, name=name)
+    of, shown = CELLS.get(type(option.kind), lambda name: (name, None))(option.field)
+    return Column(option.title, of, shown, name=option.field)
 
 
 def _event_field(name: str) -> Callable[[Document], Any]:
