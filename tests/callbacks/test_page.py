@@ -12,7 +12,7 @@ import pytest
 
 from fanin.callbacks import callbacks_of
 from fanin.callbacks.http import signature
-from fanin.tracker.rules.threshold_options import (
+from fanin.tracker.rules.options import (
     ONCE,
     STUCK_AFTER_MAX,
     STUCK_AFTER_MIN,

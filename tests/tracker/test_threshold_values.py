@@ -10,8 +10,8 @@ import pytest
 from fanin.tracker import Outcome, State
 from fanin.tracker.rules import thresholds as at_times
 from fanin.tracker.rules.model import Progress
+from fanin.tracker.rules.options import Threshold
 from fanin.tracker.rules.page import Page, PageMasks, bits_of, digits, lowest, mask_of
-from fanin.tracker.rules.threshold_options import Threshold
 from fanin.tracker.rules.thresholds import Reached
 from fanin.tracker.rules.tree import Shape, Tail, capacity, height, stretches, tails
 from tests.tracker.calls import HOUR, START

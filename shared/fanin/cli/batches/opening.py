@@ -32,8 +32,7 @@ from fanin.tracker.rules.option_kinds import (
     Text,
     Whole,
 )
-from fanin.tracker.rules.options import OPTIONS
-from fanin.tracker.rules.threshold_options import ONCE
+from fanin.tracker.rules.options import ONCE, OPTIONS
 
 verb = Verbs()
 

@@ -104,7 +104,8 @@ CELLS: Mapping[type[Kind], Callable[[str], tuple[Any, Any]]] = {
 
 def _option(option: Option) -> Column:
     """Return the column of an option of a batch."""
-    of, shown = CELLS.get(type(option.kind), lambda name: (name, None))(option.field)
+    cells = CELLS.get(type(option.kind))
+    of, shown = cells(option.field) if cells else (option.field, None)
     return Column(option.title, of, shown, name=option.field)
 
 

@@ -8,8 +8,7 @@ from typing import Any, TypedDict
 
 from fanin.client.checks.naming import named_as_arguments
 from fanin.tracker import ItemId, Mode, OpenBatch, Retention
-from fanin.tracker.rules.options import OPTIONS
-from fanin.tracker.rules.threshold_options import Threshold
+from fanin.tracker.rules.options import OPTIONS, Threshold
 
 
 class OpenOptions(TypedDict, total=False):

@@ -35,9 +35,8 @@ from fanin.tracker.rules.option_kinds import (
     Text,
     Whole,
 )
-from fanin.tracker.rules.options import SHOWN, BatchOptions, Retention
+from fanin.tracker.rules.options import SHOWN, BatchOptions, OnFailures, Retention, TaskToken
 from fanin.tracker.rules.page import PAGE_BITS_MAX, Page, bits_of, digits, mask_of
-from fanin.tracker.rules.tokens import OnFailures, TaskToken
 
 MILLISECOND = timedelta(milliseconds=1)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -30,8 +30,6 @@ from fanin.tracker.rules.option_kinds import (
     Text,
     Whole,
 )
-from fanin.tracker.rules.threshold_options import ONCE, STUCK_AFTER_MAX, STUCK_AFTER_MIN, Threshold
-from fanin.tracker.rules.tokens import TOKEN_MAX, OnFailures, TaskToken
 
 LIFETIME_MAX = timedelta(days=400)
 """The longest lifetime of a batch, whatever its activity; its pages expire after that."""
@@ -48,6 +46,9 @@ USER_KEY = Text(
 )
 CALLBACK = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 CALLBACK_PATTERN = f"^{CALLBACK.pattern}$"
+STUCK_AFTER_MIN, STUCK_AFTER_MAX = timedelta(minutes=1), timedelta(days=366)
+TOKEN_MAX = 2048
+"""Characters of a token: the maximum in the Step Functions API reference, SendTaskSuccess."""
 GRAPHIC = r"^[\x21-\x7e]+$"
 
 
@@ -79,6 +80,46 @@ class Retention:
             raise InvalidRequest(
                 f"the three retentions may add up to {LIFETIME_MAX.days} days", field="retention"
             )
+
+
+class Threshold(StrEnum):
+    """What is reported of a live batch: STUCK for ``stuck_after``, the others for ``notify_at``."""
+
+    FIRST_FAILURE = "firstFailure"
+    HALF = "50%"
+    MOST = "90%"
+    STUCK = "stuck"
+
+
+PERCENT = {Threshold.HALF: 50, Threshold.MOST: 90}
+ONCE = (Threshold.FIRST_FAILURE, *PERCENT)
+"""The thresholds that are reported once, in the order in which a batch keeps them."""
+
+
+def mark_of(threshold: Threshold, stall: int = 0) -> str:
+    """Return how rows and event ids name a threshold: ``first_failure``, ``50``, ``90``, ``stuck:2``."""
+    if threshold is Threshold.STUCK:
+        return f"stuck:{stall}"
+    return "first_failure" if threshold is Threshold.FIRST_FAILURE else threshold.removesuffix("%")
+
+
+class OnFailures(StrEnum):
+    """How the task ends if all items of the batch are done, and some of them failed."""
+
+    SUCCEED = "succeed"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskToken:
+    """The token *text*, and how the task ends if items failed.
+
+    A caller that has the token can end the task. So it is stored in a row of its own, and is in no answer,
+    event, log line or archived change.
+    """
+
+    text: str = field(repr=False)
+    on_failures: OnFailures = OnFailures.SUCCEED
 
 
 def option(
