@@ -31,8 +31,8 @@ def open_batch(body: OpenBatchBody = OpenBatchBody(), idempotency_key: Idempoten
     ended. The key of a child that has failed opens another one in its place.
     """
     tenant = caller(app).tenant
-    check_callback(body.callback, tenant)
     spec = resumable(body.spec(), resumes_tasks)
+    check_callback(spec.callback, tenant)
     batch = counting_batches(tracking.tracker()).open(tenant, spec, key=idempotency_key)
     return OpenedBatch.of(batch)
 

@@ -18,32 +18,11 @@ from fanin.tracker.rules.model import Batch
 from fanin.tracker.rules.options import LIFETIME_MAX
 from fanin.tracker.rules.page import DIGIT_BITS, DIGIT_MAX, PAGE_BITS_MAX
 from pipeline.spark import bitmaps
+from pipeline.spark.schemas import BATCHES
 
 Item: TypeAlias = Mapping[str, Mapping[str, Any]]
 Facts: TypeAlias = dict[str, Any]
 
-BATCH_FACTS = (
-    "tenant",
-    "batch_id",
-    "state",
-    "mode",
-    "user_key",
-    "total",
-    "failed",
-    "page_bits",
-    "created_at",
-    "closed_at",
-    "ended_at",
-    "completed_by",
-    "end_reason",
-    "expires_at",
-    "deadline_at",
-    "expected_items",
-    "max_failures",
-    "max_failure_percent",
-    "parent_item_id",
-    "salt",
-)
 DIGITS = -(-PAGE_BITS_MAX // DIGIT_BITS)
 _PAGE_KEY = re.compile(
     r"(?s:(.+))#([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})#(0|[1-9]\d?)#(0|[1-9]\d{0,12})",
@@ -139,7 +118,7 @@ def _batch(item: Item) -> Facts:
 
 def facts_of(batch: Batch) -> Facts:
     """Return *batch* as a row of BATCHES."""
-    return {name: getattr(batch, name) for name in BATCH_FACTS} | {
+    return {name: getattr(batch, name) for name in BATCHES.names} | {
         "state": str(batch.state),
         "mode": str(batch.mode),
     }

@@ -15,6 +15,8 @@ from pyspark.sql.types import (
 )
 
 from fanin.tracker import Verdict
+from fanin.tracker.rules.option_kinds import Whole
+from fanin.tracker.rules.options import SHOWN
 
 CATALOG = StructType(
     [
@@ -148,9 +150,7 @@ BATCHES = StructType(
         StructField("end_reason", StringType()),
         StructField("expires_at", TimestampType(), False),
         StructField("deadline_at", TimestampType()),
-        StructField("expected_items", LongType()),
-        StructField("max_failures", LongType()),
-        StructField("max_failure_percent", LongType()),
+        *(StructField(option.name, LongType()) for option in SHOWN if isinstance(option.kind, Whole)),
         StructField("parent_item_id", StringType()),
         StructField("salt", BinaryType(), False),
     ]

@@ -21,7 +21,8 @@ from fanin.tracker.events import is_optional
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.ids import COUNT_MAX, TOTAL_MAX
 from fanin.tracker.rules.model import REASON_MAX
-from fanin.tracker.rules.options import LABELS_MAX, USER_KEY_MAX
+from fanin.tracker.rules.option_kinds import LABELS_MAX
+from fanin.tracker.rules.options import USER_KEY_MAX
 from functions.openapi.ending_event import ABOUT, document
 from tests.api.conftest import TENANT
 from tests.grouper.test_eventbridge import Client

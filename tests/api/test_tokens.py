@@ -13,7 +13,7 @@ from fanin.aws.settings.settings_file import SettingsFile
 from fanin.tracker import OpenBatch, Tracker
 from fanin.tracker.dynamodb.items import token_item
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.rules.tokens import TaskToken
+from fanin.tracker.rules.options import TaskToken
 from functions.wiring import deployed
 from tests.api.gateway import Gateway
 from tests.archive.streams import record

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,15 @@ import pytest
 
 from fanin.callbacks import callbacks_of
 from fanin.callbacks.http import signature
-from fanin.tracker.rules.threshold_options import (
+from fanin.tracker.rules.options import (
     ONCE,
     STUCK_AFTER_MAX,
     STUCK_AFTER_MIN,
     Threshold,
     mark_of,
-    seconds_of,
 )
 
+SECOND = timedelta(seconds=1)
 PAGE = (Path(__file__).parents[2] / "docs" / "callbacks.md").read_text()
 NEW, OLD, BODY, AT = "n" * 32, "o" * 32, b'{"eventId": "b:COMPLETE"}', 1_790_000_000
 
@@ -71,4 +72,4 @@ def test_the_page_names_each_threshold_and_its_event() -> None:
     for threshold in ONCE:
         assert f"`<batchId>:{mark_of(threshold)}`" in PAGE
     assert f"`<batchId>:{mark_of(Threshold.STUCK, 1)}`" in PAGE
-    assert f"{seconds_of(STUCK_AFTER_MIN)} to {seconds_of(STUCK_AFTER_MAX):,}" in PAGE
+    assert f"{STUCK_AFTER_MIN // SECOND} to {STUCK_AFTER_MAX // SECOND:,}" in PAGE

@@ -10,7 +10,7 @@ from fanin import Conflict, InvalidRequest, KeyReused, Mode, NotFound, State, Ve
 from fanin.aws.settings.settings_file import SettingsFile
 from fanin.client.transports.transport import RANGED_A_REQUEST, ranged_requests_of
 from fanin.tracker import TOTAL_MAX, Ack, ItemId, memory
-from fanin.tracker.rules.tokens import OnFailures, TaskToken
+from fanin.tracker.rules.options import OnFailures, TaskToken
 from functions.wiring import callbacks, deployed
 from tests.client.conftest import lost_after, sqs_event
 

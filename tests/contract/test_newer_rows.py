@@ -17,8 +17,8 @@ from fanin.queue.rules.model import GivenBack, JobState, Rerun
 from fanin.tracker.rules.filters import Query
 from fanin.tracker.rules.lifecycle import Transition
 from fanin.tracker.rules.model import BatchKey, Group, Outcome, PageKey, Progress, Receipt, State
+from fanin.tracker.rules.options import Threshold
 from fanin.tracker.rules.page import PageMasks
-from fanin.tracker.rules.threshold_options import Threshold
 from fanin.tracker.rules.thresholds import Reached
 from tests.contract import engines, golden
 from tests.contract.grouper.calls import LANE, LATER, NOW, empty, task

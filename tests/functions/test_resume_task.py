@@ -16,7 +16,7 @@ from fanin.aws.sending.step_functions import ENDED, StepFunctions
 from fanin.errors import StoreUnavailable
 from fanin.tracker import Ack, OpenBatch, Outcome, Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.rules.tokens import OnFailures
+from fanin.tracker.rules.options import OnFailures
 from functions import resume_task
 from functions.wiring import tracking
 from tests.tracker.calls import Clock

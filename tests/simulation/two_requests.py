@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import Any
 
 from fanin.tracker.rules.model import Batch, Group, Outcome, PageKey, Receipt
+from fanin.tracker.rules.options import TaskToken
 from fanin.tracker.rules.page import Page, PageMasks
-from fanin.tracker.rules.tokens import TaskToken
 from fanin.tracker.store import Written
 
 

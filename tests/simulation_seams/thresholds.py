@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from fanin.tracker import Batch, BatchKey, State
-from fanin.tracker.rules.threshold_options import PERCENT, Threshold, mark_of
+from fanin.tracker.rules.options import PERCENT, Threshold, mark_of
 from fanin.tracker.rules.thresholds import ACKS_COUNT_AFTER, CHECK_AGAIN_AFTER, Reached
 from tests.simulating.violation import require
 

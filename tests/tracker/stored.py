@@ -7,8 +7,7 @@ from datetime import timedelta
 
 from fanin.tracker import State
 from fanin.tracker.rules.model import Batch
-from fanin.tracker.rules.options import Retention
-from fanin.tracker.rules.threshold_options import Threshold
+from fanin.tracker.rules.options import Retention, Threshold
 from tests.tracker.calls import DAY, START
 
 MINUTE, SECOND, TICK = timedelta(minutes=1), timedelta(seconds=1), timedelta(microseconds=1)

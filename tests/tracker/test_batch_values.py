@@ -13,8 +13,7 @@ from fanin.tracker.rules.children import Children, has_failed, parent_ack
 from fanin.tracker.rules.filters import BatchFilter, Query
 from fanin.tracker.rules.lifecycle import expiry
 from fanin.tracker.rules.model import ESTIMATED_LEAF, Batch, BatchKey, shard_of
-from fanin.tracker.rules.options import Mode, Retention
-from fanin.tracker.rules.threshold_options import Threshold
+from fanin.tracker.rules.options import Mode, Retention, Threshold
 from fanin.tracker.rules.tree import Shape
 from tests.tracker.calls import DAY, START
 from tests.tracker.stored import BATCH, ID, MINUTE, SECOND, TICK

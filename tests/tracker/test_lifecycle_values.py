@@ -17,7 +17,7 @@ from fanin.tracker.rules.lifecycle import (
     next_check,
     transition,
 )
-from fanin.tracker.rules.threshold_options import Threshold
+from fanin.tracker.rules.options import Threshold
 from tests.tracker.calls import DAY, HOUR, START
 from tests.tracker.stored import BATCH, MINUTE, SECOND, STUCK, TICK
 

@@ -10,7 +10,7 @@ from fanin.aws.settings.tracking import Tables
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.dynamodb.watching import NOTICE, notice_item, reached_of
 from fanin.tracker.rules.model import Progress
-from fanin.tracker.rules.threshold_options import Threshold
+from fanin.tracker.rules.options import Threshold
 from fanin.tracker.rules.thresholds import Reached
 from tests.contract import engines
 from tests.contract.tables import TABLES, create_tables

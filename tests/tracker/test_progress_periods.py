@@ -10,8 +10,8 @@ import pytest
 
 from fanin.tracker import State
 from fanin.tracker.reads.progress import progress
+from fanin.tracker.rules.options import Threshold
 from fanin.tracker.rules.page import Page
-from fanin.tracker.rules.threshold_options import Threshold
 from fanin.tracker.writing.sweeping import reached_by
 from tests.tracker.calls import START
 from tests.tracker.laid_out import LaidOut, Spans

@@ -8,8 +8,8 @@ import pytest
 
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.model import PageKey
+from fanin.tracker.rules.options import Threshold
 from fanin.tracker.rules.page import Page
-from fanin.tracker.rules.threshold_options import Threshold
 from fanin.tracker.writing.sweeping import reached_by
 from tests.tracker.calls import START
 from tests.tracker.stored import ASKS, BATCH, MINUTE, STUCK, TICK

@@ -12,8 +12,8 @@ from fanin.aws.settings.tracking import Tables
 from fanin.tracker import Group, State
 from fanin.tracker.dynamodb import DynamoStore, items
 from fanin.tracker.rules.model import PageKey
+from fanin.tracker.rules.options import TaskToken
 from fanin.tracker.rules.page import Page
-from fanin.tracker.rules.tokens import TaskToken
 from tests.tracker.calls import DAY, HOUR, START
 from tests.tracker.stored import BATCH
 

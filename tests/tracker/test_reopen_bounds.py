@@ -187,8 +187,8 @@ def test_labels_have_no_order(tracker):
     [
         ({}, "0aec2fede5287d76592a82c05b719731b6aa06f72acc57b85c4aa8a7ef723452"),
         (
-            {"items": UNFINISHED, "labels": {"a": "b"}, "deadline": HOUR, "max_failures": 0},
-            "8f00d72e7192d20772590be1fc0488a393b9159a2d9618475b03e6c4359f2f4d",
+            {"items": UNFINISHED, "labels": {"a": "b"}, "deadline": HOUR, "max_failures": 3},
+            "9e5dafca50a4cc7d7aa468965f2b00724490458cbfcc91a47c6526774cca0b18",
         ),
     ],
 )

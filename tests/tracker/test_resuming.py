@@ -9,7 +9,7 @@ import pytest
 from fanin.tracker import State
 from fanin.tracker.resuming import CAUSE_MAX, OUTPUT_MAX, task_end
 from fanin.tracker.rules.model import ALIVE
-from fanin.tracker.rules.tokens import OnFailures
+from fanin.tracker.rules.options import OnFailures
 
 RANGE = {"groupId": "0" * 36, "from": 1, "to": 2}
 LARGEST = {

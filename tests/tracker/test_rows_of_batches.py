@@ -14,10 +14,8 @@ from fanin.tracker.dynamodb import items, lookups
 from fanin.tracker.dynamodb.store import DynamoStore
 from fanin.tracker.rules.filters import Query
 from fanin.tracker.rules.model import Receipt, Sample
-from fanin.tracker.rules.options import Mode
+from fanin.tracker.rules.options import Mode, TaskToken, Threshold
 from fanin.tracker.rules.page import Page
-from fanin.tracker.rules.threshold_options import Threshold
-from fanin.tracker.rules.tokens import TaskToken
 from tests.tracker.calls import DAY, HOUR, START
 from tests.tracker.stored import BATCH, MINUTE, SECOND, TICK
 

@@ -8,7 +8,7 @@ import pytest
 
 from fanin.tracker import State
 from fanin.tracker.resuming import TaskEnd, task_end
-from fanin.tracker.rules.tokens import OnFailures
+from fanin.tracker.rules.options import OnFailures
 
 OUTPUT = 262_144
 CAUSE = 32_768

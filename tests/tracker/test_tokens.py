@@ -8,7 +8,7 @@ import pytest
 
 from fanin.errors import InvalidRequest, KeyReused
 from fanin.tracker import OpenBatch
-from fanin.tracker.rules.tokens import TOKEN_MAX, OnFailures, TaskToken
+from fanin.tracker.rules.options import TOKEN_MAX, OnFailures, TaskToken
 
 HOUR = timedelta(hours=1)
 TOKEN = "AQCEAAAAKgAAAAMAAAAA/+="

@@ -21,7 +21,7 @@ from fanin.api.callers import Caller, identify
 from fanin.api.cursors.list_cursors import CURSOR_FORM
 from fanin.api.cursors.row_cursors import ROW_CURSOR_FORM
 from fanin.api.problems import kind_of, respond
-from fanin.api.requests.batch_requests import UUID_FORM
+from fanin.api.requests.bodies import UUID_FORM
 from fanin.api.requests.group_requests import TASK_ID_PATTERN, Target
 from fanin.api.requests.wording import KEY_PATTERN, QUEUE_PATTERN
 from fanin.aws.settings.tracking import Settings

@@ -16,8 +16,6 @@ from fanin.client.checks.checking import (
     PAGE_BITS,
     asked_range,
     batch_id_given,
-    counted,
-    deadline_of,
     is_range,
     key_or_fresh,
     listed_ids,
@@ -217,10 +215,10 @@ class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
             request = ReopenBatch(
                 origin_batch_id=batch_id_given(batch_id),
                 items=_items_of(items),
-                user_key=text_or_none(user_key, "a user key", "userKey"),
+                user_key=user_key,
                 labels=labels,
-                deadline=deadline_of(deadline),
-                max_failures=counted(max_failures, "maxFailures", 1),
+                deadline=deadline,
+                max_failures=max_failures,
             )
         used = key_or_fresh(key)
         items_of_new = self._transport.reopen(request, used)

@@ -25,9 +25,9 @@ from fanin.tracker.rules.model import (
     State,
     shard_of,
 )
+from fanin.tracker.rules.options import TaskToken
 from fanin.tracker.rules.page import Page, PageMasks
 from fanin.tracker.rules.thresholds import Reached
-from fanin.tracker.rules.tokens import TaskToken
 from fanin.tracker.store import ROWS_A_LISTING, Listing, Written
 from fanin.tracker.writing.deleting import without_user_data
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fanin.tracker.rules.model import State
-from fanin.tracker.rules.tokens import OnFailures
+from fanin.tracker.rules.options import OnFailures
 
 OUTPUT_MAX = 262_144
 """Bytes of the output of a task, in UTF-8: Step Functions API reference, SendTaskSuccess."""

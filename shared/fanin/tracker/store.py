@@ -28,9 +28,9 @@ from fanin.tracker.rules.model import (
     Receipt,
     Sample,
 )
+from fanin.tracker.rules.options import TaskToken
 from fanin.tracker.rules.page import Page, PageMasks
 from fanin.tracker.rules.thresholds import Reached
-from fanin.tracker.rules.tokens import TaskToken
 
 ROWS_A_READ = 500
 READS_A_LISTING = 4

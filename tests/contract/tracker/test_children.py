@@ -10,7 +10,7 @@ from fanin.tracker import Group, ItemId
 from fanin.tracker.rules.children import CHILDREN_MAX, Children
 from fanin.tracker.rules.ids import GroupId
 from fanin.tracker.rules.model import BatchKey, ItemKey
-from fanin.tracker.rules.tokens import TaskToken
+from fanin.tracker.rules.options import TaskToken
 from tests.contract.tracker.calls import KEY, NOW
 from tests.tracker.calls import new_batch
 

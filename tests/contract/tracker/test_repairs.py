@@ -25,7 +25,7 @@ from fanin.tracker.dynamodb.packing import packed, unpacked
 from fanin.tracker.rules.filters import Query
 from fanin.tracker.rules.lifecycle import Transition
 from fanin.tracker.rules.model import SHARDS, BatchKey, shard_of
-from fanin.tracker.rules.threshold_options import Threshold
+from fanin.tracker.rules.options import Threshold
 from fanin.tracker.writing.deleting import KEPT_OPTIONS, without_user_data
 from tests.contract.tracker.calls import ENDINGS, KEY, LATER, NOW
 

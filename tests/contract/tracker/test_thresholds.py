@@ -10,7 +10,7 @@ import pytest
 from fanin.tracker import State
 from fanin.tracker.rules.lifecycle import Transition
 from fanin.tracker.rules.model import Progress
-from fanin.tracker.rules.threshold_options import Threshold
+from fanin.tracker.rules.options import Threshold
 from fanin.tracker.rules.thresholds import Reached
 from tests.contract.tracker.calls import KEY, LATER, NOW
 

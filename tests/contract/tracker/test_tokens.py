@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fanin.tracker.rules.tokens import OnFailures, TaskToken
+from fanin.tracker.rules.options import OnFailures, TaskToken
 from tests.contract.tracker.calls import KEY
 
 TOKEN = TaskToken("AQCEAAAAKgAAAAMAAAAA/+=", OnFailures.FAIL)

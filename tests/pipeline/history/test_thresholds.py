@@ -10,7 +10,7 @@ import pytest
 from fanin.tracker.dynamodb.items import batch_of
 from fanin.tracker.dynamodb.watching import notice_item
 from fanin.tracker.rules.model import Progress
-from fanin.tracker.rules.threshold_options import Threshold
+from fanin.tracker.rules.options import Threshold
 from fanin.tracker.rules.thresholds import Reached
 from pipeline.datasource.stream import ending
 from pipeline.history.changes.records import change_of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Self
@@ -12,6 +11,7 @@ from pydantic.alias_generators import to_camel
 
 from fanin.api.cursors import list_cursors as cursors
 from fanin.api.requests.batch_requests import AckBody
+from fanin.api.requests.option_types import options_answer
 from fanin.instants import iso
 from fanin.tracker.events import EVENT_TYPES, event_id
 from fanin.tracker.rules.model import (
@@ -29,7 +29,6 @@ from fanin.tracker.rules.model import (
     Verdict,
 )
 from fanin.tracker.rules.options import Mode
-from fanin.tracker.rules.threshold_options import Threshold, seconds_of
 from fanin.tracker.store import Listing
 
 
@@ -88,8 +87,8 @@ class ProgressAnswer(Answer):
     exact: bool
 
 
-class BatchSummary(Answer):
-    """A batch in a list, without its progress."""
+class _Head(Answer):
+    """The first fields of a batch."""
 
     batch_id: str
     user_key: str | None
@@ -100,16 +99,16 @@ class BatchSummary(Answer):
     result: str | None = Optional
     reason: str | None = Optional
     total: int
-    expected_items: int | None = Optional
-    max_failures: int | None = Optional
-    max_failure_percent: int | None = Optional
-    parent_item_id: str | None = Optional
+
+
+_Shown: Any = options_answer(_Head)
+
+
+class BatchSummary(_Shown):  # type: ignore[misc]  # made from the table of options
+    """A batch in a list, without its progress."""
+
     origin_batch_id: str | None = Optional
     ended_by: str | None = Optional
-    labels: Annotated[dict[str, str], Field(default_factory=dict, exclude_if=operator.not_)]
-    callback: str | None = Optional
-    notify_at: Annotated[list[Threshold], Field(default_factory=list, exclude_if=operator.not_)]
-    stuck_after_seconds: int | None = Optional
     created_at: Instant
     deadline_at: Instant | None = Optional
     closed_at: Instant | None = Optional
@@ -120,14 +119,14 @@ class BatchSummary(Answer):
     @classmethod
     def of(cls, batch: Batch, **more: Any) -> Self:
         """Return the answer of *batch*; *more*: fields that its row does not have."""
-        return cls.like(
+        answer: Self = cls.like(
             batch,
             is_closed=batch.state is not State.OPEN,
             is_complete=batch.state is State.COMPLETE,
             reason=batch.end_reason,
-            stuck_after_seconds=seconds_of(batch.stuck_after),
             **more,
         )
+        return answer
 
 
 class EndingAnswer(Answer):

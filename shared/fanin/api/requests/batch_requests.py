@@ -2,131 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from datetime import timedelta
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    model_validator,
-)
-from pydantic.alias_generators import to_camel
+from pydantic import ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
-from fanin.errors import InvalidRequest
-from fanin.item_ids import ItemId
-from fanin.tracker.rules.ids import COUNT_MAX, TOTAL_MAX
-from fanin.tracker.rules.model import PRINTABLE, REASON_MAX, Ack, Outcome
-from fanin.tracker.rules.options import (
-    KEPT_MAX,
-    KEPT_MIN,
-    LABELS_MAX,
-    LIFETIME_MAX,
-    SECOND,
-    Mode,
-    OpenBatch,
-    Retention,
-)
-from fanin.tracker.rules.threshold_options import CALLBACK, STUCK_AFTER_MAX, STUCK_AFTER_MIN, Threshold
-from fanin.tracker.rules.tokens import TOKEN_MAX, OnFailures
+from fanin.api.requests.bodies import Body, ItemIdText, Uuid
+from fanin.api.requests.option_types import body_type, given_options, options_body
+from fanin.tracker.rules.ids import COUNT_MAX
+from fanin.tracker.rules.model import REASON_MAX, Ack, Outcome
+from fanin.tracker.rules.option_kinds import PRINTABLE
+from fanin.tracker.rules.options import OPTIONS, OpenBatch
 
 ACKS_MAX = 1000
 RANGES_MAX = 100_000
 """Items that the ranges of one request may cover; more would exceed the timeout of the function."""
-DEADLINE_MAX_SECONDS = LIFETIME_MAX // SECOND
 
-UUID_FORM = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
-GRAPHIC = r"^[\x21-\x7e]+$"
-ITEM_FORM = UUID_FORM[:-1] + ":" + UUID_FORM[1:-1] + r":(0|[1-9][0-9]{0,18})$"
-
-
-def _parsed(text: str) -> str:
-    """Return the item id in *text*, in its canonical form."""
-    try:
-        return str(ItemId.parse(text))
-    except InvalidRequest as error:
-        raise PydanticCustomError("item_id", "{reason}", {"reason": str(error)}) from error
-
-
-UserKey = Annotated[
-    str,
-    StringConstraints(min_length=1, max_length=256, pattern=PRINTABLE),
-    Field(description="Your name for the batch, returned with it; no control characters."),
-]
+UserKey = body_type(OPTIONS["user_key"])
 Reason = Annotated[
     str,
     StringConstraints(min_length=1, max_length=REASON_MAX, pattern=PRINTABLE),
     Field(description="Text for people; no control characters."),
 ]
-Uuid = Annotated[str, StringConstraints(pattern=UUID_FORM)]
-ItemIdText = Annotated[
-    str,
-    StringConstraints(pattern=ITEM_FORM),
-    AfterValidator(_parsed),
-    Field(description="`batchId:groupId:index`, the index from 0 to `upto - 1` without leading zeros."),
-]
-Seconds = Annotated[int, Field(ge=KEPT_MIN // SECOND, le=KEPT_MAX // SECOND)]
 Index = Annotated[int, Field(ge=0, lt=COUNT_MAX)]
-
-
-class Body(BaseModel):
-    """The base of all bodies: no value is converted, and unknown fields are refused."""
-
-    model_config = ConfigDict(
-        strict=True, extra="forbid", frozen=True, alias_generator=to_camel, hide_input_in_errors=True
-    )
-
-
-class RetentionBody(Body):
-    """Seconds that a batch is kept after entering each state."""
-
-    open: Seconds | None = None
-    closed: Seconds | None = None
-    complete: Seconds | None = None
-
-    def retention(self) -> Retention:
-        """Return the retention, with the tracker's defaults for absent fields."""
-        given = self.model_dump(exclude_none=True)
-        try:
-            return Retention(**{stage: timedelta(seconds=seconds) for stage, seconds in given.items()})
-        except InvalidRequest as error:
-            raise InvalidRequest(str(error), field="retentionSeconds") from error
-
-
-ExpectedItems = Annotated[
-    int,
-    Field(ge=0, le=TOTAL_MAX, description="Close is refused before this many items are added."),
-]
-DeadlineSeconds = Annotated[
-    int,
-    Field(
-        ge=1,
-        le=DEADLINE_MAX_SECONDS,
-        description="Seconds from the opening to the time-out of the batch.",
-    ),
-]
-MaxFailures = Annotated[
-    int,
-    Field(ge=1, le=TOTAL_MAX, description="The number of failed items that ends the batch, open or closed."),
-]
-MaxFailurePercent = Annotated[
-    int,
-    Field(
-        ge=1,
-        le=100,
-        description="The percentage of failed items that ends the batch, judged once it is closed.",
-    ),
-]
-ParentItemId = Annotated[
-    str,
-    StringConstraints(pattern=ITEM_FORM),
-    AfterValidator(_parsed),
-    Field(description="An item of another batch of the tenant, acked with this batch's result when it ends."),
-]
 
 
 Label = Annotated[
@@ -134,85 +32,15 @@ Label = Annotated[
     StringConstraints(min_length=2, max_length=321, pattern=PRINTABLE),
     Field(description="A label as `key:value`; no control characters."),
 ]
-Labels = Annotated[
-    dict[
-        Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=PRINTABLE)],
-        Annotated[str, StringConstraints(max_length=256, pattern=PRINTABLE)],
-    ],
-    Field(
-        max_length=LABELS_MAX,
-        description="Up to 10 labels to list batches by: keys of 1 to 64 characters without a colon, values"
-        " of up to 256; no control characters.",
-    ),
-]
+_OpenOptions: Any = options_body("OpenOptions", OPTIONS, defaults=True)
 
 
-CALLBACK_PATTERN = f"^{CALLBACK.pattern}$"
-CallbackName = Annotated[
-    str,
-    StringConstraints(pattern=CALLBACK_PATTERN),
-    Field(description="The callback of the stack that gets the batch's events, beside the bus."),
-]
-NotifyAt = Annotated[
-    list[Literal["firstFailure", "50%", "90%"]],
-    Field(max_length=3, description="Thresholds to report once each, by an event `BatchProgress`."),
-]
-StuckAfterSeconds = Annotated[
-    int,
-    Field(
-        ge=STUCK_AFTER_MIN // SECOND,
-        le=STUCK_AFTER_MAX // SECOND,
-        description="Report the live batch by an event `BatchProgress` after so long without an ack.",
-    ),
-]
-TaskToken = Annotated[
-    str,
-    StringConstraints(min_length=1, max_length=TOKEN_MAX, pattern=GRAPHIC),
-    Field(
-        description="The token of a Step Functions task, which ends when the batch does; requires"
-        " `deadlineSeconds`. No answer, event or log has it."
-    ),
-]
-
-
-class OpenBatchBody(Body):
+class OpenBatchBody(_OpenOptions):  # type: ignore[misc]  # made from the table of options
     """The options of a new batch; ``{}``, or no body, takes the defaults."""
-
-    user_key: UserKey | None = None
-    mode: Annotated[
-        Literal["exact", "estimated"],
-        Field(description="`exact`: a bit for each item. `estimated`: counters that count duplicates twice."),
-    ] = "exact"
-    expected_items: ExpectedItems | None = None
-    deadline_seconds: DeadlineSeconds | None = None
-    parent_item_id: ParentItemId | None = None
-    retention_seconds: RetentionBody = RetentionBody()
-    max_failures: MaxFailures | None = None
-    max_failure_percent: MaxFailurePercent | None = None
-    labels: Labels = {}
-    callback: CallbackName | None = None
-    notify_at: NotifyAt = []
-    stuck_after_seconds: StuckAfterSeconds | None = None
-    task_token: TaskToken | None = None
-    on_failures: Annotated[
-        Literal["succeed", "fail"],
-        Field(description="How the task of `taskToken` ends if all items are done and some of them failed."),
-    ] = "succeed"
 
     def spec(self) -> OpenBatch:
         """Return the options of the tracker's open."""
-        options = {option.name for option in fields(OpenBatch)}
-        same = {name: value for name, value in self if name in options}
-        seconds, quiet = self.deadline_seconds, self.stuck_after_seconds
-        converted = {
-            "mode": Mode(self.mode),
-            "on_failures": OnFailures(self.on_failures),
-            "retention": self.retention_seconds.retention(),
-            "deadline": None if seconds is None else timedelta(seconds=seconds),
-            "notify_at": tuple(Threshold(each) for each in self.notify_at),
-            "stuck_after": None if quiet is None else timedelta(seconds=quiet),
-        }
-        return OpenBatch(**same | converted)
+        return OpenBatch(**given_options(self))
 
 
 class AddItemsBody(Body):

@@ -8,7 +8,7 @@ from uuid import UUID, uuid5
 from pydantic import ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
-from fanin.api.requests.batch_requests import Body, ItemIdText
+from fanin.api.requests.bodies import Body, ItemIdText
 from fanin.grouper import NewTask
 from fanin.grouper.rules.ids import TARGET_FORM, TASK_ID_FORM
 from fanin.grouper.work.registering import PRIORITY_MAX

@@ -9,7 +9,7 @@ from uuid import UUID, uuid5
 from pydantic import AfterValidator, Field, StringConstraints
 from pydantic_core import PydanticCustomError
 
-from fanin.api.requests.batch_requests import Body, ItemIdText
+from fanin.api.requests.bodies import Body, ItemIdText
 from fanin.queue import NewJob
 from fanin.queue.rules.keys import NAME_BYTES_MAX, PARTS_MAX
 from fanin.queue.rules.model import PAYLOAD_BYTES_MAX, SECONDS_MAX

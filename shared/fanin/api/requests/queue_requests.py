@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from fanin.api.cursors import row_cursors
 from fanin.api.cursors.row_cursors import ROW_CURSOR_FORM
-from fanin.api.requests.batch_requests import Body
+from fanin.api.requests.bodies import Body
 from fanin.api.requests.job_requests import JobKeyText
 from fanin.queue.administration.paging import Record
 

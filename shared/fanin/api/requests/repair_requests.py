@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from dataclasses import fields
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from aws_lambda_powertools.event_handler.openapi.params import Query
 from pydantic import Field, StringConstraints
 
-from fanin.api.requests.batch_requests import Body, DeadlineSeconds, Labels, MaxFailures, Reason, UserKey
+from fanin.api.requests.batch_requests import Reason
+from fanin.api.requests.bodies import Body
+from fanin.api.requests.option_types import given_options, options_body
 from fanin.errors import InvalidRequest
+from fanin.tracker.rules.options import OPTIONS
 from fanin.tracker.writing.reopening import ReopenBatch, ReopenItems
 
 TimeText = Annotated[str, StringConstraints(min_length=1, max_length=40)]
@@ -28,7 +32,12 @@ OpenedFrom = time_given("openedFrom", "Only batches that were opened at this tim
 OpenedTo = time_given("openedTo", "Only batches that were opened before this time")
 
 
-class ReopenBatchBody(Body):
+_ReopenOptions: Any = options_body(
+    "ReopenOptions", [fact.name for fact in fields(ReopenBatch) if fact.name in OPTIONS], defaults=False
+)
+
+
+class ReopenBatchBody(_ReopenOptions):  # type: ignore[misc]  # made from the table of options
     """The options of the new batch; ``{}``, or no body, takes the failed items and the origin's options."""
 
     items: Annotated[
@@ -37,22 +46,11 @@ class ReopenBatchBody(Body):
             description="`failed`: the failed items of the origin. `unfinished`: the outstanding ones, too."
         ),
     ] = "failed"
-    user_key: UserKey | None = None
-    deadline_seconds: DeadlineSeconds | None = None
-    max_failures: MaxFailures | None = None
-    labels: Labels | None = None
 
     def spec(self, origin_batch_id: str) -> ReopenBatch:
         """Return the request of the tracker's reopen."""
-        seconds = self.deadline_seconds
-        return ReopenBatch(
-            origin_batch_id=origin_batch_id,
-            items=ReopenItems(self.items),
-            user_key=self.user_key,
-            labels=self.labels,
-            deadline=None if seconds is None else timedelta(seconds=seconds),
-            max_failures=self.max_failures,
-        )
+        items = ReopenItems(self.items)
+        return ReopenBatch(origin_batch_id=origin_batch_id, items=items, **given_options(self))
 
 
 class EndBatchBody(Body):

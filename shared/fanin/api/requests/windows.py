@@ -9,7 +9,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from fanin.api.requests.batch_requests import Uuid
+from fanin.api.requests.bodies import Uuid
 from fanin.errors import InvalidRequest
 from fanin.tracker.rules.ids import COUNT_MAX
 

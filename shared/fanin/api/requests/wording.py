@@ -6,10 +6,11 @@ from collections.abc import Collection, Mapping
 
 from fanin.api.cursors.list_cursors import CURSOR_FORM
 from fanin.api.cursors.row_cursors import ROW_CURSOR_FORM
-from fanin.api.requests.batch_requests import CALLBACK_PATTERN, GRAPHIC, ITEM_FORM, UUID_FORM
+from fanin.api.requests.bodies import ITEM_FORM, UUID_FORM
 from fanin.api.requests.group_requests import TARGET_PATTERN, TASK_ID_PATTERN
 from fanin.queue.rules.keys import QUEUE_FORM
-from fanin.tracker.rules.model import PRINTABLE
+from fanin.tracker.rules.option_kinds import PRINTABLE
+from fanin.tracker.rules.options import CALLBACK_PATTERN, GRAPHIC
 
 KEY_PATTERN = r"^[\x20-\x7e]{1,128}$"
 QUEUE_PATTERN = f"^{QUEUE_FORM.pattern}$"

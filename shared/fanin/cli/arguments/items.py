@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from fanin.cli.terminal.exits import UsageError
-from fanin.client.wire.documents import Document
+from fanin.client.wire.codec import Document
 from fanin.tracker import GroupId
 
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"

@@ -17,7 +17,7 @@ from fanin.cli.terminal.listing import Every, Limit, print_list
 from fanin.cli.terminal.output import Column, Output, note
 from fanin.cli.verbs import Invocation, Verbs
 from fanin.client.wire import documents
-from fanin.client.wire.documents import Document
+from fanin.client.wire.codec import Document
 from fanin.cost.batch import batch_costs
 from fanin.cost.dollars import price
 from fanin.cost.prices import AS_OF

@@ -15,103 +15,71 @@ from fanin.cli.arguments.options import Key
 from fanin.cli.terminal.durations import duration
 from fanin.cli.terminal.exits import UsageError
 from fanin.cli.verbs import Invocation, Verbs
-from fanin.client.checks.opening import OpenOptions, spec_of
+from fanin.client.checks.opening import NAMES, OpenOptions, spec_of
 from fanin.client.wire import documents
-from fanin.client.wire.documents import Document
+from fanin.client.wire.codec import Document
 from fanin.errors import InvalidRequest
-from fanin.tracker import Retention
-from fanin.tracker.rules.threshold_options import ONCE
+from fanin.tracker import TOTAL_MAX, Retention
+from fanin.tracker.rules.option_kinds import (
+    Choice,
+    Duration,
+    ItemName,
+    Kind,
+    Labels,
+    Secret,
+    Several,
+    Stages,
+    Text,
+    Whole,
+)
+from fanin.tracker.rules.options import ONCE, OPTIONS
 
 verb = Verbs()
 
 STAGES = ("open", "closed", "complete")
 UserKey = Annotated[str | None, typer.Argument(metavar="KEY", help="Your name for the batch.")]
-Deadline = Annotated[
-    str | None,
-    typer.Option("--deadline", metavar="TIME", help="The time after which it times out: 90s, 6h, 1d12h."),
-]
-Expected = Annotated[
-    int | None,
-    typer.Option(
-        "--expected", metavar="N", min=0, help="Refuse a close before N items are added; more are accepted."
-    ),
-]
-MaxFailures = Annotated[
-    int | None, typer.Option("--max-failures", metavar="N", min=1, help="End it at N failed items.")
-]
-MaxFailurePercent = Annotated[
-    int | None,
-    typer.Option("--max-failure-percent", metavar="N", min=1, max=100, help="End it at N % failed items."),
-]
-Parent = Annotated[
-    str | None,
-    typer.Option("--parent", metavar="ITEM", help="The item of a batch that it acks when it ends."),
-]
-Labels = Annotated[
-    list[str] | None, typer.Option("--label", metavar="KEY:VALUE", help="A label; repeatable.")
-]
-Mode = Annotated[
-    Literal["exact", "estimated"],
-    typer.Option("--mode", metavar="MODE", help="exact: a bit for each item; estimated: counters."),
-]
-Kept = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--retention",
-        metavar="STATE=TIME",
-        help="How long it is kept while open, closed, complete; repeatable.",
-    ),
-]
-CallbackName = Annotated[
-    str | None, typer.Option("--callback", metavar="NAME", help="The callback that gets its events.")
-]
-NotifyAt = Annotated[
-    list[str] | None,
-    typer.Option("--notify-at", metavar="WHEN", help="Send an event at firstFailure, 50%, 90%; repeatable."),
-]
-StuckAfter = Annotated[
-    str | None,
-    typer.Option("--stuck-after", metavar="TIME", help="Send an event if no ack comes for so long."),
-]
-TaskToken = Annotated[
-    Path | None,
-    typer.Option(
-        "--task-token-file", metavar="FILE", help="The file with a task token; - is standard input."
-    ),
-]
-OnFailures = Annotated[
-    Literal["succeed", "fail"],
-    typer.Option(
-        "--on-failures", metavar="END", help="succeed or fail: the end of that task if items failed."
-    ),
-]
 
 
-OPTIONS: dict[str, tuple[Any, Any]] = {
-    "deadline": (Deadline, None),
-    "expected_items": (Expected, None),
-    "max_failures": (MaxFailures, None),
-    "max_failure_percent": (MaxFailurePercent, None),
-    "parent": (Parent, None),
-    "labels": (Labels, None),
-    "mode": (Mode, "exact"),
-    "retention": (Kept, None),
-    "callback": (CallbackName, None),
-    "notify_at": (NotifyAt, None),
-    "stuck_after": (StuckAfter, None),
-    "task_token": (TaskToken, None),
-    "on_failures": (OnFailures, "succeed"),
+def _whole(kind: Whole) -> Any:
+    return int | None, {"min": kind.least, "max": kind.most if kind.most < TOTAL_MAX else None}
+
+
+def _one_of(kind: Choice) -> Any:
+    literal: Any = Literal
+    return literal[tuple(map(str, kind.of))], {}
+
+
+TYPES: Mapping[type[Kind], Callable[[Any], Any]] = {
+    Whole: _whole,
+    Choice: _one_of,
+    Secret: lambda _: (Path | None, {}),
+    **dict.fromkeys((Text, ItemName, Duration), lambda _: (str | None, {})),
+    **dict.fromkeys((Labels, Several, Stages), lambda _: (list[str] | None, {})),
 }
-"""The options, by the names that they have in the client, with their defaults."""
+"""The type of an option on the command line, and its bounds, by its kind."""
 
 
-@verb("open", writes=True, options=OPTIONS)
+def _options() -> Iterator[tuple[str, tuple[Any, Any]]]:
+    """Yield the options by the names that they have in the client: their annotations and defaults."""
+    for option in OPTIONS.values():
+        if option.cli is not None:
+            form, text = option.cli
+            flag, metavar = form.split()
+            kind, bounds = TYPES[type(option.kind)](option.kind)
+            default = str(option.default) if isinstance(option.kind, Choice) else None
+            yield (
+                option.argument,
+                (Annotated[kind, typer.Option(flag, metavar=metavar, help=text, **bounds)], default),
+            )
+
+
+@verb("open", writes=True, options=dict(_options()))
 def open_(call: Invocation, user_key: UserKey = None, key: Key = None, **options: Any) -> None:
     """Open a batch and print its id."""
     given = {name: value for name, value in options.items() if value not in (None, [], ())}
     if given["on_failures"] != "succeed" and "task_token" not in given:
         raise UsageError("--on-failures needs --task-token-file: it is the end of that task")
-    values = {name: READERS[name](call, value) if name in READERS else value for name, value in given.items()}
+    values = {name: _read(call, name, value) for name, value in given.items()}
     answer = call.create("/v1/batches", _body(user_key, values), documents.batch_id_of, key)
     call.output.value(answer.document, answer.value)
 
@@ -180,13 +148,17 @@ def _token(_call: Invocation, file: Path) -> str:
         ) from None
 
 
-READERS: dict[str, Callable[[Invocation, Any], Any]] = {
-    "deadline": _time,
-    "parent": _item,
-    "labels": _labels,
-    "notify_at": _thresholds,
-    "retention": _retention,
-    "stuck_after": _time,
-    "task_token": _token,
+READERS: Mapping[type[Kind], Callable[[Invocation, Any], Any]] = {
+    Duration: _time,
+    ItemName: _item,
+    Labels: _labels,
+    Several: _thresholds,
+    Stages: _retention,
+    Secret: _token,
 }
-"""How an option is read, if it is not as it is given."""
+"""How an option is read, by its kind, if it is not as it is given."""
+
+
+def _read(call: Invocation, argument: str, given: Any) -> Any:
+    reader = READERS.get(type(OPTIONS[NAMES[argument]].kind))
+    return given if reader is None else reader(call, given)

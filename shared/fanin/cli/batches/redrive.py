@@ -12,7 +12,7 @@ from fanin.cli.batches.sqs import queue_url, sqs_of
 from fanin.cli.terminal.exits import Refused
 from fanin.cli.terminal.output import Column, note
 from fanin.cli.verbs import Invocation, Verbs
-from fanin.client.wire.documents import Document
+from fanin.client.wire.codec import Document
 from fanin.names import camel
 
 if TYPE_CHECKING:

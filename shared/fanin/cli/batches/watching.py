@@ -22,7 +22,7 @@ from fanin.client.model import Status
 from fanin.client.timer import REAL, Timer
 from fanin.client.waiting import Pacing, is_ended, looks
 from fanin.client.wire import documents
-from fanin.client.wire.documents import Document
+from fanin.client.wire.codec import Document
 from fanin.tracker import State
 from fanin.tracker.rules.model import ALIVE
 

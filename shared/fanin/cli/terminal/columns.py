@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from fanin.cli.terminal.durations import ago
 from fanin.cli.terminal.output import Column
-from fanin.client.wire.documents import Document
+from fanin.client.wire.codec import Document
+from fanin.tracker.rules.option_kinds import Duration, Kind, Labels, Several, Whole
+from fanin.tracker.rules.options import SHOWN, Option
 
 
 def _now() -> datetime:
@@ -79,12 +81,32 @@ def _nonzero(name: str) -> Callable[[Document], str | None]:
     return lambda document: f"{document['progress'][name]:,}" if document["progress"][name] else None
 
 
-def _pairs(document: Document) -> str:
-    return ", ".join(f"{key}:{value}" for key, value in (document.get("labels") or {}).items())
+def _pairs(name: str) -> Callable[[Document], str]:
+    return lambda document: ", ".join(f"{key}:{value}" for key, value in (document.get(name) or {}).items())
 
 
 def _joined(name: str) -> Callable[[Document], str]:
     return lambda document: ", ".join(document.get(name) or ())
+
+
+def _seconds(name: str) -> Callable[[Document], str | None]:
+    return lambda document: None if document.get(name) is None else f"{document[name]:,} s"
+
+
+CELLS: Mapping[type[Kind], Callable[[str], tuple[Any, Any]]] = {
+    Labels: lambda name: (_pairs(name), None),
+    Several: lambda name: (_joined(name), None),
+    Whole: lambda name: (name, number(name)),
+    Duration: lambda name: (name, _seconds(name)),
+}
+"""What a column of an option shows, and on a terminal, by its kind, if it is not the field as it is."""
+
+
+def _option(option: Option) -> Column:
+    """Return the column of an option of a batch."""
+    cells = CELLS.get(type(option.kind))
+    of, shown = cells(option.field) if cells else (option.field, None)
+    return Column(option.title, of, shown, name=option.field)
 
 
 def _event_field(name: str) -> Callable[[Document], Any]:
@@ -132,19 +154,8 @@ BATCH = (
     _time("Deadline", "deadlineAt"),
     _time("Kept until", "expiresAt"),
     Column("Mode", "mode", lambda document: None if document["mode"] == "exact" else document["mode"]),
-    Column("Expected", "expectedItems", number("expectedItems")),
-    Column("Max failures", "maxFailures", number("maxFailures")),
-    Column("Max failure %", "maxFailurePercent"),
-    Column("Parent item", "parentItemId"),
+    *(_option(option) for option in SHOWN if option.name not in ("user_key", "mode")),
     Column("Origin", "originBatchId"),
-    Column("Labels", _pairs, name="labels"),
-    Column("Callback", "callback"),
-    Column("Notify at", _joined("notifyAt"), name="notifyAt"),
-    Column("Stuck after", "stuckAfterSeconds", lambda document: _seconds(document.get("stuckAfterSeconds"))),
     Column("Event", _event_field("eventId"), _event_shown, name="eventId"),
     Column("Event confirmed", _event_field("confirmed"), hidden=True, name="eventConfirmed"),
 )
-
-
-def _seconds(number: int | None) -> str | None:
-    return None if number is None else f"{number:,} s"

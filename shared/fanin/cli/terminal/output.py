@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, Literal, TextIO
 
-from fanin.client.wire.documents import Document
+from fanin.client.wire.codec import Document
 
 TABLE_ROWS = 200
 """Rows of one table on a terminal, so that a long list is printed while it is read."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from datetime import timedelta
 from typing import Any, TypeGuard
 from uuid import uuid4
 
@@ -16,13 +15,10 @@ from fanin.client.checks.reasons import fitting
 from fanin.client.items import Items
 from fanin.client.transports.transport import Transport
 from fanin.errors import InvalidRequest
-from fanin.tracker import TOTAL_MAX, Ack, ItemId, Mode, Outcome, Retention, State, checked_batch_id
+from fanin.tracker import TOTAL_MAX, Ack, ItemId, Outcome, State, checked_batch_id
 from fanin.tracker.reads.mapping import CELLS_MAX
 from fanin.tracker.reads.window import WINDOW_MAX
-from fanin.tracker.rules.options import LIFETIME_MAX
-from fanin.tracker.rules.tokens import OnFailures
 
-SECOND = timedelta(seconds=1)
 PRIORITY_MAX = 999
 PAGE_BITS = (2, 1024)
 LISTED = tuple(state for state in State if state is not State.EXPIRED)
@@ -89,35 +85,11 @@ def ranged(items: Items, caller: str, outcome: Outcome = Outcome.SUCCESS, reason
     return Ack(items.batch_id, items.group_id, indexes[0], indexes[-1], caller, outcome, reason)
 
 
-def mode_of(mode: Mode | str) -> Mode:
-    """Return *mode*, given as a Mode or by its name."""
-    if not isinstance(mode, str) or mode not in set(Mode):
-        raise InvalidRequest("a mode is exact or estimated", field="mode")
-    return Mode(mode)
-
-
-def on_failures_of(end: str) -> OnFailures:
-    """Return *end*, how a task ends whose batch has failed items."""
-    if not isinstance(end, str) or end not in set(OnFailures):
-        raise InvalidRequest("on_failures is succeed or fail", field="onFailures")
-    return OnFailures(end)
-
-
 def state_of(state: State | str) -> State:
     """Return *state*, given as a State or by its name; EXPIRED is in no list."""
     if not isinstance(state, str) or state not in LISTED:
         raise InvalidRequest(f"batches are listed in a state of {', '.join(LISTED)}", field="state")
     return State(state)
-
-
-def counted(count: int | None, name: str, least: int) -> int | None:
-    """Return *count*, None or a whole number from *least* on."""
-    return None if count is None else whole(count, name, least, TOTAL_MAX)
-
-
-def percent(part: int | None, name: str) -> int | None:
-    """Return *part*, None or a whole percentage from 1 to 100."""
-    return None if part is None else whole(part, name, 1, 100)
 
 
 def window_of(cells: int, start: int, stop: int | None) -> tuple[int, int, int | None]:
@@ -146,32 +118,13 @@ def json_value(payload: Any) -> Any:
     return payload
 
 
-def deadline_of(deadline: timedelta | None) -> timedelta | None:
-    """Return *deadline*, None or whole seconds from 1 second to 400 days."""
-    if deadline is None:
-        return None
-    if not isinstance(deadline, timedelta):
-        raise InvalidRequest("a deadline is a timedelta, such as timedelta(hours=1)", field="deadline")
-    if not SECOND <= deadline <= LIFETIME_MAX or deadline % SECOND:
-        raise InvalidRequest("a deadline is whole seconds, from 1 second to 400 days", field="deadline")
-    return deadline
-
-
-def retention_of(retention: Retention | None) -> Retention:
-    """Return *retention*, or the default."""
-    if retention is not None and not isinstance(retention, Retention):
-        raise InvalidRequest(
-            "a retention is a Retention, such as Retention(complete=timedelta(days=1))", field="retention"
-        )
-    return retention or Retention()
-
-
 def options_given(item_id: Any, on_acked: Any, margin_seconds: float, fail_after: int | None) -> None:
     """Refuse options of a consumer that have the wrong type."""
     plain(item_id, "item_id")
     plain(on_acked, "on_acked")
     number_of_seconds(margin_seconds, "margin_seconds")
-    counted(fail_after, "fail_after", 1)
+    if fail_after is not None:
+        whole(fail_after, "fail_after", 1, TOTAL_MAX)
 
 
 def transport_given(transport: Transport) -> Transport:

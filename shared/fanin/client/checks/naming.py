@@ -10,20 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from fanin.errors import InvalidRequest
+from fanin.tracker.rules.options import OPTIONS
 
 ARGUMENTS = {
-    "userKey": "user_key",
+    **{option.field: option.argument for option in OPTIONS.values() if option.field != option.argument},
     "userKeyPrefix": "user_key_prefix",
-    "expectedItems": "expected_items",
-    "deadlineSeconds": "deadline",
-    "parentItemId": "parent",
-    "maxFailures": "max_failures",
-    "maxFailurePercent": "max_failure_percent",
-    "retentionSeconds": "retention",
-    "notifyAt": "notify_at",
-    "stuckAfterSeconds": "stuck_after",
-    "taskToken": "task_token",
-    "onFailures": "on_failures",
     "openedFrom": "opened_from",
     "openedTo": "opened_to",
     "batchId": "batch_id",

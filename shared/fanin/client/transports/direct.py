@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any
 
@@ -65,15 +65,7 @@ class DirectTransport(DirectAcks):
 
     def get(self, batch_id: str) -> Status:
         batch = self.tracker.get(self.tenant, batch_id)
-        progress = self.tracker.progress(batch)
-        return Status(
-            **_facts(batch),
-            acked=progress.acked,
-            failed=progress.failed,
-            estimate=progress.estimate,
-            upper_bound=progress.upper_bound,
-            exact=progress.exact,
-        )
+        return Status(**_facts(batch), **asdict(self.tracker.progress(batch)))
 
     def poll(self, batch_id: str) -> State:
         return self.tracker.get(self.tenant, batch_id).state

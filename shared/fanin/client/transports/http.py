@@ -45,7 +45,8 @@ from fanin.client.transports import retrying
 from fanin.client.transports.reports import AckReport
 from fanin.client.transports.states import States, may_have_ended
 from fanin.client.transports.transport import Cursor, TooManyBytes
-from fanin.client.wire import documents, repair_documents, task_documents
+from fanin.client.wire import documents, task_documents
+from fanin.client.wire.codec import Document
 from fanin.errors import InvalidRequest, NotFound, StoreUnavailable
 from fanin.tracker import Ack, BatchFilter, BatchMap, OpenBatch, State, checked_batch_id
 from fanin.tracker.writing.reopening import ReopenBatch
@@ -150,10 +151,10 @@ class HttpTransport:
 
     def reopen(self, request: ReopenBatch, key: str) -> Items:
         path = _path(request.origin_batch_id, "/reopen")
-        return self._post(path, repair_documents.reopen_body(request), key, documents.items_of)
+        return self._post(path, documents.reopen_body(request), key, documents.items_of)
 
     def origin(self, batch_id: str, cursor: Cursor) -> Pairs:
-        reader = partial(repair_documents.pairs_of, batch_id)
+        reader = partial(documents.pairs_of, batch_id)
         return self._get(_path(batch_id, "/origin"), {"limit": RANGES_A_PAGE, "cursor": cursor}, reader)
 
     def end(self, batch_id: str, reason: str, key: str) -> Cancelled:
@@ -164,7 +165,7 @@ class HttpTransport:
 
     def delete_ended(self, before: datetime, cursor: Cursor) -> Deleted:
         query = {"endedBefore": before.isoformat(), "cursor": cursor}
-        return self._delete("/v1/batches", query, repair_documents.deleted_of)
+        return self._delete("/v1/batches", query, documents.deleted_of)
 
     def notify(self, batch_id: str, key: str) -> str:
         return self._post(_path(batch_id, "/notify"), {}, key, documents.event_id_of)
@@ -177,7 +178,7 @@ class HttpTransport:
     def verdicts(self, acks: Sequence[Ack]) -> AckReport:
         return self._write("POST", "/v1/acks", _acks_body(acks, dryRun=True), {}, documents.report_of)
 
-    def ack_as(self, acks: Sequence[Ack], key: str | None, reader: Callable[[documents.Document], T]) -> T:
+    def ack_as(self, acks: Sequence[Ack], key: str | None, reader: Callable[[Document], T]) -> T:
         """Ack as ``ack`` does, and return what *reader* makes of the answer."""
         return self._post("/v1/acks", _acks_body(acks), _one_key(acks) if key is None else key, reader)
 
@@ -235,8 +236,8 @@ class HttpTransport:
         self,
         method: str,
         path: str,
-        given: documents.Document,
-        reader: Callable[[documents.Document], T],
+        given: Document,
+        reader: Callable[[Document], T],
         key: str | None = None,
     ) -> T:
         if method == "GET":
@@ -247,9 +248,9 @@ class HttpTransport:
         self,
         batch_id: str,
         action: str,
-        body: documents.Document,
+        body: Document,
         key: str,
-        reader: Callable[[documents.Document], T],
+        reader: Callable[[Document], T],
     ) -> T:
         """Send a request that may end a batch, whose state is read again, whatever the answer."""
         try:
@@ -267,7 +268,7 @@ class HttpTransport:
         self,
         path: str,
         query: Mapping[str, str | None],
-        reader: Callable[[documents.Document], T],
+        reader: Callable[[Document], T],
         method: str = "GET",
     ) -> T:
         given = {name: value for name, value in query.items() if value is not None}
@@ -275,23 +276,19 @@ class HttpTransport:
         request = self._request(method, f"{path}?{encoded}" if encoded else path, None, {})
         return documents.read(self._send(request), reader)
 
-    def _delete(
-        self, path: str, query: Mapping[str, str | None], reader: Callable[[documents.Document], T]
-    ) -> T:
+    def _delete(self, path: str, query: Mapping[str, str | None], reader: Callable[[Document], T]) -> T:
         return self._get(path, query, reader, method="DELETE")
 
-    def _post(
-        self, path: str, body: documents.Document, key: str, reader: Callable[[documents.Document], T]
-    ) -> T:
+    def _post(self, path: str, body: Document, key: str, reader: Callable[[Document], T]) -> T:
         return self._write("POST", path, body, {"Idempotency-Key": key}, reader)
 
     def _write(
         self,
         method: str,
         path: str,
-        body: documents.Document,
+        body: Document,
         headers: Mapping[str, str],
-        reader: Callable[[documents.Document], T],
+        reader: Callable[[Document], T],
     ) -> T:
         json_headers = {"Content-Type": "application/json", **headers}
         request = self._request(method, path, json.dumps(body).encode(), json_headers)
@@ -360,7 +357,7 @@ def _path(batch_id: str, action: str = "") -> str:
     return f"/v1/batches/{checked_batch_id(batch_id)}{action}"
 
 
-def _acks_body(acks: Sequence[Ack], **more: Any) -> documents.Document:
+def _acks_body(acks: Sequence[Ack], **more: Any) -> Document:
     """Return the body of *acks* with *more* fields. Raises TooManyBytes."""
     body = {**documents.acks_body(acks), **more}
     if len(json.dumps(body)) > BODY_MAX:

@@ -5,22 +5,22 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
-from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from fanin.client.items import Items
 from fanin.client.model import (
     Cancelled,
     Closed,
+    Deleted,
     Failures,
+    Pairs,
     QueueDescription,
     Ranges,
     Status,
     Summaries,
-    Summary,
 )
 from fanin.client.transports.reports import AckReport, Completion, ItemVerdict, RangeVerdict
+from fanin.client.wire.codec import Document, reader, value_of, written
 from fanin.errors import (
     AccessDenied,
     BatchEnded,
@@ -37,15 +37,14 @@ from fanin.errors import (
     TooManyPages,
 )
 from fanin.names import camel
-from fanin.tracker import Ack, BatchFilter, BatchMap, Mode, OpenBatch, Outcome, Sample, State, Verdict
+from fanin.tracker import Ack, BatchFilter, BatchMap, OpenBatch, Outcome, Sample, State, Verdict
 from fanin.tracker.rules.filters import filter_of
-from fanin.tracker.rules.threshold_options import checked_thresholds
+from fanin.tracker.rules.options import OPTIONS
+from fanin.tracker.writing.reopening import ReopenBatch
 
 T = TypeVar("T")
-Document = Mapping[str, Any]
 OwnError = Callable[[str, Document, float], FaninError]
 """Returns the error of a problem: of its detail, its document, and the seconds of ``Retry-After``."""
-SECOND = timedelta(seconds=1)
 
 CHECK_CREDENTIALS = "; check the credentials"
 """What the text of an AccessDenied ends with."""
@@ -59,31 +58,24 @@ MEANING: Mapping[int, type[FaninError]] = {
 
 def open_body(spec: OpenBatch) -> Document:
     """Return the body of open, without the options that have their defaults."""
-    usual = OpenBatch()
-    wanted = {option.name: getattr(spec, option.name) for option in fields(OpenBatch)}
-    set_ones = {name: value for name, value in wanted.items() if value != getattr(usual, name)}
-    body: dict[str, Any] = {"mode": spec.mode}
-    body |= {
-        camel(name): value
-        for name, value in set_ones.items()
-        if name not in ("deadline", "retention", "stuck_after")
-    }
-    if spec.deadline is not None:
-        body["deadlineSeconds"] = spec.deadline // SECOND
-    if spec.stuck_after is not None:
-        body["stuckAfterSeconds"] = spec.stuck_after // SECOND
-    if spec.retention != usual.retention:
-        kept = spec.retention
-        stages = {"open": kept.open, "closed": kept.closed, "complete": kept.complete}
-        body["retentionSeconds"] = {stage: time // SECOND for stage, time in stages.items()}
-    return body
+    given = {name: getattr(spec, name) for name in OPTIONS}
+    set_ones = {name: value for name, value in given.items() if value != OPTIONS[name].default}
+    return _options({"mode": spec.mode} | set_ones)
+
+
+def reopen_body(request: ReopenBatch) -> Document:
+    """Return the body of reopen, with the options that are given."""
+    return {"items": str(request.items), **_options(request.options())}
+
+
+def _options(given: Mapping[str, Any]) -> Document:
+    return {OPTIONS[name].field: written(value) for name, value in given.items()}
 
 
 def filter_query(wanted: BatchFilter) -> dict[str, str]:
     """Return the query parameters of a filter of batches."""
     given = {camel(name): value for name, value in filter_of(wanted).items() if value is not None}
-    times = {name: at.isoformat() for name, at in given.items() if isinstance(at, datetime)}
-    return {name: str(value) for name, value in given.items()} | times
+    return {name: str(written(value)) for name, value in given.items()}
 
 
 def map_of(answer: Document) -> BatchMap:
@@ -195,60 +187,19 @@ def event_id_of(answer: Document) -> str:
 
 
 def status_of(answer: Document) -> Status:
-    progress = answer["progress"]
-    return Status(
-        **_facts(answer),
-        acked=progress["acked"],
-        failed=progress["failed"],
-        estimate=progress["estimate"],
-        upper_bound=progress["upperBound"],
-        exact=progress["exact"],
-    )
+    return value_of(Status, {**answer, **answer["progress"]})
 
 
 def state_of(answer: Document) -> State:
     return State(answer["state"])
 
 
-def summaries_of(answer: Document) -> Summaries:
-    batches = tuple(Summary(**_facts(batch)) for batch in answer["batches"])
-    return Summaries(batches, answer.get("cursor"))
-
-
-def _facts(answer: Document) -> dict[str, Any]:
-    """Return the fields of a summary that *answer* has, which a list and the batch's own page share."""
-    names = {fact.name: camel(fact.name) for fact in fields(Summary)} | {"stuck_after": "stuckAfterSeconds"}
-    return {
-        name: READERS.get(name, _as_it_is)(answer[key])
-        for name, key in names.items()
-        if answer.get(key) is not None
-    }
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
-
-
-READERS: Mapping[str, Callable[[Any], Any]] = {
-    "mode": Mode,
-    "state": State,
-    **{fact.name: datetime.fromisoformat for fact in fields(Summary) if fact.name.endswith("_at")},
-    "notify_at": checked_thresholds,
-    "stuck_after": lambda seconds: seconds * SECOND,
-}
-"""How a field of a summary is read, where JSON has no such type."""
-
-
 def queue_of(answer: Document) -> QueueDescription:
-    return QueueDescription(
-        name=answer["queue"],
-        parts=answer["parts"],
-        doorbell_url=answer["doorbellUrl"],
-        doorbell_arn=answer["doorbellArn"],
-        target=answer.get("target"),
-        phase=answer["phase"],
-        since=_time(answer.get("since")),
-    )
+    return value_of(QueueDescription, answer, name=answer["queue"])
+
+
+summaries_of, closed_of, cancelled_of = reader(Summaries), reader(Closed), reader(Cancelled)
+deleted_of = reader(Deleted)
 
 
 def items_of(answer: Document) -> Items:
@@ -256,49 +207,30 @@ def items_of(answer: Document) -> Items:
     return Items(answer["batchId"], group["id"], group["upto"])
 
 
-def closed_of(answer: Document) -> Closed:
-    return Closed(
-        batch_id=answer["batchId"],
-        user_key=answer["userKey"],
-        state=State(answer["state"]),
-        total=answer["total"],
-        completed_by_you=answer["completedByYou"],
-    )
-
-
-def cancelled_of(answer: Document) -> Cancelled:
-    return Cancelled(
-        batch_id=answer["batchId"],
-        user_key=answer["userKey"],
-        state=State(answer["state"]),
-        total=answer["total"],
-        result=answer["result"],
-        reason=answer.get("reason"),
-        ended_at=_time(answer.get("endedAt")),
-        ended_by=answer.get("endedBy"),
-    )
-
-
 def report_of(answer: Document) -> AckReport:
     items = [one for one in answer["results"] if "itemId" in one]
     ranges = [one for one in answer["results"] if "itemId" not in one]
     completed = (one for one in answer["completions"] if one["completedByYou"])
     return AckReport(
-        tuple(ItemVerdict(one["itemId"], Verdict(one["verdict"])) for one in items),
-        tuple(Completion(one["batchId"], one["userKey"], one["result"]) for one in completed),
+        tuple(map(reader(ItemVerdict), items)),
+        tuple(map(reader(Completion), completed)),
         tuple(_range_verdict(one) for one in ranges),
     )
 
 
 def ranges_of(batch_id: str, answer: Document) -> Ranges:
-    return Ranges(_items(batch_id, answer), answer.get("cursor"))
+    return Ranges(_ranges(batch_id, answer), answer.get("cursor"))
 
 
 def failures_of(batch_id: str, answer: Document) -> Failures:
-    samples = (
-        Sample(one["itemId"], one["reason"], datetime.fromisoformat(one["at"])) for one in answer["samples"]
-    )
-    return Failures(_items(batch_id, answer), tuple(samples), answer.get("cursor"))
+    samples = tuple(map(reader(Sample), answer["samples"]))
+    return Failures(_ranges(batch_id, answer), samples, answer.get("cursor"))
+
+
+def pairs_of(batch_id: str, answer: Document) -> Pairs:
+    origin = answer["originBatchId"]
+    pairs = ((_items(origin, one["origin"]), _items(batch_id, one["item"])) for one in answer["pairs"])
+    return Pairs(tuple(pairs), answer.get("cursor"))
 
 
 def _range_verdict(answer: Document) -> RangeVerdict:
@@ -306,12 +238,12 @@ def _range_verdict(answer: Document) -> RangeVerdict:
     return RangeVerdict(answer["batchId"], answer["groupId"], answer["from"], answer["to"], counts)
 
 
-def _items(batch_id: str, answer: Document) -> tuple[Items, ...]:
-    return tuple(Items.between(batch_id, one["groupId"], one["from"], one["to"]) for one in answer["ranges"])
+def _ranges(batch_id: str, answer: Document) -> tuple[Items, ...]:
+    return tuple(_items(batch_id, one) for one in answer["ranges"])
 
 
-def _time(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
+def _items(batch_id: str, one: Document) -> Items:
+    return Items.between(batch_id, one["groupId"], one["from"], one["to"])
 
 
 def _problem(body: bytes) -> Document:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -24,12 +24,20 @@ from fanin.tracker.rules.model import (
     State,
     shard_of,
 )
-from fanin.tracker.rules.options import BatchOptions, Mode, Retention
+from fanin.tracker.rules.option_kinds import (
+    SECOND,
+    Choice,
+    Duration,
+    ItemName,
+    Kind,
+    Labels,
+    Several,
+    Text,
+    Whole,
+)
+from fanin.tracker.rules.options import SHOWN, BatchOptions, OnFailures, Retention, TaskToken
 from fanin.tracker.rules.page import PAGE_BITS_MAX, Page, bits_of, digits, mask_of
-from fanin.tracker.rules.threshold_options import Threshold
-from fanin.tracker.rules.tokens import OnFailures, TaskToken
 
-SECOND = timedelta(seconds=1)
 MILLISECOND = timedelta(milliseconds=1)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 BATCH_ROW = "batch"
@@ -87,43 +95,42 @@ def batch_item(batch: Batch) -> Item:
     return item | _options_item(batch) | _indexes(batch)
 
 
+ATTRIBUTES: Mapping[type[Kind], tuple[Callable[[Any], Item], Callable[[Any, Item], Any]]] = {
+    Text: (text, lambda _, stored: stored["S"]),
+    ItemName: (text, lambda _, stored: stored["S"]),
+    Choice: (text, lambda kind, stored: kind.of(stored["S"])),
+    Whole: (number, lambda _, stored: int(stored["N"])),
+    Duration: (lambda time: number(time // SECOND), lambda _, stored: int(stored["N"]) * SECOND),
+    Labels: (
+        lambda labels: {"M": {key: text(value) for key, value in labels.items()}},
+        lambda _, stored: {key: value["S"] for key, value in stored["M"].items()},
+    ),
+    Several: (
+        lambda texts: {"L": [text(each) for each in texts]},
+        lambda kind, stored: tuple(kind.of(each["S"]) for each in stored["L"]),
+    ),
+}
+"""How an option is stored, and how it is read, by its kind."""
+
+
 def _options_item(options: BatchOptions) -> Item:
     """Return the attributes of a batch's options; :func:`_options_of` reads them."""
     kept = options.retention
-    attributes: Item = {
-        "mode": text(options.mode),
-        "retainOpen": number(kept.open // SECOND),
-        "retainClosed": number(kept.closed // SECOND),
-        "retainComplete": number(kept.complete // SECOND),
-        "userKey": options.user_key and text(options.user_key),
-        "expectedItems": _optional(options.expected_items),
-        "maxFailures": _optional(options.max_failures),
-        "maxFailurePercent": _optional(options.max_failure_percent),
-        "parentItemId": options.parent_item_id and text(options.parent_item_id),
-        "labels": {"M": {key: text(value) for key, value in options.labels.items()}}
-        if options.labels
-        else None,
-        "callback": options.callback and text(options.callback),
-        "notifyAt": {"L": [text(each) for each in options.notify_at]} if options.notify_at else None,
-        "stuckAfter": options.stuck_after and number(options.stuck_after // SECOND),
+    stages = {"retainOpen": kept.open, "retainClosed": kept.closed, "retainComplete": kept.complete}
+    given = [(option, getattr(options, option.name)) for option in SHOWN]
+    return {name: number(time // SECOND) for name, time in stages.items()} | {
+        option.attribute: ATTRIBUTES[type(option.kind)][0](value)
+        for option, value in given
+        if value is not None and value not in ((), {})
     }
-    return {name: value for name, value in attributes.items() if value}
 
 
 def _options_of(item: Item) -> dict[str, Any]:
     """Return the options that the row of a batch holds, by their names in the model."""
-    return {
-        "mode": Mode(item["mode"]["S"]),
-        "retention": _retention(item),
-        "user_key": item.get("userKey", {}).get("S"),
-        "expected_items": _number_if(item, "expectedItems"),
-        "max_failures": _number_if(item, "maxFailures"),
-        "max_failure_percent": _number_if(item, "maxFailurePercent"),
-        "parent_item_id": item.get("parentItemId", {}).get("S"),
-        "labels": {key: value["S"] for key, value in item.get("labels", {"M": {}})["M"].items()},
-        "callback": item.get("callback", {}).get("S"),
-        "notify_at": tuple(Threshold(each["S"]) for each in item.get("notifyAt", {"L": ()})["L"]),
-        "stuck_after": int(item["stuckAfter"]["N"]) * SECOND if "stuckAfter" in item else None,
+    stored = [option for option in SHOWN if option.attribute in item or option.name == "mode"]
+    return {"retention": _retention(item)} | {
+        option.name: ATTRIBUTES[type(option.kind)][1](option.kind, item[option.attribute])
+        for option in stored
     }
 
 
@@ -389,10 +396,6 @@ def _bits(item: Item, family: str) -> int:
         for name, value in item.items()
         if name[0] == family and name[1:].isdigit()
     )
-
-
-def _optional(value: int | None) -> Item | None:
-    return None if value is None else number(value)
 
 
 def _number_if(item: Item, name: str) -> int | None:

@@ -15,23 +15,18 @@ from fanin.tracker.dynamodb.items import (
 )
 from fanin.tracker.dynamodb.requests import batch_key, create_under, create_with
 from fanin.tracker.rules.model import ALIVE, Batch, BatchKey, Group, State
-from fanin.tracker.writing.deleting import REMOVED
+from fanin.tracker.rules.options import SHOWN
+from fanin.tracker.writing.deleting import KEPT_OPTIONS, REMOVED
 
 ENDED = tuple(state for state in State if state not in ALIVE)
 USER_DATA = (
-    "userKey",
     "tenantUser",
     "tenantShard",
-    "labels",
     "endReason",
     "endedBy",
     "completedBy",
-    "parentItemId",
     "originBatchId",
-    "callback",
-    "notifyAt",
-    "stuckAfter",
-    "maxFailurePercent",
+    *(option.attribute for option in SHOWN if option.name not in KEPT_OPTIONS),
 )
 """What a delete removes from the row of a batch: what users wrote, names of callers, and keys of lists."""
 

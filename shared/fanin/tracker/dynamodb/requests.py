@@ -42,8 +42,8 @@ from fanin.tracker.rules.model import (
     State,
     shard_of,
 )
+from fanin.tracker.rules.options import TaskToken
 from fanin.tracker.rules.page import DIGIT_MAX, PAGE_BITS_MAX, Page, PageMasks, digits, mask_of
-from fanin.tracker.rules.tokens import TaskToken
 
 
 def create(table: str, batch: Batch) -> Item:

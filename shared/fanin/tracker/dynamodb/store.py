@@ -18,9 +18,9 @@ from fanin.tracker.rules.children import Children
 from fanin.tracker.rules.filters import Query
 from fanin.tracker.rules.lifecycle import Transition
 from fanin.tracker.rules.model import Batch, BatchKey, Group, ItemKey, Outcome, PageKey, Receipt, Sample
+from fanin.tracker.rules.options import TaskToken
 from fanin.tracker.rules.page import Page, PageMasks
 from fanin.tracker.rules.thresholds import Reached
-from fanin.tracker.rules.tokens import TaskToken
 from fanin.tracker.store import READS_A_LISTING, Listing, Written
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from fanin.aws.dynamodb.rows import ABSENT, Item, number, text
 from fanin.tracker.dynamodb.items import EPOCH, MILLISECOND, SCHEMA, milliseconds, seconds
 from fanin.tracker.dynamodb.requests import batch_key
 from fanin.tracker.rules.model import ALIVE, Batch, BatchKey, Progress
-from fanin.tracker.rules.threshold_options import Threshold
+from fanin.tracker.rules.options import Threshold
 from fanin.tracker.rules.thresholds import Reached, reported
 
 NOTICE = "notice#threshold#"

@@ -8,7 +8,8 @@ from typing import Any
 
 from fanin.errors import InvalidRequest
 from fanin.tracker.rules.model import Batch, Position, State, shard_of
-from fanin.tracker.rules.options import LABEL, check_user_key
+from fanin.tracker.rules.option_kinds import LABEL
+from fanin.tracker.rules.options import USER_KEY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +33,9 @@ class BatchFilter:
             )
         if self.opened_from and self.opened_to and self.opened_from >= self.opened_to:
             raise InvalidRequest("batches are listed from a time to a later one", field="openedTo")
-        check_user_key(self.user_key, "userKey")
-        check_user_key(self.user_key_prefix, "userKeyPrefix")
+        for text, field in ((self.user_key, "userKey"), (self.user_key_prefix, "userKeyPrefix")):
+            if text is not None:
+                USER_KEY.check(text, field)
         if self.label is not None and not LABEL.fullmatch(self.label):
             raise InvalidRequest("batches are listed by a label as key:value", field="label")
 

@@ -11,6 +11,7 @@ from enum import StrEnum
 from fanin.errors import InvalidRequest
 from fanin.item_ids import ItemId
 from fanin.tracker.rules.ids import GroupId
+from fanin.tracker.rules.option_kinds import PRINTABLE
 from fanin.tracker.rules.options import LIFETIME_MAX, BatchOptions, Mode
 from fanin.tracker.rules.tree import Shape
 
@@ -23,8 +24,6 @@ SHARDS = 8
 
 REASON_MAX = 512
 """Characters of the reason of a failure or a cancellation."""
-PRINTABLE = r"^[^\x00-\x1f\x7f-\x9f]*$"
-"""Matches a text without control characters."""
 _PRINTABLE = re.compile(PRINTABLE)
 
 

@@ -1,36 +1,55 @@
-"""The options of a batch: chosen at open, never changed."""
+"""The options of a batch, chosen at open and never changed: the one table of them.
+
+Each field of the three classes below is an option: its name, type and default, its kind, which checks it, and
+its texts. What is derived from the table: ``OPTIONS``, the checks of ``OpenBatch``, the attributes of a row
+(``dynamodb/items.py``), the bodies and answers of the API, the JSON of the client, the options of the command
+``fanin open`` and the fields of ``fanin status``.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
 from datetime import timedelta
 from enum import StrEnum
 from typing import Any
 
 from fanin.errors import InvalidRequest
-from fanin.tracker.rules.threshold_options import (
-    Threshold,
-    check_callback,
-    checked_stuck_after,
-    checked_thresholds,
+from fanin.names import camel
+from fanin.tracker.rules.option_kinds import (
+    SECOND,
+    Choice,
+    Duration,
+    ItemName,
+    Kind,
+    Labels,
+    Secret,
+    Several,
+    Stages,
+    Text,
+    Whole,
 )
-from fanin.tracker.rules.tokens import OnFailures, TaskToken, token_given
 
 LIFETIME_MAX = timedelta(days=400)
 """The longest lifetime of a batch, whatever its activity; its pages expire after that."""
 KEPT_MIN, KEPT_MAX = timedelta(minutes=1), timedelta(days=366)
 """The bounds of the time that a batch is kept in one state."""
-SECOND = timedelta(seconds=1)
 USER_KEY_MAX = 256
 """Characters of a user key."""
-LABELS_MAX = 10
-USER_KEY = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,256}")
-LABEL_KEY = re.compile(r"[^\x00-\x1f\x7f-\x9f:\ud800-\udfff]{1,64}")
-LABEL_VALUE = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{0,256}")
-LABEL = re.compile(f"{LABEL_KEY.pattern}:{LABEL_VALUE.pattern}")
-"""Texts without control characters and lone surrogates, which have no form in UTF-8."""
+USER_KEY = Text(
+    "a user key",
+    re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,256}"),
+    f"a user key has 1 to {USER_KEY_MAX} characters, no control character and no lone surrogate",
+    least=1,
+    most=USER_KEY_MAX,
+)
+CALLBACK = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+CALLBACK_PATTERN = f"^{CALLBACK.pattern}$"
+STUCK_AFTER_MIN, STUCK_AFTER_MAX = timedelta(minutes=1), timedelta(days=366)
+TOKEN_MAX = 2048
+"""Characters of a token: the maximum in the Step Functions API reference, SendTaskSuccess."""
+GRAPHIC = r"^[\x21-\x7e]+$"
 
 
 class Mode(StrEnum):
@@ -63,27 +82,150 @@ class Retention:
             )
 
 
+class Threshold(StrEnum):
+    """What is reported of a live batch: STUCK for ``stuck_after``, the others for ``notify_at``."""
+
+    FIRST_FAILURE = "firstFailure"
+    HALF = "50%"
+    MOST = "90%"
+    STUCK = "stuck"
+
+
+PERCENT = {Threshold.HALF: 50, Threshold.MOST: 90}
+ONCE = (Threshold.FIRST_FAILURE, *PERCENT)
+"""The thresholds that are reported once, in the order in which a batch keeps them."""
+
+
+def mark_of(threshold: Threshold, stall: int = 0) -> str:
+    """Return how rows and event ids name a threshold: ``first_failure``, ``50``, ``90``, ``stuck:2``."""
+    if threshold is Threshold.STUCK:
+        return f"stuck:{stall}"
+    return "first_failure" if threshold is Threshold.FIRST_FAILURE else threshold.removesuffix("%")
+
+
+class OnFailures(StrEnum):
+    """How the task ends if all items of the batch are done, and some of them failed."""
+
+    SUCCEED = "succeed"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskToken:
+    """The token *text*, and how the task ends if items failed.
+
+    A caller that has the token can end the task. So it is stored in a row of its own, and is in no answer,
+    event, log line or archived change.
+    """
+
+    text: str = field(repr=False)
+    on_failures: OnFailures = OnFailures.SUCCEED
+
+
+def option(
+    kind: Kind,
+    about: str = "",
+    *,
+    default: Any = None,
+    factory: Callable[[], Any] | None = None,
+    cli: tuple[str, str] | None = None,
+    argument: str = "",
+    title: str = "",
+    **more: Any,
+) -> Any:
+    """Return the field of an option.
+
+    *about*: its text in the description of the API. *cli*: its form in the command, ``--name METAVAR``, and
+    its help. *argument*: of the client, if it is not the name of the field. *title*: in ``fanin status``.
+    *factory*, and *more*: as in ``dataclasses.field``.
+    """
+    metadata = {"kind": kind, "about": about, "cli": cli, "argument": argument, "title": title}
+    start = {"default": default} if factory is None else {"default_factory": factory}
+    return field(metadata=metadata, **start, **more)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownOptions:
-    """The options of a batch that every answer about it shows; they are chosen at open and never change."""
+    """The options of a batch that every answer about it shows."""
 
-    user_key: str | None = None
-    mode: Mode = Mode.EXACT
-    expected_items: int | None = None
-    max_failures: int | None = None
-    max_failure_percent: int | None = None
-    parent_item_id: str | None = None
-    labels: Mapping[str, str] = field(default_factory=dict, hash=False)
-    callback: str | None = None
-    notify_at: tuple[Threshold, ...] = ()
-    stuck_after: timedelta | None = None
+    user_key: str | None = option(
+        USER_KEY, "Your name for the batch, returned with it; no control characters."
+    )
+    mode: Mode = option(
+        Choice(Mode, "a mode"),
+        "`exact`: a bit for each item. `estimated`: counters that count duplicates twice.",
+        default=Mode.EXACT,
+        cli=("--mode MODE", "exact: a bit for each item; estimated: counters."),
+    )
+    expected_items: int | None = option(
+        Whole(least=0),
+        "Close is refused before this many items are added.",
+        cli=("--expected N", "Refuse a close before N items are added; more are accepted."),
+        title="Expected",
+    )
+    max_failures: int | None = option(
+        Whole(least=1),
+        "The number of failed items that ends the batch, open or closed.",
+        cli=("--max-failures N", "End it at N failed items."),
+    )
+    max_failure_percent: int | None = option(
+        Whole(least=1, most=100),
+        "The percentage of failed items that ends the batch, judged once it is closed.",
+        cli=("--max-failure-percent N", "End it at N % failed items."),
+        title="Max failure %",
+    )
+    parent_item_id: str | None = option(
+        ItemName(),
+        "An item of another batch of the tenant, acked with this batch's result when it ends.",
+        cli=("--parent ITEM", "The item of a batch that it acks when it ends."),
+        argument="parent",
+        title="Parent item",
+    )
+    labels: Mapping[str, str] = option(
+        Labels(),
+        "Up to 10 labels to list batches by: keys of 1 to 64 characters without a colon, values of up to 256;"
+        " no control characters.",
+        factory=dict,
+        cli=("--label KEY:VALUE", "A label; repeatable."),
+        hash=False,
+    )
+    callback: str | None = option(
+        Text(
+            "a callback",
+            CALLBACK,
+            "the name of a callback has 1 to 64 of A-Z a-z 0-9 . _ -, the first of A-Z a-z 0-9",
+            pattern=CALLBACK_PATTERN,
+        ),
+        "The callback of the stack that gets the batch's events, beside the bus.",
+        cli=("--callback NAME", "The callback that gets its events."),
+    )
+    notify_at: tuple[Threshold, ...] = option(
+        Several(Threshold, ONCE),
+        "Thresholds to report once each, by an event `BatchProgress`.",
+        default=(),
+        cli=("--notify-at WHEN", "Send an event at firstFailure, 50%, 90%; repeatable."),
+    )
+    stuck_after: timedelta | None = option(
+        Duration(
+            STUCK_AFTER_MIN,
+            STUCK_AFTER_MAX,
+            "stuckAfterSeconds goes from a minute to 366 days, in whole seconds",
+            fraction="stuckAfterSeconds takes whole seconds",
+        ),
+        "Report the live batch by an event `BatchProgress` after so long without an ack.",
+        cli=("--stuck-after TIME", "Send an event if no ack comes for so long."),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchOptions(ShownOptions):
     """All options of a batch that its row keeps."""
 
-    retention: Retention = field(default_factory=Retention)
+    retention: Retention = option(
+        Stages(Retention),
+        factory=Retention,
+        cli=("--retention STATE=TIME", "How long it is kept while open, closed, complete; repeatable."),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,49 +235,93 @@ class OpenBatch(BatchOptions):
     *task_token*: of a Step Functions task that waits for the end of the batch; *on_failures*: its end.
     """
 
-    deadline: timedelta | None = None
-    task_token: str | None = field(default=None, repr=False)
-    on_failures: OnFailures = OnFailures.SUCCEED
+    deadline: timedelta | None = option(
+        Duration(
+            SECOND,
+            LIFETIME_MAX,
+            "a deadline is whole seconds, from 1 second to 400 days",
+            other_type="a deadline is a timedelta, such as timedelta(hours=1)",
+        ),
+        "Seconds from the opening to the time-out of the batch.",
+        cli=("--deadline TIME", "The time after which it times out: 90s, 6h, 1d12h."),
+    )
+    task_token: str | None = option(
+        Secret(
+            "a task token",
+            re.compile(rf"[\x21-\x7e]{{1,{TOKEN_MAX}}}"),
+            f"a task token is 1 to {TOKEN_MAX} printable ASCII characters, without spaces",
+            pattern=GRAPHIC,
+            least=1,
+            most=TOKEN_MAX,
+        ),
+        "The token of a Step Functions task, which ends when the batch does; requires `deadlineSeconds`. No"
+        " answer, event or log has it.",
+        cli=("--task-token-file FILE", "The file with a task token; - is standard input."),
+        repr=False,
+    )
+    on_failures: OnFailures = option(
+        Choice(OnFailures, "on_failures"),
+        "How the task of `taskToken` ends if all items are done and some of them failed.",
+        default=OnFailures.SUCCEED,
+        cli=("--on-failures END", "succeed or fail: the end of that task if items failed."),
+    )
 
     def __post_init__(self) -> None:
-        check_user_key(self.user_key, "userKey")
-        object.__setattr__(self, "labels", _checked_labels(self.labels))
-        object.__setattr__(self, "notify_at", checked_thresholds(self.notify_at))
-        checked_stuck_after(self.stuck_after)
-        check_callback(self.callback)
-        token_given(self.task_token, self.on_failures, self.deadline)
+        for name, each in OPTIONS.items():
+            object.__setattr__(self, name, each.checked(getattr(self, name)))
+        if self.task_token is None and self.on_failures is not OnFailures.SUCCEED:
+            raise InvalidRequest("onFailures is for a batch with a taskToken", field="onFailures")
+        if self.task_token is not None and self.deadline is None:
+            raise InvalidRequest(
+                "a batch with a taskToken needs deadlineSeconds: a task must not wait for ever",
+                field="deadlineSeconds",
+            )
 
     @property
     def token(self) -> TaskToken | None:
         """The task token, or None."""
-        return token_given(self.task_token, self.on_failures, self.deadline)
+        return None if self.task_token is None else TaskToken(self.task_token, self.on_failures)
 
 
-def check_user_key(text: str | None, field: str) -> None:
-    """Raise InvalidRequest for a user key, or the beginning of one, that no batch can have."""
-    if text is not None and not USER_KEY.fullmatch(text):
-        raise InvalidRequest(
-            f"a user key has 1 to {USER_KEY_MAX} characters, no control character and no lone surrogate",
-            field=field,
-        )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """An option, as the table has it; *attribute*: of a row."""
+
+    name: str
+    attribute: str
+    default: Any
+    kind: Kind
+    about: str = ""
+    cli: tuple[str, str] | None
+    argument: str
+    title: str
+
+    @classmethod
+    def of(cls, fact: Field[Any]) -> Option:
+        """Return the option of *fact*, a field of the table."""
+        default = fact.default if fact.default_factory is MISSING else fact.default_factory()
+        given = {name: value for name, value in fact.metadata.items() if value}
+        names = {"argument": fact.name, "title": fact.name.replace("_", " ").capitalize(), "cli": None}
+        return cls(name=fact.name, attribute=camel(fact.name), default=default, **names | given)
+
+    @property
+    def field(self) -> str:
+        """Its name in JSON."""
+        return self.attribute + self.kind.unit
+
+    def checked(self, value: Any) -> Any:
+        """Return *value* as a batch keeps it. Raises InvalidRequest."""
+        return None if value is None and self.default is None else self.kind.check(value, self.field)
 
 
-def _checked_labels(labels: Mapping[str, str]) -> Mapping[str, str]:
-    """Return *labels* in the order of their keys; raise InvalidRequest for a key or a value out of bounds."""
-    if not isinstance(labels, Mapping) or len(labels) > LABELS_MAX:
-        raise InvalidRequest(f"labels are a mapping of at most {LABELS_MAX} keys to values", field="labels")
-    for key, value in labels.items():
-        if not isinstance(key, str) or not LABEL_KEY.fullmatch(key):
-            raise InvalidRequest(
-                "the key of a label has 1 to 64 characters, no control character and no colon", field="labels"
-            )
-        if not isinstance(value, str) or not LABEL_VALUE.fullmatch(value):
-            raise InvalidRequest(
-                "the value of a label has up to 256 characters and no control character", field="labels"
-            )
-    return {str.__str__(key): str.__str__(value) for key, value in sorted(labels.items())}
+OPTIONS: Mapping[str, Option] = {fact.name: Option.of(fact) for fact in fields(OpenBatch)}
+"""All options by their names."""
+
+
+SHOWN = tuple(OPTIONS[fact.name] for fact in fields(ShownOptions))
+"""The options that every answer about a batch shows."""
 
 
 def options_of(source: BatchOptions) -> dict[str, Any]:
     """Return the options of a batch, or of the request for it, by their names."""
-    return {option.name: getattr(source, option.name) for option in fields(BatchOptions)}
+    return {fact.name: getattr(source, fact.name) for fact in fields(BatchOptions)}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from fanin.tracker.rules.model import Batch, Progress
-from fanin.tracker.rules.threshold_options import PERCENT, Threshold, mark_of
+from fanin.tracker.rules.options import PERCENT, Threshold, mark_of
 
 CHECK_AGAIN_AFTER = timedelta(seconds=30)
 """When a batch that asks for the first failure or for a percentage is due again: before the next sweep, which

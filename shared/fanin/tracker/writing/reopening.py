@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import islice
+from typing import Any
 
 from fanin.errors import Conflict
 from fanin.tracker.reads.walking import PAGES_A_WALK, Stretch, Walk, adjacent, joined, ranges_of, slice_of
 from fanin.tracker.rules.ids import COUNT_MAX, GroupId
 from fanin.tracker.rules.lifecycle import expiry, first_check
 from fanin.tracker.rules.model import Batch, BatchKey, Group, ItemRange, State
-from fanin.tracker.rules.options import OpenBatch, options_of
+from fanin.tracker.rules.options import OPTIONS, options_of
 from fanin.tracker.store import TrackerStore
 
 PAGES_A_REOPEN = 5_000
@@ -47,9 +48,8 @@ class ReopenBatch:
     max_failures: int | None = None
 
     def __post_init__(self) -> None:
-        checked = OpenBatch(user_key=self.user_key, labels=self.labels or {})
-        if self.labels is not None:
-            object.__setattr__(self, "labels", checked.labels)
+        for name, value in self.options().items():
+            object.__setattr__(self, name, OPTIONS[name].checked(value))
 
     @property
     def fingerprint(self) -> str:
@@ -57,10 +57,10 @@ class ReopenBatch:
         said = ", ".join(f"{name}={value!r}" for name, value in asdict(self).items() if value is not None)
         return hashlib.sha256(f"ReopenBatch({said})".encode()).hexdigest()
 
-    def given(self) -> dict[str, object]:
-        """Return the options that replace the origin's."""
-        options = {"user_key": self.user_key, "labels": self.labels, "max_failures": self.max_failures}
-        return {name: value for name, value in options.items() if value is not None}
+    def options(self) -> dict[str, Any]:
+        """Return the options that replace the origin's, by their names."""
+        own = {fact.name: getattr(self, fact.name) for fact in fields(self) if fact.name in OPTIONS}
+        return {name: value for name, value in own.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,8 @@ def reopened_batch(
     at: datetime,
 ) -> Batch:
     """Return the new batch, CLOSED, with all its items. *size*: their number, and items a page."""
-    deadline = request.deadline or (origin.deadline_at and origin.deadline_at - origin.created_at)
+    replaced = request.options()
+    deadline = replaced.pop("deadline", origin.deadline_at and origin.deadline_at - origin.created_at)
     batch = Batch(
         tenant=key.tenant,
         batch_id=key.batch_id,
@@ -112,12 +113,11 @@ def reopened_batch(
         expires_at=at,
         deadline_at=at + deadline if deadline else None,
         origin_batch_id=origin.batch_id,
-        **options_of(origin) | {"expected_items": None} | request.given(),
+        **options_of(origin) | {"expected_items": None} | replaced,
     )
     expires_at = expiry(batch, State.CLOSED, at)
-    return replace(
-        batch, expires_at=expires_at, next_check_at=first_check(batch, State.CLOSED, at, expires_at)
-    )
+    next_check_at = first_check(batch, State.CLOSED, at, expires_at)
+    return replace(batch, expires_at=expires_at, next_check_at=next_check_at)
 
 
 def whole_group(batch: Batch) -> Group:

@@ -18,8 +18,8 @@ from fanin.tracker.reads.progress import progress
 from fanin.tracker.rules import thresholds
 from fanin.tracker.rules.lifecycle import CHECK_AFTER, needs_repair, next_check, oldest, transition
 from fanin.tracker.rules.model import SHARDS, Batch, BatchKey, PageKey, Progress, State
+from fanin.tracker.rules.options import Threshold
 from fanin.tracker.rules.page import Page
-from fanin.tracker.rules.threshold_options import Threshold
 from fanin.tracker.rules.thresholds import Reached, reported
 from fanin.tracker.rules.tree import capacity, height
 from fanin.tracker.store import TrackerStore
