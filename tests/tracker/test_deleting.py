@@ -59,30 +59,6 @@ def test_acks_of_a_deleted_batch_are_expired(tracker):
     assert verdicts(ack(tracker, batch_id, group, 9)) == [Verdict.OUT_OF_RANGE]
 
 
-def test_a_live_batch_is_not_deleted(tracker):
-    batch_id, _ = opened(tracker, 5)
-
-    with pytest.raises(Conflict, match="cancel it first"):
-        tracker.delete("t", batch_id)
-    assert tracker.get("t", batch_id).state is State.OPEN
-
-
-def test_a_batch_is_not_deleted_before_its_ending_event_is_confirmed(tracker, clock):
-    batch_id, _ = ended(tracker)
-    with pytest.raises(Conflict, match="not confirmed"):
-        tracker.delete("t", batch_id)
-    clock.at += HOUR
-    tracker.sweep()
-    assert {key.batch_id for key, _ in tracker.store.notices} == {batch_id}
-    with pytest.raises(Conflict, match="not confirmed"):
-        tracker.delete("t", batch_id)
-    confirm(tracker, batch_id)
-    tracker.delete("t", batch_id)
-
-    with pytest.raises(NotFound):
-        tracker.get("t", batch_id)
-
-
 def test_a_batch_is_not_deleted_before_its_parents_item_is_acked(tracker):
     """The event was confirmed, and the process crashed before it acked the item of the parent."""
     parent, group = opened(tracker, 2)
@@ -137,16 +113,6 @@ class Unreachable:
         if name == "delete":
             raise ConnectionError
         return getattr(self.store, name)
-
-
-def test_what_is_not_there_or_another_tenants_is_not_found(tracker):
-    batch_id, _ = settled(tracker)
-
-    with pytest.raises(NotFound):
-        tracker.delete("other", batch_id)
-    with pytest.raises(NotFound):
-        tracker.delete("t", "00000000-0000-4000-8000-00000000dead")
-    assert tracker.get("t", batch_id)
 
 
 def test_nothing_that_arrives_late_comes_back(tracker, clock):
@@ -206,17 +172,6 @@ def test_batches_that_ended_before_a_time_are_deleted_in_bounded_parts(tracker, 
     assert kept == {unconfirmed, live, *young}
     assert not kept & set(old)
     assert all_deleted(tracker, START + HOUR)[:2] == (0, 1)
-
-
-def test_batches_that_expired_are_deleted_with_the_others(tracker, clock):
-    batch_id, _ = opened(tracker, 1, user_key="käy")
-    clock.at += 8 * DAY
-    tracker.sweep()
-    confirm(tracker, batch_id)
-    assert tracker.store.get(BatchKey("t", batch_id)).state is State.EXPIRED
-
-    assert all_deleted(tracker, clock.at + DAY)[0] == 1
-    assert tracker.store.get(BatchKey("t", batch_id)).user_key is None
 
 
 def test_a_deleted_batch_is_over_for_a_reader_whose_clock_is_behind_that_of_its_opener(tracker, clock):

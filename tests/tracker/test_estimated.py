@@ -6,9 +6,7 @@ import pytest
 
 from fanin.errors import Conflict
 from fanin.tracker import Ack, BatchKey, Mode, Progress, State, Tracker
-from fanin.tracker.dynamodb import requests
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.rules.model import PageKey
 from tests.tracker.calls import ack, fail, opened, verdicts
 
 
@@ -70,16 +68,6 @@ def test_what_a_full_leaf_counts_no_more_is_told_as_its_estimated_batch_ended(tw
     assert verdicts(fail(here, batch_id, group, 1)) == [verdict]
 
 
-def test_a_failure_that_an_estimated_batch_counts_no_more_is_told_as_it_ended(two):
-    here, there = two
-    batch_id, group = opened(here, 3, mode=Mode.ESTIMATED)
-    ack(here, batch_id, group, 0)
-    there.cancel("t", batch_id)
-
-    assert verdicts(fail(here, batch_id, group, 1)) == ["cancelled"]
-    assert here.get("t", batch_id).failed == 0
-
-
 def test_an_estimated_batch_does_not_know_what_is_missing(tracker):
     batch_id, _ = opened(tracker, 4, mode=Mode.ESTIMATED)
 
@@ -87,9 +75,3 @@ def test_an_estimated_batch_does_not_know_what_is_missing(tracker):
         tracker.outstanding(tracker.get("t", batch_id))
     with pytest.raises(Conflict):
         tracker.failures(tracker.get("t", batch_id))
-
-
-def test_a_full_leaf_of_an_estimated_batch_is_compacted_by_an_expression_that_fits():
-    request = requests.compact("pages", PageKey(BatchKey("t", "b"), 0, 0), 2**20)
-
-    assert len(request["UpdateExpression"]) < 4096

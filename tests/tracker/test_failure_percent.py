@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from fanin.errors import BatchEnded
-from fanin.tracker import Mode, State, Tracker
+from fanin.tracker import State, Tracker
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.lifecycle import CHECK_AFTER
-from tests.tracker.calls import ack, fail, opened
+from tests.tracker.calls import fail, opened
 
 
 def state(tracker: Tracker, batch_id: str) -> State:
@@ -40,49 +40,12 @@ def test_an_open_batch_bears_any_percentage_and_its_close_ends_it(tracker):
     assert state(tracker, batch_id) is State.FAILED
 
 
-def test_items_that_are_added_make_room_for_failures(tracker):
-    batch_id, group = opened(tracker, 10, max_failure_percent=20)
-    fail(tracker, batch_id, group, 0, 1)
-    tracker.add("t", batch_id, 10)
-
-    assert tracker.close("t", batch_id, "closer").batch.state is State.CLOSED
-
-
 def test_a_batch_whose_items_are_all_acked_is_complete_however_many_failed(tracker):
     batch_id, group = opened(tracker, 10, max_failure_percent=20)
     fail(tracker, batch_id, group, *range(10))
     batch = tracker.close("t", batch_id, "closer").batch
 
     assert (batch.state, batch.result) == (State.COMPLETE, "completed_with_failures")
-
-
-def test_the_number_and_the_percentage_each_end_a_batch(tracker):
-    few, many = (opened(tracker, 20, max_failures=most, max_failure_percent=20) for most in (3, 10))
-    for batch_id, group in (few, many):
-        fail(tracker, batch_id, group, 0, 1, 2)
-
-    assert (state(tracker, few[0]), state(tracker, many[0])) == (State.FAILED, State.OPEN)
-    tracker.close("t", many[0], "closer")
-    fail(tracker, *many, 3)
-    assert state(tracker, many[0]) is State.FAILED
-
-
-def test_a_healed_item_is_no_failure(tracker):
-    batch_id, group = opened(tracker, 10, max_failure_percent=20)
-    tracker.close("t", batch_id, "closer")
-    fail(tracker, batch_id, group, 0)
-    ack(tracker, batch_id, group, 0)
-    fail(tracker, batch_id, group, 1)
-
-    assert state(tracker, batch_id) is State.CLOSED
-
-
-def test_failures_of_an_estimated_batch_end_it_by_a_percentage(tracker):
-    batch_id, group = opened(tracker, 10, mode=Mode.ESTIMATED, max_failure_percent=20)
-    tracker.close("t", batch_id, "closer")
-    fail(tracker, batch_id, group, 0, 1)
-
-    assert state(tracker, batch_id) is State.FAILED
 
 
 def test_the_sweeper_ends_a_batch_whose_close_died_before_it_looked_at_the_failures(clock):
@@ -101,21 +64,3 @@ def test_the_sweeper_ends_a_batch_whose_close_died_before_it_looked_at_the_failu
     tracker.sweep()
 
     assert state(tracker, batch_id) is State.FAILED
-
-
-def test_the_sweeper_completes_a_batch_that_is_done_whatever_failed(clock):
-    store = MemoryStore()
-    tracker = Tracker(store, page_bits=4, now=clock, pause=lambda _: None)
-    batch_id, group = opened(tracker, 4, max_failure_percent=50)
-    done = store.transition
-    store.transition = lambda key, change: (
-        store.get(key) if change.to is not State.CLOSED else done(key, change)
-    )
-    tracker.close("t", batch_id, "closer")
-    with pytest.raises(Exception, match="repeat the request"):
-        fail(tracker, batch_id, group, 0, 1, 2, 3)
-    store.transition = done
-    clock.at += CHECK_AFTER
-    tracker.sweep()
-
-    assert state(tracker, batch_id) is State.COMPLETE

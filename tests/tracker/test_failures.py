@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fanin.tracker import Ack, ItemRange, Outcome, Progress, Slice, State, Tracker
+from fanin.tracker import Ack, ItemRange, Outcome, PageMasks, Progress, State, Tracker, Verdict
 from fanin.tracker.dynamodb import requests
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.page import Page
@@ -32,24 +32,6 @@ def test_success_heals_a_failure_and_failure_never_overrides_success(tracker):
     assert verdicts(ack(tracker, batch_id, group, 0)) == ["duplicate"]
     assert verdicts(fail(tracker, batch_id, group, 0, 1)) == ["duplicate", "duplicate"]
     assert tracker.get("t", batch_id).failed == 1
-
-
-def test_a_failure_is_healed_after_its_page_was_full_and_compacted(tracker):
-    batch_id, group = opened(tracker, 9)
-    fail(tracker, batch_id, group, 0)
-    ack(tracker, batch_id, group, 1, 2, 3)
-
-    assert verdicts(ack(tracker, batch_id, group, 0)) == ["accepted"]
-    assert tracker.get("t", batch_id).failed == 0
-    assert tracker.failures(tracker.get("t", batch_id)) == Slice((), None)
-
-
-def test_of_two_words_on_one_item_in_a_request_success_is_kept(tracker):
-    batch_id, group = opened(tracker, 2)
-    acks = [Ack(batch_id, group, 0, 0, "a", Outcome.FAILURE), Ack(batch_id, group, 0, 0, "b")]
-
-    assert verdicts(tracker.ack("t", acks)) == ["duplicate", "accepted"]
-    assert tracker.get("t", batch_id).failed == 0
 
 
 def test_enough_failures_end_the_batch_early_and_later_acks_are_late(tracker):
@@ -99,52 +81,6 @@ def test_the_reason_of_a_healed_item_is_not_shown_whatever_has_become_of_its_pag
     assert left == {"2"}
 
 
-def test_the_samples_of_a_batch_are_read_with_one_look_at_their_pages(clock):
-    class Metered(MemoryStore):
-        looks = 0
-
-        def pages(self, keys):
-            self.looks += 1
-            return super().pages(keys)
-
-    tracker = Tracker(Metered(), page_bits=4, now=clock, pause=lambda _: None)
-    batch_id, group = opened(tracker, 400)
-    fail(tracker, batch_id, group, *range(0, 400, 4))
-    tracker.store.looks = 0
-
-    assert len(tracker.samples(tracker.get("t", batch_id))) > 10
-    assert tracker.store.looks == 1
-
-
-def test_five_thousand_failures_are_counted_listed_and_sampled_alike():
-    tracker = Tracker(MemoryStore(), pause=lambda _: None)
-    batch_id, group = opened(tracker, 6000)
-    tracker.ack("t", [Ack(batch_id, group, 500, 5499, "me", Outcome.FAILURE, "boom")])
-    batch = tracker.get("t", batch_id)
-
-    assert batch.failed == 5000
-    assert tracker.failures(batch).ranges == (ItemRange(group, 500, 5499),)
-    assert 1 <= len(tracker.samples(batch)) <= 128
-
-
-def test_success_heals_what_is_left_when_another_heals_a_part_first(clock):
-    class Raced(MemoryStore):
-        raced = False
-
-        def heal_bits(self, key, mask):
-            if not self.raced:
-                self.raced = True
-                super().heal_bits(key, 1)
-            return super().heal_bits(key, mask)
-
-    tracker = Tracker(Raced(), page_bits=4, now=clock, pause=lambda _: None)
-    batch_id, group = opened(tracker, 4)
-    fail(tracker, batch_id, group, 0, 1)
-
-    assert verdicts(ack(tracker, batch_id, group, 0, 1)) == ["duplicate", "accepted"]
-    assert tracker.get("t", batch_id).failed == 0
-
-
 def test_a_failure_is_a_duplicate_if_another_acks_the_item_and_completes_the_batch_meanwhile(clock):
     class Raced(MemoryStore):
         refused = raced = False
@@ -189,14 +125,6 @@ def test_a_large_range_is_healed_in_few_parts_that_a_transaction_can_guard(step)
     assert all(len(condition) <= 4096 and condition.count(" IN ") <= 150 for condition in conditions)
 
 
-def test_a_kept_reason_names_an_item_that_failed(tracker):
-    batch_id, group = opened(tracker, 7)
-    ack(tracker, batch_id, group, 4)
-    tracker.ack("t", [Ack(batch_id, group, 4, 6, "me", Outcome.FAILURE, "boom")])
-
-    assert [s.item_id for s in tracker.samples(tracker.get("t", batch_id))] == [f"{batch_id}:{group}:5"]
-
-
 def test_a_caller_who_ended_a_batch_is_told_again_on_whichever_page_of_a_later_request_that_is_found(tracker):
     batch_id, group = opened(tracker, 8)
     tracker.close("t", batch_id, "closer")
@@ -206,3 +134,21 @@ def test_a_caller_who_ended_a_batch_is_told_again_on_whichever_page_of_a_later_r
 
     for request in (acks, acks[::-1]):
         assert [told.caller for told in tracker.ack("t", request).completions] == ["last"]
+
+
+@pytest.mark.parametrize("folded", [False, True])
+@pytest.mark.parametrize("limit", [{"max_failures": 1}, {"max_failure_percent": 10}])
+def test_all_failures_of_a_request_count_before_they_end_the_batch(tracker, limit, folded):
+    """The limit is checked after the last page of failures, not after each."""
+    batch_id, group = opened(tracker, 20, **limit)
+    tracker.close("t", batch_id, "closer")
+
+    if folded:
+        found = tracker.ack_pages("t", batch_id, {page: PageMasks(failure=0b1) for page in range(4)}, "bulk")
+        assert [dict(page.counts) for page in found] == [{Verdict.ACCEPTED: 1}] * 4
+    else:
+        acks = [Ack(batch_id, group, at, at, "me", Outcome.FAILURE) for at in (0, 4, 8, 12)]
+        assert verdicts(tracker.ack("t", acks)) == ["accepted"] * 4
+
+    batch = tracker.get("t", batch_id)
+    assert (batch.failed, batch.result) == (4, "too_many_failures")

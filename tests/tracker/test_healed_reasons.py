@@ -8,7 +8,7 @@ import pytest
 
 from fanin.tracker import Ack, Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.reads.sampling import SAMPLES, slots_of
+from fanin.tracker.reads.sampling import SAMPLES
 from fanin.tracker.rules.model import BatchKey
 from fanin.tracker.writing import recording
 from tests.tracker.calls import ack, fail, opened
@@ -18,15 +18,6 @@ def kept(tracker, batch_id):
     """The indexes of the items whose reasons are stored."""
     samples = tracker.store.samples(BatchKey("t", batch_id))
     return sorted(int(sample.item_id.rsplit(":")[-1]) for sample in samples)
-
-
-def test_a_heal_removes_the_reason_of_the_item_and_no_other(tracker):
-    batch_id, group = opened(tracker, 10)
-    fail(tracker, batch_id, group, 0, 1, 2, 3)
-    ack(tracker, batch_id, group, 1, 5)
-    tracker.ack("t", [Ack(batch_id, group, 2, 6, "me")])
-
-    assert kept(tracker, batch_id) == [0]
 
 
 def test_the_slots_of_healed_items_are_free_for_other_failures():
@@ -77,8 +68,3 @@ def test_after_a_crash_the_reason_is_filtered_when_it_is_read(tracker):
     assert batch.failed == 1
     assert kept(tracker, batch_id) == [0, 1]
     assert [sample.item_id for sample in tracker.samples(batch)] == [f"{batch_id}:{group}:1"]
-
-
-def test_the_slots_of_an_item_are_stable():
-    """Rows that were written before are found by them."""
-    assert slots_of("item") == [(slots_of("item")[0] + probe) % SAMPLES for probe in range(4)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 from hashlib import sha256
 
 import pytest
@@ -15,8 +14,6 @@ from fanin.tracker import (
     State,
 )
 from tests.tracker.calls import DAY, HOUR, ack, opened
-
-SECOND = timedelta(seconds=1)
 
 
 def test_a_key_whose_batch_is_over_stands_for_a_new_batch(tracker, clock):
@@ -88,22 +85,3 @@ def test_a_fingerprint_is_of_the_options_that_are_given(tracker, options, said):
     digest = sha256(f"OpenBatch({said})".encode()).hexdigest()
 
     assert tracker.open("t", OpenBatch(**options)).fingerprint == digest
-
-
-def test_other_labels_are_another_payload(tracker):
-    first = tracker.open("t", OpenBatch(labels={"a": "1", "b": "2"}), key="weekly")
-
-    assert tracker.open("t", OpenBatch(labels={"b": "2", "a": "1"}), key="weekly") == first
-    for labels in ({}, {"a": "1"}, {"a": "2", "b": "1"}):
-        with pytest.raises(KeyReused):
-            tracker.open("t", OpenBatch(labels=labels), key="weekly")
-
-
-def test_the_key_of_a_request_is_kept_for_a_day_and_no_longer(tracker, clock):
-    tracker.bind_key("t", "close", "k", "one")
-    clock.at += 24 * HOUR - SECOND
-    with pytest.raises(KeyReused):
-        tracker.bind_key("t", "close", "k", "another")
-    clock.at += SECOND
-
-    tracker.bind_key("t", "close", "k", "another")

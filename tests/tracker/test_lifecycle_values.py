@@ -8,7 +8,6 @@ import pytest
 
 from fanin.tracker import State
 from fanin.tracker.rules.lifecycle import (
-    Transition,
     ends_at,
     expiry,
     extended_expiry,
@@ -174,45 +173,3 @@ def test_the_states_from_which_a_transition_starts(to, final):
     sources = LIVE if to is not State.COMPLETE and not final else {State.CLOSED}
 
     assert set(made.sources) == ({State.OPEN} if to is State.CLOSED else sources)
-
-
-def admits(to, at=START + 9 * DAY, facts=None, **more):
-    return transition(BATCH, to, at, **more).admits(replace(BATCH, **(facts or {})))
-
-
-def test_a_close_needs_the_items_that_the_batch_expects():
-    closing = {"state": State.OPEN, "expected_items": 10}
-
-    assert admits(State.CLOSED, facts={"state": State.OPEN})
-    assert admits(State.CLOSED, facts=closing)
-    assert not admits(State.CLOSED, facts=closing | {"total": 9})
-    assert admits(State.CANCELLED, facts=closing | {"total": 9})
-    assert admits(State.CLOSED) is False
-    assert admits(State.CLOSED, facts=closing | {"total": 9}) is False
-
-
-def test_a_batch_fails_of_as_many_failures_as_it_bears():
-    assert admits(State.FAILED, failures=2, healed=1, facts={"failed": 2, "healed": 1})
-    assert admits(State.FAILED, failures=2, healed=1, facts={"failed": 3, "healed": 1})
-    assert admits(State.FAILED, failures=2, healed=1, facts={"failed": 1, "healed": 1}) is False
-    assert not admits(State.FAILED, failures=2, healed=1, facts={"failed": 2, "healed": 2})
-    assert not admits(State.FAILED, facts={"state": State.COMPLETE})
-
-
-@pytest.mark.parametrize(("late", "fits"), [(-TICK, False), (0 * TICK, True), (TICK, True)])
-def test_a_batch_times_out_and_expires_no_earlier_than_it_should(late, fits):
-    at = START + DAY + late
-
-    assert admits(State.TIMED_OUT, at, facts={"deadline_at": START + DAY}) is fits
-    assert admits(State.EXPIRED, at, facts={"expires_at": START + DAY}) is fits
-    assert admits(State.CANCELLED, at, facts={"expires_at": START + DAY})
-    assert not admits(State.TIMED_OUT, at)
-    assert not admits(State.TIMED_OUT, at, facts={"deadline_at": START + 2 * DAY, "expires_at": START})
-
-
-def test_a_transition_has_no_conditions_of_its_own():
-    plain = Transition(State.CANCELLED, START, START, START)
-
-    assert transition(BATCH, State.CANCELLED, START) == replace(
-        plain, expires_at=START + 2 * DAY, next_check_at=START + 15 * MINUTE
-    )

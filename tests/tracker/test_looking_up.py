@@ -59,25 +59,6 @@ def listed(tracker, batch_id, ask, limit):
     return found, requests
 
 
-def acked(tracker, batch_id, group, places):
-    """Ack many items of a group, a thousand a request."""
-    words = [Ack(batch_id, group, at, at, "me") for at in places]
-    for first in range(0, len(words), 1000):
-        tracker.ack("t", words[first : first + 1000])
-
-
-def test_ranges_of_one_group_are_found_by_one_look_for_it():
-    tracker, store = metered()
-    batch_id, group = opened(tracker, 4096)
-    acked(tracker, batch_id, group, range(0, 4096, 2))
-    store.calls.clear()
-    found = tracker.outstanding(tracker.get("t", batch_id), limit=1000)
-
-    assert len(found.ranges) == 1000
-    assert store.calls["groups"] == 1
-    assert store.calls["pages"] == 2
-
-
 @pytest.mark.parametrize("outcome", Outcome)
 def test_on_dynamodb_4096_items_every_other_one_acked_are_listed_in_four_requests(outcome):
     with mock_aws(), deep_recursion():

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from fanin.tracker import BatchKey, Group
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.rules.model import PageKey, Receipt, Sample, shard_of
+from fanin.tracker.rules.model import PageKey, Receipt, Sample
 from fanin.tracker.rules.page import PageMasks
 from tests.tracker.calls import new_batch
 
@@ -35,16 +34,6 @@ def test_a_page_is_deleted_from_the_expiry_on_of_its_last_write():
     store.delete_expired(AT + MINUTE)
     assert LEAF not in store.stored_pages
     assert store.expiring == {}
-
-
-def test_a_row_that_is_not_selected_is_deleted_later():
-    store = MemoryStore()
-    store.add_bits(LEAF, PageMasks(0b1), AT)
-
-    store.delete_expired(AT, deletes=lambda row: row[0] != "stored_pages")
-    assert LEAF in store.stored_pages
-    store.delete_expired(AT)
-    assert LEAF not in store.stored_pages
 
 
 def test_a_key_is_deleted_with_its_batch(batch):
@@ -92,32 +81,3 @@ def test_a_reason_is_deleted_at_the_expiry_of_its_first_write():
     assert store.samples(LEAF.batch) == [kept]
     store.delete_expired(AT)
     assert store.samples(LEAF.batch) == []
-
-
-def test_a_tail_that_is_marked_again_with_its_size_has_the_later_expiry():
-    store = MemoryStore()
-    store.mark_tail(LEAF, 5, False, AT)
-    store.mark_tail(LEAF, 5, False, AT + MINUTE)
-    store.mark_tail(LEAF, 6, False, AT + 2 * MINUTE)
-
-    store.delete_expired(AT)
-    assert store.stored_pages[LEAF].size == 5
-    store.delete_expired(AT + MINUTE)
-    assert LEAF not in store.stored_pages
-
-
-def test_batches_of_two_tenants_with_one_id_and_time_are_both_live(batch):
-    store = MemoryStore()
-    others = [replace(batch, tenant=tenant) for tenant in ("b", "a")]
-    for other in others:
-        store.create(other)
-
-    assert list(store.live(shard_of(batch.batch_id))) == [other.key for other in others]
-
-
-def test_a_reason_that_is_not_freed_is_reported_as_such():
-    store = MemoryStore()
-    store.sample(LEAF.batch, 0, Sample("item", "boom", AT), AT)
-
-    assert store.free_sample(LEAF.batch, 0, "other") is False
-    assert store.free_sample(LEAF.batch, 0, "item") is True

@@ -10,7 +10,7 @@ from moto import mock_aws
 from fanin.api.events.task_acks import ack_items
 from fanin.errors import NewerSchema
 from fanin.grouper import ItemAck
-from fanin.tracker import Ack, ListQuery, OpenBatch, State, Tracker
+from fanin.tracker import Ack, ListQuery, OpenBatch, Tracker
 from fanin.tracker.rules.page import PageMasks
 from tests.contract import golden
 from tests.contract.tracker.calls import NOW
@@ -67,15 +67,6 @@ def test_each_use_case_raises_and_writes_nothing(tracker, name):
     assert everything(tracker) == before
 
 
-def test_an_open_under_the_key_of_a_newer_batch_opens_no_other(tracker):
-    make_newer(tracker, "closed")
-    before = everything(tracker)
-    with pytest.raises(NewerSchema):
-        tracker.open("tenant", OpenBatch(), key="open-1")
-
-    assert everything(tracker) == before
-
-
 def test_the_sweep_leaves_a_newer_batch_out_and_ends_all_others(tracker, caplog):
     make_newer(tracker, "parent")
     before = everything(tracker)[0]
@@ -88,15 +79,6 @@ def test_the_sweep_leaves_a_newer_batch_out_and_ends_all_others(tracker, caplog)
     assert "upgrade fanin in this process" in caplog.text
     assert after[key] == before[key]
     assert done.failed >= 1
-
-
-def test_the_age_of_the_oldest_batch_is_that_of_the_others(tracker):
-    oldest = tracker.longest_open()
-    for name in ("parent", "closed", "open"):
-        make_newer(tracker, name)
-
-    assert oldest == timedelta(minutes=2)
-    assert tracker.longest_open() == timedelta(minutes=1)
 
 
 def test_the_items_of_tasks_in_other_batches_are_acked_beside_one_in_a_newer_batch(tracker):
@@ -131,11 +113,3 @@ def test_a_child_ends_though_its_parent_is_newer_and_the_parent_is_acked_once_it
     golden.put(tracker.store, "batches", golden.rows("batches")["parent: batch"])
     tracker.confirm(tracker.get("tenant", CHILD))
     assert tracker.progress(tracker.get("tenant", PARENT)).acked == 1
-
-
-def test_a_closed_child_ends_though_its_parent_is_newer(tracker):
-    child = tracker.open("tenant", OpenBatch(parent_item_id=f"{PARENT}:{GROUP}:1"))
-    make_newer(tracker, "parent")
-    tracker._known.clear()
-
-    assert tracker.close("tenant", child.batch_id, "caller").batch.state is State.COMPLETE

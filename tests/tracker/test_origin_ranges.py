@@ -46,12 +46,3 @@ def test_a_part_that_ends_within_items_of_two_groups_continues_with_the_second(t
     assert tracker.origin(batch, limit=1) == OriginSlice((ItemRange(first, 0, 3),), 0, (4, 4))
     assert tracker.origin(batch, (4, 4), 1) == OriginSlice((ItemRange(second, 0, 3),), 4, (9, 8))
     assert tracker.origin(batch, (9, 8), 1) == OriginSlice((ItemRange(third, 1, 1),), 8, None)
-
-
-def test_a_part_looks_for_the_groups_of_its_own_ranges_only(tracker):
-    batch, _ = reopened(tracker, acked=(0, 1, 3, 4, 6, 7, 8, 10, 11))
-    tracker.store.made.clear()
-    found = tracker.origin(batch, limit=2)
-
-    assert found.resume == (9, 2)
-    assert [(start, last) for _, start, last, _ in tracker.store.of("groups")] == [(2, 5)]

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 from botocore.exceptions import ClientError
 
-from fanin.aws.dynamodb.rows import text
 from fanin.aws.settings.tracking import Tables
 from fanin.tracker import Group, State
 from fanin.tracker.dynamodb import DynamoStore, items
@@ -61,10 +60,6 @@ def test_groups_are_read_page_by_page_until_there_are_enough():
     assert groups_of(2, 23, 4, at_most=2) == (GROUPS[:4], [1, 2, 2])
 
 
-def test_no_page_is_read_after_enough_groups():
-    assert groups_of(2, 23, 3, at_most=2) == (GROUPS[:3], [1, 2])
-
-
 @pytest.mark.parametrize(("limit", "read"), [(1, [1]), (2, [1, 1]), (5, [1, 4]), (6, [1, 5]), (7, [1, 5])])
 def test_no_more_groups_are_read_than_asked_for(limit, read):
     assert groups_of(0, 23, limit) == (GROUPS[:limit], read)
@@ -73,26 +68,6 @@ def test_no_more_groups_are_read_than_asked_for(limit, read):
 @pytest.mark.parametrize(("item", "group"), [(0, 0), (3, 0), (4, 1), (23, 5)])
 def test_the_group_of_one_item_is_read_by_one_query(item, group):
     assert groups_of(item, item, 10) == ([GROUPS[group]], [1])
-
-
-def test_no_group_has_the_item_after_the_last():
-    assert groups_of(24, 24, 10)[0] == []
-
-
-def test_live_batches_are_read_ten_at_a_time():
-    store, table = store_of([{"pk": text(f"t#{number}")} for number in range(25)])
-    live = store.live(0)
-
-    assert [next(live).batch_id, *table.pages] == ["0", 10]
-    assert len([*live]) == 24
-    assert table.pages == [10, 10, 5]
-
-
-def test_batches_to_check_are_read_five_hundred_at_a_time():
-    store, table = store_of([{"pk": text(f"t#{number}")} for number in range(501)])
-
-    assert len([*store.due(0, True, START)]) == 501
-    assert table.pages == [500, 1]
 
 
 BATCHES = [replace(BATCH, created_at=START + number * HOUR) for number in range(4)]
@@ -112,13 +87,6 @@ def test_a_list_reads_no_page_after_enough_batches(at_most):
 
     assert (part.batches, part.resume) == (tuple(NEWEST[:2]), NEWEST[1].position)
     assert sum(pages) == 2
-
-
-def test_a_page_with_more_batches_than_a_list_ends_it_at_its_last_one():
-    part, pages = listed(4, 3)
-
-    assert (part.batches, part.resume) == (tuple(NEWEST[:2]), NEWEST[1].position)
-    assert pages == [3]
 
 
 @pytest.mark.parametrize("at_most", [1, 2, 3])

@@ -83,29 +83,8 @@ def test_a_batch_that_was_reopened_without_a_key_is_the_one_that_is_stored():
     assert reopened(refusing()[0], None) is None
 
 
-def test_a_batch_reopened_under_a_key_that_is_taken_is_the_one_of_the_key():
-    store, client = refusing(row=items.open_key_item(replace(BATCH, batch_id="theirs"), "key"))
-
-    assert reopened(store, "key") == "theirs"
-    assert client.read == [items.open_key("t", "key")]
-
-
-def test_the_fingerprint_in_a_refusal_needs_no_read():
-    store, client = refusing(shown=items.key_item("t", "route", "key", "theirs", START + DAY))
-
-    assert store.remember("t", "route", "key", "mine", START, START + DAY) == "theirs"
-    assert client.read == []
-
-
 def mark_tail(store):
     return store.mark_tail(PAGE, 3, True, START + DAY)
-
-
-def test_the_page_in_a_refusal_needs_no_read():
-    store, client = refusing(shown=PAGE_ROW)
-
-    assert mark_tail(store) == Page(bits=4, n=1, size=3)
-    assert client.read == []
 
 
 @pytest.mark.parametrize(("row", "page"), [(PAGE_ROW, Page(bits=4, n=1, size=3)), (None, Page())])

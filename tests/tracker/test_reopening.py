@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
 from fanin.errors import Conflict, KeyReused, NotFound
 from fanin.tracker import Mode, OpenBatch, State, Verdict
 from fanin.tracker.rules.lifecycle import CHECK_AFTER
-from fanin.tracker.rules.model import BatchKey
 from fanin.tracker.writing import reopening
 from fanin.tracker.writing.reopening import ReopenBatch, ReopenItems
 from tests.tracker.calls import DAY, HOUR, ack, fail, opened, verdicts
@@ -116,14 +114,6 @@ def test_a_key_of_another_request_is_refused(tracker):
         tracker.open("t", OpenBatch(), key="again")
 
 
-def test_without_a_key_each_request_opens_a_batch(tracker):
-    origin, _ = ended(tracker)
-    first, second = (reopen(tracker, origin, key=None) for _ in range(2))
-
-    assert first.batch_id != second.batch_id
-    assert indexes(tracker, first) == indexes(tracker, second) == [3, 4, 9, 17]
-
-
 def test_the_options_are_those_of_the_origin_unless_given(tracker, clock):
     options = {
         "user_key": "k",
@@ -202,23 +192,6 @@ def test_items_of_several_groups_are_in_the_order_of_the_batch(tracker):
     assert [(each.group_id, each.first, each.last) for each in part.ranges] == [(first, 5, 5), (second, 0, 1)]
 
 
-def test_too_many_unfinished_ranges_are_refused(tracker, monkeypatch):
-    monkeypatch.setattr(reopening, "RANGES_A_REOPEN", 8)
-    origin, _ = ended(tracker, 40, failed=range(0, 40, 2))
-
-    with pytest.raises(Conflict, match="too many"):
-        reopen(tracker, origin, items=UNFINISHED)
-    assert reopen(tracker, origin, key="failed").total == 20
-
-
-def test_too_many_unfinished_pages_are_refused(tracker, monkeypatch):
-    monkeypatch.setattr(reopening, "PAGES_A_REOPEN", 200)
-    origin, _ = ended(tracker, 4 * 300, failed=range(0, 1200, 16))
-
-    with pytest.raises(Conflict, match="too many"):
-        reopen(tracker, origin, items=UNFINISHED)
-
-
 @pytest.mark.parametrize(
     ("done", "items", "healed"), [(20, "failed", True), (19, "failed", False), (19, "unfinished", True)]
 )
@@ -232,28 +205,3 @@ def test_the_success_of_all_that_was_not_done_heals_the_item_of_the_parent(track
 
     assert tracker.get("t", batch.batch_id).result == "succeeded"
     assert tracker.get("t", parent).failed == (0 if healed else 1)
-
-
-def test_the_same_request_after_a_lost_answer_opens_no_second_batch(tracker):
-    origin, _ = ended(tracker)
-    first, second = reopen(tracker, origin), reopen(tracker, origin)
-
-    assert first == second
-    assert sum(batch.origin_batch_id == origin for batch in tracker.store.batches.values()) == 1
-
-
-def test_a_batch_that_was_not_reopened_has_no_origin(tracker):
-    batch_id, _ = opened(tracker, 2)
-
-    with pytest.raises(Conflict, match="not reopened"):
-        tracker.origin(tracker.get("t", batch_id))
-
-
-def test_the_pairs_end_with_the_origin(tracker, clock):
-    origin, _ = ended(tracker)
-    batch = reopen(tracker, origin)
-    clock.at += 7 * DAY + timedelta(seconds=1)
-
-    with pytest.raises(NotFound):
-        tracker.origin(tracker.get("t", batch.batch_id))
-    assert tracker.store.get(BatchKey("t", origin)) is not None

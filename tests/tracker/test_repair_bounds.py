@@ -6,14 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.errors import BatchEnded, Conflict, QuotaExceeded
+from fanin.errors import BatchEnded, QuotaExceeded
 from fanin.tracker import State, Tracker, Verdict
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.model import BatchKey, Sample
 from fanin.tracker.store import Listing
-from fanin.tracker.writing import reopening
 from fanin.tracker.writing.deleting import Deleted
-from fanin.tracker.writing.reopening import ReopenBatch, ReopenItems
+from fanin.tracker.writing.reopening import ReopenBatch
 from tests.tracker.calls import DAY, HOUR, START, ack, fail, opened, verdicts
 from tests.tracker.stored import SECOND
 
@@ -53,41 +52,6 @@ def test_the_key_of_a_reopened_batch_that_has_ended_opens_no_other(tracker):
         reopen(tracker, origin, "k")
 
 
-def test_the_items_of_an_origin_are_read_from_the_first_a_thousand_ranges_at_a_time():
-    tracker = Tracker(MemoryStore(), pause=lambda _: None)
-    batch = reopen(tracker, ended(tracker, 2_002, range(0, 2_002, 2)))
-    part = tracker.origin(batch)
-
-    assert (part.rank, part.ranges[0].first, len(part.ranges), part.resume) == (0, 0, 1_000, (2_000, 1_000))
-
-
-def test_a_live_batch_is_not_reopened_whatever_its_size(tracker, monkeypatch):
-    """The pages of a live batch are not read, which would find too many ranges or pages."""
-    monkeypatch.setattr(reopening, "PAGES_A_REOPEN", 0)
-    batch_id, _ = opened(tracker, 4)
-
-    with pytest.raises(Conflict, match="has not ended; wait for its end, or cancel it"):
-        reopen(tracker, batch_id, items=ReopenItems.UNFINISHED)
-
-
-def test_the_failed_items_of_a_batch_without_a_parent_are_reopened_without_a_read_of_its_pages(
-    tracker, monkeypatch
-):
-    origin = ended(tracker)
-    monkeypatch.setattr(tracker.store, "pages", None)
-
-    assert reopen(tracker, origin).total == 3
-
-
-def test_a_reopened_batch_is_admitted_like_a_new_one(tracker):
-    admitted = []
-    origin = ended(tracker)
-    limited = replace(tracker, admit=lambda *names: admitted.append(names))
-    batch = reopen(limited, origin)
-
-    assert admitted == [("t", batch.batch_id)]
-
-
 def test_a_reopened_batch_over_the_quota_is_not_stored(tracker):
     def refuse(tenant, batch_id):
         raise QuotaExceeded("too many batches", quota="batches", limit=1, used=1)
@@ -97,12 +61,6 @@ def test_a_reopened_batch_over_the_quota_is_not_stored(tracker):
         reopen(replace(tracker, admit=refuse), origin)
 
     assert [key.batch_id for key in tracker.store.batches] == [origin]
-
-
-def test_the_salt_of_a_reopened_batch_is_as_long_as_that_of_a_new_one(tracker):
-    origin = ended(tracker)
-
-    assert len(reopen(tracker, origin).salt) == len(tracker.get("t", origin).salt) == 16
 
 
 @pytest.fixture
@@ -127,20 +85,6 @@ def test_a_part_of_a_bulk_delete_goes_on_after_its_position(tracker, three):
     assert left(tracker) == [middle, newest]
 
 
-def test_a_position_after_the_time_excludes_no_batch(tracker, three):
-    done = tracker.delete_ended("t", LATER, (LATER + DAY, ""))
-
-    assert done == Deleted(3, 0, None)
-
-
-def test_a_bulk_delete_reads_no_row_of_a_batch_that_its_list_shows_as_live(tracker, monkeypatch):
-    for _ in range(3):
-        opened(tracker)
-    monkeypatch.setattr(tracker.store, "get", None)
-
-    assert tracker.delete_ended("t", LATER) == Deleted(0, 0, None)
-
-
 def test_a_bulk_delete_leaves_out_what_is_gone_or_deleted_by_now(tracker, three, monkeypatch):
     """The list is an index, which may lag."""
     lagging = Listing(tuple(stored(tracker, batch_id) for batch_id in three), None)
@@ -151,14 +95,6 @@ def test_a_bulk_delete_leaves_out_what_is_gone_or_deleted_by_now(tracker, three,
 
     assert tracker.delete_ended("t", LATER) == Deleted(1, 0, None)
     assert left(tracker) == []
-
-
-def test_a_delete_returns_the_deleted_batch(tracker, clock):
-    batch_id = settled(tracker, user_key="k")
-    clock.at += HOUR
-    batch = tracker.delete("t", batch_id)
-
-    assert (batch.batch_id, batch.deleted_at, batch.user_key) == (batch_id, LATER, None)
 
 
 def test_the_tracker_that_deleted_a_batch_answers_its_acks_as_expired(tracker):

@@ -9,12 +9,12 @@ from datetime import timedelta
 import pytest
 
 from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound
-from fanin.tracker import COUNT_MAX, Ack, GroupId, OpenBatch, Progress, Retention, State, Tracker, Verdict
+from fanin.tracker import Ack, GroupId, OpenBatch, Retention, State, Tracker, Verdict
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.service import RANGE_MAX
 from fanin.tracker.writing import climb
 from tests.scripted import Scripted
-from tests.tracker.calls import START, verdicts
+from tests.tracker.calls import verdicts
 
 UNKNOWN = "00000000-0000-4000-8000-00000000dead"
 
@@ -29,25 +29,11 @@ def ack(tracker, items, caller="me", tenant="t"):
     return tracker.ack(tenant, [Ack.of(item, caller) for item in items])
 
 
-def test_a_new_batch_is_open_and_empty(tracker):
-    batch = tracker.open("t", OpenBatch(user_key="catalog-7"))
-
-    assert (batch.state, batch.total, batch.user_key, batch.result) == (State.OPEN, 0, "catalog-7", None)
-    assert tracker.get("t", batch.batch_id) == batch
-
-
 def test_open_under_the_same_key_is_the_same_batch(tracker):
     first = tracker.open("t", OpenBatch(user_key="a"), key="k")
 
     assert tracker.open("t", OpenBatch(user_key="a"), key="k") == first
     assert tracker.open("other", OpenBatch(user_key="a"), key="k").batch_id != first.batch_id
-
-
-def test_open_under_a_key_of_another_wish_is_refused(tracker):
-    tracker.open("t", OpenBatch(user_key="a"), key="k")
-
-    with pytest.raises(KeyReused):
-        tracker.open("t", OpenBatch(user_key="b"), key="k")
 
 
 def test_another_tenants_batch_is_not_there(tracker):
@@ -104,15 +90,6 @@ def test_add_after_close_is_a_conflict_and_changes_nothing(tracker):
     assert tracker.get("t", batch_id).total == 2
 
 
-@pytest.mark.parametrize("count", [0, -1, COUNT_MAX + 1])
-def test_a_count_out_of_bounds_is_refused(tracker, count):
-    batch_id, _ = opened(tracker)
-
-    with pytest.raises(InvalidRequest):
-        tracker.add("t", batch_id, count)
-    assert tracker.get("t", batch_id).total == 0
-
-
 SIZES = [(p, total) for p in (2, 4, 7) for total in (0, 1, 63, 64, 65, p - 1, p, p + 1, p * p + 1)]
 SIZES += [(1024, total) for total in (0, 1, 63, 64, 65, 1023, 1024, 1025)]
 
@@ -151,9 +128,9 @@ def test_the_last_of_a_billion_items_is_acked_by_one_write_and_one_more_for_the_
     for index in (10**9 - 1, 10**9 - 2, 999_500_000):
         tracker.store.made.clear()
         assert verdicts(ack(tracker, [f"{batch_id}:{group.id}:{index}"])) == [Verdict.ACCEPTED]
-        writes.append([name for name in tracker.store.names() if name != "get"])
+        writes.append(sum(name != "get" for name in tracker.store.names()))
 
-    assert writes == [["prepare", "add_bits"], ["add_bits"], ["add_bits"]]
+    assert writes == [2, 1, 1]
 
 
 def test_the_completer_is_told_again_and_nobody_else_is(tracker):
@@ -181,13 +158,6 @@ def test_close_of_a_finished_batch_completes_it_and_says_so_to_its_retry(tracker
     assert not other.completed_by_caller
 
 
-def test_an_item_named_twice_in_one_request_has_one_effect(tracker):
-    batch_id, items = opened(tracker, 4)
-
-    assert verdicts(ack(tracker, [items[1], items[1]])) == [Verdict.ACCEPTED, Verdict.DUPLICATE]
-    assert tracker.progress(tracker.get("t", batch_id)).acked == 1
-
-
 def test_a_mixed_request_over_two_batches_has_a_verdict_an_item(tracker):
     one, items = opened(tracker, 9)
     two, others = opened(tracker, 2)
@@ -210,15 +180,6 @@ def test_a_mixed_request_over_two_batches_has_a_verdict_an_item(tracker):
     assert tracker.progress(tracker.get("t", two)).acked == 1
 
 
-def test_a_range_counts_its_verdicts(tracker):
-    batch_id, items = opened(tracker, 11)
-    ack(tracker, items[3:6])
-    group = items[0].split(":")[1]
-    (result,) = tracker.ack("t", [Ack(batch_id, group, 1, 9, "me")]).results
-
-    assert result.counts == {Verdict.ACCEPTED: 6, Verdict.DUPLICATE: 3}
-
-
 def test_ranges_of_more_than_a_million_items_are_refused_before_anything_is_written(tracker):
     batch_id, _ = opened(tracker)
     group = tracker.add("t", batch_id, 2 * RANGE_MAX).groups[0]
@@ -226,11 +187,6 @@ def test_ranges_of_more_than_a_million_items_are_refused_before_anything_is_writ
     with pytest.raises(InvalidRequest):
         tracker.ack("t", [Ack(batch_id, group.id, 0, RANGE_MAX, "me")])
     assert not tracker.store.stored_pages
-
-
-def test_a_backward_range_is_refused():
-    with pytest.raises(InvalidRequest):
-        Ack(UNKNOWN, UNKNOWN, 3, 2, "me")
 
 
 @pytest.mark.parametrize("guarded_digits", [0, 20])
@@ -245,32 +201,6 @@ def test_both_ways_of_writing_a_page_agree(monkeypatch, guarded_digits):
         Verdict.DUPLICATE if 5 <= i < 9 else Verdict.ACCEPTED for i in range(30)
     ]
     assert tracker.get("t", batch_id).state is State.COMPLETE
-
-
-def test_full_pages_are_compacted(tracker):
-    batch_id, items = opened(tracker, 17)
-    tracker.close("t", batch_id, "closer")
-    ack(tracker, items)
-
-    assert all(page.compacted and not page.bits for page in tracker.store.stored_pages.values())
-
-
-def test_progress_is_exact_while_few_pages_are_unfinished(tracker):
-    batch_id, items = opened(tracker, 70)
-    ack(tracker, items[:33])
-
-    assert tracker.progress(tracker.get("t", batch_id)) == Progress(33, 0, 33, 33, exact=True)
-
-
-def test_progress_of_a_scattered_batch_is_bounded_from_both_sides(tracker):
-    batch_id, _ = opened(tracker)
-    group = tracker.add("t", batch_id, 6_000).groups[0].id
-    ack(tracker, [f"{batch_id}:{group}:{index}" for index in range(0, 6_000, 4)][:900])
-    ack(tracker, [f"{batch_id}:{group}:{index}" for index in range(0, 6_000, 4)][900:])
-    found = tracker.progress(tracker.get("t", batch_id))
-
-    assert not found.exact
-    assert found.acked <= 1_500 <= found.upper_bound < 6_000
 
 
 @pytest.mark.parametrize(("acked", "read"), [(10**9 - 1, 1 + 954 + 1024 + 538), (0, 1 + 954 + 1024)])
@@ -307,29 +237,7 @@ def test_an_expired_batch_is_gone_for_everybody(tracker, clock):
     assert not tracker.store.stored_pages
 
 
-def test_each_stage_of_life_has_its_own_retention(tracker, clock):
-    kept = Retention(timedelta(days=1), timedelta(days=2), timedelta(days=3))
-    batch = tracker.open("t", OpenBatch(retention=kept))
-    group = tracker.add("t", batch.batch_id, 1).groups[0]
-    clock.at += timedelta(hours=1)
-    closed = tracker.close("t", batch.batch_id, "me").batch
-    clock.at += timedelta(hours=1)
-    ack(tracker, [f"{batch.batch_id}:{group.id}:0"])
-    done = tracker.get("t", batch.batch_id)
-
-    assert batch.expires_at == START + timedelta(days=1)
-    assert closed.expires_at == START + timedelta(days=2, hours=1)
-    assert done.expires_at == START + timedelta(days=3, hours=2)
-    assert batch.pages_expire_at >= START + timedelta(days=6)
-
-
 def test_the_salt_is_in_no_text_of_a_batch(tracker):
     batch = replace(tracker.open("t", OpenBatch()), salt=b"secret")
 
     assert "secret" not in repr(batch)
-
-
-def test_verdicts_are_those_of_the_contract():
-    assert {verdict.value for verdict in Verdict} == {
-        "accepted", "duplicate", "not_found", "out_of_range", "cancelled", "expired", "late",
-    }  # fmt: skip

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from fanin.errors import InvalidRequest, QuotaExceeded, StoreUnavailable
-from fanin.tracker import COUNT_MAX, Ack, ItemRange, OpenBatch, State, Tracker, Verdict
+from fanin.tracker import COUNT_MAX, Ack, OpenBatch, State, Tracker, Verdict
 from fanin.tracker.memory import MemoryStore
-from tests.tracker.calls import ack, fail, opened
+from tests.tracker.calls import ack, opened
 
 TRIES = 10
 MILLION = 1_000_000
@@ -34,14 +34,6 @@ def pauses():
 @pytest.fixture
 def contended(clock, pauses):
     return Tracker(Contended(), page_bits=4, now=clock, pause=pauses.append)
-
-
-def test_an_add_is_sent_ten_times_with_a_pause_after_each_refusal(contended, pauses):
-    batch_id, _ = opened(contended)
-    contended.store.refusals = TRIES - 1
-
-    assert contended.add("t", batch_id, 3).total == 3
-    assert pauses == list(range(TRIES - 1))
 
 
 def test_an_add_that_is_refused_ten_times_is_to_be_repeated(contended):
@@ -101,38 +93,6 @@ def test_a_batch_that_is_not_admitted_is_not_stored(tracker):
     ((tenant, batch_id),) = asked
     assert (tenant, len(batch_id)) == ("t", 36)
     assert not tracker.store.batches
-
-
-def test_the_salt_of_a_batch_has_128_random_bits(tracker):
-    asked = []
-
-    def entropy(size):
-        asked.append(size)
-        return b"s" * size
-
-    batch = replace(tracker, entropy=entropy).open("t", OpenBatch())
-
-    assert (batch.salt, asked) == (b"s" * 16, [16])
-
-
-def test_a_page_of_a_new_batch_holds_1024_items_unless_another_number_is_set():
-    tracker = Tracker(MemoryStore())
-    batch_id, group = opened(tracker, 2048)
-    stored = []
-    for items in ((0, 1023), (1024, 1024)):
-        tracker.ack("t", [Ack(batch_id, group, *items, "me")])
-        stored.append([key.number for key in tracker.store.stored_pages if key.is_leaf])
-
-    assert stored == [[0], [0, 1]]
-
-
-def test_a_list_begins_with_the_first_item(tracker):
-    batch_id, group = opened(tracker, 3)
-    fail(tracker, batch_id, group, 0)
-    batch = tracker.get("t", batch_id)
-
-    assert tracker.failures(batch).ranges == (ItemRange(group, 0, 0),)
-    assert tracker.outstanding(batch).ranges == (ItemRange(group, 1, 2),)
 
 
 @pytest.mark.parametrize("ask", ["outstanding", "failures"])

@@ -13,7 +13,7 @@ from fanin.pacing import each_in_threads
 from fanin.tracker import BatchKey, State, Verdict
 from fanin.tracker.rules.lifecycle import CHECK_AFTER, CHECK_AT_MOST_EVERY, transition
 from fanin.tracker.rules.model import SHARDS, shard_of
-from tests.tracker.calls import DAY, HOUR, ack, opened
+from tests.tracker.calls import HOUR, ack, opened
 
 WAIT_SECONDS = 30
 
@@ -41,39 +41,6 @@ def test_a_confirmed_batch_is_looked_at_no_more(tracker, clock):
 
     assert tracker.get("t", batch.batch_id) == replace(batch, next_check_at=None)
     assert tracker.sweep().looked == 0
-
-
-def test_a_batch_whose_confirmation_was_cut_short_leaves_at_the_next_look(tracker, clock):
-    batch = complete(tracker)
-    tracker.store.confirm(batch.key, batch.expires_at)
-    clock.at += CHECK_AFTER
-
-    assert (tracker.sweep().looked, tracker.sweep().looked) == (1, 0)
-    assert not tracker.store.notices
-
-
-def test_a_confirmation_that_was_lost_is_asked_for_until_it_comes(tracker, clock):
-    batch = complete(tracker)
-    for _ in range(3):
-        clock.at += CHECK_AT_MOST_EVERY
-        assert tracker.sweep().announced_again == 1
-    tracker.confirm(tracker.get("t", batch.batch_id))
-    clock.at += DAY
-
-    assert tracker.sweep().looked == 0
-
-
-def test_a_confirmation_of_the_past_leaves_a_look_that_was_planned_since(tracker, clock):
-    """A sweep resends an event while the first one arrives: the next look finds it confirmed."""
-    batch = complete(tracker)
-    clock.at += CHECK_AFTER
-    tracker.sweep()
-    tracker.confirm(batch)
-    assert tracker.get("t", batch.batch_id).next_check_at is not None
-    clock.at += CHECK_AT_MOST_EVERY
-
-    assert tracker.sweep().announced_again == 0
-    assert tracker.get("t", batch.batch_id).next_check_at is None
 
 
 def test_a_confirmation_tells_the_parent_of_a_child_whose_caller_crashed(tracker, clock):
@@ -113,15 +80,6 @@ def test_what_a_sweep_has_no_time_for_is_for_the_next(tracker, clock):
 
     assert 0 < done.timed_out < 40
     assert done.timed_out + rest.timed_out == 40
-
-
-def test_a_sweep_looks_at_thousands(tracker, clock):
-    for _ in range(3000):
-        opened(tracker, deadline=HOUR)
-    clock.at += HOUR
-
-    assert tracker.sweep().timed_out == 3000
-    assert tracker.sweep().looked == 0
 
 
 def test_one_slow_batch_keeps_no_other_waiting(tracker, clock, monkeypatch):
@@ -173,30 +131,6 @@ def refusing(batch_id, request):
         return request(subject, *args)
 
     return refused
-
-
-@pytest.mark.parametrize("alive", [True, False])
-def test_a_list_that_cannot_be_read_keeps_no_other_waiting(tracker, clock, monkeypatch, alive):
-    ids = in_every_shard(tracker, deadline=HOUR)
-    for batch_id in ids.values():
-        if not alive:
-            tracker.cancel("t", batch_id)
-    clock.at += HOUR
-    due = tracker.store.due
-    dark = {shard_of(batch_id): alive for batch_id in list(ids.values())[:1]}
-
-    def read(shard, live, at):
-        if dark.get(shard) is live:
-            raise StoreUnavailable("the store is busy")
-        return due(shard, live, at)
-
-    monkeypatch.setattr(tracker.store, "due", read)
-    looked_at_first = tracker.sweep()
-    monkeypatch.undo()
-
-    assert looked_at_first.failed == 1
-    assert looked_at_first.looked >= SHARDS - 1
-    assert tracker.sweep().looked >= 1
 
 
 def unavailable(*_):

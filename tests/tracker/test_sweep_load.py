@@ -12,9 +12,9 @@ from fanin.tracker import Batch, OpenBatch, State, Tracker
 from fanin.tracker.events import event_id
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules import lifecycle
-from fanin.tracker.rules.lifecycle import CHECK_AFTER, transition
+from fanin.tracker.rules.lifecycle import transition
 from fanin.tracker.writing import sweeping
-from tests.tracker.calls import HOUR, START, Clock, opened
+from tests.tracker.calls import START, Clock
 
 ENDED_A_SECOND = 200
 MINUTES = 7
@@ -127,14 +127,3 @@ def test_deadlines_are_met_within_two_sweeps_while_200_batches_end_a_second(monk
     assert {batch.state for batch in ended} == {State.TIMED_OUT}
     assert max(batch.ended_at - batch.deadline_at for batch in ended) <= 2 * MINUTE
     assert min(waiting) > two_sweeps_ago
-
-
-def test_the_oldest_batch_is_known_after_thousands_of_completions(tracker, clock):
-    opened(tracker, 1)
-    clock.at += 144 * HOUR - CHECK_AFTER
-    for _ in range(3000):
-        batch_id, _ = opened(tracker)
-        confirmed(tracker, tracker.close("t", batch_id, "closer").batch)
-    clock.at += CHECK_AFTER
-
-    assert tracker.longest_open() == 144 * HOUR

@@ -39,17 +39,6 @@ def test_the_sweeper_completes_what_a_crash_left(tracker, clock):
     assert tracker.sweep().looked == 0
 
 
-def test_the_sweeper_repairs_a_full_leaf_whose_page_was_not_compacted(tracker, clock):
-    batch_id, group = opened(tracker, 9)
-    tracker.close("t", batch_id, "closer")
-    ack(tracker, batch_id, group, 0, 1, 2, 4, 5, 6, 7, 8)
-    key = PageKey(tracker.get("t", batch_id).key, 0, 0)
-    tracker.store.stored_pages[key] = Page(0b1111, 4)
-    clock.at += CHECK_AFTER
-
-    assert tracker.sweep().completed == 1
-
-
 def test_the_sweeper_leaves_a_batch_in_order_alone_and_looks_rarer(tracker, clock):
     batch_id, _ = opened(tracker, 5)
     tracker.close("t", batch_id, "closer")
@@ -84,22 +73,6 @@ def test_notify_sends_the_event_of_an_ended_batch_alone(tracker):
     batch = tracker.close("t", batch_id, "closer").batch
     assert tracker.notify("t", batch_id) == batch
     assert tracker.store.notices
-
-
-def test_a_batch_that_cannot_be_swept_does_not_keep_the_others_waiting(tracker, clock, monkeypatch):
-    ids = [opened(tracker, 1, deadline=HOUR)[0] for _ in range(20)]
-    clock.at += 2 * HOUR
-    original = tracker.store.transition
-
-    def poisoned(key, step):
-        if key.batch_id == ids[0]:
-            raise ValueError("no such row")
-        return original(key, step)
-
-    monkeypatch.setattr(tracker.store, "transition", poisoned)
-    done = tracker.sweep()
-
-    assert (done.failed, done.timed_out) == (1, 19)
 
 
 def test_the_sweeper_ends_a_batch_that_has_enough_failures_and_whose_consumer_died(tracker, clock):
