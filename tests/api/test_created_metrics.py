@@ -13,10 +13,8 @@ import pytest
 from fanin.grouper import TaskState
 from fanin.queue import MemoryDoorbell, Options, Queue, QueueContext, QueueKey
 from fanin.queue.memory import MemoryStore
-from fanin.tracker import Ack, Outcome
-from functions import consume_tasks
 from functions.metrics.measuring import metrics
-from functions.wiring import grouping, queueing, tracking
+from functions.wiring import grouping, queueing
 from tests.api.conftest import AT, TENANT
 from tests.api.gateway import JSON, Gateway
 from tests.scripted import Scripted
@@ -54,20 +52,6 @@ def test_repeated_opens_and_adds_are_counted_once(any_gateway: Gateway, counted)
     assert (found["BatchesOpened"], found["ItemsAdded"]) == (2, 15)
 
 
-def test_a_repeated_reopen_is_counted_once(any_gateway: Gateway, counted):
-    batch = any_gateway.send("POST", "/v1/batches", {}).body["batchId"]
-    tracker = tracking.tracker()
-    group = tracker.add(TENANT, batch, 4).groups[0].id
-    tracker.close(TENANT, batch, "c")
-    tracker.ack(TENANT, [Ack(batch, group, 0, 2, "c", Outcome.FAILURE), Ack(batch, group, 3, 3, "c")])
-    counted()
-    for _ in range(3):
-        assert any_gateway.send("POST", f"/v1/batches/{batch}/reopen", {}, KEYED).status == 201
-
-    found = counted()
-    assert (found["BatchesOpened"], found["ItemsAdded"]) == (1, 3)
-
-
 @pytest.fixture
 def grouper(grouper, environment):
     """A group-batcher whose clock goes on by a microsecond at each look."""
@@ -101,15 +85,6 @@ def test_repeated_tasks_are_counted_once(gateway: Gateway, grouper, counted):
         assert gateway.send("POST", "/v1/tasks", named).status == 200
 
     assert counted()["TasksRegistered"] == 3
-
-
-def test_a_message_that_is_delivered_again_counts_no_task(gateway: Gateway, grouper, counted):
-    body = json.dumps({"target": "x", "payload": 1, "taskId": "a"})
-    record = {"messageId": "1", "body": body, "receiptHandle": "", "eventSourceARN": ""}
-    for _ in range(2):
-        assert consume_tasks.handler({"Records": [record]}, None) == {"batchItemFailures": []}
-
-    assert counted()["TasksRegistered"] == 1
 
 
 @pytest.fixture

@@ -149,11 +149,3 @@ def sample(schema: dict[str, Any]) -> Any:
         return schema.get("const", 0)
     pattern = schema.get("pattern", "")
     return f"{uuid}:{uuid}:0" if ":(" in pattern else uuid
-
-
-def test_the_results_of_acks_are_told_apart() -> None:
-    entries = SCHEMAS["AckedItems"]["properties"]["results"]["items"]["oneOf"]
-    item, spread = (resolved(DOCUMENT, form) for form in entries)
-
-    assert "itemId" in item["required"]
-    assert "itemId" not in spread["properties"]

@@ -7,8 +7,6 @@ import pytest
 from tests.api.gateway import Gateway
 from tests.api.test_lifecycle_routes import acked, opened, ranged
 
-UNKNOWN = "00000000-0000-4000-8000-00000000dead"
-
 
 def test_a_map_has_the_done_items_and_the_failures_of_each_cell(any_gateway: Gateway) -> None:
     batch_id, group = opened(any_gateway, 20)
@@ -35,29 +33,6 @@ def test_a_map_has_the_done_items_and_the_failures_of_each_cell(any_gateway: Gat
     assert any_gateway.send("GET", path).body["cellItems"] == 1
 
 
-def test_a_window_beyond_the_batch_is_cut_and_an_empty_batch_has_no_cells(any_gateway: Gateway) -> None:
-    batch_id, _ = opened(any_gateway, 5)
-    empty = any_gateway.send("POST", "/v1/batches", {}).body["batchId"]
-    beyond = {"from": "4", "to": str(2**40)}
-
-    cut = any_gateway.send("GET", f"/v1/batches/{batch_id}/map", query=beyond).body
-    assert (cut["from"], cut["to"], cut["acked"]) == (4, 5, [0])
-    none = any_gateway.send("GET", f"/v1/batches/{empty}/map").body
-    assert none == {"from": 0, "to": 0, "cellItems": 1, "acked": [], "failed": [], "exact": True}
-
-
-def test_an_estimated_batch_has_a_map_of_its_counters(any_gateway: Gateway) -> None:
-    batch_id, group = opened(any_gateway, 5, mode="estimated")
-    acked(any_gateway, ranged(batch_id, group, 0, 2))
-    found = any_gateway.send("GET", f"/v1/batches/{batch_id}/map").body
-
-    assert (found["cellItems"], found["acked"], found["exact"]) == (2**20, [3], False)
-
-
-def test_a_batch_that_does_not_exist_has_no_map(any_gateway: Gateway) -> None:
-    assert any_gateway.send("GET", f"/v1/batches/{UNKNOWN}/map").status == 404
-
-
 BAD = {
     "cells": ["0", "1025", "-1", "01", "+5", " 5", "1.0", "1e2", "", "five", "\u0665", "9" * 400],
     "from": ["-1", "00", "x", "", str(2**40), "1,2"],
@@ -75,13 +50,6 @@ def test_a_parameter_out_of_form_is_refused_by_its_name(gateway: Gateway, name: 
     assert answer.status == 400
     assert answer.headers["Content-Type"] == "application/problem+json"
     assert [each["field"] for each in answer.body["errors"]] == [name]
-
-
-def test_a_window_that_ends_before_it_begins_is_refused(gateway: Gateway) -> None:
-    batch_id, _ = opened(gateway, 5)
-    answer = gateway.send("GET", f"/v1/batches/{batch_id}/map", query={"from": "3", "to": "3"})
-
-    assert (answer.status, answer.body["errors"][0]["field"]) == (400, "to")
 
 
 def test_the_map_route_knows_no_parameters_of_the_batch_and_the_batch_none_of_the_map(

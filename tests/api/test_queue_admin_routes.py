@@ -10,10 +10,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from moto import mock_aws
 
-from fanin.api.cursors.row_cursors import of_name
 from fanin.pacing import each_in_turn
 from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey
-from fanin.queue.administration.describing import CountedDepth
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.dynamodb.registry import Registry
 from fanin.queue.rules.model import PAYLOAD_BYTES_MAX, Member
@@ -135,45 +133,6 @@ def test_a_queue_is_listed_with_its_config_and_its_depth(gateway, store, queue):
     }
 
 
-def test_a_list_has_the_depths_that_the_last_sweep_counted_and_counts_nothing(
-    gateway, store, queue, monkeypatch
-):
-    queue.add_all(["a", NewJob("late", delay=60)])
-    registry = queueing.registry()
-    registry.record(queue.key, CountedDepth(queue.depth(), 1_772_323_200_000_000, 0))
-    queue.add("b")
-    monkeypatch.setattr("functions.list_queues.describe", None)
-    (found,) = get(gateway, "/v1/queues")["queues"]
-
-    assert found["depth"] == {"queued": 1, "inProgress": 0, "delayed": 1, "dead": 0, "accuracy": "exact"}
-    assert found["countedAt"] == "2026-03-01T00:00:00.000Z"
-    assert get(gateway)["depth"]["queued"] == 2
-
-
-def test_the_age_of_a_queue_is_the_wait_of_its_oldest_queued_job(gateway, store):
-    late = new_queue(store, now=lambda: Effects().now() - 90_000_000)
-    late.add("old")
-    new_queue(store).add("new")
-
-    assert 90 <= get(gateway)["oldestSeconds"] < 150
-
-
-@pytest.mark.parametrize(
-    ("activity", "fields"),
-    [
-        ("idle", {"idle_us": 1}),
-        ("asleep", {"idle_us": 1, "asleep_us": 2}),
-        ("removing", {"idle_us": 1, "removing_us": 2}),
-    ],
-)
-def test_a_queue_is_listed_with_its_activity(gateway, store, queue, activity, fields):
-    config = store.config(queue.key)
-    store.reconfigure(queue.key, replace(config, revision=1, doorbell="https://bell", **fields))
-    (found,) = get(gateway, "/v1/queues")["queues"]
-
-    assert (found["activity"], found["doorbellUrl"]) == (activity, "https://bell")
-
-
 def test_a_removed_queue_is_neither_listed_nor_found(gateway, store, queue):
     config = store.config(queue.key)
     store.reconfigure(queue.key, replace(config, revision=1, removing_us=1, removed_us=2))
@@ -286,22 +245,6 @@ def test_dead_jobs_are_listed_with_their_error_and_revived_by_their_ids(gateway,
     assert names_of(get(gateway, f"{PATH}/jobs", state="dead")["jobs"]) == ["b", "c"]
 
 
-def test_all_dead_jobs_are_revived_by_requests_of_a_hundred_also_past_those_that_stay(
-    gateway, queue, monkeypatch
-):
-    monkeypatch.setattr("fanin.queue.administration.reviving.REVIVED_A_REQUEST", 2)
-    die(queue, *"abcde")
-    queue.add_all(["a", "b"])
-    first = post(gateway, "dead/revive", {"all": True})
-    second = post(gateway, "dead/revive", {"all": True, "cursor": first["cursor"]})
-    last = post(gateway, "dead/revive", {"all": True, "cursor": second["cursor"]})
-
-    assert [each["revived"] for each in (first, second, last)] == [0, 2, 1]
-    assert [len(each["notRevived"]) for each in (first, second, last)] == [2, 0, 0]
-    assert "cursor" not in last
-    assert names_of(get(gateway, f"{PATH}/jobs", state="dead")["jobs"]) == ["a", "b"]
-
-
 def test_jobs_are_deleted_by_key_and_dead_ones_by_id(gateway, queue):
     die(queue, "dead")
     (dead,) = get(gateway, f"{PATH}/jobs", state="dead")["jobs"]
@@ -368,19 +311,3 @@ def test_a_malformed_body_is_refused(gateway, queue, action, body):
     refused = post(gateway, action, body, status=400)
 
     assert refused["type"] == "urn:fanin:problem:invalid-request"
-
-
-def test_a_page_has_at_most_fifty_queues(gateway, store):
-    assert gateway.send("GET", "/v1/queues", query={"limit": "51"}).status == 400
-
-
-@pytest.mark.parametrize("name", ["a#b", "a" * 81, ".a"])
-def test_a_cursor_of_a_name_that_no_queue_has_is_refused(gateway, store, name):
-    assert gateway.send("GET", "/v1/queues", query={"cursor": of_name(name)}).status == 400
-
-
-@pytest.mark.parametrize("action", ["pause", "resume"])
-def test_a_body_of_another_type_is_refused_as_published(gateway, store, action):
-    answer = gateway.send("POST", f"{PATH}/{action}", b"{}", {"content-type": "text/plain"})
-
-    assert answer.status == 415

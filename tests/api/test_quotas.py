@@ -9,7 +9,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from fanin.client.wire import documents
 from fanin.errors import QuotaExceeded
 from fanin.queue.memory import MemoryStore as QueueStore
 from fanin.quotas.memory import MemoryQuotas
@@ -75,18 +74,6 @@ def test_an_open_that_is_repeated_with_its_key_is_answered_though_the_quota_is_u
     assert first.body["batchId"] == again.body["batchId"]
 
 
-def test_a_reopened_batch_takes_a_place_too(limited):
-    gateway = limited(openBatches=2)
-    batch = gateway.send("POST", "/v1/batches", {}).body["batchId"]
-    group = gateway.send("POST", f"/v1/batches/{batch}/items", {"count": 1}).body["groups"][0]["id"]
-    ack = {"itemId": f"{batch}:{group}:0", "outcome": "failure"}
-    gateway.send("POST", "/v1/acks", {"acks": [ack]})
-    gateway.send("POST", f"/v1/batches/{batch}/end", {"reason": "x"})
-    opened = [gateway.send("POST", f"/v1/batches/{batch}/reopen", {}).status for _ in range(3)]
-
-    assert opened == [201, 201, 429]
-
-
 def test_adds_over_the_quota_are_refused_and_reserve_nothing(limited):
     gateway = limited(adds=1)
     batch = gateway.send("POST", "/v1/batches", {}).body["batchId"]
@@ -133,25 +120,6 @@ def test_another_tenant_is_unaffected(limited):
     assert IAM["iam"]["accountId"] != TENANT
     assert last.status == 429
     assert other.send("POST", f"/v1/batches/{batches[1]}/items", {"count": 1}).status == 201
-
-
-def test_without_quotas_nothing_is_stored(limited):
-    gateway = limited()
-    for _ in range(5):
-        assert gateway.send("POST", "/v1/batches", {}).status == 201
-
-    assert (quotas._store().buckets, quotas._store().permits) == ({}, {})
-
-
-def test_the_client_raises_an_error_with_the_quota(limited):
-    gateway = limited(adds=1)
-    path = "/v1/batches/00000000-0000-4000-8000-000000000000/items"
-    answer = [gateway.send("POST", path, {"count": 1}) for _ in range(8)][-1]
-    error = documents.error_of(answer.status, answer.text.encode(), float(answer.headers["Retry-After"]))
-
-    assert isinstance(error, QuotaExceeded)
-    assert (error.quota, error.limit) == ("adds", 1)
-    assert error.retry_after in (1, 2)
 
 
 def test_reads_are_refused_by_what_the_ones_before_have_read(limited, environment):

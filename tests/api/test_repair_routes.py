@@ -70,21 +70,6 @@ def test_a_reopen_is_answered_alike_under_its_key(any_gateway: Gateway) -> None:
     assert keyed(any_gateway, path, {"items": "unfinished"}, "other").body["total"] == 20
 
 
-@pytest.mark.parametrize(
-    ("body", "status"),
-    [
-        ({"items": "all"}, 400),
-        ({"maxFailures": 0}, 400),
-        ({"mode": "exact"}, 400),
-        ({"deadlineSeconds": 60, "labels": {}}, 201),
-    ],
-)
-def test_a_reopen_takes_known_options(gateway: Gateway, body: dict[str, Any], status: int) -> None:
-    origin, _ = ended(gateway)
-
-    assert gateway.send("POST", f"/v1/batches/{origin}/reopen", body).status == status
-
-
 def test_what_cannot_be_reopened_is_refused(gateway: Gateway) -> None:
     live, _ = opened(gateway)
     without, _ = ended(gateway, failed=())
@@ -135,15 +120,6 @@ def test_a_deleted_batch_is_gone_for_every_reader(any_gateway: Gateway) -> None:
     assert late["results"][0]["counts"] == {"expired": 4}
 
 
-def test_a_live_batch_and_a_stranger_are_not_deleted(gateway: Gateway) -> None:
-    batch_id, _ = opened(gateway)
-    refused = delete(gateway, batch_id)
-
-    assert refused.status == 409
-    assert "cancel it first" in refused.body["detail"]
-    assert delete(gateway, STRANGER).status == 404
-
-
 def test_batches_that_ended_before_a_time_are_deleted(any_gateway: Gateway) -> None:
     old = [ended(any_gateway, 2, (1,))[0] for _ in range(3)]
     for batch_id in old[:2]:
@@ -155,20 +131,6 @@ def test_batches_that_ended_before_a_time_are_deleted(any_gateway: Gateway) -> N
     assert (answer.status, answer.body) == (200, {"deleted": 2, "unconfirmed": 1, "more": False})
     listed = any_gateway.send("GET", "/v1/batches").body["batches"]
     assert {batch["batchId"] for batch in listed} == {live, old[2]}
-
-
-def test_a_bulk_delete_goes_on_with_its_cursor(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fanin.tracker.writing.repairing.DELETED_A_REQUEST", 2)
-    for _ in range(5):
-        confirm(ended(gateway, 2, ())[0])
-    query = {"endedBefore": "2999-01-01T00:00:00Z"}
-    answers = [gateway.send("DELETE", "/v1/batches", query=query).body]
-    while answers[-1]["more"]:
-        again = query | {"cursor": answers[-1]["cursor"]}
-        answers.append(gateway.send("DELETE", "/v1/batches", query=again).body)
-
-    assert sum(answer["deleted"] for answer in answers) == 5
-    assert len(answers) >= 3
 
 
 @pytest.mark.parametrize(

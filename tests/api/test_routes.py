@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
 from typing import Any
 
 import pytest
@@ -57,17 +56,6 @@ def test_open_answers_the_new_batch(any_gateway: Gateway) -> None:
     assert INSTANT.fullmatch(body["expiresAt"])
 
 
-def test_open_without_a_user_key_says_null(any_gateway: Gateway) -> None:
-    assert any_gateway.send("POST", "/v1/batches", {}).body["userKey"] is None
-
-
-def test_open_keeps_the_batch_as_long_as_asked(any_gateway: Gateway) -> None:
-    body = any_gateway.send("POST", "/v1/batches", {"retentionSeconds": {"open": 90}}).body
-
-    kept = datetime.fromisoformat(body["expiresAt"]) - datetime.fromisoformat(body["createdAt"])
-    assert kept.total_seconds() == 90
-
-
 def test_a_repeated_open_is_answered_the_same_even_after_close(any_gateway: Gateway) -> None:
     first = any_gateway.send("POST", "/v1/batches", {"userKey": "x"}, _keyed("k"))
     _added(any_gateway, first.body["batchId"], 1)
@@ -85,13 +73,6 @@ def test_the_key_of_an_open_with_another_payload_is_refused(any_gateway: Gateway
     assert answer.body["type"] == "urn:fanin:problem:key-reused"
 
 
-def test_a_key_with_a_comma_is_one_key(any_gateway: Gateway) -> None:
-    first = any_gateway.send("POST", "/v1/batches", {}, _keyed("a,b"))
-    other = any_gateway.send("POST", "/v1/batches", {}, _keyed("a,c"))
-
-    assert first.body["batchId"] != other.body["batchId"]
-
-
 def test_add_answers_one_group_and_the_total(any_gateway: Gateway) -> None:
     batch_id = _opened(any_gateway)
     _added(any_gateway, batch_id, 3)
@@ -103,29 +84,6 @@ def test_add_answers_one_group_and_the_total(any_gateway: Gateway) -> None:
         "groups": [{"id": answer.body["groups"][0]["id"], "upto": 2**36}],
         "total": 3 + 2**36,
     }
-
-
-def test_a_repeated_add_returns_the_same_group_even_after_close(any_gateway: Gateway) -> None:
-    batch_id = _opened(any_gateway)
-    first = _added(any_gateway, batch_id, 3, key="k")
-    _closed(any_gateway, batch_id)
-    again = _added(any_gateway, batch_id, 3, key="k")
-
-    assert (again.status, again.body) == (201, first.body)
-
-
-def test_the_key_of_an_add_with_another_count_is_refused(any_gateway: Gateway) -> None:
-    batch_id = _opened(any_gateway)
-    _added(any_gateway, batch_id, 3, key="k")
-
-    assert _added(any_gateway, batch_id, 4, key="k").status == 422
-
-
-def test_an_add_after_close_is_a_conflict(any_gateway: Gateway) -> None:
-    batch_id = _opened(any_gateway)
-    _closed(any_gateway, batch_id)
-
-    assert _added(any_gateway, batch_id, 1).status == 409
 
 
 def test_get_answers_an_open_batch_without_what_has_not_happened(any_gateway: Gateway) -> None:
@@ -174,24 +132,6 @@ def test_get_answers_which_event_has_ended_a_batch_and_whether_it_arrived(any_ga
     assert any_gateway.send("GET", path).body["event"] == event | {"confirmed": True}
 
 
-def test_get_answers_a_complete_batch_with_its_result_and_times(any_gateway: Gateway) -> None:
-    batch_id, items = _batch_of(any_gateway, 10)
-    _closed(any_gateway, batch_id)
-    _acked(any_gateway, items)
-    body = any_gateway.send("GET", f"/v1/batches/{batch_id}").body
-
-    assert (body["state"], body["isClosed"], body["isComplete"]) == ("COMPLETE", True, True)
-    assert body["result"] == "succeeded"
-    assert body["createdAt"] <= body["closedAt"] <= body["completedAt"] < body["expiresAt"]
-    assert body["progress"] == {
-        "acked": 10,
-        "failed": 0,
-        "estimate": 10,
-        "upperBound": 10,
-        "exact": True,
-    }
-
-
 def test_close_of_an_empty_batch_completes_it(any_gateway: Gateway) -> None:
     batch_id = _opened(any_gateway, userKey="x")
     answer = _closed(any_gateway, batch_id)
@@ -212,13 +152,6 @@ def test_a_repeated_close_is_answered_the_same(any_gateway: Gateway) -> None:
     first, again = (_closed(any_gateway, batch_id, key="k") for _ in range(2))
 
     assert (again.status, again.body) == (200, first.body)
-
-
-def test_the_completion_is_not_reported_to_another_close(any_gateway: Gateway) -> None:
-    batch_id = _opened(any_gateway)
-    _closed(any_gateway, batch_id, key="k")
-
-    assert _closed(any_gateway, batch_id, key="other").body["completedByYou"] is False
 
 
 def test_ack_answers_a_verdict_for_each_item_in_order(any_gateway: Gateway) -> None:
@@ -244,14 +177,6 @@ def test_the_completion_is_reported_to_the_ack_that_completes_and_to_its_retries
 
     completion = {"batchId": batch_id, "userKey": "a catalog", "result": "succeeded", "completedByYou": True}
     assert (first, again, other) == ([completion], [completion], [])
-
-
-def test_requests_without_a_key_are_different_callers(any_gateway: Gateway) -> None:
-    batch_id, items = _batch_of(any_gateway, 2)
-    _closed(any_gateway, batch_id)
-
-    completion = [len(_acked(any_gateway, items).body["completions"]) for _ in range(2)]
-    assert completion == [1, 0]
 
 
 def test_a_range_is_answered_with_counts_of_each_verdict(any_gateway: Gateway) -> None:
@@ -280,22 +205,6 @@ def test_a_dry_run_answers_verdicts_and_acks_nothing(any_gateway: Gateway) -> No
     assert [result["verdict"] for result in answers[0]["results"]] == ["duplicate", "accepted"]
     acked = _acked(any_gateway, items[1:3], "k").body["results"]
     assert [result["verdict"] for result in acked] == ["accepted", "accepted"]
-
-
-def test_a_thousand_items_are_acked_in_one_request(gateway: Gateway) -> None:
-    batch_id, items = _batch_of(gateway, 1000)
-    _closed(gateway, batch_id)
-
-    answer = _acked(gateway, items)
-    assert {result["verdict"] for result in answer.body["results"]} == {"accepted"}
-    assert len(answer.body["completions"]) == 1
-
-
-def test_explicit_success_is_an_ack(gateway: Gateway) -> None:
-    _, items = _batch_of(gateway, 1)
-    answer = gateway.send("POST", "/v1/acks", {"acks": [{"itemId": items[0], "outcome": "success"}]})
-
-    assert answer.body["results"] == [{"itemId": items[0], "verdict": "accepted"}]
 
 
 @pytest.mark.parametrize("content_type", ["application/json", "Application/JSON; charset=UTF-8"])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from random import Random
 
-import pytest
-
 from fanin.client.consuming.answering import answers_of
 from fanin.client.transports.reports import AckReport, ItemVerdict
 from fanin.errors import StoreUnavailable
@@ -43,11 +41,3 @@ def test_the_answers_of_a_lost_request_are_those_of_its_items():
     answers = answers_of(Requests(loses=True), delivery(3_000))
 
     assert {each.ack.first for each in answers if each.counts is None} == set(range(1_000))
-
-
-@pytest.mark.parametrize("count", [1, 10, 1_000])
-def test_one_request_keeps_the_order_of_its_delivery(count):
-    requests, named = Requests(), delivery(count)
-    answers_of(requests, named)
-
-    assert requests.items == [[ack.first for _, ack in named]]

@@ -8,12 +8,11 @@ import logging
 import warnings
 from concurrent.futures import Future
 from functools import partial, wraps
-from types import SimpleNamespace
 
 import pytest
 
 from fanin import Fanin, InvalidRequest
-from fanin.calling import WorkNotDone, done, has_text, plain, text_of
+from fanin.calling import WorkNotDone, has_text, text_of
 from fanin.client.transports.direct import DirectTransport
 from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey
 from fanin.queue.memory import MemoryStore as QueueStore
@@ -109,11 +108,6 @@ def test_work_that_a_call_does_not_do_is_refused_where_it_is_decorated(fanin, id
         fanin.dead_letter_handler(item_id=idle)
 
 
-def test_the_queues_report_is_refused_in_the_same_way(idle):
-    with pytest.raises(InvalidRequest, match="report is a"):
-        Queue(QueueContext(QueueStore(), MemoryDoorbell(), QueueKey("t", "q"), report=idle))
-
-
 def test_work_that_only_shows_when_it_is_called_is_a_failure_that_says_so(fanin, hidden, caplog):
     batch = fanin.open()
     items = batch.add(2)
@@ -145,39 +139,6 @@ def test_the_end_of_a_job_that_was_not_reported_is_reported_again(hidden):
     queue.sweep()
 
     assert [one.item_id for one in queue.context.store.outbox(queue.context.part(0))] == [ITEM]
-
-
-def test_a_plain_function_may_run_a_coroutine_on_a_loop_of_its_own(fanin):
-    items = fanin.open().add(2)
-    loops = set()
-
-    async def work(record):
-        loops.add(id(asyncio.get_running_loop()))
-
-    with asyncio.Runner() as runner:
-        handler = fanin.acks(lambda record: runner.run(work(record)))
-        for item in items:
-            assert handler(sqs_event(item), None) == {"batchItemFailures": []}
-
-    assert len(loops) == 1
-
-
-def test_the_queues_blocks_decorate_no_function():
-    queue = Queue(QueueContext(QueueStore(), MemoryDoorbell(), QueueKey("t", "q"), Options(parts=1)))
-    context = SimpleNamespace(get_remaining_time_in_millis=lambda: 60_000)
-
-    for block in (queue.answer({"Records": []}, context), queue.bounded(60)):
-        assert not callable(block)
-
-
-@pytest.mark.parametrize("result", [None, 0, [], {}, "text", iter(())])
-def test_what_a_function_returns_is_its_own_matter(result):
-    assert done(result, "handle") is result
-
-
-@pytest.mark.parametrize("function", [None, print, len, Mute, partial(print), lambda: None, Bound])
-def test_any_other_function_is_taken(function):
-    assert plain(function, "handle") is function
 
 
 def test_an_error_without_a_text_is_known_by_its_kind():

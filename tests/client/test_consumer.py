@@ -6,7 +6,6 @@ import json
 import logging
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import timedelta
 
 import pytest
 
@@ -96,15 +95,6 @@ def test_what_is_done_is_acked_and_what_raises_goes_back(fanin):
     assert batch.status().acked == 2
 
 
-def test_a_message_that_went_back_is_acked_when_it_succeeds(fanin):
-    with fanin.open() as batch:
-        items = batch.add(3)
-    fanin.acks(refusing(items[1]))(sqs_event(*items), None)
-
-    assert fanin.acks(refusing())(sqs_event(*items), None) == NONE_RETURN
-    assert batch.status().is_complete
-
-
 def test_a_delivery_is_one_write_a_page_and_one_look_at_the_batch(fanin, store):
     items = fanin.open().add(1000)
     store.asked.clear()
@@ -122,15 +112,6 @@ def test_each_message_is_the_caller_of_its_own_ack(fanin):
 
     assert batch.status().is_complete
     assert stored.completed_by == "acks:m1"
-
-
-def test_every_record_reaches_the_work_once_and_as_it_came(fanin):
-    items = fanin.open().add(2)
-    event = sqs_event({"itemId": items[0], "sku": 1}, items[1])
-    seen = []
-    fanin.acks(seen.append)(event, None)
-
-    assert seen == event["Records"]
 
 
 def test_copies_in_one_delivery_are_both_settled(fanin):
@@ -174,27 +155,6 @@ def test_messages_whose_items_are_in_no_batch_return_and_are_logged_in_one_line(
     assert Consumer(fanin._transport).settle(event).response() == failures("m1", "m2")
 
 
-def test_many_items_in_no_batch_are_a_short_line(fanin, caplog):
-    Consumer(fanin._transport).settle(sqs_event(*[FORGED] * 500))
-    (line,) = caplog.records
-
-    assert (line.count, len(line.returned)) == (500, 10)
-
-
-def test_messages_of_an_expired_batch_are_deleted_and_logged_in_one_line(direct, fanin, caplog):
-    items = fanin.open().add(2)
-    later = direct.tracker.now() + timedelta(days=8)
-    tracker = Tracker(direct.tracker.store, page_bits=1024, now=lambda: later)
-    settled = Consumer(DirectTransport(tracker, TENANT)).settle(sqs_event(*items))
-    (line,) = caplog.records
-
-    assert settled.response() == NONE_RETURN
-    assert line.dropped == [
-        {"messageId": "m0", "verdict": "expired"},
-        {"messageId": "m1", "verdict": "expired"},
-    ]
-
-
 def test_a_store_out_of_reach_sends_all_work_back(fanin, store, caplog):
     batch = fanin.open()
     items = batch.add(3)
@@ -206,16 +166,6 @@ def test_a_store_out_of_reach_sends_all_work_back(fanin, store, caplog):
     store.writes_left = 1_000_000
     assert handler(sqs_event(*items), None) == failures("m1")
     assert batch.status().acked == 2
-
-
-def test_of_a_delivery_of_several_requests_only_what_was_not_acked_comes_back(direct, store):
-    fanin = Fanin(direct)
-    items = fanin.open().add(1500)
-    store.writes_left = 1
-    settled = Consumer(direct).settle(sqs_event(*items))
-
-    assert [int(message_id[1:]) for message_id in settled.failed] == list(range(1000, 1500))
-    assert len(settled.acked) == 1000
 
 
 def ids(response):
@@ -246,17 +196,6 @@ def test_the_end_of_the_process_is_not_swallowed(fanin, error):
         fanin.acks(handle)(sqs_event(*items), None)
 
 
-def test_a_bug_in_the_ack_fails_the_whole_delivery(direct, monkeypatch):
-    def broken(*_):
-        raise ZeroDivisionError
-
-    items = Fanin(direct).open().add(1)
-    monkeypatch.setattr(DirectTransport, "ack", broken)
-
-    with pytest.raises(ZeroDivisionError):
-        Consumer(direct).settle(sqs_event(*items))
-
-
 def test_no_record_is_started_without_time_to_finish_it(fanin, caplog):
     batch = fanin.open()
     items = batch.add(4)
@@ -278,12 +217,6 @@ def test_a_function_shorter_than_the_margin_still_moves(fanin):
     assert fanin.acks(refusing())(sqs_event(*items), Context(100)) == failures("m1", "m2")
 
 
-def test_without_a_context_there_is_no_hurry(fanin):
-    items = fanin.open().add(3)
-
-    assert fanin.acks(refusing())(sqs_event(*items), None) == NONE_RETURN
-
-
 def test_on_acked_is_called_once_for_each_delivery_with_all_that_was_acked(fanin):
     items = fanin.open().add(3)
     calls = []
@@ -295,13 +228,6 @@ def test_on_acked_is_called_once_for_each_delivery_with_all_that_was_acked(fanin
         ("m0", Verdict.ACCEPTED),
         ("m2", Verdict.ACCEPTED),
     ]
-
-
-def test_on_acked_is_not_called_if_nothing_was_acked(fanin):
-    calls = []
-    fanin.acks(on_acked=calls.append)(refusing("x"))(sqs_event("x", FORGED), None)
-
-    assert calls == []
 
 
 def test_an_item_may_be_found_in_a_way_of_ones_own(fanin, caplog):
@@ -318,31 +244,6 @@ def test_an_item_may_be_found_in_a_way_of_ones_own(fanin, caplog):
     assert "message m1" in caplog.records[0].getMessage()
     assert caplog.records[0].reason == "KeyError"
     assert batch.status().acked == 1
-
-
-def test_the_decorated_function_keeps_its_name_and_the_work_can_be_tested_alone(fanin):
-    @fanin.acks
-    def index_package(record):
-        """Put it into the index."""
-        return "done"
-
-    assert (index_package.__name__, index_package.__doc__) == ("index_package", "Put it into the index.")
-    assert index_package.__wrapped__({}) == "done"
-
-
-def test_a_plain_delivery_needs_no_work_of_ones_own(direct):
-    batch = Fanin(direct).open()
-    items = batch.add(3)
-    settled = Consumer(direct).settle(sqs_event(items[0], {"itemId": items[1]}, "malformed"))
-
-    assert settled.response() == failures("m2")
-    assert [verdict for _, verdict in settled.acked] == [Verdict.ACCEPTED] * 2
-    assert batch.status().acked == 2
-
-
-def test_an_empty_delivery_asks_nothing(direct, store):
-    assert Consumer(direct).settle({"Records": []}).response() == NONE_RETURN
-    assert store.asked == {}
 
 
 def record(body="", attribute=None):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -23,7 +22,7 @@ from fanin import (
 )
 from fanin.client.transports.http import ATTEMPTS, HttpTransport
 from fanin.tracker import Ack, OpenBatch, Outcome
-from tests.client.conftest import Reply, answers, lost_after, lost_before, served
+from tests.client.conftest import answers, lost_after, lost_before
 
 PROBLEM = (
     b'{"type": "urn:fanin:problem:x", "title": "T", "status": 400, "detail": "the detail",'
@@ -65,52 +64,6 @@ def test_a_completion_is_reported_even_if_its_answer_was_lost(over_http, service
     assert [done.batch_id for done in report.completions] == [batch.id]
 
 
-def failed_after(serve):
-    """The function ran, and was killed before its answer was out: what API Gateway says then."""
-    serve()
-    return Reply(500, b'{"message":"Internal Server Error"}')
-
-
-@pytest.mark.parametrize("call", ["open", "add", "close", "ack"])
-def test_a_function_that_failed_after_its_work_is_called_again_and_the_work_is_done_once(
-    over_http, service, tracker, call
-):
-    batch = over_http.open()
-    items = batch.add(1)
-    service.faults.append(failed_after)
-    calls = {
-        "open": over_http.open,
-        "add": lambda: batch.add(2),
-        "close": batch.close,
-        "ack": lambda: over_http.ack(items),
-    }
-    calls[call]()
-
-    assert len(tracker.store.batches) == (2 if call == "open" else 1)
-    assert batch.status().total == (3 if call == "add" else 1)
-    assert batch.status().acked == (1 if call == "ack" else 0)
-
-
-@pytest.mark.parametrize(
-    "header", ["9" * 400, "-1", "NaN", "inf", "soon", "Mon, 01 Jan 2026 00:00:00 +" + "9" * 30]
-)
-def test_whatever_the_service_says_of_when_a_call_ends_in_an_answer_or_in_one_of_our_errors(
-    over_http, service, pauses, header
-):
-    service.faults.append(answers(503, PROBLEM, Retry_After=header))
-    with suppress(StoreUnavailable):
-        over_http.open()
-
-    assert sum(pauses) < 1
-
-
-def test_an_open_whose_answer_was_lost_is_the_same_batch(over_http, service, tracker):
-    service.faults.append(lost_after)
-    batch = over_http.open()
-
-    assert [key.batch_id for key in tracker.store.batches] == [batch.id]
-
-
 def test_reads_are_repeated_too_and_carry_no_key(over_http, service):
     batch = over_http.open()
     service.seen.clear()
@@ -118,18 +71,6 @@ def test_reads_are_repeated_too_and_carry_no_key(over_http, service):
     batch.status()
 
     assert service.keys == [None] * 3
-
-
-def test_every_call_has_a_key_of_its_own_unless_one_is_given(over_http, service):
-    batch = over_http.open()
-    batch.add(1)
-    items = batch.add(1, key="mine")
-    over_http.ack(items)
-    over_http.ack(items)
-    keys = service.keys
-
-    assert keys[2] == "mine"
-    assert len(set(keys)) == 5
 
 
 @pytest.mark.parametrize("fault", [lost_before, answers(503, PROBLEM)])
@@ -237,27 +178,6 @@ def test_refusals_in_another_form_have_the_detail_that_can_be_read(over_http, se
     assert raised.value.field is None
 
 
-@pytest.mark.parametrize("status", [401, 403])
-def test_refused_credentials_name_the_host_and_what_to_check(over_http, service, status):
-    service.faults.append(answers(status, b'{"message":"Forbidden"}'))
-    with pytest.raises(AccessDenied) as raised:
-        over_http.open()
-
-    host = service.url.partition("//")[2]
-    assert str(raised.value) == (
-        f"{host} refuses the request with status {status}: Forbidden; check the credentials"
-    )
-
-
-def test_a_failing_service_is_named_with_the_attempts(over_http, service):
-    service.faults += [answers(500, b'{"message":"Internal"}')] * ATTEMPTS
-    with pytest.raises(StoreUnavailable) as raised:
-        over_http.open()
-
-    host = service.url.partition("//")[2]
-    assert str(raised.value) == f"{host} answered with status 500 (attempts: {ATTEMPTS}): Internal"
-
-
 @pytest.mark.parametrize(("status", "kind"), [(302, FaninError), (404, NotFound), (405, FaninError)])
 def test_what_is_no_api_says_that_the_url_is_wrong(over_http, service, status, kind):
     service.faults.append(answers(status, b"<html>", Location="/login"))
@@ -287,19 +207,6 @@ def test_only_completions_of_this_caller_are_its_own(over_http, service):
     assert len(over_http.ack(items).completions) == 1
 
 
-def test_the_api_refuses_and_the_client_names_the_field(over_http):
-    with pytest.raises(InvalidRequest) as raised:
-        over_http.open(parent="00000000-0000-4000-8000-00000000dead:00000000-0000-8000-8000-000000000000:0")
-
-    assert raised.value.field == "parent"
-
-
-def test_an_unknown_route_says_to_check_the_url(over_http, service):
-    service.faults.append(answers(404, b'{"message":"Not Found"}'))
-    with pytest.raises(NotFound, match="check the URL"):
-        over_http.open()
-
-
 @pytest.mark.parametrize(
     "url",
     [
@@ -324,13 +231,6 @@ def test_a_stage_and_a_slash_at_the_end_belong_to_the_url(service):
         Fanin(f"{service.url}/dev/").open()
 
     assert service.seen[0].path == "/dev/v1/batches"
-
-
-def test_a_url_is_all_that_a_local_run_needs(service):
-    with Fanin(service.url).open() as batch:
-        pass
-
-    assert batch.closed.is_complete
 
 
 def test_many_threads_share_a_client(over_http):
@@ -369,10 +269,3 @@ def test_acks_of_several_callers_have_one_key_that_does_not_hang_on_their_order(
     assert len({first, others, failing}) == 3
     assert given == "mine"
     assert all(1 <= len(key) <= 128 for key in service.keys)
-
-
-def test_an_answer_served_after_a_cut_connection_is_taken(over_http, service):
-    service.faults.extend([lost_before, served])
-    over_http.open()
-
-    assert len(service.seen) == 2

@@ -94,9 +94,3 @@ def test_items_travel_to_other_processes():
 
     assert pickle.loads(pickle.dumps(part)) == part  # noqa: S301  # our own bytes
     assert len(pickle.dumps(part)) < 500
-
-
-def test_the_representation_is_short_and_says_what_was_cut():
-    assert repr(items(10**9)) == f"Items('{BATCH}', '{GROUP}', 1000000000)"
-    assert repr(items(9)[2:4]).endswith("9, only range(2, 4))")
-    assert items(3) != listed(3)

@@ -63,9 +63,3 @@ def test_items_with_gaps_are_sent_by_their_ids(client):
 
     assert [each.item_id for each in report.results] == list(items[::3])
     assert report.ranges == ()
-
-
-def test_no_items_are_no_request(client):
-    report = client.ack(client.add(client.open().id, 3)[:0])
-
-    assert (report.results, report.ranges) == ((), ())

@@ -91,17 +91,6 @@ class Listening:
         self.heard.append((acks[0].caller, acks[0].outcome))
 
 
-def test_the_ack_of_an_item_goes_by_the_end_of_the_job():
-    listening = Listening()
-    item = "00000000-0000-4000-8000-000000000000:00000000-0000-4000-8000-000000000001:0"
-    for ending in ("c1", "c1", "c2"):
-        acking(listening)(OutboxEntry("1", item, False, None, ending, 0))
-
-    first, again, other = listening.heard
-    assert first == again != other
-    assert first[1] is Outcome.SUCCESS
-
-
 def test_a_revived_job_that_ends_well_says_so_by_another_caller_than_its_death():
     listening = Listening()
     item = "00000000-0000-4000-8000-000000000000:00000000-0000-4000-8000-000000000001:0"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Callable
 
 import pytest
 
-from fanin import AsyncFanin, Fanin
+from fanin import Fanin
 from fanin.client.batch import Batch
 from fanin.tracker import Tracker
 
@@ -57,18 +56,6 @@ def test_each_range_is_listed_once_by_few_requests(batch, asked):
     assert spans(batch.failures()) == FAILED
     assert 1 < asked["outstanding"] <= 10 + 2 * len(LEFT)
     assert asked["failures"] <= 10 + 2 * len(FAILED)
-
-
-def test_they_are_the_same_for_asyncio(fanin, batch, asked):
-    async def lists():
-        client = AsyncFanin(fanin)
-        left = [each async for each in client.outstanding(batch.id)]
-        return left, [each async for each in client.failures(batch.id)]
-
-    left, failed = asyncio.run(lists())
-
-    assert (spans(left), spans(failed)) == (LEFT, FAILED)
-    assert 1 < asked["outstanding"] <= 10 + 2 * len(LEFT)
 
 
 def test_a_list_goes_on_behind_its_cursor_though_items_are_acked_meanwhile(fanin, batch):

@@ -10,7 +10,6 @@ import pytest
 from fanin import Fanin, StoreUnavailable
 from fanin.client.transports.direct import DirectTransport
 from tests.client.conftest import TENANT
-from tests.client.test_consumer import Context
 
 ARN = "arn:aws:sqs:eu-west-1:111122223333:work"
 
@@ -70,14 +69,6 @@ def test_messages_behind_a_failed_one_of_their_group_return_without_work_and_oth
     assert "2 messages return to the queue, behind one of their group" in caplog.text
 
 
-def test_a_queue_is_known_by_its_sequence_numbers_where_the_record_has_no_arn(fanin, batch):
-    work = Work(batch.items[0])
-    event = delivery((batch.items[0], "x"), (batch.items[1], "x"), arn="")
-
-    assert returned(fanin.acks(work)(event, None)) == ["m0", "m1"]
-    assert work.bodies == [batch.items[0]]
-
-
 def test_the_message_groups_of_a_standard_queue_have_no_order(fanin, batch):
     a, b, *_ = batch.items
     event = delivery((a, "x"), (b, "x"), arn=ARN, numbered=False)
@@ -128,13 +119,6 @@ def test_an_item_that_fails_for_good_does_not_stop_its_group(fanin, batch):
 
     assert returned(handler(delivery((a, "x"), (b, "x"), (c, "x")), None)) == []
     assert (batch.status().acked, batch.status().failed) == (3, 2)
-
-
-def test_out_of_time_all_that_was_not_started_returns(fanin, batch):
-    a, b, c, *_ = batch.items
-    answer = fanin.acks(Work())(delivery((a, "x"), (b, "x"), (c, "y")), Context(1_000, 1_000, 1_000))
-
-    assert returned(answer) == ["m1", "m2"]
 
 
 @pytest.mark.parametrize("times", [1, 2])

@@ -70,25 +70,6 @@ def test_so_does_an_item_of_a_chunk_and_the_others_are_done(fanin, batch, way):
     assert [each.reason for each in batch.samples()] == [REASON]
 
 
-def test_a_failed_range_with_the_item_counts_too(fanin, batch):
-    assert delivered(fanin, batch.items[1], lambda _: fanin.fail_ranges([batch.items], REASON)) == DELETED
-    assert acked(batch) == (4, 4)
-
-
-def test_of_several_reports_the_last_one_stands(fanin, batch):
-    def work(record):
-        fanin.fail([record["body"]], REASON)
-        fanin.ack([record["body"]])
-
-    assert delivered(fanin, batch.items[0], work) == DELETED
-    assert acked(batch) == (1, 0)
-
-
-def test_a_report_of_another_item_changes_nothing_for_the_own_one(fanin, batch):
-    assert delivered(fanin, batch.items[0], lambda _: fanin.fail(batch.items[1:], REASON)) == DELETED
-    assert acked(batch) == (4, 3)
-
-
 def test_a_function_that_raises_after_its_report_gets_its_message_again_and_can_heal_the_item(fanin, batch):
     def work(record):
         fanin.fail([record["body"]], REASON)
@@ -169,19 +150,6 @@ def test_the_item_that_the_worker_of_a_job_failed_stays_failed_when_the_job_is_d
 
     assert acked(batch) == (2, 1)
     assert [(each.item_id, each.reason) for each in batch.samples()] == [(batch.items[0], REASON)]
-
-
-def test_the_report_stands_though_a_rerun_of_the_job_is_added_meanwhile(fanin, batch, jobs):
-    jobs.add(NewJob("job", item_id=batch.items[0]))
-    with jobs.take(wait=0):
-        fanin.fail([batch.items[0]])
-        assert jobs.add(NewJob("job", item_id=batch.items[1]), on_busy="rerun")
-
-    jobs.sweep()
-    assert acked(batch) == (1, 1)
-    with jobs.take(wait=0):
-        pass
-    assert acked(batch) == (2, 1)
 
 
 def test_a_job_that_returns_after_its_worker_failed_the_item_runs_again_and_can_heal_it(fanin, batch, jobs):

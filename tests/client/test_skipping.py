@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
-from datetime import timedelta
 
 import pytest
 
@@ -68,58 +67,6 @@ def test_the_messages_of_a_batch_that_is_over_are_deleted_without_work(fanin, wo
     assert batch.status() == before
 
 
-def test_later_deliveries_of_the_same_ended_batch_are_no_warnings(fanin, work, caplog):
-    ended = [fanin.open() for _ in range(2)]
-    items = [batch.add(2) for batch in ended]
-    for batch in ended:
-        batch.cancel()
-    with caplog.at_level(logging.INFO, logger="fanin"):
-        for at in range(2):
-            consumer(fanin, work).settle(sqs_event(*(some[at] for some in items)))
-    lines = [line for line in caplog.records if "without work" in line.getMessage()]
-
-    assert [line.levelno for line in lines] == [logging.WARNING] * 2 + [logging.INFO] * 2
-    assert [line.getMessage().split()[1] for line in lines] == [batch.id for batch in ended] * 2
-
-
-def test_a_message_that_was_sent_to_heal_an_item_of_a_completed_batch_is_reported(fanin, work, caplog):
-    with fanin.open(key="night") as batch:
-        items = batch.add(1, key="rows")
-        fanin.fail(items)
-
-    assert consumer(fanin, work).settle(sqs_event(*items)).response() == DELETED
-    assert (work.items, batch.status().result) == ([], "completed_with_failures")
-    assert f"batch {batch.id} is COMPLETE" in caplog.text
-    assert "to do those that failed, reopen it" in caplog.text
-
-
-def test_so_are_those_of_a_batch_whose_deadline_has_passed(work):
-    at = [Tracker(MemoryStore()).now()]
-    fanin = Fanin(DirectTransport(Tracker(MemoryStore(), now=lambda: at[0]), TENANT))
-    items = fanin.open(deadline=timedelta(hours=1)).add(2)
-    at[0] += timedelta(hours=2)
-
-    assert consumer(fanin, work).settle(sqs_event(*items)).response() == DELETED
-    assert work.items == []
-
-
-def test_those_of_an_expired_batch_are_deleted_on_the_tables(work):
-    at = [Tracker(MemoryStore()).now()]
-    fanin = Fanin(DirectTransport(Tracker(MemoryStore(), now=lambda: at[0]), TENANT))
-    items = fanin.open().add(2)
-    at[0] += timedelta(days=30)
-    settled = consumer(fanin, work).settle(sqs_event(*items))
-
-    assert ([reason for _, reason in settled.skipped], work.items) == (["EXPIRED"] * 2, [])
-
-
-def test_a_message_of_no_batch_of_the_tenant_returns_without_work(fanin, work):
-    settled = consumer(fanin, work).settle(sqs_event(f"{UNKNOWN}:{UNKNOWN}:0"))
-
-    assert (settled.response(), work.items) == (RETURNED, [])
-    assert [verdict for _, verdict in settled.unmatched] == [Verdict.NOT_FOUND]
-
-
 def test_a_batch_that_ends_between_two_records_stops_the_second_one(fanin):
     batch = fanin.open()
     items = batch.add(3)
@@ -135,17 +82,6 @@ def test_a_batch_that_ends_between_two_records_stops_the_second_one(fanin):
 
     assert worked == [items[0]]
     assert settled.response() == DELETED
-
-
-def test_without_a_function_nothing_is_looked_at_before_the_ack(over_http, service):
-    batch = over_http.open()
-    items = batch.add(1)
-    batch.cancel()
-    service.seen.clear()
-    settled = Consumer(over_http._transport).settle(sqs_event(*items))
-
-    assert [verdict for _, verdict in settled.acked] == [Verdict.CANCELLED]
-    assert [request.method for request in service.seen] == ["POST"]
 
 
 def test_a_service_without_an_answer_returns_the_messages_without_work(over_http, service, work, caplog):
@@ -225,19 +161,6 @@ def test_an_estimated_batch_knows_no_items_so_its_work_is_repeated(fanin, work):
     assert work.items == [items[0]]
 
 
-@pytest.mark.parametrize("group", ["another batch's", "malformed", "beyond"])
-def test_a_redelivered_id_that_is_none_of_the_batch_returns(fanin, work, group):
-    batch, other = fanin.open(), fanin.open()
-    items = batch.add(2)
-    forged = {
-        "another batch's": f"{batch.id}:{other.add(1).group_id}:0",
-        "malformed": f"{batch.id}:{UNKNOWN}:0",
-        "beyond": items[1][:-1] + "2",
-    }[group]
-
-    assert fanin.acks(work)(received(forged, 2), None) == RETURNED
-
-
 def test_the_items_of_a_page_are_one_look(over_http, service, work):
     batch = over_http.open()
     items = batch.add(3000)
@@ -272,9 +195,3 @@ def test_a_long_function_asks_whether_its_batch_is_over(fanin):
     assert fanin.is_over(f"{UNKNOWN}:{UNKNOWN}:0") is True
     with pytest.raises(InvalidRequest):
         fanin.is_over("no item")
-
-
-@pytest.mark.parametrize("wrong", ["yes", 1, None])
-def test_skip_done_is_true_or_false(fanin, wrong):
-    with pytest.raises(InvalidRequest, match="skip_done"):
-        fanin.acks(skip_done=wrong)

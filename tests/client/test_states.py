@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from fanin import BatchEnded, Fanin, InvalidRequest, State
+from fanin import BatchEnded, Fanin, State
 from fanin.client.transports.direct import DirectTransport
 from fanin.client.transports.states import FRESH_SECONDS, States
 from fanin.tracker import OpenBatch, Tracker
@@ -59,11 +59,6 @@ def test_a_process_does_no_work_of_a_batch_whose_end_it_has_seen(transport, end,
     fanin.acks(worked.append)(sqs_event(items[1]), None)
 
     assert worked == []
-
-
-def test_each_transport_refuses_what_is_no_batch_id(fanin):
-    with pytest.raises(InvalidRequest):
-        fanin._transport.state_of("../batches")
 
 
 def test_on_the_tables_a_batch_that_has_expired_is_told_from_one_that_never_was():

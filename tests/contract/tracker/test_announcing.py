@@ -11,7 +11,6 @@ from fanin.errors import StoreUnavailable
 from fanin.tracker import Ack, BatchKey, OpenBatch, Outcome, State, Tracker
 from fanin.tracker.announcing import announcing
 from fanin.tracker.rules.lifecycle import transition
-from fanin.tracker.writing.reopening import ReopenBatch, whole_group
 
 AT = datetime(2026, 3, 1, 12, 0, 0, 123_456, tzinfo=UTC)
 """Rows have milliseconds."""
@@ -68,14 +67,6 @@ def test_a_close_after_the_last_ack_and_one_of_an_empty_batch_report(world):
     assert world.reported() == [batch_id, empty]
 
 
-def test_a_child_that_ends_reports_its_parent_too(world):
-    parent, group = world.ready(1)
-    child, of_child = world.ready(1, parent_item_id=f"{parent}:{group}:0")
-    world.ack(world.tracker, child, of_child, 0, 0)
-
-    assert world.reported() == [child, parent]
-
-
 def test_a_sweep_reports_what_a_crash_left(world, store):
     batch_id, group = world.ready(1, is_closed=False)
     world.ack(world.other, batch_id, group, 0, 0)
@@ -85,14 +76,6 @@ def test_a_sweep_reports_what_a_crash_left(world, store):
     world.tracker.sweep()
 
     assert world.reported() == [batch_id]
-
-
-def test_a_completion_with_failures_is_reported(world):
-    batch_id, group = world.ready(2)
-    world.ack(world.tracker, batch_id, group, 0, 0, Outcome.FAILURE)
-    world.ack(world.tracker, batch_id, group, 1, 1)
-
-    assert [batch.result for batch in world.heard] == ["completed_with_failures"]
 
 
 def test_nothing_else_is_reported_cancelled_failed_timed_out_expired_or_completed_by_another(world):
@@ -158,16 +141,6 @@ def test_a_decision_without_an_answer_is_left_to_the_stream(world, store):
 
     assert not world.heard
     assert store.get(BatchKey("t", batch_id)).state is State.COMPLETE
-
-
-def test_a_batch_that_was_reopened_is_reported_when_it_completes(world):
-    batch_id, group = world.ready(2)
-    world.ack(world.other, batch_id, group, 0, 0, Outcome.FAILURE)
-    world.ack(world.other, batch_id, group, 1, 1)
-    again = world.tracker.reopen("t", ReopenBatch(origin_batch_id=batch_id), "me")
-    world.ack(world.tracker, again.batch_id, whole_group(again).id, 0, 0)
-
-    assert world.reported() == [again.batch_id]
 
 
 def test_the_store_of_a_process_can_be_copied(world):
