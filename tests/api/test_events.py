@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fanin.api.events.ending_events import confirm, ended_states, endings
+from fanin.api.events.ending_events import confirm, endings
 from fanin.aws.sending.bus import Bus
 from fanin.errors import NewerSchema, StoreUnavailable
 from fanin.instants import iso
@@ -125,15 +125,6 @@ def test_the_event_has_the_first_hundred_outstanding_ranges(tracker: Tracker) ->
     detail = detail_of(batch_id)
     assert [one["from"] for one in detail["ranges"]] == list(range(1, 200, 2))
     assert (detail["acked"], detail["outstanding"], detail["moreRanges"]) == (250, 250, True)
-
-
-def test_a_notice_tells_the_same_event_again(tracker: Tracker) -> None:
-    batch_id, _ = opened(tracker)
-    tracker.cancel(TENANT, batch_id)
-    notice = record(batch_id, sk="notice#0000000000001")
-
-    assert endings([notice], tracker) == [detail_of(batch_id)]
-    assert ended_states([notice]) == []
 
 
 @pytest.mark.parametrize("state", ["OPEN", "CLOSED"])
@@ -293,14 +284,3 @@ def test_a_row_with_a_key_of_no_batch_keeps_no_other_from_its_event(tracker: Tra
     details = endings([forged, record(batch_id, "CANCELLED")], tracker)
 
     assert [detail["batchId"] for detail in details] == [batch_id]
-
-
-def test_an_event_of_a_tenant_longer_than_a_key_confirms_nothing(
-    tracker: Tracker, memory: MemoryStore
-) -> None:
-    asked: list[BatchKey] = []
-    memory.get = asked.append  # type: ignore[method-assign, assignment]
-    detail = {"tenant": "t" * 2049, "batchId": "00000000-0000-4000-8000-000000000001", "eventId": "x"}
-
-    assert not confirm(detail, tracker)
-    assert asked == []

@@ -65,21 +65,6 @@ def test_a_malformed_task_is_refused(gateway, grouper, said):
     assert not grouper.world.queue.sent
 
 
-@pytest.mark.parametrize(
-    "path", ["/v1/tasks/a%0a", "/v1/tasks/a\n", "/v1/bundles/x", "/v1/tasks/" + "a" * 65]
-)
-def test_a_malformed_name_in_a_path_is_refused(gateway, grouper, path):
-    assert gateway.send("GET", path).status == 400
-
-
-def test_another_tenants_task_is_not_found(gateway, grouper):
-    post(gateway, taskId="a")
-    other = Gateway({"iam": {"accountId": "999999999999", "userArn": "arn:aws:iam::999999999999:user/u"}})
-
-    assert other.send("GET", "/v1/tasks/a").status == 404
-    assert other.send("GET", "/v1/tasks", query={"target": "x"}).body == {"tasks": []}
-
-
 def filled(grouper, shard, fence, *members):
     """A bundle of that term, with these members."""
     store = grouper.world.store

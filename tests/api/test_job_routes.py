@@ -103,14 +103,6 @@ def test_a_queue_is_removed_and_takes_no_jobs_from_then_on(gateway, queues):
     assert "is being removed" in refused.body["detail"]
 
 
-def test_an_add_is_the_same_under_its_key_and_held_to_its_jobs(gateway, queues):
-    first, second = post(gateway, {"key": "a"}, key="k"), post(gateway, {"key": "a"}, key="k")
-
-    assert first.body == second.body == {"added": ["a"], "rejected": []}
-    assert post(gateway, {"key": "b"}, key="k").status == 422
-    assert post(gateway, {"key": "a"}, key="l").body["added"] == []
-
-
 BAD_JOBS = [
     {},
     {"key": ""},
@@ -142,12 +134,6 @@ BAD_JOBS = [
 @pytest.mark.parametrize("bad", BAD_JOBS, ids=lambda bad: str(bad)[:40])
 def test_one_bad_job_refuses_all_of_them(gateway, queues, bad):
     assert post(gateway, {"key": "fine"}, bad).status == 400
-    assert queues == {}
-
-
-@pytest.mark.parametrize("jobs", [None, [], {}, "a", [{"key": str(n)} for n in range(101)]], ids=str)
-def test_a_list_of_jobs_is_one_to_a_hundred(gateway, queues, jobs):
-    assert gateway.send("POST", PATH, {"jobs": jobs}).status == 400
     assert queues == {}
 
 

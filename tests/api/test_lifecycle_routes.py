@@ -58,36 +58,6 @@ def test_failures_are_listed_as_ranges_with_reasons_on_the_first_page(any_gatewa
     assert second["samples"] == []
 
 
-def test_outstanding_ranges_have_both_ends_as_indexes_of_their_groups(
-    any_gateway: Gateway,
-) -> None:
-    batch_id, group = opened(any_gateway, 20)
-    second = any_gateway.send("POST", f"/v1/batches/{batch_id}/items", {"count": 5}).body["groups"][0]["id"]
-    acked(any_gateway, ranged(batch_id, group, 2, 17), ranged(batch_id, second, 4, 4))
-    path = f"/v1/batches/{batch_id}/outstanding"
-    expected = [
-        {"groupId": group, "from": 0, "to": 1},
-        {"groupId": group, "from": 18, "to": 19},
-        {"groupId": second, "from": 0, "to": 3},
-    ]
-
-    assert any_gateway.send("GET", path).body == {"ranges": expected}
-    by_one = pages(any_gateway, path, limit="1")
-    assert [part for page in by_one for part in page["ranges"]] == expected
-
-
-def test_labels_are_shown_and_batches_are_listed_by_them(any_gateway: Gateway) -> None:
-    labels = {"team": "käy 🎈", "run": "a:b", "empty": ""}
-    batch_id, _ = opened(any_gateway, labels=labels)
-    other, _ = opened(any_gateway)
-
-    assert shown(any_gateway, batch_id)["labels"] == labels
-    assert "labels" not in shown(any_gateway, other)
-    for label in ("team:käy 🎈", "run:a:b", "empty:"):
-        found = any_gateway.send("GET", "/v1/batches", query={"label": label}).body["batches"]
-        assert [(one["batchId"], one["labels"]) for one in found] == [(batch_id, labels)]
-
-
 def test_cancel_ends_a_batch_and_says_why(any_gateway: Gateway) -> None:
     batch_id, group = opened(any_gateway, 3, userKey="x")
     path = f"/v1/batches/{batch_id}/cancel"
@@ -180,16 +150,6 @@ def filled(value: Any, names: dict[str, str]) -> Any:
     return value.format(**names)
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_a_key_with_the_same_payload_is_the_same_call(
-    any_gateway: Gateway, names: dict[str, str], case: str
-) -> None:
-    path, body, _ = CASES[case]
-    answers = [keyed(any_gateway, filled(path, names), filled(body, names)) for _ in range(2)]
-
-    assert [answer.status for answer in answers] == [202 if case == "notify" else 200] * 2
-
-
 @pytest.mark.parametrize("case", ["cancel", "acks", "outcome"])
 def test_a_key_with_another_payload_is_refused_and_does_nothing(
     any_gateway: Gateway, names: dict[str, str], case: str
@@ -201,15 +161,6 @@ def test_a_key_with_another_payload_is_refused_and_does_nothing(
 
     assert (answer.status, answer.body["type"]) == (422, "urn:fanin:problem:key-reused")
     assert shown(any_gateway, names["batch"]) == before
-
-
-@pytest.mark.parametrize("case", ["cancel", "close", "notify"])
-def test_a_key_with_another_batch_is_refused(any_gateway: Gateway, names: dict[str, str], case: str) -> None:
-    path, body, _ = CASES[case]
-    keyed(any_gateway, filled(path, names), filled(body, names))
-    elsewhere = {**names, "batch": names["second"], "ended": names["second"]}
-
-    assert keyed(any_gateway, filled(path, elsewhere), filled(body, names)).status == 422
 
 
 def test_the_same_key_on_another_route_is_another_key(any_gateway: Gateway, names: dict[str, str]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -133,14 +132,6 @@ def test_a_queue_is_listed_with_its_config_and_its_depth(gateway, store, queue):
     }
 
 
-def test_a_removed_queue_is_neither_listed_nor_found(gateway, store, queue):
-    config = store.config(queue.key)
-    store.reconfigure(queue.key, replace(config, revision=1, removing_us=1, removed_us=2))
-
-    assert get(gateway, "/v1/queues") == {"queues": []}
-    assert gateway.send("GET", PATH).status == 404
-
-
 @pytest.mark.parametrize(
     ("method", "action", "body"),
     [
@@ -228,23 +219,6 @@ def test_a_cursor_of_another_list_is_refused(gateway, queue):
     assert gateway.send("GET", "/v1/queues", query={"cursor": cursor}).status == 400
 
 
-def test_dead_jobs_are_listed_with_their_error_and_revived_by_their_ids(gateway, queue):
-    die(queue, "a", "b", "c")
-    a, b, _ = get(gateway, f"{PATH}/jobs", state="dead")["jobs"]
-    queue.add("b")
-    ids = [job["deadId"] for job in (a, b)]
-
-    assert "Boom" in a["error"]
-    assert post(gateway, "dead/revive", {"deadIds": ids}) == {
-        "revived": 1,
-        "notRevived": [{"deadId": b["deadId"], "reason": "liveJob"}],
-    }
-    again = post(gateway, "dead/revive", {"deadIds": ids})
-    assert [each["reason"] for each in again["notRevived"]] == ["notFound", "liveJob"]
-    assert sorted(names_of(get(gateway, f"{PATH}/jobs")["jobs"])) == ["a", "b"]
-    assert names_of(get(gateway, f"{PATH}/jobs", state="dead")["jobs"]) == ["b", "c"]
-
-
 def test_jobs_are_deleted_by_key_and_dead_ones_by_id(gateway, queue):
     die(queue, "dead")
     (dead,) = get(gateway, f"{PATH}/jobs", state="dead")["jobs"]
@@ -272,19 +246,6 @@ def test_jobs_are_deleted_by_key_and_dead_ones_by_id(gateway, queue):
         "dead": 0,
         "accuracy": "",
     }
-
-
-def test_a_queue_is_paused_and_resumed(gateway, queue):
-    queue.add("a")
-    for action, paused in [("pause", True), ("pause", True), ("resume", False), ("resume", False)]:
-        assert post(gateway, action) == {
-            "queue": "thumbs",
-            "parts": 2,
-            "paused": paused,
-            "metrics": False,
-            "phase": "steady",
-        }
-        assert get(gateway)["paused"] is paused
 
 
 MALFORMED = [

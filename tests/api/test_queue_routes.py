@@ -16,7 +16,6 @@ from fanin.queue.sqs import SqsDoorbells
 from functions.wiring import queueing
 from tests.api.gateway import Gateway
 from tests.contract import moto_clients
-from tests.queue.test_creating import refuse
 
 TENANT = "111122223333"
 ARNS = f"arn:aws:sqs:us-east-1:{TENANT}:fanin-dev_bell_"
@@ -80,14 +79,6 @@ def test_more_parts_are_raised_and_the_answer_says_how_far_that_is(gateway, queu
     assert "from 4 to 16" in other.body["detail"]
     later = put(gateway).body
     assert (later["phase"], later["since"], later["target"]) == ("draining", "2026-03-01T12:00:00.000Z", 16)
-
-
-def test_a_doorbell_that_was_deleted_a_moment_ago_is_answered_with_retry(gateway, queues, sqs, environment):
-    environment.setattr(sqs, "create_queue", refuse("QueueDeletedRecently"))
-    refused = put(gateway)
-
-    assert (refused.status, refused.headers["Retry-After"]) == (503, "1")
-    assert "retry in 60 s" in refused.body["detail"]
 
 
 BODIES = [

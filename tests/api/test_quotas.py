@@ -24,7 +24,6 @@ from tests.api.test_job_routes import queues
 __all__ = ["queues"]
 IAM = {"iam": {"accountId": "222233334444", "userArn": "arn:aws:iam::222233334444:role/other"}}
 TASKS = "/v1/tasks"
-JOBS = "/v1/queues/thumbs/jobs"
 UUID = "00000000-0000-4000-8000-000000000000"
 
 
@@ -98,16 +97,6 @@ def test_tasks_over_the_quota_are_refused_and_not_registered(limited, grouper):
     assert (second.body["quota"]["name"], second.body["quota"]["used"]) in (("tasks", 49), ("tasks", 50))
     assert 97 <= int(second.headers["Retry-After"]) <= 99
     assert gateway.send("GET", f"{TASKS}/late").status == 404
-
-
-def test_jobs_over_the_quota_are_refused_and_not_added(limited, queues):
-    gateway = limited(jobs=1)
-    first = gateway.send("POST", JOBS, {"jobs": [{"key": f"k{number}"} for number in range(10)]})
-    second = gateway.send("POST", JOBS, {"jobs": [{"key": "late"}]})
-
-    assert (first.status, second.status) == (200, 429)
-    assert second.body["quota"]["name"] == "jobs"
-    assert "late" not in [job["key"] for job in gateway.send("GET", JOBS).body["jobs"]]
 
 
 def test_another_tenant_is_unaffected(limited):

@@ -60,28 +60,6 @@ def test_failed_items_are_reopened_in_order(any_gateway: Gateway) -> None:
     assert done["labels"] == {"a": "b"}
 
 
-def test_a_reopen_is_answered_alike_under_its_key(any_gateway: Gateway) -> None:
-    origin, _ = ended(any_gateway)
-    path = f"/v1/batches/{origin}/reopen"
-    first, second = keyed(any_gateway, path, {}), keyed(any_gateway, path, None)
-
-    assert first.text == second.text
-    assert keyed(any_gateway, path, {"items": "unfinished"}).status == 422
-    assert keyed(any_gateway, path, {"items": "unfinished"}, "other").body["total"] == 20
-
-
-def test_what_cannot_be_reopened_is_refused(gateway: Gateway) -> None:
-    live, _ = opened(gateway)
-    without, _ = ended(gateway, failed=())
-
-    for batch_id, status in ((live, 409), (without, 409), (STRANGER, 404)):
-        assert gateway.send("POST", f"/v1/batches/{batch_id}/reopen").status == status
-    assert gateway.send("GET", f"/v1/batches/{live}/origin").status == 409
-    reopened = gateway.send("POST", f"/v1/batches/{ended(gateway)[0]}/reopen").body["batchId"]
-    bad = gateway.send("GET", f"/v1/batches/{reopened}/origin", query={"cursor": "AAAAAAAA"})
-    assert bad.status == 400
-
-
 def test_a_forced_end_takes_a_reason_and_names_the_caller(any_gateway: Gateway) -> None:
     batch_id, _ = opened(any_gateway)
     path = f"/v1/batches/{batch_id}/end"

@@ -167,18 +167,6 @@ def test_ack_answers_a_verdict_for_each_item_in_order(any_gateway: Gateway) -> N
     assert answer.body == {"results": results, "completions": []}
 
 
-def test_the_completion_is_reported_to_the_ack_that_completes_and_to_its_retries(
-    any_gateway: Gateway,
-) -> None:
-    batch_id, items = _batch_of(any_gateway, 10)
-    _closed(any_gateway, batch_id)
-    first, again = (_acked(any_gateway, items, key="k").body["completions"] for _ in range(2))
-    other = _acked(any_gateway, items, key="other").body["completions"]
-
-    completion = {"batchId": batch_id, "userKey": "a catalog", "result": "succeeded", "completedByYou": True}
-    assert (first, again, other) == ([completion], [completion], [])
-
-
 def test_a_range_is_answered_with_counts_of_each_verdict(any_gateway: Gateway) -> None:
     batch_id, items = _batch_of(any_gateway, 10)
     group = items[0].split(":")[1]
@@ -205,13 +193,6 @@ def test_a_dry_run_answers_verdicts_and_acks_nothing(any_gateway: Gateway) -> No
     assert [result["verdict"] for result in answers[0]["results"]] == ["duplicate", "accepted"]
     acked = _acked(any_gateway, items[1:3], "k").body["results"]
     assert [result["verdict"] for result in acked] == ["accepted", "accepted"]
-
-
-@pytest.mark.parametrize("content_type", ["application/json", "Application/JSON; charset=UTF-8"])
-def test_the_type_of_json_may_be_written_in_any_way(gateway: Gateway, content_type: str) -> None:
-    answer = gateway.send("POST", "/v1/batches", {}, {"Content-Type": content_type})
-
-    assert answer.status == 201
 
 
 def test_a_body_in_base64_is_a_body(gateway: Gateway) -> None:

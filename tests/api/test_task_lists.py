@@ -9,7 +9,7 @@ import pytest
 
 from fanin.api.cursors import group_cursors
 from fanin.api.cursors import list_cursors as cursors
-from fanin.errors import InvalidRequest, StoreUnavailable
+from fanin.errors import InvalidRequest
 from fanin.grouper import Answer, BundleMessage, Outcome, Verdict
 from fanin.grouper.listing import BundledPlace, WaitingPlace
 from functions.wiring import deployed
@@ -91,16 +91,6 @@ def test_a_task_id_that_a_request_has_twice_is_refused_and_nothing_is_registered
     assert len(post(gateway, WISH, WISH, WISH | {"taskId": "a"}).body["results"]) == 3
 
 
-def test_a_task_that_may_not_be_sent_is_to_be_repeated_alone(gateway, grouper):
-    def fail(_postings):
-        raise StoreUnavailable("throttled")
-
-    grouper.world.queue.send = fail
-    (result,) = post(gateway, WISH | {"taskId": "a"}).body["results"]
-
-    assert result["problem"]["status"] == 503
-
-
 def test_many_tasks_are_repeated_under_their_key(gateway, grouper):
     first, second = post(gateway, WISH, WISH, key="k"), post(gateway, WISH, WISH, key="k")
 
@@ -167,15 +157,6 @@ def test_tasks_are_listed_by_state_page_by_page(gateway, grouper):
     assert [(each["taskId"], each["state"], each["reason"]) for each in failed] == [("t1", "FAILED", "no")]
     assert failed[0]["bundleId"]
     assert sorted(each["taskId"] for each in done) == ["t0", "t2", "t3", "t4"]
-
-
-def test_bundles_are_listed_by_state(gateway, grouper):
-    post(gateway, WISH | {"taskId": "a"})
-    handle_all(grouper, Answer())
-    done, _ = everything(gateway, "/v1/bundles", "bundles", target="x", state="DONE", limit="1")
-    ready, _ = everything(gateway, "/v1/bundles", "bundles", target="x", state="READY", limit="1")
-
-    assert ([each["state"] for each in done], ready) == (["DONE"], [])
 
 
 def test_targets_are_listed_page_by_page_of_the_tenant_alone(gateway, grouper):

@@ -42,18 +42,6 @@ def test_a_block_closes_its_batch_and_wait_returns_its_end(client):
     assert ([len(each) for each in failures], len(samples)) == ([2], 2)
 
 
-def test_a_block_that_raises_cancels_its_batch(client):
-    async def work():
-        with pytest.raises(KeyError):
-            async with client.open() as batch:
-                raise KeyError("lost")
-        return await batch.wait()
-
-    status = asyncio.run(work())
-
-    assert (status.state, status.reason) == (State.CANCELLED, "KeyError: 'lost'")
-
-
 def test_errors_are_those_of_the_client(client):
     async def work():
         with pytest.raises(NotFound):

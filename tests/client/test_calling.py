@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import logging
 import warnings
@@ -14,13 +13,9 @@ import pytest
 from fanin import Fanin, InvalidRequest
 from fanin.calling import WorkNotDone, has_text, text_of
 from fanin.client.transports.direct import DirectTransport
-from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey
-from fanin.queue.memory import MemoryStore as QueueStore
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from tests.client.conftest import TENANT, sqs_event
-
-ITEM = "00000000-0000-4000-8000-000000000000:00000000-0000-4000-8000-000000000001:0"
 
 
 class Mute(Exception):
@@ -129,18 +124,6 @@ def test_a_hook_that_was_not_run_is_an_error(fanin, hidden):
         handler(sqs_event(*fanin.open().add(1)), None)
 
 
-def test_the_end_of_a_job_that_was_not_reported_is_reported_again(hidden):
-    queue = Queue(
-        QueueContext(QueueStore(), MemoryDoorbell(), QueueKey("t", "q"), Options(parts=1), report=hidden)
-    )
-    queue.add(NewJob("a", item_id=ITEM))
-    with queue.take(wait=0):
-        pass
-    queue.sweep()
-
-    assert [one.item_id for one in queue.context.store.outbox(queue.context.part(0))] == [ITEM]
-
-
 def test_an_error_without_a_text_is_known_by_its_kind():
     assert text_of(Mute()) == "Mute"
     assert text_of(ValueError("no")) == "ValueError: no"
@@ -189,35 +172,3 @@ def test_a_block_that_raises_an_error_without_a_text_cancels_its_batch(fanin):
     assert fanin.get(batch.id).state == "CANCELLED"
     assert fanin.get(batch.id).reason == "Mute"
     assert batch.id in raised.value.__notes__[0]
-
-
-def test_the_end_of_a_job_that_cannot_be_reported_does_not_hold_up_the_others(lambdas_log):
-    seen = []
-
-    def report(entry):
-        seen.append(entry)
-        raise Mute
-
-    queue = Queue(
-        QueueContext(QueueStore(), MemoryDoorbell(), QueueKey("t", "q"), Options(parts=1), report=report)
-    )
-    queue.add_all([NewJob(key, item_id=ITEM) for key in "ab"])
-    with queue.take(2, wait=0) as jobs:
-        assert len(jobs) == 2
-    queue.sweep()
-
-    assert queue.depth().busy == 0
-    assert len(seen) == 4
-
-
-def test_a_coroutine_that_was_cancelled_fails_its_own_message_and_no_other(fanin):
-    items = fanin.open().add(2)
-
-    async def work(record):
-        if record["body"] == items[0]:
-            raise asyncio.CancelledError
-
-    handler = fanin.acks(lambda record: asyncio.run(work(record)))
-
-    assert handler(sqs_event(*items), None) == {"batchItemFailures": [{"itemIdentifier": "m0"}]}
-    assert fanin.get(items.batch_id).acked == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fanin import InvalidRequest, KeyReused, StoreUnavailable
+from fanin import KeyReused, StoreUnavailable
 from tests.client.conftest import lost_after, sqs_event
 from tests.client.received import DELETED, RETURNED, acked, delivered
 
@@ -50,22 +50,6 @@ def test_a_block_that_raises_leaves_the_child_open_until_the_last_attempt(fanin,
     assert acked(parent) == (1, 1)
 
 
-def test_a_child_that_was_given_up_is_cancelled_if_its_function_returns(fanin, parent):
-    made = []
-
-    def grow(record):
-        try:
-            with fanin.open(parent=record["body"]) as child:
-                made.append(child)
-                child.add(-1)
-        except InvalidRequest:
-            return
-
-    assert delivered(fanin, parent.items[0], grow) == DELETED
-    assert made[0].status().state == "CANCELLED"
-    assert acked(parent) == (1, 1)
-
-
 def test_a_second_child_in_one_call_needs_a_key_of_its_own(fanin, parent, caplog):
     def grow(record):
         fanin.open(parent=record["body"])
@@ -106,21 +90,6 @@ def test_an_add_to_any_batch_is_the_same_add_at_the_next_attempt(fanin, parent):
     assert made[0] == made[1]
     assert made[0][0] != made[0][1]
     assert other.status().total == 4
-
-
-def test_a_failed_item_that_is_sent_again_gets_a_new_child_and_heals(fanin):
-    parent = fanin.open("parent")
-    item = parent.add(1)[0]
-    fates = [fanin.fail, fanin.ack]
-
-    def grow(record):
-        with fanin.open(parent=record["body"]) as child:
-            fates.pop(0)(child.add(1))
-
-    assert delivered(fanin, item, grow) == DELETED
-    assert acked(parent) == (1, 1)
-    assert delivered(fanin, item, grow) == DELETED
-    assert acked(parent) == (1, 0)
 
 
 def test_a_lost_answer_of_open_returns_the_message_if_its_function_returns(over_http, service):

@@ -114,16 +114,6 @@ def test_each_message_is_the_caller_of_its_own_ack(fanin):
     assert stored.completed_by == "acks:m1"
 
 
-def test_copies_in_one_delivery_are_both_settled(fanin):
-    items = fanin.open().add(1)
-    outcomes = []
-    handler = fanin.acks(on_acked=outcomes.extend)(refusing())
-
-    assert handler(sqs_event(items[0], items[0]), None) == NONE_RETURN
-    assert handler(sqs_event(items[0]), None) == NONE_RETURN
-    assert [verdict for _, verdict in outcomes] == [Verdict.ACCEPTED, Verdict.DUPLICATE, Verdict.DUPLICATE]
-
-
 @pytest.mark.parametrize(
     "body", ["", "nothing", "{", "{}", '{"itemId": 7}', '{"itemId": "x"}', "[" * 100_000, '{"a":' * 100_000]
 )
@@ -209,12 +199,6 @@ def test_no_record_is_started_without_time_to_finish_it(fanin, caplog):
     assert (
         "no time left: 1.5 s of the invocation, and margin_seconds is 1.5: 1 messages return" in caplog.text
     )
-
-
-def test_a_function_shorter_than_the_margin_still_moves(fanin):
-    items = fanin.open().add(3)
-
-    assert fanin.acks(refusing())(sqs_event(*items), Context(100)) == failures("m1", "m2")
 
 
 def test_on_acked_is_called_once_for_each_delivery_with_all_that_was_acked(fanin):

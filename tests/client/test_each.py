@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
 from collections import Counter
@@ -14,7 +13,6 @@ from moto import mock_aws
 from fanin import Fanin
 from fanin.aws.dynamodb.meter import Meter
 from fanin.aws.settings.tracking import Tables
-from fanin.client.items import Items
 from fanin.client.transports.direct import DirectTransport
 from fanin.cost.sizes import size_of
 from fanin.tracker import Tracker
@@ -26,7 +24,6 @@ from tests.contract import moto_clients
 from tests.contract.tables import TABLES, create_tables, deep_recursion
 
 WRITE_UNIT_BYTES = 1024
-UNKNOWN = "00000000-0000-4000-8000-00000000dead"
 
 
 class Recorded(DirectTransport):
@@ -198,20 +195,6 @@ def test_items_of_a_batch_that_is_over_are_skipped_also_in_the_midst_of_a_chunk(
     assert "deleted without work" in caplog.text
 
 
-@pytest.mark.parametrize("receives", [1, 2])
-def test_a_chunk_of_no_batch_returns_without_work(fanin, receives):
-    items = fanin.open().add(4)
-    foreign = Items(UNKNOWN, items.group_id, 4).message()
-    other = Items(fanin.open().id, items.group_id, 4).message()
-    seen = []
-    handler = fanin.acks_each(lambda item: seen.append(item.index))
-
-    assert returned(handler(delivery(foreign, receives=receives), None)) == ["m0"]
-    assert seen == []
-    assert returned(handler(delivery(other, receives=2), None)) == ["m0"]
-    assert seen == []
-
-
 @pytest.mark.parametrize("body", ["", "x", "{}", '{"items": "x"}', '{"items": 5}', "[]"])
 def test_a_message_that_is_no_chunk_returns_alone(fanin, body, caplog):
     batch = fanin.open()
@@ -220,15 +203,6 @@ def test_a_message_that_is_no_chunk_returns_alone(fanin, body, caplog):
     assert returned(handler(delivery(body, batch.add(2).message()), None)) == ["m0"]
     assert "message m0 cannot be worked on, and returns to the queue: " in caplog.text
     assert list(batch.outstanding()) == []
-
-
-def test_messages_of_one_item_are_worked_on_beside_chunks(fanin):
-    batch, rows = fanin.open(), []
-    single = json.dumps({"itemId": batch.add(1)[0], "record": {"a": 1}})
-    handler = fanin.acks_each(lambda item: rows.append(item.row))
-
-    assert returned(handler(delivery(single, batch.add(2).message(["b", "c"])), None)) == []
-    assert rows == [{"a": 1}, "b", "c"]
 
 
 @pytest.mark.parametrize(("chunk", "reads"), [(64, 0), (115, 0), (256, 1)])

@@ -14,10 +14,8 @@ from fanin import (
     State,
     Verdict,
 )
-from tests.client.conftest import answers
 
 UNKNOWN = "00000000-0000-4000-8000-00000000dead"
-FORGED = f"{UNKNOWN}:{UNKNOWN}:0"
 
 
 def verdicts(report):
@@ -58,15 +56,6 @@ def test_a_block_that_raises_after_close_leaves_the_batch_to_its_consumers(fanin
         _ = 1 / 0
 
     assert batch.status().state is State.CLOSED
-
-
-def test_an_exception_goes_on_even_if_its_batch_cannot_be_cancelled(over_http, service):
-    batch = over_http.open()
-    service.faults.extend([answers(503)] * 10)
-    with pytest.raises(ZeroDivisionError) as caught, batch:
-        _ = 1 / 0
-
-    assert "could not be cancelled" in caught.value.__notes__[0]
 
 
 def test_a_batch_closed_within_the_block_is_not_closed_again(fanin):
@@ -123,22 +112,6 @@ def test_an_unknown_batch_is_not_found_and_a_malformed_id_is_refused(fanin, call
             ask(malformed)
 
 
-def test_acks_answer_item_by_item_in_order(fanin):
-    one, other = fanin.open().add(3), fanin.open().add(2)
-    beyond = f"{one.batch_id}:{one.group_id}:3"
-    foreign = f"{one.batch_id}:{other.group_id}:0"
-    report = fanin.ack([other[1], one[0], one[0], beyond, FORGED, foreign])
-
-    assert verdicts(report) == [
-        Verdict.ACCEPTED,
-        Verdict.ACCEPTED,
-        Verdict.DUPLICATE,
-        Verdict.OUT_OF_RANGE,
-        Verdict.NOT_FOUND,
-        Verdict.NOT_FOUND,
-    ]
-
-
 def test_a_malformed_id_refuses_all_before_anything_is_acked(fanin):
     batch = fanin.open()
     items = batch.add(1200)
@@ -146,16 +119,6 @@ def test_a_malformed_id_refuses_all_before_anything_is_acked(fanin):
     with pytest.raises(InvalidRequest):
         fanin.ack([*items, "malformed"])
     assert batch.status().acked == 0
-
-
-def test_a_completion_is_reported_to_retries_with_its_key_and_to_no_other_call(fanin):
-    with fanin.open() as batch:
-        items = batch.add(2)
-    completions = fanin.ack(items, key="mine").completions
-
-    assert completions == (Completion(batch.id, None, "succeeded"),)
-    assert fanin.ack(items, key="mine").completions == completions
-    assert fanin.ack(items, key="yours").completions == ()
 
 
 def test_many_acks_go_out_a_thousand_at_a_time_each_part_under_its_own_key(over_http, service):

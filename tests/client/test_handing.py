@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 import pytest
 
-from fanin import InvalidRequest, NewJob, NewTask, Options
+from fanin import InvalidRequest, NewJob, Options
 from fanin.client import handing
 from fanin.client.consuming.consumer import Consumer
 from fanin.client.queues.handing_queue import HandingQueue
@@ -88,17 +87,6 @@ def test_a_fan_out_grows_from_within_at_any_depth(fanin, parent, depth):
     assert parent.status().result == "succeeded"
 
 
-def test_a_batch_that_is_opened_for_another_item_hands_nothing_over(fanin, parent):
-    other = fanin.open().add(1)
-
-    def work(record):
-        fanin.open(parent=other[0])
-        fanin.open("no parent")
-
-    assert delivered(fanin, parent.items[0], work) == DELETED
-    assert acked(parent) == (1, 0)
-
-
 def test_an_item_is_handed_over_by_name(fanin, parent):
     assert delivered(fanin, parent.items[0], lambda _: fanin.hand_over()) == DELETED
     assert delivered(fanin, parent.items[0], lambda r: fanin.hand_over(r["body"]), 2) == DELETED
@@ -140,20 +128,6 @@ def test_an_item_with_a_task_belongs_to_the_task(over_http, grouper):
         assert delivered(over_http, item, register, times) == DELETED
     assert acked(batch) == (0, 0)
     assert len(grouper.world.store.stored_tasks) == 1
-
-
-def test_of_a_list_of_tasks_those_that_are_registered_take_their_items(over_http, grouper):
-    batch = over_http.open()
-    items = batch.add(2)
-
-    def register(record):
-        name = "free" if record["body"] == items[0] else "taken"
-        (result,) = over_http.tasks.register([NewTask("x", 2, name, item_id=record["body"])])
-        assert (result.error is None) == (name == "free")
-
-    over_http.task("x", 1, task_id="taken")
-    assert over_http.acks(register)(sqs_event(*items), None) == DELETED
-    assert [list(left) for left in batch.outstanding()] == [[items[0]]]
 
 
 @pytest.fixture
@@ -249,19 +223,6 @@ def test_deliveries_in_copies_of_a_context_hand_over_their_own_items(fanin):
     assert [item for left in batch.outstanding() for item in left] == list(items[::3])
 
 
-def test_copies_of_a_message_in_two_threads_find_the_same_child(fanin, parent):
-    found = Counter()
-
-    def work(record):
-        with fanin.open(parent=record["body"]) as child:
-            found[child.add(2)] += 1
-
-    answered = in_threads_of_one_context(fanin, work, *parent.items, *parent.items)
-
-    assert answered == [DELETED] * 2
-    assert list(found.values()) == [2]
-
-
 def test_a_forked_child_cannot_leave_the_item_of_its_parent(fanin, parent):
     """It would note that in its own memory, and the parent would ack the item."""
     statuses = []
@@ -277,12 +238,3 @@ def test_a_forked_child_cannot_leave_the_item_of_its_parent(fanin, parent):
     assert delivered(fanin, parent.items[0], work) == DELETED
     assert statuses == [0]
     assert acked(parent) == (1, 0)
-
-
-def test_a_consumer_in_the_function_of_another_one_has_its_own_item(fanin):
-    batch = fanin.open()
-    outer, inner = batch.add(2)
-    nested = fanin.acks(lambda _: fanin.hand_over())
-
-    assert fanin.acks(lambda _: nested(sqs_event(inner), None))(sqs_event(outer), None) == DELETED
-    assert [item for left in batch.outstanding() for item in left] == [inner]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from dataclasses import replace
 
@@ -18,7 +17,6 @@ from fanin import (
     NewerSchema,
     NotFound,
     StoreUnavailable,
-    Verdict,
 )
 from fanin.client.transports.http import ATTEMPTS, HttpTransport
 from fanin.tracker import Ack, OpenBatch, Outcome
@@ -52,16 +50,6 @@ def test_whatever_happened_a_call_is_repeated_under_its_key_and_done_once(over_h
     assert len({request.body for request in service.seen[:3]}) == 1
     assert status.total == (3 if call == "add" else 1)
     assert status.acked == (1 if call == "ack" else 0)
-
-
-def test_a_completion_is_reported_even_if_its_answer_was_lost(over_http, service):
-    with over_http.open() as batch:
-        items = batch.add(1)
-    service.faults.append(lost_after)
-    report = over_http.ack(items)
-
-    assert [one.verdict for one in report.results] == [Verdict.DUPLICATE]
-    assert [done.batch_id for done in report.completions] == [batch.id]
 
 
 def test_reads_are_repeated_too_and_carry_no_key(over_http, service):
@@ -197,16 +185,6 @@ def test_a_good_status_with_a_foreign_body_is_an_error_that_says_so(over_http, s
         over_http.open()
 
 
-def test_only_completions_of_this_caller_are_its_own(over_http, service):
-    items = over_http.open().add(1)
-    done = {"batchId": items.batch_id, "userKey": None, "result": "succeeded"}
-    completions = [{**done, "completedByYou": mine} for mine in (False, True)]
-    body = {"results": [{"itemId": items[0], "verdict": "accepted"}], "completions": completions}
-    service.faults.append(answers(200, json.dumps(body).encode()))
-
-    assert len(over_http.ack(items).completions) == 1
-
-
 @pytest.mark.parametrize(
     "url",
     [
@@ -224,32 +202,6 @@ def test_only_completions_of_this_caller_are_its_own(over_http, service):
 def test_a_url_that_is_none_is_refused(url):
     with pytest.raises(InvalidRequest):
         Fanin(url)
-
-
-def test_a_stage_and_a_slash_at_the_end_belong_to_the_url(service):
-    with pytest.raises(NotFound):
-        Fanin(f"{service.url}/dev/").open()
-
-    assert service.seen[0].path == "/dev/v1/batches"
-
-
-def test_many_threads_share_a_client(over_http):
-    batch = over_http.open()
-    items = batch.add(40)
-    verdicts = []
-
-    def work(part):
-        for item in part:
-            verdicts.extend(one.verdict for one in over_http.ack([item]).results)
-
-    threads = [threading.Thread(target=work, args=(items[number::8],)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert verdicts == [Verdict.ACCEPTED] * 40
-    assert batch.close().is_complete
 
 
 def test_acks_of_several_callers_have_one_key_that_does_not_hang_on_their_order(service):

@@ -91,17 +91,6 @@ class Listening:
         self.heard.append((acks[0].caller, acks[0].outcome))
 
 
-def test_a_revived_job_that_ends_well_says_so_by_another_caller_than_its_death():
-    listening = Listening()
-    item = "00000000-0000-4000-8000-000000000000:00000000-0000-4000-8000-000000000001:0"
-    for failed in (True, False):
-        acking(listening)(OutboxEntry("1", item, failed, None, "c1", 0))
-
-    died, ended = listening.heard
-    assert (died[1], ended[1]) == (Outcome.FAILURE, Outcome.SUCCESS)
-    assert died[0] != ended[0]
-
-
 @pytest.mark.parametrize("refusal", [InvalidRequest("403"), NotFound("404"), KeyReused("422")], ids=str)
 def test_an_end_that_the_api_refuses_stays_in_the_outbox(refusal):
     item = "00000000-0000-4000-8000-000000000000:00000000-0000-4000-8000-000000000001:0"

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from fanin import Conflict, InvalidRequest, KeyReused, Mode, NotFound, State, Verdict
+from fanin import Conflict, KeyReused, Mode, State, Verdict
 from fanin.aws.settings.settings_file import SettingsFile
 from fanin.client.transports.transport import RANGED_A_REQUEST, ranged_requests_of
 from fanin.tracker import Ack, ItemId
@@ -46,22 +46,6 @@ def test_a_task_token_is_stored_and_not_shown(fanin, tracker, monkeypatch):
     (stored,) = tracker.store.tokens.values()
     assert stored == TaskToken("t0ken", OnFailures.FAIL)
     assert "t0ken" not in repr(batch.status())
-
-
-def test_failures_end_items_and_success_heals_them(fanin):
-    with fanin.open() as batch:
-        items = list(batch.add(3))
-    failed = fanin.fail(items[:2], "kaputt\n\x1b[31m  again")
-    healed = fanin.ack(items[:1])
-    done = fanin.ack(items[2:])
-    unfailable = fanin.fail(items[2:])
-
-    assert verdicts(failed) == [Verdict.ACCEPTED] * 2
-    assert verdicts(healed) == [Verdict.ACCEPTED]
-    assert [one.result for one in done.completions] == ["completed_with_failures"]
-    assert verdicts(unfailable) == [Verdict.DUPLICATE]
-    assert [list(part) for part in batch.failures()] == [[items[1]]]
-    assert {sample.reason for sample in batch.samples()} == {"kaputt [31m again"}
 
 
 def test_ranges_are_acked_and_failed_in_few_ack_entries(fanin):
@@ -105,20 +89,6 @@ def test_what_is_outstanding_can_be_sent_again_and_acked(fanin):
     assert list(batch.outstanding()) == []
 
 
-def test_cancel_ends_a_batch_once_and_for_ever(fanin):
-    batch = fanin.open("k")
-    items = batch.add(2)
-    ended = batch.cancel("no longer\nwanted")
-    again = fanin.cancel(batch.id, "another")
-
-    assert (ended.state, ended.result, ended.reason) == (State.CANCELLED, "cancelled", "no longer wanted")
-    assert again == ended
-    assert verdicts(fanin.ack(list(items))) == [Verdict.CANCELLED] * 2
-    assert batch.status().ended_at == ended.ended_at
-    with pytest.raises(NotFound):
-        fanin.cancel(UNKNOWN)
-
-
 def test_notify_names_the_event_that_is_sent_again(fanin, tracker):
     batch = fanin.open()
     with pytest.raises(Conflict):
@@ -127,21 +97,6 @@ def test_notify_names_the_event_that_is_sent_again(fanin, tracker):
 
     assert batch.notify() == f"{batch.id}:CANCELLED"
     assert [key.batch_id for key, _ in tracker.store.notices] == [batch.id]
-
-
-def test_batches_are_found_by_user_key_and_state(fanin):
-    ids = [fanin.open("a, b").id for _ in range(60)]
-    fanin.open("other")
-    fanin.cancel(ids[7], "x")
-    found = list(fanin.batches("a, b"))
-
-    assert sorted(one.batch_id for one in found) == sorted(ids)
-    assert [one.created_at for one in found] == sorted((one.created_at for one in found), reverse=True)
-    assert [one.batch_id for one in fanin.batches("a, b", "CANCELLED")] == [ids[7]]
-    assert [one.reason for one in fanin.batches(state=State.CANCELLED)] == ["x"]
-    assert len(list(fanin.batches())) == 61
-    with pytest.raises(InvalidRequest):
-        fanin.batches(state="EXPIRED")
 
 
 LABELS = {"team": "search", "run": "2026-03-01:a", "empty": ""}

@@ -138,25 +138,6 @@ def test_a_message_returns_behind_one_whose_ack_has_no_answer(tracker, times):
     assert work.bodies == ([a, b] if times == 1 else [a])
 
 
-@pytest.mark.parametrize("times", [1, 2])
-def test_the_items_of_a_chunk_are_messages_of_one_group(fanin, batch, times):
-    seen = []
-
-    @fanin.acks_each
-    def work(item):
-        seen.append(item.id)
-        if item.id in (items[2], other[1]):
-            raise ValueError("broken")
-
-    items, other = fanin.open().add(4), fanin.open().add(3)
-    event = delivery(
-        (items[:3].message(), "x"), (items[3:].message(), "x"), (other.message(), "y"), times=times
-    )
-
-    assert returned(work(event, None)) == ["m0", "m1", "m2"]
-    assert seen == [*items[:3], *other[:2]]
-
-
 def test_acks_have_no_order_so_that_a_dead_letter_message_holds_no_other_one_back(fanin, batch):
     handler = fanin.dead_letter_handler()
     event = delivery(("no item", "x"), (batch.items[0], "x"))

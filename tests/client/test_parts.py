@@ -10,7 +10,6 @@ from fanin.client.consuming.adapter import Adapter
 from fanin.client.consuming.records import dead_letter_message_ack
 from fanin.client.transports.direct import DirectTransport
 from fanin.client.transports.http import BODY_MAX, HttpTransport
-from fanin.errors import TooManyPages
 from fanin.tracker import OpenBatch, Outcome
 from fanin.tracker.rules import acking
 from tests.client.conftest import TENANT, lost_after, sqs_event
@@ -92,15 +91,6 @@ def test_items_of_many_batches_are_acked_in_their_order(fanin, monkeypatch, serv
     assert [one.verdict for one in report.results] == [Verdict.ACCEPTED] * 110 + [Verdict.DUPLICATE] * 5
 
 
-def test_what_cannot_be_cut_any_more_is_refused(fanin, items, monkeypatch):
-    monkeypatch.setattr(acking, "PAGES_MAX", {SUCCESS: 0, FAILURE: 0})
-
-    with pytest.raises(TooManyPages, match="send fewer"):
-        fanin.ack(items)
-    with pytest.raises(TooManyPages):
-        fanin.ack_ranges([items])
-
-
 @pytest.fixture
 def wide_pages(tracker, monkeypatch):
     """A request that is bounded by nothing but its items and its bytes."""
@@ -116,19 +106,6 @@ def test_failures_whose_reasons_fill_more_than_one_body_are_sent_in_parts(fanin)
     report = fanin.fail(list(items), "\U0001f4a5" * 512)
 
     assert [one.item_id for one in report.results] == list(items)
-    assert fanin.get(items.batch_id).failed == 1000
-
-
-@pytest.mark.usefixtures("wide_pages")
-def test_a_delivery_whose_work_failed_at_length_is_acked_in_parts(fanin):
-    with fanin.open() as batch:
-        items = batch.add(1000)
-
-    @fanin.acks(fail_after=1)
-    def work(record):
-        raise ValueError("x" * 512)
-
-    assert work(sqs_event(*items), None) == {"batchItemFailures": []}
     assert fanin.get(items.batch_id).failed == 1000
 
 

@@ -201,19 +201,6 @@ def test_the_end_of_a_block_whose_batch_has_ended_raises(fanin, key):
     assert not hasattr(refusal.value, "__notes__")
 
 
-def test_a_batch_that_fails_while_it_is_published_is_no_success_of_its_publisher(fanin):
-    with pytest.raises(BatchEnded, match="too_many_failures"), fanin.open(max_failures=1) as batch:
-        fanin.fail(batch.add(2)[:1])
-
-
-@pytest.mark.parametrize("end", ["cancel", "end", "close"])
-def test_a_block_that_ends_its_batch_itself_ends_quietly(fanin, end):
-    with fanin.open(key="load/1") as batch:
-        getattr(batch, end)(*(["enough"] if end == "end" else []))
-
-    assert batch.status().is_closed
-
-
 def test_a_batch_with_too_few_items_is_cancelled_unless_a_next_run_goes_on(fanin):
     with pytest.raises(Conflict, match="expects 2 items") as raised, fanin.open(expected_items=2) as one:
         one.add(1)
@@ -234,18 +221,6 @@ def test_an_add_to_a_batch_under_a_key_needs_one_too(fanin):
         batch.add(2)
     assert refusal.value.field == "key"
     assert batch.status().total == 0
-
-
-def test_an_add_by_id_needs_a_key_where_the_client_opened_the_batch_under_one(fanin):
-    batch, other = fanin.open(key="load/1"), fanin.open()
-
-    for _ in range(2):
-        fanin.add(batch.id, 2, key="rows")
-        with pytest.raises(InvalidRequest, match="pass one to each add") as refusal:
-            fanin.add(batch.id, 2)
-        fanin.add(other.id, 2)
-    assert refusal.value.field == "key"
-    assert (batch.status().total, other.status().total) == (2, 4)
 
 
 def test_a_close_with_more_items_than_expected_is_granted_with_a_warning(fanin, caplog):

@@ -15,7 +15,7 @@ from fanin.errors import Conflict
 from fanin.queue import MemoryDoorbell, Queue, QueueContext, QueueKey
 from fanin.queue.memory import MemoryStore
 from functions.wiring import queueing
-from tests.client.conftest import TENANT, lost_after
+from tests.client.conftest import TENANT
 
 KEY = QueueKey(TENANT, "thumbs")
 
@@ -106,14 +106,6 @@ def test_a_queue_is_paused_resumed_and_removed(over_http, queue):
         over_http.remove_queue("thumbs")
     over_http.remove_queue("thumbs", force=True)
     assert over_http.queue_status("thumbs").activity == "removing"
-
-
-def test_a_request_whose_answer_is_lost_is_sent_again(over_http, queue, service):
-    queue.add("a")
-    service.faults.append(lost_after)
-
-    assert over_http.delete_jobs("thumbs", ["a"]).jobs == {"a": "notFound"}
-    assert over_http.queue_status("thumbs").queued == 0
 
 
 def test_arguments_of_another_type_are_refused(over_http, queue):

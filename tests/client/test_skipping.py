@@ -7,13 +7,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from fanin import Conflict, Fanin, InvalidRequest, StoreUnavailable, Verdict
+from fanin import InvalidRequest, Verdict
 from fanin.client.consuming.consumer import Consumer
-from fanin.client.transports.direct import DirectTransport
-from fanin.tracker import Tracker
-from fanin.tracker.memory import MemoryStore
-from tests.client.conftest import TENANT, answers, sqs_event
-from tests.client.received import DELETED, RETURNED, received, some_seconds_later
+from tests.client.conftest import sqs_event
+from tests.client.received import DELETED, received, some_seconds_later
 
 UNKNOWN = "00000000-0000-4000-8000-00000000dead"
 
@@ -84,34 +81,6 @@ def test_a_batch_that_ends_between_two_records_stops_the_second_one(fanin):
     assert settled.response() == DELETED
 
 
-def test_a_service_without_an_answer_returns_the_messages_without_work(over_http, service, work, caplog):
-    items = over_http.open().add(3)
-    service.seen.clear()
-    service.faults += [answers(503)] * 5
-    settled = consumer(over_http, work).settle(sqs_event(*items))
-    (line,) = caplog.records
-
-    assert (sorted(settled.failed), work.items) == (["m0", "m1", "m2"], [])
-    assert len(service.seen) == 5
-    assert line.getMessage().startswith("3 messages return to the queue, not started")
-
-
-def test_batches_that_can_be_read_are_worked_on_beside_one_that_cannot(work):
-    class Partly(DirectTransport):
-        def state_of(self, batch_id):
-            if batch_id == hidden.id:
-                raise StoreUnavailable("busy")
-            return super().state_of(batch_id)
-
-    transport = Partly(Tracker(MemoryStore()), TENANT)
-    fanin = Fanin(transport)
-    hidden, seen = fanin.open(), fanin.open()
-    items = [*hidden.add(1), *seen.add(1)]
-
-    assert fanin.acks(work)(sqs_event(*items), None) == RETURNED
-    assert work.items == [items[1]]
-
-
 # Items that are done.
 
 
@@ -138,27 +107,6 @@ def test_the_item_of_a_new_message_is_looked_at_on_wish(fanin, work, skip_done, 
 
     assert fanin.acks(skip_done=skip_done)(work)(received(items[0]), None) == DELETED
     assert len(work.items) == worked
-
-
-def test_a_failed_item_is_worked_on_and_heals(fanin, work):
-    batch = fanin.open()
-    items = batch.add(2)
-    fanin.fail(items)
-
-    assert fanin.acks(work, **{})(received(items[1], 2), None) == DELETED
-    assert work.items == [items[1]]
-    assert batch.status().failed == 1
-
-
-def test_an_estimated_batch_knows_no_items_so_its_work_is_repeated(fanin, work):
-    batch = fanin.open(mode="estimated")
-    items = batch.add(2)
-    fanin.ack(items[:1])
-    with pytest.raises(Conflict):
-        fanin._transport.left(batch.id, items.group_id, 0, 1)
-
-    assert fanin.acks(work)(received(items[0], 2), None) == DELETED
-    assert work.items == [items[0]]
 
 
 def test_the_items_of_a_page_are_one_look(over_http, service, work):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fanin import AsyncFanin, Fanin, InvalidRequest, NotFound, Retention, State, StoreUnavailable
+from fanin import AsyncFanin, Fanin, InvalidRequest, State, StoreUnavailable
 from fanin.client import waiting
 from fanin.client.transports.direct import DirectTransport
 from fanin.tracker import Tracker
@@ -132,21 +131,6 @@ def test_the_first_minute_takes_20_requests_and_each_later_one_12(fanin, batch, 
     assert timer.passed == 600
 
 
-def test_a_look_at_the_timeout_finds_an_end_that_came_just_before(fanin, batch, timer):
-    timer.after = [(3.9, acked(fanin, batch, 6))]
-
-    assert batch.wait(timeout=4).is_complete
-
-
-def test_a_batch_that_expires_meanwhile_is_not_found(fanin, timer):
-    batch = fanin.open(retention=Retention(open=timedelta(hours=1)))
-
-    with pytest.raises(NotFound):
-        batch.wait()
-
-    assert timer.passed >= 3600
-
-
 def test_outages_shorter_than_eight_looks_are_waited_out(fanin, batch, transport, monkeypatch):
     lost = [True] * 7 + [False] + [True] * 7
     look = transport.poll
@@ -189,16 +173,6 @@ def test_a_wait_in_the_block_after_its_close_or_cancel_returns(fanin):
     with fanin.open() as batch:
         batch.cancel()
         assert batch.wait().state is State.CANCELLED
-
-
-def test_another_thread_may_wait_for_a_batch_whose_block_is_open(service):
-    fanin, found = Fanin(service.url), []
-    with fanin.open() as batch:
-        thread = threading.Thread(target=lambda: found.append(batch.wait(timeout=60)))
-        thread.start()
-    thread.join()
-
-    assert found[0].is_complete
 
 
 def test_watch_yields_each_change_once_and_ends_with_the_end(fanin, batch, timer):

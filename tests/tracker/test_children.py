@@ -174,19 +174,6 @@ def test_a_failed_child_s_key_heals_the_item_after_all_have_ended(tracker):
     assert tracker.get("t", batch_id).failed == 0
 
 
-def test_of_two_failed_children_both_have_to_be_reopened(tracker):
-    batch_id, group = opened(tracker, 2)
-    item = f"{batch_id}:{group}:0"
-    failed = [child(tracker, item), child(tracker, item)]
-    for each in failed:
-        fail(tracker, *each, 0)
-    for each, failures in zip(failed, (1, 0), strict=True):
-        again = tracker.reopen("t", ReopenBatch(origin_batch_id=each[0]), "me")
-        items = tracker.outstanding(again).ranges[0].group_id
-        ack(tracker, again.batch_id, items, 0)
-        assert tracker.get("t", batch_id).failed == failures
-
-
 def test_a_child_is_reopened_without_its_parent_when_that_has_ended_or_the_item_is_done(tracker, parent):
     only = child(tracker, parent[1])
     fail(tracker, *only, 0)

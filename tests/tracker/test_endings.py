@@ -17,8 +17,7 @@ from fanin.tracker import (
     Tracker,
 )
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.rules.options import LIFETIME_MAX
-from tests.tracker.calls import DAY, HOUR, START, ack, opened, verdicts
+from tests.tracker.calls import DAY, HOUR, ack, opened, verdicts
 
 
 def test_a_cancelled_batch_takes_no_acks_and_completes_never(tracker):
@@ -111,15 +110,6 @@ def test_activity_is_written_down_a_few_times_a_retention(clock):
         ack(tracker, batch_id, group, index)
 
     assert 7 <= tracker.store.extended <= 9
-
-
-def test_a_batch_whose_end_nobody_saw_for_long_is_kept_no_longer_than_its_pages(tracker, clock):
-    batch_id, _ = opened(tracker, 5, retention=Retention(300 * DAY, 14 * DAY, 60 * DAY))
-    clock.at += 390 * DAY  # the sweeper was off
-
-    assert tracker.sweep().expired == 1
-    ended = tracker.store.get(BatchKey("t", batch_id))
-    assert ended.expires_at == ended.pages_expire_at == START + LIFETIME_MAX
 
 
 @pytest.mark.parametrize("count", [0, 5])

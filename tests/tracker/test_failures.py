@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fanin.tracker import Ack, ItemRange, Outcome, PageMasks, Progress, State, Tracker, Verdict
+from fanin.tracker import Ack, Outcome, PageMasks, Progress, State, Tracker, Verdict
 from fanin.tracker.dynamodb import requests
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.page import Page
@@ -47,22 +47,6 @@ def test_enough_failures_end_the_batch_early_and_later_acks_are_late(tracker):
     assert verdicts(ack(tracker, batch_id, group, 0, 7)) == ["duplicate", "late"]
     assert verdicts(fail(tracker, batch_id, group, 8)) == ["late"]
     assert tracker.progress(batch) == Progress(4, 3, 4, 4, exact=True)
-
-
-def test_failures_are_listed_as_ranges_with_a_sample_of_reasons(tracker):
-    batch_id, _ = opened(tracker)
-    one, two = (tracker.add("t", batch_id, 10).groups[0].id for _ in range(2))
-    fail(tracker, batch_id, one, 2, 3, 8, 9, reason="bad xml")
-    fail(tracker, batch_id, two, 0, 5)
-    ack(tracker, batch_id, one, *range(10))
-    batch = tracker.get("t", batch_id)
-
-    assert batch.failed == 2
-    assert tracker.failures(batch).ranges == (ItemRange(two, 0, 0), ItemRange(two, 5, 5))
-    assert {sample.item_id.split(":")[2]: sample.reason for sample in tracker.samples(batch)} == {
-        "0": "boom",
-        "5": "boom",
-    }
 
 
 @pytest.mark.parametrize("page_bits", [4, 1024])

@@ -8,10 +8,10 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.tracker import OpenBatch, Retention, State, Tracker, Verdict
+from fanin.tracker import OpenBatch, Retention, State, Tracker
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.reads.reading import Reader
-from tests.tracker.calls import DAY, HOUR, ack, opened
+from tests.tracker.calls import DAY, ack, opened
 from tests.tracker.stored import TICK
 
 FRESH = timedelta(seconds=5)
@@ -67,21 +67,6 @@ def test_a_state_is_kept_for_five_seconds_unless_another_time_is_set(store, cloc
     assert tracker.state_of("t", batch_id) is State.CANCELLED
 
 
-def test_a_batch_that_another_process_deleted_is_over_once_its_known_end_is_old(store, clock, other):
-    tracker = Tracker(store, page_bits=4, now=clock)
-    batch_id, group = opened(tracker, 2)
-    ack(tracker, batch_id, group, 0)
-    other.cancel("t", batch_id)
-    clock.at += FRESH
-    assert tracker.state_of("t", batch_id) is State.CANCELLED
-    other.confirm(other.get("t", batch_id))
-    other.delete("t", batch_id)
-    clock.at += FRESH
-
-    (result,) = ack(tracker, batch_id, group, 0).results
-    assert result.verdict is Verdict.EXPIRED
-
-
 @pytest.mark.parametrize(
     "end",
     [
@@ -123,13 +108,3 @@ def test_an_end_by_another_process_is_known_after_the_write_of(clock, other, las
     ack(lasting, batch_id, group, 0)
 
     assert lasting.state_of("t", batch_id) is State.CANCELLED
-
-
-def test_an_ack_after_a_close_by_another_process_extends_the_time_of_a_closed_batch(clock, other, lasting):
-    batch_id, group = opened(other, 2, stuck_after=HOUR)
-    assert lasting.state_of("t", batch_id) is State.OPEN
-    other.close("t", batch_id, "closer")
-    clock.at += 2 * DAY
-    ack(lasting, batch_id, group, 0)
-
-    assert other.get("t", batch_id).expires_at == clock.at + Retention().closed

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from fanin.tracker.reads.mapping import mapped
-from tests.tracker.laid_out import LaidOut, Spans
 from tests.tracker.page_store import PageStore, filled, masked
 from tests.tracker.stored import BATCH
 
@@ -55,16 +54,6 @@ def test_pages_that_are_read_stand_for_as_many_others(name):
 
     assert (found.acked, found.exact) == ((acked,), False)
     assert len(store.numbers(0)) <= 1025
-
-
-@pytest.mark.parametrize("cells", [1, 1024])
-def test_below_a_page_that_is_not_stored_nothing_is_read(cells):
-    store = LaidOut(laid=replace(MANY, total=1000 * LEAF * LEAF))
-    store.outstanding = Spans([(LEAF, store.laid.total - 1)])
-    found = mapped(store, store.laid, cells)
-
-    assert (sum(found.acked), found.exact) == (LEAF, True)
-    assert sum(store.reads) <= 1 + 1000 + LEAF
 
 
 @pytest.mark.parametrize("period", [2, 3, 8, 61])

@@ -57,3 +57,16 @@ def test_a_child_that_a_reader_ends_is_due_soon_for_its_parents_sake(tracker, cl
     tracker.sweep()
 
     assert tracker.get("t", parent).state is State.COMPLETE
+
+
+def test_one_request_ends_sixteen_batches_above_the_one_that_it_acks(tracker):
+    chain = [opened(tracker, 1)]
+    for _ in range(16 + 1):
+        batch_id, group = chain[-1]
+        chain.append(opened(tracker, 1, parent_item_id=f"{batch_id}:{group}:0"))
+    for batch_id, _ in chain:
+        tracker.close("t", batch_id, "closer")
+    ack(tracker, *chain[-1], 0)
+    states = [tracker.get("t", batch_id).state for batch_id, _ in chain]
+
+    assert states == [State.CLOSED] + [State.COMPLETE] * (16 + 1)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from botocore.exceptions import ClientError
 
 from fanin.aws.dynamodb.rows import text
 from fanin.aws.settings.tracking import Tables
-from fanin.tracker import Group, State
+from fanin.tracker import Group
 from fanin.tracker.dynamodb import DynamoStore, items
 from fanin.tracker.rules.model import PageKey
 from fanin.tracker.rules.page import Page
@@ -18,7 +16,6 @@ from tests.tracker.calls import DAY, HOUR, START
 from tests.tracker.stored import BATCH
 
 TABLES = Tables("batches", "pages")
-THEIRS = replace(BATCH, state=State.COMPLETE)
 TOKEN = TaskToken("token")
 PAGE = PageKey(BATCH.key, 0, 2)
 PAGE_ROW = {"pk": text(str(PAGE)), "n": {"N": "1"}, "d0": {"N": "4"}, "size": {"N": "3"}}
@@ -55,13 +52,6 @@ class Refusing:
 def refusing(shown=None, row=None):
     client = Refusing(shown, row)
     return DynamoStore(client, TABLES), client
-
-
-@pytest.mark.parametrize("token", [None, TOKEN])
-def test_a_batch_that_is_stored_already_is_returned(token):
-    store, _ = refusing(row=items.batch_item(THEIRS))
-
-    assert store.create(BATCH, token) == THEIRS
 
 
 @pytest.mark.parametrize("token", [None, TOKEN])

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.errors import Conflict, KeyReused, NotFound
+from fanin.errors import BatchEnded, Conflict, KeyReused, NotFound, QuotaExceeded
 from fanin.tracker import Mode, OpenBatch, State, Verdict
 from fanin.tracker.rules.lifecycle import CHECK_AFTER
 from fanin.tracker.writing import reopening
@@ -47,15 +47,6 @@ def test_item_k_of_the_new_batch_is_the_kth_failed_item_of_its_origin(tracker):
     assert (batch.state, batch.total, batch.origin_batch_id) == (State.CLOSED, 4, origin)
     assert indexes(tracker, batch) == [3, 4, 9, 17]
     assert indexes(tracker, batch, limit=1) == [3, 4, 9, 17]
-
-
-def test_the_new_batch_completes_like_any_other(tracker):
-    batch = reopen(tracker, ended(tracker)[0])
-    group = reopening.whole_group(batch)
-    report = ack(tracker, batch.batch_id, group.id, 0, 1, 2, 3)
-
-    assert verdicts(report) == [Verdict.ACCEPTED] * 4
-    assert tracker.get("t", batch.batch_id).result == "succeeded"
 
 
 def test_a_batch_whose_root_was_not_marked_is_repaired_by_the_same_key_and_by_the_sweep(tracker, clock):
@@ -181,17 +172,6 @@ def test_unfinished_items_are_those_of_the_time_of_the_request(tracker):
     assert indexes(tracker, batch) == indexes(tracker, batch, limit=2) == [1, 4, 5, 9, 10, 11]
 
 
-def test_items_of_several_groups_are_in_the_order_of_the_batch(tracker):
-    origin, first = opened(tracker, 6)
-    second = tracker.add("t", origin, 5).groups[0].id
-    fail(tracker, origin, second, 0, 1)
-    fail(tracker, origin, first, 5)
-    tracker.cancel("t", origin)
-
-    part = tracker.origin(reopen(tracker, origin))
-    assert [(each.group_id, each.first, each.last) for each in part.ranges] == [(first, 5, 5), (second, 0, 1)]
-
-
 @pytest.mark.parametrize(
     ("done", "items", "healed"), [(20, "failed", True), (19, "failed", False), (19, "unfinished", True)]
 )
@@ -205,3 +185,23 @@ def test_the_success_of_all_that_was_not_done_heals_the_item_of_the_parent(track
 
     assert tracker.get("t", batch.batch_id).result == "succeeded"
     assert tracker.get("t", parent).failed == (0 if healed else 1)
+
+
+def test_the_key_of_a_reopened_batch_that_has_ended_opens_no_other(tracker):
+    origin, _ = ended(tracker)
+    batch = reopen(tracker, origin)
+    tracker.cancel("t", batch.batch_id)
+
+    with pytest.raises(BatchEnded, match=f"batch {batch.batch_id} is CANCELLED"):
+        reopen(tracker, origin)
+
+
+def test_a_reopened_batch_over_the_quota_is_not_stored(tracker):
+    def refuse(tenant, batch_id):
+        raise QuotaExceeded("too many batches", quota="batches", limit=1, used=1)
+
+    origin, _ = ended(tracker)
+    with pytest.raises(QuotaExceeded):
+        reopen(replace(tracker, admit=refuse), origin)
+
+    assert [key.batch_id for key in tracker.store.batches] == [origin]

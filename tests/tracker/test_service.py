@@ -8,8 +8,15 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound
-from fanin.tracker import Ack, GroupId, OpenBatch, Retention, State, Tracker, Verdict
+from fanin.errors import (
+    Conflict,
+    InvalidRequest,
+    KeyReused,
+    NotFound,
+    QuotaExceeded,
+    StoreUnavailable,
+)
+from fanin.tracker import COUNT_MAX, Ack, GroupId, OpenBatch, Retention, State, Tracker, Verdict
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.service import RANGE_MAX
 from fanin.tracker.writing import climb
@@ -108,18 +115,6 @@ def test_a_batch_of_any_size_completes_exactly_once(page_bits, total, order):
     assert tracker.get("t", batch_id).result == "succeeded"
 
 
-def test_a_batch_of_a_million_and_one_completes_from_ranges():
-    tracker = Tracker(MemoryStore())
-    batch_id, _ = opened(tracker)
-    group = tracker.add("t", batch_id, 1024 * 1024 + 1).groups[0]
-    tracker.close("t", batch_id, "closer")
-    halves = [(524_288, 1_048_576), (0, 524_287)]
-    reports = [tracker.ack("t", [Ack(batch_id, group.id, low, high, "me")]) for low, high in halves]
-
-    assert [len(report.completions) for report in reports] == [0, 1]
-    assert tracker.get("t", batch_id).state is State.COMPLETE
-
-
 def test_the_last_of_a_billion_items_is_acked_by_one_write_and_one_more_for_the_first_of_its_million():
     tracker = Tracker(Scripted(MemoryStore()), pause=lambda _: None)
     batch_id, _ = opened(tracker)
@@ -180,15 +175,6 @@ def test_a_mixed_request_over_two_batches_has_a_verdict_an_item(tracker):
     assert tracker.progress(tracker.get("t", two)).acked == 1
 
 
-def test_ranges_of_more_than_a_million_items_are_refused_before_anything_is_written(tracker):
-    batch_id, _ = opened(tracker)
-    group = tracker.add("t", batch_id, 2 * RANGE_MAX).groups[0]
-
-    with pytest.raises(InvalidRequest):
-        tracker.ack("t", [Ack(batch_id, group.id, 0, RANGE_MAX, "me")])
-    assert not tracker.store.stored_pages
-
-
 @pytest.mark.parametrize("guarded_digits", [0, 20])
 def test_both_ways_of_writing_a_page_agree(monkeypatch, guarded_digits):
     monkeypatch.setattr(climb, "GUARDED_DIGITS", guarded_digits)
@@ -201,27 +187,6 @@ def test_both_ways_of_writing_a_page_agree(monkeypatch, guarded_digits):
         Verdict.DUPLICATE if 5 <= i < 9 else Verdict.ACCEPTED for i in range(30)
     ]
     assert tracker.get("t", batch_id).state is State.COMPLETE
-
-
-@pytest.mark.parametrize(("acked", "read"), [(10**9 - 1, 1 + 954 + 1024 + 538), (0, 1 + 954 + 1024)])
-def test_progress_reads_a_number_of_pages_that_does_not_grow_with_the_batch(acked, read):
-    """Nothing was acked below the pages above the leaves that are not stored, but the first of them."""
-
-    class Counting(MemoryStore):
-        read = 0
-
-        def pages(self, keys, bits=True):
-            self.read += len(keys)
-            return super().pages(keys, bits)
-
-    tracker = Tracker(Counting())
-    batch_id, _ = opened(tracker)
-    group = tracker.add("t", batch_id, 10**9).groups[0].id
-    ack(tracker, [f"{batch_id}:{group}:{acked}"])
-    tracker.store.read = 0
-    tracker.progress(tracker.get("t", batch_id))
-
-    assert tracker.store.read <= read
 
 
 def test_an_expired_batch_is_gone_for_everybody(tracker, clock):
@@ -241,3 +206,51 @@ def test_the_salt_is_in_no_text_of_a_batch(tracker):
     batch = replace(tracker.open("t", OpenBatch()), salt=b"secret")
 
     assert "secret" not in repr(batch)
+
+
+def test_an_add_that_others_precede_ten_times_is_to_be_repeated(tracker, monkeypatch):
+    batch_id, _ = opened(tracker)
+    monkeypatch.setattr(tracker.store, "reserve", lambda *_: None)
+
+    with pytest.raises(StoreUnavailable, match="too many concurrent adds"):
+        tracker.add("t", batch_id, 3)
+    assert tracker.get("t", batch_id).total == 0
+
+
+def test_a_batch_holds_2_to_the_40_items_and_no_more(tracker):
+    batch_id, _ = opened(tracker)
+    assert [tracker.add("t", batch_id, COUNT_MAX).total for _ in range(16)][-1] == 2**40
+
+    with pytest.raises(InvalidRequest) as caught:
+        tracker.add("t", batch_id, 1)
+    assert caught.value.field == "count"
+    assert tracker.get("t", batch_id).total == 2**40
+
+
+def test_a_million_items_are_acked_by_one_request_and_not_one_more():
+    tracker = Tracker(MemoryStore())
+    batch_id, _ = opened(tracker)
+    group = tracker.add("t", batch_id, RANGE_MAX + 1).groups[0].id
+    with pytest.raises(InvalidRequest) as caught:
+        tracker.ack("t", [Ack(batch_id, group, 0, RANGE_MAX, "me")])
+    assert caught.value.field == "acks"
+    assert not tracker.store.stored_pages
+
+    (result,) = tracker.ack("t", [Ack(batch_id, group, 0, RANGE_MAX - 1, "me")]).results
+    assert result.counts == {Verdict.ACCEPTED: 1_000_000}
+
+
+def test_a_batch_that_is_not_admitted_is_not_stored(tracker):
+    def admit(tenant, batch_id):
+        raise QuotaExceeded("no more batches", quota="open batches", limit=1, used=1)
+
+    with pytest.raises(QuotaExceeded):
+        replace(tracker, admit=admit).open("t", OpenBatch())
+    assert not tracker.store.batches
+
+
+@pytest.mark.parametrize("ask", ["outstanding", "failures"])
+def test_a_batch_without_items_has_no_ranges(tracker, ask):
+    found = getattr(tracker, ask)(tracker.open("t", OpenBatch()))
+
+    assert (found.ranges, found.resume) == ((), None)

@@ -8,12 +8,11 @@ from threading import Event
 
 import pytest
 
-from fanin.errors import StoreUnavailable
 from fanin.pacing import each_in_threads
-from fanin.tracker import BatchKey, State, Verdict
-from fanin.tracker.rules.lifecycle import CHECK_AFTER, CHECK_AT_MOST_EVERY, transition
+from fanin.tracker import BatchKey, State
+from fanin.tracker.rules.lifecycle import CHECK_AT_MOST_EVERY, transition
 from fanin.tracker.rules.model import SHARDS, shard_of
-from tests.tracker.calls import HOUR, ack, opened
+from tests.tracker.calls import HOUR, opened
 
 WAIT_SECONDS = 30
 
@@ -51,22 +50,6 @@ def test_a_confirmation_tells_the_parent_of_a_child_whose_caller_crashed(tracker
     tracker.confirm(ended)
 
     assert tracker.get("t", parent).result == "completed_with_failures"
-    assert tracker.get("t", child.batch_id).next_check_at is None
-
-
-def test_a_child_stays_due_where_its_parent_cannot_be_told(tracker, clock, monkeypatch):
-    parent, group = opened(tracker, 1)
-    child = tracker.get("t", opened(tracker, parent_item_id=f"{parent}:{group}:0")[0])
-    ended = tracker.store.transition(child.key, transition(child, State.CANCELLED, clock.at))
-    monkeypatch.setattr(tracker.store, "add_bits", unavailable)
-    with pytest.raises(StoreUnavailable):
-        tracker.confirm(ended)
-    monkeypatch.undo()
-    assert tracker.get("t", child.batch_id).next_check_at is not None
-    clock.at += CHECK_AFTER
-    tracker.sweep()
-
-    assert [result.verdict for result in ack(tracker, parent, group, 0).results] == [Verdict.ACCEPTED]
     assert tracker.get("t", child.batch_id).next_check_at is None
 
 
@@ -131,10 +114,6 @@ def refusing(batch_id, request):
         return request(subject, *args)
 
     return refused
-
-
-def unavailable(*_):
-    raise StoreUnavailable("the store is busy")
 
 
 def test_what_lags_in_the_index_is_not_the_oldest(tracker, clock, monkeypatch):

@@ -144,19 +144,6 @@ def test_counts_and_flags_are_those_of_the_acks_and_of_the_failures(store, cells
     world.check(world.tracker.map(world.batch, cells, *window))
 
 
-def test_where_marked_pages_are_too_many_to_read_their_marks_are_the_flags(batch):
-    key, leaves, store = KEY, 3000, MemoryStore()
-    wide = replace(batch, total=leaves * 1024, failed=1, state=State.CLOSED)
-    for parent in range(3):
-        below = min(1024, leaves - parent * 1024)
-        store.stored_pages[PageKey(key, 1, parent)] = Page((1 << below) - 1, below, failed=(1 << below) - 1)
-    found = mapped(store, wide)
-
-    assert all(found.failed)
-    assert found.exact
-    assert sum(found.acked) == wide.total
-
-
 @pytest.mark.parametrize("total", [10**6, 10**9, 2**36])
 def test_an_estimated_batch_shows_its_counters(store, batch, total):
     acked = Acked(replace(batch, total=total, mode=Mode.ESTIMATED), SHAPES["at random, 50 %"][0])

@@ -190,22 +190,6 @@ def test_a_batch_is_deleted_only_when_it_has_ended_and_no_check_of_it_is_due(sto
     assert store.get(BatchKey(KEY.tenant, OTHER)) is None
 
 
-def test_a_forced_end_names_the_principal(store, batch):
-    store.create(batch)
-    ended = store.transition(KEY, FORCED)
-
-    assert ended == store.get(KEY)
-    assert (ended.state, ended.result, ended.ended_by, ended.end_reason) == (
-        State.FAILED,
-        "forced",
-        "a person",
-        "stuck",
-    )
-    assert ended.completed_at is None
-    again = replace(FORCED, by="another", reason="again")
-    assert store.transition(KEY, again) == ended
-
-
 def test_a_deletion_of_ended_batches_sends_ten_requests_for_each_whatever_failed(store, batch):
     """Each of its 128 slots of reasons is blocked."""
     if not hasattr(store, "client"):
