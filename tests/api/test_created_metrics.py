@@ -10,14 +10,12 @@ from itertools import count
 
 import pytest
 
-from fanin.grouper import TaskState
 from fanin.queue import MemoryDoorbell, Options, Queue, QueueContext, QueueKey
 from fanin.queue.memory import MemoryStore
 from functions.metrics.measuring import metrics
 from functions.wiring import grouping, queueing
 from tests.api.conftest import AT, TENANT
 from tests.api.gateway import JSON, Gateway
-from tests.scripted import Scripted
 
 KEYED = {**JSON, "Idempotency-Key": "k"}
 JOBS = "/v1/queues/thumbs/jobs"
@@ -59,21 +57,6 @@ def grouper(grouper, environment):
     world = replace(grouper.world, now=lambda: AT + timedelta(microseconds=next(looks)))
     environment.setattr(grouping, "grouper", lambda: replace(grouper, world=world))
     return grouper
-
-
-def test_a_task_whose_first_answer_was_lost_is_counted_once(gateway: Gateway, grouper, counted, environment):
-    """The put is sent again, and refused by the task that it stored."""
-
-    def create(task):
-        created = grouper.world.store.create(task)
-        return replace(created, state=TaskState.BUNDLED)
-
-    world = replace(grouper.world, store=Scripted(grouper.world.store, {"create": create}))
-    environment.setattr(grouping, "grouper", lambda: replace(grouper, world=world))
-
-    assert gateway.send("POST", "/v1/tasks", {"target": "x", "payload": 1}, KEYED).status == 202
-
-    assert counted()["TasksRegistered"] == 1
 
 
 def test_repeated_tasks_are_counted_once(gateway: Gateway, grouper, counted):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -16,25 +16,9 @@ from fanin.tracker import Ack, Batch, BatchKey, OpenBatch, State, Tracker
 from fanin.tracker.memory import MemoryStore
 from functions import confirm_event, publish_endings
 from functions.wiring import tracking
+from tests.api.conftest import TENANT
 from tests.grouper.test_eventbridge import Client
-
-TENANT = "111122223333"
-START = datetime(2026, 1, 31, 23, 59, 59, 999_500, UTC)
-
-
-class Clock:
-    """Returns the time that it is set to."""
-
-    def __init__(self) -> None:
-        self.at = START
-
-    def __call__(self) -> datetime:
-        return self.at
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
+from tests.tracker.calls import Clock
 
 
 @pytest.fixture(autouse=True)
@@ -43,13 +27,6 @@ def bus(environment: pytest.MonkeyPatch) -> Client:
     made = Client()
     environment.setenv("FANIN_BUS_NAME", "bus")
     environment.setattr(publish_endings.clients, "events", lambda: made)
-    return made
-
-
-@pytest.fixture
-def tracker(clock: Clock, memory: MemoryStore, environment: pytest.MonkeyPatch) -> Tracker:
-    made = Tracker(memory, page_bits=8, fresh_for=timedelta(0), now=clock)
-    environment.setattr(tracking, "tracker", lambda: made)
     return made
 
 
@@ -186,17 +163,6 @@ def test_ends_are_counted_by_kind_and_once(tracker: Tracker, capsys: pytest.Capt
 
     assert (line["BatchesCancelled"], line["BatchesTimedOut"]) == ([1], [1])
     assert "BatchesCompleted" not in line
-
-
-def test_ends_that_were_forced_are_counted(tracker: Tracker, capsys: pytest.CaptureFixture[str]) -> None:
-    batch_id, _ = opened(tracker)
-    tracker.end(TENANT, batch_id, "stuck", "a person")
-    forced, cancelled = record(batch_id, "FAILED"), record(batch_id, "CANCELLED")
-    forced["dynamodb"]["NewImage"]["endedBy"] = {"S": "a person"}
-    published(forced, cancelled, record(batch_id, sk="notice#1"))
-    line = json.loads(capsys.readouterr().out)
-
-    assert (line["BatchesForced"], line["BatchesFailed"]) == ([1], [1])
 
 
 def test_a_deleted_batch_has_no_event(tracker: Tracker) -> None:

@@ -46,14 +46,6 @@ def listed(gateway: Gateway, state: str | None = None, path: str = PATH):
     return answer.body["jobs"]
 
 
-def test_jobs_are_listed_by_priority_and_then_by_time(gateway, queues):
-    answer = post(gateway, {"key": "a"}, {"key": "b"}, {"key": "c", "priority": 9}, {"key": "a"})
-
-    assert answer.status == 200
-    assert answer.body == {"added": ["a", "b", "c"], "rejected": [{"key": "a", "state": "queued"}]}
-    assert [job["key"] for job in listed(gateway)] == ["c", "a", "b"]
-
-
 def test_each_listing_has_its_jobs_with_their_metrics(gateway, queues):
     post(gateway, {"key": "dies", "priority": 2}, {"key": "runs", "priority": 1})
     (queue,) = queues.values()

@@ -98,11 +98,7 @@ def test_notify_answers_the_id_of_the_event_that_is_sent_again(any_gateway: Gate
     answer = any_gateway.send("POST", path, {})
 
     assert answer.status == 202
-    assert answer.body == {
-        "batchId": batch_id,
-        "state": "CANCELLED",
-        "eventId": f"{batch_id}:CANCELLED",
-    }
+    assert answer.body == {"batchId": batch_id, "state": "CANCELLED", "eventId": f"{batch_id}:CANCELLED"}
 
 
 def test_a_listed_batch_says_all_but_its_progress(any_gateway: Gateway) -> None:
@@ -119,11 +115,7 @@ CASES = {
     "close": ("/v1/batches/{batch}/close", {}, {}),
     "notify": ("/v1/batches/{ended}/notify", {}, {}),
     "acks": ("/v1/acks", {"items": ["{item}"]}, {"items": ["{other}"]}),
-    "outcome": (
-        "/v1/acks",
-        {"items": ["{item}"]},
-        {"acks": [{"itemId": "{item}", "outcome": "failure"}]},
-    ),
+    "outcome": ("/v1/acks", {"items": ["{item}"]}, {"acks": [{"itemId": "{item}", "outcome": "failure"}]}),
 }
 
 

@@ -7,7 +7,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
 from jsonschema import Draft202012Validator
 
 from fanin.api.events.ending_events import confirm, ended_states, endings
@@ -15,20 +14,9 @@ from fanin.instants import iso
 from fanin.tracker import Ack, BatchKey, Outcome, Tracker
 from fanin.tracker.dynamodb.watching import notice_item
 from fanin.tracker.memory import MemoryStore
-from functions.wiring import tracking
-from tests.api.test_events import START, TENANT, Clock, opened
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def tracker(clock: Clock, memory: MemoryStore, environment: pytest.MonkeyPatch) -> Tracker:
-    made = Tracker(memory, page_bits=8, fresh_for=timedelta(0), now=clock)
-    environment.setattr(tracking, "tracker", lambda: made)
-    return made
+from tests.api.conftest import TENANT
+from tests.api.test_events import opened
+from tests.tracker.calls import START, Clock
 
 
 def noticed(tracker: Tracker, clock: Clock, **options: Any) -> tuple[str, list[dict[str, Any]]]:

@@ -104,14 +104,6 @@ def test_queues_are_listed_page_by_page_in_the_order_of_their_names(gateway, sto
     assert [[queue["queue"] for queue in page] for page in found] == [["a", "b"], ["b.2", "c"]]
 
 
-def test_the_queues_of_a_tenant_whose_name_begins_alike_are_not_listed(gateway, store):
-    new_queue(store, "mine")
-    for tenant in (f"{TENANT}#mine", f"{TENANT}#", f"{TENANT}4"):
-        new_queue(store, "theirs", tenant)
-
-    assert [queue["queue"] for queue in get(gateway, "/v1/queues")["queues"]] == ["mine"]
-
-
 def test_a_queue_is_listed_with_its_config_and_its_depth(gateway, store, queue):
     die(queue, "dies")
     queue.add_all(["a", "b", NewJob("late", delay=60)])

@@ -81,16 +81,7 @@ def test_more_parts_are_raised_and_the_answer_says_how_far_that_is(gateway, queu
     assert (later["phase"], later["since"], later["target"]) == ("draining", "2026-03-01T12:00:00.000Z", 16)
 
 
-BODIES = [
-    {"parts": 0},
-    {"parts": 257},
-    {"parts": "8"},
-    {"parts": 1.0},
-    {"parts": True},
-    {"part": 8},
-    [],
-    "8",
-]
+BODIES = [{"parts": 0}, {"parts": 257}, {"parts": "8"}, {"parts": 1.0}, {"parts": True}, {"part": 8}, [], "8"]
 
 
 @pytest.mark.parametrize("body", BODIES, ids=str)

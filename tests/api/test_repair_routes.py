@@ -48,10 +48,7 @@ def test_failed_items_are_reopened_in_order(any_gateway: Gateway) -> None:
 
     assert (made["state"], made["total"], made["originBatchId"]) == ("CLOSED", 3, origin)
     assert first["pairs"] == [
-        {
-            "origin": {"groupId": group, "from": 3, "to": 4},
-            "item": {"groupId": new["id"], "from": 0, "to": 1},
-        }
+        {"origin": {"groupId": group, "from": 3, "to": 4}, "item": {"groupId": new["id"], "from": 0, "to": 1}}
     ]
     assert [pair["item"]["from"] for page in rest for pair in page["pairs"]] == [2]
     acked(any_gateway, ranged(made["batchId"], new["id"], 0, 2))
@@ -96,19 +93,6 @@ def test_a_deleted_batch_is_gone_for_every_reader(any_gateway: Gateway) -> None:
         assert any_gateway.send("GET", "/v1/batches", query=query).body["batches"] == []
     late = acked(any_gateway, ranged(batch_id, group, 0, 3))
     assert late["results"][0]["counts"] == {"expired": 4}
-
-
-def test_batches_that_ended_before_a_time_are_deleted(any_gateway: Gateway) -> None:
-    old = [ended(any_gateway, 2, (1,))[0] for _ in range(3)]
-    for batch_id in old[:2]:
-        confirm(batch_id)
-    live, _ = opened(any_gateway)
-    query = {"endedBefore": "2999-01-01T00:00:00+01:00"}
-    answer = any_gateway.send("DELETE", "/v1/batches", query=query)
-
-    assert (answer.status, answer.body) == (200, {"deleted": 2, "unconfirmed": 1, "more": False})
-    listed = any_gateway.send("GET", "/v1/batches").body["batches"]
-    assert {batch["batchId"] for batch in listed} == {live, old[2]}
 
 
 @pytest.mark.parametrize(

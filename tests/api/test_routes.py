@@ -7,10 +7,7 @@ from typing import Any
 
 import pytest
 
-from fanin.api.events.ending_events import confirm
 from fanin.tracker.memory import MemoryStore
-from functions.wiring import tracking
-from tests.api.conftest import TENANT
 from tests.api.gateway import JSON, Answer, Gateway
 
 INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -119,19 +116,6 @@ def test_get_without_progress_reads_no_page(
     assert gateway.send("GET", f"/v1/batches/{batch_id}", query={"progress": "some"}).status == 400
 
 
-def test_get_answers_which_event_has_ended_a_batch_and_whether_it_arrived(any_gateway: Gateway) -> None:
-    batch_id, _ = _batch_of(any_gateway, 10)
-    path = f"/v1/batches/{batch_id}"
-    assert "event" not in any_gateway.send("GET", path).body
-    any_gateway.send("POST", f"{path}/cancel", {})
-    event = {"eventId": f"{batch_id}:CANCELLED", "type": "BatchCancelled", "confirmed": False}
-    assert any_gateway.send("GET", path).body["event"] == event
-    detail = {"tenant": TENANT, "batchId": batch_id, "eventId": event["eventId"]}
-    assert confirm(detail, tracking.tracker())
-
-    assert any_gateway.send("GET", path).body["event"] == event | {"confirmed": True}
-
-
 def test_close_of_an_empty_batch_completes_it(any_gateway: Gateway) -> None:
     batch_id = _opened(any_gateway, userKey="x")
     answer = _closed(any_gateway, batch_id)
@@ -181,18 +165,6 @@ def test_a_range_is_answered_with_counts_of_each_verdict(any_gateway: Gateway) -
         {**where, "counts": {"accepted": 5, "duplicate": 3}},
         {**where, "to": 10, "counts": {"out_of_range": 11}},
     ]
-
-
-def test_a_dry_run_answers_verdicts_and_acks_nothing(any_gateway: Gateway) -> None:
-    _, items = _batch_of(any_gateway, 4)
-    _acked(any_gateway, items[:1])
-    asked = {"items": items[:2], "dryRun": True}
-    answers = [any_gateway.send("POST", "/v1/acks", asked, _keyed("k")).body for _ in range(2)]
-
-    assert answers[0] == answers[1]
-    assert [result["verdict"] for result in answers[0]["results"]] == ["duplicate", "accepted"]
-    acked = _acked(any_gateway, items[1:3], "k").body["results"]
-    assert [result["verdict"] for result in acked] == ["accepted", "accepted"]
 
 
 def test_a_body_in_base64_is_a_body(gateway: Gateway) -> None:

@@ -10,18 +10,12 @@ import pytest
 from fanin.api.events.ending_events import endings
 from fanin.aws.settings.settings_file import SettingsFile
 from fanin.tracker import OpenBatch, Tracker
-from fanin.tracker.memory import MemoryStore
 from functions.wiring import deployed
 from tests.api.gateway import Gateway
 
 TOKEN = "AQCEAAAAKgAAAAMAAAAA/+="
 MACHINE = "arn:aws:states:eu-west-1:123456789012:stateMachine:waits"
 BODY = {"taskToken": TOKEN, "deadlineSeconds": 60, "onFailures": "fail", "userKey": "orders"}
-
-
-@pytest.fixture
-def tracker() -> Tracker:
-    return Tracker(MemoryStore(), page_bits=4, fresh_for=timedelta(0))
 
 
 @pytest.fixture

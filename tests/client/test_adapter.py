@@ -64,19 +64,6 @@ def test_a_matched_message_is_deleted_and_the_others_go_back_with_a_pause(
     assert hidden.asked == [(DEAD, {"receipt-1": 60, "receipt-2": 60})]
 
 
-def test_messages_of_a_store_out_of_reach_go_back_as_their_queue_has_it(
-    tracker: Tracker, item: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def down(*_: Any) -> None:
-        raise StoreUnavailable("the store is busy; ask again")
-
-    monkeypatch.setattr(tracker, "ack", down)
-    hidden = Hidden()
-
-    assert adapter(tracker, hidden).settle(delivery(item, queue=DEAD)).failed == ["message-0"]
-    assert hidden.asked == []
-
-
 def test_an_unmatched_message_is_delivered_fewer_than_100_times_in_two_weeks() -> None:
     at, deliveries = 0, 0
     while at < TWO_WEEKS:

@@ -57,19 +57,6 @@ def test_errors_are_those_of_the_client(client):
     asyncio.run(work())
 
 
-@pytest.mark.parametrize("call", ["wait", "watch"])
-def test_the_task_of_a_block_may_not_wait_in_it_and_another_task_may(client, call):
-    async def work():
-        async with client.open() as batch:
-            waiting = asyncio.create_task(batch.wait())
-            await asyncio.sleep(0)
-            with pytest.raises(InvalidRequest, match="wait after the block"):
-                await getattr(batch, call)()
-        return await waiting
-
-    assert asyncio.run(work()).is_complete
-
-
 def test_a_cancelled_wait_ends_at_once_and_leaves_no_thread(client, monkeypatch):
     before = set(threading.enumerate())
     monkeypatch.setattr(Timer, "sleep", None)  # a pause is none of a thread

@@ -77,21 +77,6 @@ def test_other_options_at_the_next_attempt_are_refused_with_a_sentence(fanin, pa
     assert "opened with other options at an earlier attempt" in refusals[0]
 
 
-def test_an_add_to_any_batch_is_the_same_add_at_the_next_attempt(fanin, parent):
-    other, made = fanin.open("other"), []
-
-    def grow(_):
-        made.append([list(other.add(2)), list(other.add(2))])
-        raise ValueError("again")
-
-    delivered(fanin, parent.items[0], grow)
-    delivered(fanin, parent.items[0], grow, 2)
-
-    assert made[0] == made[1]
-    assert made[0][0] != made[0][1]
-    assert other.status().total == 4
-
-
 def test_a_lost_answer_of_open_returns_the_message_if_its_function_returns(over_http, service):
     batch = over_http.open()
     item = batch.add(1)[0]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections import Counter
 from dataclasses import dataclass, field
 
 import pytest
 
 from fanin import Fanin, InvalidRequest, StoreUnavailable, Verdict
-from fanin.client.consuming.consumer import Consumer
 from fanin.client.consuming.records import item_id_of
 from fanin.client.transports.direct import DirectTransport
 from fanin.tracker import Tracker
@@ -124,42 +122,6 @@ def test_a_message_without_an_item_goes_back_alone_and_its_work_is_not_begun(fan
 
     assert handler(sqs_event(items[0], body, items[1]), None) == failures("m1")
     assert [record["messageId"] for record in seen] == ["m0", "m2"]
-
-
-def test_messages_whose_items_are_in_no_batch_return_and_are_logged_in_one_line(fanin, caplog):
-    batch = fanin.open()
-    items = batch.add(2)
-    beyond = items[1][:-1] + "2"
-    event = sqs_event(items[0], FORGED, beyond)
-    settled = Consumer(fanin._transport).settle(event)
-    (line,) = caplog.records
-
-    assert settled.response() == failures("m1", "m2")
-    assert [record["messageId"] for record, _ in settled.acked] == ["m0"]
-    assert (line.levelno, line.count) == (logging.WARNING, 2)
-    assert line.returned == [
-        {"messageId": "m1", "verdict": "not_found"},
-        {"messageId": "m2", "verdict": "out_of_range"},
-    ]
-    assert batch.status().acked == 1
-    assert Consumer(fanin._transport).settle(event).response() == failures("m1", "m2")
-
-
-def test_a_store_out_of_reach_sends_all_work_back(fanin, store, caplog):
-    batch = fanin.open()
-    items = batch.add(3)
-    store.writes_left = 0
-    handler = fanin.acks(refusing(items[1]))
-
-    assert sorted(ids(handler(sqs_event(*items), None))) == ["m0", "m1", "m2"]
-    assert "2 messages return to the queue" in caplog.text
-    store.writes_left = 1_000_000
-    assert handler(sqs_event(*items), None) == failures("m1")
-    assert batch.status().acked == 2
-
-
-def ids(response):
-    return [one["itemIdentifier"] for one in response["batchItemFailures"]]
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyError, StoreUnavailable, InvalidRequest, AssertionError])

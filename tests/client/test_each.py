@@ -82,9 +82,7 @@ def test_a_delivery_of_chunks_is_one_request_of_ranges_and_each_item_has_its_row
 
     assert returned(handler(delivery(*bodies), None)) == []
     assert seen == [(n, n, True) for n in range(300)]
-    assert direct.asked == [
-        [(first, min(first + 63, 299), "success", None) for first in range(0, 300, 64)],
-    ]
+    assert direct.asked == [[(first, min(first + 63, 299), "success", None) for first in range(0, 300, 64)]]
     assert list(batch.outstanding()) == []
 
 
@@ -176,23 +174,6 @@ def test_out_of_time_the_rest_returns_and_what_is_done_is_acked(fanin, caplog):
     assert seen == [0, 1]
     assert indexes(batch.outstanding()) == [2, 3, 4, 5, 6, 7]
     assert "no time is left" in caplog.text
-
-
-def test_items_of_a_batch_that_is_over_are_skipped_also_in_the_midst_of_a_chunk(fanin, direct, caplog):
-    batch, seen = fanin.open(), []
-    body = batch.add(8).message()
-
-    @fanin.acks_each
-    def handler(item):
-        seen.append(item.index)
-        if item.index == 2:
-            batch.cancel()
-
-    direct.tracker.fresh_for *= 0
-    assert returned(handler(delivery(body), None)) == []
-    assert returned(handler(delivery(body, receives=2), None)) == []
-    assert seen == [0, 1, 2]
-    assert "deleted without work" in caplog.text
 
 
 @pytest.mark.parametrize("body", ["", "x", "{}", '{"items": "x"}', '{"items": 5}', "[]"])

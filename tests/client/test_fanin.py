@@ -6,14 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fanin import (
-    Completion,
-    InvalidRequest,
-    KeyReused,
-    NotFound,
-    State,
-    Verdict,
-)
+from fanin import Completion, InvalidRequest, KeyReused, NotFound, State, Verdict
 
 UNKNOWN = "00000000-0000-4000-8000-00000000dead"
 
@@ -56,15 +49,6 @@ def test_a_block_that_raises_after_close_leaves_the_batch_to_its_consumers(fanin
         _ = 1 / 0
 
     assert batch.status().state is State.CLOSED
-
-
-def test_a_batch_closed_within_the_block_is_not_closed_again(fanin):
-    with fanin.open() as batch:
-        answer = batch.close()
-
-    assert batch.closed is answer
-    assert answer.completed_by_you
-    assert answer.is_complete
 
 
 def test_the_status_tells_the_life_of_a_batch(fanin):

@@ -16,7 +16,6 @@ from fanin.client.queues.job_acks import acking
 from fanin.grouper import Grouper, World
 from fanin.grouper.memory import MemoryStore as GroupStore
 from fanin.queue import MemoryDoorbell, QueueContext, QueueKey
-from fanin.queue.aio import AsyncQueue
 from fanin.queue.memory import MemoryStore as QueueStore
 from functions.wiring import grouping
 from tests.client.conftest import sqs_event
@@ -57,16 +56,6 @@ def test_an_item_with_a_child_is_acked_by_its_childs_end_and_not_by_the_consumer
     assert acked(parent) == (0, 0)
     fanin.ack(children[0])
     assert parent.status().result == "succeeded"
-
-
-def test_a_child_that_fails_fails_the_item_that_its_function_returned_from(fanin, parent):
-    def grow(record):
-        with fanin.open(parent=record["body"]) as child:
-            fanin.fail(child.add(1), "broken")
-
-    assert delivered(fanin, parent.items[0], grow) == DELETED
-    assert acked(parent) == (1, 1)
-    assert parent.status().result == "completed_with_failures"
 
 
 @pytest.mark.parametrize("depth", [2, 5, 12])
@@ -149,14 +138,6 @@ def test_an_item_with_a_job_belongs_to_the_job(fanin, parent, queue):
     with queue.take(2, wait=0) as jobs:
         assert [job.name for job in jobs] == ["job"]
     assert parent.status().result == "succeeded"
-
-
-def test_an_item_is_handed_over_from_the_threads_of_an_async_queue(fanin, parent, queue):
-    async def add(record):
-        await AsyncQueue(queue).add(NewJob("job", item_id=record["body"]))
-
-    assert delivered(fanin, parent.items[0], lambda record: asyncio.run(add(record))) == DELETED
-    assert acked(parent) == (0, 0)
 
 
 # Threads, coroutines and their contexts.

@@ -52,15 +52,6 @@ def test_whatever_happened_a_call_is_repeated_under_its_key_and_done_once(over_h
     assert status.acked == (1 if call == "ack" else 0)
 
 
-def test_reads_are_repeated_too_and_carry_no_key(over_http, service):
-    batch = over_http.open()
-    service.seen.clear()
-    service.faults.extend([lost_before, answers(503)])
-    batch.status()
-
-    assert service.keys == [None] * 3
-
-
 @pytest.mark.parametrize("fault", [lost_before, answers(503, PROBLEM)])
 def test_attempts_are_bounded(over_http, service, pauses, fault):
     service.faults.extend([fault] * 20)
@@ -92,14 +83,6 @@ def test_an_answer_that_takes_too_long_is_no_answer(service, pauses):
     with pytest.raises(StoreUnavailable, match=r"gave no answer \(ReadTimeoutError"):
         hasty.open()
     go_on.set()
-
-
-def test_a_pause_is_as_long_as_the_service_asks(over_http, service, pauses):
-    service.faults.extend([answers(503, Retry_After="7"), answers(429, Retry_After="2")])
-    over_http.open()
-
-    assert 7 <= pauses[0] <= 7.1
-    assert 2 <= pauses[1] <= 2.2
 
 
 def test_who_asks_for_more_patience_than_there_is_is_not_asked_again(over_http, service, pauses):

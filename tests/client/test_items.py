@@ -81,14 +81,6 @@ def test_what_is_no_item_of_the_group_is_not_in_it(stranger):
         items(3).index(stranger)
 
 
-def test_index_minds_its_bounds():
-    assert items(5).index(items(5)[3], 3, 4) == 3
-    assert items(5).index(items(5)[3], -2) == 3
-    for bounds in ((4,), (0, 3), (-1,)):
-        with pytest.raises(ValueError, match="this part"):
-            items(5).index(items(5)[3], *bounds)
-
-
 def test_items_travel_to_other_processes():
     part = items(10**9)[5 : 10**9 : 7]
 

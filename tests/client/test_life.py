@@ -13,6 +13,7 @@ from fanin.tracker import Ack, ItemId
 from fanin.tracker.rules.tokens import OnFailures, TaskToken
 from functions.wiring import callbacks, deployed
 from tests.client.conftest import sqs_event
+from tests.client.received import received
 
 UNKNOWN = "00000000-0000-4000-8000-00000000dead"
 
@@ -24,11 +25,7 @@ def verdicts(report):
 def test_every_option_of_open_arrives(fanin):
     parent = fanin.open().add(1)
     batch = fanin.open(
-        "k",
-        expected_items=7,
-        deadline=timedelta(minutes=1),
-        parent=ItemId.parse(parent[0]),
-        max_failures=3,
+        "k", expected_items=7, deadline=timedelta(minutes=1), parent=ItemId.parse(parent[0]), max_failures=3
     )
     status = batch.status()
 
@@ -117,12 +114,6 @@ def test_labels_come_with_a_batch_and_find_it(fanin):
         fanin.open(labels={"team": "search"}, key="weekly")
 
 
-def received(event, times):
-    for record in event["Records"]:
-        record["attributes"] = {"ApproximateReceiveCount": str(times)}
-    return event
-
-
 def broken(record):
     raise ValueError("line one\nline two")
 
@@ -132,7 +123,7 @@ def test_work_that_fails_for_the_last_time_fails_its_item(fanin, times, comes_ba
     with fanin.open() as batch:
         items = batch.add(1)
     handler = fanin.acks(fail_after=3)(broken)
-    response = handler(received(sqs_event(*items), times), None)
+    response = handler(received(items[0], times), None)
 
     assert bool(response["batchItemFailures"]) == comes_back
     assert (batch.status().state is State.COMPLETE) != comes_back
@@ -143,24 +134,13 @@ def test_work_that_fails_for_the_last_time_fails_its_item(fanin, times, comes_ba
     )
 
 
-def test_successes_and_last_failures_of_a_delivery_go_in_one_request(over_http, service):
-    batch = over_http.open()
-    items = batch.add(3)
-    handler = over_http.acks(fail_after=1)(lambda record: {items[0]: 1, items[2]: 1}[record["body"]])
-    service.seen.clear()
-    handler(sqs_event(*items), None)
-
-    assert [request.method for request in service.seen] == ["GET", "POST"]
-    assert (batch.status().acked, batch.status().failed) == (3, 1)
-
-
 def test_a_message_that_fails_with_its_last_receive_after_an_unanswered_success_is_no_reused_key(
     over_http, service
 ):
     batch = over_http.open()
     items = batch.add(1)
-    over_http.acks(lambda record: None)(received(sqs_event(*items), 1), None)
-    response = over_http.acks(fail_after=2)(broken)(received(sqs_event(*items), 2), None)
+    over_http.acks(lambda record: None)(received(items[0], 1), None)
+    response = over_http.acks(fail_after=2)(broken)(received(items[0], 2), None)
 
     assert response == {"batchItemFailures": []}
     assert (batch.status().acked, batch.status().failed) == (1, 0)

@@ -58,18 +58,6 @@ def test_each_range_is_listed_once_by_few_requests(batch, asked):
     assert asked["failures"] <= 10 + 2 * len(FAILED)
 
 
-def test_a_list_goes_on_behind_its_cursor_though_items_are_acked_meanwhile(fanin, batch):
-    """What was outstanding all the time is listed once, also where a part of the list ends within a range."""
-    part = fanin._transport.outstanding(batch.id, None)
-    assert part.cursor is not None
-    first = fanin._transport.outstanding(batch.id, part.cursor).items[0]
-    fanin.ack(first[:1])
-    rest = fanin._transport.outstanding(batch.id, part.cursor)
-
-    assert spans(rest.items[:1]) == spans([first[1:]])
-    assert spans(part.items)[-1][1] < spans(rest.items)[0][0]
-
-
 def test_a_request_is_sent_when_its_part_is_needed(batch, asked):
     next(batch.outstanding())
 

@@ -107,20 +107,6 @@ def test_a_message_that_is_handed_over_or_done_returns_behind_one_that_does(fani
     assert (c in called) != is_done
 
 
-def test_an_item_that_fails_for_good_does_not_stop_its_group(fanin, batch):
-    a, b, c, *_ = batch.items
-    work = Work(a)
-
-    @fanin.acks(fail_after=1)
-    def handler(record):
-        work(record)
-        if record["body"] == b:
-            fanin.fail([b], "not a JPEG")
-
-    assert returned(handler(delivery((a, "x"), (b, "x"), (c, "x")), None)) == []
-    assert (batch.status().acked, batch.status().failed) == (3, 2)
-
-
 @pytest.mark.parametrize("times", [1, 2])
 def test_a_message_returns_behind_one_whose_ack_has_no_answer(tracker, times):
     """Acked together, both return; one by one, the second is not worked on."""

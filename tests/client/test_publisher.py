@@ -186,19 +186,7 @@ def test_a_call_whose_batch_has_ended_otherwise_is_refused_and_a_repetition_is_a
         with pytest.raises(BatchEnded) as refusal:
             call()
         assert (refusal.value.batch_id, refusal.value.state) == (batch.id, state)
-        assert (refusal.value.result, refusal.value.reason) == (
-            batch.status().result,
-            batch.status().reason,
-        )
-
-
-@pytest.mark.parametrize("key", [None, "load/1"])
-def test_the_end_of_a_block_whose_batch_has_ended_raises(fanin, key):
-    with pytest.raises(BatchEnded) as refusal, fanin.open(key=key) as batch:
-        fanin.cancel(batch.id, "by an operator")
-
-    assert (refusal.value.state, refusal.value.reason) == ("CANCELLED", "by an operator")
-    assert not hasattr(refusal.value, "__notes__")
+        assert (refusal.value.result, refusal.value.reason) == (batch.status().result, batch.status().reason)
 
 
 def test_a_batch_with_too_few_items_is_cancelled_unless_a_next_run_goes_on(fanin):

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fanin import Conflict, Deleted, InvalidRequest, NotFound, State
+from fanin import Conflict, Deleted, NotFound, State
 from fanin.tracker.rules.model import BatchKey
 from tests.client.conftest import TENANT
 
@@ -51,19 +51,6 @@ def test_the_options_of_a_reopen_are_sent(fanin):
     assert (status.total, status.max_failures, status.labels, status.user_key) == (6, 2, {"a": "b"}, "u")
     assert status.deadline_at - status.created_at == timedelta(hours=1)
     assert len(list(reopened.pairs())) == 6
-
-
-def test_a_forced_end_needs_a_reason(fanin):
-    batch = fanin.open()
-    for reason in ("", None):
-        with pytest.raises(InvalidRequest):
-            batch.end(reason)
-    done = batch.end("stuck")
-
-    assert (done.state, done.result, done.reason) == (State.FAILED, "forced", "stuck")
-    assert done.ended_by in ("direct", "anonymous")
-    assert batch.end("again") == done
-    assert batch.status().ended_by == done.ended_by
 
 
 def test_an_ended_batch_is_deleted(fanin, tracker):

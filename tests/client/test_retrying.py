@@ -9,12 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanin.client.transports.retrying import (
-    PATIENCE_SECONDS,
-    is_worth_it,
-    pause_seconds,
-    retry_after_seconds,
-)
+from fanin.client.transports.retrying import PATIENCE_SECONDS, is_worth_it, pause_seconds, retry_after_seconds
 
 NOW = 1_800_000_000.0
 

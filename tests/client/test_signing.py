@@ -13,7 +13,6 @@ from botocore.session import Session
 from fanin import InvalidRequest
 from fanin.client.transports.http import HttpTransport
 from fanin.client.transports.signing import Signer, region_in
-from fanin.tracker import OpenBatch
 
 HOST = "a1b2c3.execute-api.eu-central-1.amazonaws.com"
 URL = f"https://{HOST}/v1/acks"
@@ -106,18 +105,3 @@ def test_a_host_of_ones_own_takes_the_region_given_or_that_of_the_process(creden
 )
 def test_whatever_is_not_on_this_machine_is_signed(url, signs):
     assert (HttpTransport(url)._sign is not None) == signs
-
-
-def test_each_attempt_is_signed_anew_and_keeps_its_key(service):
-    signed = []
-
-    def sign(method, url, body, headers):
-        signed.append((method, url, body))
-        return {**headers, "Authorization": f"Bearer {len(signed)}"}
-
-    service.faults.append(lambda serve: None)
-    HttpTransport(service.url, sign=sign, pause=lambda _: None).open(OpenBatch(), "k")
-
-    assert signed == [("POST", f"{service.url}/v1/batches", b'{"mode": "exact"}')] * 2
-    assert [request.headers["authorization"] for request in service.seen] == ["Bearer 1", "Bearer 2"]
-    assert service.keys == ["k", "k"]

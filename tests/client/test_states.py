@@ -103,11 +103,3 @@ def test_a_suspended_machine_whose_monotonic_clock_stood_still_reads_again():
     clocks.pass_(0.0, wall=3600.0)
 
     assert clocks.read() is State.CANCELLED
-
-
-def test_a_final_state_is_read_once_and_a_missing_batch_each_time():
-    clocks = Clocks(None, State.COMPLETE)
-    found = [clocks.read(), clocks.read()]
-    clocks.pass_(10 * FRESH_SECONDS)
-
-    assert [*found, clocks.read()] == [None, State.COMPLETE, State.COMPLETE]

@@ -9,7 +9,6 @@ from fanin.client.transports.direct import DirectTransport
 from fanin.grouper import Grouper, Lease, TaskKey, World
 from fanin.grouper.memory import MemoryStore
 from functions.wiring import grouping
-from tests.client.conftest import lost_after
 
 
 class Outbox:
@@ -42,23 +41,6 @@ def test_a_task_is_watched_by_its_name(over_http):
     assert (status.target, status.state, status.has_ended, status.attempts) == ("x", "CREATED", False, 0)
     with pytest.raises(NotFound):
         over_http.task_status("unknown")
-
-
-def test_a_lost_answer_does_not_make_two_tasks(over_http, service, grouper):
-    service.faults.append(lost_after)
-    over_http.task("x", 1)
-
-    assert len(grouper.world.store.stored_tasks) == 1
-
-
-def test_a_name_and_a_key_are_bound_to_their_request(over_http):
-    over_http.task("x", 1, task_id="a")
-    over_http.task("x", 1, key="k")
-
-    with pytest.raises(KeyReused):
-        over_http.task("x", 2, task_id="a")
-    with pytest.raises(KeyReused):
-        over_http.task("x", 2, key="k")
 
 
 def test_many_tasks_have_a_result_each_and_are_divided_into_requests(over_http, service, grouper):

@@ -166,15 +166,6 @@ def test_a_wait_in_its_own_block_is_refused_before_anything_is_sent(fanin, trans
     assert transport.sent == []
 
 
-def test_a_wait_in_the_block_after_its_close_or_cancel_returns(fanin):
-    with fanin.open() as batch:
-        batch.close()
-        assert batch.wait().is_complete
-    with fanin.open() as batch:
-        batch.cancel()
-        assert batch.wait().state is State.CANCELLED
-
-
 def test_watch_yields_each_change_once_and_ends_with_the_end(fanin, batch, timer):
     timer.after = [(20, acked(fanin, batch, 2)), (40, lambda: fanin.ack_ranges(list(batch.outstanding())))]
 

@@ -76,24 +76,6 @@ def test_a_repeated_open_adds_no_child(tracker, parent):
     assert result(tracker, parent[0]) == "succeeded"
 
 
-@pytest.mark.parametrize("repair", ["redelivery", "sweeper"])
-def test_the_end_of_the_last_child_that_a_crash_cut_short_is_repaired(tracker, parent, clock, repair):
-    first, second = child(tracker, parent[1]), child(tracker, parent[1])
-    fail(tracker, *first, 0)
-    crashed = replace(tracker, _known={})
-    crashed._record = tracker._record
-    crashed._ack_parents = lambda *_: None
-    ack(crashed, *second, 0)
-    assert tracker.get("t", parent[0]).state is State.CLOSED
-    if repair == "redelivery":
-        ack(tracker, *second, 0)
-    else:
-        clock.at += CHECK_AFTER
-        tracker.sweep()
-
-    assert result(tracker, parent[0]) == "completed_with_failures"
-
-
 def opens_none(tracker, item, sentence):
     with pytest.raises(Conflict, match=sentence):
         tracker.open("t", OpenBatch(parent_item_id=item))

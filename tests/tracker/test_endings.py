@@ -7,15 +7,7 @@ from datetime import timedelta
 import pytest
 
 from fanin.errors import BatchEnded, Conflict, NotFound
-from fanin.tracker import (
-    Ack,
-    BatchKey,
-    ItemRange,
-    OpenBatch,
-    Retention,
-    State,
-    Tracker,
-)
+from fanin.tracker import Ack, BatchKey, ItemRange, OpenBatch, Retention, State, Tracker
 from fanin.tracker.memory import MemoryStore
 from tests.tracker.calls import DAY, HOUR, ack, opened, verdicts
 

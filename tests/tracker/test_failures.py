@@ -12,18 +12,6 @@ from fanin.tracker.store import Written
 from tests.tracker.calls import START, ack, fail, opened, verdicts
 
 
-def test_a_failed_item_is_done_and_the_batch_completes_with_failures(tracker):
-    batch_id, group = opened(tracker, 10)
-    tracker.close("t", batch_id, "closer")
-    ack(tracker, batch_id, group, *range(9))
-    report = fail(tracker, batch_id, group, 9, caller="last")
-    batch = tracker.get("t", batch_id)
-
-    assert verdicts(report) == ["accepted"]
-    assert [done.caller for done in report.completions] == ["last"]
-    assert (batch.state, batch.result, batch.failed) == (State.COMPLETE, "completed_with_failures", 1)
-
-
 def test_success_heals_a_failure_and_failure_never_overrides_success(tracker):
     batch_id, group = opened(tracker, 5)
     fail(tracker, batch_id, group, 0, 1)

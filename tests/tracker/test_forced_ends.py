@@ -6,7 +6,6 @@ import logging
 
 import pytest
 
-from fanin.api.events.ending_events import endings
 from fanin.errors import BatchEnded
 from fanin.tracker import State, Verdict
 from tests.tracker.calls import ack, fail, opened, verdicts
@@ -24,20 +23,6 @@ def test_a_forced_end_is_not_a_completion_and_says_who_and_why(tracker, caplog):
     (line,) = caplog.records
     assert (line.batch_id, line.by) == (batch_id, "a person")
     assert "noon" not in line.getMessage()
-
-
-def test_its_event_has_both(tracker):
-    batch_id, _ = opened(tracker, 5)
-    tracker.end("t", batch_id, "stuck", "a person")
-    (detail,) = endings([record(batch_id)], tracker)
-
-    assert detail["detailType"] == "BatchFailed"
-    assert (detail["result"], detail["reason"], detail["endedBy"]) == ("forced", "stuck", "a person")
-    assert (detail["acked"], detail["outstanding"], detail["eventId"]) == (0, 5, f"{batch_id}:FAILED")
-
-
-def record(batch_id):
-    return {"dynamodb": {"Keys": {"pk": {"S": f"t#{batch_id}"}, "sk": {"S": "batch"}}}}
 
 
 def test_a_batch_that_has_ended_keeps_its_end(tracker, caplog):

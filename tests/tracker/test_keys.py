@@ -7,12 +7,8 @@ from hashlib import sha256
 
 import pytest
 
-from fanin.errors import BatchEnded, InvalidRequest, KeyReused, NotFound
-from fanin.tracker import (
-    OpenBatch,
-    Retention,
-    State,
-)
+from fanin.errors import BatchEnded, InvalidRequest, KeyReused
+from fanin.tracker import OpenBatch, Retention, State
 from tests.tracker.calls import DAY, HOUR, ack, opened
 
 
@@ -40,20 +36,6 @@ def test_a_key_is_given_no_new_batch_while_the_last_one_may_still_be_looked_at(t
     with pytest.raises(BatchEnded, match=f"batch {first.batch_id} is TIMED_OUT"):
         tracker.open("t", wish, key="weekly")
     assert tracker.get("t", first.batch_id).state is State.TIMED_OUT
-
-
-def test_a_key_s_last_batch_has_ended_for_good_when_the_key_stands_for_the_next(tracker, clock):
-    """Nothing that is still under way brings it back."""
-    wish = OpenBatch(retention=Retention(open=2 * HOUR))
-    first = tracker.open("t", wish, key="weekly")
-    clock.at += 3 * HOUR
-    second = tracker.open("t", wish, key="weekly")
-    tracker.store.extend(first.key, clock.at + HOUR, clock.at + HOUR)
-
-    assert second.batch_id != first.batch_id
-    assert tracker.open("t", wish, key="weekly") == second
-    with pytest.raises(NotFound):
-        tracker.get("t", first.batch_id)
 
 
 def test_a_repeated_open_is_answered_when_its_parent_is_gone(tracker, clock):

@@ -119,15 +119,6 @@ def test_a_check_for_thresholds_repairs_only_when_a_repair_is_due(last, due):
     assert needs_repair(batch, START + due * MINUTE)
 
 
-def test_a_check_at_the_time_of_a_repair_is_one_and_the_close_begins_the_intervals():
-    due = replace(STUCK, next_check_at=START + 15 * MINUTE)
-    closed = replace(STUCK, closed_at=START + HOUR, next_check_at=START + HOUR)
-
-    assert needs_repair(due, START + 15 * MINUTE)
-    assert not needs_repair(closed, START + 74 * MINUTE)
-    assert needs_repair(closed, START + 75 * MINUTE)
-
-
 def test_other_checks_of_a_closed_batch_repair_it():
     late = START + 100 * DAY
 

@@ -6,12 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.tracker import (
-    ListQuery,
-    OpenBatch,
-    State,
-    memory,
-)
+from fanin.tracker import ListQuery, OpenBatch, State, memory
 from fanin.tracker.rules.model import SHARDS
 from tests.tracker.calls import opened
 from tests.tracker.stored import TICK

@@ -100,10 +100,7 @@ def test_failures_of_items_added_after_the_batch_was_read_are_not_in_its_map(cel
     tracker.ack("tenant", [Ack(batch.batch_id, first, 0, 0, "ack", Outcome.FAILURE)])
     seen = tracker.get("tenant", batch.batch_id)
     added = tracker.add("tenant", batch.batch_id, 7, "added").groups[0].id
-    acks = [
-        Ack(batch.batch_id, first, 1, 8, "ack"),
-        Ack(batch.batch_id, added, 0, 6, "ack", Outcome.FAILURE),
-    ]
+    acks = [Ack(batch.batch_id, first, 1, 8, "ack"), Ack(batch.batch_id, added, 0, 6, "ack", Outcome.FAILURE)]
     tracker.ack("tenant", acks)
 
     found = mapped(tracker.store, seen, cells)

@@ -10,8 +10,7 @@ from moto import mock_aws
 from fanin.api.events.task_acks import ack_items
 from fanin.errors import NewerSchema
 from fanin.grouper import ItemAck
-from fanin.tracker import Ack, ListQuery, OpenBatch, Tracker
-from fanin.tracker.rules.page import PageMasks
+from fanin.tracker import Ack, Tracker
 from tests.contract import golden
 from tests.contract.tracker.calls import NOW
 
@@ -38,33 +37,6 @@ def everything(tracker):
 
 def acks_of(batch_id, group, *numbers):
     return [Ack.of(f"{batch_id}:{group}:{number}", "caller") for number in numbers]
-
-
-USE_CASES = {
-    "get": lambda t: t.get("tenant", PARENT),
-    "list": lambda t: t.list("tenant", ListQuery()),
-    "open a child": lambda t: t.open("tenant", OpenBatch(parent_item_id=f"{PARENT}:{GROUP}:0")),
-    "add": lambda t: t.add("tenant", PARENT, 1),
-    "ack": lambda t: t.ack("tenant", acks_of(PARENT, GROUP, 0)),
-    "ack with another batch": lambda t: t.ack(
-        "tenant", acks_of(CHILD, CHILD_GROUP, 12) + acks_of(PARENT, GROUP, 0)
-    ),
-    "ack pages": lambda t: t.ack_pages("tenant", PARENT, {0: PageMasks(1, 0)}, "caller"),
-    "keep reasons": lambda t: t.keep_reasons("tenant", acks_of(PARENT, GROUP, 0)),
-    "close": lambda t: t.close("tenant", PARENT, "caller"),
-    "cancel": lambda t: t.cancel("tenant", PARENT),
-    "notify": lambda t: t.notify("tenant", PARENT),
-}
-
-
-@pytest.mark.parametrize("name", USE_CASES)
-def test_each_use_case_raises_and_writes_nothing(tracker, name):
-    make_newer(tracker, "parent")
-    before = everything(tracker)
-    with pytest.raises(NewerSchema, match=f"the batch tenant#{PARENT} batch has schema version 99"):
-        USE_CASES[name](tracker)
-
-    assert everything(tracker) == before
 
 
 def test_the_sweep_leaves_a_newer_batch_out_and_ends_all_others(tracker, caplog):

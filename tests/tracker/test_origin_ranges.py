@@ -6,7 +6,7 @@ import pytest
 
 from fanin.tracker import ItemRange, Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.writing.reopening import OriginSlice, ReopenBatch, ReopenItems
+from fanin.tracker.writing.reopening import ReopenBatch, ReopenItems
 from tests.scripted import Scripted
 from tests.tracker.calls import ack, fail, opened
 
@@ -38,11 +38,3 @@ def test_failed_items_beside_outstanding_ones_are_one_range(tracker):
         ItemRange(third, 0, 0),
     )
     assert tracker.store.origin_ranges(batch.key) == ((0, 3), (5, 8))
-
-
-def test_a_part_that_ends_within_items_of_two_groups_continues_with_the_second(tracker):
-    batch, (first, second, third) = reopened(tracker, acked=(8, 10, 11))
-
-    assert tracker.origin(batch, limit=1) == OriginSlice((ItemRange(first, 0, 3),), 0, (4, 4))
-    assert tracker.origin(batch, (4, 4), 1) == OriginSlice((ItemRange(second, 0, 3),), 4, (9, 8))
-    assert tracker.origin(batch, (9, 8), 1) == OriginSlice((ItemRange(third, 1, 1),), 8, None)

@@ -56,18 +56,9 @@ def groups_of(start, last, limit, at_most=1000):
     return store.groups(BATCH.key, start, last, limit), table.pages
 
 
-def test_groups_are_read_page_by_page_until_there_are_enough():
-    assert groups_of(2, 23, 4, at_most=2) == (GROUPS[:4], [1, 2, 2])
-
-
 @pytest.mark.parametrize(("limit", "read"), [(1, [1]), (2, [1, 1]), (5, [1, 4]), (6, [1, 5]), (7, [1, 5])])
 def test_no_more_groups_are_read_than_asked_for(limit, read):
     assert groups_of(0, 23, limit) == (GROUPS[:limit], read)
-
-
-@pytest.mark.parametrize(("item", "group"), [(0, 0), (3, 0), (4, 1), (23, 5)])
-def test_the_group_of_one_item_is_read_by_one_query(item, group):
-    assert groups_of(item, item, 10) == ([GROUPS[group]], [1])
 
 
 BATCHES = [replace(BATCH, created_at=START + number * HOUR) for number in range(4)]

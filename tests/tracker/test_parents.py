@@ -5,11 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fanin.errors import InvalidRequest
-from fanin.tracker import (
-    Mode,
-    OpenBatch,
-    State,
-)
+from fanin.tracker import Mode, OpenBatch, State
 from fanin.tracker.rules.lifecycle import ACK_PARENT_AFTER
 from tests.tracker.calls import HOUR, ack, opened
 

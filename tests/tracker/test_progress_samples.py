@@ -18,15 +18,6 @@ def look(bits, total, stored=None):
     return progress(store, replace(BATCH, page_bits=bits, total=total)), store
 
 
-def test_the_estimate_takes_unread_pages_for_as_full_as_the_others():
-    """1,024 leaves are read of 1,500, each half full."""
-    leaves = {(0, number): filled(32) for number in range(1500)}
-    found, store = look(64, 1500 * 64, leaves)
-
-    assert len(store.numbers(0)) == 1024
-    assert found == Progress(1024 * 32, 0, 1500 * 32, 1024 * 32 + 476 * 64, exact=False)
-
-
 @pytest.mark.parametrize(
     ("parent", "acked", "read"),
     [

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.errors import BatchEnded, Conflict, KeyReused, NotFound, QuotaExceeded
-from fanin.tracker import Mode, OpenBatch, State, Verdict
+from fanin.errors import BatchEnded, Conflict, NotFound, QuotaExceeded
+from fanin.tracker import Mode, State, Verdict
 from fanin.tracker.rules.lifecycle import CHECK_AFTER
 from fanin.tracker.writing import reopening
 from fanin.tracker.writing.reopening import ReopenBatch, ReopenItems
@@ -91,18 +91,6 @@ def test_one_key_opens_one_batch_also_after_its_origin_is_gone(tracker, clock):
     assert reopen(tracker, origin).batch_id == first.batch_id
     with pytest.raises(NotFound):
         reopen(tracker, origin, key="another")
-
-
-def test_a_key_of_another_request_is_refused(tracker):
-    origin, _ = ended(tracker)
-    reopen(tracker, origin)
-    tracker.open("t", OpenBatch(), key="open")
-
-    for key, options in (("again", {"items": UNFINISHED}), ("again", {"max_failures": 2}), ("open", {})):
-        with pytest.raises(KeyReused):
-            reopen(tracker, origin, key=key, **options)
-    with pytest.raises(KeyReused):
-        tracker.open("t", OpenBatch(), key="again")
 
 
 def test_the_options_are_those_of_the_origin_unless_given(tracker, clock):

@@ -8,8 +8,7 @@ import pytest
 
 from fanin.aws.dynamodb.rows import number
 from fanin.tracker import Group, Retention, State
-from fanin.tracker.dynamodb import items, lookups
-from fanin.tracker.rules.filters import Query
+from fanin.tracker.dynamodb import items
 from fanin.tracker.rules.model import Receipt, Sample
 from fanin.tracker.rules.options import Mode
 from fanin.tracker.rules.page import Page
@@ -109,14 +108,3 @@ def test_attributes_of_a_page_that_this_release_does_not_know_are_left_out():
 
 
 NIL, ONE, TWO, THREE = (f"00000000-0000-0000-0000-00000000000{number}" for number in range(4))
-
-
-@pytest.mark.parametrize(("before", "listed"), [("", []), (NIL, []), (ONE, [NIL]), (THREE, [NIL, ONE, TWO])])
-def test_a_list_goes_on_with_the_smaller_ids_of_the_millisecond(before, listed):
-    request = lookups.listing("batches", Query(tenant="t", shard=0, limit=10, before=(START, before)))
-    values = request["ExpressionAttributeValues"]
-    keys = {number: items.created_key(START, number) for number in (NIL, ONE, TWO, THREE)}
-
-    assert [
-        number for number, key in keys.items() if values[":low"]["S"] <= key <= values[":high"]["S"]
-    ] == listed

@@ -8,14 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.errors import (
-    Conflict,
-    InvalidRequest,
-    KeyReused,
-    NotFound,
-    QuotaExceeded,
-    StoreUnavailable,
-)
+from fanin.errors import InvalidRequest, KeyReused, NotFound, QuotaExceeded, StoreUnavailable
 from fanin.tracker import COUNT_MAX, Ack, GroupId, OpenBatch, Retention, State, Tracker, Verdict
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.service import RANGE_MAX
@@ -55,13 +48,6 @@ def test_another_tenants_batch_is_not_there(tracker):
     assert verdicts(ack(tracker, items, tenant="other")) == [Verdict.NOT_FOUND] * 3
 
 
-def test_an_unknown_batch_is_not_found_and_nothing_is_created(tracker):
-    for call in (tracker.get, lambda t, b: tracker.add(t, b, 1), lambda t, b: tracker.close(t, b, "me")):
-        with pytest.raises(NotFound):
-            call("t", UNKNOWN)
-    assert tracker.store == MemoryStore(lock=tracker.store.lock)
-
-
 def test_adds_follow_each_other_in_one_index_space(tracker):
     batch_id, _ = opened(tracker)
     groups = [tracker.add("t", batch_id, count).groups[0] for count in (3, 10**9, 1)]
@@ -86,15 +72,6 @@ def test_add_under_a_key_of_another_count_is_refused(tracker):
 
     with pytest.raises(KeyReused):
         tracker.add("t", batch_id, 6, key="k")
-
-
-def test_add_after_close_is_a_conflict_and_changes_nothing(tracker):
-    batch_id, _ = opened(tracker, 2)
-    tracker.close("t", batch_id, "me")
-
-    with pytest.raises(Conflict):
-        tracker.add("t", batch_id, 1)
-    assert tracker.get("t", batch_id).total == 2
 
 
 SIZES = [(p, total) for p in (2, 4, 7) for total in (0, 1, 63, 64, 65, p - 1, p, p + 1, p * p + 1)]

@@ -6,7 +6,7 @@ import pytest
 
 from fanin.tracker import BatchKey, State
 from fanin.tracker.rules.lifecycle import CHECK_AFTER
-from tests.tracker.calls import DAY, HOUR, START, ack, fail, opened
+from tests.tracker.calls import DAY, HOUR, START, ack, opened
 from tests.tracker.stored import MINUTE, TICK
 
 
@@ -64,15 +64,6 @@ def test_the_check_of_a_batch_that_fails_is_put_off(tracker, clock, monkeypatch)
     assert (done.looked, done.failed) == (1, 0)
 
 
-def test_a_batch_ends_at_its_deadline_and_its_row_says_so(tracker, clock):
-    batch_id, _ = opened(tracker, 1, deadline=HOUR)
-    clock.at += HOUR
-    done = tracker.sweep()
-
-    assert (done.looked, done.timed_out, done.expired) == (1, 1, 0)
-    assert tracker.get("t", batch_id).end_reason == "deadline"
-
-
 def test_a_batch_without_activity_expires_before_a_later_deadline(tracker, clock):
     batch_id, _ = opened(tracker, 1, deadline=30 * DAY)
     clock.at += 7 * DAY
@@ -91,21 +82,6 @@ def test_a_batch_with_activity_expires_at_its_greatest_age_and_says_so(tracker, 
 
     ended = tracker.store.get(key_of(batch_id))
     assert (ended.state, ended.end_reason, ended.ended_at - START) == (State.EXPIRED, "age", 393 * DAY)
-
-
-def test_a_threshold_that_another_sweep_reported_is_not_counted(tracker, clock, monkeypatch):
-    fail(tracker, *opened(tracker, 5, notify_at=("firstFailure",)), 0)
-    report = tracker.store.report
-
-    def reported_before(seen, reached):
-        report(seen, reached)
-        return report(seen, reached)
-
-    monkeypatch.setattr(tracker.store, "report", reported_before)
-    clock.at += MINUTE
-    done = tracker.sweep()
-
-    assert (done.looked, done.reached, done.failed) == (1, 0, 0)
 
 
 @pytest.mark.parametrize(("after", "resent"), [(MINUTE, 0), (CHECK_AFTER - TICK, 0), (CHECK_AFTER, 1)])

@@ -53,16 +53,6 @@ def test_a_repair_reads_5000_pages_at_most(clock):
     assert tracker.get("t", batch_id).state is State.CLOSED
 
 
-def test_a_repair_reads_the_pages_that_are_not_known_to_be_full(clock):
-    """42 items in leaves of four: 11 leaves, three pages above them, and the root."""
-    tracker = tracker_of(clock, 4)
-    batch_id, group = opened(tracker, 42)
-    tracker.close("t", batch_id, "closer")
-    ack(tracker, batch_id, group, *range(16), *range(20, 24), 25)
-
-    assert swept(tracker, clock) == [(2, 0), (1, 1), (1, 2), (0, 4), (0, 6), (0, 7), (0, 8), (0, 9), (0, 10)]
-
-
 def test_a_full_page_above_the_leaves_of_an_estimated_batch_is_repaired(tracker, clock):
     """A crash left the root without the bit of the page, and the batch CLOSED."""
     batch_id, group = opened(tracker, 5 * ESTIMATED_LEAF, mode=Mode.ESTIMATED)

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 
 from fanin.errors import Conflict
-from fanin.tracker import (
-    BatchKey,
-    Retention,
-    State,
-    Tracker,
-)
+from fanin.tracker import BatchKey, Retention, State, Tracker
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.lifecycle import CHECK_AFTER, transition
 from fanin.tracker.rules.model import PageKey
@@ -28,27 +21,12 @@ def test_the_sweeper_completes_what_a_crash_left(tracker, clock):
     for key in list(store.stored_pages):
         if key.level:
             store.stored_pages[key] = Page()
-    store.transition(
-        key.batch,
-        transition(tracker.get("t", batch_id), State.CLOSED, clock.at),
-    )
+    store.transition(key.batch, transition(tracker.get("t", batch_id), State.CLOSED, clock.at))
     clock.at += CHECK_AFTER
 
     assert tracker.sweep().completed == 1
     assert tracker.get("t", batch_id).state is State.COMPLETE
     assert tracker.sweep().looked == 0
-
-
-def test_the_sweeper_leaves_a_batch_in_order_alone_and_looks_rarer(tracker, clock):
-    batch_id, _ = opened(tracker, 5)
-    tracker.close("t", batch_id, "closer")
-    looks = 0
-    for _ in range(7 * 24 * 4):
-        clock.at += timedelta(minutes=15)
-        looks += tracker.sweep().looked
-
-    assert tracker.get("t", batch_id).state is State.CLOSED
-    assert looks < 40
 
 
 def test_an_event_that_the_bus_has_not_confirmed_is_sent_again(tracker, clock):

@@ -77,16 +77,6 @@ def test_percentages_are_reported_once_each_when_they_are_reached(tracker, clock
     assert (reached.progress.acked, reached.total, reached.at) == (9, 10, START + 6 * MINUTE)
 
 
-def test_a_percentage_is_one_of_a_final_total(tracker, clock):
-    batch, group = opened(tracker, 2, notify_at=("50%", "firstFailure"))
-    ack(tracker, batch, group, 0, 1)
-    assert swept(tracker, clock, 5) == []
-
-    tracker.add("t", batch, 6)
-    tracker.close("t", batch, "c")
-    assert swept(tracker, clock, 5) == []
-
-
 @pytest.mark.parametrize("closed", [False, True])
 def test_the_first_failure_is_reported_once_also_if_it_was_healed(tracker, clock, closed):
     batch, group = opened(tracker, 5, notify_at=("firstFailure",))
