@@ -28,13 +28,13 @@ def opened(gateway: Gateway, **body: Any) -> Any:
 
 
 def test_what_a_batch_asks_for_is_shown_with_it_and_in_lists(any_gateway: Gateway) -> None:
-    wish = {"callback": "mine", "notifyAt": ["firstFailure", "50%"], "stuckAfterSeconds": 60}
-    batch = opened(any_gateway, **wish).body["batchId"]
+    options = {"callback": "mine", "notifyAt": ["firstFailure", "50%"], "stuckAfterSeconds": 60}
+    batch = opened(any_gateway, **options).body["batchId"]
     shown = any_gateway.send("GET", f"/v1/batches/{batch}").body
     listed = any_gateway.send("GET", "/v1/batches").body["batches"][0]
 
-    assert {name: shown[name] for name in wish} == wish
-    assert {name: listed[name] for name in wish} == wish
+    assert {name: shown[name] for name in options} == options
+    assert {name: listed[name] for name in options} == options
 
 
 @pytest.mark.parametrize("name", ["unknown", "in-order"])

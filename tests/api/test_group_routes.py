@@ -11,11 +11,11 @@ from fanin.grouper.rules import protocol as rules
 from tests.api.conftest import AT, TENANT
 from tests.api.gateway import JSON, Gateway
 
-WISH = {"target": "x", "payload": {"n": 1}}
+TASK = {"target": "x", "payload": {"n": 1}}
 
 
 def post(gateway: Gateway, key: str | None = None, **said):
-    return gateway.send("POST", "/v1/tasks", WISH | said, {**JSON, "Idempotency-Key": key} if key else None)
+    return gateway.send("POST", "/v1/tasks", TASK | said, {**JSON, "Idempotency-Key": key} if key else None)
 
 
 def test_a_task_is_taken_in_and_found(gateway, grouper):

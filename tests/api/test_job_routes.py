@@ -73,7 +73,7 @@ def test_a_payload_is_text_or_the_text_of_its_json(gateway, queues, payload, tex
     assert listed(gateway)[0].get("payload") == text
 
 
-def test_a_queue_that_nobody_has_used_does_not_exist_and_is_not_made_by_a_look(gateway, queues):
+def test_a_queue_without_jobs_does_not_exist_and_is_not_created_by_a_read(gateway, queues):
     for state in ("queued", "inProgress", "delayed", "dead"):
         answer = gateway.send("GET", PATH, query={"state": state})
         assert (answer.status, "thumbs" in answer.body["detail"]) == (404, True)

@@ -14,7 +14,7 @@ from fanin.grouper import Answer, BundleMessage, Outcome, Verdict
 from fanin.grouper.listing import BundledPlace, WaitingPlace
 from functions.wiring import deployed
 from tests.api.gateway import JSON, Gateway
-from tests.api.test_group_routes import WISH
+from tests.api.test_group_routes import TASK
 
 pytestmark = pytest.mark.usefixtures("grouper")
 
@@ -64,14 +64,14 @@ def handle_all(grouper, answer):
 
 def test_each_of_many_tasks_has_its_own_result(gateway, grouper):
     for name in ("a", "e"):
-        gateway.send("POST", "/v1/tasks", WISH | {"taskId": name})
+        gateway.send("POST", "/v1/tasks", TASK | {"taskId": name})
     answer = post(
         gateway,
-        WISH | {"taskId": "b"},
-        WISH | {"taskId": "a", "payload": "other"},
-        WISH | {"taskId": "e"},
+        TASK | {"taskId": "b"},
+        TASK | {"taskId": "a", "payload": "other"},
+        TASK | {"taskId": "e"},
         {"payload": 1, "taskId": "c"},
-        WISH | {"payload": "x" * 32_769, "taskId": "d"},
+        TASK | {"payload": "x" * 32_769, "taskId": "d"},
     )
     results = answer.body["results"]
 
@@ -81,36 +81,36 @@ def test_each_of_many_tasks_has_its_own_result(gateway, grouper):
     assert [each["problem"]["status"] for each in results if "problem" in each] == [422, 400, 400]
 
 
-@pytest.mark.parametrize("payload", [WISH["payload"], "other"])
+@pytest.mark.parametrize("payload", [TASK["payload"], "other"])
 def test_a_task_id_that_a_request_has_twice_is_refused_and_nothing_is_registered(gateway, grouper, payload):
     """Which of two different tasks is registered would be a matter of chance."""
-    answer = post(gateway, WISH | {"taskId": "a"}, WISH | {"taskId": "a", "payload": payload})
+    answer = post(gateway, TASK | {"taskId": "a"}, TASK | {"taskId": "a", "payload": payload})
 
     assert (answer.status, "taskId" in answer.body["detail"]) == (400, True)
     assert not grouper.world.store.stored_tasks
-    assert len(post(gateway, WISH, WISH, WISH | {"taskId": "a"}).body["results"]) == 3
+    assert len(post(gateway, TASK, TASK, TASK | {"taskId": "a"}).body["results"]) == 3
 
 
 def test_many_tasks_are_repeated_under_their_key(gateway, grouper):
-    first, second = post(gateway, WISH, WISH, key="k"), post(gateway, WISH, WISH, key="k")
+    first, second = post(gateway, TASK, TASK, key="k"), post(gateway, TASK, TASK, key="k")
 
     assert first.body == second.body
     assert len({each["taskId"] for each in first.body["results"]}) == 2
     assert len(grouper.world.store.stored_tasks) == 2
-    assert post(gateway, WISH, key="k").status == 422
+    assert post(gateway, TASK, key="k").status == 422
 
 
 @pytest.mark.parametrize(
     "said",
     [
         {"tasks": []},
-        {"tasks": [WISH] * 101},
-        {"tasks": [WISH], "target": "x"},
-        {"tasks": [WISH], "payload": None},
+        {"tasks": [TASK] * 101},
+        {"tasks": [TASK], "target": "x"},
+        {"tasks": [TASK], "payload": None},
         {"tasks": [{"target": "x"}]},
-        {"tasks": [WISH | {"tasks": [WISH]}]},
-        {"tasks": [WISH | {"color": "red"}]},
-        {"tasks": WISH},
+        {"tasks": [TASK | {"tasks": [TASK]}]},
+        {"tasks": [TASK | {"color": "red"}]},
+        {"tasks": TASK},
         {"target": "x"},
         {},
     ],
@@ -134,7 +134,7 @@ def template(environment):
 def test_a_target_is_computed_where_the_caller_names_none(gateway):
     answer = gateway.send("POST", "/v1/tasks", {"payload": {"customer": "acme", "region": 7}, "taskId": "a"})
     refused = gateway.send("POST", "/v1/tasks", {"payload": {"customer": "acme"}})
-    named = gateway.send("POST", "/v1/tasks", WISH | {"taskId": "b"})
+    named = gateway.send("POST", "/v1/tasks", TASK | {"taskId": "b"})
 
     assert (answer.status, named.status) == (202, 202)
     assert gateway.send("GET", "/v1/tasks/a").body["target"] == "acme/7"
@@ -145,7 +145,7 @@ def test_a_target_is_computed_where_the_caller_names_none(gateway):
 
 
 def test_tasks_are_listed_by_state_page_by_page(gateway, grouper):
-    post(gateway, *(WISH | {"taskId": f"t{number}"} for number in range(5)))
+    post(gateway, *(TASK | {"taskId": f"t{number}"} for number in range(5)))
     waiting, pages = everything(gateway, "/v1/tasks", "tasks", target="x", limit="2")
     handle_all(grouper, Answer(members={"t1": Outcome(Verdict.FAIL, "no")}))
     failed, _ = everything(gateway, "/v1/tasks", "tasks", target="x", limit="2", state="FAILED")
@@ -160,9 +160,9 @@ def test_tasks_are_listed_by_state_page_by_page(gateway, grouper):
 
 
 def test_targets_are_listed_page_by_page_of_the_tenant_alone(gateway, grouper):
-    post(gateway, *(WISH | {"target": name, "taskId": name} for name in "abc"))
+    post(gateway, *(TASK | {"target": name, "taskId": name} for name in "abc"))
     handle_all(grouper, Answer())
-    post(gateway, WISH | {"target": "b"})
+    post(gateway, TASK | {"target": "b"})
     other = Gateway({"iam": {"accountId": "999999999999", "userArn": "arn:aws:iam::999999999999:user/u"}})
     found, pages = everything(gateway, "/v1/targets", "targets", limit="1")
 

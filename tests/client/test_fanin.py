@@ -51,7 +51,7 @@ def test_a_block_that_raises_after_close_leaves_the_batch_to_its_consumers(fanin
     assert batch.status().state is State.CLOSED
 
 
-def test_the_status_tells_the_life_of_a_batch(fanin):
+def test_the_status_has_the_lifecycle_of_a_batch(fanin):
     before = datetime.now(UTC) - timedelta(seconds=1)
     batch = fanin.open("k")
     items = batch.add(6)

@@ -17,7 +17,7 @@ def left(fanin, items, failed=False):
     return [(part.indexes[0], part.indexes[-1]) for part in found]
 
 
-def test_the_outstanding_of_a_range_are_left_and_on_wish_the_failed(fanin):
+def test_the_outstanding_of_a_range_are_left_and_the_failed_if_asked_for(fanin):
     items = fanin.open().add(30)
     fanin.ack(items[3:9]), fanin.fail(items[9:12]), fanin.fail(items[20:21])
 

@@ -166,9 +166,13 @@ def allowed(monkeypatch):
 
 @pytest.mark.usefixtures("allowed")
 def test_what_a_batch_asks_for_comes_with_it(fanin):
-    wish = {"callback": "orders", "notify_at": ("firstFailure", "50%"), "stuck_after": timedelta(minutes=5)}
-    batch = fanin.open(**wish)
+    options = {
+        "callback": "orders",
+        "notify_at": ("firstFailure", "50%"),
+        "stuck_after": timedelta(minutes=5),
+    }
+    batch = fanin.open(**options)
     status, (summary,) = batch.status(), fanin.batches()
 
-    assert {name: getattr(status, name) for name in wish} == wish
-    assert {name: getattr(summary, name) for name in wish} == wish
+    assert {name: getattr(status, name) for name in options} == options
+    assert {name: getattr(summary, name) for name in options} == options

@@ -55,7 +55,7 @@ def test_at_the_fourth_receive_what_was_between_two_poisoned_records_comes_befor
 
 
 def lost(items, poisoned, receives, seed):
-    """How many items without poison are dead letters after the queue is empty."""
+    """How many items without poison are dead-letter messages after the queue is empty."""
     queue = QueueModel(range(items), receives, seed)
     done, bad = set(), set(queue.random.sample(range(items), poisoned))
     while records := queue.receive():

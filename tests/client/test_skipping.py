@@ -100,7 +100,7 @@ def test_a_redelivered_item_that_is_done_is_not_worked_on_but_counts_as_acked(fa
 
 
 @pytest.mark.parametrize(("skip_done", "worked"), [(False, 1), (True, 0)])
-def test_the_item_of_a_new_message_is_looked_at_on_wish(fanin, work, skip_done, worked):
+def test_the_item_of_a_new_message_is_looked_at_if_asked_for(fanin, work, skip_done, worked):
     batch = fanin.open()
     items = batch.add(2)
     fanin.ack(items[:1])

@@ -61,7 +61,7 @@ def test_a_process_does_no_work_of_a_batch_whose_end_it_has_seen(transport, end,
     assert worked == []
 
 
-def test_on_the_tables_a_batch_that_has_expired_is_told_from_one_that_never_was():
+def test_on_the_tables_an_expired_batch_is_not_a_missing_one():
     at = [Tracker(MemoryStore()).now()]
     transport = DirectTransport(Tracker(MemoryStore(), now=lambda: at[0]), TENANT)
     batch = transport.tracker.open(TENANT, OpenBatch()).batch_id

@@ -73,13 +73,13 @@ def test_a_request_that_touches_too_many_pages_is_refused_before_anything_is_wri
 def test_a_request_of_items_of_too_many_batches_is_refused_before_anything_is_read(clock):
     tracker = Tracker(Counting(), page_bits=4, now=clock, pause=lambda _: None)
     batches = [opened(tracker, 1) for _ in range(BATCHES_MAX + 1)]
-    words = [Ack(*of, 0, 0, "me") for of in batches]
+    acks = [Ack(*of, 0, 0, "me") for of in batches]
     tracker.store.sent.clear()
 
     with pytest.raises(TooManyBatches, match=rf"{BATCHES_MAX + 1} batches.* {BATCHES_MAX} .*; send fewer"):
-        tracker.ack("t", words)
+        tracker.ack("t", acks)
     assert tracker.store.sent == []
-    assert len(tracker.ack("t", words[1:] * 2).results) == 2 * BATCHES_MAX
+    assert len(tracker.ack("t", acks[1:] * 2).results) == 2 * BATCHES_MAX
 
 
 @pytest.mark.parametrize("outcome", Outcome)
@@ -103,9 +103,9 @@ def test_as_many_batches_as_a_request_may_name_cost_no_more_than_as_many_pages(c
 def test_a_batch_is_asked_once_a_request_whether_it_bears_so_many_failures(clock):
     tracker = Tracker(Counting(), page_bits=4, now=clock, pause=lambda _: None)
     one, two = (opened(tracker, 100, max_failures=most) for most in (3, 90))
-    words = [Ack(*of, at, at, "me", FAILURE) for at in range(0, 100, 4) for of in (one, two)]
+    acks = [Ack(*of, at, at, "me", FAILURE) for at in range(0, 100, 4) for of in (one, two)]
     tracker.store.sent.clear()
-    report = replace(tracker, _known={}).ack("t", words)
+    report = replace(tracker, _known={}).ack("t", acks)
 
     assert tracker.store.sent.count("fail") == 50
     assert tracker.store.sent.count("look") == 2 * 2  # before the first page of a batch, and after its last
@@ -127,7 +127,7 @@ def test_a_request_offers_a_bounded_number_of_reasons():
     assert len(tracker.samples(tracker.get("t", batch_id))) > kept
 
 
-def test_the_parents_of_many_children_are_told_though_they_end_at_once():
+def test_the_parents_items_of_many_children_are_acked_though_they_end_at_once():
     tracker = Tracker(MemoryStore(), page_bits=8, pause=lambda _: None, each=each_in_threads)
     parent, group = opened(tracker, 50)
     children = [opened(tracker, 1, parent_item_id=f"{parent}:{group}:{at}") for at in range(50)]

@@ -7,13 +7,14 @@ from dataclasses import replace
 import pytest
 
 from fanin.errors import Conflict, NotFound
-from fanin.tracker import ListQuery, OpenBatch, Sample, Verdict
+from fanin.tracker import ListQuery, OpenBatch, Sample, State, Verdict
 from fanin.tracker.reads.sampling import SAMPLES
 from fanin.tracker.rules.model import BatchKey
 from fanin.tracker.store import Listing
-from fanin.tracker.writing.deleting import Deleted
+from fanin.tracker.writing.deleting import Deleted, ended_before, is_settled
 from fanin.tracker.writing.reopening import ReopenBatch
 from tests.tracker.calls import DAY, HOUR, START, ack, fail, opened, verdicts
+from tests.tracker.stored import BATCH, TICK
 
 
 def ended(tracker, **options):
@@ -213,3 +214,24 @@ def test_a_row_that_is_gone_before_its_user_data_is_removed_is_no_error(tracker,
     monkeypatch.setattr(tracker.store, "delete", delete_late)
     assert tracker.delete("t", batch_id).deleted_at is None
     assert not tracker.store.batches
+
+
+@pytest.mark.parametrize(
+    ("state", "check_at", "settled"),
+    [(State.COMPLETE, None, True), (State.COMPLETE, START, False), (State.CLOSED, None, False)],
+)
+def test_a_batch_is_settled_once_it_has_ended_and_has_no_next_check(state, check_at, settled):
+    assert is_settled(replace(BATCH, state=state, next_check_at=check_at)) is settled
+
+
+@pytest.mark.parametrize(
+    ("facts", "before"),
+    [
+        ({"ended_at": START - TICK}, True),
+        ({"ended_at": START}, False),
+        ({}, False),
+        ({"ended_at": START - TICK, "deleted_at": START}, False),
+    ],
+)
+def test_a_batch_ended_before_a_time_if_its_end_is_earlier(facts, before):
+    assert ended_before(replace(BATCH, **{"state": State.COMPLETE} | facts), START) is before

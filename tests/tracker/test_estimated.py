@@ -56,7 +56,7 @@ def two(clock):
 
 
 @pytest.mark.parametrize("verdict", ENDS)
-def test_what_a_full_leaf_counts_no_more_is_told_as_its_estimated_batch_ended(two, verdict):
+def test_the_verdict_of_a_full_counter_is_that_of_the_end_of_its_estimated_batch(two, verdict):
     here, there = two
     batch_id, group = opened(here, 2**20, mode=Mode.ESTIMATED)
     for first, last in ((0, 2**19 - 1), (2**19, 2**20 - 1)):

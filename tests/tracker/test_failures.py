@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from fanin.errors import BatchEnded
 from fanin.tracker import Ack, Outcome, PageMasks, Progress, State, Tracker, Verdict
 from fanin.tracker.dynamodb import requests
 from fanin.tracker.memory import MemoryStore
+from fanin.tracker.rules.lifecycle import CHECK_AFTER
 from fanin.tracker.rules.page import Page
 from fanin.tracker.store import Written
 from tests.tracker.calls import START, ack, fail, opened, verdicts
@@ -97,7 +99,7 @@ def test_a_large_range_is_healed_in_few_parts_that_a_transaction_can_guard(step)
     assert all(len(condition) <= 4096 and condition.count(" IN ") <= 150 for condition in conditions)
 
 
-def test_a_caller_who_ended_a_batch_is_told_again_on_whichever_page_of_a_later_request_that_is_found(tracker):
+def test_the_end_of_a_batch_is_reported_again_to_its_caller_on_any_page_of_a_later_request(tracker):
     batch_id, group = opened(tracker, 8)
     tracker.close("t", batch_id, "closer")
     fail(tracker, batch_id, group, *range(4), caller="first")
@@ -105,7 +107,7 @@ def test_a_caller_who_ended_a_batch_is_told_again_on_whichever_page_of_a_later_r
     acks = [Ack(batch_id, group, 4, 4, "last", Outcome.FAILURE), Ack(batch_id, group, 0, 0, "first")]
 
     for request in (acks, acks[::-1]):
-        assert [told.caller for told in tracker.ack("t", request).completions] == ["last"]
+        assert [done.caller for done in tracker.ack("t", request).completions] == ["last"]
 
 
 @pytest.mark.parametrize("folded", [False, True])
@@ -124,3 +126,54 @@ def test_all_failures_of_a_request_count_before_they_end_the_batch(tracker, limi
 
     batch = tracker.get("t", batch_id)
     assert (batch.failed, batch.result) == (4, "too_many_failures")
+
+
+@pytest.mark.parametrize(
+    ("total", "percent", "enough"),
+    [(20, 10, 2), (21, 10, 3), (3, 1, 1), (3, 34, 2), (3, 33, 1), (7, 50, 4), (5, 100, 5)],
+)
+def test_as_many_failures_as_the_percentage_needs_end_a_closed_batch(tracker, total, percent, enough):
+    batch_id, group = opened(tracker, total, max_failure_percent=percent)
+    tracker.close("t", batch_id, "closer")
+    fail(tracker, batch_id, group, *range(enough - 1))
+    assert tracker.get("t", batch_id).state is State.CLOSED
+    fail(tracker, batch_id, group, enough - 1)
+
+    # of five failures of five the last one leaves nothing to be done: then the batch is complete
+    assert tracker.get("t", batch_id).state is (State.FAILED if enough < total else State.COMPLETE)
+
+
+def test_an_open_batch_bears_any_percentage_and_its_close_ends_it(tracker):
+    batch_id, group = opened(tracker, 10, max_failure_percent=20)
+    fail(tracker, batch_id, group, *range(9))
+    assert tracker.get("t", batch_id).state is State.OPEN
+    with pytest.raises(BatchEnded, match=r"is FAILED \(too_many_failures\); it does not complete"):
+        tracker.close("t", batch_id, "closer")
+
+    assert tracker.get("t", batch_id).state is State.FAILED
+
+
+def test_a_batch_whose_items_are_all_acked_is_complete_however_many_failed(tracker):
+    batch_id, group = opened(tracker, 10, max_failure_percent=20)
+    fail(tracker, batch_id, group, *range(10))
+    batch = tracker.close("t", batch_id, "closer").batch
+
+    assert (batch.state, batch.result) == (State.COMPLETE, "completed_with_failures")
+
+
+def test_the_sweeper_ends_a_batch_whose_close_died_before_it_looked_at_the_failures(clock):
+    class Dying(MemoryStore):
+        def mark_tail(self, *args):
+            raise ConnectionResetError
+
+    store = Dying()
+    tracker = Tracker(store, page_bits=4, now=clock, pause=lambda _: None)
+    batch_id, group = opened(tracker, 10, max_failure_percent=20)
+    fail(tracker, batch_id, group, 0, 1)
+    with pytest.raises(ConnectionResetError):
+        tracker.close("t", batch_id, "closer")
+    del Dying.mark_tail
+    clock.at += CHECK_AFTER
+    tracker.sweep()
+
+    assert tracker.get("t", batch_id).state is State.FAILED

@@ -145,7 +145,7 @@ def test_an_estimated_batch_takes_no_folded_acks(tracker):
         put(tracker, batch_id, [0])
 
 
-def test_a_cancelled_batch_tells_what_was_acked_before_from_what_was_not(tracker):
+def test_a_cancelled_batch_answers_what_was_acked_before_as_duplicate(tracker):
     batch_id, _ = opened(tracker, 8)
     put(tracker, batch_id, [0])
     tracker.cancel("t", batch_id)
@@ -153,7 +153,7 @@ def test_a_cancelled_batch_tells_what_was_acked_before_from_what_was_not(tracker
     assert put(tracker, batch_id, [0, 1]) == [(0, {Verdict.DUPLICATE: 1, Verdict.CANCELLED: 1}, 0, 0, 0)]
 
 
-def test_folded_acks_that_come_again_tell_a_parent_whom_a_crash_kept_from_hearing(tracker):
+def test_repeated_folded_acks_ack_the_parent_s_item_after_a_crash(tracker):
     parent_id, parent_group = opened(tracker, 1)
     tracker.close("t", parent_id, "me")
     child_id, _ = opened(tracker, 2, parent_item_id=f"{parent_id}:{parent_group}:0")

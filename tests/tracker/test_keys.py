@@ -29,27 +29,27 @@ def test_a_key_whose_batch_is_over_stands_for_a_new_batch(tracker, clock):
 
 def test_a_key_is_given_no_new_batch_while_the_last_one_may_still_be_looked_at(tracker, clock):
     """Past its deadline and its time at once, with no sweeper about: it ends first, and is kept as ended."""
-    wish = OpenBatch(deadline=HOUR, retention=Retention(open=2 * HOUR))
-    first = tracker.open("t", wish, key="weekly")
+    spec = OpenBatch(deadline=HOUR, retention=Retention(open=2 * HOUR))
+    first = tracker.open("t", spec, key="weekly")
     clock.at += 3 * HOUR
 
     with pytest.raises(BatchEnded, match=f"batch {first.batch_id} is TIMED_OUT"):
-        tracker.open("t", wish, key="weekly")
+        tracker.open("t", spec, key="weekly")
     assert tracker.get("t", first.batch_id).state is State.TIMED_OUT
 
 
 def test_a_repeated_open_is_answered_when_its_parent_is_gone(tracker, clock):
     """Only a new batch needs a parent that is there."""
     parent, group = opened(tracker, 1, retention=Retention(open=HOUR))
-    wish = OpenBatch(parent_item_id=f"{parent}:{group}:0")
-    child = tracker.open("t", wish, key="retried")
+    spec = OpenBatch(parent_item_id=f"{parent}:{group}:0")
+    child = tracker.open("t", spec, key="retried")
     clock.at += 2 * HOUR
 
-    assert tracker.open("t", wish, key="retried") == child
+    assert tracker.open("t", spec, key="retried") == child
     with pytest.raises(KeyReused):
-        tracker.open("t", replace(wish, user_key="other"), key="retried")
+        tracker.open("t", replace(spec, user_key="other"), key="retried")
     with pytest.raises(InvalidRequest, match="is of a batch that has expired"):
-        tracker.open("t", wish, key="another")
+        tracker.open("t", spec, key="another")
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_a_state_is_kept_for_five_seconds_unless_another_time_is_set(store, cloc
     "end",
     [
         lambda tracker, batch_id: tracker.cancel("t", batch_id),
-        lambda tracker, batch_id: tracker.end("t", batch_id, "stuck", "somebody"),
+        lambda tracker, batch_id: tracker.end("t", batch_id, "stuck", "a person"),
         lambda tracker, batch_id: tracker.close("t", batch_id, "closer"),
     ],
     ids=["cancel", "end", "close"],

@@ -78,7 +78,7 @@ def test_a_payload_s_key_is_free_again_once_it_has_expired(tracker, pass_to):
         tracker.bind_key("t", "close", "k", "one")
 
 
-def test_a_batch_loses_none_of_its_rows_while_anybody_can_see_it(tracker, pass_to):
+def test_a_batch_loses_none_of_its_rows_while_it_can_be_read(tracker, pass_to):
     """The longest life that there is, to its last moment."""
     batch = tracker.open("t", OpenBatch(retention=Retention(150 * DAY, 100 * DAY, 150 * DAY)))
     group = tracker.add("t", batch.batch_id, 9, key="k").groups[0].id

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from fanin.tracker import State
 from fanin.tracker.rules.lifecycle import (
+    Transition,
     ends_at,
     expiry,
     extended_expiry,
@@ -164,3 +167,21 @@ def test_the_states_from_which_a_transition_starts(to, final):
     sources = LIVE if to is not State.COMPLETE and not final else {State.CLOSED}
 
     assert set(made.sources) == ({State.OPEN} if to is State.CLOSED else sources)
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "tracker.md"
+
+
+def drawn() -> set[tuple[str, str]]:
+    diagram = PAGE.read_text().split("```mermaid")[1].split("```")[0]
+    return set(re.findall(r"^ +(\w+) --> (\w+)", diagram, re.MULTILINE))
+
+
+def admitted() -> set[tuple[str, str]]:
+    ends = [Transition(to, START, START, START) for to in State if to is not State.OPEN]
+    early = Transition(State.FAILED, START, START, START, failures=1)
+    return {(source.value, change.to.value) for change in (*ends, early) for source in change.sources}
+
+
+def test_the_diagram_has_every_transition_and_no_other():
+    assert drawn() == admitted()

@@ -21,7 +21,7 @@ def test_a_parent_that_is_no_item_of_the_tenants_is_refused(tracker):
 
 
 def test_an_estimated_batch_is_no_parent(tracker):
-    """Whoever finds a child ended tells its parent again, and there each word would count."""
+    """The end of a child may ack its item of the parent more than once, and each ack would count."""
     parent, group = opened(tracker, 3, mode=Mode.ESTIMATED)
 
     with pytest.raises(InvalidRequest, match="estimated"):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from fanin.errors import BatchEnded, Conflict, NotFound, QuotaExceeded
-from fanin.tracker import Mode, State, Verdict
+from fanin.tracker import ItemRange, Mode, State, Verdict
 from fanin.tracker.rules.lifecycle import CHECK_AFTER
 from fanin.tracker.writing import reopening
 from fanin.tracker.writing.reopening import ReopenBatch, ReopenItems
@@ -193,3 +193,10 @@ def test_a_reopened_batch_over_the_quota_is_not_stored(tracker):
         reopen(replace(tracker, admit=refuse), origin)
 
     assert [key.batch_id for key in tracker.store.batches] == [origin]
+
+
+def test_failed_items_beside_outstanding_ones_are_one_range(tracker):
+    origin, group = ended(tracker, 12, failed=(2, 3, 5, 6), acked=(4, 9, 10, 11))
+    batch = reopen(tracker, origin, items=UNFINISHED)
+
+    assert tracker.origin(batch).ranges == (ItemRange(group, 0, 3), ItemRange(group, 5, 8))

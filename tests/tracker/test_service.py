@@ -84,11 +84,11 @@ def test_a_batch_of_any_size_completes_exactly_once(page_bits, total, order):
     tracker = Tracker(MemoryStore(), page_bits=page_bits)
     batch_id, items = opened(tracker, total)
     random.Random(total).shuffle(items)
-    told = tracker.close("t", batch_id, "closer").completed_by_caller if order == "close first" else 0
-    told += sum(len(ack(tracker, [item], caller=item).completions) for item in items)
-    told += tracker.close("t", batch_id, "closer").completed_by_caller if order == "close last" else 0
+    reported = tracker.close("t", batch_id, "closer").completed_by_caller if order == "close first" else 0
+    reported += sum(len(ack(tracker, [item], caller=item).completions) for item in items)
+    reported += tracker.close("t", batch_id, "closer").completed_by_caller if order == "close last" else 0
 
-    assert told == 1
+    assert reported == 1
     assert tracker.get("t", batch_id).result == "succeeded"
 
 
@@ -105,15 +105,15 @@ def test_the_last_of_a_billion_items_is_acked_by_one_write_and_one_more_for_the_
     assert writes == [2, 1, 1]
 
 
-def test_the_completer_is_told_again_and_nobody_else_is(tracker):
+def test_the_completion_is_reported_again_to_its_caller_and_to_no_other(tracker):
     batch_id, items = opened(tracker, 2)
     tracker.close("t", batch_id, "closer")
     ack(tracker, items[:1], caller="first")
-    told = ack(tracker, items[1:], caller="last")
+    reported = ack(tracker, items[1:], caller="last")
     again = ack(tracker, items[1:], caller="last")
 
-    assert [done.caller for done in told.completions] == ["last"]
-    assert again.completions == told.completions
+    assert [done.caller for done in reported.completions] == ["last"]
+    assert again.completions == reported.completions
     assert verdicts(again) == [Verdict.DUPLICATE]
     assert ack(tracker, items, caller="first").completions == ()
     assert not tracker.close("t", batch_id, "closer").completed_by_caller

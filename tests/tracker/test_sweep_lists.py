@@ -17,16 +17,16 @@ from tests.tracker.calls import HOUR, opened
 WAIT_SECONDS = 30
 
 
-def complete(tracker, **wish):
+def complete(tracker, **options):
     """A batch that has completed."""
-    return tracker.close("t", opened(tracker, **wish)[0], "closer").batch
+    return tracker.close("t", opened(tracker, **options)[0], "closer").batch
 
 
-def in_every_shard(tracker, **wish):
+def in_every_shard(tracker, **options):
     """A batch of each shard, by shard."""
     found = {}
     while len(found) < SHARDS:
-        batch_id, _ = opened(tracker, 1, **wish)
+        batch_id, _ = opened(tracker, 1, **options)
         found.setdefault(shard_of(batch_id), batch_id)
     return found
 
@@ -42,7 +42,7 @@ def test_a_confirmed_batch_is_looked_at_no_more(tracker, clock):
     assert tracker.sweep().looked == 0
 
 
-def test_a_confirmation_tells_the_parent_of_a_child_whose_caller_crashed(tracker, clock):
+def test_a_confirmation_acks_the_parent_s_item_of_a_child_whose_caller_crashed(tracker, clock):
     parent, group = opened(tracker, 1)
     tracker.close("t", parent, "closer")
     child = tracker.get("t", opened(tracker, parent_item_id=f"{parent}:{group}:0")[0])

@@ -1,4 +1,4 @@
-"""The sweeper ends, repairs and announces what nobody else did, and is not put off."""
+"""The sweeper ends, repairs and announces what crashed callers left, and is not put off."""
 
 from __future__ import annotations
 

@@ -17,11 +17,11 @@ AT = datetime(2026, 3, 1, 12, 0, 0, 123_456, tzinfo=UTC)
 
 
 class World:
-    """A tracker that reports into ``heard``, and another one on the same store that reports nothing."""
+    """A tracker that reports into ``seen``, and another one on the same store that reports nothing."""
 
     def __init__(self, store):
-        self.at, self.heard = AT, []
-        self.tracker = self.tracker_on(announcing(store, self.heard.append))
+        self.at, self.seen = AT, []
+        self.tracker = self.tracker_on(announcing(store, self.seen.append))
         self.other = self.tracker_on(store)
 
     def tracker_on(self, store):
@@ -39,7 +39,7 @@ class World:
         return tracker.ack("t", [Ack(batch_id, group, first, last, "worker", outcome)])
 
     def reported(self):
-        return [batch.batch_id for batch in self.heard]
+        return [batch.batch_id for batch in self.seen]
 
 
 @pytest.fixture
@@ -50,11 +50,11 @@ def world(store):
 def test_the_last_ack_reports_the_batch_as_it_is_stored(world, store):
     batch_id, group = world.ready()
     world.ack(world.tracker, batch_id, group, 0, 7)
-    assert not world.heard
+    assert not world.seen
     world.ack(world.tracker, batch_id, group, 8, 8)
 
-    assert world.heard == [store.get(BatchKey("t", batch_id))]
-    assert world.heard[0].state is State.COMPLETE
+    assert world.seen == [store.get(BatchKey("t", batch_id))]
+    assert world.seen[0].state is State.COMPLETE
 
 
 def test_a_close_after_the_last_ack_and_one_of_an_empty_batch_report(world):
@@ -93,10 +93,10 @@ def test_nothing_else_is_reported_cancelled_failed_timed_out_expired_or_complete
     for batch_id in (cancelled, forced, failed, overdue):
         assert not world.tracker.store.get(BatchKey("t", batch_id)).is_alive
 
-    assert not world.heard
+    assert not world.seen
 
 
-def test_who_asks_again_later_is_told_of_the_completion_and_reports_nothing(world):
+def test_a_repeated_ack_is_answered_with_the_completion_and_reports_nothing(world):
     batch_id, group = world.ready(1)
     assert world.ack(world.tracker, batch_id, group, 0, 0).completions
     world.at += timedelta(milliseconds=1)
@@ -119,7 +119,7 @@ def test_a_decision_whose_answer_was_lost_is_reported_by_the_copy_that_is_refuse
             decide(key, change)
             return decide(key, change)
 
-    tracker = world.tracker_on(announcing(Lossy(), world.heard.append))
+    tracker = world.tracker_on(announcing(Lossy(), world.seen.append))
     world.ack(tracker, batch_id, group, 0, 0)
 
     assert world.reported() == [batch_id]
@@ -137,9 +137,9 @@ def test_a_decision_without_an_answer_is_left_to_the_stream(world, store):
             raise StoreUnavailable("no answer")
 
     with pytest.raises(StoreUnavailable):
-        world.ack(world.tracker_on(announcing(Lost(), world.heard.append)), batch_id, group, 0, 0)
+        world.ack(world.tracker_on(announcing(Lost(), world.seen.append)), batch_id, group, 0, 0)
 
-    assert not world.heard
+    assert not world.seen
     assert store.get(BatchKey("t", batch_id)).state is State.COMPLETE
 
 

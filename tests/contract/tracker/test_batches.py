@@ -1,4 +1,4 @@
-"""A batch is kept, grown and turned, and ends once."""
+"""A batch is stored, grown and closed, and ends once."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def test_a_bulk_write_to_a_page_that_close_has_marked_is_applied(store):
     )
 
 
-def test_the_last_page_is_told_its_size_whether_it_is_there_or_not(store):
+def test_the_last_page_gets_its_size_whether_it_is_there_or_not(store):
     assert store.mark_tail(LEAF, 5, root=False, expires_at=LATER) == Page(size=5)
     store.add_bits(LEAF, PageMasks(0b1), LATER)
 
