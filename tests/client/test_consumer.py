@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, field
+from random import Random
 
 import pytest
 
 from fanin import Fanin, InvalidRequest, StoreUnavailable, Verdict
+from fanin.client.consuming.answering import answers_of
 from fanin.client.consuming.records import item_id_of
 from fanin.client.transports.direct import DirectTransport
-from fanin.tracker import Tracker
+from fanin.client.transports.reports import AckReport, ItemVerdict
+from fanin.testing import FakeFanin
+from fanin.tracker import Ack, Tracker
 from fanin.tracker.memory import MemoryStore
 from tests.client.conftest import TENANT, answers, served, sqs_event
 
@@ -237,3 +241,66 @@ def test_over_http_a_delivery_is_a_look_and_one_request_under_a_key_of_its_own(o
     assert (look.method, len(sent)) == ("GET", 3)
     assert len({request.key for request in sent}) == 1
     assert batch.status().acked == 4
+
+
+class Requests:
+    """Keeps the items of each request; that of item 0 is lost."""
+
+    def __init__(self, loses: bool = False) -> None:
+        self.loses, self.items = loses, []
+
+    def __call__(self, acks, key):
+        self.items.append([ack.first for ack in acks])
+        if self.loses and acks[0].first == 0:
+            raise StoreUnavailable("lost")
+        return AckReport(tuple(ItemVerdict(str(ack.first), Verdict.ACCEPTED) for ack in acks), ())
+
+
+def delivery(count):
+    numbers = Random(1).sample(range(count), count)
+    return [({"messageId": str(number)}, Ack("b", "g", number, number, "me")) for number in numbers]
+
+
+def test_each_request_of_a_large_delivery_has_neighbours():
+    requests, named = Requests(), delivery(3_000)
+
+    answers = answers_of(requests, named)
+
+    assert requests.items == [list(range(first, first + 1_000)) for first in (0, 1_000, 2_000)]
+    assert [(each.record, each.ack) for each in answers] == named
+
+
+def test_the_answers_of_a_lost_request_are_those_of_its_items():
+    answers = answers_of(Requests(loses=True), delivery(3_000))
+
+    assert {each.ack.first for each in answers if each.counts is None} == set(range(1_000))
+
+
+HANDLERS = {
+    "acks": lambda fanin: fanin.acks(lambda _: None),
+    "acks_each": lambda fanin: fanin.acks_each(lambda _: None),
+    "dead_letter_handler": lambda fanin: fanin.dead_letter_handler(),
+    "a queue's answer": lambda fanin: lambda *invocation: fanin.queue("q").answer(*invocation).__enter__(),
+}
+WITHOUT_RECORDS = r'\{"Records": \[\.\.\.\]\}'
+FOREIGN = [
+    (None, WITHOUT_RECORDS),
+    ({}, WITHOUT_RECORDS),
+    ({"requestContext": {}, "body": "{}"}, WITHOUT_RECORDS),
+    ({"Records": FORGED}, WITHOUT_RECORDS),
+    ({"Records": [FORGED]}, "record 0 is no object"),
+    ({"Records": [{"MessageId": "m1", "Body": FORGED}]}, "record 0 has MessageId.* rename them"),
+    ({"Records": [{"EventSource": "aws:sns", "Sns": {}}]}, "record 0 has no text as its messageId"),
+    ({"Records": [{"messageId": "m1", "body": {"itemId": FORGED}}]}, "record 0 has no text as its body"),
+    (
+        {"Records": [{"messageId": "m1", "body": FORGED, "attributes": {"ApproximateReceiveCount": "x"}}]},
+        "ApproximateReceiveCount",
+    ),
+]
+
+
+@pytest.mark.parametrize("decorated", HANDLERS)
+@pytest.mark.parametrize(("event", "refusal"), FOREIGN)
+def test_what_is_no_event_of_sqs_is_refused_with_what_is_wrong(decorated, event, refusal):
+    with pytest.raises(InvalidRequest, match=refusal):
+        HANDLERS[decorated](FakeFanin())(event, None)
