@@ -10,11 +10,13 @@ import pytest
 from fanin.errors import InvalidRequest, TooManyBatches, TooManyPages
 from fanin.tracker import Ack, Completion, Outcome, State, Verdict
 from fanin.tracker.rules import acking as acks
-from fanin.tracker.rules.acking import AckPlan, covers, judge, plan, verdicts
+from fanin.tracker.rules.acking import AckPlan, covers, judge, payload_of, plan, verdicts
 from fanin.tracker.rules.ids import GroupId
 from fanin.tracker.rules.page import PageMasks
 from tests.tracker.calls import DAY, START
 from tests.tracker.stored import BATCH, ID, TICK
+
+FAILURE = Outcome.FAILURE
 
 
 def group_of(start=0, upto=10, batch=BATCH):
@@ -128,3 +130,15 @@ def test_an_ack_goes_from_a_smaller_index_to_a_larger_one(first_item, last_item)
     assert ack(0, 0).size == 1
     with pytest.raises(InvalidRequest):
         ack(first_item, last_item)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"batch_id": "b"}, {"group_id": "g"}, {"first": 1}, {"last": 5}, {"outcome": FAILURE}, {"reason": "no"}],
+    ids=str,
+)
+def test_the_payload_of_a_key_has_each_fact_of_an_ack_and_neither_callers_nor_an_order(change):
+    one, other = ack(0, 4), ack(6, 7)
+
+    assert payload_of([one, other]) == payload_of([replace(other, caller="b"), one])
+    assert payload_of([replace(one, **change), other]) != payload_of([one, other])

@@ -162,3 +162,12 @@ def test_a_child_is_reopened_without_its_parent_when_that_has_ended_or_the_item_
     assert result(tracker, parent[0]) == "completed_with_failures"
 
     assert tracker.reopen("t", ReopenBatch(origin_batch_id=only[0]), "me").parent_item_id is None
+
+
+def test_an_item_that_is_done_takes_no_child_and_a_failed_one_does(tracker):
+    batch_id, group = opened(tracker, 3)
+    ack(tracker, batch_id, group, 1)
+    fail(tracker, batch_id, group, 2)
+
+    opens_none(tracker, f"{batch_id}:{group}:1", "is done and takes no child")
+    assert tracker.open("t", OpenBatch(parent_item_id=f"{batch_id}:{group}:2"))

@@ -7,7 +7,7 @@ import pytest
 from fanin.errors import Conflict
 from fanin.tracker import Ack, BatchKey, Mode, Progress, State, Tracker
 from fanin.tracker.memory import MemoryStore
-from tests.tracker.calls import ack, fail, opened, verdicts
+from tests.tracker.calls import HOUR, START, ack, fail, opened, verdicts
 
 
 def test_an_estimated_batch_counts_and_completes(tracker):
@@ -41,11 +41,12 @@ def test_failures_of_an_estimated_batch_are_counted(tracker):
     assert verdicts(ack(tracker, batch_id, group, 3)) == ["late"]
 
 
-ENDS = {
-    "cancelled": lambda tracker, batch_id: tracker.cancel("t", batch_id),
-    "expired": lambda tracker, batch_id: tracker.store.batches.pop(BatchKey("t", batch_id)),
-    "late": lambda tracker, batch_id: tracker.close("t", batch_id, "closer"),
-}
+ENDS = [
+    ("cancelled", lambda tracker, batch_id: tracker.cancel("t", batch_id)),
+    ("expired", lambda tracker, batch_id: tracker.store.batches.pop(BatchKey("t", batch_id))),
+    ("late", lambda tracker, batch_id: tracker.close("t", batch_id, "closer")),
+    ("late", lambda tracker, batch_id: setattr(tracker.now, "at", START + HOUR)),
+]
 
 
 @pytest.fixture
@@ -55,14 +56,14 @@ def two(clock):
     return [Tracker(store, page_bits=4, now=clock, pause=lambda _: None) for _ in range(2)]
 
 
-@pytest.mark.parametrize("verdict", ENDS)
-def test_the_verdict_of_a_full_counter_is_that_of_the_end_of_its_estimated_batch(two, verdict):
+@pytest.mark.parametrize(("verdict", "end"), ENDS)
+def test_the_verdict_of_a_full_counter_is_that_of_the_end_of_its_estimated_batch(two, verdict, end):
     here, there = two
-    batch_id, group = opened(here, 2**20, mode=Mode.ESTIMATED)
+    batch_id, group = opened(here, 2**20, mode=Mode.ESTIMATED, deadline=HOUR)
     for first, last in ((0, 2**19 - 1), (2**19, 2**20 - 1)):
         here.ack("t", [Ack(batch_id, group, first, last, "me")])
     assert verdicts(ack(here, batch_id, group, 0)) == ["duplicate"]
-    ENDS[verdict](there, batch_id)
+    end(there, batch_id)
 
     assert verdicts(ack(here, batch_id, group, 0)) == [verdict]
     assert verdicts(fail(here, batch_id, group, 1)) == [verdict]

@@ -46,7 +46,7 @@ def test_a_repeated_open_is_answered_when_its_parent_is_gone(tracker, clock):
     clock.at += 2 * HOUR
 
     assert tracker.open("t", spec, key="retried") == child
-    with pytest.raises(KeyReused):
+    with pytest.raises(KeyReused, match=r"\(user key\)"):
         tracker.open("t", replace(spec, user_key="other"), key="retried")
     with pytest.raises(InvalidRequest, match="is of a batch that has expired"):
         tracker.open("t", spec, key="another")

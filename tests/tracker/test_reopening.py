@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.errors import BatchEnded, Conflict, NotFound, QuotaExceeded
-from fanin.tracker import ItemRange, Mode, State, Verdict
+from fanin.errors import BatchEnded, Conflict, KeyReused, NotFound, QuotaExceeded
+from fanin.tracker import ItemRange, Mode, OpenBatch, State, Verdict
 from fanin.tracker.rules.lifecycle import CHECK_AFTER
 from fanin.tracker.writing import reopening
 from fanin.tracker.writing.reopening import ReopenBatch, ReopenItems
@@ -200,3 +200,28 @@ def test_failed_items_beside_outstanding_ones_are_one_range(tracker):
     batch = reopen(tracker, origin, items=UNFINISHED)
 
     assert tracker.origin(batch).ranges == (ItemRange(group, 0, 3), ItemRange(group, 5, 8))
+
+
+OTHERS = [
+    ("again", {"items": UNFINISHED}, "with other options"),
+    ("again", {"max_failures": 2}, "with other options"),
+    ("open", {}, "to open batch"),
+]
+
+
+@pytest.mark.parametrize(("key", "options", "use"), OTHERS)
+def test_a_key_of_another_request_is_refused_with_its_use(tracker, key, options, use):
+    origin, _ = ended(tracker)
+    reopen(tracker, origin)
+    tracker.open("t", OpenBatch(), key="open")
+
+    with pytest.raises(KeyReused, match=use):
+        reopen(tracker, origin, key=key, **options)
+    with pytest.raises(KeyReused, match="it reopens batch"):
+        tracker.open("t", OpenBatch(), key="again")
+
+
+def test_each_batch_has_a_salt_of_128_bits(tracker):
+    origin, _ = ended(tracker)
+
+    assert len(reopen(tracker, origin).salt) == len(tracker.get("t", origin).salt) == 16
