@@ -75,6 +75,18 @@ def test_folded_acks_leave_what_single_acks_leave(good, bad, earlier_good, earli
     assert played(bulk=True) == played(bulk=False)
 
 
+def test_each_item_has_its_verdict(tracker):
+    batch_id, _ = opened(tracker, 8)
+    put(tracker, batch_id, [0], [1, 2])
+
+    accepted, duplicate = Verdict.ACCEPTED, Verdict.DUPLICATE
+    assert put(tracker, batch_id, [0, 1, 3, 4], [2, 5]) == [
+        (0, {accepted: 2, duplicate: 2}, 1, 0, 1),
+        (1, {accepted: 2}, 2, 1, 0),
+    ]
+    assert tracker.get("t", batch_id).failed == 2
+
+
 def test_the_last_folded_ack_completes_the_batch_in_its_callers_name(tracker):
     batch_id, _ = opened(tracker, 9)
     tracker.close("t", batch_id, "me")
