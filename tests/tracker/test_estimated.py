@@ -7,6 +7,9 @@ import pytest
 from fanin.errors import Conflict
 from fanin.tracker import Ack, BatchKey, Mode, Progress, State, Tracker
 from fanin.tracker.memory import MemoryStore
+from fanin.tracker.rules.acking import plan
+from fanin.tracker.writing.climb import Climber
+from fanin.tracker.writing.recording import Recorder
 from tests.tracker.calls import HOUR, START, ack, fail, opened, verdicts
 
 
@@ -76,3 +79,16 @@ def test_an_estimated_batch_does_not_know_what_is_missing(tracker):
         tracker.outstanding(tracker.get("t", batch_id))
     with pytest.raises(Conflict):
         tracker.failures(tracker.get("t", batch_id))
+
+
+def test_a_live_batch_whose_full_counter_refuses_an_ack_is_not_reported_as_ended(tracker, clock):
+    """The counter of an estimated batch is full after 2^20 acks, duplicates among them."""
+    batch_id, group = opened(tracker, 2**20, mode=Mode.ESTIMATED)
+    for _ in range(2):
+        assert verdicts(tracker.ack("t", [Ack(batch_id, group, 0, 2**19 - 1, "me")])) == ["accepted"]
+    again = plan([Ack(batch_id, group, 7, 7, "me")], lambda each: tracker.get("t", each), clock.at)
+    recorder = Recorder(Climber(tracker.store, clock))
+    recorder.record(again)
+
+    assert [result.verdict for result in again.results()] == ["duplicate"]
+    assert recorder.ended == {}

@@ -200,3 +200,14 @@ def test_a_page_of_failures_is_written_by_an_expression_that_fits(seen):
 
     assert len(update["UpdateExpression"]) <= 4096
     assert len(update["ExpressionAttributeValues"]) <= 64 + 3
+
+
+def test_a_batch_whose_time_is_over_takes_nothing(clock):
+    tracker = Tracker(MemoryStore(), page_bits=4, now=clock, pause=lambda _: None)
+    batch_id, _ = opened(tracker, 8)
+    clock.at += timedelta(days=8)
+
+    assert put(tracker, batch_id, [0, 1, 7]) == [
+        (0, {Verdict.EXPIRED: 2}, 0, 0, 0),
+        (1, {Verdict.EXPIRED: 1}, 0, 0, 0),
+    ]

@@ -41,7 +41,7 @@ def test_a_key_is_given_no_new_batch_while_the_last_one_may_still_be_looked_at(t
 def test_a_repeated_open_is_answered_when_its_parent_is_gone(tracker, clock):
     """Only a new batch needs a parent that is there."""
     parent, group = opened(tracker, 1, retention=Retention(open=HOUR))
-    spec = OpenBatch(parent_item_id=f"{parent}:{group}:0")
+    spec = OpenBatch(parent_item_id=f"{parent}:{group}:0", deadline=DAY)
     child = tracker.open("t", spec, key="retried")
     clock.at += 2 * HOUR
 
