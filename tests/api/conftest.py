@@ -20,6 +20,7 @@ from functions.wiring import deployed, grouping, tracking
 from tests.api.gateway import Gateway
 from tests.contract import moto_clients
 from tests.contract.tables import TABLES, create_tables
+from tests.tracker.calls import Clock
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 NO_TIME = timedelta(0)
@@ -58,6 +59,19 @@ def log() -> Iterator[io.StringIO]:
 @pytest.fixture
 def memory() -> MemoryStore:
     return MemoryStore()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def tracker(clock: Clock, memory: MemoryStore, environment: pytest.MonkeyPatch) -> Tracker:
+    """A tracker in memory that the handlers use, with a clock that a test sets."""
+    made = Tracker(memory, page_bits=8, fresh_for=timedelta(0), now=clock)
+    environment.setattr(tracking, "tracker", lambda: made)
+    return made
 
 
 @pytest.fixture

@@ -10,16 +10,12 @@ from itertools import count
 
 import pytest
 
-from fanin.grouper import TaskState
 from fanin.queue import MemoryDoorbell, Options, Queue, QueueContext, QueueKey
 from fanin.queue.memory import MemoryStore
-from fanin.tracker import Ack, Outcome
-from functions import consume_tasks
 from functions.metrics.measuring import metrics
-from functions.wiring import grouping, queueing, tracking
+from functions.wiring import grouping, queueing
 from tests.api.conftest import AT, TENANT
 from tests.api.gateway import JSON, Gateway
-from tests.scripted import Scripted
 
 KEYED = {**JSON, "Idempotency-Key": "k"}
 JOBS = "/v1/queues/thumbs/jobs"
@@ -54,20 +50,6 @@ def test_repeated_opens_and_adds_are_counted_once(any_gateway: Gateway, counted)
     assert (found["BatchesOpened"], found["ItemsAdded"]) == (2, 15)
 
 
-def test_a_repeated_reopen_is_counted_once(any_gateway: Gateway, counted):
-    batch = any_gateway.send("POST", "/v1/batches", {}).body["batchId"]
-    tracker = tracking.tracker()
-    group = tracker.add(TENANT, batch, 4).groups[0].id
-    tracker.close(TENANT, batch, "c")
-    tracker.ack(TENANT, [Ack(batch, group, 0, 2, "c", Outcome.FAILURE), Ack(batch, group, 3, 3, "c")])
-    counted()
-    for _ in range(3):
-        assert any_gateway.send("POST", f"/v1/batches/{batch}/reopen", {}, KEYED).status == 201
-
-    found = counted()
-    assert (found["BatchesOpened"], found["ItemsAdded"]) == (1, 3)
-
-
 @pytest.fixture
 def grouper(grouper, environment):
     """A group-batcher whose clock goes on by a microsecond at each look."""
@@ -75,21 +57,6 @@ def grouper(grouper, environment):
     world = replace(grouper.world, now=lambda: AT + timedelta(microseconds=next(looks)))
     environment.setattr(grouping, "grouper", lambda: replace(grouper, world=world))
     return grouper
-
-
-def test_a_task_whose_first_answer_was_lost_is_counted_once(gateway: Gateway, grouper, counted, environment):
-    """The put is sent again, and refused by the task that it stored."""
-
-    def create(task):
-        created = grouper.world.store.create(task)
-        return replace(created, state=TaskState.BUNDLED)
-
-    world = replace(grouper.world, store=Scripted(grouper.world.store, {"create": create}))
-    environment.setattr(grouping, "grouper", lambda: replace(grouper, world=world))
-
-    assert gateway.send("POST", "/v1/tasks", {"target": "x", "payload": 1}, KEYED).status == 202
-
-    assert counted()["TasksRegistered"] == 1
 
 
 def test_repeated_tasks_are_counted_once(gateway: Gateway, grouper, counted):
@@ -101,15 +68,6 @@ def test_repeated_tasks_are_counted_once(gateway: Gateway, grouper, counted):
         assert gateway.send("POST", "/v1/tasks", named).status == 200
 
     assert counted()["TasksRegistered"] == 3
-
-
-def test_a_message_that_is_delivered_again_counts_no_task(gateway: Gateway, grouper, counted):
-    body = json.dumps({"target": "x", "payload": 1, "taskId": "a"})
-    record = {"messageId": "1", "body": body, "receiptHandle": "", "eventSourceARN": ""}
-    for _ in range(2):
-        assert consume_tasks.handler({"Records": [record]}, None) == {"batchItemFailures": []}
-
-    assert counted()["TasksRegistered"] == 1
 
 
 @pytest.fixture

@@ -33,13 +33,6 @@ def test_a_place_comes_back(position: tuple[datetime, str]) -> None:
     assert re.fullmatch(cursors.CURSOR_FORM, text)
 
 
-def test_the_end_has_no_cursor_and_the_start_needs_none() -> None:
-    assert cursors.of_item(None) is None
-    assert cursors.of_batch(None) is None
-    assert cursors.item_at(None) == 0
-    assert cursors.batch_at(None) is None
-
-
 @given(st.text(max_size=40))
 def test_of_all_texts_only_those_that_were_given_are_read(text: str) -> None:
     for read, write in ((cursors.item_at, cursors.of_item), (cursors.batch_at, cursors.of_batch)):

@@ -33,11 +33,6 @@ WIDE = "\U0001f388"
 """A character of four bytes in UTF-8, of twelve where JSON escapes it."""
 
 
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
 def published() -> Draft202012Validator:
     return Draft202012Validator(json.loads(PAGE.read_text()))
 

@@ -3,39 +3,22 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from fanin.api.events.ending_events import confirm, ended_states, endings
+from fanin.api.events.ending_events import confirm, endings
 from fanin.aws.sending.bus import Bus
 from fanin.errors import NewerSchema, StoreUnavailable
 from fanin.instants import iso
-from fanin.tracker import Ack, Batch, BatchKey, Mode, OpenBatch, Outcome, State, Tracker
+from fanin.tracker import Ack, Batch, BatchKey, OpenBatch, State, Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.writing.reopening import ReopenBatch
 from functions import confirm_event, publish_endings
 from functions.wiring import tracking
+from tests.api.conftest import TENANT
 from tests.grouper.test_eventbridge import Client
-
-TENANT = "111122223333"
-START = datetime(2026, 1, 31, 23, 59, 59, 999_500, UTC)
-
-
-class Clock:
-    """Returns the time that it is set to."""
-
-    def __init__(self) -> None:
-        self.at = START
-
-    def __call__(self) -> datetime:
-        return self.at
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
+from tests.tracker.calls import Clock
 
 
 @pytest.fixture(autouse=True)
@@ -47,23 +30,9 @@ def bus(environment: pytest.MonkeyPatch) -> Client:
     return made
 
 
-@pytest.fixture
-def tracker(clock: Clock, memory: MemoryStore, environment: pytest.MonkeyPatch) -> Tracker:
-    made = Tracker(memory, page_bits=8, fresh_for=timedelta(0), now=clock)
-    environment.setattr(tracking, "tracker", lambda: made)
-    return made
-
-
 def opened(tracker: Tracker, count: int = 10, **options: Any) -> tuple[str, str]:
     batch_id = tracker.open(TENANT, OpenBatch(**options)).batch_id
     return batch_id, tracker.add(TENANT, batch_id, count).groups[0].id
-
-
-def test_an_event_has_the_labels(tracker: Tracker) -> None:
-    batch_id = tracker.open(TENANT, OpenBatch(labels={"team": "search", "a": ""})).batch_id
-    tracker.cancel(TENANT, batch_id)
-
-    assert detail_of(batch_id)["labels"] == {"a": "", "team": "search"}
 
 
 def record(batch_id: str, state: str = "COMPLETE", sk: str = "batch") -> dict[str, Any]:
@@ -105,16 +74,6 @@ def test_the_event_of_a_complete_batch_has_all_its_facts(tracker: Tracker, clock
     }
 
 
-def test_the_event_has_the_number_of_failures(tracker: Tracker) -> None:
-    batch_id, group = opened(tracker, 2)
-    tracker.close(TENANT, batch_id, "a test")
-    tracker.ack(TENANT, [Ack(batch_id, group, 0, 0, "c", Outcome.FAILURE), Ack(batch_id, group, 1, 1, "c")])
-    detail = detail_of(batch_id)
-
-    assert (detail["result"], detail["failed"]) == ("completed_with_failures", 1)
-    assert (detail["acked"], detail["outstanding"], detail["ranges"]) == (2, 0, [])
-
-
 def test_the_event_of_a_cancelled_batch_has_its_reason_and_its_outstanding_ranges(tracker: Tracker) -> None:
     batch_id, group = opened(tracker)
     tracker.ack(TENANT, [Ack(batch_id, group, 3, 4, "c")])
@@ -135,30 +94,6 @@ def test_the_event_of_a_cancelled_batch_has_its_reason_and_its_outstanding_range
     )
 
 
-def test_the_event_of_a_batch_that_timed_out_has_its_outstanding_ranges(
-    tracker: Tracker, clock: Clock
-) -> None:
-    batch_id, group = opened(tracker, deadline=timedelta(seconds=5))
-    clock.at += timedelta(seconds=5)
-    tracker.sweep()
-    detail = detail_of(batch_id)
-
-    assert (detail["detailType"], detail["result"]) == ("BatchTimedOut", "timed_out")
-    assert detail["ranges"] == [{"groupId": group, "from": 0, "to": 9}]
-
-
-def test_a_batch_that_expired_has_an_event_though_it_is_absent_for_readers(
-    tracker: Tracker, clock: Clock
-) -> None:
-    batch_id, group = opened(tracker)
-    clock.at += timedelta(days=8)
-    tracker.sweep()
-    detail = detail_of(batch_id)
-
-    assert (detail["detailType"], detail["eventId"]) == ("BatchExpired", f"{batch_id}:EXPIRED")
-    assert detail["ranges"] == [{"groupId": group, "from": 0, "to": 9}]
-
-
 def test_the_event_has_the_first_hundred_outstanding_ranges(tracker: Tracker) -> None:
     batch_id, group = opened(tracker, 500)
     tracker.ack(TENANT, [Ack(batch_id, group, index, index, "c") for index in range(0, 500, 2)])
@@ -167,23 +102,6 @@ def test_the_event_has_the_first_hundred_outstanding_ranges(tracker: Tracker) ->
     detail = detail_of(batch_id)
     assert [one["from"] for one in detail["ranges"]] == list(range(1, 200, 2))
     assert (detail["acked"], detail["outstanding"], detail["moreRanges"]) == (250, 250, True)
-
-
-def test_an_estimated_batch_tells_no_ranges(tracker: Tracker) -> None:
-    batch_id, _ = opened(tracker, mode=Mode.ESTIMATED)
-    tracker.cancel(TENANT, batch_id)
-
-    detail = detail_of(batch_id)
-    assert (detail["outstanding"], detail["ranges"], detail["moreRanges"]) == (10, [], False)
-
-
-def test_a_notice_tells_the_same_event_again(tracker: Tracker) -> None:
-    batch_id, _ = opened(tracker)
-    tracker.cancel(TENANT, batch_id)
-    notice = record(batch_id, sk="notice#0000000000001")
-
-    assert endings([notice], tracker) == [detail_of(batch_id)]
-    assert ended_states([notice]) == []
 
 
 @pytest.mark.parametrize("state", ["OPEN", "CLOSED"])
@@ -195,10 +113,6 @@ def test_a_record_of_a_live_batch_has_no_event_whatever_it_claims(tracker: Track
     assert endings([record(batch_id)], tracker) == []
 
 
-def test_a_record_of_a_batch_that_is_not_there_is_passed_over(tracker: Tracker) -> None:
-    assert endings([record("00000000-0000-4000-8000-000000000000")], tracker) == []
-
-
 def test_a_record_of_another_tenant_finds_no_batch(tracker: Tracker) -> None:
     batch_id, _ = opened(tracker)
     tracker.cancel(TENANT, batch_id)
@@ -206,21 +120,6 @@ def test_a_record_of_another_tenant_finds_no_batch(tracker: Tracker) -> None:
     foreign["dynamodb"]["Keys"]["pk"] = {"S": f"another#{batch_id}"}
 
     assert endings([foreign], tracker) == []
-
-
-def test_a_batch_without_a_user_key_says_null(tracker: Tracker) -> None:
-    batch_id, _ = opened(tracker)
-    tracker.cancel(TENANT, batch_id)
-
-    assert detail_of(batch_id)["userKey"] is None
-
-
-def test_details_come_in_the_order_of_the_records(tracker: Tracker) -> None:
-    ids = [opened(tracker)[0] for _ in range(10)]
-    for batch_id in ids[::-1]:
-        tracker.cancel(TENANT, batch_id)
-
-    assert [detail["batchId"] for detail in endings(map(record, ids), tracker)] == ids
 
 
 def published(*records: dict[str, Any]) -> None:
@@ -240,13 +139,6 @@ def test_each_event_is_put_on_the_bus_with_its_type(tracker: Tracker, bus: Clien
         ("bus", "fanin", "BatchCompleted"),
     ]
     assert [json.loads(each["Detail"]) for each in entries] == [detail_of(cancelled), detail_of(empty)]
-
-
-def test_a_delivery_without_an_event_asks_the_bus_for_nothing(tracker: Tracker, bus: Client) -> None:
-    published(record(opened(tracker)[0]))
-    published()
-
-    assert bus.requests == []
 
 
 def test_an_event_that_may_be_missing_fails_the_delivery_and_is_not_counted(
@@ -273,17 +165,6 @@ def test_ends_are_counted_by_kind_and_once(tracker: Tracker, capsys: pytest.Capt
     assert "BatchesCompleted" not in line
 
 
-def test_ends_that_were_forced_are_counted(tracker: Tracker, capsys: pytest.CaptureFixture[str]) -> None:
-    batch_id, _ = opened(tracker)
-    tracker.end(TENANT, batch_id, "stuck", "a person")
-    forced, cancelled = record(batch_id, "FAILED"), record(batch_id, "CANCELLED")
-    forced["dynamodb"]["NewImage"]["endedBy"] = {"S": "a person"}
-    published(forced, cancelled, record(batch_id, sk="notice#1"))
-    line = json.loads(capsys.readouterr().out)
-
-    assert (line["BatchesForced"], line["BatchesFailed"]) == ([1], [1])
-
-
 def test_a_deleted_batch_has_no_event(tracker: Tracker) -> None:
     """A copy of its stream record that arrives late would say of the batch what was removed."""
     batch_id, _ = opened(tracker, user_key="käy")
@@ -293,17 +174,6 @@ def test_a_deleted_batch_has_no_event(tracker: Tracker) -> None:
     tracker.delete(TENANT, batch_id)
 
     assert endings([record(batch_id), record(batch_id, sk="notice#1")], tracker) == []
-
-
-def test_the_event_of_a_reopened_batch_names_its_origin(tracker: Tracker) -> None:
-    origin, group = opened(tracker)
-    tracker.ack(TENANT, [Ack(origin, group, 0, 0, "c", Outcome.FAILURE)])
-    tracker.cancel(TENANT, origin)
-    batch = tracker.reopen(TENANT, ReopenBatch(origin_batch_id=origin), "c")
-    tracker.cancel(TENANT, batch.batch_id)
-    (detail,) = endings([record(batch.batch_id)], tracker)
-
-    assert (detail["originBatchId"], detail["total"]) == (origin, 1)
 
 
 @pytest.fixture
@@ -351,11 +221,6 @@ def test_an_event_of_a_living_batch_confirms_nothing(tracker: Tracker, memory: M
     assert memory.confirmed == set()
 
 
-def test_instants_are_utc_with_milliseconds_cut_off() -> None:
-    assert iso(START) == "2026-01-31T23:59:59.999Z"
-    assert iso(START.astimezone(datetime.now().astimezone().tzinfo)) == "2026-01-31T23:59:59.999Z"
-
-
 def test_a_batch_of_a_newer_release_keeps_no_other_from_its_event(
     tracker: Tracker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -385,14 +250,3 @@ def test_a_row_with_a_key_of_no_batch_keeps_no_other_from_its_event(tracker: Tra
     details = endings([forged, record(batch_id, "CANCELLED")], tracker)
 
     assert [detail["batchId"] for detail in details] == [batch_id]
-
-
-def test_an_event_of_a_tenant_longer_than_a_key_confirms_nothing(
-    tracker: Tracker, memory: MemoryStore
-) -> None:
-    asked: list[BatchKey] = []
-    memory.get = asked.append  # type: ignore[method-assign, assignment]
-    detail = {"tenant": "t" * 2049, "batchId": "00000000-0000-4000-8000-000000000001", "eventId": "x"}
-
-    assert not confirm(detail, tracker)
-    assert asked == []

@@ -46,15 +46,6 @@ def violations(schema: dict[str, Any], value: object) -> list[str]:
     return [error.message for error in OAS31Validator({**schema, **whole}).iter_errors(value)]
 
 
-def test_each_operation_has_a_name_a_tag_and_a_text() -> None:
-    found = [operation for _, operation in operations(DOCUMENT)]
-    tags = {tag["name"] for tag in DOCUMENT["tags"]}
-
-    assert len({operation["operationId"] for operation in found}) == len(found)
-    assert {tag for operation in found for tag in operation["tags"]} == tags
-    assert all(operation["summary"] and operation["description"] for operation in found)
-
-
 def test_each_operation_says_what_happens_without_credentials_and_beyond_the_rate() -> None:
     gateways = {"401", "403", "429", "500", "503"}
 
@@ -149,11 +140,3 @@ def sample(schema: dict[str, Any]) -> Any:
         return schema.get("const", 0)
     pattern = schema.get("pattern", "")
     return f"{uuid}:{uuid}:0" if ":(" in pattern else uuid
-
-
-def test_the_results_of_acks_are_told_apart() -> None:
-    entries = SCHEMAS["AckedItems"]["properties"]["results"]["items"]["oneOf"]
-    item, spread = (resolved(DOCUMENT, form) for form in entries)
-
-    assert "itemId" in item["required"]
-    assert "itemId" not in spread["properties"]

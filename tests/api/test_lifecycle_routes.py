@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
 
 from tests.api.gateway import JSON, Answer, Gateway
-
-DAY = 24 * 3600
 
 
 def opened(gateway: Gateway, count: int = 10, **body: Any) -> tuple[str, str]:
@@ -47,22 +44,6 @@ def keyed(gateway: Gateway, path: str, body: Any, key: str = "k") -> Answer:
     return gateway.send("POST", path, body, {**JSON, "Idempotency-Key": key})
 
 
-def test_a_failure_is_terminal_counted_and_healed_by_success(any_gateway: Gateway) -> None:
-    batch_id, group = opened(any_gateway, 3)
-    any_gateway.send("POST", f"/v1/batches/{batch_id}/close", {})
-    failed = {"itemId": f"{batch_id}:{group}:0", "outcome": "failure", "reason": "kaputt"}
-    acked(any_gateway, failed, ranged(batch_id, group, 1, 1, outcome="failure"))
-    samples = any_gateway.send("GET", f"/v1/batches/{batch_id}/failures").body["samples"]
-    assert [(one["itemId"], one["reason"]) for one in samples] == [(failed["itemId"], "kaputt")]
-    assert shown(any_gateway, batch_id)["progress"]["failed"] == 2
-    again = acked(any_gateway, ranged(batch_id, group, 0, 0))
-    assert again["results"][0]["counts"] == {"accepted": 1}
-    done = acked(any_gateway, {"itemId": f"{batch_id}:{group}:2"})
-
-    assert done["completions"][0]["result"] == "completed_with_failures"
-    assert shown(any_gateway, batch_id)["progress"]["failed"] == 1
-
-
 def test_failures_are_listed_as_ranges_with_reasons_on_the_first_page(any_gateway: Gateway) -> None:
     batch_id, group = opened(any_gateway, 20)
     for first, last in ((1, 3), (7, 12), (15, 15)):
@@ -75,88 +56,6 @@ def test_failures_are_listed_as_ranges_with_reasons_on_the_first_page(any_gatewa
         (one["itemId"], one["reason"]) for one in first["samples"]
     }
     assert second["samples"] == []
-
-
-def test_outstanding_ranges_have_both_ends_as_indexes_of_their_groups(
-    any_gateway: Gateway,
-) -> None:
-    batch_id, group = opened(any_gateway, 20)
-    second = any_gateway.send("POST", f"/v1/batches/{batch_id}/items", {"count": 5}).body["groups"][0]["id"]
-    acked(any_gateway, ranged(batch_id, group, 2, 17), ranged(batch_id, second, 4, 4))
-    path = f"/v1/batches/{batch_id}/outstanding"
-    expected = [
-        {"groupId": group, "from": 0, "to": 1},
-        {"groupId": group, "from": 18, "to": 19},
-        {"groupId": second, "from": 0, "to": 3},
-    ]
-
-    assert any_gateway.send("GET", path).body == {"ranges": expected}
-    by_one = pages(any_gateway, path, limit="1")
-    assert [part for page in by_one for part in page["ranges"]] == expected
-
-
-def test_an_estimated_batch_counts_and_knows_no_items(any_gateway: Gateway) -> None:
-    batch_id, group = opened(any_gateway, 5, mode="estimated")
-    any_gateway.send("POST", f"/v1/batches/{batch_id}/close", {})
-    assert any_gateway.send("GET", f"/v1/batches/{batch_id}/outstanding").status == 409
-    assert any_gateway.send("GET", f"/v1/batches/{batch_id}/failures").status == 409
-    acks = [{"itemId": f"{batch_id}:{group}:{index}"} for index in range(5)]
-    done = acked(any_gateway, *acks)
-
-    assert [one["verdict"] for one in done["results"]] == ["accepted"] * 5
-    assert shown(any_gateway, batch_id)["mode"] == "estimated"
-    assert done["completions"][0]["batchId"] == batch_id
-
-
-def test_close_waits_for_the_items_that_are_expected(any_gateway: Gateway) -> None:
-    batch_id, _ = opened(any_gateway, 3, expectedItems=4)
-    path = f"/v1/batches/{batch_id}/close"
-
-    assert any_gateway.send("POST", path, {}).status == 409
-    any_gateway.send("POST", f"/v1/batches/{batch_id}/items", {"count": 1})
-    assert any_gateway.send("POST", path, {}).body["state"] == "CLOSED"
-    assert shown(any_gateway, batch_id)["expectedItems"] == 4
-
-
-def test_labels_are_shown_and_batches_are_listed_by_them(any_gateway: Gateway) -> None:
-    labels = {"team": "käy 🎈", "run": "a:b", "empty": ""}
-    batch_id, _ = opened(any_gateway, labels=labels)
-    other, _ = opened(any_gateway)
-
-    assert shown(any_gateway, batch_id)["labels"] == labels
-    assert "labels" not in shown(any_gateway, other)
-    for label in ("team:käy 🎈", "run:a:b", "empty:"):
-        found = any_gateway.send("GET", "/v1/batches", query={"label": label}).body["batches"]
-        assert [(one["batchId"], one["labels"]) for one in found] == [(batch_id, labels)]
-
-
-def test_enough_failures_end_the_batch_early(any_gateway: Gateway) -> None:
-    batch_id, group = opened(any_gateway, 10, maxFailures=2)
-    acked(any_gateway, ranged(batch_id, group, 0, 0, outcome="failure"))
-    assert shown(any_gateway, batch_id)["state"] == "OPEN"
-    acked(any_gateway, ranged(batch_id, group, 1, 1, outcome="failure"))
-    body = shown(any_gateway, batch_id)
-
-    assert (body["state"], body["result"], body["isComplete"]) == ("FAILED", "too_many_failures", False)
-    assert "endedAt" in body
-    assert "completedAt" not in body
-    assert acked(any_gateway, ranged(batch_id, group, 2, 2))["results"][0]["counts"] == {"late": 1}
-
-
-def test_a_deadline_that_passes_times_the_batch_out(gateway: Gateway) -> None:
-    batch_id, group = opened(gateway, 2, deadlineSeconds=1)
-    assert shown(gateway, batch_id)["state"] == "OPEN"
-    time.sleep(1.05)
-    body = shown(gateway, batch_id)
-
-    assert (body["state"], body["result"], body["reason"]) == ("TIMED_OUT", "timed_out", "deadline")
-    assert body["deadlineAt"] <= body["endedAt"]
-    assert acked(gateway, ranged(batch_id, group, 0, 0))["results"][0]["counts"] == {"late": 1}
-
-
-@pytest.mark.parametrize("seconds", [1, 400 * DAY])
-def test_the_bounds_of_a_deadline_are_within_it(gateway: Gateway, seconds: int) -> None:
-    assert gateway.send("POST", "/v1/batches", {"deadlineSeconds": seconds}).status == 201
 
 
 def test_cancel_ends_a_batch_and_says_why(any_gateway: Gateway) -> None:
@@ -191,18 +90,6 @@ def test_a_complete_batch_is_not_ended_otherwise(any_gateway: Gateway, route: st
     assert answer.body["batch"] == {"batchId": batch_id, "state": "COMPLETE", "result": "succeeded"}
 
 
-def test_the_key_of_a_batch_that_has_ended_opens_no_other(any_gateway: Gateway) -> None:
-    keyed = {"Content-Type": "application/json", "Idempotency-Key": "night-1"}
-    batch_id = any_gateway.send("POST", "/v1/batches", {}, keyed).body["batchId"]
-    any_gateway.send("POST", f"/v1/batches/{batch_id}/cancel", {"reason": "x"})
-    answer = any_gateway.send("POST", "/v1/batches", {}, keyed)
-    closed = any_gateway.send("POST", f"/v1/batches/{batch_id}/close", {})
-
-    assert (answer.status, closed.status) == (409, 409)
-    assert answer.body["batch"] == closed.body["batch"]
-    assert answer.body["batch"]["reason"] == "x"
-
-
 def test_notify_answers_the_id_of_the_event_that_is_sent_again(any_gateway: Gateway) -> None:
     batch_id, _ = opened(any_gateway)
     path = f"/v1/batches/{batch_id}/notify"
@@ -211,55 +98,7 @@ def test_notify_answers_the_id_of_the_event_that_is_sent_again(any_gateway: Gate
     answer = any_gateway.send("POST", path, {})
 
     assert answer.status == 202
-    assert answer.body == {
-        "batchId": batch_id,
-        "state": "CANCELLED",
-        "eventId": f"{batch_id}:CANCELLED",
-    }
-
-
-def test_a_child_acks_its_parent_as_it_ended_at_three_levels(any_gateway: Gateway) -> None:
-    top, top_group = opened(any_gateway, 2)
-    middle, group = opened(any_gateway, 1, parentItemId=f"{top}:{top_group}:0")
-    leaf, _ = opened(any_gateway, 1, parentItemId=f"{middle}:{group}:0")
-    for batch_id in (top, middle):
-        any_gateway.send("POST", f"/v1/batches/{batch_id}/close", {})
-    any_gateway.send("POST", f"/v1/batches/{leaf}/cancel", {})
-
-    assert shown(any_gateway, middle)["result"] == "completed_with_failures"
-    assert shown(any_gateway, top)["progress"] == {
-        "acked": 1,
-        "failed": 1,
-        "estimate": 1,
-        "upperBound": 1,
-        "exact": True,
-    }
-    assert shown(any_gateway, leaf)["parentItemId"] == f"{middle}:{group}:0"
-
-
-def test_batches_are_listed_newest_first_by_page(any_gateway: Gateway) -> None:
-    ids = [opened(any_gateway)[0] for _ in range(5)]
-    found = pages(any_gateway, "/v1/batches", limit="2")
-
-    assert sorted(one["batchId"] for page in found for one in page["batches"]) == sorted(ids)
-    times = [one["createdAt"] for page in found for one in page["batches"]]
-    assert times == sorted(times, reverse=True)
-    assert [len(page["batches"]) for page in found] == [2, 2, 1]
-
-
-def test_batches_are_found_by_user_key_and_state(any_gateway: Gateway) -> None:
-    wanted, _ = opened(any_gateway, userKey="a,b &=%+ü🎈")
-    opened(any_gateway, userKey="a")
-    cancelled, _ = opened(any_gateway, userKey="a,b &=%+ü🎈")
-    any_gateway.send("POST", f"/v1/batches/{cancelled}/cancel", {})
-
-    def found(**query: str) -> set[str]:
-        body = any_gateway.send("GET", "/v1/batches", query=query).body
-        return {one["batchId"] for one in body["batches"]}
-
-    assert found(userKey="a,b &=%+ü🎈") == {wanted, cancelled}
-    assert found(userKey="a,b &=%+ü🎈", state="CANCELLED") == {cancelled} == found(state="CANCELLED")
-    assert found(userKey="b") == set() == found(state="TIMED_OUT")
+    assert answer.body == {"batchId": batch_id, "state": "CANCELLED", "eventId": f"{batch_id}:CANCELLED"}
 
 
 def test_a_listed_batch_says_all_but_its_progress(any_gateway: Gateway) -> None:
@@ -276,11 +115,7 @@ CASES = {
     "close": ("/v1/batches/{batch}/close", {}, {}),
     "notify": ("/v1/batches/{ended}/notify", {}, {}),
     "acks": ("/v1/acks", {"items": ["{item}"]}, {"items": ["{other}"]}),
-    "outcome": (
-        "/v1/acks",
-        {"items": ["{item}"]},
-        {"acks": [{"itemId": "{item}", "outcome": "failure"}]},
-    ),
+    "outcome": ("/v1/acks", {"items": ["{item}"]}, {"acks": [{"itemId": "{item}", "outcome": "failure"}]}),
 }
 
 
@@ -307,16 +142,6 @@ def filled(value: Any, names: dict[str, str]) -> Any:
     return value.format(**names)
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_a_key_with_the_same_payload_is_the_same_call(
-    any_gateway: Gateway, names: dict[str, str], case: str
-) -> None:
-    path, body, _ = CASES[case]
-    answers = [keyed(any_gateway, filled(path, names), filled(body, names)) for _ in range(2)]
-
-    assert [answer.status for answer in answers] == [202 if case == "notify" else 200] * 2
-
-
 @pytest.mark.parametrize("case", ["cancel", "acks", "outcome"])
 def test_a_key_with_another_payload_is_refused_and_does_nothing(
     any_gateway: Gateway, names: dict[str, str], case: str
@@ -328,24 +153,6 @@ def test_a_key_with_another_payload_is_refused_and_does_nothing(
 
     assert (answer.status, answer.body["type"]) == (422, "urn:fanin:problem:key-reused")
     assert shown(any_gateway, names["batch"]) == before
-
-
-@pytest.mark.parametrize("case", ["cancel", "close", "notify"])
-def test_a_key_with_another_batch_is_refused(any_gateway: Gateway, names: dict[str, str], case: str) -> None:
-    path, body, _ = CASES[case]
-    keyed(any_gateway, filled(path, names), filled(body, names))
-    elsewhere = {**names, "batch": names["second"], "ended": names["second"]}
-
-    assert keyed(any_gateway, filled(path, elsewhere), filled(body, names)).status == 422
-
-
-def test_acks_in_another_order_and_form_are_the_same_payload(
-    any_gateway: Gateway, names: dict[str, str]
-) -> None:
-    keyed(any_gateway, "/v1/acks", {"items": [names["item"], names["other"]]})
-    again = {"acks": [{"itemId": names["other"], "outcome": "success"}, {"itemId": names["item"]}]}
-
-    assert keyed(any_gateway, "/v1/acks", again).status == 200
 
 
 def test_the_same_key_on_another_route_is_another_key(any_gateway: Gateway, names: dict[str, str]) -> None:
@@ -371,21 +178,6 @@ def test_a_post_that_needs_no_field_needs_no_body(
     assert [answer.status for answer in answers] == [status for *_, status in calls]
 
 
-def test_a_post_without_a_body_is_the_same_payload_as_one_with_an_empty_object(gateway: Gateway) -> None:
-    batch_id, _ = opened(gateway, 1)
-    path, headers = f"/v1/batches/{batch_id}/close", {"Idempotency-Key": "k"}
-
-    assert gateway.send("POST", path, None, headers).status == 200
-    assert keyed(gateway, path, {}).status == 200
-
-
-def test_a_post_that_needs_a_field_says_which_where_there_is_no_body(gateway: Gateway) -> None:
-    answer = gateway.send("POST", f"/v1/batches/{opened(gateway)[0]}/items", None, {})
-
-    assert answer.status == 400
-    assert [problem["field"] for problem in answer.body["errors"]] == ["count"]
-
-
 def test_a_window_has_the_outstanding_and_the_failed_items_of_one_range(any_gateway: Gateway) -> None:
     batch_id, group = opened(any_gateway, 20)
     acked(any_gateway, ranged(batch_id, group, 3, 9))
@@ -397,3 +189,56 @@ def test_a_window_has_the_outstanding_and_the_failed_items_of_one_range(any_gate
     left = [{"groupId": group, "from": 2, "to": 2}, {"groupId": group, "from": 12, "to": 12}]
     assert outstanding == {"ranges": left}
     assert failures == {"ranges": [{"groupId": group, "from": 10, "to": 11}], "samples": []}
+
+
+def test_a_map_has_the_done_items_and_the_failures_of_each_cell(any_gateway: Gateway) -> None:
+    batch_id, group = opened(any_gateway, 20)
+    acked(any_gateway, ranged(batch_id, group, 0, 6), ranged(batch_id, group, 9, 10, outcome="failure"))
+    path = f"/v1/batches/{batch_id}/map"
+
+    assert any_gateway.send("GET", path, query={"cells": "5"}).body == {
+        "from": 0,
+        "to": 20,
+        "cellItems": 4,
+        "acked": [4, 3, 2, 0, 0],
+        "failed": [0, 0, 1, 0, 0],
+        "exact": True,
+    }
+    window = any_gateway.send("GET", path, query={"from": "6", "to": "11"}).body
+    assert window == {
+        "from": 6,
+        "to": 11,
+        "cellItems": 1,
+        "acked": [1, 0, 0, 1, 1],
+        "failed": [0, 0, 0, 1, 1],
+        "exact": True,
+    }
+    assert any_gateway.send("GET", path).body["cellItems"] == 1
+
+
+BAD = {
+    "cells": ["0", "1025", "-1", "01", "+5", " 5", "1.0", "1e2", "", "five", "\u0665", "9" * 400],
+    "from": ["-1", "00", "x", "", str(2**40), "1,2"],
+    "to": ["0", "-1", "01", "", str(2**40 + 1), "null"],
+    "limit": ["5"],
+    "progress": ["none"],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name in BAD for value in BAD[name]])
+def test_a_parameter_out_of_form_is_refused_by_its_name(gateway: Gateway, name: str, value: str) -> None:
+    batch_id, _ = opened(gateway, 5)
+    answer = gateway.send("GET", f"/v1/batches/{batch_id}/map", query={name: value})
+
+    assert answer.status == 400
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert [each["field"] for each in answer.body["errors"]] == [name]
+
+
+def test_the_map_route_knows_no_parameters_of_the_batch_and_the_batch_none_of_the_map(
+    gateway: Gateway,
+) -> None:
+    batch_id, _ = opened(gateway, 5)
+
+    assert gateway.send("GET", f"/v1/batches/{batch_id}", query={"cells": "5"}).status == 400
+    assert gateway.send("GET", f"/v1/batches/{batch_id}", query={"progress": "none"}).status == 200

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from fanin import grouper, tracker
 from functions import get_bundle, openapi
 from functions.openapi import NameTaken, document
 from tests.api.gateway import JSON, Gateway
@@ -28,47 +27,6 @@ def test_the_description_is_openapi() -> None:
     assert list(OpenAPIV31SpecValidator(document()).iter_errors()) == []
 
 
-def test_the_description_names_the_routes() -> None:
-    routes = {(method, path) for path, methods in document()["paths"].items() for method in methods}
-
-    assert routes == {
-        ("post", "/v1/batches"),
-        ("get", "/v1/batches/{batchId}"),
-        ("post", "/v1/batches/{batchId}/items"),
-        ("post", "/v1/batches/{batchId}/close"),
-        ("post", "/v1/acks"),
-        ("get", "/v1/batches"),
-        ("post", "/v1/batches/{batchId}/cancel"),
-        ("post", "/v1/batches/{batchId}/notify"),
-        ("get", "/v1/batches/{batchId}/map"),
-        ("get", "/v1/batches/{batchId}/outstanding"),
-        ("get", "/v1/batches/{batchId}/failures"),
-        ("post", "/v1/batches/{batchId}/reopen"),
-        ("get", "/v1/batches/{batchId}/origin"),
-        ("post", "/v1/batches/{batchId}/end"),
-        ("delete", "/v1/batches/{batchId}"),
-        ("delete", "/v1/batches"),
-        ("post", "/v1/tasks"),
-        ("get", "/v1/tasks"),
-        ("get", "/v1/tasks/{taskId}"),
-        ("get", "/v1/targets"),
-        ("get", "/v1/bundles"),
-        ("get", "/v1/bundles/{bundleId}"),
-        ("put", "/v1/queues/{queue}"),
-        ("post", "/v1/queues/{queue}/jobs"),
-        ("get", "/v1/queues/{queue}/jobs"),
-        ("put", "/v1/queues/{queue}"),
-        ("delete", "/v1/queues/{queue}"),
-        ("get", "/v1/queues"),
-        ("get", "/v1/queues/{queue}"),
-        ("get", "/v1/queues/{queue}/sessions"),
-        ("post", "/v1/queues/{queue}/pause"),
-        ("post", "/v1/queues/{queue}/resume"),
-        ("post", "/v1/queues/{queue}/dead/revive"),
-        ("post", "/v1/queues/{queue}/jobs/delete"),
-    }
-
-
 def test_bodies_admit_nothing_unknown() -> None:
     schemas = document()["components"]["schemas"]
 
@@ -85,14 +43,6 @@ def test_two_schemas_of_one_name_end_the_build_with_an_error(monkeypatch: pytest
 
     with pytest.raises(NameTaken, match=r"/v1/bundles/\{bundleId\}: the schema Verdict differs"):
         document()
-
-
-def test_an_ack_and_a_member_each_have_verdicts_of_their_own() -> None:
-    schemas = document()["components"]["schemas"]
-
-    assert schemas["ItemResult"]["properties"]["verdict"] == {"$ref": "#/components/schemas/Verdict"}
-    assert schemas["Verdict"]["enum"] == [str(each) for each in tracker.Verdict]
-    assert schemas["MemberVerdict"]["enum"] == [str(each) for each in grouper.Verdict]
 
 
 def references(forms: list[dict[str, Any]] | None) -> bool:

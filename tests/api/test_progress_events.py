@@ -7,28 +7,16 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
 from jsonschema import Draft202012Validator
 
 from fanin.api.events.ending_events import confirm, ended_states, endings
 from fanin.instants import iso
-from fanin.tracker import Ack, BatchKey, OpenBatch, Outcome, Tracker
+from fanin.tracker import Ack, BatchKey, Outcome, Tracker
 from fanin.tracker.dynamodb.watching import notice_item
 from fanin.tracker.memory import MemoryStore
-from functions.wiring import tracking
-from tests.api.test_events import START, TENANT, Clock, detail_of, opened
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def tracker(clock: Clock, memory: MemoryStore, environment: pytest.MonkeyPatch) -> Tracker:
-    made = Tracker(memory, page_bits=8, fresh_for=timedelta(0), now=clock)
-    environment.setattr(tracking, "tracker", lambda: made)
-    return made
+from tests.api.conftest import TENANT
+from tests.api.test_events import opened
+from tests.tracker.calls import START, Clock
 
 
 def noticed(tracker: Tracker, clock: Clock, **options: Any) -> tuple[str, list[dict[str, Any]]]:
@@ -78,16 +66,6 @@ def test_the_event_of_a_threshold_has_the_progress_at_that_time(tracker: Tracker
     }
 
 
-def test_the_first_failure_has_an_id_of_its_own(tracker: Tracker, clock: Clock) -> None:
-    batch_id, records = noticed(tracker, clock, notify_at=["firstFailure"])
-    details = endings(records, tracker)
-
-    assert [(each["eventId"], each["threshold"]) for each in details] == [
-        (f"{batch_id}:first_failure", "firstFailure")
-    ]
-    assert not details[0].keys() & {"stall", "callback"}
-
-
 def test_a_threshold_is_neither_an_ending_nor_confirmed_as_one(tracker: Tracker, clock: Clock) -> None:
     batch_id, records = noticed(tracker, clock, notify_at=("50%", "firstFailure"))
     details = endings(records, tracker)
@@ -98,13 +76,6 @@ def test_a_threshold_is_neither_an_ending_nor_confirmed_as_one(tracker: Tracker,
     tracker.cancel(TENANT, batch_id)
     assert [confirm(detail, tracker) for detail in details] == [False, False]
     assert not tracker.store.announced(BatchKey(TENANT, batch_id))
-
-
-def test_an_ending_event_names_its_callback(tracker: Tracker) -> None:
-    batch_id = tracker.open(TENANT, OpenBatch(callback="orders")).batch_id
-    tracker.cancel(TENANT, batch_id)
-
-    assert detail_of(batch_id)["callback"] == "orders"
 
 
 def test_the_event_of_each_threshold_fits_the_published_schema(tracker: Tracker, clock: Clock) -> None:

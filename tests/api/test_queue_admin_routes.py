@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from moto import mock_aws
 
-from fanin.api.cursors.row_cursors import of_name
 from fanin.pacing import each_in_turn
 from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey
-from fanin.queue.administration.describing import CountedDepth
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.dynamodb.registry import Registry
 from fanin.queue.rules.model import PAYLOAD_BYTES_MAX, Member
@@ -107,14 +104,6 @@ def test_queues_are_listed_page_by_page_in_the_order_of_their_names(gateway, sto
     assert [[queue["queue"] for queue in page] for page in found] == [["a", "b"], ["b.2", "c"]]
 
 
-def test_the_queues_of_a_tenant_whose_name_begins_alike_are_not_listed(gateway, store):
-    new_queue(store, "mine")
-    for tenant in (f"{TENANT}#mine", f"{TENANT}#", f"{TENANT}4"):
-        new_queue(store, "theirs", tenant)
-
-    assert [queue["queue"] for queue in get(gateway, "/v1/queues")["queues"]] == ["mine"]
-
-
 def test_a_queue_is_listed_with_its_config_and_its_depth(gateway, store, queue):
     die(queue, "dies")
     queue.add_all(["a", "b", NewJob("late", delay=60)])
@@ -133,53 +122,6 @@ def test_a_queue_is_listed_with_its_config_and_its_depth(gateway, store, queue):
         "activity": "inUse",
         "depth": {"queued": 1, "inProgress": 1, "delayed": 1, "dead": 1, "accuracy": "exact"},
     }
-
-
-def test_a_list_has_the_depths_that_the_last_sweep_counted_and_counts_nothing(
-    gateway, store, queue, monkeypatch
-):
-    queue.add_all(["a", NewJob("late", delay=60)])
-    registry = queueing.registry()
-    registry.record(queue.key, CountedDepth(queue.depth(), 1_772_323_200_000_000, 0))
-    queue.add("b")
-    monkeypatch.setattr("functions.list_queues.describe", None)
-    (found,) = get(gateway, "/v1/queues")["queues"]
-
-    assert found["depth"] == {"queued": 1, "inProgress": 0, "delayed": 1, "dead": 0, "accuracy": "exact"}
-    assert found["countedAt"] == "2026-03-01T00:00:00.000Z"
-    assert get(gateway)["depth"]["queued"] == 2
-
-
-def test_the_age_of_a_queue_is_the_wait_of_its_oldest_queued_job(gateway, store):
-    late = new_queue(store, now=lambda: Effects().now() - 90_000_000)
-    late.add("old")
-    new_queue(store).add("new")
-
-    assert 90 <= get(gateway)["oldestSeconds"] < 150
-
-
-@pytest.mark.parametrize(
-    ("activity", "fields"),
-    [
-        ("idle", {"idle_us": 1}),
-        ("asleep", {"idle_us": 1, "asleep_us": 2}),
-        ("removing", {"idle_us": 1, "removing_us": 2}),
-    ],
-)
-def test_a_queue_is_listed_with_its_activity(gateway, store, queue, activity, fields):
-    config = store.config(queue.key)
-    store.reconfigure(queue.key, replace(config, revision=1, doorbell="https://bell", **fields))
-    (found,) = get(gateway, "/v1/queues")["queues"]
-
-    assert (found["activity"], found["doorbellUrl"]) == (activity, "https://bell")
-
-
-def test_a_removed_queue_is_neither_listed_nor_found(gateway, store, queue):
-    config = store.config(queue.key)
-    store.reconfigure(queue.key, replace(config, revision=1, removing_us=1, removed_us=2))
-
-    assert get(gateway, "/v1/queues") == {"queues": []}
-    assert gateway.send("GET", PATH).status == 404
 
 
 @pytest.mark.parametrize(
@@ -269,39 +211,6 @@ def test_a_cursor_of_another_list_is_refused(gateway, queue):
     assert gateway.send("GET", "/v1/queues", query={"cursor": cursor}).status == 400
 
 
-def test_dead_jobs_are_listed_with_their_error_and_revived_by_their_ids(gateway, queue):
-    die(queue, "a", "b", "c")
-    a, b, _ = get(gateway, f"{PATH}/jobs", state="dead")["jobs"]
-    queue.add("b")
-    ids = [job["deadId"] for job in (a, b)]
-
-    assert "Boom" in a["error"]
-    assert post(gateway, "dead/revive", {"deadIds": ids}) == {
-        "revived": 1,
-        "notRevived": [{"deadId": b["deadId"], "reason": "liveJob"}],
-    }
-    again = post(gateway, "dead/revive", {"deadIds": ids})
-    assert [each["reason"] for each in again["notRevived"]] == ["notFound", "liveJob"]
-    assert sorted(names_of(get(gateway, f"{PATH}/jobs")["jobs"])) == ["a", "b"]
-    assert names_of(get(gateway, f"{PATH}/jobs", state="dead")["jobs"]) == ["b", "c"]
-
-
-def test_all_dead_jobs_are_revived_by_requests_of_a_hundred_also_past_those_that_stay(
-    gateway, queue, monkeypatch
-):
-    monkeypatch.setattr("fanin.queue.administration.reviving.REVIVED_A_REQUEST", 2)
-    die(queue, *"abcde")
-    queue.add_all(["a", "b"])
-    first = post(gateway, "dead/revive", {"all": True})
-    second = post(gateway, "dead/revive", {"all": True, "cursor": first["cursor"]})
-    last = post(gateway, "dead/revive", {"all": True, "cursor": second["cursor"]})
-
-    assert [each["revived"] for each in (first, second, last)] == [0, 2, 1]
-    assert [len(each["notRevived"]) for each in (first, second, last)] == [2, 0, 0]
-    assert "cursor" not in last
-    assert names_of(get(gateway, f"{PATH}/jobs", state="dead")["jobs"]) == ["a", "b"]
-
-
 def test_jobs_are_deleted_by_key_and_dead_ones_by_id(gateway, queue):
     die(queue, "dead")
     (dead,) = get(gateway, f"{PATH}/jobs", state="dead")["jobs"]
@@ -331,19 +240,6 @@ def test_jobs_are_deleted_by_key_and_dead_ones_by_id(gateway, queue):
     }
 
 
-def test_a_queue_is_paused_and_resumed(gateway, queue):
-    queue.add("a")
-    for action, paused in [("pause", True), ("pause", True), ("resume", False), ("resume", False)]:
-        assert post(gateway, action) == {
-            "queue": "thumbs",
-            "parts": 2,
-            "paused": paused,
-            "metrics": False,
-            "phase": "steady",
-        }
-        assert get(gateway)["paused"] is paused
-
-
 MALFORMED = [
     ("dead/revive", {}),
     ("dead/revive", {"all": False}),
@@ -368,19 +264,3 @@ def test_a_malformed_body_is_refused(gateway, queue, action, body):
     refused = post(gateway, action, body, status=400)
 
     assert refused["type"] == "urn:fanin:problem:invalid-request"
-
-
-def test_a_page_has_at_most_fifty_queues(gateway, store):
-    assert gateway.send("GET", "/v1/queues", query={"limit": "51"}).status == 400
-
-
-@pytest.mark.parametrize("name", ["a#b", "a" * 81, ".a"])
-def test_a_cursor_of_a_name_that_no_queue_has_is_refused(gateway, store, name):
-    assert gateway.send("GET", "/v1/queues", query={"cursor": of_name(name)}).status == 400
-
-
-@pytest.mark.parametrize("action", ["pause", "resume"])
-def test_a_body_of_another_type_is_refused_as_published(gateway, store, action):
-    answer = gateway.send("POST", f"{PATH}/{action}", b"{}", {"content-type": "text/plain"})
-
-    assert answer.status == 415

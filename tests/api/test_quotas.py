@@ -9,7 +9,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from fanin.client.wire import documents
 from fanin.errors import QuotaExceeded
 from fanin.queue.memory import MemoryStore as QueueStore
 from fanin.quotas.memory import MemoryQuotas
@@ -22,7 +21,6 @@ from tests.api.test_job_routes import queues
 __all__ = ["queues"]
 IAM = {"iam": {"accountId": "222233334444", "userArn": "arn:aws:iam::222233334444:role/other"}}
 TASKS = "/v1/tasks"
-JOBS = "/v1/queues/thumbs/jobs"
 UUID = "00000000-0000-4000-8000-000000000000"
 
 
@@ -72,18 +70,6 @@ def test_an_open_that_is_repeated_with_its_key_is_answered_though_the_quota_is_u
     assert first.body["batchId"] == again.body["batchId"]
 
 
-def test_a_reopened_batch_takes_a_place_too(limited):
-    gateway = limited(openBatches=2)
-    batch = gateway.send("POST", "/v1/batches", {}).body["batchId"]
-    group = gateway.send("POST", f"/v1/batches/{batch}/items", {"count": 1}).body["groups"][0]["id"]
-    ack = {"itemId": f"{batch}:{group}:0", "outcome": "failure"}
-    gateway.send("POST", "/v1/acks", {"acks": [ack]})
-    gateway.send("POST", f"/v1/batches/{batch}/end", {"reason": "x"})
-    opened = [gateway.send("POST", f"/v1/batches/{batch}/reopen", {}).status for _ in range(3)]
-
-    assert opened == [201, 201, 429]
-
-
 def test_adds_over_the_quota_are_refused_and_reserve_nothing(limited):
     gateway = limited(adds=1)
     batch = gateway.send("POST", "/v1/batches", {}).body["batchId"]
@@ -110,16 +96,6 @@ def test_tasks_over_the_quota_are_refused_and_not_registered(limited, grouper):
     assert gateway.send("GET", f"{TASKS}/late").status == 404
 
 
-def test_jobs_over_the_quota_are_refused_and_not_added(limited, queues):
-    gateway = limited(jobs=1)
-    first = gateway.send("POST", JOBS, {"jobs": [{"key": f"k{number}"} for number in range(10)]})
-    second = gateway.send("POST", JOBS, {"jobs": [{"key": "late"}]})
-
-    assert (first.status, second.status) == (200, 429)
-    assert second.body["quota"]["name"] == "jobs"
-    assert "late" not in [job["key"] for job in gateway.send("GET", JOBS).body["jobs"]]
-
-
 def test_another_tenant_is_unaffected(limited):
     limited(openBatches=1, adds=1)
     one, other = Gateway(), Gateway(authorizer=IAM)
@@ -130,25 +106,6 @@ def test_another_tenant_is_unaffected(limited):
     assert IAM["iam"]["accountId"] != TENANT
     assert last.status == 429
     assert other.send("POST", f"/v1/batches/{batches[1]}/items", {"count": 1}).status == 201
-
-
-def test_without_quotas_nothing_is_stored(limited):
-    gateway = limited()
-    for _ in range(5):
-        assert gateway.send("POST", "/v1/batches", {}).status == 201
-
-    assert (quotas._store().buckets, quotas._store().permits) == ({}, {})
-
-
-def test_the_client_raises_an_error_with_the_quota(limited):
-    gateway = limited(adds=1)
-    path = "/v1/batches/00000000-0000-4000-8000-000000000000/items"
-    answer = [gateway.send("POST", path, {"count": 1}) for _ in range(8)][-1]
-    error = documents.error_of(answer.status, answer.text.encode(), float(answer.headers["Retry-After"]))
-
-    assert isinstance(error, QuotaExceeded)
-    assert (error.quota, error.limit) == ("adds", 1)
-    assert error.retry_after in (1, 2)
 
 
 def test_reads_are_refused_by_what_the_ones_before_have_read(limited, environment):

@@ -48,53 +48,13 @@ def test_failed_items_are_reopened_in_order(any_gateway: Gateway) -> None:
 
     assert (made["state"], made["total"], made["originBatchId"]) == ("CLOSED", 3, origin)
     assert first["pairs"] == [
-        {
-            "origin": {"groupId": group, "from": 3, "to": 4},
-            "item": {"groupId": new["id"], "from": 0, "to": 1},
-        }
+        {"origin": {"groupId": group, "from": 3, "to": 4}, "item": {"groupId": new["id"], "from": 0, "to": 1}}
     ]
     assert [pair["item"]["from"] for page in rest for pair in page["pairs"]] == [2]
     acked(any_gateway, ranged(made["batchId"], new["id"], 0, 2))
     done = shown(any_gateway, made["batchId"])
     assert (done["result"], done["originBatchId"], done["userKey"]) == ("succeeded", origin, "again")
     assert done["labels"] == {"a": "b"}
-
-
-def test_a_reopen_is_answered_alike_under_its_key(any_gateway: Gateway) -> None:
-    origin, _ = ended(any_gateway)
-    path = f"/v1/batches/{origin}/reopen"
-    first, second = keyed(any_gateway, path, {}), keyed(any_gateway, path, None)
-
-    assert first.text == second.text
-    assert keyed(any_gateway, path, {"items": "unfinished"}).status == 422
-    assert keyed(any_gateway, path, {"items": "unfinished"}, "other").body["total"] == 20
-
-
-@pytest.mark.parametrize(
-    ("body", "status"),
-    [
-        ({"items": "all"}, 400),
-        ({"maxFailures": 0}, 400),
-        ({"mode": "exact"}, 400),
-        ({"deadlineSeconds": 60, "labels": {}}, 201),
-    ],
-)
-def test_a_reopen_takes_known_options(gateway: Gateway, body: dict[str, Any], status: int) -> None:
-    origin, _ = ended(gateway)
-
-    assert gateway.send("POST", f"/v1/batches/{origin}/reopen", body).status == status
-
-
-def test_what_cannot_be_reopened_is_refused(gateway: Gateway) -> None:
-    live, _ = opened(gateway)
-    without, _ = ended(gateway, failed=())
-
-    for batch_id, status in ((live, 409), (without, 409), (STRANGER, 404)):
-        assert gateway.send("POST", f"/v1/batches/{batch_id}/reopen").status == status
-    assert gateway.send("GET", f"/v1/batches/{live}/origin").status == 409
-    reopened = gateway.send("POST", f"/v1/batches/{ended(gateway)[0]}/reopen").body["batchId"]
-    bad = gateway.send("GET", f"/v1/batches/{reopened}/origin", query={"cursor": "AAAAAAAA"})
-    assert bad.status == 400
 
 
 def test_a_forced_end_takes_a_reason_and_names_the_caller(any_gateway: Gateway) -> None:
@@ -133,42 +93,6 @@ def test_a_deleted_batch_is_gone_for_every_reader(any_gateway: Gateway) -> None:
         assert any_gateway.send("GET", "/v1/batches", query=query).body["batches"] == []
     late = acked(any_gateway, ranged(batch_id, group, 0, 3))
     assert late["results"][0]["counts"] == {"expired": 4}
-
-
-def test_a_live_batch_and_a_stranger_are_not_deleted(gateway: Gateway) -> None:
-    batch_id, _ = opened(gateway)
-    refused = delete(gateway, batch_id)
-
-    assert refused.status == 409
-    assert "cancel it first" in refused.body["detail"]
-    assert delete(gateway, STRANGER).status == 404
-
-
-def test_batches_that_ended_before_a_time_are_deleted(any_gateway: Gateway) -> None:
-    old = [ended(any_gateway, 2, (1,))[0] for _ in range(3)]
-    for batch_id in old[:2]:
-        confirm(batch_id)
-    live, _ = opened(any_gateway)
-    query = {"endedBefore": "2999-01-01T00:00:00+01:00"}
-    answer = any_gateway.send("DELETE", "/v1/batches", query=query)
-
-    assert (answer.status, answer.body) == (200, {"deleted": 2, "unconfirmed": 1, "more": False})
-    listed = any_gateway.send("GET", "/v1/batches").body["batches"]
-    assert {batch["batchId"] for batch in listed} == {live, old[2]}
-
-
-def test_a_bulk_delete_goes_on_with_its_cursor(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fanin.tracker.writing.repairing.DELETED_A_REQUEST", 2)
-    for _ in range(5):
-        confirm(ended(gateway, 2, ())[0])
-    query = {"endedBefore": "2999-01-01T00:00:00Z"}
-    answers = [gateway.send("DELETE", "/v1/batches", query=query).body]
-    while answers[-1]["more"]:
-        again = query | {"cursor": answers[-1]["cursor"]}
-        answers.append(gateway.send("DELETE", "/v1/batches", query=again).body)
-
-    assert sum(answer["deleted"] for answer in answers) == 5
-    assert len(answers) >= 3
 
 
 @pytest.mark.parametrize(

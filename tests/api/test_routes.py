@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from fanin.api.events.ending_events import confirm
+from fanin.tracker import State
 from fanin.tracker.memory import MemoryStore
-from functions.wiring import tracking
-from tests.api.conftest import TENANT
+from fanin.tracker.rules.model import BatchKey
+from tests.api.conftest import AT, TENANT
 from tests.api.gateway import JSON, Answer, Gateway
+from tests.api.test_lifecycle_routes import opened
 
 INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
@@ -57,17 +58,6 @@ def test_open_answers_the_new_batch(any_gateway: Gateway) -> None:
     assert INSTANT.fullmatch(body["expiresAt"])
 
 
-def test_open_without_a_user_key_says_null(any_gateway: Gateway) -> None:
-    assert any_gateway.send("POST", "/v1/batches", {}).body["userKey"] is None
-
-
-def test_open_keeps_the_batch_as_long_as_asked(any_gateway: Gateway) -> None:
-    body = any_gateway.send("POST", "/v1/batches", {"retentionSeconds": {"open": 90}}).body
-
-    kept = datetime.fromisoformat(body["expiresAt"]) - datetime.fromisoformat(body["createdAt"])
-    assert kept.total_seconds() == 90
-
-
 def test_a_repeated_open_is_answered_the_same_even_after_close(any_gateway: Gateway) -> None:
     first = any_gateway.send("POST", "/v1/batches", {"userKey": "x"}, _keyed("k"))
     _added(any_gateway, first.body["batchId"], 1)
@@ -85,13 +75,6 @@ def test_the_key_of_an_open_with_another_payload_is_refused(any_gateway: Gateway
     assert answer.body["type"] == "urn:fanin:problem:key-reused"
 
 
-def test_a_key_with_a_comma_is_one_key(any_gateway: Gateway) -> None:
-    first = any_gateway.send("POST", "/v1/batches", {}, _keyed("a,b"))
-    other = any_gateway.send("POST", "/v1/batches", {}, _keyed("a,c"))
-
-    assert first.body["batchId"] != other.body["batchId"]
-
-
 def test_add_answers_one_group_and_the_total(any_gateway: Gateway) -> None:
     batch_id = _opened(any_gateway)
     _added(any_gateway, batch_id, 3)
@@ -103,29 +86,6 @@ def test_add_answers_one_group_and_the_total(any_gateway: Gateway) -> None:
         "groups": [{"id": answer.body["groups"][0]["id"], "upto": 2**36}],
         "total": 3 + 2**36,
     }
-
-
-def test_a_repeated_add_returns_the_same_group_even_after_close(any_gateway: Gateway) -> None:
-    batch_id = _opened(any_gateway)
-    first = _added(any_gateway, batch_id, 3, key="k")
-    _closed(any_gateway, batch_id)
-    again = _added(any_gateway, batch_id, 3, key="k")
-
-    assert (again.status, again.body) == (201, first.body)
-
-
-def test_the_key_of_an_add_with_another_count_is_refused(any_gateway: Gateway) -> None:
-    batch_id = _opened(any_gateway)
-    _added(any_gateway, batch_id, 3, key="k")
-
-    assert _added(any_gateway, batch_id, 4, key="k").status == 422
-
-
-def test_an_add_after_close_is_a_conflict(any_gateway: Gateway) -> None:
-    batch_id = _opened(any_gateway)
-    _closed(any_gateway, batch_id)
-
-    assert _added(any_gateway, batch_id, 1).status == 409
 
 
 def test_get_answers_an_open_batch_without_what_has_not_happened(any_gateway: Gateway) -> None:
@@ -161,37 +121,6 @@ def test_get_without_progress_reads_no_page(
     assert gateway.send("GET", f"/v1/batches/{batch_id}", query={"progress": "some"}).status == 400
 
 
-def test_get_answers_which_event_has_ended_a_batch_and_whether_it_arrived(any_gateway: Gateway) -> None:
-    batch_id, _ = _batch_of(any_gateway, 10)
-    path = f"/v1/batches/{batch_id}"
-    assert "event" not in any_gateway.send("GET", path).body
-    any_gateway.send("POST", f"{path}/cancel", {})
-    event = {"eventId": f"{batch_id}:CANCELLED", "type": "BatchCancelled", "confirmed": False}
-    assert any_gateway.send("GET", path).body["event"] == event
-    detail = {"tenant": TENANT, "batchId": batch_id, "eventId": event["eventId"]}
-    assert confirm(detail, tracking.tracker())
-
-    assert any_gateway.send("GET", path).body["event"] == event | {"confirmed": True}
-
-
-def test_get_answers_a_complete_batch_with_its_result_and_times(any_gateway: Gateway) -> None:
-    batch_id, items = _batch_of(any_gateway, 10)
-    _closed(any_gateway, batch_id)
-    _acked(any_gateway, items)
-    body = any_gateway.send("GET", f"/v1/batches/{batch_id}").body
-
-    assert (body["state"], body["isClosed"], body["isComplete"]) == ("COMPLETE", True, True)
-    assert body["result"] == "succeeded"
-    assert body["createdAt"] <= body["closedAt"] <= body["completedAt"] < body["expiresAt"]
-    assert body["progress"] == {
-        "acked": 10,
-        "failed": 0,
-        "estimate": 10,
-        "upperBound": 10,
-        "exact": True,
-    }
-
-
 def test_close_of_an_empty_batch_completes_it(any_gateway: Gateway) -> None:
     batch_id = _opened(any_gateway, userKey="x")
     answer = _closed(any_gateway, batch_id)
@@ -214,13 +143,6 @@ def test_a_repeated_close_is_answered_the_same(any_gateway: Gateway) -> None:
     assert (again.status, again.body) == (200, first.body)
 
 
-def test_the_completion_is_not_reported_to_another_close(any_gateway: Gateway) -> None:
-    batch_id = _opened(any_gateway)
-    _closed(any_gateway, batch_id, key="k")
-
-    assert _closed(any_gateway, batch_id, key="other").body["completedByYou"] is False
-
-
 def test_ack_answers_a_verdict_for_each_item_in_order(any_gateway: Gateway) -> None:
     batch_id, items = _batch_of(any_gateway, 3)
     other, _ = _batch_of(any_gateway, 3)
@@ -232,26 +154,6 @@ def test_ack_answers_a_verdict_for_each_item_in_order(any_gateway: Gateway) -> N
     results = [{"itemId": item, "verdict": verdict} for item, verdict in zip(asked, verdicts, strict=True)]
     assert answer.status == 200
     assert answer.body == {"results": results, "completions": []}
-
-
-def test_the_completion_is_reported_to_the_ack_that_completes_and_to_its_retries(
-    any_gateway: Gateway,
-) -> None:
-    batch_id, items = _batch_of(any_gateway, 10)
-    _closed(any_gateway, batch_id)
-    first, again = (_acked(any_gateway, items, key="k").body["completions"] for _ in range(2))
-    other = _acked(any_gateway, items, key="other").body["completions"]
-
-    completion = {"batchId": batch_id, "userKey": "a catalog", "result": "succeeded", "completedByYou": True}
-    assert (first, again, other) == ([completion], [completion], [])
-
-
-def test_requests_without_a_key_are_different_callers(any_gateway: Gateway) -> None:
-    batch_id, items = _batch_of(any_gateway, 2)
-    _closed(any_gateway, batch_id)
-
-    completion = [len(_acked(any_gateway, items).body["completions"]) for _ in range(2)]
-    assert completion == [1, 0]
 
 
 def test_a_range_is_answered_with_counts_of_each_verdict(any_gateway: Gateway) -> None:
@@ -270,41 +172,6 @@ def test_a_range_is_answered_with_counts_of_each_verdict(any_gateway: Gateway) -
     ]
 
 
-def test_a_dry_run_answers_verdicts_and_acks_nothing(any_gateway: Gateway) -> None:
-    _, items = _batch_of(any_gateway, 4)
-    _acked(any_gateway, items[:1])
-    asked = {"items": items[:2], "dryRun": True}
-    answers = [any_gateway.send("POST", "/v1/acks", asked, _keyed("k")).body for _ in range(2)]
-
-    assert answers[0] == answers[1]
-    assert [result["verdict"] for result in answers[0]["results"]] == ["duplicate", "accepted"]
-    acked = _acked(any_gateway, items[1:3], "k").body["results"]
-    assert [result["verdict"] for result in acked] == ["accepted", "accepted"]
-
-
-def test_a_thousand_items_are_acked_in_one_request(gateway: Gateway) -> None:
-    batch_id, items = _batch_of(gateway, 1000)
-    _closed(gateway, batch_id)
-
-    answer = _acked(gateway, items)
-    assert {result["verdict"] for result in answer.body["results"]} == {"accepted"}
-    assert len(answer.body["completions"]) == 1
-
-
-def test_explicit_success_is_an_ack(gateway: Gateway) -> None:
-    _, items = _batch_of(gateway, 1)
-    answer = gateway.send("POST", "/v1/acks", {"acks": [{"itemId": items[0], "outcome": "success"}]})
-
-    assert answer.body["results"] == [{"itemId": items[0], "verdict": "accepted"}]
-
-
-@pytest.mark.parametrize("content_type", ["application/json", "Application/JSON; charset=UTF-8"])
-def test_the_type_of_json_may_be_written_in_any_way(gateway: Gateway, content_type: str) -> None:
-    answer = gateway.send("POST", "/v1/batches", {}, {"Content-Type": content_type})
-
-    assert answer.status == 201
-
-
 def test_a_body_in_base64_is_a_body(gateway: Gateway) -> None:
     answer = gateway.send("POST", "/v1/batches", '{"userKey":"ü"}'.encode())
 
@@ -315,3 +182,37 @@ def test_headers_of_others_have_no_effect(gateway: Gateway) -> None:
     spoofed = {**JSON, "X-Tenant": "x", "X-HTTP-Method-Override": "DELETE", "X-Forwarded-For": "1.2.3.4"}
 
     assert gateway.send("POST", "/v1/batches", {}, spoofed).status == 201
+
+
+TYPES = {
+    State.COMPLETE: "BatchCompleted",
+    State.FAILED: "BatchFailed",
+    State.CANCELLED: "BatchCancelled",
+    State.TIMED_OUT: "BatchTimedOut",
+}
+
+
+@pytest.mark.parametrize("query", [None, {"progress": "none"}])
+@pytest.mark.parametrize("state", State)
+def test_the_event_is_that_of_the_state(
+    gateway: Gateway, memory: MemoryStore, state: State, query: dict[str, str] | None
+) -> None:
+    batch_id, _ = opened(gateway)
+    key = BatchKey(TENANT, batch_id)
+    memory.batches[key] = replace(memory.batches[key], state=state)
+    answer = gateway.send("GET", f"/v1/batches/{batch_id}", query=query)
+
+    if state is State.EXPIRED:
+        assert answer.status == 404
+    elif state in TYPES:
+        event = {"eventId": f"{batch_id}:{state}", "type": TYPES[state], "confirmed": False}
+        assert answer.body["event"] == event
+        memory.confirm(key, AT)
+        again = gateway.send("GET", f"/v1/batches/{batch_id}", query=query)
+        assert again.body["event"] == event | {"confirmed": True}
+    else:
+        assert "event" not in answer.body
+
+
+def test_states_with_an_event_and_without_are_all_there_are() -> None:
+    assert {*TYPES, State.OPEN, State.CLOSED, State.EXPIRED} == set(State)

@@ -64,10 +64,6 @@ def test_what_is_not_strict_json_is_refused(text: str) -> None:
         parse(text)
 
 
-def test_a_pair_of_surrogates_is_a_character() -> None:
-    assert parse('{"a":"\\ud83d\\ude00"}') == {"a": "😀"}
-
-
 def test_a_document_that_goes_too_deep_is_refused() -> None:
     def nested(levels: int) -> str:
         return '{"a":' * levels + "1" + "}" * levels

@@ -8,24 +8,14 @@ from datetime import timedelta
 import pytest
 
 from fanin.api.events.ending_events import endings
-from fanin.archive.changes import change_of
 from fanin.aws.settings.settings_file import SettingsFile
 from fanin.tracker import OpenBatch, Tracker
-from fanin.tracker.dynamodb.items import token_item
-from fanin.tracker.memory import MemoryStore
-from fanin.tracker.rules.options import TaskToken
 from functions.wiring import deployed
 from tests.api.gateway import Gateway
-from tests.archive.streams import record
 
 TOKEN = "AQCEAAAAKgAAAAMAAAAA/+="
 MACHINE = "arn:aws:states:eu-west-1:123456789012:stateMachine:waits"
 BODY = {"taskToken": TOKEN, "deadlineSeconds": 60, "onFailures": "fail", "userKey": "orders"}
-
-
-@pytest.fixture
-def tracker() -> Tracker:
-    return Tracker(MemoryStore(), page_bits=4, fresh_for=timedelta(0))
 
 
 @pytest.fixture
@@ -68,14 +58,6 @@ def test_a_token_and_a_deadline_go_together(any_gateway: Gateway, left_out: str,
     assert TOKEN not in json.dumps(answer.body)
 
 
-@pytest.mark.usefixtures("resuming")
-def test_a_malformed_token_is_not_repeated_in_the_answer(any_gateway: Gateway) -> None:
-    answer = any_gateway.send("POST", "/v1/batches", BODY | {"taskToken": f"{TOKEN} {TOKEN}"})
-
-    assert answer.status == 400
-    assert TOKEN not in json.dumps(answer.body)
-
-
 def test_a_token_that_nothing_would_answer_is_refused(
     any_gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,10 +82,3 @@ def test_the_event_says_that_a_task_waits_and_has_no_token(tracker: Tracker) -> 
     assert first["resumes"] is True
     assert "resumes" not in second
     assert TOKEN not in json.dumps(first)
-
-
-def test_a_change_of_the_tokens_row_is_archived_without_it(tracker: Tracker) -> None:
-    batch = tracker.open("t", OpenBatch())
-    change = change_of(record(token_item(batch, TaskToken(TOKEN)), table="Batches"), "batches")
-
-    assert TOKEN not in json.dumps(change.record)

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
 from typing import Any
 
-import boto3
 import pytest
-from moto import mock_aws
 
-from fanin import Fanin
-from fanin.aws import clients
 from fanin.client.consuming.adapter import (
     LONGEST_PAUSE_IN_ORDER_SECONDS,
     LONGEST_PAUSE_SECONDS,
@@ -70,48 +64,6 @@ def test_a_matched_message_is_deleted_and_the_others_go_back_with_a_pause(
     assert hidden.asked == [(DEAD, {"receipt-1": 60, "receipt-2": 60})]
 
 
-def test_a_delivery_of_matched_messages_hides_none(tracker: Tracker, item: str) -> None:
-    hidden = Hidden()
-    adapter(tracker, hidden).settle(delivery(item, item, queue=DEAD))
-
-    assert hidden.asked == []
-
-
-def test_messages_of_a_store_out_of_reach_go_back_as_their_queue_has_it(
-    tracker: Tracker, item: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def down(*_: Any) -> None:
-        raise StoreUnavailable("the store is busy; ask again")
-
-    monkeypatch.setattr(tracker, "ack", down)
-    hidden = Hidden()
-
-    assert adapter(tracker, hidden).settle(delivery(item, queue=DEAD)).failed == ["message-0"]
-    assert hidden.asked == []
-
-
-def test_a_delivery_has_one_line_of_what_goes_back(
-    tracker: Tracker, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level(logging.WARNING, logger="fanin"):
-        adapter(tracker, Hidden()).settle(delivery(*[UNKNOWN] * 30, *["?"] * 20, receives=3, queue=DEAD))
-
-    assert [record.getMessage() for record in caplog.records] == [
-        "50 messages return to the queue: 20 name no item, 30 an item that is in no batch of this tenant"
-    ]
-    assert vars(caplog.records[0])["returned"][0] == {"messageId": "message-30", "receives": 3}
-
-
-@pytest.mark.parametrize("longest", [LONGEST_PAUSE_SECONDS, LONGEST_PAUSE_IN_ORDER_SECONDS])
-def test_pauses_double_to_a_bound_and_are_jittered(longest: int) -> None:
-    pauses = [pause_of(times, longest, 0.0) for times in range(1, 1000)]
-
-    assert pauses[:4] == [60, 120, 240, 480]
-    assert pauses == sorted(pauses)
-    assert pauses[-1] == longest
-    assert [pause_of(times, longest, 1.0) for times in range(1, 1000)] == [each // 2 for each in pauses]
-
-
 def test_an_unmatched_message_is_delivered_fewer_than_100_times_in_two_weeks() -> None:
     at, deliveries = 0, 0
     while at < TWO_WEEKS:
@@ -126,32 +78,6 @@ def test_a_message_in_order_holds_up_its_group_for_minutes_only(tracker: Tracker
     adapter(tracker, hidden).settle(delivery(UNKNOWN, receives=50, queue=f"{DEAD}.fifo"))
 
     assert hidden.asked == [(f"{DEAD}.fifo", {"receipt-0": LONGEST_PAUSE_IN_ORDER_SECONDS})]
-
-
-@pytest.fixture
-def sqs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """SQS as moto plays it, for the clients of this process too."""
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "none")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
-    with mock_aws():
-        clients.sqs.cache_clear()
-        yield boto3.client("sqs")
-        clients.sqs.cache_clear()
-
-
-def test_the_users_own_dead_letter_handler_hides_what_it_cannot_match(tracker: Tracker, sqs: Any) -> None:
-    url = sqs.create_queue(QueueName="orders-dead")["QueueUrl"]
-    arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
-    sqs.send_message(QueueUrl=url, MessageBody=UNKNOWN)
-    (message,) = sqs.receive_message(QueueUrl=url, VisibilityTimeout=0)["Messages"]
-    event = delivery(message["Body"], queue=arn)
-    event["Records"][0]["receiptHandle"] = message["ReceiptHandle"]
-
-    answer = Fanin(DirectTransport(tracker, TENANT)).dead_letter_handler()(event, None)
-
-    assert answer == {"batchItemFailures": [{"itemIdentifier": "message-0"}]}
-    assert "Messages" not in sqs.receive_message(QueueUrl=url)
 
 
 def isolating(tracker: Tracker, hidden: Hidden, accepts: int) -> tuple[Adapter, list[str]]:

@@ -42,42 +42,6 @@ def test_a_block_closes_its_batch_and_wait_returns_its_end(client):
     assert ([len(each) for each in failures], len(samples)) == ([2], 2)
 
 
-def test_an_opened_batch_may_be_awaited_and_closed_by_a_call(client):
-    async def work():
-        batch = await client.open()
-        await batch.add(3)
-        assert [len(each) async for each in batch.outstanding()] == [3]
-        assert (await batch.status()).state is State.OPEN
-        return await batch.close(), [each.batch_id async for each in client.batches()] == [batch.id]
-
-    assert asyncio.run(work())[1]
-
-
-def test_a_block_that_raises_cancels_its_batch(client):
-    async def work():
-        with pytest.raises(KeyError):
-            async with client.open() as batch:
-                raise KeyError("lost")
-        return await batch.wait()
-
-    status = asyncio.run(work())
-
-    assert (status.state, status.reason) == (State.CANCELLED, "KeyError: 'lost'")
-
-
-def test_watch_yields_each_change_to_the_end(client):
-    async def work():
-        async with client.open() as batch:
-            items = await batch.add(2)
-        seen = []
-        async for status in batch.watch():
-            seen.append(status.acked)
-            await client.ack(items[len(seen) - 1 : len(seen)])
-        return seen
-
-    assert asyncio.run(work()) == [0, 1, 2]
-
-
 def test_errors_are_those_of_the_client(client):
     async def work():
         with pytest.raises(NotFound):
@@ -91,19 +55,6 @@ def test_errors_are_those_of_the_client(client):
             await batch.wait(timeout=0.1)
 
     asyncio.run(work())
-
-
-@pytest.mark.parametrize("call", ["wait", "watch"])
-def test_the_task_of_a_block_may_not_wait_in_it_and_another_task_may(client, call):
-    async def work():
-        async with client.open() as batch:
-            waiting = asyncio.create_task(batch.wait())
-            await asyncio.sleep(0)
-            with pytest.raises(InvalidRequest, match="wait after the block"):
-                await getattr(batch, call)()
-        return await waiting
-
-    assert asyncio.run(work()).is_complete
 
 
 def test_a_cancelled_wait_ends_at_once_and_leaves_no_thread(client, monkeypatch):
@@ -195,16 +146,6 @@ def test_a_cancelled_open_under_a_key_is_gone_on_with(tracker):
     assert batch.id in cancelled.__notes__[0]
 
 
-def test_a_cancelled_reopen_leaves_no_open_batch(tracker):
-    slow = Slow(tracker, "reopen")
-    fanin = Fanin(slow)
-    with fanin.open() as batch:
-        fanin.fail(batch.add(1))
-    asyncio.run(slow.cancels(AsyncFanin(fanin).reopen(batch.id)))
-
-    assert [each.state for each in fanin.batches()] == [State.CANCELLED, State.COMPLETE]
-
-
 def test_every_call_about_batches_is_there_with_the_same_arguments():
     own = {name: call for name, call in vars(Fanin).items() if inspect.isfunction(call)}
     own |= {name: call for name, call in vars(Waiting).items() if inspect.isfunction(call)}
@@ -214,23 +155,6 @@ def test_every_call_about_batches_is_there_with_the_same_arguments():
     for name in names:
         parameters = inspect.signature(getattr(AsyncFanin, name)).parameters
         assert [*parameters] == [*inspect.signature(own[name]).parameters]
-
-
-def test_failed_items_are_reopened(client):
-    async def work():
-        batch = await client.open()
-        items = await batch.add(5)
-        await client.fail([items[1], items[3]])
-        await batch.end("stuck")
-        reopened = await batch.reopen()
-        pairs = [pair async for pair in reopened.pairs()]
-        await client.ack(reopened.items)
-
-        assert pairs == [(items[1], reopened.items[0]), (items[3], reopened.items[1])]
-        assert (await reopened.wait()).result == "succeeded"
-        assert reopened.origin_batch_id == batch.id
-
-    asyncio.run(work())
 
 
 def test_it_stands_for_a_client():

@@ -96,8 +96,7 @@ def test_a_text_is_a_text(fanin, text):
 
 
 @pytest.mark.parametrize(
-    "missing",
-    ["get", "close", "cancel", "notify", "wait", "watch", "outstanding", "failures", "samples"],
+    "missing", ["get", "close", "cancel", "notify", "wait", "watch", "outstanding", "failures", "samples"]
 )
 def test_a_batch_has_an_id(fanin, missing):
     with pytest.raises(InvalidRequest, match="batch id"):

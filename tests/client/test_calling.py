@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import logging
 import warnings
 from concurrent.futures import Future
 from functools import partial, wraps
-from types import SimpleNamespace
 
 import pytest
 
 from fanin import Fanin, InvalidRequest
-from fanin.calling import WorkNotDone, done, has_text, plain, text_of
+from fanin.calling import WorkNotDone, has_text, text_of
 from fanin.client.transports.direct import DirectTransport
-from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey
-from fanin.queue.memory import MemoryStore as QueueStore
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from tests.client.conftest import TENANT, sqs_event
-
-ITEM = "00000000-0000-4000-8000-000000000000:00000000-0000-4000-8000-000000000001:0"
 
 
 class Mute(Exception):
@@ -109,11 +103,6 @@ def test_work_that_a_call_does_not_do_is_refused_where_it_is_decorated(fanin, id
         fanin.dead_letter_handler(item_id=idle)
 
 
-def test_the_queues_report_is_refused_in_the_same_way(idle):
-    with pytest.raises(InvalidRequest, match="report is a"):
-        Queue(QueueContext(QueueStore(), MemoryDoorbell(), QueueKey("t", "q"), report=idle))
-
-
 def test_work_that_only_shows_when_it_is_called_is_a_failure_that_says_so(fanin, hidden, caplog):
     batch = fanin.open()
     items = batch.add(2)
@@ -133,51 +122,6 @@ def test_a_hook_that_was_not_run_is_an_error(fanin, hidden):
 
     with pytest.raises(WorkNotDone, match="on_acked returned a"):
         handler(sqs_event(*fanin.open().add(1)), None)
-
-
-def test_the_end_of_a_job_that_was_not_reported_is_reported_again(hidden):
-    queue = Queue(
-        QueueContext(QueueStore(), MemoryDoorbell(), QueueKey("t", "q"), Options(parts=1), report=hidden)
-    )
-    queue.add(NewJob("a", item_id=ITEM))
-    with queue.take(wait=0):
-        pass
-    queue.sweep()
-
-    assert [one.item_id for one in queue.context.store.outbox(queue.context.part(0))] == [ITEM]
-
-
-def test_a_plain_function_may_run_a_coroutine_on_a_loop_of_its_own(fanin):
-    items = fanin.open().add(2)
-    loops = set()
-
-    async def work(record):
-        loops.add(id(asyncio.get_running_loop()))
-
-    with asyncio.Runner() as runner:
-        handler = fanin.acks(lambda record: runner.run(work(record)))
-        for item in items:
-            assert handler(sqs_event(item), None) == {"batchItemFailures": []}
-
-    assert len(loops) == 1
-
-
-def test_the_queues_blocks_decorate_no_function():
-    queue = Queue(QueueContext(QueueStore(), MemoryDoorbell(), QueueKey("t", "q"), Options(parts=1)))
-    context = SimpleNamespace(get_remaining_time_in_millis=lambda: 60_000)
-
-    for block in (queue.answer({"Records": []}, context), queue.bounded(60)):
-        assert not callable(block)
-
-
-@pytest.mark.parametrize("result", [None, 0, [], {}, "text", iter(())])
-def test_what_a_function_returns_is_its_own_matter(result):
-    assert done(result, "handle") is result
-
-
-@pytest.mark.parametrize("function", [None, print, len, Mute, partial(print), lambda: None, Bound])
-def test_any_other_function_is_taken(function):
-    assert plain(function, "handle") is function
 
 
 def test_an_error_without_a_text_is_known_by_its_kind():
@@ -228,35 +172,3 @@ def test_a_block_that_raises_an_error_without_a_text_cancels_its_batch(fanin):
     assert fanin.get(batch.id).state == "CANCELLED"
     assert fanin.get(batch.id).reason == "Mute"
     assert batch.id in raised.value.__notes__[0]
-
-
-def test_the_end_of_a_job_that_cannot_be_reported_does_not_hold_up_the_others(lambdas_log):
-    seen = []
-
-    def report(entry):
-        seen.append(entry)
-        raise Mute
-
-    queue = Queue(
-        QueueContext(QueueStore(), MemoryDoorbell(), QueueKey("t", "q"), Options(parts=1), report=report)
-    )
-    queue.add_all([NewJob(key, item_id=ITEM) for key in "ab"])
-    with queue.take(2, wait=0) as jobs:
-        assert len(jobs) == 2
-    queue.sweep()
-
-    assert queue.depth().busy == 0
-    assert len(seen) == 4
-
-
-def test_a_coroutine_that_was_cancelled_fails_its_own_message_and_no_other(fanin):
-    items = fanin.open().add(2)
-
-    async def work(record):
-        if record["body"] == items[0]:
-            raise asyncio.CancelledError
-
-    handler = fanin.acks(lambda record: asyncio.run(work(record)))
-
-    assert handler(sqs_event(*items), None) == {"batchItemFailures": [{"itemIdentifier": "m0"}]}
-    assert fanin.get(items.batch_id).acked == 1

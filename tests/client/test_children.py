@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 
-from fanin import InvalidRequest, KeyReused, StoreUnavailable
+from fanin import KeyReused, StoreUnavailable
 from tests.client.conftest import lost_after, sqs_event
 from tests.client.received import DELETED, RETURNED, acked, delivered
 
@@ -52,40 +50,6 @@ def test_a_block_that_raises_leaves_the_child_open_until_the_last_attempt(fanin,
     assert acked(parent) == (1, 1)
 
 
-def test_a_child_that_was_given_up_is_cancelled_if_its_function_returns(fanin, parent):
-    made = []
-
-    def grow(record):
-        try:
-            with fanin.open(parent=record["body"]) as child:
-                made.append(child)
-                child.add(-1)
-        except InvalidRequest:
-            return
-
-    assert delivered(fanin, parent.items[0], grow) == DELETED
-    assert made[0].status().state == "CANCELLED"
-    assert acked(parent) == (1, 1)
-
-
-def test_a_function_may_try_its_block_again(fanin, parent):
-    made = []
-
-    def grow(record):
-        for attempt in range(2):
-            try:
-                with fanin.open(parent=record["body"]) as child:
-                    made.append(list(child.add(2)))
-                    assert attempt
-            except AssertionError:
-                continue
-
-    assert delivered(fanin, parent.items[0], grow) == DELETED
-    assert made[0] == made[1]
-    fanin.ack(made[0])
-    assert parent.status().result == "succeeded"
-
-
 def test_a_second_child_in_one_call_needs_a_key_of_its_own(fanin, parent, caplog):
     def grow(record):
         fanin.open(parent=record["body"])
@@ -94,21 +58,6 @@ def test_a_second_child_in_one_call_needs_a_key_of_its_own(fanin, parent, caplog
 
     assert delivered(fanin, parent.items[0], grow) == RETURNED
     assert "has its child batch" in caplog.text
-
-
-def test_an_item_waits_for_both_children_of_its_function(fanin, parent):
-    made = []
-
-    def grow(record):
-        item = record["body"]
-        with fanin.open(parent=item) as pages, fanin.open(parent=item, key="images") as images:
-            made.extend([pages.add(1), images.add(1)])
-
-    assert delivered(fanin, parent.items[0], grow) == DELETED
-    fanin.ack(made[1])
-    assert acked(parent) == (0, 0)
-    fanin.ack(made[0])
-    assert parent.status().result == "succeeded"
 
 
 def test_other_options_at_the_next_attempt_are_refused_with_a_sentence(fanin, parent):
@@ -126,82 +75,6 @@ def test_other_options_at_the_next_attempt_are_refused_with_a_sentence(fanin, pa
 
     assert len(refusals) == 1
     assert "opened with other options at an earlier attempt" in refusals[0]
-
-
-def test_other_counts_at_the_next_attempt_are_refused_with_a_sentence(fanin, parent, caplog):
-    counts = [2, 3]
-
-    def grow(record):
-        child = fanin.open(parent=record["body"])
-        child.add(1)
-        child.add(counts.pop(0))
-        raise ValueError("again")
-
-    delivered(fanin, parent.items[0], grow)
-    delivered(fanin, parent.items[0], grow, 2)
-
-    assert "add number 2 of this item to batch" in caplog.text
-
-
-def test_an_add_to_any_batch_is_the_same_add_at_the_next_attempt(fanin, parent):
-    other, made = fanin.open("other"), []
-
-    def grow(_):
-        made.append([list(other.add(2)), list(other.add(2))])
-        raise ValueError("again")
-
-    delivered(fanin, parent.items[0], grow)
-    delivered(fanin, parent.items[0], grow, 2)
-
-    assert made[0] == made[1]
-    assert made[0][0] != made[0][1]
-    assert other.status().total == 4
-
-
-def test_an_add_to_the_child_is_the_same_one_from_a_thread_of_the_function(fanin, parent):
-    made = []
-
-    def grow(record):
-        child = fanin.open(parent=record["body"])
-        with ThreadPoolExecutor(1) as threads:
-            made.append(list(threads.submit(child.add, 2).result()))
-        raise ValueError("again")
-
-    delivered(fanin, parent.items[0], grow)
-    delivered(fanin, parent.items[0], grow, 2)
-
-    assert made[0] == made[1]
-
-
-def test_a_failed_item_that_is_sent_again_gets_a_new_child_and_heals(fanin):
-    parent = fanin.open("parent")
-    item = parent.add(1)[0]
-    fates = [fanin.fail, fanin.ack]
-
-    def grow(record):
-        with fanin.open(parent=record["body"]) as child:
-            fates.pop(0)(child.add(1))
-
-    assert delivered(fanin, item, grow) == DELETED
-    assert acked(parent) == (1, 1)
-    assert delivered(fanin, item, grow) == DELETED
-    assert acked(parent) == (1, 0)
-
-
-def test_a_copy_of_the_message_finds_the_child_that_has_succeeded(fanin):
-    parent = fanin.open("parent")
-    item = parent.add(1)[0]
-    made = []
-
-    def grow(record):
-        with fanin.open(parent=record["body"]) as child:
-            made.append((child.id, list(child.add(1))))
-
-    delivered(fanin, item, grow)
-    fanin.ack(made[0][1])
-    delivered(fanin, item, grow)
-
-    assert made[0] == made[1]
 
 
 def test_a_lost_answer_of_open_returns_the_message_if_its_function_returns(over_http, service):

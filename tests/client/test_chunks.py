@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fanin import InvalidRequest
 from fanin.client.consuming.chunks import chunk_of, range_of
 from fanin.client.items import Items
-from fanin.tracker import GroupId, ItemId
+from fanin.tracker import GroupId
 
 BATCH = "00000000-0000-4000-8000-000000000001"
 
@@ -33,19 +33,6 @@ def test_chunks_are_cut_at_multiples_in_the_batch_and_leave_nothing_out(start, u
     assert [index for chunk in chunks for index in chunk.indexes] == list(items.indexes)
     assert all((start + chunk.indexes[0]) // size == (start + chunk.indexes[-1]) // size for chunk in chunks)
     assert len(chunks) == (start + upto - 1) // size - (start + first) // size + 1
-
-
-@pytest.mark.parametrize("size", [1, 2, 64, 256, 1024])
-def test_a_chunk_that_divides_a_page_lies_in_one_page(size):
-    for chunk in group(777, 5_000).chunks(size):
-        assert (777 + chunk.indexes[0]) // 1024 == (777 + chunk.indexes[-1]) // 1024
-
-
-def test_chunks_of_the_largest_group_are_made_when_they_are_read():
-    chunks = group(0, 2**36).chunks(64)
-
-    assert next(chunks) == group(0, 2**36)[:64]
-    assert next(chunks) == group(0, 2**36)[64:128]
 
 
 @pytest.mark.parametrize("size", [0, -1, 10_001, True, 2.0, None])
@@ -72,13 +59,6 @@ def test_a_message_carries_a_range_and_its_rows():
     assert "käy" in body
     assert (chunk.items, chunk.rows) == (items, [{"name": "käy"}, None, [1]])
     assert (second.id, second.index, second.row, second.record["body"]) == (items[1], 65, None, body)
-
-
-def test_a_message_without_rows_points_to_them():
-    chunk = chunk_of(record(group()[:2].message(object="s3://bucket/0")))
-
-    assert (chunk.items, chunk.rows, chunk.item(1).row) == (group()[:2], None, None)
-    assert json.loads(chunk.record["body"])["object"] == "s3://bucket/0"
 
 
 def test_a_message_of_one_item_as_fan_out_sends_it_is_a_chunk_of_one():
@@ -130,9 +110,3 @@ def test_what_is_no_range_of_its_group_is_refused(text):
 def test_a_message_that_is_no_chunk_is_refused(body):
     with pytest.raises(InvalidRequest):
         chunk_of(record(body))
-
-
-def test_items_of_a_chunk_are_ids_of_the_batch():
-    chunk = chunk_of(record(group()[10:20].message()))
-
-    assert [ItemId.parse(chunk.item(index).id).index for index in chunk.items.indexes] == list(range(10, 20))

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import timedelta
+from random import Random
 
 import pytest
 
 from fanin import Fanin, InvalidRequest, StoreUnavailable, Verdict
-from fanin.client.consuming.consumer import Consumer
+from fanin.client.consuming.answering import answers_of
 from fanin.client.consuming.records import item_id_of
 from fanin.client.transports.direct import DirectTransport
-from fanin.tracker import Tracker
+from fanin.client.transports.reports import AckReport, ItemVerdict
+from fanin.testing import FakeFanin
+from fanin.tracker import Ack, Tracker
 from fanin.tracker.memory import MemoryStore
 from tests.client.conftest import TENANT, answers, served, sqs_event
 
@@ -96,15 +97,6 @@ def test_what_is_done_is_acked_and_what_raises_goes_back(fanin):
     assert batch.status().acked == 2
 
 
-def test_a_message_that_went_back_is_acked_when_it_succeeds(fanin):
-    with fanin.open() as batch:
-        items = batch.add(3)
-    fanin.acks(refusing(items[1]))(sqs_event(*items), None)
-
-    assert fanin.acks(refusing())(sqs_event(*items), None) == NONE_RETURN
-    assert batch.status().is_complete
-
-
 def test_a_delivery_is_one_write_a_page_and_one_look_at_the_batch(fanin, store):
     items = fanin.open().add(1000)
     store.asked.clear()
@@ -124,25 +116,6 @@ def test_each_message_is_the_caller_of_its_own_ack(fanin):
     assert stored.completed_by == "acks:m1"
 
 
-def test_every_record_reaches_the_work_once_and_as_it_came(fanin):
-    items = fanin.open().add(2)
-    event = sqs_event({"itemId": items[0], "sku": 1}, items[1])
-    seen = []
-    fanin.acks(seen.append)(event, None)
-
-    assert seen == event["Records"]
-
-
-def test_copies_in_one_delivery_are_both_settled(fanin):
-    items = fanin.open().add(1)
-    outcomes = []
-    handler = fanin.acks(on_acked=outcomes.extend)(refusing())
-
-    assert handler(sqs_event(items[0], items[0]), None) == NONE_RETURN
-    assert handler(sqs_event(items[0]), None) == NONE_RETURN
-    assert [verdict for _, verdict in outcomes] == [Verdict.ACCEPTED, Verdict.DUPLICATE, Verdict.DUPLICATE]
-
-
 @pytest.mark.parametrize(
     "body", ["", "nothing", "{", "{}", '{"itemId": 7}', '{"itemId": "x"}', "[" * 100_000, '{"a":' * 100_000]
 )
@@ -153,73 +126,6 @@ def test_a_message_without_an_item_goes_back_alone_and_its_work_is_not_begun(fan
 
     assert handler(sqs_event(items[0], body, items[1]), None) == failures("m1")
     assert [record["messageId"] for record in seen] == ["m0", "m2"]
-
-
-def test_messages_whose_items_are_in_no_batch_return_and_are_logged_in_one_line(fanin, caplog):
-    batch = fanin.open()
-    items = batch.add(2)
-    beyond = items[1][:-1] + "2"
-    event = sqs_event(items[0], FORGED, beyond)
-    settled = Consumer(fanin._transport).settle(event)
-    (line,) = caplog.records
-
-    assert settled.response() == failures("m1", "m2")
-    assert [record["messageId"] for record, _ in settled.acked] == ["m0"]
-    assert (line.levelno, line.count) == (logging.WARNING, 2)
-    assert line.returned == [
-        {"messageId": "m1", "verdict": "not_found"},
-        {"messageId": "m2", "verdict": "out_of_range"},
-    ]
-    assert batch.status().acked == 1
-    assert Consumer(fanin._transport).settle(event).response() == failures("m1", "m2")
-
-
-def test_many_items_in_no_batch_are_a_short_line(fanin, caplog):
-    Consumer(fanin._transport).settle(sqs_event(*[FORGED] * 500))
-    (line,) = caplog.records
-
-    assert (line.count, len(line.returned)) == (500, 10)
-
-
-def test_messages_of_an_expired_batch_are_deleted_and_logged_in_one_line(direct, fanin, caplog):
-    items = fanin.open().add(2)
-    later = direct.tracker.now() + timedelta(days=8)
-    tracker = Tracker(direct.tracker.store, page_bits=1024, now=lambda: later)
-    settled = Consumer(DirectTransport(tracker, TENANT)).settle(sqs_event(*items))
-    (line,) = caplog.records
-
-    assert settled.response() == NONE_RETURN
-    assert line.dropped == [
-        {"messageId": "m0", "verdict": "expired"},
-        {"messageId": "m1", "verdict": "expired"},
-    ]
-
-
-def test_a_store_out_of_reach_sends_all_work_back(fanin, store, caplog):
-    batch = fanin.open()
-    items = batch.add(3)
-    store.writes_left = 0
-    handler = fanin.acks(refusing(items[1]))
-
-    assert sorted(ids(handler(sqs_event(*items), None))) == ["m0", "m1", "m2"]
-    assert "2 messages return to the queue" in caplog.text
-    store.writes_left = 1_000_000
-    assert handler(sqs_event(*items), None) == failures("m1")
-    assert batch.status().acked == 2
-
-
-def test_of_a_delivery_of_several_requests_only_what_was_not_acked_comes_back(direct, store):
-    fanin = Fanin(direct)
-    items = fanin.open().add(1500)
-    store.writes_left = 1
-    settled = Consumer(direct).settle(sqs_event(*items))
-
-    assert [int(message_id[1:]) for message_id in settled.failed] == list(range(1000, 1500))
-    assert len(settled.acked) == 1000
-
-
-def ids(response):
-    return [one["itemIdentifier"] for one in response["batchItemFailures"]]
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyError, StoreUnavailable, InvalidRequest, AssertionError])
@@ -246,17 +152,6 @@ def test_the_end_of_the_process_is_not_swallowed(fanin, error):
         fanin.acks(handle)(sqs_event(*items), None)
 
 
-def test_a_bug_in_the_ack_fails_the_whole_delivery(direct, monkeypatch):
-    def broken(*_):
-        raise ZeroDivisionError
-
-    items = Fanin(direct).open().add(1)
-    monkeypatch.setattr(DirectTransport, "ack", broken)
-
-    with pytest.raises(ZeroDivisionError):
-        Consumer(direct).settle(sqs_event(*items))
-
-
 def test_no_record_is_started_without_time_to_finish_it(fanin, caplog):
     batch = fanin.open()
     items = batch.add(4)
@@ -272,18 +167,6 @@ def test_no_record_is_started_without_time_to_finish_it(fanin, caplog):
     )
 
 
-def test_a_function_shorter_than_the_margin_still_moves(fanin):
-    items = fanin.open().add(3)
-
-    assert fanin.acks(refusing())(sqs_event(*items), Context(100)) == failures("m1", "m2")
-
-
-def test_without_a_context_there_is_no_hurry(fanin):
-    items = fanin.open().add(3)
-
-    assert fanin.acks(refusing())(sqs_event(*items), None) == NONE_RETURN
-
-
 def test_on_acked_is_called_once_for_each_delivery_with_all_that_was_acked(fanin):
     items = fanin.open().add(3)
     calls = []
@@ -295,13 +178,6 @@ def test_on_acked_is_called_once_for_each_delivery_with_all_that_was_acked(fanin
         ("m0", Verdict.ACCEPTED),
         ("m2", Verdict.ACCEPTED),
     ]
-
-
-def test_on_acked_is_not_called_if_nothing_was_acked(fanin):
-    calls = []
-    fanin.acks(on_acked=calls.append)(refusing("x"))(sqs_event("x", FORGED), None)
-
-    assert calls == []
 
 
 def test_an_item_may_be_found_in_a_way_of_ones_own(fanin, caplog):
@@ -318,31 +194,6 @@ def test_an_item_may_be_found_in_a_way_of_ones_own(fanin, caplog):
     assert "message m1" in caplog.records[0].getMessage()
     assert caplog.records[0].reason == "KeyError"
     assert batch.status().acked == 1
-
-
-def test_the_decorated_function_keeps_its_name_and_the_work_can_be_tested_alone(fanin):
-    @fanin.acks
-    def index_package(record):
-        """Put it into the index."""
-        return "done"
-
-    assert (index_package.__name__, index_package.__doc__) == ("index_package", "Put it into the index.")
-    assert index_package.__wrapped__({}) == "done"
-
-
-def test_a_plain_delivery_needs_no_work_of_ones_own(direct):
-    batch = Fanin(direct).open()
-    items = batch.add(3)
-    settled = Consumer(direct).settle(sqs_event(items[0], {"itemId": items[1]}, "malformed"))
-
-    assert settled.response() == failures("m2")
-    assert [verdict for _, verdict in settled.acked] == [Verdict.ACCEPTED] * 2
-    assert batch.status().acked == 2
-
-
-def test_an_empty_delivery_asks_nothing(direct, store):
-    assert Consumer(direct).settle({"Records": []}).response() == NONE_RETURN
-    assert store.asked == {}
 
 
 def record(body="", attribute=None):
@@ -390,3 +241,66 @@ def test_over_http_a_delivery_is_a_look_and_one_request_under_a_key_of_its_own(o
     assert (look.method, len(sent)) == ("GET", 3)
     assert len({request.key for request in sent}) == 1
     assert batch.status().acked == 4
+
+
+class Requests:
+    """Keeps the items of each request; that of item 0 is lost."""
+
+    def __init__(self, loses: bool = False) -> None:
+        self.loses, self.items = loses, []
+
+    def __call__(self, acks, key):
+        self.items.append([ack.first for ack in acks])
+        if self.loses and acks[0].first == 0:
+            raise StoreUnavailable("lost")
+        return AckReport(tuple(ItemVerdict(str(ack.first), Verdict.ACCEPTED) for ack in acks), ())
+
+
+def delivery(count):
+    numbers = Random(1).sample(range(count), count)
+    return [({"messageId": str(number)}, Ack("b", "g", number, number, "me")) for number in numbers]
+
+
+def test_each_request_of_a_large_delivery_has_neighbours():
+    requests, named = Requests(), delivery(3_000)
+
+    answers = answers_of(requests, named)
+
+    assert requests.items == [list(range(first, first + 1_000)) for first in (0, 1_000, 2_000)]
+    assert [(each.record, each.ack) for each in answers] == named
+
+
+def test_the_answers_of_a_lost_request_are_those_of_its_items():
+    answers = answers_of(Requests(loses=True), delivery(3_000))
+
+    assert {each.ack.first for each in answers if each.counts is None} == set(range(1_000))
+
+
+HANDLERS = {
+    "acks": lambda fanin: fanin.acks(lambda _: None),
+    "acks_each": lambda fanin: fanin.acks_each(lambda _: None),
+    "dead_letter_handler": lambda fanin: fanin.dead_letter_handler(),
+    "a queue's answer": lambda fanin: lambda *invocation: fanin.queue("q").answer(*invocation).__enter__(),
+}
+WITHOUT_RECORDS = r'\{"Records": \[\.\.\.\]\}'
+FOREIGN = [
+    (None, WITHOUT_RECORDS),
+    ({}, WITHOUT_RECORDS),
+    ({"requestContext": {}, "body": "{}"}, WITHOUT_RECORDS),
+    ({"Records": FORGED}, WITHOUT_RECORDS),
+    ({"Records": [FORGED]}, "record 0 is no object"),
+    ({"Records": [{"MessageId": "m1", "Body": FORGED}]}, "record 0 has MessageId.* rename them"),
+    ({"Records": [{"EventSource": "aws:sns", "Sns": {}}]}, "record 0 has no text as its messageId"),
+    ({"Records": [{"messageId": "m1", "body": {"itemId": FORGED}}]}, "record 0 has no text as its body"),
+    (
+        {"Records": [{"messageId": "m1", "body": FORGED, "attributes": {"ApproximateReceiveCount": "x"}}]},
+        "ApproximateReceiveCount",
+    ),
+]
+
+
+@pytest.mark.parametrize("decorated", HANDLERS)
+@pytest.mark.parametrize(("event", "refusal"), FOREIGN)
+def test_what_is_no_event_of_sqs_is_refused_with_what_is_wrong(decorated, event, refusal):
+    with pytest.raises(InvalidRequest, match=refusal):
+        HANDLERS[decorated](FakeFanin())(event, None)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fanin import Fanin, InvalidRequest, NotFound
+from fanin import Fanin, InvalidRequest
 from fanin.client.transports.direct import DirectTransport
 from fanin.client.transports.environment import transport_of_environment
-from fanin.client.transports.http import HttpTransport
-from tests.client.test_imports import heavy, loaded
 
 NOT_THERE = "00000000-0000-4000-8000-000000000000"
 TABLES = {"FANIN_BATCHES_TABLE": "b", "FANIN_PAGES_TABLE": "p", "FANIN_TENANT": "t"}
@@ -41,12 +39,6 @@ def test_a_module_of_handlers_needs_no_variable_and_its_first_call_reads_them(se
     assert batch.status().result == "completed_with_failures"
 
 
-def test_a_module_of_handlers_loads_neither_boto3_nor_a_client_of_http():
-    code = "from fanin import Fanin; fanin = Fanin()\n@fanin.acks\ndef handler(record): ..."
-
-    assert heavy(loaded(code)) == set()
-
-
 @pytest.mark.parametrize("given", [{}, {name: "" for name in ALL}])
 def test_without_any_variable_the_error_names_all_four_once(given, monkeypatch):
     for name in ALL:
@@ -69,32 +61,9 @@ def test_an_error_says_which_variable_of_the_tables_is_missing(missing):
         transport_of_environment(env=given)
 
 
-def test_the_url_goes_before_the_tables():
-    over = transport_of_environment("eu-west-1", TABLES | {"FANIN_URL": "https://api.example/dev"})
-
-    assert isinstance(over, HttpTransport)
-    assert over._base.url == "https://api.example/dev"
-
-
 def test_tables_are_read_with_the_size_of_pages():
     over = transport_of_environment(env=TABLES | {"FANIN_PAGE_BITS": "16"})
 
     assert isinstance(over, DirectTransport)
     assert (over.tenant, over.tracker.page_bits) == ("t", 16)
     assert (over.tracker.store.tables.batches, over.tracker.store.tables.pages) == ("b", "p")
-
-
-def test_each_client_keeps_what_its_first_call_read(service, monkeypatch):
-    fanin = Fanin()
-    monkeypatch.setenv("FANIN_URL", service.url)
-    with pytest.raises(NotFound):
-        fanin.get(NOT_THERE)
-    monkeypatch.setenv("FANIN_URL", "http://127.0.0.1:1")
-
-    with pytest.raises(NotFound):
-        fanin.get(NOT_THERE)
-
-
-def test_a_url_is_still_checked_at_once():
-    with pytest.raises(InvalidRequest, match="URL"):
-        Fanin("ftp://example")

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 
 import pytest
 
-from fanin import (
-    Completion,
-    Conflict,
-    Fanin,
-    InvalidRequest,
-    KeyReused,
-    NotFound,
-    Retention,
-    State,
-    Verdict,
-)
-from fanin.client.transports.direct import DirectTransport
-from fanin.tracker import COUNT_MAX, ItemId
-from tests.client.conftest import answers
+from fanin import Completion, InvalidRequest, KeyReused, NotFound, State, Verdict
 
 UNKNOWN = "00000000-0000-4000-8000-00000000dead"
-FORGED = f"{UNKNOWN}:{UNKNOWN}:0"
 
 
 def verdicts(report):
@@ -66,32 +52,7 @@ def test_a_block_that_raises_after_close_leaves_the_batch_to_its_consumers(fanin
     assert batch.status().state is State.CLOSED
 
 
-def test_an_exception_goes_on_even_if_its_batch_cannot_be_cancelled(over_http, service):
-    batch = over_http.open()
-    service.faults.extend([answers(503)] * 10)
-    with pytest.raises(ZeroDivisionError) as caught, batch:
-        _ = 1 / 0
-
-    assert "could not be cancelled" in caught.value.__notes__[0]
-
-
-def test_a_batch_closed_within_the_block_is_not_closed_again(fanin):
-    with fanin.open() as batch:
-        answer = batch.close()
-
-    assert batch.closed is answer
-    assert answer.completed_by_you
-    assert answer.is_complete
-
-
-def test_closing_again_through_the_batch_is_the_same_call(fanin):
-    batch = fanin.open()
-
-    assert batch.close() == batch.close()
-    assert not fanin.close(batch.id).completed_by_you
-
-
-def test_the_status_tells_the_life_of_a_batch(fanin):
+def test_the_status_has_the_lifecycle_of_a_batch(fanin):
     before = datetime.now(UTC) - timedelta(seconds=1)
     batch = fanin.open("k")
     items = batch.add(6)
@@ -111,13 +72,6 @@ def test_the_status_tells_the_life_of_a_batch(fanin):
     assert before < done.created_at <= done.closed_at <= done.completed_at < done.expires_at
 
 
-def test_retention_is_kept(fanin):
-    kept = Retention(open=timedelta(hours=1), closed=timedelta(hours=2), complete=timedelta(hours=3))
-    status = fanin.open(retention=kept).status()
-
-    assert timedelta(minutes=59) < status.expires_at - status.created_at < timedelta(minutes=61)
-
-
 def test_a_key_makes_open_and_add_one_call(fanin):
     first, again = fanin.open("a", key="run-1"), fanin.open("a", key="run-1")
     items = first.add(3, key="run-1")
@@ -129,39 +83,6 @@ def test_a_key_makes_open_and_add_one_call(fanin):
         fanin.open("b", key="run-1")
     with pytest.raises(KeyReused):
         first.add(4, key="run-1")
-
-
-def test_without_a_key_every_call_is_its_own(fanin):
-    batch = fanin.open()
-
-    assert batch.id != fanin.open().id
-    assert batch.add(3) != batch.add(3)
-    assert batch.status().total == 6
-
-
-def test_an_add_reserves_when_it_is_called(fanin):
-    batch = fanin.open()
-    items = batch.add(COUNT_MAX)
-
-    assert batch.status().total == COUNT_MAX == len(items)
-    assert verdicts(fanin.ack([items[-1]])) == [Verdict.ACCEPTED]
-
-
-def test_an_add_after_close_is_a_conflict(fanin):
-    with fanin.open() as batch:
-        pass
-
-    with pytest.raises(Conflict, match="items are added while it is OPEN"):
-        batch.add(1)
-
-
-def test_counts_out_of_bounds_are_refused(fanin):
-    batch = fanin.open()
-    for count in (0, -1, COUNT_MAX + 1, 1.5):
-        with pytest.raises(InvalidRequest):
-            batch.add(count)
-
-    assert batch.status().total == 0
 
 
 @pytest.mark.parametrize("call", ["get", "close", "add"])
@@ -176,29 +97,6 @@ def test_an_unknown_batch_is_not_found_and_a_malformed_id_is_refused(fanin, call
             ask(malformed)
 
 
-def test_acks_answer_item_by_item_in_order(fanin):
-    one, other = fanin.open().add(3), fanin.open().add(2)
-    beyond = f"{one.batch_id}:{one.group_id}:3"
-    foreign = f"{one.batch_id}:{other.group_id}:0"
-    report = fanin.ack([other[1], one[0], one[0], beyond, FORGED, foreign])
-
-    assert verdicts(report) == [
-        Verdict.ACCEPTED,
-        Verdict.ACCEPTED,
-        Verdict.DUPLICATE,
-        Verdict.OUT_OF_RANGE,
-        Verdict.NOT_FOUND,
-        Verdict.NOT_FOUND,
-    ]
-
-
-def test_acks_take_parsed_ids_and_none_at_all(fanin):
-    items = fanin.open().add(1)
-
-    assert verdicts(fanin.ack([ItemId.parse(items[0])])) == [Verdict.ACCEPTED]
-    assert fanin.ack([]).results == ()
-
-
 def test_a_malformed_id_refuses_all_before_anything_is_acked(fanin):
     batch = fanin.open()
     items = batch.add(1200)
@@ -206,16 +104,6 @@ def test_a_malformed_id_refuses_all_before_anything_is_acked(fanin):
     with pytest.raises(InvalidRequest):
         fanin.ack([*items, "malformed"])
     assert batch.status().acked == 0
-
-
-def test_a_completion_is_reported_to_retries_with_its_key_and_to_no_other_call(fanin):
-    with fanin.open() as batch:
-        items = batch.add(2)
-    completions = fanin.ack(items, key="mine").completions
-
-    assert completions == (Completion(batch.id, None, "succeeded"),)
-    assert fanin.ack(items, key="mine").completions == completions
-    assert fanin.ack(items, key="yours").completions == ()
 
 
 def test_many_acks_go_out_a_thousand_at_a_time_each_part_under_its_own_key(over_http, service):
@@ -242,21 +130,6 @@ def test_keys_are_checked_before_anything_is_sent(fanin, key):
             call(key=key)
 
 
-def test_two_tenants_do_not_see_each_other(tracker):
-    batch = Fanin(DirectTransport(tracker, "one")).open(key="k")
-    items = batch.add(1, key="k")
-    other = Fanin(DirectTransport(tracker, "two"))
-
-    assert other.open(key="k").id != batch.id
-    assert verdicts(other.ack(items)) == [Verdict.NOT_FOUND]
-    with pytest.raises(NotFound):
-        other.get(batch.id)
-
-
-def test_a_batch_shows_its_id(fanin):
-    assert re.fullmatch(r"<Batch [0-9a-f-]{36}>", repr(fanin.open()))
-
-
 @pytest.mark.parametrize("last", ["acks", "close"])
 def test_one_key_on_close_and_on_acks_names_two_callers_and_each_retry_reports_its_own(fanin, last):
     batch = fanin.open()
@@ -270,37 +143,45 @@ def test_one_key_on_close_and_on_acks_names_two_callers_and_each_retry_reports_i
     assert [calls[route]() for route in (*order, *order)] == [False, True, False, True]
 
 
+def test_an_open_with_other_options_under_its_key_is_refused(fanin):
+    fanin.open(key="k", max_failures=1)
+
+    with pytest.raises(KeyReused):
+        fanin.open(key="k", max_failures=2)
+
+
+class Catalog(StrEnum):
+    SUMMER = "summer"
+
+
+def test_a_member_of_an_enumeration_is_the_text_that_it_is_sent_as(fanin):
+    batch = fanin.open(Catalog.SUMMER, key="k", labels={Catalog.SUMMER: Catalog.SUMMER})
+
+    assert fanin.open("summer", key="k", labels={"summer": "summer"}).id == batch.id
+    assert type(batch.status().user_key) is str
+
+
+@pytest.mark.parametrize("call", ["cancel", "close", "notify"])
+def test_a_key_serves_one_batch(fanin, call):
+    one, other = fanin.open(), fanin.open()
+    if call == "notify":
+        one.cancel()
+        other.cancel()
+    getattr(fanin, call)(one.id, key="k")
+    getattr(fanin, call)(one.id, key="k")
+
+    with pytest.raises(KeyReused):
+        getattr(fanin, call)(other.id, key="k")
+
+
 @pytest.mark.parametrize("call", ["ack", "fail"])
-def test_a_single_id_in_place_of_a_list_is_refused_with_the_right_form(fanin, call):
-    batch = fanin.open()
-    item = batch.add(1)[0]
+def test_a_key_of_acks_serves_one_payload_in_any_order(fanin, call):
+    items = fanin.open().add(3)
+    first = getattr(fanin, call)(list(items[:2]), key="k")
+    again = getattr(fanin, call)(reversed(items[:2]), key="k")
 
-    for single in (item, "", ItemId.parse(item)):
-        with pytest.raises(InvalidRequest, match=rf"{call} takes a list of item ids: {call}\(\[item_id\]\)"):
-            getattr(fanin, call)(single)
-    assert batch.status().acked == batch.status().failed == 0
-
-
-@pytest.mark.parametrize("call", ["ack_ranges", "fail_ranges"])
-def test_a_single_range_in_place_of_a_list_is_refused_with_the_right_form(fanin, call):
-    items = fanin.open().add(2)
-
-    with pytest.raises(InvalidRequest, match=rf"{call} takes a list of ranges: {call}\(\[items\]\)"):
-        getattr(fanin, call)(items)
-    with pytest.raises(InvalidRequest, match="ack takes ids"):
-        getattr(fanin, call)([items[0]])
-
-
-def test_times_are_timedeltas_and_a_refusal_says_so(fanin):
-    with pytest.raises(InvalidRequest, match=r"a deadline is a timedelta, such as timedelta\(hours=1\)"):
-        fanin.open(deadline=5)
-    with pytest.raises(InvalidRequest, match=r"timedelta, such as timedelta\(days=1\)"):
-        Retention(open=5)
-    with pytest.raises(InvalidRequest, match=r"a retention is a Retention, such as Retention\("):
-        fanin.open(retention=timedelta(days=1))
-
-
-@pytest.mark.parametrize("state", ["DONE", "open", "EXPIRED", ""])
-def test_the_refusal_of_an_unknown_state_lists_the_states(fanin, state):
-    with pytest.raises(InvalidRequest, match="OPEN, CLOSED, COMPLETE, FAILED, CANCELLED, TIMED_OUT"):
-        fanin.batches(state=state)
+    assert [one.verdict for one in first.results] == [Verdict.ACCEPTED] * 2
+    assert [one.verdict for one in again.results] == [Verdict.DUPLICATE] * 2
+    with pytest.raises(KeyReused):
+        getattr(fanin, call)(items, key="k")
+    assert list(fanin.left(items)) == [items[2:]]

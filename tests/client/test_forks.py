@@ -36,22 +36,14 @@ Ask = Callable[[str], str]
 """A call that names a UUID; what the answer names."""
 
 
-def _answer(method: str, path: str, target: str, body: bytes) -> bytes:
-    """An answer that names what the request named."""
-    if method == "GET" and path.startswith("/v1/batches/"):
-        return json.dumps({"batchId": path.rsplit("/", 1)[-1], **BATCH}).encode()
+def _answer(path: str, target: str, body: bytes) -> bytes:
+    """Return an answer that names what the request named."""
     if path == "/bulk":
         named = json.loads(body)["bundleId"]
         return json.dumps({"results": [{"taskId": "t", "outcome": "fail", "detail": named}]}).encode()
-    if not target:
-        return body if method == "POST" else path.rsplit("/", 1)[-1].encode()
-    asked: dict[str, Any] = json.loads(body)
-    answers = {
-        "GetItem": lambda: {"Item": asked["Key"]},
-        "GetQueueUrl": lambda: {"QueueUrl": asked["QueueName"]},
-        "PutEvents": lambda: {"Entries": [{"EventId": json.loads(asked["Entries"][0]["Detail"])["name"]}]},
-    }
-    return json.dumps(answers[target.rsplit(".", 1)[-1]]()).encode()
+    if target:
+        return json.dumps({"Item": json.loads(body)["Key"]}).encode()
+    return json.dumps({"batchId": path.rsplit("/", 1)[-1], **BATCH}).encode()
 
 
 class Server(ThreadingHTTPServer):
@@ -72,7 +64,7 @@ class Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         for process in re.findall(rf"{PREFIX}(\d{{6}})", f"{self.path} {body.decode()}"):
             self.server.served.setdefault(self.client_address, set()).add(process)
-        answer = _answer(self.command, self.path, self.headers.get("X-Amz-Target", ""), body)
+        answer = _answer(self.path, self.headers.get("X-Amz-Target", ""), body)
         self.send_response(200)
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
@@ -107,12 +99,9 @@ def aws(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     facts = {"ACCESS_KEY_ID": "none", "SECRET_ACCESS_KEY": "none", "DEFAULT_REGION": "us-east-1"}
     for name, value in {**facts, "ENDPOINT_URL": url}.items():
         monkeypatch.setenv(f"AWS_{name}", value)
-    made = (clients.dynamodb, clients.sqs, clients.events, clients.s3)
-    for each in made:
-        each.cache_clear()
+    clients.dynamodb.cache_clear()
     yield
-    for each in made:
-        each.cache_clear()
+    clients.dynamodb.cache_clear()
 
 
 def over_http(url: str) -> Ask:
@@ -130,33 +119,13 @@ def dynamodb(url: str) -> Ask:
     return lambda name: client.get_item(TableName="t", Key={"pk": {"S": name}})["Item"]["pk"]["S"]
 
 
-def sqs(url: str) -> Ask:
-    client = clients.sqs()
-    return lambda name: client.get_queue_url(QueueName=name)["QueueUrl"]
-
-
-def events(url: str) -> Ask:
-    client = clients.events()
-
-    def put(name: str) -> str:
-        entry = {"Source": "s", "DetailType": "d", "Detail": json.dumps({"name": name})}
-        return client.put_events(Entries=[entry])["Entries"][0]["EventId"]
-
-    return put
-
-
-def s3(url: str) -> Ask:
-    client = clients.s3()
-    return lambda name: client.get_object(Bucket="bucket", Key=name)["Body"].read().decode()
-
-
 def downstream(url: str) -> Ask:
     api = HttpDownstream(f"{url}/bulk")
     calls = partial(Call, "tenant", "target", attempt=1, members=(Member("t", None),))
     return lambda name: api.call(calls(bundle_id=name)).members["t"].detail
 
 
-KINDS = [downstream, over_http, signed, dynamodb, sqs, events, s3]
+KINDS = [downstream, over_http, signed, dynamodb]
 
 
 def _names(process: int) -> list[str]:

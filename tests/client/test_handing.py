@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from threading import Barrier, BrokenBarrierError
+from threading import Barrier
 
 import pytest
 
-from fanin import InvalidRequest, NewJob, NewTask, Options
+from fanin import InvalidRequest, NewJob, Options
 from fanin.client import handing
 from fanin.client.consuming.consumer import Consumer
 from fanin.client.queues.handing_queue import HandingQueue
@@ -19,11 +16,10 @@ from fanin.client.queues.job_acks import acking
 from fanin.grouper import Grouper, World
 from fanin.grouper.memory import MemoryStore as GroupStore
 from fanin.queue import MemoryDoorbell, QueueContext, QueueKey
-from fanin.queue.aio import AsyncQueue
 from fanin.queue.memory import MemoryStore as QueueStore
 from functions.wiring import grouping
 from tests.client.conftest import sqs_event
-from tests.client.received import DELETED, RETURNED, acked, delivered, received, some_seconds_later
+from tests.client.received import DELETED, RETURNED, acked, delivered, received
 from tests.forks import forked, status_of
 
 
@@ -62,16 +58,6 @@ def test_an_item_with_a_child_is_acked_by_its_childs_end_and_not_by_the_consumer
     assert parent.status().result == "succeeded"
 
 
-def test_a_child_that_fails_fails_the_item_that_its_function_returned_from(fanin, parent):
-    def grow(record):
-        with fanin.open(parent=record["body"]) as child:
-            fanin.fail(child.add(1), "broken")
-
-    assert delivered(fanin, parent.items[0], grow) == DELETED
-    assert acked(parent) == (1, 1)
-    assert parent.status().result == "completed_with_failures"
-
-
 @pytest.mark.parametrize("depth", [2, 5, 12])
 def test_a_fan_out_grows_from_within_at_any_depth(fanin, parent, depth):
     todo, leaves = [(parent.items[0], depth)], []
@@ -88,17 +74,6 @@ def test_a_fan_out_grows_from_within_at_any_depth(fanin, parent, depth):
     fanin.ack([item for item, _ in leaves])
 
     assert parent.status().result == "succeeded"
-
-
-def test_a_batch_that_is_opened_for_another_item_hands_nothing_over(fanin, parent):
-    other = fanin.open().add(1)
-
-    def work(record):
-        fanin.open(parent=other[0])
-        fanin.open("no parent")
-
-    assert delivered(fanin, parent.items[0], work) == DELETED
-    assert acked(parent) == (1, 0)
 
 
 def test_an_item_is_handed_over_by_name(fanin, parent):
@@ -128,26 +103,6 @@ def test_outside_of_a_function_nothing_can_be_handed_over(fanin, parent):
     assert handing._all() == {}
 
 
-def test_another_item_cannot_be_handed_over(fanin, parent):
-    def work(_):
-        fanin.hand_over(parent.items[0][:-1] + "7")
-
-    assert delivered(fanin, parent.items[0], work) == RETURNED
-
-
-def test_each_record_of_a_delivery_is_handed_over_by_itself(fanin):
-    batch = fanin.open()
-    items = batch.add(4)
-
-    @fanin.acks
-    def work(record):
-        if record["body"] in (items[1], items[2]):
-            fanin.hand_over()
-
-    assert work(sqs_event(*items), None) == DELETED
-    assert [list(left) for left in batch.outstanding()] == [[items[1], items[2]]]
-
-
 # Tasks and jobs.
 
 
@@ -162,29 +117,6 @@ def test_an_item_with_a_task_belongs_to_the_task(over_http, grouper):
         assert delivered(over_http, item, register, times) == DELETED
     assert acked(batch) == (0, 0)
     assert len(grouper.world.store.stored_tasks) == 1
-
-
-def test_a_new_message_of_the_item_registers_a_new_task(over_http, grouper):
-    item = over_http.open().add(1)[0]
-    register = over_http.acks(lambda record: over_http.task("x", 1, item_id=record["body"]))
-    register(received(item), None)
-    register(received(item, message="sent again"), None)
-
-    assert len(grouper.world.store.stored_tasks) == 2
-
-
-def test_of_a_list_of_tasks_those_that_are_registered_take_their_items(over_http, grouper):
-    batch = over_http.open()
-    items = batch.add(2)
-
-    def register(record):
-        name = "free" if record["body"] == items[0] else "taken"
-        (result,) = over_http.tasks.register([NewTask("x", 2, name, item_id=record["body"])])
-        assert (result.error is None) == (name == "free")
-
-    over_http.task("x", 1, task_id="taken")
-    assert over_http.acks(register)(sqs_event(*items), None) == DELETED
-    assert [list(left) for left in batch.outstanding()] == [[items[0]]]
 
 
 @pytest.fixture
@@ -206,38 +138,6 @@ def test_an_item_with_a_job_belongs_to_the_job(fanin, parent, queue):
     with queue.take(2, wait=0) as jobs:
         assert [job.name for job in jobs] == ["job"]
     assert parent.status().result == "succeeded"
-
-
-def test_a_new_message_of_the_item_adds_a_new_job(fanin, queue):
-    add = fanin.acks(lambda record: queue.add(NewJob("job", item_id=record["body"])))
-    item = fanin.open().add(2)[0]
-    for message in ("first", "sent again"):
-        add(received(item, message=message), None)
-        with queue.take(1, wait=0) as jobs:
-            assert len(jobs) == 1
-
-
-def test_of_several_jobs_those_that_are_added_take_their_items(fanin, queue):
-    batch = fanin.open()
-    items = batch.add(4)
-    queue.add("taken")
-
-    def add(record):
-        names = {items[0]: "taken", items[1]: "free", items[2]: "twice", items[3]: "none"}
-        job = NewJob(names[record["body"]], item_id=record["body"])
-        other = NewJob("twice", item_id=items[3])
-        queue.add_all({items[2]: [job, other], items[3]: [NewJob("none")]}.get(record["body"], [job]))
-
-    assert fanin.acks(add)(sqs_event(*items), None) == DELETED
-    assert [item for left in batch.outstanding() for item in left] == [items[1], items[2]]
-
-
-def test_an_item_is_handed_over_from_the_threads_of_an_async_queue(fanin, parent, queue):
-    async def add(record):
-        await AsyncQueue(queue).add(NewJob("job", item_id=record["body"]))
-
-    assert delivered(fanin, parent.items[0], lambda record: asyncio.run(add(record))) == DELETED
-    assert acked(parent) == (0, 0)
 
 
 # Threads, coroutines and their contexts.
@@ -304,50 +204,6 @@ def test_deliveries_in_copies_of_a_context_hand_over_their_own_items(fanin):
     assert [item for left in batch.outstanding() for item in left] == list(items[::3])
 
 
-def test_deliveries_in_copies_of_a_context_ask_about_their_own_batches(fanin):
-    batches = [fanin.open(str(number)) for number in range(4)]
-    over = {}
-
-    def work(record):
-        own = batches[int(json.loads(record["body"])["n"])]
-        if over.setdefault(own.id, int(own.status().user_key) % 2):
-            own.cancel()
-            some_seconds_later(fanin)
-        over[own.id] = (over[own.id], fanin.is_over())
-
-    bodies = [{"itemId": batch.add(1)[0], "n": n} for n, batch in enumerate(batches)]
-    in_threads_of_one_context(fanin, work, *bodies)
-
-    assert set(over.values()) == {(0, False), (1, True)}
-
-
-def test_deliveries_in_copies_of_a_context_derive_the_keys_of_their_adds_from_their_own_items(fanin):
-    batch, other = fanin.open(), fanin.open()
-    items, added = batch.add(4), Counter()
-
-    def work(record):
-        added[other.add(1)[0]] += 1
-
-    for _ in range(2):
-        in_threads_of_one_context(fanin, work, *items)
-
-    assert other.status().total == 4
-    assert set(added.values()) == {2}
-
-
-def test_copies_of_a_message_in_two_threads_find_the_same_child(fanin, parent):
-    found = Counter()
-
-    def work(record):
-        with fanin.open(parent=record["body"]) as child:
-            found[child.add(2)] += 1
-
-    answered = in_threads_of_one_context(fanin, work, *parent.items, *parent.items)
-
-    assert answered == [DELETED] * 2
-    assert list(found.values()) == [2]
-
-
 def test_a_forked_child_cannot_leave_the_item_of_its_parent(fanin, parent):
     """It would note that in its own memory, and the parent would ack the item."""
     statuses = []
@@ -363,72 +219,3 @@ def test_a_forked_child_cannot_leave_the_item_of_its_parent(fanin, parent):
     assert delivered(fanin, parent.items[0], work) == DELETED
     assert statuses == [0]
     assert acked(parent) == (1, 0)
-
-
-class Meeting(Counter):
-    """Counts of adds that two threads read before either goes on, if they can."""
-
-    def __init__(self):
-        super().__init__()
-        self.both = Barrier(2)
-
-    def __getitem__(self, key):
-        count = super().__getitem__(key)
-        with suppress(BrokenBarrierError):
-            self.both.wait(0.2)
-        return count
-
-
-def test_adds_of_several_threads_to_a_child_are_different_items(fanin, parent):
-    def work(record):
-        with fanin.open(parent=record["body"]) as child, ThreadPoolExecutor(2) as threads:
-            handing.current().adds = Meeting()
-            added = list(threads.map(child.add, (1, 1)))
-        assert added[0] != added[1]
-
-    assert delivered(fanin, parent.items[0], work) == DELETED
-
-
-def test_functions_that_run_at_the_same_time_hand_over_their_own_items(fanin):
-    batch, together = fanin.open(), Barrier(2)
-    items = batch.add(2)
-    nested = fanin.acks(lambda _: None)
-
-    @fanin.acks
-    def work(record):
-        together.wait()
-        try:
-            nested(sqs_event(fanin.open().add(1)[0]), None)
-            if record["body"] == items[1]:
-                fanin.hand_over()
-        finally:
-            together.wait()
-
-    with ThreadPoolExecutor(2) as threads:
-        assert list(threads.map(lambda item: work(sqs_event(item), None), items)) == [DELETED] * 2
-    assert [item for left in batch.outstanding() for item in left] == [items[1]]
-
-
-def test_a_consumer_in_the_function_of_another_one_has_its_own_item(fanin):
-    batch = fanin.open()
-    outer, inner = batch.add(2)
-    nested = fanin.acks(lambda _: fanin.hand_over())
-
-    assert fanin.acks(lambda _: nested(sqs_event(inner), None))(sqs_event(outer), None) == DELETED
-    assert [item for left in batch.outstanding() for item in left] == [inner]
-
-
-def test_an_item_of_a_chunk_is_handed_over_by_itself(fanin):
-    batch = fanin.open()
-    items = batch.add(4)
-    body = {"items": f"{batch.id}:{items.group_id}:0-3", "rows": [0, 1, 2, 3]}
-
-    @fanin.acks_each
-    def work(item):
-        if item.row == 1:
-            fanin.open(parent=item.id)
-        if item.row == 2:
-            fanin.hand_over()
-
-    assert work(sqs_event(body), None) == DELETED
-    assert [item for left in batch.outstanding() for item in left] == [items[1], items[2]]

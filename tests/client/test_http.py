@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import threading
-from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -19,11 +17,10 @@ from fanin import (
     NewerSchema,
     NotFound,
     StoreUnavailable,
-    Verdict,
 )
 from fanin.client.transports.http import ATTEMPTS, HttpTransport
 from fanin.tracker import Ack, OpenBatch, Outcome
-from tests.client.conftest import Reply, answers, lost_after, lost_before, served
+from tests.client.conftest import answers, lost_after, lost_before
 
 PROBLEM = (
     b'{"type": "urn:fanin:problem:x", "title": "T", "status": 400, "detail": "the detail",'
@@ -53,83 +50,6 @@ def test_whatever_happened_a_call_is_repeated_under_its_key_and_done_once(over_h
     assert len({request.body for request in service.seen[:3]}) == 1
     assert status.total == (3 if call == "add" else 1)
     assert status.acked == (1 if call == "ack" else 0)
-
-
-def test_a_completion_is_reported_even_if_its_answer_was_lost(over_http, service):
-    with over_http.open() as batch:
-        items = batch.add(1)
-    service.faults.append(lost_after)
-    report = over_http.ack(items)
-
-    assert [one.verdict for one in report.results] == [Verdict.DUPLICATE]
-    assert [done.batch_id for done in report.completions] == [batch.id]
-
-
-def failed_after(serve):
-    """The function ran, and was killed before its answer was out: what API Gateway says then."""
-    serve()
-    return Reply(500, b'{"message":"Internal Server Error"}')
-
-
-@pytest.mark.parametrize("call", ["open", "add", "close", "ack"])
-def test_a_function_that_failed_after_its_work_is_called_again_and_the_work_is_done_once(
-    over_http, service, tracker, call
-):
-    batch = over_http.open()
-    items = batch.add(1)
-    service.faults.append(failed_after)
-    calls = {
-        "open": over_http.open,
-        "add": lambda: batch.add(2),
-        "close": batch.close,
-        "ack": lambda: over_http.ack(items),
-    }
-    calls[call]()
-
-    assert len(tracker.store.batches) == (2 if call == "open" else 1)
-    assert batch.status().total == (3 if call == "add" else 1)
-    assert batch.status().acked == (1 if call == "ack" else 0)
-
-
-@pytest.mark.parametrize(
-    "header", ["9" * 400, "-1", "NaN", "inf", "soon", "Mon, 01 Jan 2026 00:00:00 +" + "9" * 30]
-)
-def test_whatever_the_service_says_of_when_a_call_ends_in_an_answer_or_in_one_of_our_errors(
-    over_http, service, pauses, header
-):
-    service.faults.append(answers(503, PROBLEM, Retry_After=header))
-    with suppress(StoreUnavailable):
-        over_http.open()
-
-    assert sum(pauses) < 1
-
-
-def test_an_open_whose_answer_was_lost_is_the_same_batch(over_http, service, tracker):
-    service.faults.append(lost_after)
-    batch = over_http.open()
-
-    assert [key.batch_id for key in tracker.store.batches] == [batch.id]
-
-
-def test_reads_are_repeated_too_and_carry_no_key(over_http, service):
-    batch = over_http.open()
-    service.seen.clear()
-    service.faults.extend([lost_before, answers(503)])
-    batch.status()
-
-    assert service.keys == [None] * 3
-
-
-def test_every_call_has_a_key_of_its_own_unless_one_is_given(over_http, service):
-    batch = over_http.open()
-    batch.add(1)
-    items = batch.add(1, key="mine")
-    over_http.ack(items)
-    over_http.ack(items)
-    keys = service.keys
-
-    assert keys[2] == "mine"
-    assert len(set(keys)) == 5
 
 
 @pytest.mark.parametrize("fault", [lost_before, answers(503, PROBLEM)])
@@ -163,14 +83,6 @@ def test_an_answer_that_takes_too_long_is_no_answer(service, pauses):
     with pytest.raises(StoreUnavailable, match=r"gave no answer \(ReadTimeoutError"):
         hasty.open()
     go_on.set()
-
-
-def test_a_pause_is_as_long_as_the_service_asks(over_http, service, pauses):
-    service.faults.extend([answers(503, Retry_After="7"), answers(429, Retry_After="2")])
-    over_http.open()
-
-    assert 7 <= pauses[0] <= 7.1
-    assert 2 <= pauses[1] <= 2.2
 
 
 def test_who_asks_for_more_patience_than_there_is_is_not_asked_again(over_http, service, pauses):
@@ -237,27 +149,6 @@ def test_refusals_in_another_form_have_the_detail_that_can_be_read(over_http, se
     assert raised.value.field is None
 
 
-@pytest.mark.parametrize("status", [401, 403])
-def test_refused_credentials_name_the_host_and_what_to_check(over_http, service, status):
-    service.faults.append(answers(status, b'{"message":"Forbidden"}'))
-    with pytest.raises(AccessDenied) as raised:
-        over_http.open()
-
-    host = service.url.partition("//")[2]
-    assert str(raised.value) == (
-        f"{host} refuses the request with status {status}: Forbidden; check the credentials"
-    )
-
-
-def test_a_failing_service_is_named_with_the_attempts(over_http, service):
-    service.faults += [answers(500, b'{"message":"Internal"}')] * ATTEMPTS
-    with pytest.raises(StoreUnavailable) as raised:
-        over_http.open()
-
-    host = service.url.partition("//")[2]
-    assert str(raised.value) == f"{host} answered with status 500 (attempts: {ATTEMPTS}): Internal"
-
-
 @pytest.mark.parametrize(("status", "kind"), [(302, FaninError), (404, NotFound), (405, FaninError)])
 def test_what_is_no_api_says_that_the_url_is_wrong(over_http, service, status, kind):
     service.faults.append(answers(status, b"<html>", Location="/login"))
@@ -274,29 +165,6 @@ def test_a_good_status_with_a_foreign_body_is_an_error_that_says_so(over_http, s
     service.faults.append(answers(200, body))
 
     with pytest.raises(FaninError, match="check the URL"):
-        over_http.open()
-
-
-def test_only_completions_of_this_caller_are_its_own(over_http, service):
-    items = over_http.open().add(1)
-    done = {"batchId": items.batch_id, "userKey": None, "result": "succeeded"}
-    completions = [{**done, "completedByYou": mine} for mine in (False, True)]
-    body = {"results": [{"itemId": items[0], "verdict": "accepted"}], "completions": completions}
-    service.faults.append(answers(200, json.dumps(body).encode()))
-
-    assert len(over_http.ack(items).completions) == 1
-
-
-def test_the_api_refuses_and_the_client_names_the_field(over_http):
-    with pytest.raises(InvalidRequest) as raised:
-        over_http.open(parent="00000000-0000-4000-8000-00000000dead:00000000-0000-8000-8000-000000000000:0")
-
-    assert raised.value.field == "parent"
-
-
-def test_an_unknown_route_says_to_check_the_url(over_http, service):
-    service.faults.append(answers(404, b'{"message":"Not Found"}'))
-    with pytest.raises(NotFound, match="check the URL"):
         over_http.open()
 
 
@@ -319,39 +187,6 @@ def test_a_url_that_is_none_is_refused(url):
         Fanin(url)
 
 
-def test_a_stage_and_a_slash_at_the_end_belong_to_the_url(service):
-    with pytest.raises(NotFound):
-        Fanin(f"{service.url}/dev/").open()
-
-    assert service.seen[0].path == "/dev/v1/batches"
-
-
-def test_a_url_is_all_that_a_local_run_needs(service):
-    with Fanin(service.url).open() as batch:
-        pass
-
-    assert batch.closed.is_complete
-
-
-def test_many_threads_share_a_client(over_http):
-    batch = over_http.open()
-    items = batch.add(40)
-    verdicts = []
-
-    def work(part):
-        for item in part:
-            verdicts.extend(one.verdict for one in over_http.ack([item]).results)
-
-    threads = [threading.Thread(target=work, args=(items[number::8],)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert verdicts == [Verdict.ACCEPTED] * 40
-    assert batch.close().is_complete
-
-
 def test_acks_of_several_callers_have_one_key_that_does_not_hang_on_their_order(service):
     transport = HttpTransport(service.url)
     batch_id = transport.open(OpenBatch(), "k")
@@ -369,10 +204,3 @@ def test_acks_of_several_callers_have_one_key_that_does_not_hang_on_their_order(
     assert len({first, others, failing}) == 3
     assert given == "mine"
     assert all(1 <= len(key) <= 128 for key in service.keys)
-
-
-def test_an_answer_served_after_a_cut_connection_is_taken(over_http, service):
-    service.faults.extend([lost_before, served])
-    over_http.open()
-
-    assert len(service.seen) == 2

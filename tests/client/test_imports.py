@@ -76,8 +76,3 @@ def test_a_consumer_inside_aws_loads_neither_the_http_client_nor_models():
 def test_every_public_name_is_there_and_they_are_sorted():
     assert fanin.__all__ == sorted(fanin.__all__)
     assert all(getattr(fanin, name).__name__ == name for name in fanin.__all__)
-
-
-def test_another_name_is_missing_as_it_should_be():
-    with pytest.raises(AttributeError, match="nothing_of_this_name"):
-        _ = fanin.nothing_of_this_name

@@ -10,9 +10,9 @@ from fanin import InvalidRequest, NewJob, NewTask
 from fanin.api.messages import ack_of
 from fanin.api.task_messages import new_task_of
 from fanin.grouper import NewTask as RegisteredTask
-from fanin.testing import FakeFanin, deliver
-from fanin.tracker import Ack, GroupId
-from tests.item_ids import GROUP, item_named
+from fanin.testing import FakeFanin
+from fanin.tracker import Ack
+from tests.item_ids import item_named
 
 DISTORTIONS = {
     "a line break": lambda item: f"{item}\n",
@@ -55,21 +55,3 @@ WAYS_IN = {
 def test_a_way_in_refuses_any_other_form(way, distorted):
     with pytest.raises(InvalidRequest):
         way(distorted(item_named("a")))
-
-
-@pytest.mark.parametrize("group", [GROUP.upper(), f"{{{GROUP}}}", f"urn:uuid:{GROUP}", GROUP + "\n", "x"])
-def test_a_group_id_has_one_form_too(group):
-    assert GroupId.decode(GROUP) is not None
-    assert GroupId.decode(group) is None
-
-
-@DISTORTED
-def test_a_consumer_whose_job_is_refused_keeps_its_message_and_its_batch(distorted):
-    fake = FakeFanin()
-    with fake.open() as batch:
-        [item] = batch.add(1)
-    queue = fake.queue("work")
-    handle = fake.acks(lambda _: queue.add(NewJob("job", item_id=distorted(item))))
-
-    assert deliver(handle, [item], raises=False).dead == (item,)
-    assert not batch.status().is_complete

@@ -81,22 +81,8 @@ def test_what_is_no_item_of_the_group_is_not_in_it(stranger):
         items(3).index(stranger)
 
 
-def test_index_minds_its_bounds():
-    assert items(5).index(items(5)[3], 3, 4) == 3
-    assert items(5).index(items(5)[3], -2) == 3
-    for bounds in ((4,), (0, 3), (-1,)):
-        with pytest.raises(ValueError, match="this part"):
-            items(5).index(items(5)[3], *bounds)
-
-
 def test_items_travel_to_other_processes():
     part = items(10**9)[5 : 10**9 : 7]
 
     assert pickle.loads(pickle.dumps(part)) == part  # noqa: S301  # our own bytes
     assert len(pickle.dumps(part)) < 500
-
-
-def test_the_representation_is_short_and_says_what_was_cut():
-    assert repr(items(10**9)) == f"Items('{BATCH}', '{GROUP}', 1000000000)"
-    assert repr(items(9)[2:4]).endswith("9, only range(2, 4))")
-    assert items(3) != listed(3)

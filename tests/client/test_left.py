@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from datetime import timedelta
+
 import pytest
 
-from fanin import InvalidRequest, NotFound
+from fanin import AsyncFanin, Fanin, InvalidRequest, NotFound
+from fanin.client.batch import Batch
 from fanin.client.items import Items, merged
+from fanin.client.transports.direct import DirectTransport
+from fanin.testing import FakeFanin
+from fanin.tracker import Tracker, Verdict
+from fanin.tracker.memory import MemoryStore
+from tests.client.conftest import TENANT
 
 UNKNOWN = "00000000-0000-4000-8000-00000000dead"
 
@@ -17,7 +28,7 @@ def left(fanin, items, failed=False):
     return [(part.indexes[0], part.indexes[-1]) for part in found]
 
 
-def test_the_outstanding_of_a_range_are_left_and_on_wish_the_failed(fanin):
+def test_the_outstanding_of_a_range_are_left_and_the_failed_if_asked_for(fanin):
     items = fanin.open().add(30)
     fanin.ack(items[3:9]), fanin.fail(items[9:12]), fanin.fail(items[20:21])
 
@@ -52,3 +63,107 @@ def test_ranges_that_touch_become_one(fanin):
 
     assert merged(items[7:10], items[4:7], items[20:21]) == (whole, items[20:21])
     assert merged() == ()
+
+
+QUARTER, DONE = 2_500_000, 100_000
+STARTS = range(0, 4 * QUARTER, QUARTER)
+LEFT = [(start + DONE, start + QUARTER - 1) for start in STARTS]
+FAILED = [(start + 1, start + 3) for start in STARTS]
+
+
+@pytest.fixture
+def batch(fanin: Fanin, tracker: Tracker) -> Batch:
+    """A batch that is done at four places, with some failures at each, and has pages of the usual size."""
+    tracker.page_bits = 1024
+    batch = fanin.open()
+    items = batch.add(4 * QUARTER)
+    fanin.fail_ranges([items[first : last + 1] for first, last in FAILED])
+    fanin.ack_ranges(
+        [part for start in STARTS for part in (items[start : start + 1], items[start + 4 : start + DONE])]
+    )
+    return batch
+
+
+@pytest.fixture
+def asked(tracker: Tracker, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """The requests for parts of lists."""
+    asked: Counter[str] = Counter()
+
+    def counted(name: str, ask: Callable[..., object]) -> Callable[..., object]:
+        def call(*arguments: object) -> object:
+            asked[name] += 1
+            return ask(*arguments)
+
+        return call
+
+    for name in ("outstanding", "failures"):
+        monkeypatch.setattr(tracker, name, counted(name, getattr(tracker, name)))
+    return asked
+
+
+def spans(ranges):
+    return [(items.indexes[0], items.indexes[-1]) for items in ranges]
+
+
+def test_each_range_is_listed_once_by_few_requests(batch, asked):
+    assert spans(batch.outstanding()) == LEFT
+    assert spans(batch.failures()) == FAILED
+    assert 1 < asked["outstanding"] <= 10 + 2 * len(LEFT)
+    assert asked["failures"] <= 10 + 2 * len(FAILED)
+
+
+def test_a_request_is_sent_when_its_part_is_needed(batch, asked):
+    next(batch.outstanding())
+
+    assert asked["outstanding"] == 1
+
+
+COUNT = 150_000
+
+
+class Awaited:
+    """The calls of an asynchronous client, each run to its end."""
+
+    def __init__(self, client):
+        self.client = client
+
+    def __getattr__(self, name):
+        async def call(*args, **options):
+            return await getattr(self.client, name)(*args, **options)
+
+        return lambda *args, **options: asyncio.run(call(*args, **options))
+
+
+@pytest.fixture(params=["direct", "http", "fake", "async"])
+def client(request):
+    if request.param == "http":
+        request.getfixturevalue("tracker").page_bits = 1024
+        return request.getfixturevalue("over_http")
+    tracker = Tracker(MemoryStore(), fresh_for=timedelta(0))
+    transport = DirectTransport(tracker, TENANT)
+    if request.param == "async":
+        return Awaited(AsyncFanin(Fanin(transport)))
+    return FakeFanin() if request.param == "fake" else Fanin(transport)
+
+
+@pytest.mark.parametrize("call", ["ack", "fail"])
+def test_items_of_an_add_are_sent_as_ranges(client, call):
+    batch = client.open()
+    report = getattr(client, call)(client.add(batch.id, COUNT))
+
+    ranges = [(each.first, each.last, dict(each.counts)) for each in report.ranges]
+    assert ranges == [
+        (0, 99_999, {Verdict.ACCEPTED: 100_000}),
+        (100_000, COUNT - 1, {Verdict.ACCEPTED: 50_000}),
+    ]
+    assert report.results == ()
+    status = client.get(batch.id)
+    assert (status.acked, status.failed) == (COUNT, COUNT if call == "fail" else 0)
+
+
+def test_items_with_gaps_are_sent_by_their_ids(client):
+    items = client.add(client.open().id, 10)
+    report = client.ack(items[::3])
+
+    assert [each.item_id for each in report.results] == list(items[::3])
+    assert report.ranges == ()

@@ -95,15 +95,6 @@ def test_the_work_of_a_thousand_records_of_a_thousand_pages_starts_in_time(fanin
     assert (sorted(started), returned) == (sorted(items[990:]), 0)
 
 
-def test_so_does_that_of_a_thousand_records_of_as_many_batches(fanin, store):
-    items = [fanin.open().add(1)[0] for _ in range(1000)]
-    fanin._transport.tracker._known.clear()
-    started, returned = started_at(fanin, store, items)
-
-    assert min(started.values()) < LIMIT_SECONDS / 2
-    assert len(started) + returned == 1000
-
-
 def test_looks_leave_half_of_the_time_to_the_work_and_what_was_not_looked_at_returns(fanin, store):
     items = fanin.open().add(6000 * PAGE)[::PAGE]
     fanin.ack(items[:500])

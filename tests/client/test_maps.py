@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import datetime, timedelta
 
 import pytest
 
-from fanin import AsyncFanin, BatchMap, InvalidRequest, NotFound
+from fanin import BatchMap, InvalidRequest
 from fanin.tracker import TOTAL_MAX
 
 BATCH = "00000000-0000-4000-8000-00000000dead"
@@ -22,18 +21,6 @@ def test_a_map_has_the_done_items_and_the_failures_of_each_cell(fanin):
     assert batch.map(cells=5) == BatchMap(0, 20, 4, (4, 3, 2, 0, 0), (False, False, True, False, False), True)
     assert fanin.map(batch.id, start=6, stop=11).acked == (1, 0, 0, 1, 1)
     assert fanin.map(batch.id, stop=3).cell_items == 1
-
-
-def test_a_map_for_coroutines_is_the_same(fanin):
-    async def maps():
-        client = AsyncFanin(fanin)
-        batch = await client.open()
-        await batch.add(3)
-        return await batch.map(), await client.map(batch.id, cells=2, start=1)
-
-    whole, part = asyncio.run(maps())
-
-    assert (whole.stop, part.start, part.stop) == (3, 1, 3)
 
 
 @pytest.mark.parametrize(
@@ -53,13 +40,6 @@ def test_a_window_out_of_bounds_is_refused_by_the_argument_s_name(fanin, given, 
     with pytest.raises(InvalidRequest) as refusal:
         fanin.map(BATCH, **given)
     assert refusal.value.field == field
-
-
-def test_a_batch_that_does_not_exist_has_no_map(fanin):
-    with pytest.raises(NotFound):
-        fanin.map(BATCH)
-    with pytest.raises(InvalidRequest):
-        fanin.map("x")
 
 
 def test_batches_are_listed_by_the_beginning_of_their_keys_and_by_time(fanin):
@@ -87,8 +67,3 @@ def test_a_filter_out_of_form_is_refused_by_the_argument_s_name(fanin, given, fi
     with pytest.raises(InvalidRequest) as refusal:
         fanin.batches(**given)
     assert refusal.value.field == field
-
-
-def test_an_unknown_filter_is_a_type_error(fanin):
-    with pytest.raises(TypeError, match="opend_from"):
-        fanin.batches(opend_from=None)

@@ -10,7 +10,6 @@ import pytest
 from fanin import Fanin, StoreUnavailable
 from fanin.client.transports.direct import DirectTransport
 from tests.client.conftest import TENANT
-from tests.client.test_consumer import Context
 
 ARN = "arn:aws:sqs:eu-west-1:111122223333:work"
 
@@ -70,14 +69,6 @@ def test_messages_behind_a_failed_one_of_their_group_return_without_work_and_oth
     assert "2 messages return to the queue, behind one of their group" in caplog.text
 
 
-def test_a_queue_is_known_by_its_sequence_numbers_where_the_record_has_no_arn(fanin, batch):
-    work = Work(batch.items[0])
-    event = delivery((batch.items[0], "x"), (batch.items[1], "x"), arn="")
-
-    assert returned(fanin.acks(work)(event, None)) == ["m0", "m1"]
-    assert work.bodies == [batch.items[0]]
-
-
 def test_the_message_groups_of_a_standard_queue_have_no_order(fanin, batch):
     a, b, *_ = batch.items
     event = delivery((a, "x"), (b, "x"), arn=ARN, numbered=False)
@@ -116,27 +107,6 @@ def test_a_message_that_is_handed_over_or_done_returns_behind_one_that_does(fani
     assert (c in called) != is_done
 
 
-def test_an_item_that_fails_for_good_does_not_stop_its_group(fanin, batch):
-    a, b, c, *_ = batch.items
-    work = Work(a)
-
-    @fanin.acks(fail_after=1)
-    def handler(record):
-        work(record)
-        if record["body"] == b:
-            fanin.fail([b], "not a JPEG")
-
-    assert returned(handler(delivery((a, "x"), (b, "x"), (c, "x")), None)) == []
-    assert (batch.status().acked, batch.status().failed) == (3, 2)
-
-
-def test_out_of_time_all_that_was_not_started_returns(fanin, batch):
-    a, b, c, *_ = batch.items
-    answer = fanin.acks(Work())(delivery((a, "x"), (b, "x"), (c, "y")), Context(1_000, 1_000, 1_000))
-
-    assert returned(answer) == ["m1", "m2"]
-
-
 @pytest.mark.parametrize("times", [1, 2])
 def test_a_message_returns_behind_one_whose_ack_has_no_answer(tracker, times):
     """Acked together, both return; one by one, the second is not worked on."""
@@ -152,25 +122,6 @@ def test_a_message_returns_behind_one_whose_ack_has_no_answer(tracker, times):
 
     assert returned(fanin.acks(work)(delivery((a, "x"), (b, "x"), times=times), None)) == ["m0", "m1"]
     assert work.bodies == ([a, b] if times == 1 else [a])
-
-
-@pytest.mark.parametrize("times", [1, 2])
-def test_the_items_of_a_chunk_are_messages_of_one_group(fanin, batch, times):
-    seen = []
-
-    @fanin.acks_each
-    def work(item):
-        seen.append(item.id)
-        if item.id in (items[2], other[1]):
-            raise ValueError("broken")
-
-    items, other = fanin.open().add(4), fanin.open().add(3)
-    event = delivery(
-        (items[:3].message(), "x"), (items[3:].message(), "x"), (other.message(), "y"), times=times
-    )
-
-    assert returned(work(event, None)) == ["m0", "m1", "m2"]
-    assert seen == [*items[:3], *other[:2]]
 
 
 def test_acks_have_no_order_so_that_a_dead_letter_message_holds_no_other_one_back(fanin, batch):

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from fanin import InvalidRequest, KeyReused, Retention
+from fanin import InvalidRequest, Retention
 from fanin.client.checks.naming import ARGUMENTS
 from fanin.client.checks.opening import OpenOptions
 from fanin.tracker import OpenBatch
@@ -64,17 +64,6 @@ def test_a_refused_argument_is_named_as_it_was_written(fanin, name):
     assert not re.search(r"\b[a-z]+[A-Z]\w*", str(refusal.value))
 
 
-def test_a_reused_key_is_no_header_of_a_request(fanin):
-    fanin.open(key="k")
-    with pytest.raises(KeyReused, match="idempotency key 'k' was used"):
-        fanin.open("other", key="k")
-
-
-def test_a_malformed_item_id_is_shown(fanin):
-    with pytest.raises(InvalidRequest, match=r"not 'x:y'"):
-        fanin.ack(["x:y"])
-
-
 def test_each_option_has_a_bad_value_here():
     assert OpenOptions.__annotations__.keys() == BAD.keys()
 
@@ -108,11 +97,3 @@ def test_a_label_that_http_refuses_is_refused_everywhere(fanin, labels):
     ((key, value),) = labels.items()
     with pytest.raises(InvalidRequest):
         fanin.batches(label=f"{key}:{value}")
-
-
-@pytest.mark.parametrize("text", ["käy 🎈", " ", "a" * 256, "\u2028", "\ufffe"])
-def test_any_other_text_is_a_user_key(fanin, text):
-    batch = fanin.open(text)
-
-    assert batch.status().user_key == text
-    assert [each.batch_id for each in fanin.batches(user_key_prefix=text)] == [batch.id]

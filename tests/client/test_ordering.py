@@ -27,11 +27,6 @@ def test_first_receives_are_one_run_in_their_order_and_redelivered_records_are_a
     assert found[3:] == [["d"]]
 
 
-@pytest.mark.parametrize("records", [[], [{"messageId": "a"}], [record("a", 1)], [record("a", 2)]])
-def test_a_delivery_of_one_record_or_none_is_as_it_came(records):
-    assert [list(run) for run in runs_of(records)] == [[each] for each in records]
-
-
 def test_a_fifo_queue_keeps_its_order_and_acks_before_each_redelivered_record():
     given = [
         record(name, times, "a.fifo") for name, times in (("c", 1), ("b", 1), ("a", 2), ("d", 3), ("e", 1))
@@ -60,7 +55,7 @@ def test_at_the_fourth_receive_what_was_between_two_poisoned_records_comes_befor
 
 
 def lost(items, poisoned, receives, seed):
-    """How many items without poison are dead letters after the queue is empty."""
+    """How many items without poison are dead-letter messages after the queue is empty."""
     queue = QueueModel(range(items), receives, seed)
     done, bad = set(), set(queue.random.sample(range(items), poisoned))
     while records := queue.receive():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from fanin import Verdict
@@ -12,8 +10,7 @@ from fanin.client.consuming.adapter import Adapter
 from fanin.client.consuming.records import dead_letter_message_ack
 from fanin.client.transports.direct import DirectTransport
 from fanin.client.transports.http import BODY_MAX, HttpTransport
-from fanin.errors import TooManyBatches, TooManyPages
-from fanin.tracker import Ack, OpenBatch, Outcome
+from fanin.tracker import OpenBatch, Outcome
 from fanin.tracker.rules import acking
 from tests.client.conftest import TENANT, lost_after, sqs_event
 
@@ -44,29 +41,9 @@ def test_items_of_many_pages_are_acked_in_their_order(fanin, items):
 def test_a_range_of_many_pages_is_acked_part_by_part(fanin, items):
     report = fanin.ack_ranges([items])
 
-    assert [(part.first, part.last) for part in report.ranges] == [
-        (0, 9),
-        (10, 19),
-        (20, 29),
-        (30, 39),
-    ]
+    assert [(part.first, part.last) for part in report.ranges] == [(0, 9), (10, 19), (20, 29), (30, 39)]
     assert all(part.counts == {Verdict.ACCEPTED: 10} for part in report.ranges)
     assert fanin.get(items.batch_id).result == "succeeded"
-
-
-def test_failures_of_many_pages_are_counted_once(fanin, items):
-    fanin.fail(items[:20], "boom")
-    fanin.fail_ranges([items[20:]], "boom")
-
-    assert fanin.get(items.batch_id).failed == 40
-
-
-def test_the_same_call_is_told_again_that_it_completed_the_batch(fanin, items):
-    first, again, other = (fanin.ack(items, key=key) for key in ("k", "k", "other"))
-
-    assert len(first.completions) == 1
-    assert again.completions == first.completions
-    assert other.completions == ()
 
 
 def test_a_repetition_after_a_lost_answer_is_the_same_requests(over_http, service):
@@ -109,33 +86,6 @@ def test_items_of_many_batches_are_acked_in_their_order(fanin, monkeypatch, serv
     assert [one.verdict for one in report.results] == [Verdict.ACCEPTED] * 110 + [Verdict.DUPLICATE] * 5
 
 
-def test_items_of_many_batches_are_never_sent_in_one_request(over_http, service):
-    items = [item for _ in range(101) for item in over_http.open().add(1)]
-    sent = len(service.seen)
-    over_http.ack(items)
-
-    assert [len(json.loads(one.body)["items"]) for one in service.seen[sent:]][:1] == [50]
-
-
-def test_a_request_of_too_many_batches_is_a_problem_that_says_what_to_do(over_http, service, monkeypatch):
-    monkeypatch.setattr(acking, "BATCHES_MAX", 1)
-    items = [item for _ in range(2) for item in over_http.open().add(1)]
-    words = [Ack.of(item, "me") for item in items]
-
-    with pytest.raises(TooManyBatches, match=r"2 batches.*; send fewer in a request") as refused:
-        HttpTransport(service.url).ack(words, "k")
-    assert refused.value.field == "acks"
-
-
-def test_what_cannot_be_cut_any_more_is_refused(fanin, items, monkeypatch):
-    monkeypatch.setattr(acking, "PAGES_MAX", {SUCCESS: 0, FAILURE: 0})
-
-    with pytest.raises(TooManyPages, match="send fewer"):
-        fanin.ack(items)
-    with pytest.raises(TooManyPages):
-        fanin.ack_ranges([items])
-
-
 @pytest.fixture
 def wide_pages(tracker, monkeypatch):
     """A request that is bounded by nothing but its items and its bytes."""
@@ -151,19 +101,6 @@ def test_failures_whose_reasons_fill_more_than_one_body_are_sent_in_parts(fanin)
     report = fanin.fail(list(items), "\U0001f4a5" * 512)
 
     assert [one.item_id for one in report.results] == list(items)
-    assert fanin.get(items.batch_id).failed == 1000
-
-
-@pytest.mark.usefixtures("wide_pages")
-def test_a_delivery_whose_work_failed_at_length_is_acked_in_parts(fanin):
-    with fanin.open() as batch:
-        items = batch.add(1000)
-
-    @fanin.acks(fail_after=1)
-    def work(record):
-        raise ValueError("x" * 512)
-
-    assert work(sqs_event(*items), None) == {"batchItemFailures": []}
     assert fanin.get(items.batch_id).failed == 1000
 
 

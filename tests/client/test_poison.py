@@ -37,7 +37,7 @@ def function(url, order):
 
 
 def failed_items(fanin, settle, seed, poisoned, receives=3):
-    """Work a batch of ten items off, and its dead letters too; return the indexes of its failed items."""
+    """Work on a batch of ten items and its dead-letter messages; return the indexes of its failed items."""
     with fanin.open() as batch:
         items = batch.add(ITEMS)
     names = ["itemId" if number not in poisoned else "poison" for number in range(ITEMS)]
@@ -45,8 +45,8 @@ def failed_items(fanin, settle, seed, poisoned, receives=3):
     queue = QueueModel(bodies, receives, seed)
     while records := queue.receive():
         queue.settle(records, settle(records))
-    letters = [{"messageId": f"d{n}", "body": body} for n, body in enumerate(queue.dead)]
-    fanin.dead_letter_handler()({"Records": letters}, None)
+    dead = [{"messageId": f"d{n}", "body": body} for n, body in enumerate(queue.dead)]
+    fanin.dead_letter_handler()({"Records": dead}, None)
     status = batch.status()
     failed = [int(item.rpartition(":")[2]) for part in batch.failures() for item in part]
 

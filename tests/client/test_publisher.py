@@ -157,52 +157,9 @@ def test_a_publisher_that_fails_twice_while_consumers_work_sends_all(tracker, ho
             assert summary.result == "succeeded"
 
 
-def test_a_run_has_eight_requests(world):
-    assert world.publish("night-1").count == REQUESTS
-
-
 @pytest.fixture
 def fake():
     return FakeFanin(page_bits=4)
-
-
-def failing_night(fake, **options):
-    """Fail in the block of a batch after two of its four messages; return its id, both, and the exception."""
-    sent = []
-
-    def send(item):
-        if len(sent) == 2:
-            raise OSError("disk")
-        sent.append(item)
-
-    with pytest.raises(OSError, match="disk") as raised, fake.open("load", **options) as batch:
-        [send(item) for item in batch.add(4, key="rows")]
-    return batch.id, sent, raised.value
-
-
-def test_a_fake_client_shows_the_nights_that_failed_and_the_one_that_went_on(fake, caplog):
-    first, sent, error = failing_night(fake, key="load/1")
-    assert error.__notes__ == [
-        f"batch {first} was not cancelled by this run: if it is live, run again under its keys to go on, or"
-        " cancel it"
-    ]
-    again, _, _ = failing_night(fake, key="load/1")
-    with fake.open("load", key="load/1") as batch:
-        items = batch.add(4, key="rows")
-    worked = []
-
-    assert first == again == batch.id
-    assert sent == list(items[:2])
-    assert not deliver(fake.acks(worked.append), list(items)).dead
-    assert len(worked) == 4
-    assert [event["detailType"] for event in fake.events] == ["BatchCompleted"]
-
-
-def test_a_block_without_a_key_is_cancelled_by_its_exception(fake):
-    batch_id, _, error = failing_night(fake)
-
-    assert fake.get(batch_id).reason == "OSError: disk"
-    assert error.__notes__ == [f"batch {batch_id} is CANCELLED: its block raised"]
 
 
 ENDS = {
@@ -229,37 +186,7 @@ def test_a_call_whose_batch_has_ended_otherwise_is_refused_and_a_repetition_is_a
         with pytest.raises(BatchEnded) as refusal:
             call()
         assert (refusal.value.batch_id, refusal.value.state) == (batch.id, state)
-        assert (refusal.value.result, refusal.value.reason) == (
-            batch.status().result,
-            batch.status().reason,
-        )
-
-
-@pytest.mark.parametrize("key", [None, "load/1"])
-def test_the_end_of_a_block_whose_batch_has_ended_raises(fanin, key):
-    with pytest.raises(BatchEnded) as refusal, fanin.open(key=key) as batch:
-        fanin.cancel(batch.id, "by an operator")
-
-    assert (refusal.value.state, refusal.value.reason) == ("CANCELLED", "by an operator")
-    assert not hasattr(refusal.value, "__notes__")
-
-
-def test_a_batch_that_fails_while_it_is_published_is_no_success_of_its_publisher(fanin):
-    with pytest.raises(BatchEnded, match="too_many_failures"), fanin.open(max_failures=1) as batch:
-        fanin.fail(batch.add(2)[:1])
-
-
-def test_a_deadline_that_passes_in_the_block_raises(fake):
-    with pytest.raises(BatchEnded, match="TIMED_OUT"), fake.open(deadline=timedelta(hours=1)):
-        fake.clock.advance(hours=2)
-
-
-@pytest.mark.parametrize("end", ["cancel", "end", "close"])
-def test_a_block_that_ends_its_batch_itself_ends_quietly(fanin, end):
-    with fanin.open(key="load/1") as batch:
-        getattr(batch, end)(*(["enough"] if end == "end" else []))
-
-    assert batch.status().is_closed
+        assert (refusal.value.result, refusal.value.reason) == (batch.status().result, batch.status().reason)
 
 
 def test_a_batch_with_too_few_items_is_cancelled_unless_a_next_run_goes_on(fanin):
@@ -282,28 +209,6 @@ def test_an_add_to_a_batch_under_a_key_needs_one_too(fanin):
         batch.add(2)
     assert refusal.value.field == "key"
     assert batch.status().total == 0
-
-
-def test_a_reopened_batch_is_refused_under_its_key_once_it_has_ended(fanin):
-    batch = fanin.open()
-    fanin.fail(batch.add(2))
-    batch.close()
-    fanin.ack(batch.reopen(key="again").items)
-
-    with pytest.raises(BatchEnded, match="COMPLETE"):
-        batch.reopen(key="again")
-
-
-def test_an_add_by_id_needs_a_key_where_the_client_opened_the_batch_under_one(fanin):
-    batch, other = fanin.open(key="load/1"), fanin.open()
-
-    for _ in range(2):
-        fanin.add(batch.id, 2, key="rows")
-        with pytest.raises(InvalidRequest, match="pass one to each add") as refusal:
-            fanin.add(batch.id, 2)
-        fanin.add(other.id, 2)
-    assert refusal.value.field == "key"
-    assert (batch.status().total, other.status().total) == (2, 4)
 
 
 def test_a_close_with_more_items_than_expected_is_granted_with_a_warning(fanin, caplog):
@@ -334,67 +239,6 @@ def test_a_reused_key_says_which_options_differ_and_what_to_do(fanin, options, n
     said = str(refusal.value)
     assert f"'load/1' was used for batch {batch.id} with other settings {named}" in said
     assert "use a new key, and cancel that batch" in said
-
-
-def test_a_reused_key_of_an_add_says_both_counts_and_its_block_does_not_advise_the_same_again(fanin):
-    with fanin.open("load", key="load/1") as batch:
-        batch.add(2, key="rows")
-    with pytest.raises(KeyReused, match=r"'rows' .* of 2 items, not 3") as refusal:  # noqa: SIM117
-        with fanin.open("load", key="load/1") as batch:
-            batch.add(3, key="rows")
-    with pytest.raises(Conflict, match="is CLOSED") as closed, fanin.open("load", key="load/1") as batch:
-        batch.add(2, key="more")
-
-    for error in (refusal.value, closed.value):
-        assert "the same call is refused again" in error.__notes__[0]
-        assert "under a new key" in error.__notes__[0]
-
-
-def test_the_key_of_a_reopened_batch_says_what_it_was_used_for(fanin):
-    first, second = (fanin.open() for _ in range(2))
-    for batch in (first, second):
-        fanin.fail(batch.add(1))
-        batch.close()
-    fanin.open(key="open")
-    first.reopen(key="again")
-
-    for call, use in (
-        (lambda: first.reopen(key="open"), "to open batch "),
-        (lambda: second.reopen(key="again"), f"to reopen batch {first.id}, as batch "),
-        (lambda: first.reopen(items="unfinished", key="again"), "for other items or with other options"),
-        (lambda: fanin.open(key="again"), f"it reopens batch {first.id}"),
-    ):
-        with pytest.raises(KeyReused, match=use):
-            call()
-
-
-def test_the_key_of_another_request_names_its_route(fanin):
-    first, second = (fanin.open() for _ in range(2))
-    fanin.close(first.id, key="k")
-
-    with pytest.raises(KeyReused, match=r"'k' was used for a request with another payload \(close\)"):
-        fanin.close(second.id, key="k")
-
-
-def test_the_refusal_of_an_ended_batch_says_whether_to_send_its_work_again(fanin):
-    done, cancelled = fanin.open(key="done"), fanin.open(key="cancelled")
-    done.close(), cancelled.cancel()
-
-    with pytest.raises(BatchEnded, match="its work is done, and a new key would send it again"):
-        fanin.open(key="done")
-    with pytest.raises(BatchEnded, match="reopen the items that are not done, or use a new key"):
-        fanin.open(key="cancelled")
-
-
-def test_a_batch_without_failed_items_names_those_that_can_be_reopened(fanin):
-    batch, empty = fanin.open(), fanin.open()
-    batch.add(1)
-    batch.cancel(), empty.close()
-
-    with pytest.raises(Conflict, match=r"has no failed items; .* 'unfinished'"):
-        batch.reopen()
-    with pytest.raises(Conflict, match="there is nothing to reopen"):
-        empty.reopen()
 
 
 PAGE = (Path(__file__).parents[2] / "docs" / "client.md").read_text()

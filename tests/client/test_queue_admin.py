@@ -8,14 +8,14 @@ from datetime import datetime
 
 import pytest
 
-from fanin import Fanin, InvalidRequest, NewJob, NotFound, Options
+from fanin import Fanin, InvalidRequest, NewJob, Options
 from fanin.client.queues.queue_admin import NAMED_A_REQUEST
 from fanin.client.transports.direct import DirectTransport
 from fanin.errors import Conflict
 from fanin.queue import MemoryDoorbell, Queue, QueueContext, QueueKey
 from fanin.queue.memory import MemoryStore
 from functions.wiring import queueing
-from tests.client.conftest import TENANT, lost_after
+from tests.client.conftest import TENANT
 
 KEY = QueueKey(TENANT, "thumbs")
 
@@ -95,18 +95,6 @@ def test_dead_jobs_are_revived_by_id_and_all_of_them(over_http, queue):
     assert (rest.revived, rest.left, rest.cursor) == (NAMED_A_REQUEST + 3, some.left, None)
 
 
-def test_jobs_are_deleted_in_requests_of_a_hundred(over_http, queue, service):
-    die(queue, "dead")
-    (dead,) = over_http.queue_jobs("thumbs", "dead")
-    names = [f"job {i}" for i in range(NAMED_A_REQUEST + 1)]
-    queue.add_all(names)
-    done = over_http.delete_jobs("thumbs", [*names, "none"], dead_ids=[dead.dead_id])
-
-    assert done.jobs == dict.fromkeys(names, "deleted") | {"none": "notFound"}
-    assert done.dead == {dead.dead_id: "deleted"}
-    assert over_http.delete_jobs("thumbs").jobs == {}
-
-
 def test_a_queue_is_paused_resumed_and_removed(over_http, queue):
     queue.add("a")
     over_http.pause_queue("thumbs")
@@ -118,20 +106,6 @@ def test_a_queue_is_paused_resumed_and_removed(over_http, queue):
         over_http.remove_queue("thumbs")
     over_http.remove_queue("thumbs", force=True)
     assert over_http.queue_status("thumbs").activity == "removing"
-
-
-def test_a_request_whose_answer_is_lost_is_sent_again(over_http, queue, service):
-    queue.add("a")
-    service.faults.append(lost_after)
-
-    assert over_http.delete_jobs("thumbs", ["a"]).jobs == {"a": "notFound"}
-    assert over_http.queue_status("thumbs").queued == 0
-
-
-def test_a_queue_that_does_not_exist_is_not_found(over_http, queue):
-    for call in (over_http.queue_status, over_http.pause_queue, over_http.revive_all_jobs):
-        with pytest.raises(NotFound, match="nowhere"):
-            call("nowhere")
 
 
 def test_arguments_of_another_type_are_refused(over_http, queue):

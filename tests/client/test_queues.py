@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import UTC, datetime
-
 import pytest
 from moto import mock_aws
 
 from fanin import Conflict, Fanin, InvalidRequest, JobSettings, Options
 from fanin.aws import clients
-from fanin.client.queues.creating import ClientCreator
 from fanin.client.transports.direct import DirectTransport
 from fanin.queue import QueueKey
 from fanin.queue.administration.creating import QueueCreator
@@ -67,23 +63,6 @@ def test_a_queue_is_created_over_http_with_its_parts(over_http, api, table, serv
         over_http.create_queue("thumbs", parts=2)
 
 
-@pytest.mark.parametrize("way", ["over_http", "direct"])
-def test_more_parts_raise_those_of_a_queue_and_the_answer_says_how_far_that_is(way, request, api, table):
-    at = JobSettings(table=QUEUE_TABLE, tenant=TENANT, doorbell_prefix=PREFIX)
-    client = request.getfixturevalue(way)
-    steady = client.create_queue("thumbs", parts=2, at=at)
-    raised = client.create_queue("thumbs", parts=6, at=at)
-    seen = replace(table.config(KEY), since_us=1_772_366_400_000_000, revision=2)
-    table.reconfigure(KEY, seen)
-    later = client.create_queue("thumbs", at=at)
-
-    assert (steady.parts, steady.target, steady.phase, steady.since) == (2, None, "steady", None)
-    assert (raised.parts, raised.target, raised.phase, raised.since) == (2, 6, "preparing", None)
-    assert later.since == datetime(2026, 3, 1, 12, tzinfo=UTC)
-    with pytest.raises(Conflict, match="raised from 2 to 6"):
-        client.create_queue("thumbs", parts=7, at=at)
-
-
 def test_a_worker_over_http_asks_the_api_for_the_queue(over_http, api, table, service):
     queue = over_http.queue("thumbs", AT, Options(parts=2))
     queue.add("a")
@@ -95,24 +74,6 @@ def test_a_worker_over_http_asks_the_api_for_the_queue(over_http, api, table, se
     assert len(service.seen) == 1
 
 
-def test_a_worker_over_http_uses_a_queue_of_other_parts_as_it_is(over_http, api, table, monkeypatch):
-    over_http.create_queue("thumbs", parts=5)
-    creator = ClientCreator(table, over_http._transport, "")
-    whole, configs = DynamoStore.config, [None]
-    monkeypatch.setattr(
-        DynamoStore, "config", lambda self, key: configs.pop() if configs else whole(self, key)
-    )
-
-    assert creator.create(KEY, QueueConfig(2)).parts == 5
-
-
-def test_a_queue_of_another_tenant_than_the_apis_is_refused_with_what_to_check(over_http, api):
-    other = over_http.queue("thumbs", JobSettings(table=QUEUE_TABLE, tenant="other"))
-
-    with pytest.raises(InvalidRequest, match="FANIN_TENANT and FANIN_QUEUE_TABLE"):
-        other.add("a")
-
-
 def test_a_direct_client_creates_a_queue_with_its_own_credentials(direct, table):
     at = JobSettings(table=QUEUE_TABLE, tenant=TENANT, doorbell_prefix=PREFIX)
     found = direct.create_queue("thumbs", parts=4, at=at)
@@ -121,14 +82,8 @@ def test_a_direct_client_creates_a_queue_with_its_own_credentials(direct, table)
     assert direct.queue("thumbs", at).add("a")
 
 
-def test_without_the_prefix_a_direct_client_says_how_the_queue_is_created(direct, table):
-    with pytest.raises(InvalidRequest, match=r"PUT /v1/queues/thumbs .*FANIN_DOORBELL_PREFIX"):
-        direct.queue("thumbs", AT).add("a")
-
-
 @pytest.mark.parametrize(
-    ("tags", "actions"),
-    [({}, "sqs:GetQueueUrl"), ({"service": "fanin"}, "sqs:GetQueueUrl and sqs:TagQueue")],
+    ("tags", "actions"), [({}, "sqs:GetQueueUrl"), ({"service": "fanin"}, "sqs:GetQueueUrl and sqs:TagQueue")]
 )
 def test_without_the_grants_a_direct_client_names_them(direct, table, monkeypatch, tags, actions):
     at = JobSettings(table=QUEUE_TABLE, tenant=TENANT, doorbell_prefix=PREFIX, doorbell_tags=tags)
@@ -145,11 +100,3 @@ def _denying(denied):
         return denied if name in ("create_queue", "get_queue_url") else whole(self, name)
 
     return attribute
-
-
-@pytest.mark.parametrize(
-    ("name", "parts"), [("", 1), (7, 1), (None, 1), ("a", 0), ("a", 257), ("a", "8"), ("a", True)], ids=str
-)
-def test_arguments_of_another_kind_are_refused(direct, name, parts):
-    with pytest.raises(InvalidRequest):
-        direct.create_queue(name, parts=parts, at=AT)

@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fanin import Conflict, Deleted, FaninError, InvalidRequest, NotFound, State
-from fanin.client.model import Pairs
+from fanin import Conflict, Deleted, NotFound, State
 from fanin.tracker.rules.model import BatchKey
 from tests.client.conftest import TENANT
 
@@ -54,57 +53,6 @@ def test_the_options_of_a_reopen_are_sent(fanin):
     assert len(list(reopened.pairs())) == 6
 
 
-def test_the_key_of_a_deleted_batch_opens_and_closes_a_new_one(fanin, tracker):
-    with fanin.open(key="monday") as batch:
-        fanin.ack(batch.add(2, key="items"))
-    confirm(tracker, batch)
-    batch.delete()
-
-    with fanin.open(key="monday") as again:
-        fanin.ack(again.add(3, key="items"))
-
-    assert again.id != batch.id
-    assert again.closed.is_complete
-
-
-def test_pairs_are_read_page_by_page_as_they_are_consumed(fanin, tracker, monkeypatch):
-    batch, _ = ended(fanin, count=4000, failed=range(0, 4000, 2))
-    reopened = batch.reopen()
-    calls = []
-    usual = tracker.origin
-    monkeypatch.setattr(tracker, "origin", lambda *given: calls.append(given) or usual(*given))
-    pairs = reopened.pairs()
-    next(pairs)
-    assert len(calls) == 1
-
-    assert 1 + sum(1 for _ in pairs) == 2000
-    assert len(calls) > 1
-
-
-def test_pairs_that_are_not_all_there_are_an_error(fanin, monkeypatch):
-    batch, _ = ended(fanin)
-    reopened = batch.reopen()
-    whole = fanin._transport.origin(reopened.id, None).pairs
-    short = type("Short", (), {"origin": lambda *_: Pairs(whole[:-1], None)})()
-    monkeypatch.setattr(fanin, "_transport", short)
-
-    with pytest.raises(FaninError, match="4 items, which stand for 3"):
-        list(reopened.pairs())
-
-
-def test_a_forced_end_needs_a_reason(fanin):
-    batch = fanin.open()
-    for reason in ("", None):
-        with pytest.raises(InvalidRequest):
-            batch.end(reason)
-    done = batch.end("stuck")
-
-    assert (done.state, done.result, done.reason) == (State.FAILED, "forced", "stuck")
-    assert done.ended_by in ("direct", "anonymous")
-    assert batch.end("again") == done
-    assert batch.status().ended_by == done.ended_by
-
-
 def test_an_ended_batch_is_deleted(fanin, tracker):
     batch, _ = ended(fanin)
     with pytest.raises(Conflict, match="not confirmed"):
@@ -129,15 +77,3 @@ def test_all_that_ended_before_a_time_are_deleted(fanin, tracker, monkeypatch):
     assert (done.deleted, done.unconfirmed) == (4, 1)
     assert [batch.batch_id for batch in fanin.batches()] == [batches[4].id]
     assert fanin.delete_ended(datetime(2020, 1, 1, tzinfo=UTC)) == Deleted(0, 0)
-
-
-@pytest.mark.parametrize("before", [None, "2026-01-01T00:00:00Z", datetime(2026, 1, 1)], ids=str)
-def test_a_time_without_a_zone_is_refused(fanin, before):
-    with pytest.raises(InvalidRequest):
-        fanin.delete_ended(before)
-
-
-@pytest.mark.parametrize("items", [None, "all", 3])
-def test_unknown_items_are_refused(fanin, items):
-    with pytest.raises(InvalidRequest):
-        fanin.reopen("00000000-0000-4000-8000-000000000000", items=items)

@@ -13,7 +13,7 @@ from fanin.client.queues.handing_queue import HandingQueue
 from fanin.client.queues.job_acks import acking
 from fanin.queue import MemoryDoorbell, QueueContext, QueueKey
 from fanin.queue.memory import MemoryStore as QueueStore
-from tests.client.conftest import answers, lost_before, sqs_event
+from tests.client.conftest import answers, lost_before
 from tests.client.received import DELETED, RETURNED, acked, delivered, received
 
 REASON = "not a JPEG"
@@ -57,38 +57,6 @@ def test_an_item_that_its_function_failed_stays_failed_when_the_function_returns
     assert [(each.item_id, each.reason) for each in batch.samples()] == [(item, REASON)]
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_so_does_an_item_of_a_chunk_and_the_others_are_done(fanin, batch, way):
-    @fanin.acks_each
-    def work(item):
-        if item.index == 2:
-            WAYS[way](fanin, item.id)
-
-    assert work(sqs_event(batch.items.message()), None) == DELETED
-    assert acked(batch) == (4, 1)
-    assert [list(failed) for failed in batch.failures()] == [[batch.items[2]]]
-    assert [each.reason for each in batch.samples()] == [REASON]
-
-
-def test_a_failed_range_with_the_item_counts_too(fanin, batch):
-    assert delivered(fanin, batch.items[1], lambda _: fanin.fail_ranges([batch.items], REASON)) == DELETED
-    assert acked(batch) == (4, 4)
-
-
-def test_of_several_reports_the_last_one_stands(fanin, batch):
-    def work(record):
-        fanin.fail([record["body"]], REASON)
-        fanin.ack([record["body"]])
-
-    assert delivered(fanin, batch.items[0], work) == DELETED
-    assert acked(batch) == (1, 0)
-
-
-def test_a_report_of_another_item_changes_nothing_for_the_own_one(fanin, batch):
-    assert delivered(fanin, batch.items[0], lambda _: fanin.fail(batch.items[1:], REASON)) == DELETED
-    assert acked(batch) == (4, 3)
-
-
 def test_a_function_that_raises_after_its_report_gets_its_message_again_and_can_heal_the_item(fanin, batch):
     def work(record):
         fanin.fail([record["body"]], REASON)
@@ -97,17 +65,6 @@ def test_a_function_that_raises_after_its_report_gets_its_message_again_and_can_
     assert delivered(fanin, batch.items[0], work) == RETURNED
     assert acked(batch) == (1, 1)
     assert delivered(fanin, batch.items[0], lambda _: None, 2) == DELETED
-    assert acked(batch) == (1, 0)
-
-
-def test_the_copy_of_a_message_that_succeeds_meanwhile_heals_the_item(fanin, batch):
-    def fail_after_a_copy_began(record):
-        fanin.fail([record["body"]], REASON)
-
-    def work(record):
-        delivered(fanin, record["body"], fail_after_a_copy_began)
-
-    assert delivered(fanin, batch.items[0], work) == DELETED
     assert acked(batch) == (1, 0)
 
 
@@ -169,28 +126,3 @@ def test_the_item_that_the_worker_of_a_job_failed_stays_failed_when_the_job_is_d
 
     assert acked(batch) == (2, 1)
     assert [(each.item_id, each.reason) for each in batch.samples()] == [(batch.items[0], REASON)]
-
-
-def test_the_report_stands_though_a_rerun_of_the_job_is_added_meanwhile(fanin, batch, jobs):
-    jobs.add(NewJob("job", item_id=batch.items[0]))
-    with jobs.take(wait=0):
-        fanin.fail([batch.items[0]])
-        assert jobs.add(NewJob("job", item_id=batch.items[1]), on_busy="rerun")
-
-    jobs.sweep()
-    assert acked(batch) == (1, 1)
-    with jobs.take(wait=0):
-        pass
-    assert acked(batch) == (2, 1)
-
-
-def test_a_job_that_returns_after_its_worker_failed_the_item_runs_again_and_can_heal_it(fanin, batch, jobs):
-    jobs.add(NewJob("job", item_id=batch.items[0]))
-    with suppress(ValueError), jobs.take(wait=0):
-        fanin.fail([batch.items[0]], REASON)
-        raise ValueError("once more")
-    assert acked(batch) == (1, 1)
-    with jobs.take(wait=0) as taken:
-        assert len(taken) == 1
-
-    assert acked(batch) == (1, 0)

@@ -10,10 +10,9 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from botocore.session import Session
 
-from fanin import Fanin, InvalidRequest
+from fanin import InvalidRequest
 from fanin.client.transports.http import HttpTransport
 from fanin.client.transports.signing import Signer, region_in
-from fanin.tracker import OpenBatch
 
 HOST = "a1b2c3.execute-api.eu-central-1.amazonaws.com"
 URL = f"https://{HOST}/v1/acks"
@@ -90,27 +89,6 @@ def test_a_host_of_ones_own_takes_the_region_given_or_that_of_the_process(creden
     assert "/eu-west-2/" in own["Authorization"]
 
 
-def test_of_a_host_of_ones_own_the_host_that_is_called_is_signed_for_the_service_of_apis(credentials):
-    host = "fanin.example.com"
-    signed = Signer(host, "eu-west-1")("GET", f"https://{host}/v1/batches", None, {})
-
-    again = AWSRequest("GET", f"https://{host}/v1/batches", headers={"X-Amz-Date": signed["X-Amz-Date"]})
-    again.headers["X-Amz-Security-Token"] = "token"
-    again.context["timestamp"] = signed["X-Amz-Date"]
-    signer = SigV4Auth(Credentials("AKIDEXAMPLE", "example", "token"), "execute-api", "eu-west-1")
-    canonical = signer.canonical_request(again)
-    assert f"host:{host}\n" in canonical
-    assert signature(signed) == signer.signature(signer.string_to_sign(again, canonical), again)
-
-
-def test_nothing_is_signed_on_this_machine(credentials, service):
-    Fanin(service.url).open()
-    Fanin(service.url.replace("127.0.0.1", "localhost")).open()
-
-    assert len(service.seen) == 2
-    assert all("authorization" not in request.headers for request in service.seen)
-
-
 @pytest.mark.parametrize(
     ("url", "signs"),
     [
@@ -127,18 +105,3 @@ def test_nothing_is_signed_on_this_machine(credentials, service):
 )
 def test_whatever_is_not_on_this_machine_is_signed(url, signs):
     assert (HttpTransport(url)._sign is not None) == signs
-
-
-def test_each_attempt_is_signed_anew_and_keeps_its_key(service):
-    signed = []
-
-    def sign(method, url, body, headers):
-        signed.append((method, url, body))
-        return {**headers, "Authorization": f"Bearer {len(signed)}"}
-
-    service.faults.append(lambda serve: None)
-    HttpTransport(service.url, sign=sign, pause=lambda _: None).open(OpenBatch(), "k")
-
-    assert signed == [("POST", f"{service.url}/v1/batches", b'{"mode": "exact"}')] * 2
-    assert [request.headers["authorization"] for request in service.seen] == ["Bearer 1", "Bearer 2"]
-    assert service.keys == ["k", "k"]

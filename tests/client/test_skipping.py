@@ -8,13 +8,13 @@ from datetime import timedelta
 
 import pytest
 
-from fanin import Conflict, Fanin, InvalidRequest, StoreUnavailable, Verdict
+from fanin import Fanin, InvalidRequest, NewerSchema, Verdict
 from fanin.client.consuming.consumer import Consumer
 from fanin.client.transports.direct import DirectTransport
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
-from tests.client.conftest import TENANT, answers, sqs_event
-from tests.client.received import DELETED, RETURNED, received, some_seconds_later
+from tests.client.conftest import TENANT, sqs_event
+from tests.client.received import DELETED, received, some_seconds_later
 
 UNKNOWN = "00000000-0000-4000-8000-00000000dead"
 
@@ -68,58 +68,6 @@ def test_the_messages_of_a_batch_that_is_over_are_deleted_without_work(fanin, wo
     assert batch.status() == before
 
 
-def test_later_deliveries_of_the_same_ended_batch_are_no_warnings(fanin, work, caplog):
-    ended = [fanin.open() for _ in range(2)]
-    items = [batch.add(2) for batch in ended]
-    for batch in ended:
-        batch.cancel()
-    with caplog.at_level(logging.INFO, logger="fanin"):
-        for at in range(2):
-            consumer(fanin, work).settle(sqs_event(*(some[at] for some in items)))
-    lines = [line for line in caplog.records if "without work" in line.getMessage()]
-
-    assert [line.levelno for line in lines] == [logging.WARNING] * 2 + [logging.INFO] * 2
-    assert [line.getMessage().split()[1] for line in lines] == [batch.id for batch in ended] * 2
-
-
-def test_a_message_that_was_sent_to_heal_an_item_of_a_completed_batch_is_reported(fanin, work, caplog):
-    with fanin.open(key="night") as batch:
-        items = batch.add(1, key="rows")
-        fanin.fail(items)
-
-    assert consumer(fanin, work).settle(sqs_event(*items)).response() == DELETED
-    assert (work.items, batch.status().result) == ([], "completed_with_failures")
-    assert f"batch {batch.id} is COMPLETE" in caplog.text
-    assert "to do those that failed, reopen it" in caplog.text
-
-
-def test_so_are_those_of_a_batch_whose_deadline_has_passed(work):
-    at = [Tracker(MemoryStore()).now()]
-    fanin = Fanin(DirectTransport(Tracker(MemoryStore(), now=lambda: at[0]), TENANT))
-    items = fanin.open(deadline=timedelta(hours=1)).add(2)
-    at[0] += timedelta(hours=2)
-
-    assert consumer(fanin, work).settle(sqs_event(*items)).response() == DELETED
-    assert work.items == []
-
-
-def test_those_of_an_expired_batch_are_deleted_on_the_tables(work):
-    at = [Tracker(MemoryStore()).now()]
-    fanin = Fanin(DirectTransport(Tracker(MemoryStore(), now=lambda: at[0]), TENANT))
-    items = fanin.open().add(2)
-    at[0] += timedelta(days=30)
-    settled = consumer(fanin, work).settle(sqs_event(*items))
-
-    assert ([reason for _, reason in settled.skipped], work.items) == (["EXPIRED"] * 2, [])
-
-
-def test_a_message_of_no_batch_of_the_tenant_returns_without_work(fanin, work):
-    settled = consumer(fanin, work).settle(sqs_event(f"{UNKNOWN}:{UNKNOWN}:0"))
-
-    assert (settled.response(), work.items) == (RETURNED, [])
-    assert [verdict for _, verdict in settled.unmatched] == [Verdict.NOT_FOUND]
-
-
 def test_a_batch_that_ends_between_two_records_stops_the_second_one(fanin):
     batch = fanin.open()
     items = batch.add(3)
@@ -135,45 +83,6 @@ def test_a_batch_that_ends_between_two_records_stops_the_second_one(fanin):
 
     assert worked == [items[0]]
     assert settled.response() == DELETED
-
-
-def test_without_a_function_nothing_is_looked_at_before_the_ack(over_http, service):
-    batch = over_http.open()
-    items = batch.add(1)
-    batch.cancel()
-    service.seen.clear()
-    settled = Consumer(over_http._transport).settle(sqs_event(*items))
-
-    assert [verdict for _, verdict in settled.acked] == [Verdict.CANCELLED]
-    assert [request.method for request in service.seen] == ["POST"]
-
-
-def test_a_service_without_an_answer_returns_the_messages_without_work(over_http, service, work, caplog):
-    items = over_http.open().add(3)
-    service.seen.clear()
-    service.faults += [answers(503)] * 5
-    settled = consumer(over_http, work).settle(sqs_event(*items))
-    (line,) = caplog.records
-
-    assert (sorted(settled.failed), work.items) == (["m0", "m1", "m2"], [])
-    assert len(service.seen) == 5
-    assert line.getMessage().startswith("3 messages return to the queue, not started")
-
-
-def test_batches_that_can_be_read_are_worked_on_beside_one_that_cannot(work):
-    class Partly(DirectTransport):
-        def state_of(self, batch_id):
-            if batch_id == hidden.id:
-                raise StoreUnavailable("busy")
-            return super().state_of(batch_id)
-
-    transport = Partly(Tracker(MemoryStore()), TENANT)
-    fanin = Fanin(transport)
-    hidden, seen = fanin.open(), fanin.open()
-    items = [*hidden.add(1), *seen.add(1)]
-
-    assert fanin.acks(work)(sqs_event(*items), None) == RETURNED
-    assert work.items == [items[1]]
 
 
 # Items that are done.
@@ -195,47 +104,13 @@ def test_a_redelivered_item_that_is_done_is_not_worked_on_but_counts_as_acked(fa
 
 
 @pytest.mark.parametrize(("skip_done", "worked"), [(False, 1), (True, 0)])
-def test_the_item_of_a_new_message_is_looked_at_on_wish(fanin, work, skip_done, worked):
+def test_the_item_of_a_new_message_is_looked_at_if_asked_for(fanin, work, skip_done, worked):
     batch = fanin.open()
     items = batch.add(2)
     fanin.ack(items[:1])
 
     assert fanin.acks(skip_done=skip_done)(work)(received(items[0]), None) == DELETED
     assert len(work.items) == worked
-
-
-def test_a_failed_item_is_worked_on_and_heals(fanin, work):
-    batch = fanin.open()
-    items = batch.add(2)
-    fanin.fail(items)
-
-    assert fanin.acks(work, **{})(received(items[1], 2), None) == DELETED
-    assert work.items == [items[1]]
-    assert batch.status().failed == 1
-
-
-def test_an_estimated_batch_knows_no_items_so_its_work_is_repeated(fanin, work):
-    batch = fanin.open(mode="estimated")
-    items = batch.add(2)
-    fanin.ack(items[:1])
-    with pytest.raises(Conflict):
-        fanin._transport.left(batch.id, items.group_id, 0, 1)
-
-    assert fanin.acks(work)(received(items[0], 2), None) == DELETED
-    assert work.items == [items[0]]
-
-
-@pytest.mark.parametrize("group", ["another batch's", "malformed", "beyond"])
-def test_a_redelivered_id_that_is_none_of_the_batch_returns(fanin, work, group):
-    batch, other = fanin.open(), fanin.open()
-    items = batch.add(2)
-    forged = {
-        "another batch's": f"{batch.id}:{other.add(1).group_id}:0",
-        "malformed": f"{batch.id}:{UNKNOWN}:0",
-        "beyond": items[1][:-1] + "2",
-    }[group]
-
-    assert fanin.acks(work)(received(forged, 2), None) == RETURNED
 
 
 def test_the_items_of_a_page_are_one_look(over_http, service, work):
@@ -274,7 +149,36 @@ def test_a_long_function_asks_whether_its_batch_is_over(fanin):
         fanin.is_over("no item")
 
 
-@pytest.mark.parametrize("wrong", ["yes", 1, None])
-def test_skip_done_is_true_or_false(fanin, wrong):
-    with pytest.raises(InvalidRequest, match="skip_done"):
-        fanin.acks(skip_done=wrong)
+@dataclass
+class UpgradedStore(MemoryStore):
+    """A store in which a newer release wrote the batches *newer*."""
+
+    newer: set = field(default_factory=set)
+
+    def get(self, key):
+        if key.batch_id in self.newer:
+            raise NewerSchema(f"the batch {key} has schema version 2: upgrade fanin in this process")
+        return super().get(key)
+
+
+def test_only_the_messages_of_a_newer_batch_return_and_one_line_for_each_batch_says_why(caplog):
+    store = UpgradedStore()
+    fanin = Fanin(DirectTransport(Tracker(store, fresh_for=timedelta(0)), TENANT))
+    old, first, second = (fanin.open() for _ in range(3))
+    items = [*old.add(2), *first.add(2), *second.add(1), *old.add(1)]
+    store.newer = {first.id, second.id}
+    acked = []
+    handler = fanin.acks(
+        on_acked=lambda outcomes: acked.extend(record["messageId"] for record, _ in outcomes)
+    )(lambda record: None)
+
+    assert handler(sqs_event(*items), None) == {
+        "batchItemFailures": [{"itemIdentifier": f"m{number}"} for number in (2, 3, 4)]
+    }
+    assert acked == ["m0", "m1", "m5"]
+    lines = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert [line.getMessage().partition(":")[0] for line in lines] == [
+        "2 messages return to the queue, not started",
+        "1 messages return to the queue, not started",
+    ]
+    assert all("upgrade fanin in this process" in line.getMessage() for line in lines)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from fanin import Fanin, InvalidRequest, KeyReused, NewTask, NoTarget, NotFound
+from fanin import Fanin, InvalidRequest, KeyReused, NewTask, NotFound
 from fanin.client.transports.direct import DirectTransport
 from fanin.grouper import Grouper, Lease, TaskKey, World
 from fanin.grouper.memory import MemoryStore
-from fanin.grouper.settings.targeting import TargetTemplate
 from functions.wiring import grouping
-from tests.client.conftest import lost_after
 
 
 class Outbox:
@@ -47,32 +43,6 @@ def test_a_task_is_watched_by_its_name(over_http):
         over_http.task_status("unknown")
 
 
-def test_a_lost_answer_does_not_make_two_tasks(over_http, service, grouper):
-    service.faults.append(lost_after)
-    over_http.task("x", 1)
-
-    assert len(grouper.world.store.stored_tasks) == 1
-
-
-def test_a_name_and_a_key_are_bound_to_their_request(over_http):
-    over_http.task("x", 1, task_id="a")
-    over_http.task("x", 1, key="k")
-
-    with pytest.raises(KeyReused):
-        over_http.task("x", 2, task_id="a")
-    with pytest.raises(KeyReused):
-        over_http.task("x", 2, key="k")
-
-
-def test_the_tables_alone_take_no_tasks(tracker):
-    direct = Fanin(DirectTransport(tracker, "t"))
-
-    with pytest.raises(InvalidRequest):
-        direct.task("x", 1)
-    with pytest.raises(InvalidRequest):
-        direct.task_status("a")
-
-
 def test_many_tasks_have_a_result_each_and_are_divided_into_requests(over_http, service, grouper):
     over_http.task("x", 1, task_id="t0")
     new = [NewTask("x", number, f"t{number}") for number in range(150)] + [NewTask(None, 1, "last")]
@@ -86,13 +56,6 @@ def test_many_tasks_have_a_result_each_and_are_divided_into_requests(over_http, 
     assert len(grouper.world.store.stored_tasks) == 150
 
 
-def test_a_lost_answer_of_many_does_not_make_more(over_http, service, grouper):
-    service.faults.append(lost_after)
-    over_http.tasks.register([NewTask("x", 1), NewTask("x", 2)])
-
-    assert len(grouper.world.store.stored_tasks) == 2
-
-
 def test_tasks_bundles_and_targets_are_listed(over_http, grouper):
     over_http.tasks.register([NewTask("x", number, f"t{number}") for number in range(3)])
     waiting = list(over_http.tasks.list("x"))
@@ -104,27 +67,6 @@ def test_tasks_bundles_and_targets_are_listed(over_http, grouper):
     assert list(over_http.tasks.bundles("x", "DONE")) == list(over_http.tasks.bundles("x")) == []
     (target,) = over_http.tasks.targets()
     assert (target.target, target.waiting, target.waiting_more, target.in_flight) == ("x", 3, False, 0)
-
-
-def test_a_payload_without_the_fields_of_the_target_is_an_error_of_its_own(over_http, monkeypatch, grouper):
-    template = TargetTemplate.parse("{customer}")
-    monkeypatch.setattr(grouping, "registering", lambda: replace(grouper, target_of=template))
-
-    assert over_http.task(None, {"customer": "acme"}).state == "CREATED"
-    with pytest.raises(NoTarget) as refused:
-        over_http.task(None, {})
-    assert refused.value.field == "payload.customer"
-
-
-@pytest.mark.parametrize(
-    "tasks",
-    [NewTask("x", 1), [("x", 1)], [NewTask(5, 1)], [NewTask("x", object())]],
-    ids=["one", "tuple", "target", "payload"],
-)
-def test_arguments_are_checked_before_anything_is_sent(over_http, grouper, tasks):
-    with pytest.raises(InvalidRequest):
-        over_http.tasks.register(tasks)
-    assert not grouper.world.store.stored_tasks
 
 
 def test_the_tables_alone_list_no_tasks(tracker):

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fanin import AsyncFanin, Fanin, InvalidRequest, NotFound, Retention, State, StoreUnavailable
+from fanin import AsyncFanin, Fanin, InvalidRequest, State, StoreUnavailable
 from fanin.client import waiting
 from fanin.client.transports.direct import DirectTransport
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
-from tests.client.conftest import TENANT, answers
+from tests.client.conftest import TENANT
 
 
 class Time(waiting.Timer):
@@ -101,13 +100,6 @@ def test_wait_returns_the_status_of_the_end_with_its_progress(fanin, batch, time
     assert transport.sent[-1][0] == "get"
 
 
-def test_a_batch_that_has_ended_needs_no_pause(fanin, batch, timer):
-    fanin.ack_ranges(list(batch.outstanding()))
-
-    assert fanin.wait(batch.id, timeout=0).is_complete
-    assert timer.passed == 0
-
-
 def test_wait_returns_at_each_kind_of_end(fanin, timer):
     cancelled = fanin.open()
     cancelled.cancel("no longer needed")
@@ -137,30 +129,6 @@ def test_the_first_minute_takes_20_requests_and_each_later_one_12(fanin, batch, 
     assert max(by_minute[1:10]) <= 12
     assert by_minute[10] == 1
     assert timer.passed == 600
-
-
-def test_pauses_grow_from_a_quarter_second_to_five_and_chance_adds_a_fifth_at_most():
-    least, most = waiting.pauses(Time(0.0)), waiting.pauses(Time(0.999))
-    both = [(next(least), next(most)) for _ in range(12)]
-
-    assert [round(low, 2) for low, _ in both[:9]] == [0.25, 0.38, 0.56, 0.84, 1.27, 1.9, 2.85, 4.27, 5.0]
-    assert {low for low, _ in both[8:]} == {5.0}
-    assert all(low < high < low * 1.2 for low, high in both)
-
-
-def test_a_look_at_the_timeout_finds_an_end_that_came_just_before(fanin, batch, timer):
-    timer.after = [(3.9, acked(fanin, batch, 6))]
-
-    assert batch.wait(timeout=4).is_complete
-
-
-def test_a_batch_that_expires_meanwhile_is_not_found(fanin, timer):
-    batch = fanin.open(retention=Retention(open=timedelta(hours=1)))
-
-    with pytest.raises(NotFound):
-        batch.wait()
-
-    assert timer.passed >= 3600
 
 
 def test_outages_shorter_than_eight_looks_are_waited_out(fanin, batch, transport, monkeypatch):
@@ -198,25 +166,6 @@ def test_a_wait_in_its_own_block_is_refused_before_anything_is_sent(fanin, trans
     assert transport.sent == []
 
 
-def test_a_wait_in_the_block_after_its_close_or_cancel_returns(fanin):
-    with fanin.open() as batch:
-        batch.close()
-        assert batch.wait().is_complete
-    with fanin.open() as batch:
-        batch.cancel()
-        assert batch.wait().state is State.CANCELLED
-
-
-def test_another_thread_may_wait_for_a_batch_whose_block_is_open(service):
-    fanin, found = Fanin(service.url), []
-    with fanin.open() as batch:
-        thread = threading.Thread(target=lambda: found.append(batch.wait(timeout=60)))
-        thread.start()
-    thread.join()
-
-    assert found[0].is_complete
-
-
 def test_watch_yields_each_change_once_and_ends_with_the_end(fanin, batch, timer):
     timer.after = [(20, acked(fanin, batch, 2)), (40, lambda: fanin.ack_ranges(list(batch.outstanding())))]
 
@@ -225,28 +174,8 @@ def test_watch_yields_each_change_once_and_ends_with_the_end(fanin, batch, timer
     assert seen == [(0, "CLOSED"), (2, "CLOSED"), (6, "COMPLETE")]
 
 
-def test_watch_has_a_timeout_too(fanin, batch):
-    seen = []
-
-    with pytest.raises(TimeoutError):
-        seen.extend(fanin.watch(batch.id, timeout=10))
-
-    assert [status.acked for status in seen] == [0]
-
-
 @pytest.mark.parametrize("call", ["wait", "watch"])
 @pytest.mark.parametrize("timeout", [-1, True, "5", timedelta(seconds=1), float("nan")])
 def test_a_timeout_is_seconds(fanin, call, timeout):
     with pytest.raises(InvalidRequest, match="timeout is a number of seconds"):
         getattr(fanin, call)("00000000-0000-8000-8000-000000000000", timeout)
-
-
-def test_over_http_a_wait_polls_without_progress(service):
-    fanin = Fanin(service.url)
-    with fanin.open() as batch:
-        pass
-    service.faults.extend([answers(503)])
-    service.seen.clear()
-
-    assert batch.wait().is_complete
-    assert [request.path.partition("?")[0] for request in service.seen] == [f"/v1/batches/{batch.id}"] * 3

@@ -47,8 +47,7 @@ ROOMS = {
                 *_in(
                     "api",
                     "routes",
-                    "life_routes",
-                    "map_routes",
+                    "lifecycle_routes",
                     "tokens",
                     "repair_routes",
                     "cursors",

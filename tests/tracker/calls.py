@@ -41,9 +41,9 @@ def new_batch(key: BatchKey, at: datetime, user_key: str = "weekly") -> Batch:
     )
 
 
-def opened(tracker, count=0, **wish):
+def opened(tracker, count=0, **options):
     """A new batch of *count* items: its id, and that of its group."""
-    batch = tracker.open("t", OpenBatch(**wish))
+    batch = tracker.open("t", OpenBatch(**options))
     group = tracker.add("t", batch.batch_id, count).groups[0].id if count else ""
     return batch.batch_id, group
 

@@ -10,11 +10,13 @@ import pytest
 from fanin.errors import InvalidRequest, TooManyBatches, TooManyPages
 from fanin.tracker import Ack, Completion, Outcome, State, Verdict
 from fanin.tracker.rules import acking as acks
-from fanin.tracker.rules.acking import AckPlan, PagePlan, Piece, covers, judge, plan, verdicts
+from fanin.tracker.rules.acking import AckPlan, covers, judge, payload_of, plan, verdicts
 from fanin.tracker.rules.ids import GroupId
 from fanin.tracker.rules.page import PageMasks
 from tests.tracker.calls import DAY, START
 from tests.tracker.stored import BATCH, ID, TICK
+
+FAILURE = Outcome.FAILURE
 
 
 def group_of(start=0, upto=10, batch=BATCH):
@@ -87,24 +89,6 @@ def test_a_request_is_cut_into_a_page_for_each_outcome():
     ]
 
 
-def test_an_item_that_was_neither_written_nor_known_stays_so_for_the_next_ack_that_names_it():
-    made = plan([ack(99, 99), ack(0, 1), ack(0, 1)], lambda _: BATCH, START)
-    (page,) = made.pages.values()
-    made.settle(page, 0b01, 0, Verdict.LATE)
-
-    assert [dict(result.counts) for result in made.results()] == [
-        {Verdict.OUT_OF_RANGE: 1},
-        {Verdict.ACCEPTED: 1, Verdict.LATE: 1},
-        {Verdict.DUPLICATE: 1, Verdict.LATE: 1},
-    ]
-
-
-def test_acks_of_unknown_batches_are_not_found():
-    made = plan([ack(2, 5)], lambda _: None, START)
-
-    assert (made.refused, made.pages) == ([Counter({Verdict.NOT_FOUND: 4})], {})
-
-
 @pytest.mark.parametrize(("outcome", "most"), [(Outcome.SUCCESS, 1000), (Outcome.FAILURE, 250)])
 def test_a_request_writes_a_bounded_number_of_pages(outcome, most):
     made = AckPlan([], [])
@@ -141,16 +125,20 @@ def test_folded_pages_are_covered_by_the_items_of_the_batch(pages, covered):
     assert covers(BATCH, {number: PageMasks(mask) for number, mask in pages.items()}) is covered
 
 
-def test_a_piece_of_an_ack():
-    piece = Piece(0, 2, 4, ack(2, 4))
-    page = PagePlan(BATCH, 0, Outcome.FAILURE, [piece, Piece(1, 1, 2, ack(1, 2, caller="low"))])
-
-    assert (piece.mask, piece.size, ack(2, 4).size) == (0b11100, 3, 3)
-    assert (page.masks, page.size, page.caller) == (PageMasks(0, 0b11110), 5, "me")
-
-
 @pytest.mark.parametrize(("first_item", "last_item"), [(-1, 0), (2, 1)])
 def test_an_ack_goes_from_a_smaller_index_to_a_larger_one(first_item, last_item):
     assert ack(0, 0).size == 1
     with pytest.raises(InvalidRequest):
         ack(first_item, last_item)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"batch_id": "b"}, {"group_id": "g"}, {"first": 1}, {"last": 5}, {"outcome": FAILURE}, {"reason": "no"}],
+    ids=str,
+)
+def test_the_payload_of_a_key_has_each_fact_of_an_ack_and_neither_callers_nor_an_order(change):
+    one, other = ack(0, 4), ack(6, 7)
+
+    assert payload_of([one, other]) == payload_of([replace(other, caller="b"), one])
+    assert payload_of([replace(one, **change), other]) != payload_of([one, other])

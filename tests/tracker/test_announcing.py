@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from fanin.tracker import State
-from fanin.tracker.announcing import announcing, is_decided
-from fanin.tracker.memory import MemoryStore
+from fanin.tracker.announcing import is_decided
 from fanin.tracker.rules.lifecycle import transition
-from fanin.tracker.rules.model import BatchKey
 from tests.tracker.calls import START
-from tests.tracker.stored import BATCH, ID, TICK
+from tests.tracker.stored import BATCH, TICK
 
 COMPLETE = replace(BATCH, state=State.COMPLETE, completed_at=START, completed_by="me")
 
@@ -47,24 +44,3 @@ def test_a_completion_is_decided_within_the_millisecond_that_is_stored(since, is
 )
 def test_any_other_transition_decides_no_completion(stored, to, caller):
     assert is_decided(stored, transition(BATCH, to, START, caller=caller)) is False
-
-
-def test_a_transition_of_a_batch_that_is_not_stored_is_reported_to_none():
-    seen = []
-    store = announcing(MemoryStore(), seen.append)
-
-    assert store.transition(BatchKey("t", ID), transition(BATCH, State.COMPLETE, START, caller="me")) is None
-    assert seen == []
-
-
-def test_a_copy_reports_completions_too():
-    class Shared(MemoryStore):
-        def __deepcopy__(self, memo):
-            return self
-
-    seen = []
-    copy = deepcopy(announcing(Shared({BATCH.key: BATCH}), seen.append))
-    completed = copy.transition(BATCH.key, transition(BATCH, State.COMPLETE, START, caller="me"))
-
-    assert completed.state is State.COMPLETE
-    assert seen == [completed]

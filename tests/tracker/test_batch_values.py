@@ -11,10 +11,8 @@ from fanin.errors import InvalidRequest
 from fanin.tracker import OpenBatch, Outcome, State
 from fanin.tracker.rules.children import Children, has_failed, parent_ack
 from fanin.tracker.rules.filters import BatchFilter, Query
-from fanin.tracker.rules.lifecycle import expiry
-from fanin.tracker.rules.model import ESTIMATED_LEAF, Batch, BatchKey, shard_of
-from fanin.tracker.rules.options import Mode, Retention, Threshold
-from fanin.tracker.rules.tree import Shape
+from fanin.tracker.rules.model import shard_of
+from fanin.tracker.rules.options import Retention, Threshold
 from tests.tracker.calls import DAY, START
 from tests.tracker.stored import BATCH, ID, MINUTE, SECOND, TICK
 
@@ -65,29 +63,6 @@ def test_the_result_of_a_batch_and_the_ack_of_its_parent(facts, result):
     assert (ack.first, ack.last, ack.caller) == (7, 7, f"batch:{ID}")
     assert ack.outcome is (Outcome.FAILURE if has_failed(batch) else Outcome.SUCCESS)
     assert ack.reason == (f"batch {ID} {result}" if has_failed(batch) else None)
-
-
-def test_a_new_batch_has_reported_nothing_and_can_be_a_key():
-    names = ("total", "failed", "page_bits", "salt", "fingerprint", "created_at", "expires_at")
-    facts = {name: getattr(BATCH, name) for name in names}
-    new = Batch(tenant="t", batch_id=ID, state=State.OPEN, **facts)
-    assert (new.healed, new.stalls, new.resumes, new.reported) == (0, 0, False, frozenset())
-    assert (new.result, new.failure_limit) == (None, None)
-    assert expiry(new, State.OPEN, START) == START + 7 * DAY
-    assert BATCH.key == BatchKey("t", ID)
-    assert hash(OpenBatch(labels={"a": "b"})) == hash(OpenBatch(labels={"c": "d"}))
-    assert BatchFilter(opened_to=START).includes(START - TICK)
-
-
-def test_a_refused_user_key_is_answered_with_its_bounds():
-    with pytest.raises(InvalidRequest, match="1 to 256 characters"):
-        OpenBatch(user_key="")
-
-
-def test_the_shape_and_the_shard_of_a_batch():
-    assert BATCH.shape == Shape(4, 4)
-    assert replace(BATCH, mode=Mode.ESTIMATED).shape == Shape(ESTIMATED_LEAF, 4) == Shape(1_048_576, 4)
-    assert [shard_of(f"{ID[:-4]}{digits}") for digits in ("0000", "0007", "0008", "00ff")] == [0, 7, 0, 7]
 
 
 FITS = {"user_key": "key", "labels": {"a": "b"}}

@@ -9,15 +9,12 @@ import pytest
 
 from fanin.errors import TooManyBatches, TooManyPages
 from fanin.pacing import each_in_threads
-from fanin.tracker import Ack, OpenBatch, Outcome, State, Tracker, TrackerStore, Verdict
+from fanin.tracker import Ack, Outcome, State, Tracker, TrackerStore, Verdict
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.reads import sampling
-from fanin.tracker.rules import acking
 from fanin.tracker.rules.acking import BATCHES_MAX, PAGES_MAX
-from fanin.tracker.rules.options import Mode
 from fanin.tracker.writing import recording
-from fanin.tracker.writing.recording import LeafWrite
-from tests.tracker.calls import DAY, ack, fail, opened
+from tests.tracker.calls import DAY, fail, opened
 
 SUCCESS, FAILURE = Outcome.SUCCESS, Outcome.FAILURE
 
@@ -73,33 +70,16 @@ def test_a_request_that_touches_too_many_pages_is_refused_before_anything_is_wri
     assert result.counts == {Verdict.ACCEPTED: 4 * most}
 
 
-def test_any_thousand_items_may_be_acked_in_one_request_and_any_250_failed(tracker):
-    batch_id, group = opened(tracker, 4000)
-    acked = ack(tracker, batch_id, group, *range(0, 4000, 4))
-    failed = fail(tracker, batch_id, group, *range(1, 1001, 4))
-
-    assert {result.verdict for result in (*acked.results, *failed.results)} == {Verdict.ACCEPTED}
-
-
-def test_pages_are_counted_over_all_words_of_a_request_each_once(tracker):
-    (one, of_one), (two, of_two) = (opened(tracker, 4000) for _ in range(2))
-    words = [Ack(one, of_one, 0, 1999, "me"), Ack(two, of_two, 0, 1999, "me"), Ack(one, of_one, 0, 9, "me")]
-
-    assert len(tracker.ack("t", words).results) == 3
-    with pytest.raises(TooManyPages):
-        tracker.ack("t", [*words, Ack(one, of_one, 2000, 2000, "me")])
-
-
 def test_a_request_of_items_of_too_many_batches_is_refused_before_anything_is_read(clock):
     tracker = Tracker(Counting(), page_bits=4, now=clock, pause=lambda _: None)
     batches = [opened(tracker, 1) for _ in range(BATCHES_MAX + 1)]
-    words = [Ack(*of, 0, 0, "me") for of in batches]
+    acks = [Ack(*of, 0, 0, "me") for of in batches]
     tracker.store.sent.clear()
 
     with pytest.raises(TooManyBatches, match=rf"{BATCHES_MAX + 1} batches.* {BATCHES_MAX} .*; send fewer"):
-        tracker.ack("t", words)
+        tracker.ack("t", acks)
     assert tracker.store.sent == []
-    assert len(tracker.ack("t", words[1:] * 2).results) == 2 * BATCHES_MAX
+    assert len(tracker.ack("t", acks[1:] * 2).results) == 2 * BATCHES_MAX
 
 
 @pytest.mark.parametrize("outcome", Outcome)
@@ -120,45 +100,18 @@ def test_as_many_batches_as_a_request_may_name_cost_no_more_than_as_many_pages(c
     assert tracker.store.sent <= 3 * max(PAGES_MAX.values())
 
 
-def test_a_range_of_too_many_pages_is_not_cut_to_its_end(tracker, monkeypatch):
-    class Made(acking.PagePlan):
-        def __init__(self, *args):
-            made.append(args)
-            super().__init__(*args)
-
-    made = []
-    monkeypatch.setattr(acking, "PagePlan", Made)
-    batch_id, group = opened(tracker, 1_000_000)
-
-    with pytest.raises(TooManyPages):
-        tracker.ack("t", [Ack(batch_id, group, 0, 999_999, "me")])
-    assert len(made) == PAGES_MAX[SUCCESS]
-
-
 def test_a_batch_is_asked_once_a_request_whether_it_bears_so_many_failures(clock):
     tracker = Tracker(Counting(), page_bits=4, now=clock, pause=lambda _: None)
     one, two = (opened(tracker, 100, max_failures=most) for most in (3, 90))
-    words = [Ack(*of, at, at, "me", FAILURE) for at in range(0, 100, 4) for of in (one, two)]
+    acks = [Ack(*of, at, at, "me", FAILURE) for at in range(0, 100, 4) for of in (one, two)]
     tracker.store.sent.clear()
-    report = replace(tracker, _known={}).ack("t", words)
+    report = replace(tracker, _known={}).ack("t", acks)
 
     assert tracker.store.sent.count("fail") == 50
     assert tracker.store.sent.count("look") == 2 * 2  # before the first page of a batch, and after its last
     assert not report.completions
     assert tracker.get("t", one[0]).state is State.FAILED
     assert tracker.get("t", two[0]).state is State.OPEN
-
-
-@pytest.mark.parametrize("before", [0, 1])
-def test_a_page_of_failures_is_one_transaction_however_many_there_are(before):
-    tracker = Tracker(Counting(), pause=lambda _: None)
-    batch_id, group = opened(tracker, 1024)
-    ack(tracker, batch_id, group, *range(before))
-    tracker.store.sent.clear()
-    tracker.ack("t", [Ack(batch_id, group, 0, 1023, "me", FAILURE)])
-
-    assert [sent for sent in tracker.store.sent if sent in ("fail", "replace")] == ["replace"]
-    assert tracker.get("t", batch_id).failed == 1024 - before
 
 
 def test_a_request_offers_a_bounded_number_of_reasons():
@@ -174,39 +127,7 @@ def test_a_request_offers_a_bounded_number_of_reasons():
     assert len(tracker.samples(tracker.get("t", batch_id))) > kept
 
 
-def test_pages_of_successes_are_written_as_they_may_be_and_failures_in_turn(clock):
-    def each(call, values):
-        at_once.append([value for value in values if isinstance(value, LeafWrite)])
-        return [call(value) for value in reversed(values)][::-1]
-
-    at_once = []
-    tracker = Tracker(MemoryStore(), page_bits=4, now=clock, each=each)
-    batch_id, group = opened(tracker, 40)
-    words = [Ack(batch_id, group, at, at, "me", outcome) for at in range(40) for outcome in Outcome]
-    report = tracker.ack("t", words)
-
-    assert [write.fails for some in at_once for write in some] == [False] * 10
-    assert [result.verdict for result in report.results] == [Verdict.ACCEPTED, Verdict.DUPLICATE] * 40
-
-
-def test_what_is_written_at_once_is_answered_as_in_turn():
-    tracker = Tracker(MemoryStore(), page_bits=8, pause=lambda _: None, each=each_in_threads)
-    batches = [opened(tracker, 1000, parent_item_id=None) for _ in range(3)]
-    for batch_id, group in batches:
-        fail(tracker, batch_id, group, *range(0, 1000, 5))
-        tracker.close("t", batch_id, "closer")
-    words = [Ack(*of, first, last, "me") for of in batches for first, last in ((0, 699), (300, 999))]
-    report = tracker.ack("t", words)
-
-    assert [dict(result.counts) for result in report.results] == [
-        {Verdict.ACCEPTED: 700},
-        {Verdict.ACCEPTED: 300, Verdict.DUPLICATE: 400},
-    ] * 3
-    assert {done.batch.batch_id for done in report.completions} == {batch_id for batch_id, _ in batches}
-    assert {tracker.get("t", batch_id).failed for batch_id, _ in batches} == {0}
-
-
-def test_the_parents_of_many_children_are_told_though_they_end_at_once():
+def test_the_parents_items_of_many_children_are_acked_though_they_end_at_once():
     tracker = Tracker(MemoryStore(), page_bits=8, pause=lambda _: None, each=each_in_threads)
     parent, group = opened(tracker, 50)
     children = [opened(tracker, 1, parent_item_id=f"{parent}:{group}:{at}") for at in range(50)]
@@ -215,11 +136,3 @@ def test_the_parents_of_many_children_are_told_though_they_end_at_once():
     tracker.ack("t", [Ack(batch_id, of, 0, 0, "me") for batch_id, of in children])
 
     assert tracker.get("t", parent).result == "succeeded"
-
-
-def test_an_estimated_batch_has_few_pages(tracker):
-    batch = tracker.open("t", OpenBatch(mode=Mode.ESTIMATED))
-    group = tracker.add("t", batch.batch_id, 1_000_000).groups[0].id
-    (result,) = tracker.ack("t", [Ack(batch.batch_id, group, 0, 999_999, "me", FAILURE)]).results
-
-    assert result.counts == {Verdict.ACCEPTED: 1_000_000}

@@ -7,10 +7,9 @@ import logging
 import pytest
 
 from fanin.errors import BatchEnded, NotFound
-from fanin.tracker import Mode, State, Tracker
+from fanin.tracker import Mode, Tracker
 from fanin.tracker.memory import MemoryStore
-from tests.tracker.calls import DAY, ack, opened
-from tests.tracker.stored import BATCH, ID, TICK
+from tests.tracker.calls import ack, opened
 
 
 class Watched(MemoryStore):
@@ -60,15 +59,6 @@ def test_a_batch_whose_row_is_gone_by_then_is_not_found(tracker, act):
         act(tracker, batch_id)
 
 
-def test_an_add_whose_batch_is_gone_by_then_is_still_reported(tracker, clock):
-    """Its items are reserved; only the new expiry has no row."""
-    batch_id, _ = opened(tracker)
-    clock.at += DAY
-    tracker.store.extend = lambda *_: None
-
-    assert tracker.add("t", batch_id, 3).total == 3
-
-
 def test_a_repeated_close_is_refused_for_the_end_that_came_meanwhile(tracker):
     batch_id, _ = opened(tracker, 2)
     tracker.close("t", batch_id, "closer")
@@ -76,16 +66,6 @@ def test_a_repeated_close_is_refused_for_the_end_that_came_meanwhile(tracker):
 
     with pytest.raises(BatchEnded, match="CANCELLED"):
         tracker.close("t", batch_id, "closer")
-
-
-def test_a_close_that_completes_a_child_acks_the_item_of_its_parent(tracker):
-    parent, group = opened(tracker, 1)
-    tracker.close("t", parent, "closer")
-    child, items = opened(tracker, 1, parent_item_id=f"{parent}:{group}:0")
-    ack(tracker, child, items, 0)
-    tracker.close("t", child, "closer")
-
-    assert tracker.get("t", parent).state is State.COMPLETE
 
 
 def test_only_the_call_that_may_have_forced_an_end_is_logged(tracker, caplog):
@@ -99,15 +79,6 @@ def test_only_the_call_that_may_have_forced_an_end_is_logged(tracker, caplog):
             tracker.end("t", cancelled, "stuck", "a person")
 
     assert [record.batch_id for record in caplog.records] == [forced]
-
-
-def test_a_batch_that_expires_while_it_is_read_is_live_until_its_end_is_stored():
-    """Another process may have extended it since."""
-    times = iter([BATCH.expires_at - TICK, BATCH.expires_at])
-    tracker = Tracker(MemoryStore(), now=lambda: next(times))
-    tracker.store.create(BATCH)
-
-    assert tracker.get("t", ID) == BATCH
 
 
 def test_a_completion_that_a_repeated_ack_finds_is_reported_if_the_batch_is_deleted_meanwhile(clock):

@@ -8,8 +8,8 @@ from itertools import permutations
 import pytest
 
 from fanin.errors import Conflict
-from fanin.tracker import ItemRange, OpenBatch, Retention, State
-from fanin.tracker.rules.lifecycle import ACK_PARENT_AFTER, CHECK_AFTER
+from fanin.tracker import OpenBatch, State
+from fanin.tracker.rules.lifecycle import CHECK_AFTER
 from fanin.tracker.writing.reopening import ReopenBatch
 from tests.tracker.calls import HOUR, ack, fail, opened
 
@@ -32,16 +32,6 @@ def child(tracker, item, key=None, **options):
 
 def result(tracker, batch_id):
     return tracker.get("t", batch_id).result
-
-
-def test_an_item_is_done_when_all_of_its_children_have_succeeded(tracker, parent):
-    first, second, third = (child(tracker, parent[1]) for _ in range(3))
-    ack(tracker, *second, 0)
-    ack(tracker, *first, 0)
-    assert tracker.get("t", parent[0]).state is State.CLOSED
-    ack(tracker, *third, 0)
-
-    assert result(tracker, parent[0]) == "succeeded"
 
 
 ENDS = {
@@ -86,83 +76,9 @@ def test_a_repeated_open_adds_no_child(tracker, parent):
     assert result(tracker, parent[0]) == "succeeded"
 
 
-@pytest.mark.parametrize("repair", ["redelivery", "sweeper"])
-def test_the_end_of_the_last_child_that_a_crash_cut_short_is_repaired(tracker, parent, clock, repair):
-    first, second = child(tracker, parent[1]), child(tracker, parent[1])
-    fail(tracker, *first, 0)
-    crashed = replace(tracker, _known={})
-    crashed._record = tracker._record
-    crashed._ack_parents = lambda *_: None
-    ack(crashed, *second, 0)
-    assert tracker.get("t", parent[0]).state is State.CLOSED
-    if repair == "redelivery":
-        ack(tracker, *second, 0)
-    else:
-        clock.at += CHECK_AFTER
-        tracker.sweep()
-
-    assert result(tracker, parent[0]) == "completed_with_failures"
-
-
-def test_the_ack_of_an_item_whose_last_child_was_noted_is_repaired(tracker, parent, clock):
-    """A crash after the last child was noted as ended, and before the item is acked."""
-    only = child(tracker, parent[1])
-    crashed = replace(tracker, _known={})
-    crashed._parent_ack = lambda batch: tracker._parent_ack(batch) and None
-    ack(crashed, *only, 0)
-    assert tracker.get("t", parent[0]).state is State.CLOSED
-    clock.at += ACK_PARENT_AFTER
-    tracker.sweep()
-
-    assert result(tracker, parent[0]) == "succeeded"
-
-
-def test_a_child_that_expires_fails_the_item_after_the_other_one_succeeded(tracker, parent, clock):
-    kept = child(tracker, parent[1])
-    child(tracker, parent[1], retention=Retention(closed=HOUR))
-    ack(tracker, *kept, 0)
-    clock.at += 2 * HOUR
-    tracker.sweep()
-
-    assert result(tracker, parent[0]) == "completed_with_failures"
-
-
-def test_an_item_that_is_acked_meanwhile_is_done_and_a_failed_child_does_not_change_it(tracker):
-    batch_id, group = opened(tracker, 2)
-    item = f"{batch_id}:{group}:0"
-    first, second = child(tracker, item), child(tracker, item)
-    ack(tracker, batch_id, group, 0)
-    fail(tracker, *first, 0)
-    ack(tracker, *second, 0)
-
-    assert tracker.get("t", batch_id).failed == 0
-    assert tracker.outstanding(tracker.get("t", batch_id)).ranges == (ItemRange(group, 1, 1),)
-
-
-def test_an_item_that_is_failed_meanwhile_is_healed_when_all_children_have_succeeded(tracker):
-    batch_id, group = opened(tracker, 2)
-    item = f"{batch_id}:{group}:0"
-    first, second = child(tracker, item), child(tracker, item)
-    fail(tracker, batch_id, group, 0)
-    ack(tracker, *first, 0)
-    assert tracker.get("t", batch_id).failed == 1
-    ack(tracker, *second, 0)
-
-    assert tracker.get("t", batch_id).failed == 0
-
-
 def opens_none(tracker, item, sentence):
     with pytest.raises(Conflict, match=sentence):
         tracker.open("t", OpenBatch(parent_item_id=item))
-
-
-def test_an_item_that_is_done_takes_no_child(tracker):
-    batch_id, group = opened(tracker, 3)
-    ack(tracker, batch_id, group, 0)
-    fail(tracker, batch_id, group, 1)
-
-    opens_none(tracker, f"{batch_id}:{group}:0", "is done and takes no child")
-    assert tracker.open("t", OpenBatch(parent_item_id=f"{batch_id}:{group}:1"))
 
 
 @pytest.mark.parametrize("end", ENDS)
@@ -228,20 +144,6 @@ def store_at(tracker, monkeypatch):
     return at
 
 
-def test_a_failed_child_s_key_opens_another_one_in_its_place(tracker):
-    batch_id, group = opened(tracker, 2)
-    item = f"{batch_id}:{group}:0"
-    first, other = child(tracker, item, "pages"), child(tracker, item, "images")
-    fail(tracker, *first, 0)
-    second = child(tracker, item, "pages")
-    assert second[0] != first[0]
-    ack(tracker, *other, 0)
-    ack(tracker, *second, 0)
-
-    assert tracker.get("t", batch_id).failed == 0
-    assert tracker.outstanding(tracker.get("t", batch_id)).ranges == (ItemRange(group, 1, 1),)
-
-
 def test_a_failed_child_s_key_heals_the_item_after_all_have_ended(tracker):
     batch_id, group = opened(tracker, 2)
     item = f"{batch_id}:{group}:0"
@@ -254,35 +156,18 @@ def test_a_failed_child_s_key_heals_the_item_after_all_have_ended(tracker):
     assert tracker.get("t", batch_id).failed == 0
 
 
-def test_a_child_takes_the_place_of_a_failed_one_whose_end_is_not_noted_yet(tracker, parent):
-    first = child(tracker, parent[1], "pages")
-    crashed = replace(tracker, _known={})
-    crashed._ack_parents = lambda *_: None
-    fail(crashed, *first, 0)
-    second = child(tracker, parent[1], "pages")
-    ack(tracker, *first, 0)
-    assert tracker.get("t", parent[0]).state is State.CLOSED
-    ack(tracker, *second, 0)
-
-    assert result(tracker, parent[0]) == "succeeded"
-
-
-def test_of_two_failed_children_both_have_to_be_reopened(tracker):
-    batch_id, group = opened(tracker, 2)
-    item = f"{batch_id}:{group}:0"
-    failed = [child(tracker, item), child(tracker, item)]
-    for each in failed:
-        fail(tracker, *each, 0)
-    for each, failures in zip(failed, (1, 0), strict=True):
-        again = tracker.reopen("t", ReopenBatch(origin_batch_id=each[0]), "me")
-        items = tracker.outstanding(again).ranges[0].group_id
-        ack(tracker, again.batch_id, items, 0)
-        assert tracker.get("t", batch_id).failed == failures
-
-
 def test_a_child_is_reopened_without_its_parent_when_that_has_ended_or_the_item_is_done(tracker, parent):
     only = child(tracker, parent[1])
     fail(tracker, *only, 0)
     assert result(tracker, parent[0]) == "completed_with_failures"
 
     assert tracker.reopen("t", ReopenBatch(origin_batch_id=only[0]), "me").parent_item_id is None
+
+
+def test_an_item_that_is_done_takes_no_child_and_a_failed_one_does(tracker):
+    batch_id, group = opened(tracker, 3)
+    ack(tracker, batch_id, group, 1)
+    fail(tracker, batch_id, group, 2)
+
+    opens_none(tracker, f"{batch_id}:{group}:1", "is done and takes no child")
+    assert tracker.open("t", OpenBatch(parent_item_id=f"{batch_id}:{group}:2"))

@@ -10,8 +10,11 @@ from fanin.errors import Conflict, NotFound
 from fanin.tracker import ListQuery, OpenBatch, Sample, State, Verdict
 from fanin.tracker.reads.sampling import SAMPLES
 from fanin.tracker.rules.model import BatchKey
+from fanin.tracker.store import Listing
+from fanin.tracker.writing.deleting import Deleted, ended_before, is_settled
 from fanin.tracker.writing.reopening import ReopenBatch
 from tests.tracker.calls import DAY, HOUR, START, ack, fail, opened, verdicts
+from tests.tracker.stored import BATCH, TICK
 
 
 def ended(tracker, **options):
@@ -57,30 +60,6 @@ def test_acks_of_a_deleted_batch_are_expired(tracker):
 
     assert verdicts(ack(tracker, batch_id, group, 0, 2)) == [Verdict.EXPIRED] * 2
     assert verdicts(ack(tracker, batch_id, group, 9)) == [Verdict.OUT_OF_RANGE]
-
-
-def test_a_live_batch_is_not_deleted(tracker):
-    batch_id, _ = opened(tracker, 5)
-
-    with pytest.raises(Conflict, match="cancel it first"):
-        tracker.delete("t", batch_id)
-    assert tracker.get("t", batch_id).state is State.OPEN
-
-
-def test_a_batch_is_not_deleted_before_its_ending_event_is_confirmed(tracker, clock):
-    batch_id, _ = ended(tracker)
-    with pytest.raises(Conflict, match="not confirmed"):
-        tracker.delete("t", batch_id)
-    clock.at += HOUR
-    tracker.sweep()
-    assert {key.batch_id for key, _ in tracker.store.notices} == {batch_id}
-    with pytest.raises(Conflict, match="not confirmed"):
-        tracker.delete("t", batch_id)
-    confirm(tracker, batch_id)
-    tracker.delete("t", batch_id)
-
-    with pytest.raises(NotFound):
-        tracker.get("t", batch_id)
 
 
 def test_a_batch_is_not_deleted_before_its_parents_item_is_acked(tracker):
@@ -139,16 +118,6 @@ class Unreachable:
         return getattr(self.store, name)
 
 
-def test_what_is_not_there_or_another_tenants_is_not_found(tracker):
-    batch_id, _ = settled(tracker)
-
-    with pytest.raises(NotFound):
-        tracker.delete("other", batch_id)
-    with pytest.raises(NotFound):
-        tracker.delete("t", "00000000-0000-4000-8000-00000000dead")
-    assert tracker.get("t", batch_id)
-
-
 def test_nothing_that_arrives_late_comes_back(tracker, clock):
     batch_id, _ = settled(tracker, user_key="käy")
     seen = tracker.store.get(BatchKey("t", batch_id))
@@ -166,17 +135,6 @@ def test_nothing_that_arrives_late_comes_back(tracker, clock):
     assert tracker.store.get(seen.key) == before
     with pytest.raises(NotFound):
         tracker.get("t", batch_id)
-
-
-def test_the_key_of_its_open_is_free_again(tracker):
-    first = tracker.open("t", OpenBatch(user_key="a"), key="k")
-    tracker.cancel("t", first.batch_id)
-    confirm(tracker, first.batch_id)
-    tracker.delete("t", first.batch_id)
-    second = tracker.open("t", OpenBatch(user_key="b"), key="k")
-
-    assert second.batch_id != first.batch_id
-    assert second.user_key == "b"
 
 
 def all_deleted(tracker, before):
@@ -208,24 +166,72 @@ def test_batches_that_ended_before_a_time_are_deleted_in_bounded_parts(tracker, 
     assert all_deleted(tracker, START + HOUR)[:2] == (0, 1)
 
 
-def test_batches_that_expired_are_deleted_with_the_others(tracker, clock):
-    batch_id, _ = opened(tracker, 1, user_key="käy")
-    clock.at += 8 * DAY
-    tracker.sweep()
-    confirm(tracker, batch_id)
-    assert tracker.store.get(BatchKey("t", batch_id)).state is State.EXPIRED
+def test_a_bulk_delete_leaves_out_what_is_gone_or_deleted_by_now(tracker, clock, monkeypatch):
+    """The list is an index, which may lag."""
+    ids = [settled(tracker)[0] for _ in range(3)]
+    clock.at += HOUR
+    lagging = Listing(tuple(tracker.get("t", batch_id) for batch_id in ids), None)
+    monkeypatch.setattr(tracker.store, "listing", lambda query: Listing((), None) if query.shard else lagging)
+    del tracker.store.batches[BatchKey("t", ids[0])]
+    tracker.delete("t", ids[1])
 
-    assert all_deleted(tracker, clock.at + DAY)[0] == 1
-    assert tracker.store.get(BatchKey("t", batch_id)).user_key is None
+    assert tracker.delete_ended("t", clock.at) == Deleted(1, 0, None)
+    assert all(batch.deleted_at for batch in tracker.store.batches.values())
 
 
-def test_a_deleted_batch_is_over_for_a_reader_whose_clock_is_behind_that_of_its_opener(tracker, clock):
-    """Its expiry is the time at which it was opened, which is still to come on that clock."""
+def test_the_tracker_that_deleted_a_batch_answers_its_acks_as_expired(tracker):
+    """It has seen the end of the batch before, and would answer from that."""
     batch_id, group = settled(tracker)
+    assert verdicts(ack(tracker, batch_id, group, 0)) == [Verdict.CANCELLED]
     tracker.delete("t", batch_id)
-    clock.at -= HOUR
 
-    assert tracker.state_of("t", batch_id) is State.EXPIRED
-    with pytest.raises(NotFound):
-        tracker.get("t", batch_id)
     assert verdicts(ack(tracker, batch_id, group, 0)) == [Verdict.EXPIRED]
+
+
+@pytest.mark.parametrize("healed", [(), (0,), (0, 1)])
+def test_a_delete_blocks_each_slot_of_a_batch_that_had_failures(tracker, healed):
+    """A healed failure may have left its reason, or its write may arrive late."""
+    batch_id, group = opened(tracker, 4)
+    fail(tracker, batch_id, group, 0, 1)
+    ack(tracker, batch_id, group, *healed)
+    batch = tracker.cancel("t", batch_id)
+    confirm(tracker, batch_id)
+    tracker.delete("t", batch_id)
+
+    late = Sample(f"{batch_id}:{group}:2", "late", START)
+    assert {tracker.store.sample(batch.key, slot, late, START + DAY) for slot in range(SAMPLES)} == {None}
+
+
+def test_a_row_that_is_gone_before_its_user_data_is_removed_is_no_error(tracker, monkeypatch):
+    """TTL deletes it between the read and the update."""
+    batch_id, _ = settled(tracker)
+    delete = tracker.store.delete
+
+    def delete_late(seen, at):
+        del tracker.store.batches[seen.key]
+        return delete(seen, at)
+
+    monkeypatch.setattr(tracker.store, "delete", delete_late)
+    assert tracker.delete("t", batch_id).deleted_at is None
+    assert not tracker.store.batches
+
+
+@pytest.mark.parametrize(
+    ("state", "check_at", "settled"),
+    [(State.COMPLETE, None, True), (State.COMPLETE, START, False), (State.CLOSED, None, False)],
+)
+def test_a_batch_is_settled_once_it_has_ended_and_has_no_next_check(state, check_at, settled):
+    assert is_settled(replace(BATCH, state=state, next_check_at=check_at)) is settled
+
+
+@pytest.mark.parametrize(
+    ("facts", "before"),
+    [
+        ({"ended_at": START - TICK}, True),
+        ({"ended_at": START}, False),
+        ({}, False),
+        ({"ended_at": START - TICK, "deleted_at": START}, False),
+    ],
+)
+def test_a_batch_ended_before_a_time_if_its_end_is_earlier(facts, before):
+    assert ended_before(replace(BATCH, **{"state": State.COMPLETE} | facts), START) is before

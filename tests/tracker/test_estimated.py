@@ -6,10 +6,11 @@ import pytest
 
 from fanin.errors import Conflict
 from fanin.tracker import Ack, BatchKey, Mode, Progress, State, Tracker
-from fanin.tracker.dynamodb import requests
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.rules.model import PageKey
-from tests.tracker.calls import ack, fail, opened, verdicts
+from fanin.tracker.rules.acking import plan
+from fanin.tracker.writing.climb import Climber
+from fanin.tracker.writing.recording import Recorder
+from tests.tracker.calls import HOUR, START, ack, fail, opened, verdicts
 
 
 def test_an_estimated_batch_counts_and_completes(tracker):
@@ -43,11 +44,12 @@ def test_failures_of_an_estimated_batch_are_counted(tracker):
     assert verdicts(ack(tracker, batch_id, group, 3)) == ["late"]
 
 
-ENDS = {
-    "cancelled": lambda tracker, batch_id: tracker.cancel("t", batch_id),
-    "expired": lambda tracker, batch_id: tracker.store.batches.pop(BatchKey("t", batch_id)),
-    "late": lambda tracker, batch_id: tracker.close("t", batch_id, "closer"),
-}
+ENDS = [
+    ("cancelled", lambda tracker, batch_id: tracker.cancel("t", batch_id)),
+    ("expired", lambda tracker, batch_id: tracker.store.batches.pop(BatchKey("t", batch_id))),
+    ("late", lambda tracker, batch_id: tracker.close("t", batch_id, "closer")),
+    ("late", lambda tracker, batch_id: setattr(tracker.now, "at", START + HOUR)),
+]
 
 
 @pytest.fixture
@@ -57,27 +59,17 @@ def two(clock):
     return [Tracker(store, page_bits=4, now=clock, pause=lambda _: None) for _ in range(2)]
 
 
-@pytest.mark.parametrize("verdict", ENDS)
-def test_what_a_full_leaf_counts_no_more_is_told_as_its_estimated_batch_ended(two, verdict):
+@pytest.mark.parametrize(("verdict", "end"), ENDS)
+def test_the_verdict_of_a_full_counter_is_that_of_the_end_of_its_estimated_batch(two, verdict, end):
     here, there = two
-    batch_id, group = opened(here, 2**20, mode=Mode.ESTIMATED)
+    batch_id, group = opened(here, 2**20, mode=Mode.ESTIMATED, deadline=HOUR)
     for first, last in ((0, 2**19 - 1), (2**19, 2**20 - 1)):
         here.ack("t", [Ack(batch_id, group, first, last, "me")])
     assert verdicts(ack(here, batch_id, group, 0)) == ["duplicate"]
-    ENDS[verdict](there, batch_id)
+    end(there, batch_id)
 
     assert verdicts(ack(here, batch_id, group, 0)) == [verdict]
     assert verdicts(fail(here, batch_id, group, 1)) == [verdict]
-
-
-def test_a_failure_that_an_estimated_batch_counts_no_more_is_told_as_it_ended(two):
-    here, there = two
-    batch_id, group = opened(here, 3, mode=Mode.ESTIMATED)
-    ack(here, batch_id, group, 0)
-    there.cancel("t", batch_id)
-
-    assert verdicts(fail(here, batch_id, group, 1)) == ["cancelled"]
-    assert here.get("t", batch_id).failed == 0
 
 
 def test_an_estimated_batch_does_not_know_what_is_missing(tracker):
@@ -89,7 +81,14 @@ def test_an_estimated_batch_does_not_know_what_is_missing(tracker):
         tracker.failures(tracker.get("t", batch_id))
 
 
-def test_a_full_leaf_of_an_estimated_batch_is_compacted_by_an_expression_that_fits():
-    request = requests.compact("pages", PageKey(BatchKey("t", "b"), 0, 0), 2**20)
+def test_a_live_batch_whose_full_counter_refuses_an_ack_is_not_reported_as_ended(tracker, clock):
+    """The counter of an estimated batch is full after 2^20 acks, duplicates among them."""
+    batch_id, group = opened(tracker, 2**20, mode=Mode.ESTIMATED)
+    for _ in range(2):
+        assert verdicts(tracker.ack("t", [Ack(batch_id, group, 0, 2**19 - 1, "me")])) == ["accepted"]
+    again = plan([Ack(batch_id, group, 7, 7, "me")], lambda each: tracker.get("t", each), clock.at)
+    recorder = Recorder(Climber(tracker.store, clock))
+    recorder.record(again)
 
-    assert len(request["UpdateExpression"]) < 4096
+    assert [result.verdict for result in again.results()] == ["duplicate"]
+    assert recorder.ended == {}

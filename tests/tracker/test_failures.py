@@ -4,24 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from fanin.tracker import Ack, ItemRange, Outcome, Progress, Slice, State, Tracker
+from fanin.errors import BatchEnded
+from fanin.tracker import Ack, Outcome, PageMasks, Progress, State, Tracker, Verdict
 from fanin.tracker.dynamodb import requests
 from fanin.tracker.memory import MemoryStore
+from fanin.tracker.rules.lifecycle import CHECK_AFTER
 from fanin.tracker.rules.page import Page
 from fanin.tracker.store import Written
 from tests.tracker.calls import START, ack, fail, opened, verdicts
-
-
-def test_a_failed_item_is_done_and_the_batch_completes_with_failures(tracker):
-    batch_id, group = opened(tracker, 10)
-    tracker.close("t", batch_id, "closer")
-    ack(tracker, batch_id, group, *range(9))
-    report = fail(tracker, batch_id, group, 9, caller="last")
-    batch = tracker.get("t", batch_id)
-
-    assert verdicts(report) == ["accepted"]
-    assert [done.caller for done in report.completions] == ["last"]
-    assert (batch.state, batch.result, batch.failed) == (State.COMPLETE, "completed_with_failures", 1)
 
 
 def test_success_heals_a_failure_and_failure_never_overrides_success(tracker):
@@ -32,24 +22,6 @@ def test_success_heals_a_failure_and_failure_never_overrides_success(tracker):
     assert verdicts(ack(tracker, batch_id, group, 0)) == ["duplicate"]
     assert verdicts(fail(tracker, batch_id, group, 0, 1)) == ["duplicate", "duplicate"]
     assert tracker.get("t", batch_id).failed == 1
-
-
-def test_a_failure_is_healed_after_its_page_was_full_and_compacted(tracker):
-    batch_id, group = opened(tracker, 9)
-    fail(tracker, batch_id, group, 0)
-    ack(tracker, batch_id, group, 1, 2, 3)
-
-    assert verdicts(ack(tracker, batch_id, group, 0)) == ["accepted"]
-    assert tracker.get("t", batch_id).failed == 0
-    assert tracker.failures(tracker.get("t", batch_id)) == Slice((), None)
-
-
-def test_of_two_words_on_one_item_in_a_request_success_is_kept(tracker):
-    batch_id, group = opened(tracker, 2)
-    acks = [Ack(batch_id, group, 0, 0, "a", Outcome.FAILURE), Ack(batch_id, group, 0, 0, "b")]
-
-    assert verdicts(tracker.ack("t", acks)) == ["duplicate", "accepted"]
-    assert tracker.get("t", batch_id).failed == 0
 
 
 def test_enough_failures_end_the_batch_early_and_later_acks_are_late(tracker):
@@ -67,22 +39,6 @@ def test_enough_failures_end_the_batch_early_and_later_acks_are_late(tracker):
     assert tracker.progress(batch) == Progress(4, 3, 4, 4, exact=True)
 
 
-def test_failures_are_listed_as_ranges_with_a_sample_of_reasons(tracker):
-    batch_id, _ = opened(tracker)
-    one, two = (tracker.add("t", batch_id, 10).groups[0].id for _ in range(2))
-    fail(tracker, batch_id, one, 2, 3, 8, 9, reason="bad xml")
-    fail(tracker, batch_id, two, 0, 5)
-    ack(tracker, batch_id, one, *range(10))
-    batch = tracker.get("t", batch_id)
-
-    assert batch.failed == 2
-    assert tracker.failures(batch).ranges == (ItemRange(two, 0, 0), ItemRange(two, 5, 5))
-    assert {sample.item_id.split(":")[2]: sample.reason for sample in tracker.samples(batch)} == {
-        "0": "boom",
-        "5": "boom",
-    }
-
-
 @pytest.mark.parametrize("page_bits", [4, 1024])
 def test_the_reason_of_a_healed_item_is_not_shown_whatever_has_become_of_its_page(page_bits, clock):
     tracker = Tracker(MemoryStore(), page_bits=page_bits, now=clock, pause=lambda _: None)
@@ -97,52 +53,6 @@ def test_the_reason_of_a_healed_item_is_not_shown_whatever_has_become_of_its_pag
 
     assert shown == {"2", "11"}
     assert left == {"2"}
-
-
-def test_the_samples_of_a_batch_are_read_with_one_look_at_their_pages(clock):
-    class Metered(MemoryStore):
-        looks = 0
-
-        def pages(self, keys):
-            self.looks += 1
-            return super().pages(keys)
-
-    tracker = Tracker(Metered(), page_bits=4, now=clock, pause=lambda _: None)
-    batch_id, group = opened(tracker, 400)
-    fail(tracker, batch_id, group, *range(0, 400, 4))
-    tracker.store.looks = 0
-
-    assert len(tracker.samples(tracker.get("t", batch_id))) > 10
-    assert tracker.store.looks == 1
-
-
-def test_five_thousand_failures_are_counted_listed_and_sampled_alike():
-    tracker = Tracker(MemoryStore(), pause=lambda _: None)
-    batch_id, group = opened(tracker, 6000)
-    tracker.ack("t", [Ack(batch_id, group, 500, 5499, "me", Outcome.FAILURE, "boom")])
-    batch = tracker.get("t", batch_id)
-
-    assert batch.failed == 5000
-    assert tracker.failures(batch).ranges == (ItemRange(group, 500, 5499),)
-    assert 1 <= len(tracker.samples(batch)) <= 128
-
-
-def test_success_heals_what_is_left_when_another_heals_a_part_first(clock):
-    class Raced(MemoryStore):
-        raced = False
-
-        def heal_bits(self, key, mask):
-            if not self.raced:
-                self.raced = True
-                super().heal_bits(key, 1)
-            return super().heal_bits(key, mask)
-
-    tracker = Tracker(Raced(), page_bits=4, now=clock, pause=lambda _: None)
-    batch_id, group = opened(tracker, 4)
-    fail(tracker, batch_id, group, 0, 1)
-
-    assert verdicts(ack(tracker, batch_id, group, 0, 1)) == ["duplicate", "accepted"]
-    assert tracker.get("t", batch_id).failed == 0
 
 
 def test_a_failure_is_a_duplicate_if_another_acks_the_item_and_completes_the_batch_meanwhile(clock):
@@ -189,15 +99,7 @@ def test_a_large_range_is_healed_in_few_parts_that_a_transaction_can_guard(step)
     assert all(len(condition) <= 4096 and condition.count(" IN ") <= 150 for condition in conditions)
 
 
-def test_a_kept_reason_names_an_item_that_failed(tracker):
-    batch_id, group = opened(tracker, 7)
-    ack(tracker, batch_id, group, 4)
-    tracker.ack("t", [Ack(batch_id, group, 4, 6, "me", Outcome.FAILURE, "boom")])
-
-    assert [s.item_id for s in tracker.samples(tracker.get("t", batch_id))] == [f"{batch_id}:{group}:5"]
-
-
-def test_a_caller_who_ended_a_batch_is_told_again_on_whichever_page_of_a_later_request_that_is_found(tracker):
+def test_the_end_of_a_batch_is_reported_again_to_its_caller_on_any_page_of_a_later_request(tracker):
     batch_id, group = opened(tracker, 8)
     tracker.close("t", batch_id, "closer")
     fail(tracker, batch_id, group, *range(4), caller="first")
@@ -205,4 +107,73 @@ def test_a_caller_who_ended_a_batch_is_told_again_on_whichever_page_of_a_later_r
     acks = [Ack(batch_id, group, 4, 4, "last", Outcome.FAILURE), Ack(batch_id, group, 0, 0, "first")]
 
     for request in (acks, acks[::-1]):
-        assert [told.caller for told in tracker.ack("t", request).completions] == ["last"]
+        assert [done.caller for done in tracker.ack("t", request).completions] == ["last"]
+
+
+@pytest.mark.parametrize("folded", [False, True])
+@pytest.mark.parametrize("limit", [{"max_failures": 1}, {"max_failure_percent": 10}])
+def test_all_failures_of_a_request_count_before_they_end_the_batch(tracker, limit, folded):
+    """The limit is checked after the last page of failures, not after each."""
+    batch_id, group = opened(tracker, 20, **limit)
+    tracker.close("t", batch_id, "closer")
+
+    if folded:
+        found = tracker.ack_pages("t", batch_id, {page: PageMasks(failure=0b1) for page in range(4)}, "bulk")
+        assert [dict(page.counts) for page in found] == [{Verdict.ACCEPTED: 1}] * 4
+    else:
+        acks = [Ack(batch_id, group, at, at, "me", Outcome.FAILURE) for at in (0, 4, 8, 12)]
+        assert verdicts(tracker.ack("t", acks)) == ["accepted"] * 4
+
+    batch = tracker.get("t", batch_id)
+    assert (batch.failed, batch.result) == (4, "too_many_failures")
+
+
+@pytest.mark.parametrize(
+    ("total", "percent", "enough"),
+    [(20, 10, 2), (21, 10, 3), (3, 1, 1), (3, 34, 2), (3, 33, 1), (7, 50, 4), (5, 100, 5)],
+)
+def test_as_many_failures_as_the_percentage_needs_end_a_closed_batch(tracker, total, percent, enough):
+    batch_id, group = opened(tracker, total, max_failure_percent=percent)
+    tracker.close("t", batch_id, "closer")
+    fail(tracker, batch_id, group, *range(enough - 1))
+    assert tracker.get("t", batch_id).state is State.CLOSED
+    fail(tracker, batch_id, group, enough - 1)
+
+    # of five failures of five the last one leaves nothing to be done: then the batch is complete
+    assert tracker.get("t", batch_id).state is (State.FAILED if enough < total else State.COMPLETE)
+
+
+def test_an_open_batch_bears_any_percentage_and_its_close_ends_it(tracker):
+    batch_id, group = opened(tracker, 10, max_failure_percent=20)
+    fail(tracker, batch_id, group, *range(9))
+    assert tracker.get("t", batch_id).state is State.OPEN
+    with pytest.raises(BatchEnded, match=r"is FAILED \(too_many_failures\); it does not complete"):
+        tracker.close("t", batch_id, "closer")
+
+    assert tracker.get("t", batch_id).state is State.FAILED
+
+
+def test_a_batch_whose_items_are_all_acked_is_complete_however_many_failed(tracker):
+    batch_id, group = opened(tracker, 10, max_failure_percent=20)
+    fail(tracker, batch_id, group, *range(10))
+    batch = tracker.close("t", batch_id, "closer").batch
+
+    assert (batch.state, batch.result) == (State.COMPLETE, "completed_with_failures")
+
+
+def test_the_sweeper_ends_a_batch_whose_close_died_before_it_looked_at_the_failures(clock):
+    class Dying(MemoryStore):
+        def mark_tail(self, *args):
+            raise ConnectionResetError
+
+    store = Dying()
+    tracker = Tracker(store, page_bits=4, now=clock, pause=lambda _: None)
+    batch_id, group = opened(tracker, 10, max_failure_percent=20)
+    fail(tracker, batch_id, group, 0, 1)
+    with pytest.raises(ConnectionResetError):
+        tracker.close("t", batch_id, "closer")
+    del Dying.mark_tail
+    clock.at += CHECK_AFTER
+    tracker.sweep()
+
+    assert tracker.get("t", batch_id).state is State.FAILED

@@ -1,4 +1,4 @@
-"""The reason of a healed item is removed, and its slot takes another."""
+"""Which reasons are kept; that of a healed item is removed, and its slot takes another."""
 
 from __future__ import annotations
 
@@ -6,27 +6,18 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.tracker import Ack, Tracker
+from fanin.tracker import Ack, Outcome, Tracker
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.reads.sampling import SAMPLES, slots_of
 from fanin.tracker.rules.model import BatchKey
 from fanin.tracker.writing import recording
-from tests.tracker.calls import ack, fail, opened
+from tests.tracker.calls import DAY, START, ack, fail, opened, verdicts
 
 
 def kept(tracker, batch_id):
     """The indexes of the items whose reasons are stored."""
     samples = tracker.store.samples(BatchKey("t", batch_id))
     return sorted(int(sample.item_id.rsplit(":")[-1]) for sample in samples)
-
-
-def test_a_heal_removes_the_reason_of_the_item_and_no_other(tracker):
-    batch_id, group = opened(tracker, 10)
-    fail(tracker, batch_id, group, 0, 1, 2, 3)
-    ack(tracker, batch_id, group, 1, 5)
-    tracker.ack("t", [Ack(batch_id, group, 2, 6, "me")])
-
-    assert kept(tracker, batch_id) == [0]
 
 
 def test_the_slots_of_healed_items_are_free_for_other_failures():
@@ -79,6 +70,26 @@ def test_after_a_crash_the_reason_is_filtered_when_it_is_read(tracker):
     assert [sample.item_id for sample in tracker.samples(batch)] == [f"{batch_id}:{group}:1"]
 
 
-def test_the_slots_of_an_item_are_stable():
-    """Rows that were written before are found by them."""
-    assert slots_of("item") == [(slots_of("item")[0] + probe) % SAMPLES for probe in range(4)]
+@pytest.mark.parametrize(("outcome", "reason"), [(Outcome.FAILURE, None), (Outcome.SUCCESS, "by hand")])
+def test_an_ack_without_a_reason_or_a_failure_keeps_none(tracker, outcome, reason):
+    batch_id, group = opened(tracker, 4)
+    ack(tracker, batch_id, group, 0, 1, outcome=outcome, reason=reason)
+
+    assert kept(tracker, batch_id) == []
+
+
+def test_a_reason_is_not_kept_once_its_slots_are_blocked(tracker):
+    """The batch is being deleted: the failure counts all the same."""
+    batch_id, group = opened(tracker, 4)
+    tracker.store.block_samples(BatchKey("t", batch_id), slots_of(f"{batch_id}:{group}:2"), START + DAY)
+
+    assert verdicts(fail(tracker, batch_id, group, 2)) == ["accepted"]
+    assert kept(tracker, batch_id) == []
+
+
+@pytest.mark.parametrize(
+    ("item", "slots"),
+    [("item", [77, 78, 79, 80]), ("another", [72, 73, 74, 75]), ("item-666", [126, 127, 0, 1])],
+)
+def test_the_slots_of_an_item_are_those_of_the_rows_that_are_stored(item, slots):
+    assert slots_of(item) == slots

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from fanin.pacing import each_in_threads
 from fanin.tracker import Ack, PageMasks
 from tests.tracker.calls import ack, fail, opened, verdicts
 
@@ -23,14 +22,6 @@ def test_a_failed_item_is_healed_before_the_last_one_of_the_request_completes_th
     batch_id, group = one_outstanding(tracker)
 
     assert verdicts(ack(tracker, batch_id, group, *items)) == ["accepted", "accepted"]
-    assert tracker.get("t", batch_id).result == "succeeded"
-
-
-def test_pages_that_are_written_side_by_side_are_healed_first(tracker):
-    tracker.each = each_in_threads
-    batch_id, group = one_outstanding(tracker)
-    ack(tracker, batch_id, group, 0, 8)
-
     assert tracker.get("t", batch_id).result == "succeeded"
 
 

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 from hashlib import sha256
 
 import pytest
 
-from fanin.errors import BatchEnded, InvalidRequest, KeyReused, NotFound
-from fanin.tracker import (
-    OpenBatch,
-    Retention,
-    State,
-)
+from fanin.errors import BatchEnded, InvalidRequest, KeyReused
+from fanin.tracker import OpenBatch, Retention, State
 from tests.tracker.calls import DAY, HOUR, ack, opened
-
-SECOND = timedelta(seconds=1)
 
 
 def test_a_key_whose_batch_is_over_stands_for_a_new_batch(tracker, clock):
@@ -36,41 +29,27 @@ def test_a_key_whose_batch_is_over_stands_for_a_new_batch(tracker, clock):
 
 def test_a_key_is_given_no_new_batch_while_the_last_one_may_still_be_looked_at(tracker, clock):
     """Past its deadline and its time at once, with no sweeper about: it ends first, and is kept as ended."""
-    wish = OpenBatch(deadline=HOUR, retention=Retention(open=2 * HOUR))
-    first = tracker.open("t", wish, key="weekly")
+    spec = OpenBatch(deadline=HOUR, retention=Retention(open=2 * HOUR))
+    first = tracker.open("t", spec, key="weekly")
     clock.at += 3 * HOUR
 
     with pytest.raises(BatchEnded, match=f"batch {first.batch_id} is TIMED_OUT"):
-        tracker.open("t", wish, key="weekly")
+        tracker.open("t", spec, key="weekly")
     assert tracker.get("t", first.batch_id).state is State.TIMED_OUT
-
-
-def test_a_key_s_last_batch_has_ended_for_good_when_the_key_stands_for_the_next(tracker, clock):
-    """Nothing that is still under way brings it back."""
-    wish = OpenBatch(retention=Retention(open=2 * HOUR))
-    first = tracker.open("t", wish, key="weekly")
-    clock.at += 3 * HOUR
-    second = tracker.open("t", wish, key="weekly")
-    tracker.store.extend(first.key, clock.at + HOUR, clock.at + HOUR)
-
-    assert second.batch_id != first.batch_id
-    assert tracker.open("t", wish, key="weekly") == second
-    with pytest.raises(NotFound):
-        tracker.get("t", first.batch_id)
 
 
 def test_a_repeated_open_is_answered_when_its_parent_is_gone(tracker, clock):
     """Only a new batch needs a parent that is there."""
     parent, group = opened(tracker, 1, retention=Retention(open=HOUR))
-    wish = OpenBatch(parent_item_id=f"{parent}:{group}:0")
-    child = tracker.open("t", wish, key="retried")
+    spec = OpenBatch(parent_item_id=f"{parent}:{group}:0", deadline=DAY)
+    child = tracker.open("t", spec, key="retried")
     clock.at += 2 * HOUR
 
-    assert tracker.open("t", wish, key="retried") == child
-    with pytest.raises(KeyReused):
-        tracker.open("t", replace(wish, user_key="other"), key="retried")
+    assert tracker.open("t", spec, key="retried") == child
+    with pytest.raises(KeyReused, match=r"\(user key\)"):
+        tracker.open("t", replace(spec, user_key="other"), key="retried")
     with pytest.raises(InvalidRequest, match="is of a batch that has expired"):
-        tracker.open("t", wish, key="another")
+        tracker.open("t", spec, key="another")
 
 
 @pytest.mark.parametrize(
@@ -88,22 +67,3 @@ def test_a_fingerprint_is_of_the_options_that_are_given(tracker, options, said):
     digest = sha256(f"OpenBatch({said})".encode()).hexdigest()
 
     assert tracker.open("t", OpenBatch(**options)).fingerprint == digest
-
-
-def test_other_labels_are_another_payload(tracker):
-    first = tracker.open("t", OpenBatch(labels={"a": "1", "b": "2"}), key="weekly")
-
-    assert tracker.open("t", OpenBatch(labels={"b": "2", "a": "1"}), key="weekly") == first
-    for labels in ({}, {"a": "1"}, {"a": "2", "b": "1"}):
-        with pytest.raises(KeyReused):
-            tracker.open("t", OpenBatch(labels=labels), key="weekly")
-
-
-def test_the_key_of_a_request_is_kept_for_a_day_and_no_longer(tracker, clock):
-    tracker.bind_key("t", "close", "k", "one")
-    clock.at += 24 * HOUR - SECOND
-    with pytest.raises(KeyReused):
-        tracker.bind_key("t", "close", "k", "another")
-    clock.at += SECOND
-
-    tracker.bind_key("t", "close", "k", "another")

@@ -8,15 +8,13 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.tracker import OpenBatch, PageMasks, Retention, State, Tracker, Verdict
+from fanin.tracker import OpenBatch, Retention, State, Tracker
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.reads.reading import Reader
-from fanin.tracker.rules.model import BatchKey
-from tests.tracker.calls import DAY, HOUR, ack, opened
-from tests.tracker.stored import BATCH, KEPT, TICK
+from tests.tracker.calls import DAY, ack, opened
+from tests.tracker.stored import TICK
 
 FRESH = timedelta(seconds=5)
-KNOWN_MAX = 10_000
 
 
 class Counting(MemoryStore):
@@ -69,39 +67,11 @@ def test_a_state_is_kept_for_five_seconds_unless_another_time_is_set(store, cloc
     assert tracker.state_of("t", batch_id) is State.CANCELLED
 
 
-def test_the_states_of_ten_thousand_batches_are_kept_and_one_more_makes_room_for_itself(store, lasting):
-    ids = [f"00000000-0000-4000-8000-{number:012x}" for number in range(KNOWN_MAX + 1)]
-    store.batches = {BatchKey("t", each): replace(BATCH, batch_id=each) for each in ids}
-    for each in ids[:KNOWN_MAX]:
-        lasting.state_of("t", each)
-    lasting.state_of("t", ids[0])
-    assert store.read["batch"] == KNOWN_MAX
-
-    lasting.state_of("t", ids[KNOWN_MAX])
-    lasting.state_of("t", ids[0])
-    assert store.read["batch"] == KNOWN_MAX + 2
-
-
-def test_a_batch_that_another_process_deleted_is_over_once_its_known_end_is_old(store, clock, other):
-    tracker = Tracker(store, page_bits=4, now=clock)
-    batch_id, group = opened(tracker, 2)
-    ack(tracker, batch_id, group, 0)
-    other.cancel("t", batch_id)
-    clock.at += FRESH
-    assert tracker.state_of("t", batch_id) is State.CANCELLED
-    other.confirm(other.get("t", batch_id))
-    other.delete("t", batch_id)
-    clock.at += FRESH
-
-    (result,) = ack(tracker, batch_id, group, 0).results
-    assert result.verdict is Verdict.EXPIRED
-
-
 @pytest.mark.parametrize(
     "end",
     [
         lambda tracker, batch_id: tracker.cancel("t", batch_id),
-        lambda tracker, batch_id: tracker.end("t", batch_id, "stuck", "somebody"),
+        lambda tracker, batch_id: tracker.end("t", batch_id, "stuck", "a person"),
         lambda tracker, batch_id: tracker.close("t", batch_id, "closer"),
     ],
     ids=["cancel", "end", "close"],
@@ -115,40 +85,11 @@ def test_the_end_that_a_process_wrote_itself_is_known_at_once(other, lasting, en
     assert lasting.state_of("t", batch_id) is state
 
 
-def test_the_end_that_a_read_finds_is_known_at_once(other, lasting):
-    batch_id, _ = opened(other)
-    assert lasting.state_of("t", batch_id) is State.OPEN
-    other.cancel("t", batch_id)
-    lasting.get("t", batch_id)
-
-    assert lasting.state_of("t", batch_id) is State.CANCELLED
-
-
-@pytest.mark.parametrize("late", [timedelta(0), TICK, DAY])
-def test_an_ended_batch_whose_row_was_deleted_at_its_expiry_is_not_there(store, clock, other, late):
-    batch_id, _ = opened(other, retention=KEPT)
-    other.cancel("t", batch_id)
-    assert other.state_of("t", batch_id) is State.CANCELLED
-    clock.at += KEPT.complete + late
-    del store.batches[BatchKey("t", batch_id)]
-
-    assert other.state_of("t", batch_id) is None
-
-
 def test_the_end_that_an_ack_finds_is_known_at_once(lasting):
     batch_id, group = opened(lasting, 2)
     lasting.close("t", batch_id, "closer")
     assert lasting.state_of("t", batch_id) is State.CLOSED
     ack(lasting, batch_id, group, 0, 1)
-
-    assert lasting.state_of("t", batch_id) is State.COMPLETE
-
-
-def test_the_end_that_folded_acks_find_is_known_at_once(lasting):
-    batch_id, _ = opened(lasting, 2)
-    lasting.close("t", batch_id, "closer")
-    assert lasting.state_of("t", batch_id) is State.CLOSED
-    lasting.ack_pages("t", batch_id, {0: PageMasks(0b11)}, "bulk")
 
     assert lasting.state_of("t", batch_id) is State.COMPLETE
 
@@ -167,33 +108,3 @@ def test_an_end_by_another_process_is_known_after_the_write_of(clock, other, las
     ack(lasting, batch_id, group, 0)
 
     assert lasting.state_of("t", batch_id) is State.CANCELLED
-
-
-def test_an_ack_after_a_close_by_another_process_extends_the_time_of_a_closed_batch(clock, other, lasting):
-    batch_id, group = opened(other, 2, stuck_after=HOUR)
-    assert lasting.state_of("t", batch_id) is State.OPEN
-    other.close("t", batch_id, "closer")
-    clock.at += 2 * DAY
-    ack(lasting, batch_id, group, 0)
-
-    assert other.get("t", batch_id).expires_at == clock.at + Retention().closed
-
-
-def test_folded_acks_extend_an_active_batch(clock, other):
-    batch_id, _ = opened(other, 2)
-    clock.at += DAY
-    other.ack_pages("t", batch_id, {0: PageMasks(0b1)}, "bulk")
-
-    assert other.get("t", batch_id).expires_at == clock.at + Retention().open
-
-
-@pytest.mark.parametrize("ask", ["is_announced", "is_put"])
-def test_an_event_is_asked_for_only_where_the_batch_has_ended(store, other, ask):
-    live = other.open("t", OpenBatch())
-    found = getattr(other, ask)(live)
-    assert (found, store.read) == (False, Counter())
-
-    ended = other.cancel("t", live.batch_id)
-    assert getattr(other, ask)(ended) is False
-    other.confirm(ended)
-    assert getattr(other, ask)(ended) is True

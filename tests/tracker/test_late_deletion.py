@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.errors import KeyReused, NotFound
-from fanin.tracker import OpenBatch, Retention, State, Tracker
+from fanin.errors import KeyReused
+from fanin.tracker import OpenBatch, Retention, Tracker
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.options import LIFETIME_MAX
 from fanin.tracker.service import KEYS_KEPT
@@ -48,27 +48,6 @@ def test_a_key_never_stands_for_two_live_batches_however_late_the_first_one_is_d
     assert second.batch_id != first.batch_id
 
 
-def test_a_batch_that_a_key_stands_for_anew_is_empty_and_completes(tracker, pass_to):
-    retention = Retention(open=DAY, closed=DAY, complete=DAY)
-    seen, at = set(), START
-    for _ in range(4):
-        batch = tracker.open("t", OpenBatch(retention=retention), key="yearly")
-        added = tracker.add("t", batch.batch_id, 6, key="same")
-        fail(tracker, batch.batch_id, added.groups[0].id, 5)
-
-        assert added.total == 6
-        assert [
-            one.verdict for one in ack(tracker, batch.batch_id, added.groups[0].id, *range(6)).results
-        ] == (["accepted"] * 6)
-        assert tracker.close("t", batch.batch_id, "closer").batch.state is State.COMPLETE
-        seen.add(batch.batch_id)
-        at = batch.row_expires_at + timedelta(seconds=1)
-        pass_to(at)
-        with pytest.raises(NotFound):
-            tracker.get("t", batch.batch_id)
-    assert len(seen) == 4
-
-
 def test_a_key_is_found_in_few_requests_however_many_of_its_batches_are_over(clock):
     class Metered(MemoryStore):
         sent = 0
@@ -99,7 +78,7 @@ def test_a_payload_s_key_is_free_again_once_it_has_expired(tracker, pass_to):
         tracker.bind_key("t", "close", "k", "one")
 
 
-def test_a_batch_loses_none_of_its_rows_while_anybody_can_see_it(tracker, pass_to):
+def test_a_batch_loses_none_of_its_rows_while_it_can_be_read(tracker, pass_to):
     """The longest life that there is, to its last moment."""
     batch = tracker.open("t", OpenBatch(retention=Retention(150 * DAY, 100 * DAY, 150 * DAY)))
     group = tracker.add("t", batch.batch_id, 9, key="k").groups[0].id

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -120,15 +122,6 @@ def test_a_check_for_thresholds_repairs_only_when_a_repair_is_due(last, due):
     assert needs_repair(batch, START + due * MINUTE)
 
 
-def test_a_check_at_the_time_of_a_repair_is_one_and_the_close_begins_the_intervals():
-    due = replace(STUCK, next_check_at=START + 15 * MINUTE)
-    closed = replace(STUCK, closed_at=START + HOUR, next_check_at=START + HOUR)
-
-    assert needs_repair(due, START + 15 * MINUTE)
-    assert not needs_repair(closed, START + 74 * MINUTE)
-    assert needs_repair(closed, START + 75 * MINUTE)
-
-
 def test_other_checks_of_a_closed_batch_repair_it():
     late = START + 100 * DAY
 
@@ -176,43 +169,19 @@ def test_the_states_from_which_a_transition_starts(to, final):
     assert set(made.sources) == ({State.OPEN} if to is State.CLOSED else sources)
 
 
-def admits(to, at=START + 9 * DAY, facts=None, **more):
-    return transition(BATCH, to, at, **more).admits(replace(BATCH, **(facts or {})))
+PAGE = Path(__file__).parents[2] / "docs" / "tracker.md"
 
 
-def test_a_close_needs_the_items_that_the_batch_expects():
-    closing = {"state": State.OPEN, "expected_items": 10}
-
-    assert admits(State.CLOSED, facts={"state": State.OPEN})
-    assert admits(State.CLOSED, facts=closing)
-    assert not admits(State.CLOSED, facts=closing | {"total": 9})
-    assert admits(State.CANCELLED, facts=closing | {"total": 9})
-    assert admits(State.CLOSED) is False
-    assert admits(State.CLOSED, facts=closing | {"total": 9}) is False
+def drawn() -> set[tuple[str, str]]:
+    diagram = PAGE.read_text().split("```mermaid")[1].split("```")[0]
+    return set(re.findall(r"^ +(\w+) --> (\w+)", diagram, re.MULTILINE))
 
 
-def test_a_batch_fails_of_as_many_failures_as_it_bears():
-    assert admits(State.FAILED, failures=2, healed=1, facts={"failed": 2, "healed": 1})
-    assert admits(State.FAILED, failures=2, healed=1, facts={"failed": 3, "healed": 1})
-    assert admits(State.FAILED, failures=2, healed=1, facts={"failed": 1, "healed": 1}) is False
-    assert not admits(State.FAILED, failures=2, healed=1, facts={"failed": 2, "healed": 2})
-    assert not admits(State.FAILED, facts={"state": State.COMPLETE})
+def admitted() -> set[tuple[str, str]]:
+    ends = [Transition(to, START, START, START) for to in State if to is not State.OPEN]
+    early = Transition(State.FAILED, START, START, START, failures=1)
+    return {(source.value, change.to.value) for change in (*ends, early) for source in change.sources}
 
 
-@pytest.mark.parametrize(("late", "fits"), [(-TICK, False), (0 * TICK, True), (TICK, True)])
-def test_a_batch_times_out_and_expires_no_earlier_than_it_should(late, fits):
-    at = START + DAY + late
-
-    assert admits(State.TIMED_OUT, at, facts={"deadline_at": START + DAY}) is fits
-    assert admits(State.EXPIRED, at, facts={"expires_at": START + DAY}) is fits
-    assert admits(State.CANCELLED, at, facts={"expires_at": START + DAY})
-    assert not admits(State.TIMED_OUT, at)
-    assert not admits(State.TIMED_OUT, at, facts={"deadline_at": START + 2 * DAY, "expires_at": START})
-
-
-def test_a_transition_has_no_conditions_of_its_own():
-    plain = Transition(State.CANCELLED, START, START, START)
-
-    assert transition(BATCH, State.CANCELLED, START) == replace(
-        plain, expires_at=START + 2 * DAY, next_check_at=START + 15 * MINUTE
-    )
+def test_the_diagram_has_every_transition_and_no_other():
+    assert drawn() == admitted()

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from fanin.tracker import (
-    ListQuery,
-    OpenBatch,
-    State,
-    memory,
-)
+from fanin.tracker import ListQuery, OpenBatch, State, memory
 from fanin.tracker.rules.model import SHARDS
-from tests.tracker.calls import DAY, opened
+from tests.tracker.calls import opened
+from tests.tracker.stored import TICK
 
 
 def test_batches_are_listed_newest_first_page_by_page(tracker, clock):
@@ -66,29 +61,21 @@ def test_a_list_whose_parts_stop_early_leaves_nothing_out_and_keeps_its_order(
     assert pages >= 60 / (2 * SHARDS)
 
 
-def test_what_has_expired_is_on_no_list(tracker, clock):
-    opened(tracker)
-    clock.at += 8 * DAY
-
-    assert tracker.list("t", ListQuery()).batches == ()
-
-
-def test_a_page_among_ten_thousand_batches_reads_as_many_rows_of_each_part(tracker, clock, monkeypatch):
-    for _ in range(200):
-        clock.at += timedelta(seconds=1)
+@pytest.mark.parametrize("limit", [1, 3])
+def test_a_page_that_ends_with_the_last_batch_is_the_last_page(tracker, limit):
+    for _ in range(limit):
         opened(tracker)
-    (batch, *_) = tracker.store.batches.values()
-    rows = {f"00000000-0000-4000-8000-{number:012x}": number for number in range(9_800)}
-    for batch_id, number in rows.items():
-        older = replace(batch, batch_id=batch_id, created_at=batch.created_at - timedelta(seconds=number))
-        tracker.store.batches[older.key] = older
-    asked, listing = [], tracker.store.listing
-    monkeypatch.setattr(tracker.store, "listing", lambda query: asked.append(query) or listing(query))
-    page = tracker.list("t", ListQuery(limit=50))
 
-    assert len(page.batches) == 50
-    assert sorted(query.shard for query in asked) == list(range(SHARDS))
-    assert {query.limit for query in asked} == {50}
-    asked.clear()
-    tracker.list("t", ListQuery(limit=50, user_key="mailing-3"))
-    assert len(asked) == 1
+    page = tracker.list("t", ListQuery(limit=limit))
+
+    assert (len(page.batches), page.resume) == (limit, None)
+
+
+def test_a_batch_is_on_the_list_until_the_time_of_its_expiry(tracker, clock):
+    batch_id, _ = opened(tracker)
+    expires_at = tracker.get("t", batch_id).expires_at
+
+    clock.at = expires_at - TICK
+    assert [batch.batch_id for batch in tracker.list("t", ListQuery()).batches] == [batch_id]
+    clock.at = expires_at
+    assert tracker.list("t", ListQuery()).batches == ()

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 
-import boto3
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from moto import mock_aws
 
-from fanin.aws.dynamodb.meter import Meter
-from fanin.aws.settings.tracking import Tables
 from fanin.tracker import Ack, Outcome, Tracker
-from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.reads import walking
-from fanin.tracker.rules.model import PageKey
-from fanin.tracker.rules.page import Page, PageMasks
-from tests.contract.tables import TABLES, create_tables, deep_recursion
 from tests.tracker.calls import ack, opened
 
 
@@ -57,49 +49,6 @@ def listed(tracker, batch_id, ask, limit):
         found += [starts[r.group_id] + at for r in part.ranges for at in range(r.first, r.last + 1)]
         start, requests = part.resume, requests + 1
     return found, requests
-
-
-def acked(tracker, batch_id, group, places):
-    """Ack many items of a group, a thousand a request."""
-    words = [Ack(batch_id, group, at, at, "me") for at in places]
-    for first in range(0, len(words), 1000):
-        tracker.ack("t", words[first : first + 1000])
-
-
-def test_ranges_of_one_group_are_found_by_one_look_for_it():
-    tracker, store = metered()
-    batch_id, group = opened(tracker, 4096)
-    acked(tracker, batch_id, group, range(0, 4096, 2))
-    store.calls.clear()
-    found = tracker.outstanding(tracker.get("t", batch_id), limit=1000)
-
-    assert len(found.ranges) == 1000
-    assert store.calls["groups"] == 1
-    assert store.calls["pages"] == 2
-
-
-@pytest.mark.parametrize("outcome", Outcome)
-def test_on_dynamodb_4096_items_every_other_one_acked_are_listed_in_four_requests(outcome):
-    with mock_aws(), deep_recursion():
-        client = boto3.client("dynamodb", region_name="us-east-1")
-        create_tables(client)
-        tracker = Tracker(DynamoStore(client, Tables(*TABLES)), pause=lambda _: None)
-        batch_id, _ = opened(tracker, 4096)
-        batch = tracker.get("t", batch_id)
-        every_other = sum(1 << at for at in range(0, 1024, 2))
-        for number in range(4):
-            masks = PageMasks.of(every_other, outcome)
-            key = PageKey(batch.key, 0, number)
-            tracker.store.replace_bits(key, Page(), masks, batch.pages_expire_at)
-        batch = tracker.get("t", batch_id)
-        meter = Meter().attach(client)
-        ask = tracker.outstanding if outcome is Outcome.SUCCESS else tracker.failures
-        found = ask(batch, 0, 1000)
-
-    assert len(found.ranges) == 1000
-    assert meter.totals["BatchGetItem"] <= 2
-    assert meter.totals["Query"] == 2  # the group of the first item, and those that begin after it
-    assert meter.totals["requests"] <= 4
 
 
 def test_of_very_many_groups_a_request_reads_so_many_and_goes_on(monkeypatch):

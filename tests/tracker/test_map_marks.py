@@ -45,29 +45,6 @@ def test_marked_pages_are_read_for_failures_unless_they_are_more_than_are_left(m
     assert len(store.numbers(0)) == (before if flagged else before + marks)
 
 
-def test_pages_of_a_cell_that_has_its_flag_are_not_read_for_failures():
-    """The first of two cells has more marked pages than may be read: 31 parents of 64 each."""
-    bits = 64
-    whole, short = filled(bits, failed=(1 << bits) - 1), filled(bits - 1, failed=(1 << bits - 1) - 1)
-    under_root = sum(1 << at for at in range(1, bits) if at != bits // 2)
-    second = bits // 2 * bits + bits - 1
-    store = PageStore(
-        {
-            (3, 0): masked(under_root, failed=(1 << bits // 2) - 2),
-            (2, 0): short,
-            (2, bits // 2): filled(bits - 1),
-            (1, bits - 1): short,
-            (1, second): filled(bits - 1, failed=1),
-        }
-        | {(2, at): whole for at in range(1, bits // 2)}
-    )
-    found = mapped(store, replace(BATCH, page_bits=bits, total=bits**4, failed=1), 2)
-
-    assert found.failed == (True, False)
-    assert store.numbers(1) == [bits - 1, second]
-    assert sorted(store.numbers(0)) == [bits * bits - 1, second * bits, second * bits + bits - 1]
-
-
 CUT_LEAF = {
     "not full": (FAILED, 0b1100, 0, [5]),
     "full": (FAILED, 0b1110, 0, []),
@@ -123,10 +100,7 @@ def test_failures_of_items_added_after_the_batch_was_read_are_not_in_its_map(cel
     tracker.ack("tenant", [Ack(batch.batch_id, first, 0, 0, "ack", Outcome.FAILURE)])
     seen = tracker.get("tenant", batch.batch_id)
     added = tracker.add("tenant", batch.batch_id, 7, "added").groups[0].id
-    acks = [
-        Ack(batch.batch_id, first, 1, 8, "ack"),
-        Ack(batch.batch_id, added, 0, 6, "ack", Outcome.FAILURE),
-    ]
+    acks = [Ack(batch.batch_id, first, 1, 8, "ack"), Ack(batch.batch_id, added, 0, 6, "ack", Outcome.FAILURE)]
     tracker.ack("tenant", acks)
 
     found = mapped(tracker.store, seen, cells)

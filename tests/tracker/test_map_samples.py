@@ -6,12 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.errors import InvalidRequest
-from fanin.tracker import State
 from fanin.tracker.reads.mapping import mapped
-from fanin.tracker.rules.ids import TOTAL_MAX
-from fanin.tracker.rules.options import Mode
-from tests.tracker.laid_out import LaidOut, Spans
 from tests.tracker.page_store import PageStore, filled, masked
 from tests.tracker.stored import BATCH
 
@@ -19,27 +14,6 @@ LEAF = 1024
 SAMPLED = 2048
 """Leaves inside the one cell of a map, twice as many as are read."""
 MANY = replace(BATCH, page_bits=LEAF, total=SAMPLED * LEAF)
-
-
-def one_cell(leaves, start):
-    """The map of a window that ends as far before the end of its last leaf as it starts in its first one."""
-    store, total = PageStore(), leaves * LEAF
-    return mapped(store, replace(MANY, total=total), 1, start, total - start), len(store.numbers(0))
-
-
-@pytest.mark.parametrize("start", [0, 1])
-def test_a_map_of_one_cell_reads_up_to_1025_leaves_and_is_exact(start):
-    found, read = one_cell(1025, start)
-
-    assert (found.exact, read) == (True, 1025)
-
-
-@pytest.mark.parametrize(("leaves", "start"), [(1026, 0), (1029, 1)])
-def test_a_map_of_more_leaves_reads_some_of_them_and_is_an_estimate(leaves, start):
-    found, read = one_cell(leaves, start)
-
-    assert not found.exact
-    assert read < leaves
 
 
 def leaves_of(first, last, page):
@@ -82,27 +56,6 @@ def test_pages_that_are_read_stand_for_as_many_others(name):
     assert len(store.numbers(0)) <= 1025
 
 
-def test_the_pages_that_are_read_are_one_of_each_stretch_across_parents():
-    """One or two of each three neighbours are read, also across the border of the parents 7 and 8."""
-    leaves = range(8 * LEAF - 766, 8 * LEAF + 770)
-    store, batch = PageStore(), replace(MANY, total=9 * LEAF * LEAF)
-    mapped(store, batch, 1, leaves.start * LEAF, leaves.stop * LEAF)
-    read = set(store.numbers(0))
-
-    assert len(read) == LEAF
-    assert {len(read & set(leaves[at : at + 3])) for at in range(0, len(leaves), 3)} == {2}
-
-
-@pytest.mark.parametrize("cells", [1, 1024])
-def test_below_a_page_that_is_not_stored_nothing_is_read(cells):
-    store = LaidOut(laid=replace(MANY, total=1000 * LEAF * LEAF))
-    store.outstanding = Spans([(LEAF, store.laid.total - 1)])
-    found = mapped(store, store.laid, cells)
-
-    assert (sum(found.acked), found.exact) == (LEAF, True)
-    assert sum(store.reads) <= 1 + 1000 + LEAF
-
-
 @pytest.mark.parametrize("period", [2, 3, 8, 61])
 def test_a_map_adds_up_to_what_is_acked_though_work_goes_round_in_a_period(period):
     """Each page of a cell of eight is one of several that are nearly done, or not begun."""
@@ -118,22 +71,3 @@ def test_a_short_last_leaf_that_is_alone_under_its_parent_counts_its_own_items()
     store = PageStore({(1, 1): replace(filled(1), size=1)})
 
     assert mapped(store, replace(BATCH, total=18), 1).acked == (2,)
-
-
-def test_a_complete_estimated_batch_has_an_exact_map_and_a_live_one_has_not():
-    batch = replace(BATCH, mode=Mode.ESTIMATED, total=3)
-
-    assert not mapped(PageStore(), batch).exact
-    found = mapped(PageStore(), replace(batch, state=State.COMPLETE))
-    assert (found.acked, found.exact) == ((3,), True)
-
-
-def test_a_window_lies_within_the_largest_batch():
-    largest = replace(MANY, total=TOTAL_MAX, state=State.COMPLETE)
-
-    assert mapped(PageStore(), largest, 1, TOTAL_MAX - 1).start == TOTAL_MAX - 1
-    assert mapped(PageStore(), largest, 1, 0, TOTAL_MAX).stop == TOTAL_MAX
-    for given, name in (((TOTAL_MAX,), "from"), ((0, TOTAL_MAX + 1), "to")):
-        with pytest.raises(InvalidRequest) as refused:
-            mapped(PageStore(), largest, 1, *given)
-        assert refused.value.field == name

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from fanin.tracker import BatchKey, Group
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.rules.model import PageKey, Receipt, Sample, shard_of
+from fanin.tracker.rules.model import PageKey, Receipt, Sample
 from fanin.tracker.rules.page import PageMasks
 from tests.tracker.calls import new_batch
 
@@ -17,107 +16,49 @@ AT = datetime(2026, 3, 1, tzinfo=UTC)
 LEAF = PageKey(BatchKey("tenant", "batch"), 0, 0)
 MINUTE = timedelta(minutes=1)
 TICK = timedelta(microseconds=1)
+BATCH = new_batch(BatchKey("tenant", "00000000-0000-4000-8000-000000000001"), AT)
+GROUP, KEPT = Group("g", 9), Sample("item", "boom", AT)
 
 
-@pytest.fixture
-def batch():
-    return new_batch(BatchKey("tenant", "00000000-0000-4000-8000-000000000001"), AT)
-
-
-def test_a_page_is_deleted_from_the_expiry_on_of_its_last_write():
-    store = MemoryStore()
+def put_page(store):
     store.add_bits(LEAF, PageMasks(0b1), AT)
     store.add_bits(LEAF, PageMasks(0b10), AT + MINUTE)
     store.compact(LEAF, 2)
 
-    store.delete_expired(AT)
-    assert LEAF in store.stored_pages
-    store.delete_expired(AT + MINUTE)
-    assert LEAF not in store.stored_pages
-    assert store.expiring == {}
+
+def put_reason(store):
+    store.sample(LEAF.batch, 0, KEPT, AT)
+    store.sample(LEAF.batch, 0, KEPT, AT + MINUTE)
 
 
-def test_a_row_that_is_not_selected_is_deleted_later():
+ROWS = {
+    "a page, after its last write": (put_page, lambda s: LEAF in s.stored_pages, AT + MINUTE),
+    "a batch and its key": (
+        lambda s: s.create_under(BATCH, "weekly", None),
+        lambda s: s.named("tenant", "weekly") or s.get(BATCH.key),
+        BATCH.row_expires_at,
+    ),
+    "the group and the origin of a reopened batch": (
+        lambda s: s.create_reopened(BATCH, GROUP, [(0, 8)], None, None),
+        lambda s: s.groups(BATCH.key, 0, 9, 9) or s.origin_ranges(BATCH.key),
+        BATCH.pages_expire_at,
+    ),
+    "a reservation": (
+        lambda s: s.reserve(s.create(BATCH), Receipt("k", 0, 9), GROUP),
+        lambda s: s.receipt(BATCH.key, "k") or s.groups(BATCH.key, 0, 9, 9),
+        BATCH.pages_expire_at,
+    ),
+    "a reason, after its first write": (put_reason, lambda s: s.samples(LEAF.batch), AT),
+}
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_row_is_deleted_from_its_expiry_on(row):
+    put, found, expires_at = ROWS[row]
     store = MemoryStore()
-    store.add_bits(LEAF, PageMasks(0b1), AT)
+    put(store)
 
-    store.delete_expired(AT, deletes=lambda row: row[0] != "stored_pages")
-    assert LEAF in store.stored_pages
-    store.delete_expired(AT)
-    assert LEAF not in store.stored_pages
-
-
-def test_a_key_is_deleted_with_its_batch(batch):
-    store = MemoryStore()
-    store.create_under(batch, "weekly", None)
-
-    store.delete_expired(batch.row_expires_at - TICK)
-    assert store.named("tenant", "weekly") == batch.batch_id
-    store.delete_expired(batch.row_expires_at)
-    assert store.named("tenant", "weekly") is None
-    assert store.get(batch.key) is None
-
-
-def test_the_group_and_the_origin_of_a_reopened_batch_are_deleted_with_its_pages(batch):
-    store = MemoryStore()
-    store.create_reopened(batch, Group("g", 9), [(0, 8)], None, None)
-
-    store.delete_expired(batch.pages_expire_at - TICK)
-    assert store.groups(batch.key, 0, 9, 9) == [(0, Group("g", 9))]
-    assert store.origin_ranges(batch.key) == ((0, 8),)
-    store.delete_expired(batch.pages_expire_at)
-    assert store.groups(batch.key, 0, 9, 9) == []
-    assert store.origin_ranges(batch.key) is None
-
-
-def test_a_reservation_is_deleted_with_the_pages_of_its_batch(batch):
-    store = MemoryStore()
-    reserved = store.reserve(store.create(batch), Receipt("k", 0, 9), Group("g", 9))
-
-    store.delete_expired(batch.pages_expire_at - TICK)
-    assert store.receipt(batch.key, "k") == reserved
-    assert store.groups(batch.key, 0, 9, 9) == [(0, Group("g", 9))]
-    store.delete_expired(batch.pages_expire_at)
-    assert store.receipt(batch.key, "k") is None
-    assert store.groups(batch.key, 0, 9, 9) == []
-
-
-def test_a_reason_is_deleted_at_the_expiry_of_its_first_write():
-    store = MemoryStore()
-    kept = Sample("item", "boom", AT)
-    store.sample(LEAF.batch, 0, kept, AT)
-    store.sample(LEAF.batch, 0, kept, AT + MINUTE)
-
-    store.delete_expired(AT - TICK)
-    assert store.samples(LEAF.batch) == [kept]
-    store.delete_expired(AT)
-    assert store.samples(LEAF.batch) == []
-
-
-def test_a_tail_that_is_marked_again_with_its_size_has_the_later_expiry():
-    store = MemoryStore()
-    store.mark_tail(LEAF, 5, False, AT)
-    store.mark_tail(LEAF, 5, False, AT + MINUTE)
-    store.mark_tail(LEAF, 6, False, AT + 2 * MINUTE)
-
-    store.delete_expired(AT)
-    assert store.stored_pages[LEAF].size == 5
-    store.delete_expired(AT + MINUTE)
-    assert LEAF not in store.stored_pages
-
-
-def test_batches_of_two_tenants_with_one_id_and_time_are_both_live(batch):
-    store = MemoryStore()
-    others = [replace(batch, tenant=tenant) for tenant in ("b", "a")]
-    for other in others:
-        store.create(other)
-
-    assert list(store.live(shard_of(batch.batch_id))) == [other.key for other in others]
-
-
-def test_a_reason_that_is_not_freed_is_reported_as_such():
-    store = MemoryStore()
-    store.sample(LEAF.batch, 0, Sample("item", "boom", AT), AT)
-
-    assert store.free_sample(LEAF.batch, 0, "other") is False
-    assert store.free_sample(LEAF.batch, 0, "item") is True
+    store.delete_expired(expires_at - TICK)
+    assert found(store)
+    store.delete_expired(expires_at)
+    assert not found(store)

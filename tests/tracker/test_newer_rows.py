@@ -10,8 +10,7 @@ from moto import mock_aws
 from fanin.api.events.task_acks import ack_items
 from fanin.errors import NewerSchema
 from fanin.grouper import ItemAck
-from fanin.tracker import Ack, ListQuery, OpenBatch, State, Tracker
-from fanin.tracker.rules.page import PageMasks
+from fanin.tracker import Ack, Tracker
 from tests.contract import golden
 from tests.contract.tracker.calls import NOW
 
@@ -40,42 +39,6 @@ def acks_of(batch_id, group, *numbers):
     return [Ack.of(f"{batch_id}:{group}:{number}", "caller") for number in numbers]
 
 
-USE_CASES = {
-    "get": lambda t: t.get("tenant", PARENT),
-    "list": lambda t: t.list("tenant", ListQuery()),
-    "open a child": lambda t: t.open("tenant", OpenBatch(parent_item_id=f"{PARENT}:{GROUP}:0")),
-    "add": lambda t: t.add("tenant", PARENT, 1),
-    "ack": lambda t: t.ack("tenant", acks_of(PARENT, GROUP, 0)),
-    "ack with another batch": lambda t: t.ack(
-        "tenant", acks_of(CHILD, CHILD_GROUP, 12) + acks_of(PARENT, GROUP, 0)
-    ),
-    "ack pages": lambda t: t.ack_pages("tenant", PARENT, {0: PageMasks(1, 0)}, "caller"),
-    "keep reasons": lambda t: t.keep_reasons("tenant", acks_of(PARENT, GROUP, 0)),
-    "close": lambda t: t.close("tenant", PARENT, "caller"),
-    "cancel": lambda t: t.cancel("tenant", PARENT),
-    "notify": lambda t: t.notify("tenant", PARENT),
-}
-
-
-@pytest.mark.parametrize("name", USE_CASES)
-def test_each_use_case_raises_and_writes_nothing(tracker, name):
-    make_newer(tracker, "parent")
-    before = everything(tracker)
-    with pytest.raises(NewerSchema, match=f"the batch tenant#{PARENT} batch has schema version 99"):
-        USE_CASES[name](tracker)
-
-    assert everything(tracker) == before
-
-
-def test_an_open_under_the_key_of_a_newer_batch_opens_no_other(tracker):
-    make_newer(tracker, "closed")
-    before = everything(tracker)
-    with pytest.raises(NewerSchema):
-        tracker.open("tenant", OpenBatch(), key="open-1")
-
-    assert everything(tracker) == before
-
-
 def test_the_sweep_leaves_a_newer_batch_out_and_ends_all_others(tracker, caplog):
     make_newer(tracker, "parent")
     before = everything(tracker)[0]
@@ -88,15 +51,6 @@ def test_the_sweep_leaves_a_newer_batch_out_and_ends_all_others(tracker, caplog)
     assert "upgrade fanin in this process" in caplog.text
     assert after[key] == before[key]
     assert done.failed >= 1
-
-
-def test_the_age_of_the_oldest_batch_is_that_of_the_others(tracker):
-    oldest = tracker.longest_open()
-    for name in ("parent", "closed", "open"):
-        make_newer(tracker, name)
-
-    assert oldest == timedelta(minutes=2)
-    assert tracker.longest_open() == timedelta(minutes=1)
 
 
 def test_the_items_of_tasks_in_other_batches_are_acked_beside_one_in_a_newer_batch(tracker):
@@ -131,11 +85,3 @@ def test_a_child_ends_though_its_parent_is_newer_and_the_parent_is_acked_once_it
     golden.put(tracker.store, "batches", golden.rows("batches")["parent: batch"])
     tracker.confirm(tracker.get("tenant", CHILD))
     assert tracker.progress(tracker.get("tenant", PARENT)).acked == 1
-
-
-def test_a_closed_child_ends_though_its_parent_is_newer(tracker):
-    child = tracker.open("tenant", OpenBatch(parent_item_id=f"{PARENT}:{GROUP}:1"))
-    make_newer(tracker, "parent")
-    tracker._known.clear()
-
-    assert tracker.close("tenant", child.batch_id, "caller").batch.state is State.COMPLETE

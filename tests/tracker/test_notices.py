@@ -30,11 +30,6 @@ def test_a_notice_is_read_as_it_was_reported(reached):
     assert reached_of(notice_item(BATCH, reached)) == reached
 
 
-@pytest.mark.parametrize("reached", FOUND)
-def test_a_notice_is_kept_as_long_as_its_batch(reached):
-    assert notice_item(BATCH, reached)["ttl"] == {"N": str(int(BATCH.expires_at.timestamp()))}
-
-
 def test_a_report_puts_its_notice():
     with engines.emptied():
         store = DynamoStore(engines.client(create_tables), Tables(*TABLES))

@@ -83,7 +83,3 @@ def test_the_capacities_of_a_level_add_up_to_the_batch(total, page_bits, level):
     pages = range(total // page_bits ** (level + 1) + 2)
 
     assert sum(capacity(level, number, total, Shape(page_bits, page_bits)) for number in pages) == total
-
-
-def test_a_billion_items_are_a_million_leaves_under_one_root():
-    assert [tail.number + 1 for tail in tails(10**9, Shape(1024, 1024))] == [976_563, 954, 1]

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.tracker import Mode, Progress, State
+from fanin.tracker import Progress, State
 from fanin.tracker.reads.progress import progress
-from fanin.tracker.rules.page import Page
 from tests.tracker.page_store import PageStore, filled, masked
 from tests.tracker.stored import BATCH
 
@@ -17,40 +16,6 @@ def look(bits, total, stored=None):
     """How far a batch is whose pages are *stored*, and the store that was read."""
     store = PageStore(stored or {})
     return progress(store, replace(BATCH, page_bits=bits, total=total)), store
-
-
-@pytest.mark.parametrize(
-    ("bits", "total", "pages"),
-    [(64, 200 * 64**2, [1024, 200, 4, 1]), (128, 100 * 128**3, [1024, 1024, 100, 1])],
-)
-def test_a_level_has_1024_pages_at_most(bits, total, pages):
-    found, store = look(bits, total)
-
-    assert [len(store.numbers(level)) for level in range(4)] == pages
-    assert (found.acked, found.estimate, found.exact) == (0, 0, False)
-
-
-@pytest.mark.parametrize(("counted", "acked"), [(2, 2), (5, 4)])
-def test_a_leaf_of_an_estimated_batch_has_as_many_acks_as_it_counts_up_to_its_items(counted, acked):
-    batch = replace(BATCH, page_bits=8, total=4, mode=Mode.ESTIMATED)
-
-    assert progress(PageStore({(0, 0): Page(n=counted)}), batch) == Progress(acked, 0, acked, acked, False)
-
-
-def test_pages_that_are_read_are_one_of_each_of_equal_stretches():
-    _, store = look(64, 3 * 1024 * 64)
-
-    assert [number // 3 for number in store.numbers(0)] == list(range(1024))
-    assert len({number % 3 for number in store.numbers(0)}) == 3
-
-
-def test_the_estimate_takes_unread_pages_for_as_full_as_the_others():
-    """1,024 leaves are read of 1,500, each half full."""
-    leaves = {(0, number): filled(32) for number in range(1500)}
-    found, store = look(64, 1500 * 64, leaves)
-
-    assert len(store.numbers(0)) == 1024
-    assert found == Progress(1024 * 32, 0, 1500 * 32, 1024 * 32 + 476 * 64, exact=False)
 
 
 @pytest.mark.parametrize(

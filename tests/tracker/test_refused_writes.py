@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from botocore.exceptions import ClientError
 
 from fanin.aws.dynamodb.rows import text
 from fanin.aws.settings.tracking import Tables
-from fanin.tracker import Group, State
+from fanin.tracker import Group
 from fanin.tracker.dynamodb import DynamoStore, items
 from fanin.tracker.rules.model import PageKey
 from fanin.tracker.rules.options import TaskToken
@@ -18,7 +16,6 @@ from tests.tracker.calls import DAY, HOUR, START
 from tests.tracker.stored import BATCH
 
 TABLES = Tables("batches", "pages")
-THEIRS = replace(BATCH, state=State.COMPLETE)
 TOKEN = TaskToken("token")
 PAGE = PageKey(BATCH.key, 0, 2)
 PAGE_ROW = {"pk": text(str(PAGE)), "n": {"N": "1"}, "d0": {"N": "4"}, "size": {"N": "3"}}
@@ -58,13 +55,6 @@ def refusing(shown=None, row=None):
 
 
 @pytest.mark.parametrize("token", [None, TOKEN])
-def test_a_batch_that_is_stored_already_is_returned(token):
-    store, _ = refusing(row=items.batch_item(THEIRS))
-
-    assert store.create(BATCH, token) == THEIRS
-
-
-@pytest.mark.parametrize("token", [None, TOKEN])
 def test_a_batch_that_is_refused_and_not_stored_is_none(token):
     """A child whose item does not take it; the refusal does not say so."""
     store, client = refusing()
@@ -83,29 +73,8 @@ def test_a_batch_that_was_reopened_without_a_key_is_the_one_that_is_stored():
     assert reopened(refusing()[0], None) is None
 
 
-def test_a_batch_reopened_under_a_key_that_is_taken_is_the_one_of_the_key():
-    store, client = refusing(row=items.open_key_item(replace(BATCH, batch_id="theirs"), "key"))
-
-    assert reopened(store, "key") == "theirs"
-    assert client.read == [items.open_key("t", "key")]
-
-
-def test_the_fingerprint_in_a_refusal_needs_no_read():
-    store, client = refusing(shown=items.key_item("t", "route", "key", "theirs", START + DAY))
-
-    assert store.remember("t", "route", "key", "mine", START, START + DAY) == "theirs"
-    assert client.read == []
-
-
 def mark_tail(store):
     return store.mark_tail(PAGE, 3, True, START + DAY)
-
-
-def test_the_page_in_a_refusal_needs_no_read():
-    store, client = refusing(shown=PAGE_ROW)
-
-    assert mark_tail(store) == Page(bits=4, n=1, size=3)
-    assert client.read == []
 
 
 @pytest.mark.parametrize(("row", "page"), [(PAGE_ROW, Page(bits=4, n=1, size=3)), (None, Page())])

@@ -7,13 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.errors import Conflict, InvalidRequest
-from fanin.tracker import Ack, ItemRange, Outcome, State, Tracker
+from fanin.errors import Conflict
+from fanin.tracker import Ack, State, Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.rules.model import PageKey
 from fanin.tracker.rules.page import Page
-from fanin.tracker.writing.reopening import ReopenBatch, ReopenItems, check_origin, whole_group
-from fanin.tracker.writing.repairing import Repairs
+from fanin.tracker.writing.reopening import ReopenBatch, ReopenItems, check_origin
 from tests.tracker.calls import HOUR, ack, fail, opened
 from tests.tracker.stored import BATCH, ID
 
@@ -109,39 +107,6 @@ def test_other_origins_are_refused(origin, count, text):
     assert str(caught.value) == text
 
 
-def test_the_new_batch_is_closed_when_it_is_opened_and_has_pages_as_any_other(tracker, clock):
-    origin, group = opened(tracker, 3)
-    fail(tracker, origin, group, 0, 1, 2)
-    tracker.cancel("t", origin)
-    clock.at += HOUR
-    batch = reopen(replace(tracker, page_bits=7), origin)
-
-    assert (batch.total, batch.page_bits) == (3, 7)
-    assert batch.created_at == batch.closed_at == clock.at
-
-
-@pytest.mark.parametrize("kind", [Repairs, Tracker])
-def test_a_page_of_the_new_batch_holds_1024_items_unless_another_number_is_set(kind):
-    tracker = of(1024)
-    origin, group = opened(tracker, 2048)
-    tracker.ack("t", [Ack(origin, group, 0, 2047, "me", Outcome.FAILURE)])
-    tracker.cancel("t", origin)
-    batch = reopen(kind(tracker.store), origin)
-    tracker.ack("t", [Ack(batch.batch_id, whole_group(batch).id, 0, 1024, "me")])
-    pages = tracker.store.pages([PageKey(batch.key, 0, number) for number in range(3)])
-
-    assert [page.n for page in pages.values()] == [1024, 1]
-
-
-def test_the_first_item_is_reopened_where_it_is_outstanding(tracker):
-    origin, group = opened(tracker, 3)
-    ack(tracker, origin, group, 1)
-    tracker.cancel("t", origin)
-
-    part = tracker.origin(reopen(tracker, origin, items=UNFINISHED))
-    assert part.ranges == (ItemRange(group, 0, 0), ItemRange(group, 2, 2))
-
-
 @pytest.mark.parametrize(("done", "is_child"), [(range(1, 1200), False), (range(1200), True)])
 def test_a_batch_of_the_failed_items_has_the_parent_where_nothing_is_outstanding(tracker, done, is_child):
     parent, group = opened(tracker, 1)
@@ -164,22 +129,6 @@ def test_it_has_no_parent_where_one_walk_does_not_reach_the_outstanding_items(tr
         tracker.store.stored_pages[key] = Page()
 
     assert reopen(tracker, origin).parent_item_id is None
-
-
-@pytest.mark.parametrize("options", [{"user_key": "a\n"}, {"user_key": ""}, {"labels": {"a:b": "c"}}])
-def test_options_that_no_batch_can_have_are_refused(options):
-    with pytest.raises(InvalidRequest):
-        ReopenBatch(origin_batch_id=ID, **options)
-
-
-def test_labels_have_no_order(tracker):
-    origin, group = opened(tracker, 2)
-    fail(tracker, origin, group, 0)
-    tracker.cancel("t", origin)
-    first = reopen(tracker, origin, key="k", labels={"b": "1", "a": "2"})
-
-    assert reopen(tracker, origin, key="k", labels={"a": "2", "b": "1"}) == first
-    assert list(first.labels) == ["a", "b"]
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
-from fanin.errors import Conflict, KeyReused, NotFound
-from fanin.tracker import Mode, OpenBatch, State, Verdict
+from fanin.errors import BatchEnded, Conflict, KeyReused, NotFound, QuotaExceeded
+from fanin.tracker import ItemRange, Mode, OpenBatch, State, Verdict
 from fanin.tracker.rules.lifecycle import CHECK_AFTER
-from fanin.tracker.rules.model import BatchKey
 from fanin.tracker.writing import reopening
 from fanin.tracker.writing.reopening import ReopenBatch, ReopenItems
 from tests.tracker.calls import DAY, HOUR, ack, fail, opened, verdicts
@@ -49,15 +47,6 @@ def test_item_k_of_the_new_batch_is_the_kth_failed_item_of_its_origin(tracker):
     assert (batch.state, batch.total, batch.origin_batch_id) == (State.CLOSED, 4, origin)
     assert indexes(tracker, batch) == [3, 4, 9, 17]
     assert indexes(tracker, batch, limit=1) == [3, 4, 9, 17]
-
-
-def test_the_new_batch_completes_like_any_other(tracker):
-    batch = reopen(tracker, ended(tracker)[0])
-    group = reopening.whole_group(batch)
-    report = ack(tracker, batch.batch_id, group.id, 0, 1, 2, 3)
-
-    assert verdicts(report) == [Verdict.ACCEPTED] * 4
-    assert tracker.get("t", batch.batch_id).result == "succeeded"
 
 
 def test_a_batch_whose_root_was_not_marked_is_repaired_by_the_same_key_and_by_the_sweep(tracker, clock):
@@ -102,26 +91,6 @@ def test_one_key_opens_one_batch_also_after_its_origin_is_gone(tracker, clock):
     assert reopen(tracker, origin).batch_id == first.batch_id
     with pytest.raises(NotFound):
         reopen(tracker, origin, key="another")
-
-
-def test_a_key_of_another_request_is_refused(tracker):
-    origin, _ = ended(tracker)
-    reopen(tracker, origin)
-    tracker.open("t", OpenBatch(), key="open")
-
-    for key, options in (("again", {"items": UNFINISHED}), ("again", {"max_failures": 2}), ("open", {})):
-        with pytest.raises(KeyReused):
-            reopen(tracker, origin, key=key, **options)
-    with pytest.raises(KeyReused):
-        tracker.open("t", OpenBatch(), key="again")
-
-
-def test_without_a_key_each_request_opens_a_batch(tracker):
-    origin, _ = ended(tracker)
-    first, second = (reopen(tracker, origin, key=None) for _ in range(2))
-
-    assert first.batch_id != second.batch_id
-    assert indexes(tracker, first) == indexes(tracker, second) == [3, 4, 9, 17]
 
 
 def test_the_options_are_those_of_the_origin_unless_given(tracker, clock):
@@ -191,34 +160,6 @@ def test_unfinished_items_are_those_of_the_time_of_the_request(tracker):
     assert indexes(tracker, batch) == indexes(tracker, batch, limit=2) == [1, 4, 5, 9, 10, 11]
 
 
-def test_items_of_several_groups_are_in_the_order_of_the_batch(tracker):
-    origin, first = opened(tracker, 6)
-    second = tracker.add("t", origin, 5).groups[0].id
-    fail(tracker, origin, second, 0, 1)
-    fail(tracker, origin, first, 5)
-    tracker.cancel("t", origin)
-
-    part = tracker.origin(reopen(tracker, origin))
-    assert [(each.group_id, each.first, each.last) for each in part.ranges] == [(first, 5, 5), (second, 0, 1)]
-
-
-def test_too_many_unfinished_ranges_are_refused(tracker, monkeypatch):
-    monkeypatch.setattr(reopening, "RANGES_A_REOPEN", 8)
-    origin, _ = ended(tracker, 40, failed=range(0, 40, 2))
-
-    with pytest.raises(Conflict, match="too many"):
-        reopen(tracker, origin, items=UNFINISHED)
-    assert reopen(tracker, origin, key="failed").total == 20
-
-
-def test_too_many_unfinished_pages_are_refused(tracker, monkeypatch):
-    monkeypatch.setattr(reopening, "PAGES_A_REOPEN", 200)
-    origin, _ = ended(tracker, 4 * 300, failed=range(0, 1200, 16))
-
-    with pytest.raises(Conflict, match="too many"):
-        reopen(tracker, origin, items=UNFINISHED)
-
-
 @pytest.mark.parametrize(
     ("done", "items", "healed"), [(20, "failed", True), (19, "failed", False), (19, "unfinished", True)]
 )
@@ -234,26 +175,53 @@ def test_the_success_of_all_that_was_not_done_heals_the_item_of_the_parent(track
     assert tracker.get("t", parent).failed == (0 if healed else 1)
 
 
-def test_the_same_request_after_a_lost_answer_opens_no_second_batch(tracker):
-    origin, _ = ended(tracker)
-    first, second = reopen(tracker, origin), reopen(tracker, origin)
-
-    assert first == second
-    assert sum(batch.origin_batch_id == origin for batch in tracker.store.batches.values()) == 1
-
-
-def test_a_batch_that_was_not_reopened_has_no_origin(tracker):
-    batch_id, _ = opened(tracker, 2)
-
-    with pytest.raises(Conflict, match="not reopened"):
-        tracker.origin(tracker.get("t", batch_id))
-
-
-def test_the_pairs_end_with_the_origin(tracker, clock):
+def test_the_key_of_a_reopened_batch_that_has_ended_opens_no_other(tracker):
     origin, _ = ended(tracker)
     batch = reopen(tracker, origin)
-    clock.at += 7 * DAY + timedelta(seconds=1)
+    tracker.cancel("t", batch.batch_id)
 
-    with pytest.raises(NotFound):
-        tracker.origin(tracker.get("t", batch.batch_id))
-    assert tracker.store.get(BatchKey("t", origin)) is not None
+    with pytest.raises(BatchEnded, match=f"batch {batch.batch_id} is CANCELLED"):
+        reopen(tracker, origin)
+
+
+def test_a_reopened_batch_over_the_quota_is_not_stored(tracker):
+    def refuse(tenant, batch_id):
+        raise QuotaExceeded("too many batches", quota="batches", limit=1, used=1)
+
+    origin, _ = ended(tracker)
+    with pytest.raises(QuotaExceeded):
+        reopen(replace(tracker, admit=refuse), origin)
+
+    assert [key.batch_id for key in tracker.store.batches] == [origin]
+
+
+def test_failed_items_beside_outstanding_ones_are_one_range(tracker):
+    origin, group = ended(tracker, 12, failed=(2, 3, 5, 6), acked=(4, 9, 10, 11))
+    batch = reopen(tracker, origin, items=UNFINISHED)
+
+    assert tracker.origin(batch).ranges == (ItemRange(group, 0, 3), ItemRange(group, 5, 8))
+
+
+OTHERS = [
+    ("again", {"items": UNFINISHED}, "with other options"),
+    ("again", {"max_failures": 2}, "with other options"),
+    ("open", {}, "to open batch"),
+]
+
+
+@pytest.mark.parametrize(("key", "options", "use"), OTHERS)
+def test_a_key_of_another_request_is_refused_with_its_use(tracker, key, options, use):
+    origin, _ = ended(tracker)
+    reopen(tracker, origin)
+    tracker.open("t", OpenBatch(), key="open")
+
+    with pytest.raises(KeyReused, match=use):
+        reopen(tracker, origin, key=key, **options)
+    with pytest.raises(KeyReused, match="it reopens batch"):
+        tracker.open("t", OpenBatch(), key="again")
+
+
+def test_each_batch_has_a_salt_of_128_bits(tracker):
+    origin, _ = ended(tracker)
+
+    assert len(reopen(tracker, origin).salt) == len(tracker.get("t", origin).salt) == 16

@@ -7,42 +7,47 @@ import json
 import pytest
 
 from fanin.tracker import State
-from fanin.tracker.resuming import CAUSE_MAX, OUTPUT_MAX, task_end
+from fanin.tracker.resuming import TaskEnd, task_end
 from fanin.tracker.rules.model import ALIVE
 from fanin.tracker.rules.options import OnFailures
 
-RANGE = {"groupId": "0" * 36, "from": 1, "to": 2}
-LARGEST = {
-    "result": "completed_with_failures",
-    "userKey": "\\" * 256,
-    "reason": '"' * 512,
-    "labels": {f"{number}{'🎈' * 63}": "🎈" * 256 for number in range(10)},
-}
+OUTPUT = 262_144
+CAUSE = 32_768
 
 
-def test_a_cause_is_the_event_as_json():
-    end = task_end(State.CANCELLED, OnFailures.SUCCEED, {"result": "cancelled", "ranges": [RANGE]})
+def detail_of(size):
+    """An event that has *size* bytes as JSON."""
+    detail = {"result": "succeeded", "userKey": "", "ranges": [1, 2]}
+    bare = '{"result":"succeeded","userKey":"","ranges":[1,2]}'
 
-    assert json.loads(end.cause) == {"result": "cancelled", "ranges": [RANGE]}
-    assert (end.error, end.output) == ("fanin.Cancelled", "")
-
-
-@pytest.mark.parametrize("ranges", [0, 100, 10_000])
-def test_no_event_is_too_long_for_a_cause_or_an_output(ranges):
-    detail = {**LARGEST, "ranges": [RANGE] * ranges}
-    ended = task_end(State.COMPLETE, OnFailures.SUCCEED, detail)
-    failed = task_end(State.COMPLETE, OnFailures.FAIL, detail)
-
-    assert len(ended.output.encode()) <= OUTPUT_MAX
-    assert len(failed.cause) <= CAUSE_MAX
-    assert json.loads(failed.cause)["labels"] == LARGEST["labels"]
-    assert ("ranges" in json.loads(ended.output)) is (ranges <= 100)
-    assert json.loads(failed.cause).get("moreRanges", ranges <= 100)
+    return detail | {"userKey": "é" + "k" * (size - len(bare) - 2)}
 
 
-@pytest.mark.parametrize("state", [state for state in State if state not in (*ALIVE, State.COMPLETE)])
+@pytest.mark.parametrize(("state", "most"), [(State.COMPLETE, OUTPUT), (State.CANCELLED, CAUSE)])
+def test_an_event_that_just_fits_keeps_its_ranges_and_a_longer_one_says_that_there_are_more(state, most):
+    ends = [task_end(state, OnFailures.SUCCEED, detail_of(size)) for size in (most, most + 1)]
+    fits, longer = (end.output or end.cause for end in ends)
+
+    assert (len(fits.encode()), json.loads(fits)) == (most, detail_of(most))
+    found = json.loads(longer)
+    assert found == {"result": "succeeded", "userKey": found["userKey"], "moreRanges": True}
+
+
 @pytest.mark.parametrize("on_failures", OnFailures)
-def test_every_other_end_fails_the_task(state, on_failures):
-    end = task_end(state, on_failures, {"result": state.lower()})
+def test_a_batch_without_failures_ends_its_task_with_success(on_failures):
+    end = task_end(State.COMPLETE, on_failures, {"result": "succeeded", "acked": 2})
 
-    assert end.error == "fanin." + "".join(part.capitalize() for part in state.split("_"))
+    assert end == TaskEnd(output='{"result":"succeeded","acked":2}')
+
+
+@pytest.mark.parametrize("state", [state for state in State if state not in ALIVE])
+@pytest.mark.parametrize("on_failures", OnFailures)
+def test_every_other_end_fails_the_task_unless_failures_count_as_success(state, on_failures):
+    result = "completed_with_failures" if state is State.COMPLETE else state.lower()
+    end = task_end(state, on_failures, {"result": result})
+
+    if state is State.COMPLETE and on_failures is OnFailures.SUCCEED:
+        assert (end.error, json.loads(end.output)) == ("", {"result": result})
+    else:
+        error = "Failed" if state is State.COMPLETE else state.title().replace("_", "")
+        assert (end.error, json.loads(end.cause)) == (f"fanin.{error}", {"result": result})

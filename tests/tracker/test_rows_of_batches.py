@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
 from fanin.aws.dynamodb.rows import number
-from fanin.errors import NewerSchema
-from fanin.tracker import BatchKey, Group, Retention, State, dynamodb
-from fanin.tracker.dynamodb import items, lookups
-from fanin.tracker.dynamodb.store import DynamoStore
-from fanin.tracker.rules.filters import Query
+from fanin.tracker import Group, Retention, State
+from fanin.tracker.dynamodb import items
 from fanin.tracker.rules.model import Receipt, Sample
 from fanin.tracker.rules.options import Mode, TaskToken, Threshold
 from fanin.tracker.rules.page import Page
@@ -50,21 +46,11 @@ def test_a_batch_is_read_with_every_option_it_was_stored_with():
     assert items.batch_of(items.batch_item(FULL)) == FULL
 
 
-def test_a_batch_without_options_is_read_without_them():
-    assert items.batch_of(items.batch_item(BATCH)) == BATCH
-
-
 @pytest.mark.parametrize(("attribute", "stored", "field", "value"), WRITTEN_LATER)
 def test_the_thresholds_that_were_reported_are_read_from_the_row(attribute, stored, field, value):
     row = items.batch_item(BATCH)
 
     assert items.batch_of(row | {attribute: stored}) == replace(BATCH, **{field: value})
-
-
-def test_times_are_stored_in_milliseconds_of_unix_time():
-    row = items.batch_item(replace(BATCH, created_at=START + timedelta(milliseconds=2)))
-
-    assert row["createdAt"] == {"N": str(int(START.timestamp()) * 1000 + 2)}
 
 
 LISTED = [
@@ -113,19 +99,6 @@ def test_no_row_is_deleted_before_its_time(late, seconds):
     assert row["ttl"] == {"N": str(int(START.timestamp()) + seconds)}
 
 
-def test_a_row_of_the_next_schema_version_is_not_read():
-    row = items.batch_item(BATCH)
-
-    assert items.batch_of(row | {"schemaVersion": {"N": "1"}}) == BATCH
-    with pytest.raises(NewerSchema, match="has schema version 2, and this process reads versions up to 1:"):
-        items.batch_of(row | {"schemaVersion": {"N": "2"}})
-
-
-@pytest.mark.parametrize("row", [None, {}])
-def test_a_page_without_a_row_has_no_acks(row):
-    assert items.page_of(row) == Page()
-
-
 def test_attributes_of_a_page_that_this_release_does_not_know_are_left_out():
     row = {"pk": {"S": "page"}, "n": {"N": "2"}, "d1": {"N": "3"}, "x1": {"N": "1"}}
 
@@ -133,26 +106,3 @@ def test_attributes_of_a_page_that_this_release_does_not_know_are_left_out():
 
 
 NIL, ONE, TWO, THREE = (f"00000000-0000-0000-0000-00000000000{number}" for number in range(4))
-
-
-@pytest.mark.parametrize(("before", "listed"), [("", []), (NIL, []), (ONE, [NIL]), (THREE, [NIL, ONE, TWO])])
-def test_a_list_goes_on_with_the_smaller_ids_of_the_millisecond(before, listed):
-    request = lookups.listing("batches", Query(tenant="t", shard=0, limit=10, before=(START, before)))
-    values = request["ExpressionAttributeValues"]
-    keys = {number: items.created_key(START, number) for number in (NIL, ONE, TWO, THREE)}
-
-    assert [
-        number for number, key in keys.items() if values[":low"]["S"] <= key <= values[":high"]["S"]
-    ] == listed
-
-
-def test_the_package_has_the_store_and_no_other_name():
-    assert dynamodb.DynamoStore is DynamoStore
-    with pytest.raises(AttributeError, match="has no attribute 'MemoryStore'"):
-        _ = dynamodb.MemoryStore
-
-
-def test_the_key_of_a_batch_is_read_from_that_of_its_rows():
-    key = BatchKey("tenant#of#signs", BATCH.batch_id)
-
-    assert items.key_of(items.batch_item(replace(BATCH, tenant=key.tenant))["pk"]["S"]) == key

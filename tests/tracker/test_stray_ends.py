@@ -71,14 +71,3 @@ def test_an_end_for_failures_that_were_healed_meanwhile_does_not_come_back_with_
     assert state(tracker, batch_id) is State.OPEN
     fail(tracker, batch_id, group, 2, caller="third")
     assert state(tracker, batch_id) is State.FAILED
-
-
-def test_one_failure_healed_of_more_than_enough_leaves_the_end_to_who_asked_for_it(tracker, store):
-    batch_id, group = opened(tracker, 9, max_failures=2)
-    leaf = PageKey(BatchKey("t", batch_id), 0, 0)
-    fail(tracker, batch_id, group, 0, caller="first")
-    store.add_bits(leaf, PageMasks(failure=0b100), START + DAY)
-    store.meanwhile = lambda: store.heal_bits(leaf, 0b1)
-
-    fail(tracker, batch_id, group, 1, caller="second")
-    assert state(tracker, batch_id) is State.FAILED

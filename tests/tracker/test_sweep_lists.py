@@ -8,26 +8,25 @@ from threading import Event
 
 import pytest
 
-from fanin.errors import StoreUnavailable
 from fanin.pacing import each_in_threads
-from fanin.tracker import BatchKey, State, Verdict
-from fanin.tracker.rules.lifecycle import CHECK_AFTER, CHECK_AT_MOST_EVERY, transition
+from fanin.tracker import BatchKey, State
+from fanin.tracker.rules.lifecycle import CHECK_AT_MOST_EVERY, transition
 from fanin.tracker.rules.model import SHARDS, shard_of
-from tests.tracker.calls import DAY, HOUR, ack, opened
+from tests.tracker.calls import HOUR, opened
 
 WAIT_SECONDS = 30
 
 
-def complete(tracker, **wish):
+def complete(tracker, **options):
     """A batch that has completed."""
-    return tracker.close("t", opened(tracker, **wish)[0], "closer").batch
+    return tracker.close("t", opened(tracker, **options)[0], "closer").batch
 
 
-def in_every_shard(tracker, **wish):
+def in_every_shard(tracker, **options):
     """A batch of each shard, by shard."""
     found = {}
     while len(found) < SHARDS:
-        batch_id, _ = opened(tracker, 1, **wish)
+        batch_id, _ = opened(tracker, 1, **options)
         found.setdefault(shard_of(batch_id), batch_id)
     return found
 
@@ -43,40 +42,7 @@ def test_a_confirmed_batch_is_looked_at_no_more(tracker, clock):
     assert tracker.sweep().looked == 0
 
 
-def test_a_batch_whose_confirmation_was_cut_short_leaves_at_the_next_look(tracker, clock):
-    batch = complete(tracker)
-    tracker.store.confirm(batch.key, batch.expires_at)
-    clock.at += CHECK_AFTER
-
-    assert (tracker.sweep().looked, tracker.sweep().looked) == (1, 0)
-    assert not tracker.store.notices
-
-
-def test_a_confirmation_that_was_lost_is_asked_for_until_it_comes(tracker, clock):
-    batch = complete(tracker)
-    for _ in range(3):
-        clock.at += CHECK_AT_MOST_EVERY
-        assert tracker.sweep().announced_again == 1
-    tracker.confirm(tracker.get("t", batch.batch_id))
-    clock.at += DAY
-
-    assert tracker.sweep().looked == 0
-
-
-def test_a_confirmation_of_the_past_leaves_a_look_that_was_planned_since(tracker, clock):
-    """A sweep resends an event while the first one arrives: the next look finds it confirmed."""
-    batch = complete(tracker)
-    clock.at += CHECK_AFTER
-    tracker.sweep()
-    tracker.confirm(batch)
-    assert tracker.get("t", batch.batch_id).next_check_at is not None
-    clock.at += CHECK_AT_MOST_EVERY
-
-    assert tracker.sweep().announced_again == 0
-    assert tracker.get("t", batch.batch_id).next_check_at is None
-
-
-def test_a_confirmation_tells_the_parent_of_a_child_whose_caller_crashed(tracker, clock):
+def test_a_confirmation_acks_the_parent_s_item_of_a_child_whose_caller_crashed(tracker, clock):
     parent, group = opened(tracker, 1)
     tracker.close("t", parent, "closer")
     child = tracker.get("t", opened(tracker, parent_item_id=f"{parent}:{group}:0")[0])
@@ -84,22 +50,6 @@ def test_a_confirmation_tells_the_parent_of_a_child_whose_caller_crashed(tracker
     tracker.confirm(ended)
 
     assert tracker.get("t", parent).result == "completed_with_failures"
-    assert tracker.get("t", child.batch_id).next_check_at is None
-
-
-def test_a_child_stays_due_where_its_parent_cannot_be_told(tracker, clock, monkeypatch):
-    parent, group = opened(tracker, 1)
-    child = tracker.get("t", opened(tracker, parent_item_id=f"{parent}:{group}:0")[0])
-    ended = tracker.store.transition(child.key, transition(child, State.CANCELLED, clock.at))
-    monkeypatch.setattr(tracker.store, "add_bits", unavailable)
-    with pytest.raises(StoreUnavailable):
-        tracker.confirm(ended)
-    monkeypatch.undo()
-    assert tracker.get("t", child.batch_id).next_check_at is not None
-    clock.at += CHECK_AFTER
-    tracker.sweep()
-
-    assert [result.verdict for result in ack(tracker, parent, group, 0).results] == [Verdict.ACCEPTED]
     assert tracker.get("t", child.batch_id).next_check_at is None
 
 
@@ -113,15 +63,6 @@ def test_what_a_sweep_has_no_time_for_is_for_the_next(tracker, clock):
 
     assert 0 < done.timed_out < 40
     assert done.timed_out + rest.timed_out == 40
-
-
-def test_a_sweep_looks_at_thousands(tracker, clock):
-    for _ in range(3000):
-        opened(tracker, deadline=HOUR)
-    clock.at += HOUR
-
-    assert tracker.sweep().timed_out == 3000
-    assert tracker.sweep().looked == 0
 
 
 def test_one_slow_batch_keeps_no_other_waiting(tracker, clock, monkeypatch):
@@ -173,34 +114,6 @@ def refusing(batch_id, request):
         return request(subject, *args)
 
     return refused
-
-
-@pytest.mark.parametrize("alive", [True, False])
-def test_a_list_that_cannot_be_read_keeps_no_other_waiting(tracker, clock, monkeypatch, alive):
-    ids = in_every_shard(tracker, deadline=HOUR)
-    for batch_id in ids.values():
-        if not alive:
-            tracker.cancel("t", batch_id)
-    clock.at += HOUR
-    due = tracker.store.due
-    dark = {shard_of(batch_id): alive for batch_id in list(ids.values())[:1]}
-
-    def read(shard, live, at):
-        if dark.get(shard) is live:
-            raise StoreUnavailable("the store is busy")
-        return due(shard, live, at)
-
-    monkeypatch.setattr(tracker.store, "due", read)
-    looked_at_first = tracker.sweep()
-    monkeypatch.undo()
-
-    assert looked_at_first.failed == 1
-    assert looked_at_first.looked >= SHARDS - 1
-    assert tracker.sweep().looked >= 1
-
-
-def unavailable(*_):
-    raise StoreUnavailable("the store is busy")
 
 
 def test_what_lags_in_the_index_is_not_the_oldest(tracker, clock, monkeypatch):

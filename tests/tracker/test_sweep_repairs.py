@@ -53,27 +53,6 @@ def test_a_repair_reads_5000_pages_at_most(clock):
     assert tracker.get("t", batch_id).state is State.CLOSED
 
 
-def test_a_repair_reads_the_pages_that_are_not_known_to_be_full(clock):
-    """42 items in leaves of four: 11 leaves, three pages above them, and the root."""
-    tracker = tracker_of(clock, 4)
-    batch_id, group = opened(tracker, 42)
-    tracker.close("t", batch_id, "closer")
-    ack(tracker, batch_id, group, *range(16), *range(20, 24), 25)
-
-    assert swept(tracker, clock) == [(2, 0), (1, 1), (1, 2), (0, 4), (0, 6), (0, 7), (0, 8), (0, 9), (0, 10)]
-
-
-def test_no_page_is_read_below_a_compacted_one(clock):
-    """The page was compacted, as by an ack beside the sweep, after its parent was read."""
-    tracker = tracker_of(clock, 4)
-    batch_id, _ = opened(tracker, 32)
-    tracker.close("t", batch_id, "closer")
-    key = PageKey(BatchKey("t", batch_id), 1, 0)
-    tracker.store.stored_pages[key] = Page(n=4, compacted=True)
-
-    assert swept(tracker, clock) == [(2, 0), (1, 0), (1, 1), (0, 4), (0, 5), (0, 6), (0, 7)]
-
-
 def test_a_full_page_above_the_leaves_of_an_estimated_batch_is_repaired(tracker, clock):
     """A crash left the root without the bit of the page, and the batch CLOSED."""
     batch_id, group = opened(tracker, 5 * ESTIMATED_LEAF, mode=Mode.ESTIMATED)
@@ -87,28 +66,6 @@ def test_a_full_page_above_the_leaves_of_an_estimated_batch_is_repaired(tracker,
 
     assert tracker.sweep().completed == 1
     assert tracker.get("t", batch_id).completed_by == "sweeper"
-
-
-def test_a_closed_batch_in_order_is_checked_without_an_error(tracker, clock):
-    batch_id, _ = opened(tracker, 5)
-    tracker.close("t", batch_id, "closer")
-    clock.at += CHECK_AFTER
-    done = tracker.sweep()
-
-    assert (done.looked, done.completed, done.failed) == (1, 0, 0)
-
-
-def test_a_batch_that_a_report_finds_done_is_completed_without_an_error(tracker, clock):
-    """Each item is acked, and a crash kept the batch from its completion."""
-    batch_id, group = opened(tracker, 4, notify_at=("90%",))
-    ack(tracker, batch_id, group, *range(4))
-    seen = tracker.get("t", batch_id)
-    tracker.store.transition(seen.key, transition(seen, State.CLOSED, clock.at))
-    clock.at += MINUTE
-    done = tracker.sweep()
-
-    assert (done.looked, done.completed, done.reached, done.failed) == (1, 1, 0, 0)
-    assert not tracker.store.reports
 
 
 def test_an_open_batch_of_which_every_item_is_acked_takes_more_items(tracker, clock):

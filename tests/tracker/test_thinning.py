@@ -39,14 +39,6 @@ def test_the_nth_bit_has_n_bits_below_it(bits, data):
     assert nth(sum(1 << bit for bit in bits), rank) == sorted(bits)[rank]
 
 
-@pytest.mark.parametrize(
-    ("wanted", "most", "shares"),
-    [([5, 5], 4, [2, 2]), ([1, 9], 6, [1, 5]), ([9, 1, 9], 7, [3, 1, 3]), ([2, 2], 9, [2, 2]), ([], 5, [])],
-)
-def test_what_is_left_of_a_small_share_goes_to_the_others(wanted, most, shares):
-    assert fair_shares(wanted, most) == shares
-
-
 @given(st.lists(st.integers(1, 2000), min_size=1, max_size=50), st.integers(50, 4000))
 def test_everybody_has_a_share_and_together_they_are_no_more_than_there_is(wanted, most):
     shares = fair_shares(wanted, most)

@@ -10,10 +10,9 @@ import pytest
 from fanin.tracker import Outcome, State
 from fanin.tracker.rules import thresholds as at_times
 from fanin.tracker.rules.model import Progress
-from fanin.tracker.rules.options import Threshold
-from fanin.tracker.rules.page import Page, PageMasks, bits_of, digits, lowest, mask_of
+from fanin.tracker.rules.options import Threshold, checked_stuck_after, seconds_of
+from fanin.tracker.rules.page import Page, PageMasks
 from fanin.tracker.rules.thresholds import Reached
-from fanin.tracker.rules.tree import Shape, Tail, capacity, height, stretches, tails
 from tests.tracker.calls import HOUR, START
 from tests.tracker.stored import ASKS, BATCH, MINUTE, SECOND, STUCK, TICK
 
@@ -94,6 +93,7 @@ def test_a_threshold_is_reported_once_and_a_stall_with_its_number():
     first = replace(ASKS, reported=frozenset({"first_failure"}))
     assert at_times.reported(first, half).reported == {"first_failure", "50"}
     assert Reached(Threshold.HALF, START, half.progress, 10).stall == 0
+    assert checked_stuck_after(MINUTE) == MINUTE
     assert at_times.admits(stalled, stalled, second)
     assert not at_times.admits(replace(stalled, stalls=2), stalled, second)
     assert not at_times.admits(replace(stalled, acked_at=START), stalled, second)
@@ -101,6 +101,7 @@ def test_a_threshold_is_reported_once_and_a_stall_with_its_number():
     assert at_times.reported(stalled, second) == replace(stalled, stalls=2, stalled_at=START + HOUR)
     assert [reached(each, 2).mark for each in Threshold] == ["first_failure", "50", "90", "stuck:2"]
     assert (at_times.asks(BATCH), at_times.asks(ASKS), at_times.asks(STUCK)) == (False, True, True)
+    assert (seconds_of(None), seconds_of(90 * SECOND)) == (None, 90)
 
 
 def test_the_masks_of_a_write():
@@ -149,13 +150,6 @@ def test_a_page_after_its_writes():
 
 
 @pytest.mark.parametrize(
-    ("n", "size", "full"), [(3, None, False), (4, None, True), (5, None, True), (3, 3, True)]
-)
-def test_a_page_is_full_at_its_capacity_or_its_size(n, size, full):
-    assert Page(n=n, size=size).is_full(4) is full
-
-
-@pytest.mark.parametrize(
     ("page", "outstanding", "failures"),
     [
         (Page(0b00), True, True),
@@ -171,31 +165,3 @@ def test_a_page_is_full_at_its_capacity_or_its_size(n, size, full):
 def test_a_child_is_worth_a_visit_if_it_may_hold_what_is_looked_for(page, outstanding, failures):
     assert page.is_worth(1, False) is outstanding
     assert page.is_worth(1, True) is failures
-
-
-def test_a_page_that_is_not_stored_is_empty():
-    page, masks = Page(), PageMasks()
-
-    assert (page.bits, page.n, page.size, page.failed) == (0, 0, None, 0)
-    assert (page.root, page.compacted) == (False, False)
-    assert (page.unset(1), page.is_full(1), masks.mask, masks.need_write(page)) == (1, False, 0, True)
-    assert (masks.success, masks.failure) == (0, 0)
-
-
-def test_masks_and_digits():
-    assert (mask_of(0, 0), mask_of(2, 4), lowest(0b1000), lowest(1)) == (1, 0b11100, 3, 0)
-    assert list(digits(0b1_000000_000011)) == [(0, 3), (2, 1)]
-    assert list(digits(0b111111_111111)) == [(0, 63), (1, 63)]
-    assert bits_of(iter([(0, 3), (2, 1)])) == 0b1_000000_000011
-
-
-def test_the_tree_of_a_batch():
-    shape = Shape(4, 3)
-
-    assert [shape.width(level) for level in range(3)] == [4, 12, 36]
-    assert list(tails(14, shape)) == [Tail(0, 3, 2, False), Tail(1, 1, 1, False), Tail(2, 0, 2, True)]
-    assert list(tails(4, shape)) == [Tail(0, 0, 4, True)]
-    assert (height(4, shape), height(5, shape), height(13, shape)) == (0, 1, 2)
-    assert list(stretches(3, 9, 4)) == [(0, 3, 3), (1, 0, 3), (2, 0, 1)]
-    assert [capacity(0, number, 6, shape) for number in range(3)] == [4, 2, 0]
-    assert [capacity(1, number, 14, shape) for number in range(3)] == [12, 2, 0]

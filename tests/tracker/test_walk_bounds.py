@@ -6,11 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.tracker import Group, ItemRange, State, Tracker
-from fanin.tracker.memory import MemoryStore
+from fanin.tracker import Group, ItemRange, State
 from fanin.tracker.reads.reading import Reader
-from fanin.tracker.reads.walking import PAGES_A_WALK, Walk, adjacent, joined
-from tests.scripted import Scripted
+from fanin.tracker.reads.walking import PAGES_A_WALK, adjacent, joined
 from tests.tracker.calls import ack, opened
 from tests.tracker.laid_out import LaidOut, Ranges, Spans
 from tests.tracker.stored import BATCH
@@ -95,16 +93,6 @@ def test_what_failed_takes_one_part_more_for_each_million_of_it(total, name):
     assert sum(store.reads) <= parts * PAGES_A_WALK
 
 
-def test_a_batch_with_an_ack_in_each_million_of_its_items_takes_no_more():
-    total = 10**7
-    outstanding = [(at + 1, min(at + MILLION, total) - 1) for at in range(0, total, MILLION)]
-    reader, store = laid_out(total, outstanding)
-    found, parts = parts_of(reader.outstanding, store.laid)
-
-    assert found == outstanding
-    assert parts <= 10 + 2 * len(outstanding)
-
-
 @pytest.mark.parametrize("batch", [{"failed": 0}, {"state": State.COMPLETE}], ids=["no failure", "all acked"])
 def test_a_list_that_must_be_empty_reads_nothing(batch):
     reader, store = laid_out(10**9, [])
@@ -112,39 +100,6 @@ def test_a_list_that_must_be_empty_reads_nothing(batch):
     found = ask(replace(store.laid, **batch))
 
     assert (found.ranges, found.resume, store.reads) == ((), None, [])
-
-
-def test_no_leaf_is_read_after_enough_ranges():
-    tracker = Tracker(Scripted(MemoryStore()), pause=lambda _: None)
-    batch_id, group = opened(tracker, 99 * 1024)
-    ack(tracker, batch_id, group, 1)
-    tracker.store.made.clear()
-    found = tracker.outstanding(tracker.get("t", batch_id), limit=1)
-
-    assert (found.ranges, found.resume) == ((ItemRange(group, 0, 0),), 2)
-    assert sum(len(keys) for (keys,) in tracker.store.of("pages")) < 1 + 99 + 100
-
-
-def test_a_walk_reads_a_page_of_each_level_however_few_it_may_read():
-    tracker = Tracker(MemoryStore(), page_bits=4, pause=lambda _: None)
-    batch = tracker.get("t", opened(tracker, 16)[0])
-    walk = Walk(tracker.store, batch, 0, failures=False, budget=1)
-
-    assert list(walk.stretches()) == [(0, 3)]
-    assert walk.stopped_at == 4
-
-
-@pytest.mark.parametrize(("count", "resume"), [(4000, None), (4001, 4000)])
-def test_one_request_finds_four_thousand_groups(count, resume):
-    tracker = Tracker(Scripted(MemoryStore()), pause=lambda _: None)
-    batch = tracker.get("t", opened(tracker, count)[0])
-    tracker.store.scripts["groups"] = lambda _, start, last, limit: [
-        (at, Group(f"group-{at}", 1)) for at in range(start, last + 1)[:limit]
-    ]
-    found = tracker.outstanding(batch, limit=5000)
-
-    assert found.ranges == tuple(ItemRange(f"group-{at}", 0, 0) for at in range(4000))
-    assert found.resume == resume
 
 
 def test_a_range_that_begins_with_a_group_has_no_item_of_the_group_before_it(tracker):

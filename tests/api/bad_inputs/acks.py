@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from tests.api.bad_inputs.table import (
-    CANCEL,
-    Bad,
-    acking,
-    as_json,
-)
+from tests.api.bad_inputs.table import CANCEL, Bad, acking, as_json
 
 _STRANGE_ITEMS = {
     50: ("<BATCH>:<GROUP>", "<ITEM>:evil", "<BATCH>::0", ":<GROUP>:0", "<BATCH>:<GROUP>:", "::", ""),

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from tests.api.bad_inputs.table import (
-    ADD,
-    UNKNOWN,
-    Bad,
-    adding,
-    as_json,
-    opening,
-)
+from tests.api.bad_inputs.table import ADD, UNKNOWN, Bad, adding, as_json, opening
 
 USER_KEYS = [
     opening(20, "257 characters", {"userKey": "x" * 257}),

@@ -2,17 +2,7 @@
 
 from __future__ import annotations
 
-from tests.api.bad_inputs.table import (
-    ACK,
-    ADD,
-    BODIES,
-    JOBS,
-    JSON,
-    Bad,
-    as_json,
-    everywhere,
-    typed,
-)
+from tests.api.bad_inputs.table import ACK, ADD, BODIES, JOBS, JSON, Bad, as_json, everywhere, typed
 
 FORMS = [
     *typed(7, "text", {"content-type": "text/plain"}, 415),

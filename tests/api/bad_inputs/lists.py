@@ -2,51 +2,17 @@
 
 from __future__ import annotations
 
-from tests.api.bad_inputs.table import (
-    LISTS,
-    OPEN,
-    UNKNOWN,
-    querying,
-)
+from tests.api.bad_inputs.table import LISTS, OPEN, UNKNOWN, querying
 
 _STRANGE_NUMBERS = (
-    "0",
-    "-1",
-    "+5",
-    "05",
-    " 5",
-    "5 ",
-    "5\n",
-    "1_0",
-    "1.0",
-    "1e1",
-    "0x1",
-    "٣",
-    "²",
-    "",
-    "null",
+    *("0", "-1", "+5", "05", " 5", "5 ", "5\n", "1_0", "1.0", "1e1", "0x1", "٣", "²", "", "null"),
     "9" * 5000,
 )
 _STRANGE_CURSORS = (
-    "",
-    "x",
-    "0",
-    "AAAAAAA=",
-    "AAAAAAA+",
-    "AAAAAAA/",
-    "AAAAAAA ",
-    "AAAAAAA",
-    "AAAAAAAAA",
-    "AAAAAAAA\n",
-    "A" * 16,
-    "A" * 33,
-    "________________________________",
-    "A" * 10_000,
-    "<BATCH>",
-    "é" * 8,
-    "../../..",
-    '{"pk":"x"}',
+    *("", "x", "0", "AAAAAAA=", "AAAAAAA+", "AAAAAAA/", "AAAAAAA ", "AAAAAAA", "AAAAAAAAA", "AAAAAAAA\n"),
+    *("A" * 16, "A" * 33, "_" * 32, "A" * 10_000, "<BATCH>", "é" * 8, "../../..", '{"pk":"x"}'),
 )
+
 QUERIES = [
     *(
         querying(29, path, f"limit {text!r:.20}", {"limit": text})

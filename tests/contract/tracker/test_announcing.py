@@ -11,18 +11,17 @@ from fanin.errors import StoreUnavailable
 from fanin.tracker import Ack, BatchKey, OpenBatch, Outcome, State, Tracker
 from fanin.tracker.announcing import announcing
 from fanin.tracker.rules.lifecycle import transition
-from fanin.tracker.writing.reopening import ReopenBatch, whole_group
 
 AT = datetime(2026, 3, 1, 12, 0, 0, 123_456, tzinfo=UTC)
 """Rows have milliseconds."""
 
 
 class World:
-    """A tracker that reports into ``heard``, and another one on the same store that reports nothing."""
+    """A tracker that reports into ``seen``, and another one on the same store that reports nothing."""
 
     def __init__(self, store):
-        self.at, self.heard = AT, []
-        self.tracker = self.tracker_on(announcing(store, self.heard.append))
+        self.at, self.seen = AT, []
+        self.tracker = self.tracker_on(announcing(store, self.seen.append))
         self.other = self.tracker_on(store)
 
     def tracker_on(self, store):
@@ -40,7 +39,7 @@ class World:
         return tracker.ack("t", [Ack(batch_id, group, first, last, "worker", outcome)])
 
     def reported(self):
-        return [batch.batch_id for batch in self.heard]
+        return [batch.batch_id for batch in self.seen]
 
 
 @pytest.fixture
@@ -51,11 +50,11 @@ def world(store):
 def test_the_last_ack_reports_the_batch_as_it_is_stored(world, store):
     batch_id, group = world.ready()
     world.ack(world.tracker, batch_id, group, 0, 7)
-    assert not world.heard
+    assert not world.seen
     world.ack(world.tracker, batch_id, group, 8, 8)
 
-    assert world.heard == [store.get(BatchKey("t", batch_id))]
-    assert world.heard[0].state is State.COMPLETE
+    assert world.seen == [store.get(BatchKey("t", batch_id))]
+    assert world.seen[0].state is State.COMPLETE
 
 
 def test_a_close_after_the_last_ack_and_one_of_an_empty_batch_report(world):
@@ -68,14 +67,6 @@ def test_a_close_after_the_last_ack_and_one_of_an_empty_batch_report(world):
     assert world.reported() == [batch_id, empty]
 
 
-def test_a_child_that_ends_reports_its_parent_too(world):
-    parent, group = world.ready(1)
-    child, of_child = world.ready(1, parent_item_id=f"{parent}:{group}:0")
-    world.ack(world.tracker, child, of_child, 0, 0)
-
-    assert world.reported() == [child, parent]
-
-
 def test_a_sweep_reports_what_a_crash_left(world, store):
     batch_id, group = world.ready(1, is_closed=False)
     world.ack(world.other, batch_id, group, 0, 0)
@@ -85,14 +76,6 @@ def test_a_sweep_reports_what_a_crash_left(world, store):
     world.tracker.sweep()
 
     assert world.reported() == [batch_id]
-
-
-def test_a_completion_with_failures_is_reported(world):
-    batch_id, group = world.ready(2)
-    world.ack(world.tracker, batch_id, group, 0, 0, Outcome.FAILURE)
-    world.ack(world.tracker, batch_id, group, 1, 1)
-
-    assert [batch.result for batch in world.heard] == ["completed_with_failures"]
 
 
 def test_nothing_else_is_reported_cancelled_failed_timed_out_expired_or_completed_by_another(world):
@@ -110,10 +93,10 @@ def test_nothing_else_is_reported_cancelled_failed_timed_out_expired_or_complete
     for batch_id in (cancelled, forced, failed, overdue):
         assert not world.tracker.store.get(BatchKey("t", batch_id)).is_alive
 
-    assert not world.heard
+    assert not world.seen
 
 
-def test_who_asks_again_later_is_told_of_the_completion_and_reports_nothing(world):
+def test_a_repeated_ack_is_answered_with_the_completion_and_reports_nothing(world):
     batch_id, group = world.ready(1)
     assert world.ack(world.tracker, batch_id, group, 0, 0).completions
     world.at += timedelta(milliseconds=1)
@@ -136,7 +119,7 @@ def test_a_decision_whose_answer_was_lost_is_reported_by_the_copy_that_is_refuse
             decide(key, change)
             return decide(key, change)
 
-    tracker = world.tracker_on(announcing(Lossy(), world.heard.append))
+    tracker = world.tracker_on(announcing(Lossy(), world.seen.append))
     world.ack(tracker, batch_id, group, 0, 0)
 
     assert world.reported() == [batch_id]
@@ -154,20 +137,10 @@ def test_a_decision_without_an_answer_is_left_to_the_stream(world, store):
             raise StoreUnavailable("no answer")
 
     with pytest.raises(StoreUnavailable):
-        world.ack(world.tracker_on(announcing(Lost(), world.heard.append)), batch_id, group, 0, 0)
+        world.ack(world.tracker_on(announcing(Lost(), world.seen.append)), batch_id, group, 0, 0)
 
-    assert not world.heard
+    assert not world.seen
     assert store.get(BatchKey("t", batch_id)).state is State.COMPLETE
-
-
-def test_a_batch_that_was_reopened_is_reported_when_it_completes(world):
-    batch_id, group = world.ready(2)
-    world.ack(world.other, batch_id, group, 0, 0, Outcome.FAILURE)
-    world.ack(world.other, batch_id, group, 1, 1)
-    again = world.tracker.reopen("t", ReopenBatch(origin_batch_id=batch_id), "me")
-    world.ack(world.tracker, again.batch_id, whole_group(again).id, 0, 0)
-
-    assert world.reported() == [again.batch_id]
 
 
 def test_the_store_of_a_process_can_be_copied(world):

@@ -86,11 +86,6 @@ def test_a_child_ends_once_however_often_its_end_is_noted(store, failed):
     assert store.end_child(ITEM, B.batch_id, failed=False) == replace(after, live=frozenset())
 
 
-def test_an_item_without_children_stays_so_when_an_end_is_noted(store):
-    assert store.end_child(ITEM, A.batch_id, failed=True) is None
-    assert store.children(ITEM) is None
-
-
 def test_a_reopened_child_takes_the_place_of_its_origin_that_failed(store):
     store.create(A)
     store.end_child(ITEM, A.batch_id, failed=True)

@@ -9,7 +9,6 @@ import pytest
 
 from fanin.tracker import Outcome, State
 from fanin.tracker.rules.lifecycle import Transition
-from fanin.tracker.rules.model import BatchKey, Sample
 from fanin.tracker.rules.page import Page, PageMasks
 from tests.contract.tracker.calls import ENDINGS, KEY, LATER, LEAF, NOW, close, complete, receipt, reserve
 
@@ -104,14 +103,6 @@ def test_failures_end_a_batch_at_their_number_and_with_the_heals_that_were_seen(
     assert (store.transition(KEY, step).state is State.FAILED) is ends
 
 
-@pytest.mark.parametrize("final", [False, True])
-def test_a_share_of_the_final_total_ends_a_closed_batch_alone(store, batch, final):
-    store.create(batch)
-    step = Transition(State.FAILED, NOW, LATER, LATER, failures=0, final=final)
-
-    assert store.transition(KEY, step).state is (State.OPEN if final else State.FAILED)
-
-
 @pytest.mark.parametrize("step", ENDINGS[2:], ids=lambda step: step.to)
 @pytest.mark.parametrize(("later", "ends"), [(-TICK, False), (0 * TICK, True), (TICK, True)], ids=str)
 def test_a_batch_ends_by_its_own_time_from_that_moment_on(store, batch, step, later, ends):
@@ -150,34 +141,6 @@ def test_a_batch_without_a_check_gets_one_unless_it_got_one_meanwhile(store, bat
     store.postpone(batch, LATER)
 
     assert store.get(KEY) == replace(batch, next_check_at=NOW)
-
-
-def test_a_key_goes_from_the_batch_that_was_seen(store, batch):
-    other = replace(batch, batch_id="00000000-0000-4000-8000-000000000002")
-    store.create_under(batch, "key", None)
-
-    for instead_of in (None, "0", "00000000-0000-4000-8000-000000000000", "zzz"):
-        assert store.create_under(other, "key", instead_of) == batch.batch_id
-    assert store.get(BatchKey(batch.tenant, other.batch_id)) is None
-
-
-@pytest.mark.parametrize(("later", "kept"), [(-1, "first"), (0, "second"), (1, "second")])
-def test_a_payload_is_forgotten_from_its_expiry_on(store, later, kept):
-    at = NOW.replace(microsecond=0)
-    store.remember("tenant", "open", "key", "first", at, at + timedelta(hours=1))
-    then = at + timedelta(hours=1, seconds=later)
-
-    assert store.remember("tenant", "open", "key", "second", then, then + timedelta(hours=1)) == kept
-
-
-def test_a_sample_is_freed_of_its_own_item_alone(store, batch):
-    store.create(batch)
-    kept = Sample("item", "reason", NOW)
-    store.sample(KEY, 1, kept, LATER)
-
-    assert not store.free_sample(KEY, 1, "a")
-    assert not store.free_sample(KEY, 1, "z")
-    assert [sample.item_id for sample in store.samples(KEY)] == ["item"]
 
 
 def test_a_batch_that_is_stored_gets_no_other_key(store, batch):

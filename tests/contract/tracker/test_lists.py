@@ -11,7 +11,6 @@ import pytest
 from fanin.tracker import Group, Listing, State, memory
 from fanin.tracker.dynamodb import lookups
 from fanin.tracker.dynamodb import store as dynamodb
-from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.filters import Query
 from fanin.tracker.rules.lifecycle import transition
 from fanin.tracker.rules.model import Sample, shard_of
@@ -69,35 +68,6 @@ def on_lists(store, shard):
     """Who is to be looked at, of the live and of those that ended, and who lives."""
     ever = NOW + timedelta(days=4000)
     return (*(list(store.due(shard, alive, ever)) for alive in (True, False)), list(store.live(shard)))
-
-
-def test_a_batch_is_looked_at_later_or_never_unless_it_has_moved(store, batch):
-    batch = replace(batch, next_check_at=NOW)
-    store.create(batch)
-    store.postpone(replace(batch, next_check_at=LATER), None)
-    assert store.get(KEY).next_check_at == NOW
-    store.postpone(batch, LATER)
-    assert store.get(KEY).next_check_at == LATER
-    store.postpone(store.get(KEY), None)
-
-    assert store.get(KEY).next_check_at is None
-    assert list(store.due(shard_of(KEY.batch_id), True, LATER)) == []
-
-    store.postpone(store.get(KEY), NOW)
-    assert list(store.due(shard_of(KEY.batch_id), True, LATER)) == [KEY], "it is listed again"
-
-
-def test_an_event_is_announced_once_the_bus_has_confirmed_it(store, batch):
-    store.create(batch)
-    assert not store.announced(KEY)
-    store.notice(batch, NOW)
-    store.notice(batch, NOW)
-    assert not store.announced(KEY)
-    store.confirm(KEY, LATER)
-    store.confirm(KEY, LATER)
-
-    assert store.announced(KEY)
-    assert store.get(KEY) == batch
 
 
 def test_an_event_that_was_put_is_announced_only_by_the_bus_and_stays_so(store, batch):
@@ -242,19 +212,6 @@ def test_a_list_goes_on_before_the_batch_with_the_smallest_id_of_a_moment(store,
     assert lookups.listing("Batches", query) is None  # DynamoDB refuses bounds the wrong way round
 
 
-def test_times_are_looked_up_and_the_beginning_of_a_key_is_looked_for(batch, store):
-    """A list reads no rows before or after its times, and 500 a request only where it has to filter."""
-    if isinstance(store, MemoryStore):
-        pytest.skip("nothing is sent")
-    times = Query(tenant="t", shard=1, limit=7, opened_from=NOW, opened_to=LATER)
-    request = lookups.listing("Batches", times)
-
-    assert "BETWEEN" in request["KeyConditionExpression"]
-    assert ("FilterExpression" in request, request["Limit"]) == (False, 7)
-    sought = lookups.listing("Batches", replace(times, user_key_prefix="a"))
-    assert (sought["FilterExpression"], sought["Limit"]) == ("begins_with(userKey, :prefix)", 500)
-
-
 def test_a_list_by_label_holds_the_batches_that_have_it_with_that_value(store, batch):
     for number, labels in enumerate(
         ({"team": "a"}, {"team": "b", "a.b#c": ""}, {}, {"team": "a", "x": ":y: "})
@@ -309,12 +266,6 @@ def test_a_state_that_is_rare_is_looked_for_in_so_many_rows_a_call(store, batch,
     assert ([one.created_at for one in third.batches], third.resume) == ([NOW], None)
 
 
-def test_a_key_stays_with_the_payload_that_it_first_came_with(store):
-    assert store.remember("t", "close", "k", "first", NOW, LATER) == "first"
-    assert store.remember("t", "close", "k", "second", NOW, LATER) == "first"
-    assert store.remember("t", "close", "k", "first", NOW, LATER) == "first"
-
-
 def test_a_key_whose_time_is_over_takes_another_payload_though_its_row_is_still_there(store):
     """And a stray copy of its first request does not come back."""
     later = LATER + timedelta(hours=1)
@@ -339,24 +290,11 @@ def test_a_key_stands_for_one_batch_until_another_takes_the_place_of_that_one(st
     assert store.named("another", "k") is store.named(KEY.tenant, "K") is None
 
 
-def test_a_key_whose_row_is_deleted_stands_for_the_batch_that_comes_instead_of_the_one_seen(store, batch):
-    assert store.create_under(batch, "k", "a batch of long ago") == batch.batch_id
-    assert store.get(KEY) == batch
-
-
 @pytest.mark.parametrize("other", [("u", "close", "k"), ("t", "cancel", "k"), ("t", "close", "K")])
 def test_the_key_of_another_tenant_or_route_is_another_key(store, other):
     store.remember("t", "close", "k", "first", NOW, LATER)
 
     assert store.remember(*other, "second", NOW, LATER) == "second"
-
-
-def test_a_remembered_key_is_no_batch_of_any_list(store, batch):
-    store.create(batch)
-    store.remember(KEY.tenant, "close", KEY.batch_id, "first", NOW, LATER)
-
-    assert listed(store) == ["00001"]
-    assert store.get(KEY) == batch
 
 
 def test_no_tenant_is_listed_under_the_name_of_another(store, batch):

@@ -18,7 +18,6 @@ from fanin.tracker.reads.mapping import CELLS_MAX, SPARE_PAGES, mapped
 from fanin.tracker.rules.ids import GroupId
 from fanin.tracker.rules.model import PageKey
 from fanin.tracker.rules.page import Page
-from fanin.tracker.rules.tree import capacity
 from tests.contract.tracker.calls import KEY, LATER, NOW
 from tests.contract.tracker.filled import SHAPES, Acked, Filled, put
 
@@ -143,56 +142,6 @@ def test_counts_and_flags_are_those_of_the_acks_and_of_the_failures(store, cells
     world.check(world.tracker.map(world.batch, cells, *window))
     world.ack(range(97))
     world.check(world.tracker.map(world.batch, cells, *window))
-
-
-def test_flags_are_the_cells_of_the_failures(store):
-    world = World(store, 700)
-    world.ack(range(3, 700, 97), Outcome.FAILURE)
-    world.ack(range(200))
-    found = world.tracker.map(world.batch, 64)
-    failures = world.tracker.failures(world.batch, 0, 1000).ranges
-    flagged = {items.first // found.cell_items for items in failures}
-
-    assert {at for at, failed in enumerate(found.failed) if failed} == flagged != set()
-
-
-def test_a_failure_that_was_healed_is_flagged_no_longer_though_the_page_above_is_marked(store):
-    world = World(store, 64)
-    world.ack(range(32), Outcome.FAILURE)
-    world.ack([0, *range(16, 32)])
-    found = world.tracker.map(world.batch, 4)
-
-    assert store.pages([PageKey(world.batch.key, 1, 0)])[PageKey(world.batch.key, 1, 0)].failed == 0b11
-    assert (found.acked, found.failed) == ((16, 16, 0, 0), (True, False, False, False))
-
-
-def test_a_full_page_that_the_edge_of_a_cell_cuts_has_its_flags_in_the_cells_of_its_failures(store):
-    world = World(store, 64)
-    world.ack([20], Outcome.FAILURE)
-    world.ack(range(16, 32))
-    world.ack([27], Outcome.FAILURE)
-    world.done[20] = Outcome.SUCCESS
-    other = World(store, 64)
-    other.ack([20], Outcome.FAILURE)
-    other.ack([item for item in range(16, 32) if item != 20])
-
-    world.check(world.tracker.map(world.batch, 7, 10))
-    found = other.tracker.map(other.batch, 7, 10)
-    other.check(found)
-    assert (found.cell_items, found.failed.index(True), sum(found.failed)) == (8, 1, 1)
-
-
-def test_where_marked_pages_are_too_many_to_read_their_marks_are_the_flags(batch):
-    key, leaves, store = KEY, 3000, MemoryStore()
-    wide = replace(batch, total=leaves * 1024, failed=1, state=State.CLOSED)
-    for parent in range(3):
-        below = min(1024, leaves - parent * 1024)
-        store.stored_pages[PageKey(key, 1, parent)] = Page((1 << below) - 1, below, failed=(1 << below) - 1)
-    found = mapped(store, wide)
-
-    assert all(found.failed)
-    assert found.exact
-    assert sum(found.acked) == wide.total
 
 
 @pytest.mark.parametrize("total", [10**6, 10**9, 2**36])
@@ -334,27 +283,3 @@ def test_a_map_is_read_by_eventual_reads_of_100_keys_and_its_leaves_without_bits
     assert meter.totals["BatchGetItem"] == 1 + 6 + 1
     assert not any(each["ConsistentRead"] for each in sent)
     assert Counter("ProjectionExpression" in each for each in sent) == {True: 6, False: 2}
-
-
-def test_the_walk_ends_at_the_capacity_of_the_batch(batch):
-    """A cell of a batch's last page has as many items as the batch has there."""
-    shape = batch.shape
-    found = mapped(MemoryStore(), replace(batch, total=10**6 + 1))
-
-    assert found.stop - found.start == sum(capacity(0, n, 10**6 + 1, shape) for n in range(977))
-
-
-@pytest.mark.parametrize("cells", [1, 2])
-def test_a_failure_of_an_item_that_was_added_later_is_in_no_cell(store, cells):
-    """Each leaf has two items: the last one is full and has failed, in the item beyond the total."""
-    tracker = Tracker(store, page_bits=2, fresh_for=timedelta(0), now=lambda: NOW, pause=lambda _: None)
-    batch = tracker.open("t", OpenBatch())
-    group = tracker.add("t", batch.batch_id, 7, "first").groups[0].id
-    tracker.ack("t", [Ack(batch.batch_id, group, 0, 0, "me", Outcome.FAILURE)])
-    read = tracker.get("t", batch.batch_id)
-    later = tracker.add("t", batch.batch_id, 1, "later").groups[0].id
-    failed = Ack(batch.batch_id, later, 0, 0, "me", Outcome.FAILURE)
-    tracker.ack("t", [Ack(batch.batch_id, group, 1, 6, "me"), failed])
-
-    assert mapped(store, read, cells, 1).failed == (False,) * cells
-    assert mapped(store, read, cells).failed[0]

@@ -56,29 +56,6 @@ def test_a_bulk_write_sets_what_is_left_of_a_page(store):
     assert written.page == page(store) == Page(bits=FULL, n=1024)
 
 
-def test_a_bulk_write_makes_a_page_that_is_not_there(store):
-    assert store.replace_bits(LEAF, Page(), PageMasks(FULL), LATER).applied
-    assert page(store) == Page(bits=FULL, n=1024)
-
-
-def test_a_bulk_write_over_a_page_that_has_moved_changes_nothing(store):
-    store.add_bits(LEAF, PageMasks(0b1), LATER)
-    written = store.replace_bits(LEAF, Page(), PageMasks(FULL & ~1), LATER)
-
-    assert not written.applied
-    assert written.page == page(store) == Page(bits=1, n=1)
-
-
-def test_a_bulk_write_over_a_page_that_has_more_bits_than_were_seen_loses_none_of_them(store):
-    store.add_bits(LEAF, PageMasks(0b1), LATER)
-    seen = page(store)
-    store.add_bits(LEAF, PageMasks(0b10), LATER)
-    written = store.replace_bits(LEAF, seen, PageMasks(0b100), LATER)
-
-    assert not written.applied
-    assert written.page == page(store) == Page(bits=0b11, n=2)
-
-
 def test_a_bulk_write_to_a_page_that_close_has_marked_is_applied(store):
     seen = store.mark_tail(LEAF, 200, root=True, expires_at=LATER)
 
@@ -87,24 +64,11 @@ def test_a_bulk_write_to_a_page_that_close_has_marked_is_applied(store):
     )
 
 
-def test_the_last_page_is_told_its_size_whether_it_is_there_or_not(store):
+def test_the_last_page_gets_its_size_whether_it_is_there_or_not(store):
     assert store.mark_tail(LEAF, 5, root=False, expires_at=LATER) == Page(size=5)
     store.add_bits(LEAF, PageMasks(0b1), LATER)
 
     assert store.mark_tail(LEAF, 5, root=False, expires_at=LATER) == Page(1, 1, 5)
-
-
-def test_the_size_of_a_last_page_is_written_once(store):
-    first = store.mark_tail(LEAF, 5, root=True, expires_at=LATER)
-
-    assert store.mark_tail(LEAF, 4, root=False, expires_at=LATER) == first == page(store)
-
-
-def test_only_a_full_page_is_compacted(store):
-    store.add_bits(LEAF, PageMasks(0b1011), LATER)
-    store.compact(LEAF, 4)
-
-    assert page(store) == Page(bits=0b1011, n=3)
 
 
 def test_a_compacted_page_has_its_count_and_no_digits(store):
@@ -164,14 +128,6 @@ def test_a_bulk_write_sets_failures_with_their_count(store, batch):
     assert store.get(KEY).failed == 2
 
 
-def test_a_bulk_write_may_fail_every_item_of_a_page(store, batch):
-    store.create(batch)
-
-    assert store.replace_bits(LEAF, Page(), PageMasks(failure=FULL), LATER).applied
-    assert page(store) == Page(FULL, 1024, failed=FULL)
-    assert store.get(KEY).failed == 1024
-
-
 def test_a_bulk_write_of_failures_leaves_a_healing_that_came_between(store, batch):
     store.create(batch)
     store.add_bits(LEAF, PageMasks(failure=0b001), LATER)
@@ -209,16 +165,6 @@ def test_healing_takes_the_mark_and_the_count(store, batch):
 
     assert store.heal_bits(LEAF, 0b101)
     assert page(store) == Page(0b111, 3, failed=0b010)
-    assert store.get(KEY).failed == 1
-
-
-def test_healing_what_did_not_fail_changes_nothing(store, batch):
-    store.create(batch)
-    store.add_bits(LEAF, PageMasks(failure=0b01), LATER)
-    store.add_bits(LEAF, PageMasks(0b10), LATER)
-
-    assert not store.heal_bits(LEAF, 0b11)
-    assert page(store) == Page(0b11, 2, failed=0b01)
     assert store.get(KEY).failed == 1
 
 
@@ -271,12 +217,3 @@ def test_a_page_is_stored_before_what_lies_below_it_and_keeps_its_mark(store, fa
     store.prepare(ABOVE, False, LATER)
     assert written.page == Page(bits=0b11, n=2, failing=failing)
     assert store.pages([ABOVE])[ABOVE] == Page(bits=0b11, n=2, failing=True)
-
-
-def test_a_page_keeps_its_mark_when_it_is_compacted(store):
-    store.prepare(ABOVE, True, LATER)
-    store.add_bits(ABOVE, PageMasks(0b11), LATER)
-    store.compact(ABOVE, 2)
-    store.prepare(ABOVE, False, LATER)
-
-    assert store.pages([ABOVE])[ABOVE] == Page(n=2, compacted=True, failing=True)

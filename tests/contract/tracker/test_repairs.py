@@ -92,10 +92,6 @@ def test_packed_ranges_are_read_as_they_were_stored(gaps):
     assert unpacked(packed(ranges)) == tuple(ranges)
 
 
-def test_ten_thousand_ranges_fit_into_a_row():
-    assert len(packed([(at * 100_000_000, at * 100_000_000 + 50_000_000) for at in range(10_000)])) < 400_000
-
-
 def test_the_slot_of_a_removed_reason_is_free(store, batch):
     store.create(batch)
     store.sample(KEY, 3, SAMPLE, LATER)
@@ -192,22 +188,6 @@ def test_a_batch_is_deleted_only_when_it_has_ended_and_no_check_of_it_is_due(sto
     assert store.delete(ended, LATER) == store.get(KEY) == ended
     assert store.delete(replace(ended, batch_id=OTHER), LATER) is None
     assert store.get(BatchKey(KEY.tenant, OTHER)) is None
-
-
-def test_a_forced_end_names_the_principal(store, batch):
-    store.create(batch)
-    ended = store.transition(KEY, FORCED)
-
-    assert ended == store.get(KEY)
-    assert (ended.state, ended.result, ended.ended_by, ended.end_reason) == (
-        State.FAILED,
-        "forced",
-        "a person",
-        "stuck",
-    )
-    assert ended.completed_at is None
-    again = replace(FORCED, by="another", reason="again")
-    assert store.transition(KEY, again) == ended
 
 
 def test_a_deletion_of_ended_batches_sends_ten_requests_for_each_whatever_failed(store, batch):

@@ -86,22 +86,6 @@ def test_a_stall_is_reported_of_the_last_ack_that_is_stored(store, batch):
     assert store.get(KEY) == replace(seen, stalls=1, stalled_at=NOW)
 
 
-def test_a_stall_is_not_reported_if_an_ack_came_since_it_was_seen(store, batch):
-    store.create(batch)
-    store.record_ack(KEY, LATER)
-
-    assert not store.report(batch, stall(1))
-
-
-def test_nor_if_another_ack_came_after_the_one_that_was_seen(store, batch):
-    store.create(batch)
-    store.report(batch, stall(1))
-    seen = store.record_ack(KEY, LATER)
-    store.record_ack(KEY, LATER + MINUTE)
-
-    assert not store.report(seen, stall(2))
-
-
 def test_the_last_ack_moves_forward_only_and_in_a_live_batch_only(store, batch):
     assert store.record_ack(KEY, LATER) is None
     store.create(batch)

@@ -46,13 +46,6 @@ def test_a_batch_that_comes_second_under_its_key_leaves_no_token(store, batch):
     assert store.task_token(KEY) == TOKEN
 
 
-def test_a_batch_without_a_token_gets_none_from_a_second_create(store, batch):
-    store.create(batch)
-    store.create(batch, TOKEN)
-
-    assert store.task_token(KEY) is None
-
-
 def test_a_dropped_token_is_gone_and_may_be_dropped_again(store, batch):
     store.create(batch, TOKEN)
     store.drop_token(KEY)

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from fanin.errors import Conflict, InvalidRequest, NotFound
-from fanin.tracker import Ack, ItemRange, Mode, Outcome, Tracker, memory
+from fanin.tracker import Ack, Mode, Outcome, Tracker, memory
 from fanin.tracker.dynamodb import store as dynamodb
 from fanin.tracker.reads import window as windows
 from tests.tracker.calls import ack, fail, opened
@@ -42,16 +42,6 @@ def test_a_window_is_what_a_plain_count_says_wherever_it_lies(tracker):
             asked - known - failed,
             (asked & failed) - known,
         )
-
-
-def test_a_window_has_its_items_as_ranges_of_the_group(tracker):
-    batch_id, _ = opened(tracker, 5)
-    group = tracker.add("t", batch_id, 75).groups[0].id
-    tracker.ack("t", [Ack(batch_id, group, 20, 39, "me")])
-    found = tracker.window(tracker.get("t", batch_id), group, 4, 70)
-
-    assert found.ranges(found.outstanding) == (ItemRange(group, 4, 19), ItemRange(group, 40, 70))
-    assert found.ranges(found.failed) == ()
 
 
 def test_a_compacted_page_has_nothing_outstanding_and_keeps_its_failures(tracker):
