@@ -10,7 +10,7 @@ import pytest
 from fanin.tracker import Outcome, State
 from fanin.tracker.rules import thresholds as at_times
 from fanin.tracker.rules.model import Progress
-from fanin.tracker.rules.options import Threshold, checked_stuck_after, seconds_of
+from fanin.tracker.rules.options import Threshold
 from fanin.tracker.rules.page import Page, PageMasks
 from fanin.tracker.rules.thresholds import Reached
 from tests.tracker.calls import HOUR, START
@@ -93,7 +93,6 @@ def test_a_threshold_is_reported_once_and_a_stall_with_its_number():
     first = replace(ASKS, reported=frozenset({"first_failure"}))
     assert at_times.reported(first, half).reported == {"first_failure", "50"}
     assert Reached(Threshold.HALF, START, half.progress, 10).stall == 0
-    assert checked_stuck_after(MINUTE) == MINUTE
     assert at_times.admits(stalled, stalled, second)
     assert not at_times.admits(replace(stalled, stalls=2), stalled, second)
     assert not at_times.admits(replace(stalled, acked_at=START), stalled, second)
@@ -101,7 +100,6 @@ def test_a_threshold_is_reported_once_and_a_stall_with_its_number():
     assert at_times.reported(stalled, second) == replace(stalled, stalls=2, stalled_at=START + HOUR)
     assert [reached(each, 2).mark for each in Threshold] == ["first_failure", "50", "90", "stuck:2"]
     assert (at_times.asks(BATCH), at_times.asks(ASKS), at_times.asks(STUCK)) == (False, True, True)
-    assert (seconds_of(None), seconds_of(90 * SECOND)) == (None, 90)
 
 
 def test_the_masks_of_a_write():
