@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, Unpack
 
-from fanin_cdk.packaging.node import choose_node
+import aws_cdk as cdk
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
 
-choose_node(os.environ)
-
-import aws_cdk as cdk  # noqa: E402  # it starts the Node that was chosen
-from aws_cdk import aws_dynamodb as dynamodb  # noqa: E402
-from aws_cdk import aws_events as events  # noqa: E402
-from aws_cdk import aws_events_targets as targets  # noqa: E402
-from aws_cdk import aws_iam as iam  # noqa: E402
-from aws_cdk import aws_lambda as lambda_  # noqa: E402
-from aws_cdk import aws_logs as logs  # noqa: E402
-from aws_cdk import aws_sqs as sqs  # noqa: E402
-from constructs import Construct  # noqa: E402
-
-from examples.catalog.functions.queueing import QUEUE  # noqa: E402
-from fanin_cdk import FaninTracker  # noqa: E402
-from fanin_cdk.settings.keywords import Settings  # noqa: E402
+from examples.catalog.functions.queueing import QUEUE
+from fanin_cdk import FaninTracker
+from fanin_cdk.settings.keywords import Settings
 
 PACKAGE = "examples/catalog/functions"
 FUNCTIONS = Path(__file__).parent / "functions"
