@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 from typing import Any, Unpack
 
 import aws_cdk as cdk
@@ -34,11 +34,12 @@ class Catalog(cdk.Stack):
         given["job_queues"] = (*given.get("job_queues", ()), QUEUE)
         self.tracker = FaninTracker(self, "Fanin", api="jwt" if given.get("jwt_issuer") else "iam", **given)
         self.tracker.add_outputs()
-        self.code = functions_alone()
         self.index, self.outcomes = table(self, "Index"), table(self, "Outcomes")
         self.work, self.events = queue(self, "Work", receives=10), queue(self, "Events", receives=5)
-        self._add_worker()
-        self._add_job_consumer()
+        with TemporaryDirectory(prefix="catalog-") as folder:
+            self.code = functions_in(Path(folder))
+            self._add_worker()
+            self._add_job_consumer()
         events.Rule(
             self,
             "EveryEvent",
@@ -97,9 +98,8 @@ class Catalog(cdk.Stack):
             cdk.CfnOutput(self, name, value=value)
 
 
-def functions_alone() -> lambda_.Code:
-    """Return the code of the functions, in a folder with the path of their package."""
-    folder = Path(mkdtemp(prefix="catalog-"))
+def functions_in(folder: Path) -> lambda_.Code:
+    """Return the code of the functions, copied into *folder* at the path of their package."""
     shutil.copytree(FUNCTIONS, folder / PACKAGE, ignore=shutil.ignore_patterns("__pycache__"))
     return lambda_.Code.from_asset(str(folder))
 
