@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 from typing import Any, Unpack
 
-from fanin_cdk.packaging.node import choose_node
+import aws_cdk as cdk
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
 
-choose_node(os.environ)
-
-import aws_cdk as cdk  # noqa: E402  # it starts the Node that was chosen
-from aws_cdk import aws_dynamodb as dynamodb  # noqa: E402
-from aws_cdk import aws_events as events  # noqa: E402
-from aws_cdk import aws_events_targets as targets  # noqa: E402
-from aws_cdk import aws_iam as iam  # noqa: E402
-from aws_cdk import aws_lambda as lambda_  # noqa: E402
-from aws_cdk import aws_logs as logs  # noqa: E402
-from aws_cdk import aws_sqs as sqs  # noqa: E402
-from constructs import Construct  # noqa: E402
-
-from examples.catalog.functions.queueing import QUEUE  # noqa: E402
-from fanin_cdk import FaninTracker  # noqa: E402
-from fanin_cdk.settings.keywords import Settings  # noqa: E402
+from examples.catalog.functions.queueing import QUEUE
+from fanin_cdk import FaninTracker
+from fanin_cdk.settings.keywords import Settings
 
 PACKAGE = "examples/catalog/functions"
 FUNCTIONS = Path(__file__).parent / "functions"
@@ -39,11 +34,12 @@ class Catalog(cdk.Stack):
         given["job_queues"] = (*given.get("job_queues", ()), QUEUE)
         self.tracker = FaninTracker(self, "Fanin", api="jwt" if given.get("jwt_issuer") else "iam", **given)
         self.tracker.add_outputs()
-        self.code = functions_alone()
         self.index, self.outcomes = table(self, "Index"), table(self, "Outcomes")
         self.work, self.events = queue(self, "Work", receives=10), queue(self, "Events", receives=5)
-        self._add_worker()
-        self._add_job_consumer()
+        with TemporaryDirectory(prefix="catalog-") as folder:
+            self.code = functions_in(Path(folder))
+            self._add_worker()
+            self._add_job_consumer()
         events.Rule(
             self,
             "EveryEvent",
@@ -102,9 +98,8 @@ class Catalog(cdk.Stack):
             cdk.CfnOutput(self, name, value=value)
 
 
-def functions_alone() -> lambda_.Code:
-    """Return the code of the functions, in a folder with the path of their package."""
-    folder = Path(mkdtemp(prefix="catalog-"))
+def functions_in(folder: Path) -> lambda_.Code:
+    """Return the code of the functions, copied into *folder* at the path of their package."""
     shutil.copytree(FUNCTIONS, folder / PACKAGE, ignore=shutil.ignore_patterns("__pycache__"))
     return lambda_.Code.from_asset(str(folder))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from fanin.local import LocalRun
 from fanin.local.assembly import kept_assembly, synthesise
 from fanin.local.origin import ORIGIN, Origin
+from fanin_cdk.packaging.node import choose_node
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCES = ("examples/catalog/app.py", "examples/catalog/functions/*.py")
@@ -31,5 +33,6 @@ def assembled(settings: dict[str, Any], progress: Callable[[str], None]) -> Path
     origin = Origin(ROOT, "examples.catalog.app", paths, sources, ROOT / "build" / "local")
     if kept := kept_assembly(origin, context):
         return kept
+    choose_node(os.environ)
     progress("synthesising the deployment (half a minute; kept for the next time)")
     return synthesise(origin, context)
