@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import pytest
 
 from fanin.grouper import Answer, Call, Function, Outcome, Verdict
@@ -18,17 +16,6 @@ def test_an_error_is_answered_at_once_without_its_text(error):
     answer = answered_within(1, call)
 
     assert answer == Answer(Outcome(Verdict.RETRY, f"no response: {type(error).__name__}"))
-
-
-def test_a_call_that_hangs_does_not_keep_the_process_from_its_end():
-    seen = []
-
-    def call():
-        seen.append(threading.current_thread().daemon)
-        return Answer()
-
-    assert answered_within(1, call) == Answer()
-    assert seen == [True]
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])

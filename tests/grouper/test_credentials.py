@@ -9,17 +9,15 @@ from datetime import timedelta
 from functools import partial
 from threading import Barrier
 
-import boto3
 import pytest
 from botocore.credentials import Credentials
 from botocore.exceptions import ClientError, EndpointConnectionError
 from botocore.session import Session
-from moto import mock_aws
 
 from fanin.aws.signing import SigV4
 from fanin.grouper import Answer, Call, Member, Outcome, Verdict
 from fanin.grouper.calls.http import HttpDownstream
-from fanin.grouper.calls.secrets import SecretHeaders, SecretUnreadable, headers_of, without_secrets
+from fanin.grouper.calls.secrets import SecretHeaders, SecretUnreadable, headers_of
 
 CALL = Call("t", "search", "b-1", 2, (Member("a", {"x": 1}), Member("b", None)))
 TOKEN = "Bearer s3cr3t-t0ken-of-ours"
@@ -107,14 +105,6 @@ def test_a_secret_that_changes_is_read_once_by_all_calls_that_were_refused():
     assert (seen, headers.client.reads) == ({OTHER}, 2)
 
 
-def test_a_secret_of_the_service_itself_is_read():
-    with mock_aws():
-        client = boto3.client("secretsmanager", region_name="eu-west-1")
-        arn = client.create_secret(Name="batch-api", SecretString=holding(TOKEN))["ARN"]
-
-        assert SecretHeaders(client, arn, 900).headers() == {"Authorization": TOKEN}
-
-
 def test_headers_are_read_again_at_their_age():
     clock = Clock()
     headers = headers_from(holding(TOKEN), holding(OTHER), clock=clock)
@@ -136,16 +126,6 @@ def test_after_refused_credentials_the_secret_is_read_again_and_the_bundle_calle
     assert first == Answer(Outcome(Verdict.RETRY, f"status {status}: the batch API refused the credentials"))
     assert api.call(CALL) == Answer()
     assert service.asked[1]["Authorization"] == OTHER
-
-
-def test_a_refusal_of_older_headers_reads_nothing_again():
-    headers = headers_from(holding(TOKEN), holding(OTHER), holding("Bearer third"))
-    old = headers.headers()
-    headers.refused(old)
-    new = headers.headers()
-    headers.refused(old)
-
-    assert headers.headers() is new
 
 
 @pytest.mark.parametrize(
@@ -200,21 +180,12 @@ def test_a_malformed_secret_is_refused_without_its_value(service, caplog, capfd,
     assert TOKEN not in shown
 
 
-def test_a_binary_secret_is_refused():
-    with pytest.raises(SecretUnreadable):
-        headers_of({"SecretBinary": b"x"})
-
-
 def test_what_the_batch_api_repeats_of_the_headers_is_not_stored(service):
     detail = f"no access with {TOKEN}, that is {TOKEN.split()[1]}"
     service.body = json.dumps({"results": [{"taskId": "a", "outcome": "fail", "detail": detail}]}).encode()
     answer = api_of(service, holding(TOKEN)).call(CALL)
 
     assert answer.members == {"a": Outcome(Verdict.FAIL, "no access with ***, that is ***")}
-
-
-def test_ordinary_words_are_not_taken_for_credentials():
-    assert without_secrets("no such order", {"X-Team": "order"}) == "no such order"
 
 
 def test_nothing_shows_the_headers(service, caplog):

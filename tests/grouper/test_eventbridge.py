@@ -67,16 +67,6 @@ def test_an_event_says_what_failed_and_why():
     }
 
 
-def test_a_success_has_its_own_type_and_the_same_facts():
-    client = Client()
-    bus(client).publish([replace(FAILED, state=TaskState.SUCCEEDED, detail="")])
-    ((entry,),) = client.requests
-
-    assert entry["DetailType"] == "TaskSucceeded"
-    assert json.loads(entry["Detail"]).keys() == detail(FAILED).keys()
-    assert json.loads(entry["Detail"])["eventId"] == "a:b:SUCCEEDED"
-
-
 def test_a_task_id_that_is_used_again_has_another_event_id():
     again = replace(FAILED, bundle_id="c")
 

@@ -109,25 +109,6 @@ def test_a_retry_waits_longer_each_time(bench):
     assert delays == [0, 2, 3]
 
 
-def test_the_apis_own_delay_is_kept(bench):
-    bench.register("a")
-    bench.api.answers = [Answer(Outcome(Verdict.RETRY), retry_after=timedelta(seconds=77))]
-    bench.drain()
-
-    assert bench.queue.sent[-1].delay == 77
-
-
-def test_a_resting_bundle_is_not_called_early(bench):
-    bench.register("a")
-    bench.api.answers = [Answer(Outcome(Verdict.RETRY), retry_after=timedelta(seconds=77))]
-    bench.step()
-    bench.step()
-    handled = bench.grouper.handle(bench.queue.sent[-1].message, bench.api, bench.listener)
-
-    assert handled.handled_as is HandledAs.WAITING
-    assert len(bench.api.calls) == 1
-
-
 def test_each_member_goes_where_its_own_outcome_sends_it(bench):
     bench.register("a", "b", "c")
     named = {"b": Outcome(Verdict.FAIL, "no such page"), "c": Outcome(Verdict.RETRY, "locked")}
@@ -166,15 +147,6 @@ def test_isolation_by_halves_takes_fewer_calls():
 
     assert [len(call) for call in bench.called()] == [8, 4, 4, 2, 2, 1, 1]
     assert bench.states(*"abcdefgh") == ["FAILED" if name == "c" else "SUCCEEDED" for name in "abcdefgh"]
-
-
-def test_a_bundle_that_used_up_its_attempts_is_taken_apart_too(bench):
-    bench.register("a", "b")
-    bench.api.answers = [BUSY] * 3
-    bench.drain()
-
-    assert bench.called() == [["a", "b"]] * 3 + [["a"], ["b"]]
-    assert bench.states("a", "b") == ["SUCCEEDED"] * 2
 
 
 def test_a_task_alone_dies_when_its_attempts_are_used_up(bench):
@@ -261,26 +233,6 @@ def test_a_retry_in_place_needs_no_queue():
     assert len(bench.pauses) == 2
 
 
-def test_a_retry_in_place_stops_where_the_calls_lease_would_not_last():
-    bench = Bench(Policy(in_place=2, max_attempts=5))
-    bench.register("a")
-    bench.api.answers = [Answer(Outcome(Verdict.RETRY), retry_after=timedelta(seconds=31))]
-    bench.step()
-
-    assert bench.step().handled_as is HandledAs.RETRIED
-    assert bench.pauses == []
-
-
-def test_a_member_that_has_expired_is_left_out(bench):
-    bench.register("a", "b")
-    bench.step()
-    del bench.store.stored_tasks[bench.task("a").key]
-    bench.drain()
-
-    assert bench.called() == [["b"]]
-    assert bench.states("b") == ["SUCCEEDED"]
-
-
 def test_a_member_that_was_registered_anew_is_left_out_and_called_in_its_own_bundle(bench):
     """Its bundle was stuck until both expired, and time to live deleted neither."""
     bench.register("a", "b")
@@ -306,30 +258,6 @@ def test_a_target_is_called_at_its_rate_across_bundles():
 
     assert len(seconds) == 6
     assert all(later - first >= 2 * (n - 1) for n, later in enumerate(seconds) for first in seconds[:1])
-
-
-def test_a_bundle_without_a_token_waits_as_a_copy():
-    bench = Bench(Policy(max_size=1, rate=0.1))
-    bench.register("a", "b")
-    bench.clock.advance(seconds=1)
-    bench.step()
-    bench.step()
-    bench.step()
-    handled = bench.step()
-
-    assert handled.handled_as is HandledAs.LIMITED
-    assert bench.queue.sent[-1].delay >= 10
-
-
-def test_the_sweeper_wakes_a_task_whose_message_was_lost(bench):
-    bench.register("a", "b")
-    bench.queue.waiting.clear()
-    bench.clock.advance(seconds=32)
-    swept = bench.grouper.sweep()
-    bench.drain()
-
-    assert (swept.lanes, swept.bundles) == (1, 0)
-    assert bench.states("a", "b") == ["SUCCEEDED"] * 2
 
 
 @pytest.mark.parametrize("steps", [1, 2])

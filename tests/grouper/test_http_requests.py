@@ -12,7 +12,7 @@ import pytest
 import urllib3
 
 from fanin.aws.forking import PerProcess
-from fanin.grouper import Answer, Call, Member, Outcome, Verdict
+from fanin.grouper import Call, Member, Outcome, Verdict
 from fanin.grouper.calls.http import HttpDownstream
 from fanin.grouper.rules.responses import ANSWER_BYTES
 
@@ -51,27 +51,8 @@ class Pool:
         return self.response
 
 
-class Secret:
-    """The headers of a secret, without Secrets Manager."""
-
-    def headers(self):
-        return {"Authorization": "Bearer s3cr3t"}
-
-    def refused(self, headers):
-        raise AssertionError("no status refused these credentials")
-
-
 def api_with(pool, **facts):
     return HttpDownstream(URL, pool=PerProcess(lambda: pool), **facts)
-
-
-@pytest.mark.parametrize(("facts", "seconds"), [({}, 10), ({"timeout": 4.5}, 4.5)], ids=["default", "given"])
-def test_a_request_has_the_timeout_of_the_batch_api_for_connect_and_read_together(facts, seconds):
-    pool = Pool()
-    api_with(pool, **facts).call(CALL)
-    (asked,) = pool.asked
-
-    assert (asked["method"], asked["url"], asked["timeout"].total) == ("POST", URL, seconds)
 
 
 @pytest.mark.parametrize(
@@ -82,13 +63,6 @@ def test_a_status_from_200_to_299_is_a_success(status, verdict):
     answer = api_with(Pool(Response(status))).call(CALL)
 
     assert answer.whole == Outcome(verdict, "" if verdict is Verdict.OK else f"status {status}")
-
-
-@pytest.mark.parametrize("status", [400, 404, 422])
-def test_with_credentials_a_status_that_does_not_refuse_them_refuses_the_bundle(status):
-    answer = api_with(Pool(Response(status)), secret=Secret()).call(CALL)
-
-    assert answer == Answer(Outcome(Verdict.FAIL, f"status {status}"))
 
 
 @pytest.mark.parametrize(("length", "ended"), [(ANSWER_BYTES, "released"), (ANSWER_BYTES + 1, "closed")])

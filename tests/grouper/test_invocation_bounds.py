@@ -69,12 +69,6 @@ def test_a_response_that_is_too_long_is_not_waited_for():
     assert answer.whole.detail == f"the response is longer than {LONGEST} bytes"
 
 
-def test_the_last_byte_of_the_longest_response_counts():
-    named = b'{"results": [{"taskId": "a", "outcome": "fail"}]}'
-
-    assert calling(Client(named.rjust(LONGEST))).members == {"a": Outcome(Verdict.FAIL)}
-
-
 @pytest.mark.parametrize(
     "body", [b"", b"{", b"\xff", b"{}", b"[1]", b"null", b"[" * 100_000], ids=lambda body: repr(body[:4])
 )
@@ -82,16 +76,3 @@ def test_an_error_without_a_type_is_reported_as_unknown(body):
     answer = calling(Client(body, FunctionError="Unhandled"))
 
     assert answer == Answer(Outcome(Verdict.RETRY, "the function failed: unknown error"))
-
-
-def test_an_invocation_may_take_ten_seconds_unless_configured(monkeypatch):
-    limits = []
-
-    def answered(seconds, call):
-        limits.append(seconds)
-        return call()
-
-    monkeypatch.setattr("fanin.grouper.calls.invoking.answered_within", answered)
-    calling(Client())
-
-    assert limits == [10]

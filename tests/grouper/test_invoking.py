@@ -11,9 +11,8 @@ import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
 from fanin.grouper import Answer, Call, Isolation, Member, Outcome, Policy, Verdict
-from fanin.grouper.calls.invoking import PAYLOAD_BYTES, LambdaDownstream
+from fanin.grouper.calls.invoking import LambdaDownstream
 from fanin.grouper.rules.responses import ANSWER_BYTES
-from fanin.grouper.work.registering import PAYLOAD_BYTES as TASK_BYTES
 
 CALL = Call("t", "search", "b-1", 2, (Member("a", {"x": 1}), Member("b", None)))
 ARN = "arn:aws:lambda:eu-west-1:111122223333:function:batch"
@@ -87,16 +86,6 @@ def test_what_names_no_outcome_is_a_success(value):
     assert called(returning(value)) == Answer()
 
 
-@pytest.mark.parametrize("body", [b"", b" ", b'"done"'])
-def test_a_payload_without_a_value_is_a_success(body):
-    assert called(returning(body)) == Answer()
-
-
-@pytest.mark.parametrize("body", [b'{"results": [', b"[" * 100_000], ids=["cut off", "deep"])
-def test_a_payload_that_cannot_be_read_is_no_success(body):
-    assert called(returning(body)).whole.detail.startswith("the response is not of the form")
-
-
 @pytest.mark.parametrize(
     ("status", "verdict"),
     [(199, Verdict.FAIL), (200, Verdict.OK), (299, Verdict.OK), (300, Verdict.FAIL), (None, Verdict.OK)],
@@ -132,11 +121,6 @@ def test_after_a_throttle_or_an_outage_the_bundle_is_called_again(status):
     )
 
 
-@pytest.mark.parametrize("status", [400, 404, 413, 415])
-def test_any_other_error_refuses_the_bundle(status):
-    assert called(refusing(status)).whole == Outcome(Verdict.FAIL, f"status {status}")
-
-
 def test_a_missing_grant_is_no_fault_of_the_tasks():
     assert called(refusing(403, "AccessDeniedException")).whole == Outcome(
         Verdict.RETRY, "status 403: AccessDeniedException"
@@ -149,33 +133,6 @@ def test_no_answer_and_a_late_one_call_the_bundle_again():
 
     assert lost.whole == Outcome(Verdict.RETRY, "no response: ReadTimeoutError")
     assert late.whole == Outcome(Verdict.RETRY, "no response within the timeout")
-
-
-def with_payloads(count, size):
-    members = tuple(Member(f"task-{number}", "x" * size) for number in range(count))
-    return Call("t", "search", "b-1", 1, members)
-
-
-def test_a_payload_that_is_too_large_is_not_sent_and_refuses_the_bundle():
-    client = Recorded(returning(None))
-    answer = LambdaDownstream(client, ARN).call(with_payloads(192, TASK_BYTES))
-
-    assert (client.asked, answer.whole.verdict) == ([], Verdict.FAIL)
-    assert f"less than {PAYLOAD_BYTES}" in answer.whole.detail
-
-
-def test_the_largest_task_fits_alone():
-    assert called(returning(None), with_payloads(1, TASK_BYTES)) == Answer()
-
-
-def test_the_payload_may_have_all_but_the_last_byte():
-    short = with_payloads(1, 0)
-    room = PAYLOAD_BYTES - len(json.dumps({"idempotencyKey": "b-1"})) - 200
-    sizes = range(room, room + 400)
-    fits = [called(returning(None), with_payloads(1, size)) == Answer() for size in (sizes[0], sizes[-1])]
-
-    assert fits == [True, False]
-    assert called(returning(None), short) == Answer()
 
 
 def test_a_bundle_that_is_too_large_is_called_in_halves(make_bench):

@@ -7,12 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.grouper import BundleMessage, BundleState, Grouper, LeadOutcome, LeadResult, Lease, Policy
-from fanin.grouper.work.limiting import Limiter
-from tests.grouper.conftest import Bench
+from fanin.grouper import BundleMessage, BundleState, Grouper, LeadOutcome, LeadResult, Lease
 from tests.scripted import Scripted
 
-SLOW = Policy(max_size=3, linger=timedelta(), max_delay=timedelta(seconds=10))
 WAITS = LeadResult(LeadOutcome.WAITING, (), False, False, timedelta())
 
 
@@ -32,14 +29,6 @@ def bundles_sent(bench):
     return [posting for posting in bench.queue.sent if isinstance(posting.message, BundleMessage)]
 
 
-def test_a_task_that_is_due_now_waits_for_others():
-    bench = Bench(SLOW)
-    bench.register("a")
-
-    assert bench.step() == WAITS
-    assert bench.queue.sent[-1].delay == 10
-
-
 @pytest.mark.parametrize("request_", ["lease", "put_lease"])
 @pytest.mark.parametrize("swept", [False, True])
 def test_a_lane_of_another_leader_is_waited_for(bench, noted, request_, swept):
@@ -52,16 +41,6 @@ def test_a_lane_of_another_leader_is_waited_for(bench, noted, request_, swept):
         WAITS, outcome=LeadOutcome.DROPPED if swept else LeadOutcome.WAITING, contended=True
     )
     assert len(bench.queue.sent) == (0 if swept else 1)
-
-
-def test_the_lane_of_a_leader_that_let_go_is_not_taken_over(bench, noted):
-    bench.register("a")
-    bench.drain()
-    bench.register("b")
-    result = lead(bench, noted)
-
-    assert (result.outcome, result.took_over) == (LeadOutcome.LED, False)
-    assert noted.names().count("seal") == len(result.bundles) == 1
 
 
 def test_a_task_that_is_deleted_meanwhile_is_not_waited_for(bench, noted):
@@ -90,10 +69,3 @@ def test_a_void_that_is_left_in_a_takeover_gets_no_message(bench, noted):
     assert result.took_over
     assert len(bundles_sent(bench)) == len(result.bundles) == 1
     assert noted.names().count("seal") == 2
-
-
-@pytest.mark.parametrize("rate", [None, 5.0])
-def test_a_free_token_is_no_wait(bench, rate):
-    lane = bench.register("a")[0].lane
-
-    assert Limiter(bench.world).take(lane, Policy(rate=rate)) == timedelta()

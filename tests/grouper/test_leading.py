@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.errors import InvalidRequest, NotFound
+from fanin.errors import NotFound
 from fanin.grouper import BundleMessage, BundleState, LeadOutcome, Lease, NewTask, Policy, TaskMessage, Timing
 from fanin.grouper.rules.protocol import empty_bundle
 from tests.grouper.conftest import TENANT, Bench, waiting
@@ -77,13 +77,6 @@ def test_a_task_waits_for_others_up_to_its_longest_delay():
     assert (bench.clock.at - bench.task("a").created_at).total_seconds() == 10
 
 
-def test_a_full_bundle_does_not_wait():
-    bench = Bench(Policy(max_size=2, linger=timedelta(seconds=1), max_delay=timedelta(seconds=10)))
-    bench.register("a", "b")
-
-    assert bench.step().outcome is LeadOutcome.LED
-
-
 def test_larger_priorities_come_into_the_first_bundle(bench):
     bench.register("a")
     bench.register("b", "c", "d", priority=9)
@@ -91,27 +84,6 @@ def test_larger_priorities_come_into_the_first_bundle(bench):
     bench.step()
 
     assert next(b.members for b in bench.store.bundles.values()) == ("a", "b", "c")
-
-
-def test_a_message_waits_as_a_copy_while_another_leads(bench):
-    bench.register("a")
-    held_by_another(bench)
-    result = bench.step()
-    copy = bench.queue.sent[-1]
-
-    assert (result.outcome, result.contended) == (LeadOutcome.WAITING, True)
-    assert copy.message == TaskMessage(bench.task("a").key, waits=1)
-    assert copy.delay >= 1
-
-
-def test_a_swept_message_does_not_wait(bench):
-    bench.register("a")
-    held_by_another(bench)
-    sent = len(bench.queue.sent)
-    result = bench.grouper.lead(TaskMessage(bench.task("a").key, swept=True))
-
-    assert result.outcome is LeadOutcome.DROPPED
-    assert len(bench.queue.sent) == sent
 
 
 def test_a_takeover_seals_and_sends_what_the_last_leader_left(bench):
@@ -154,30 +126,11 @@ def test_a_leader_lets_go_and_the_next_fence_is_higher(bench):
     assert second.fence > first.fence
 
 
-def test_a_leader_whose_lease_is_nearly_over_claims_nothing(bench):
-    bench.register("a")
-    slow = replace(bench.world, timing=Timing(margin=Policy().lease))
-    result = type(bench.grouper)(slow).lead(bench.queue.receive())
-
-    assert result.bundles == ()
-    assert bench.queue.sent[-1].message.waits == 1
-
-
 def test_its_own_task_comes_along_where_the_index_does_not_show_it_yet(bench):
     bench.register("a")
     bench.store.shown_tasks = lambda: []
 
     assert bench.step().bundles[0].members == ("a",)
-
-
-def test_an_index_that_shows_bundled_tasks_does_no_harm(bench):
-    tasks = bench.register(*"abcd")
-    bench.drain()
-    bench.register("e")
-    bench.store.shown_tasks = lambda: [*tasks, bench.store.stored_tasks[bench.task("e").key]]
-    bench.drain()
-
-    assert bench.called()[-1] == ["e"]
 
 
 def test_a_message_of_a_task_that_ended_or_is_gone_is_settled(bench):
@@ -198,12 +151,6 @@ def test_bundles_of_a_target_are_listed_from_the_newest(bench):
 
     assert set(newest.members) == set("def")
     assert len(rest.rows) == 1
-
-
-@pytest.mark.parametrize("limit", [0, 1001])
-def test_a_listing_is_bounded(bench, limit):
-    with pytest.raises(InvalidRequest):
-        waiting(bench, limit)
 
 
 def test_a_burst_takes_fewer_than_two_deliveries_a_task():

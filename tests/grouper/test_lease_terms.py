@@ -7,18 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.grouper import Lane, LeadOutcome, Lease, Policies, Policy
-from tests.grouper.conftest import START, TENANT, Bench
+from fanin.grouper import LeadOutcome, Policies, Policy
+from tests.grouper.conftest import Bench
 
 SHORT = Policy(lease=timedelta(seconds=5), call_lease=timedelta(seconds=10))
 LONG = Policy(lease=timedelta(seconds=200), call_lease=timedelta(seconds=800))
-
-
-def test_the_next_term_has_its_own_end():
-    until = START + timedelta(seconds=40)
-    term = Lease(Lane(TENANT, "search", "0"), 7, "leader", START + timedelta(seconds=15))
-
-    assert term.next(until) == Lease(term.lane, 8, "leader", until)
 
 
 @pytest.mark.parametrize(

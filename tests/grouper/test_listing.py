@@ -7,7 +7,6 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.errors import InvalidRequest
 from fanin.grouper import Answer, Isolation, Outcome, Policies, Policy, Status, Verdict
 from fanin.grouper.listing import BUNDLES_A_PAGE, TASKS_A_PAGE, BundledPlace, WaitingPlace
 from fanin.grouper.rules.model import Lane, Lease
@@ -93,16 +92,6 @@ def test_a_task_that_was_retried_is_listed_with_its_last_bundle_alone():
     assert by_state(bench) == {Status.DEAD: ["a"], Status.SUCCEEDED: ["b"]}
 
 
-def test_an_id_that_was_used_again_is_listed_as_its_new_task():
-    bench = Bench(Policy(max_size=2))
-    bench.register("a", "b")
-    bench.drain()
-    bench.clock.advance(days=8)
-    bench.register("a", target="mail")
-
-    assert by_state(bench) == {}
-
-
 def test_an_id_that_was_used_again_and_divided_again_is_listed_with_its_new_target_alone():
     bench = Bench(Policy(max_size=2))
     bench.api.says = lambda call: Answer(FAIL) if "b" in {m.task_id for m in call.members} else Answer()
@@ -133,25 +122,6 @@ def test_a_page_reads_a_bounded_number_of_rows():
     assert +reads == {"bundles": BUNDLES_A_PAGE}
 
 
-def test_a_large_bundle_is_listed_in_pieces():
-    bench = Bench(Policy(max_size=250))
-    bench.register(*(f"t{number}" for number in range(250)))
-    bench.drain(1000)
-
-    assert (
-        len(listed(bench, Status.SUCCEEDED, 1000)) == len(set(listed(bench, Status.SUCCEEDED, 1000))) == 250
-    )
-
-
-@pytest.mark.parametrize("limit", [0, 1001])
-def test_a_list_is_bounded(bench, limit):
-    tasks = bench.grouper.tasks(TENANT, TARGET)
-    with pytest.raises(InvalidRequest):
-        tasks.bundled(Status.FAILED, limit, BundledPlace())
-    with pytest.raises(InvalidRequest):
-        bench.grouper.targets(TENANT, limit)
-
-
 def with_policies(*patterns):
     bench = Bench()
     object.__setattr__(bench.world, "policies", Policies(patterns, Policy(max_size=4)))
@@ -175,19 +145,6 @@ def test_targets_are_listed_with_what_waits_and_is_under_way():
     assert search.next_window_at is None
 
 
-def test_the_next_call_of_a_rate_is_shown_and_a_full_bundle_is_due_now():
-    bench = with_policies(("*", Policy(max_size=2, rate=0.1)))
-    bench.register("a")
-    bench.drain()
-    bench.register("b", "c", "d")
-    bench.clock.advance(seconds=1)
-    (view,) = bench.grouper.targets(TENANT).rows
-
-    assert view.next_window_at == bench.clock.at
-    assert bench.clock.at < view.next_call_at <= bench.clock.at + timedelta(seconds=10)
-    assert view.rate == 0.1
-
-
 def test_a_target_has_the_leases_of_its_leaders_as_long_as_they_are_held():
     bench = with_policies(("*", Policy(shards=2)))
     bench.register("a")
@@ -205,16 +162,6 @@ def test_a_target_has_the_leases_of_its_leaders_as_long_as_they_are_held():
     bench.clock.advance(seconds=5)
     (view,) = bench.grouper.targets(TENANT).rows
     assert view.leaders == 1
-
-
-def test_waiting_tasks_are_counted_up_to_a_bound():
-    bench = with_policies()
-    bench.register("first")
-    bench.drain()
-    bench.register(*(f"t{number}" for number in range(101)))
-    (view,) = bench.grouper.targets(TENANT).rows
-
-    assert (view.waiting, view.waiting_more) == (100, True)
 
 
 def test_a_page_of_targets_reads_a_bounded_number_of_lanes():

@@ -127,15 +127,6 @@ def test_bundles_that_are_gone_void_or_expired_are_left_out_and_those_after_them
     assert lists.bundled(9) == ("a", BundledPlace(1))
 
 
-def test_a_page_of_bundles_ends_where_its_cursor_is():
-    lists = Lists()
-    for fence in range(1, 13):
-        lists.bundle(fence, 0, chr(96 + fence))
-
-    assert lists.bundled(99) == ("lkjihgfedc", BundledPlace(0, 3))
-    assert lists.bundled(99, BundledPlace(0, 3)) == ("ba", BundledPlace(1))
-
-
 def test_a_page_of_bundled_tasks_reads_a_hundred_of_them():
     lists = Lists(shards=1)
     lists.bundle(1, 0, *(f"{number:03}," for number in range(150)))
@@ -156,16 +147,6 @@ def test_a_task_is_listed_with_the_bundle_that_it_is_in(facts, listed):
     lists.task("a", 0, **{"state": TaskState.BUNDLED, "bundle_id": made.bundle_id} | facts)
 
     assert lists.bundled(9)[0] == listed
-
-
-def test_a_task_that_is_gone_is_in_no_list():
-    lists = Lists(shards=1)
-    lists.bundle(1, 0, "a", "b")
-    lists.store.real.stored_tasks.pop(
-        next(key for key in lists.store.real.stored_tasks if key.task_id == "a")
-    )
-
-    assert lists.bundled(9)[0] == "b"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from fanin.grouper import ItemAck, OutcomeNotifier, TaskState
-from fanin.grouper.rules.notifying import event_id
 from tests.item_ids import item_named
 
 
@@ -47,8 +46,3 @@ def test_a_success_is_published_where_it_is_wanted(ended):
 
 def test_a_task_without_an_item_acks_nothing(ended):
     assert reported(replace(ended, item_id=None))[1] == []
-
-
-def test_the_same_ending_has_the_same_id_each_time(ended):
-    assert event_id(ended) == event_id(replace(ended, detail="x"))
-    assert event_id(ended) != event_id(replace(ended, state=TaskState.DEAD))

@@ -8,7 +8,7 @@ import pytest
 
 from fanin.errors import InvalidRequest
 from fanin.grouper import Isolation, Policy
-from fanin.grouper.settings.parsing import Endpoint, endpoints_of, policies_of
+from fanin.grouper.settings.parsing import endpoints_of, policies_of
 
 ALL = {
     "pattern": "orders-*",
@@ -86,18 +86,6 @@ def test_an_error_names_the_entry_by_its_number():
         policies_of([ALL, ALL | {"maxSize": "5"}])
 
     assert refused.value.field == "maxSize"
-
-
-def test_batch_apis_are_read():
-    rows = [
-        {"pattern": "a", "url": "https://a.example.com/x", "timeoutSeconds": 2},
-        {"pattern": "*", "url": "http://b"},
-    ]
-
-    assert endpoints_of(rows) == (
-        Endpoint("a", "https://a.example.com/x", 2.0),
-        Endpoint("*", "http://b", 10.0),
-    )
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 
 from fanin.errors import InvalidRequest
 from fanin.grouper import Timing
-from fanin.grouper.settings.endpoints import Endpoint, Secret
-from fanin.grouper.settings.parsing import endpoints_of, policies_of
+from fanin.grouper.settings.endpoints import Secret
+from fanin.grouper.settings.parsing import policies_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "grouper.md"
 SECRET = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:batch-api-AbCdEf"  # pragma: allowlist secret
@@ -81,13 +81,6 @@ def test_a_secret_is_read_again_after_a_second_to_a_day(seconds, accepted):
         return
     with pytest.raises(InvalidRequest):
         Secret(SECRET, refresh=seconds)
-
-
-def test_a_batch_api_has_ten_seconds_and_a_secret_fifteen_minutes():
-    (endpoint,) = endpoints_of([{"pattern": "*", "url": "https://batch.example.com/", "secret": SECRET}])
-
-    assert (endpoint.timeout, endpoint.secret.refresh) == (10, 900)
-    assert Endpoint("*", "https://batch.example.com/").timeout == 10
 
 
 def test_a_task_is_kept_for_14_days_and_for_7_after_its_end(make_bench):

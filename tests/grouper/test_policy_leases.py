@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.grouper import Answer, BundleState, Outcome, Policies, Policy, Verdict
+from fanin.grouper import Answer, Policies, Policy
 from tests.grouper.conftest import TENANT, Bench
 
 LONG = Policy(
@@ -51,45 +51,3 @@ def test_a_call_has_the_lease_and_the_timeout_of_its_policy(target, lease, timeo
     assert seen == [bench.clock.at + timedelta(seconds=lease)]
     assert call.timeout == (None if timeout is None else timedelta(seconds=timeout))
     assert call.longest == timedelta(seconds=longest)
-
-
-def test_a_call_in_place_fits_into_the_lease_of_its_policy():
-    short = Policy(call_lease=timedelta(seconds=10), in_place=5)
-    calls = []
-    for policy in (short, Policy(in_place=5)):
-        bench = bench_of(policy)
-        bench.api.says = lambda _call: Answer(
-            Outcome(Verdict.RETRY, "busy"), retry_after=timedelta(seconds=6)
-        )
-        bench.register("a")
-        bench.step()
-        bench.step()
-        calls.append(len(bench.api.calls))
-
-    assert calls == [1, 6]
-
-
-@pytest.mark.parametrize(("target", "waits"), [("search", 400), ("mail", 30)])
-def test_the_sweeper_waits_for_two_leases_of_the_policy(target, waits):
-    bench = bench_of(LONG)
-    bench.register("a", target=target)
-    bench.step()
-    bench.queue.waiting.clear()
-    (bundle,) = bench.store.bundles.values()
-    bench.clock.advance(seconds=waits - 1)
-    early = bench.grouper.sweep().bundles
-    bench.clock.advance(seconds=2)
-
-    assert (bundle.state, early, bench.grouper.sweep().bundles) == (BundleState.READY, 0, 1)
-
-
-@pytest.mark.parametrize(("target", "waits"), [("search", 401), ("mail", 31)])
-def test_the_sweeper_leaves_a_waiting_task_for_two_leases_of_its_policy(target, waits):
-    bench = bench_of(LONG)
-    bench.register("a", target=target)
-    bench.queue.waiting.clear()
-    bench.clock.advance(seconds=waits - 1)
-    early = bench.grouper.sweep().lanes
-    bench.clock.advance(seconds=1)
-
-    assert (early, bench.grouper.sweep().lanes) == (0, 1)

@@ -26,12 +26,6 @@ def test_a_task_is_stored_and_its_message_lingers():
     assert [posting.delay for posting in bench.queue.sent] == [3]
 
 
-def test_a_task_without_an_id_is_given_one(bench):
-    task = bench.grouper.register(TENANT, NewTask(1, "search"))
-
-    assert task.task_id == "id-1"
-
-
 def test_the_same_task_again_is_the_first_and_its_message_goes_out_again(bench):
     (first,) = bench.register("a")
     bench.clock.advance(seconds=1)
@@ -110,14 +104,6 @@ def test_tasks_of_a_sharded_target_spread_and_keep_their_shard():
     assert {c.task_id for c in waiting(bench)} == set(shards)
 
 
-def test_a_task_expires_for_its_readers(bench):
-    bench.register("a")
-    bench.clock.advance(days=14)
-
-    with pytest.raises(NotFound):
-        bench.grouper.task(TENANT, "a")
-
-
 def test_an_ended_task_is_kept_for_its_retention(bench):
     bench.register("a")
     bench.drain()
@@ -161,16 +147,6 @@ def test_the_id_of_a_task_that_expired_is_free_for_another_task(bench):
     other = bench.grouper.register(TENANT, NewTask("other", "mail", "a", item_id=item_named("i")))
 
     assert (other.state, other.target, other.item_id) == (TaskState.CREATED, "mail", item_named("i"))
-
-
-def test_a_task_that_waited_until_it_expired_is_replaced_and_called_once(bench):
-    bench.register("a")
-    bench.clock.advance(days=14)
-    (again,) = bench.register("a")
-    bench.drain()
-
-    assert again.created_at == again.due_at
-    assert bench.called() == [["a"]]
 
 
 def test_a_task_in_a_bundle_is_kept_as_long_as_the_bundle(bench):

@@ -26,12 +26,6 @@ def test_a_payload_has_32_kib_of_json_with_its_quotes(bench):
     assert len(registered(bench, "x" * (KIB_32 - 2)).payload) == KIB_32
 
 
-def test_a_payload_of_a_byte_more_is_refused(bench):
-    error = refused(bench, "x" * (KIB_32 - 1))
-
-    assert (str(error), error.field) == ("payload must have at most 32768 bytes as JSON", "payload")
-
-
 def test_a_payload_is_stored_without_spaces_so_that_they_do_not_count(bench):
     assert registered(bench, [0] * 16_383).payload == "[" + ",".join("0" * 16_383) + "]"
 
@@ -51,8 +45,3 @@ def test_a_payload_nested_too_deeply_is_refused(bench):
     error = refused(bench, payload)
 
     assert (str(error), error.field) == ("payload must be a JSON value", "payload")
-
-
-@pytest.mark.parametrize("priority", [0, 999])
-def test_priorities_are_0_to_999(bench, priority):
-    assert registered(bench, priority=priority).priority == priority

@@ -73,13 +73,6 @@ def test_a_message_that_may_not_be_sent_is_an_outcome_of_its_task_alone(bench):
     assert (type(ended), type(waiting), type(refused)) == (Task, StoreUnavailable, InvalidRequest)
 
 
-def test_the_same_tasks_again_are_the_same(bench):
-    tasks = [NewTask(name, "search", name) for name in "abc"]
-
-    assert bench.grouper.register_all(TENANT, tasks) == bench.grouper.register_all(TENANT, tasks)
-    assert len(bench.store.stored_tasks) == 3
-
-
 def test_a_delivery_registers_its_tasks_and_returns_what_is_malformed(bench):
     consumed = register(
         bench,
@@ -99,11 +92,6 @@ def test_a_message_that_is_delivered_again_registers_its_task_once(bench):
 
     assert register(bench, message("m-1")).done == first.done
     assert len(bench.store.stored_tasks) == 1
-
-
-def test_a_delivery_of_malformed_messages_alone_sends_nothing(bench):
-    assert register(bench, {"messageId": "m-1", "body": "[]"}).failed == ("m-1",)
-    assert not bench.queue.sent
 
 
 @pytest.mark.parametrize(

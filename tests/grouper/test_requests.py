@@ -9,7 +9,6 @@ import pytest
 from fanin.grouper import Lane, Lease, TaskState
 from fanin.grouper.dynamodb import items, requests
 from fanin.grouper.rules.model import Outcome, Verdict
-from fanin.grouper.settings.policy import Policy
 from tests.contract.grouper.calls import ENDED, LANE, LATER, NOW, empty, task
 
 EXPIRY = {"N": str(int(LATER.timestamp()))}
@@ -23,10 +22,6 @@ def values(request):
 
 def test_a_time_to_live_is_in_whole_seconds_since_1970():
     assert items.time_to_live(datetime(1970, 1, 2, 0, 0, 3, 999999, tzinfo=UTC)) == {"N": "86403"}
-
-
-def test_a_new_task_has_the_time_to_live_of_its_expiry():
-    assert requests.create("Tasks", task())["Item"]["ttl"] == EXPIRY
 
 
 @pytest.mark.parametrize("facts", [ENDED, {"state": TaskState.CREATED}])
@@ -59,18 +54,6 @@ def test_the_lease_of_a_part_is_deleted_30_days_after_it_ends(holder):
 
 def test_the_lease_of_a_target_is_never_deleted():
     assert ":ttl" not in values(requests.put_lease("Leases", None, Lease(LANE, 1, "me", LATER)))
-
-
-def test_a_read_of_targets_is_limited_to_more_than_the_lanes_of_one_target():
-    most = Policy(shards=64).shards
-
-    assert requests.targets_of("Leases", "tenant", None)["Limit"] > most
-    assert requests.targets_of("Leases", "tenant", "search")["Limit"] > most
-
-
-def test_a_read_of_bundles_has_the_limit_of_its_page():
-    assert requests.bundles_of("Bundles", LANE, 3, None)["Limit"] == 3
-    assert requests.bundles_of("Bundles", LANE, 3, 7)["Limit"] == 3
 
 
 def test_outcomes_are_stored_without_spaces_and_escapes():

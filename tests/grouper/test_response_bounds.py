@@ -23,13 +23,6 @@ def test_a_bundle_is_called_again_only_after_the_status_of_an_outage():
     assert {answers[s].whole.verdict for s in answers.keys() - AGAIN} == {Verdict.FAIL}
 
 
-@pytest.mark.parametrize("outcome", ["ok", "retry", "fail"])
-def test_each_outcome_is_read(outcome):
-    body = f'{{"results": [{{"taskId": "a", "outcome": "{outcome}"}}]}}'.encode()
-
-    assert answer_of(body).members == {"a": Outcome(Verdict(outcome))}
-
-
 def test_a_response_has_up_to_a_mebibyte():
     assert answer_of(b"{}".ljust(MIB)) == Answer()
     assert answer_of(b"{}".ljust(MIB + 1)).whole == Outcome(

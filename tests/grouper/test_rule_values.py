@@ -80,13 +80,6 @@ def test_a_term_follows_the_last_one_and_the_first_one_is_the_time():
     assert second == Lease(LANE, first.fence + 1, "you", LATER + 20 * SECOND)
 
 
-def test_an_empty_bundle_has_no_version_and_is_kept_as_long_as_its_tasks_may_be():
-    empty = rules.empty_bundle(Lease(LANE, 7, "me", LATER), NOW, TIMING)
-
-    assert (empty.state, empty.members, empty.version, empty.created_at) == (BundleState.OPEN, (), 0, NOW)
-    assert empty.expires_at == NOW + timedelta(days=5)
-
-
 @pytest.mark.parametrize(
     ("facts", "expected"),
     [
@@ -105,13 +98,6 @@ def test_an_empty_bundle_has_no_version_and_is_kept_as_long_as_its_tasks_may_be(
 )
 def test_a_step_and_its_wait(facts, expected):
     assert rules.next_step(bundle("a", **facts), Policy(), NOW) == expected
-
-
-def test_nothing_is_next_for_a_bundle_that_is_gone_or_void():
-    nothing = (rules.Step.NOTHING, timedelta())
-
-    assert rules.next_step(None, Policy(), NOW) == nothing
-    assert rules.next_step(bundle(), Policy(), NOW) == nothing
 
 
 DUE = Policy().overdue
@@ -279,9 +265,3 @@ def test_a_token_moves_the_time_at_which_the_bucket_is_full(full_at, burst, wait
     taken = token(seen, Policy(rate=2.0, burst=burst), NOW)
 
     assert (taken.wait, taken.full_at) == (wait * SECOND, NOW + full_after * SECOND)
-
-
-def test_without_a_rate_no_token_is_waited_for():
-    taken = token(NOW + SECOND, Policy(), NOW + SECOND)
-
-    assert (taken.wait, taken.full_at) == (timedelta(), NOW + SECOND)

@@ -17,14 +17,13 @@ from fanin.grouper import (
     Isolation,
     Lane,
     Outcome,
-    Policies,
     Policy,
     Task,
     TaskState,
     Verdict,
 )
 from fanin.grouper.dynamodb.items import bundle_of, outcomes_text, task_of
-from fanin.grouper.dynamodb.requests import claim, seal
+from fanin.grouper.dynamodb.requests import claim
 from fanin.grouper.rules import protocol as rules
 from fanin.grouper.rules.ids import bundle_id, checked_bundle_id
 from fanin.grouper.rules.order import order_of
@@ -58,35 +57,6 @@ def test_chunks_keep_every_id_once_and_in_order(count, size):
 @pytest.mark.parametrize(("delay", "seconds"), [(-1, 0), (0, 0), (0.2, 1), (1, 1), (899.5, 900), (5000, 900)])
 def test_a_delay_is_whole_seconds_that_the_queue_takes(delay, seconds):
     assert rules.seconds(timedelta(seconds=delay)) == seconds
-
-
-@given(st.integers(0, 200), st.floats(0, 1, exclude_max=True))
-def test_a_backoff_doubles_within_its_bounds(attempt, chance):
-    longest = min(2**attempt, 900)
-    rest = rules.backoff(attempt, lambda: chance).total_seconds()
-
-    assert longest / 2 <= rest + 0.001
-    assert rest <= longest
-
-
-@given(st.integers(0, 2000), st.floats(0, 1, exclude_max=True))
-def test_waiting_for_a_leader_takes_one_second_to_fifteen(waits, chance):
-    assert 1 <= rules.lease_wait(waits, lambda: chance) <= 15
-
-
-def test_members_of_a_refused_bundle_go_apart_and_one_alone_fails():
-    refused = Outcome(Verdict.FAIL, "no")
-
-    assert rules.verdicts(bundle("a", "b"), refused, {}, 3) == (Outcome(Verdict.APART, "no"),) * 2
-    assert rules.verdicts(bundle("a"), refused, {}, 3) == (refused,)
-
-
-def test_a_bundle_is_called_again_until_its_attempts_are_used_up():
-    busy = Outcome(Verdict.RETRY, "busy")
-
-    assert rules.verdicts(bundle("a"), busy, {}, 3) is None
-    assert rules.verdicts(bundle("a", attempt=3), busy, {}, 3) == (Outcome(Verdict.EXHAUSTED, "busy"),)
-    assert {o.verdict for o in rules.verdicts(bundle("a", "b", attempt=3), busy, {}, 3)} == {Verdict.APART}
 
 
 @given(st.integers(2, 1000), st.sampled_from(Isolation))
@@ -132,27 +102,6 @@ def test_a_bundle_id_has_one_form(text):
         checked_bundle_id(text)
 
 
-@pytest.mark.parametrize(
-    ("facts", "step"),
-    [
-        ({"state": BundleState.OPEN}, rules.Step.NOTHING),
-        ({"state": BundleState.READY}, rules.Step.CALL),
-        ({"state": BundleState.READY, "members": ()}, rules.Step.NOTHING),
-        ({"state": BundleState.READY, "not_before": NOW}, rules.Step.CALL),
-        ({"state": BundleState.READY, "not_before": LATER}, rules.Step.WAIT),
-        ({"state": BundleState.READY, "attempt": 8}, rules.Step.GIVE_UP),
-        ({"call_until": LATER}, rules.Step.WAIT),
-        ({"call_until": NOW}, rules.Step.CALL),
-        ({"call_until": NOW, "attempt": 8}, rules.Step.GIVE_UP),
-        ({"state": BundleState.APPLYING}, rules.Step.APPLY),
-        ({"state": BundleState.DONE}, rules.Step.NOTHING),
-        ({"state": BundleState.FAILED}, rules.Step.NOTHING),
-    ],
-)
-def test_what_is_next_follows_from_the_stored_bundle(facts, step):
-    assert rules.next_step(bundle("a", **facts), Policy(), NOW)[0] is step
-
-
 def test_a_bucket_gives_its_burst_and_then_its_rate():
     policy, full_at, given_at = Policy(rate=2.0, burst=3), None, []
     for tick in range(40):
@@ -163,45 +112,6 @@ def test_a_bucket_gives_its_burst_and_then_its_rate():
             given_at.append(tick / 10)
 
     assert given_at == [0.0, 0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5]
-
-
-def test_the_first_pattern_that_fits_decides():
-    mail, rest = Policy(max_size=5), Policy(max_size=7)
-    policies = Policies((("mail.*", mail), ("*", rest)))
-
-    assert policies.of("mail.out") is mail
-    assert policies.of("search") is rest
-    assert Policies().of("search") == Policy()
-
-
-@pytest.mark.parametrize(
-    "facts",
-    [
-        {"max_size": 0},
-        {"max_size": SIZE_MAX + 1},
-        {"shards": 0},
-        {"rate": 0.0},
-        {"burst": 0},
-        {"max_attempts": 0},
-        {"in_place": 11},
-        {"linger": timedelta(seconds=2)},
-        {"linger": timedelta(seconds=-1)},
-        {"max_delay": timedelta(seconds=901)},
-    ],
-)
-def test_a_policy_out_of_bounds_is_refused(facts):
-    with pytest.raises(InvalidRequest):
-        Policy(**facts)
-
-
-def test_every_write_is_conditional():
-    grown = bundle("a", version=1, state=BundleState.OPEN)
-    writes = [
-        seal("B", grown),
-        *(action["Update"] for action in claim("T", "B", grown, ("a",))["TransactItems"]),
-    ]
-
-    assert all(write["ConditionExpression"] for write in writes)
 
 
 @pytest.mark.parametrize("full", ["🎈" * 100, '"' * 300, "\\" * 300], ids=["wide", "quotes", "slashes"])

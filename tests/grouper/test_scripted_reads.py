@@ -103,13 +103,6 @@ def test_a_refused_write_of_a_bucket_whose_error_has_no_row_is_refused(seen):
     assert len(client.sent) == 1
 
 
-def test_open_tasks_of_one_page_are_one_request():
-    store, client = store_of({"Items": [items.task_item(task("a"))]})
-
-    assert [each.task_id for each in rows(store.open_tasks)] == ["a"]
-    assert "Segment" not in client.sent[0][1]
-
-
 @pytest.mark.parametrize("begin", [0, 5, 15])
 def test_the_pages_of_many_open_tasks_are_those_of_each_segment_from_any_one_on(begin):
     last = {"pk": {"S": "tenant#a"}, "lane": {"S": str(LANE)}, "order": {"S": "1"}}
@@ -135,11 +128,3 @@ def test_live_bundles_are_read_on_from_where_a_page_ended_then_from_the_next_of_
     assert len(found) == 3
     assert shards == ["0", "0", "1", "2", "3"]
     assert [request.get("ExclusiveStartKey") for _, request in client.sent] == [None, last, None, None, None]
-
-
-def test_a_page_reads_one_row_more_than_it_shows():
-    store, client = store_of({"Items": []}, {"Items": []})
-    store.waiting(LANE, 5, None)
-    store.bundles_of(LANE, 5, None)
-
-    assert [request["Limit"] for _, request in client.sent] == [6, 6]

@@ -9,7 +9,7 @@ import pytest
 from fanin.errors import InvalidRequest
 from fanin.grouper import BundleKey, BundleMessage, Policy, TaskKey, TaskMessage
 from fanin.grouper.rules.ids import bundle_id
-from fanin.grouper.rules.messages import Message, waiting_copy
+from fanin.grouper.rules.messages import Message
 from fanin.grouper.rules.order import order_of
 
 NAME = bundle_id("lane", 1)
@@ -38,15 +38,6 @@ def test_a_message_without_waits_and_swept_is_the_first_of_its_kind(body, of):
     short = body.replace(',"waits":0,"swept":false,"target":"mail"', "")
 
     assert kind.parse(short) == kind(key, waits=0, swept=False)
-
-
-@pytest.mark.parametrize(("body", "of"), FIRST.items(), ids=["task", "bundle"])
-def test_a_message_counts_its_waits(body, of):
-    kind, key = of
-    after = waiting_copy(waiting_copy(kind(key, target="mail")))
-
-    assert after.body() == body.replace('"waits":0', '"waits":2')
-    assert kind.parse(after.body()) == after
 
 
 @pytest.mark.parametrize("body", ['"tenant"', "7", "true", '["tenant", "taskId"]', '{"get":1}'])

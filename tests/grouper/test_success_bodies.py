@@ -59,32 +59,6 @@ def test_a_text_beside_a_status_of_success_is_a_success_in_one_call(five, servic
     assert (five.states(*FIVE), five.api.calls) == (["SUCCEEDED"] * 5, 1)
 
 
-@pytest.mark.parametrize("status", [204, 205])
-def test_no_content_is_a_success_in_one_call(five, service, status):
-    service.status = status
-    five.drain()
-
-    assert (five.states(*FIVE), five.api.calls) == (["SUCCEEDED"] * 5, 1)
-
-
-def test_a_page_is_no_success_and_every_task_ends_with_that_reason(five, service):
-    service.body, service.headers_out = PAGE, {"Content-Type": "text/html"}
-    five.drain()
-
-    assert five.states(*FIVE) == ["DEAD"] * 5
-    assert {five.task(name).detail for name in FIVE} == {NO_ANSWER.detail}
-
-
-def test_a_page_for_a_moment_costs_no_task(five, service):
-    service.body = PAGE
-    while five.api.calls == 0:
-        five.step()
-    service.body = b"OK"
-    five.drain()
-
-    assert (five.states(*FIVE), five.api.calls) == (["SUCCEEDED"] * 5, 2)
-
-
 def test_of_a_page_for_one_task_the_others_do_not_die(five):
     """As of a firewall that answers 200 and a page for a payload that it takes for an attack."""
 
@@ -179,14 +153,6 @@ def test_an_outcome_of_a_task_that_was_not_sent_is_no_success_of_the_others(five
     five.drain()
 
     assert (five.states(*FIVE), five.api.calls) == (["SUCCEEDED"] * 5, 2)
-
-
-def test_a_task_that_was_never_sent_leaves_every_task_with_that_reason(five, service):
-    service.body = b'{"results": [{"taskId": "A", "outcome": "fail"}]}'
-    five.drain()
-
-    assert five.states(*FIVE) == ["DEAD"] * 5
-    assert five.task("a").detail == "not of this bundle: 1 of the 1 tasks that the response names"
 
 
 @pytest.mark.parametrize(

@@ -32,13 +32,6 @@ def woken(bench, kind):
     return len({posting.message for posting in bench.queue.sent if isinstance(posting.message, kind)})
 
 
-def test_what_was_lost_is_woken(bench):
-    swept = bench.grouper.sweep()
-
-    assert (swept.lanes, swept.bundles) == (TARGETS, TARGETS)
-    assert (woken(bench, TaskMessage), woken(bench, BundleMessage)) == (TARGETS, TARGETS)
-
-
 def test_a_bundle_that_cannot_be_woken_holds_up_no_other_and_no_task(bench):
     sick = next(iter(bench.store.bundles))
     read = bench.store.bundle

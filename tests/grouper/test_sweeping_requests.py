@@ -55,14 +55,6 @@ def test_the_message_of_a_bundle_says_that_the_sweeper_sent_it(bench, sweep):
     assert sweep() == (Swept(lanes=0, bundles=1), [BundleMessage(key, swept=True)])
 
 
-def test_a_lane_is_woken_for_its_oldest_task_though_another_has_priority(bench, sweep):
-    (oldest,) = bench.register("a")
-    bench.clock.at += OVERDUE
-    bench.register("b", priority=9)
-
-    assert sweep() == (Swept(1, 0), [TaskMessage(oldest.key, swept=True)])
-
-
 def test_of_tasks_that_are_as_old_the_first_one_is_woken(bench, sweep):
     bench.register("a")
     (first,) = bench.register("b", priority=9)
@@ -71,25 +63,9 @@ def test_of_tasks_that_are_as_old_the_first_one_is_woken(bench, sweep):
     assert sweep() == (Swept(1, 0), [TaskMessage(first.key, swept=True)])
 
 
-def test_a_bundle_that_is_too_young_to_be_overdue_is_not_read(bench, store, sweep):
-    bundled(bench)
-    bench.clock.at += SMALL.overdue - timedelta(microseconds=1)
-
-    assert sweep() == (Swept(0, 0), [])
-    assert store.of("bundle") == []
-
-
 def test_a_bundle_that_was_deleted_since_it_was_listed_is_not_counted(bench, store, sweep):
     key = bundled(bench)
     bench.store.bundles.clear()
     store.scripts["live"] = lambda *_: Page([key])
 
     assert sweep() == (Swept(0, 0), [])
-
-
-@pytest.mark.parametrize("listing", ["open_tasks", "live"])
-def test_a_sweep_reads_a_thousand_pages_of_a_list_that_does_not_end(store, sweep, listing):
-    store.scripts[listing] = lambda *_: Page([], "more")
-
-    assert sweep() == (Swept(0, 0), [])
-    assert len(store.of(listing)) == 1000

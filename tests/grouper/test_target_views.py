@@ -91,14 +91,6 @@ def test_a_bundle_that_was_deleted_or_is_void_since_it_was_listed_is_not_in_flig
     assert views.view().in_flight == 1
 
 
-def test_more_tasks_wait_if_any_lane_has_more_than_is_seen():
-    views = Views(shards=2)
-    views.register(shard=1, shards=2, count=101)
-    view = views.view()
-
-    assert (view.waiting, view.waiting_more) == (100, True)
-
-
 def test_the_next_window_is_that_of_the_lane_whose_window_ends_first():
     views = Views(shards=2)
     views.register(shard=1, shards=2)
@@ -116,19 +108,3 @@ def test_a_window_ends_now_if_the_tasks_that_wait_fill_a_bundle(tasks, window):
     views.register(count=tasks - 1)
 
     assert views.view().next_window_at == window
-
-
-def test_tasks_that_are_not_due_fill_no_bundle():
-    views = Views(max_size=3)
-    views.register(count=3)
-    views.bench.clock.at -= SECOND
-
-    assert views.view().next_window_at == START + DELAY
-
-
-def test_a_window_that_is_over_ends_now():
-    views = Views()
-    views.register()
-    views.bench.clock.at += 2 * DELAY
-
-    assert views.view().next_window_at == views.bench.clock.at

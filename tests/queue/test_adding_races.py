@@ -49,17 +49,6 @@ def done_before(bench, name):
     return bench.stored(job)
 
 
-def stored_first(bench, *answers):
-    """Answer the first adds with *answers*, a request each where one is none."""
-    left = list(answers)
-
-    def answer(*asked):
-        scripted = left.pop(0) if left else None
-        return bench.store.real.add(*asked) if scripted is None else scripted
-
-    bench.store.scripts["add"] = answer
-
-
 def raising(bench, phase):
     """Store a raise of the parts in *phase*, and let all processes read it."""
     bench.store.real.configs[KEY] = QueueConfig(NEW, revision=9, before=OLD, phase=phase)
@@ -73,16 +62,6 @@ def test_an_add_that_others_always_win_is_tried_eight_times(bench):
         add(bench, "a")
 
     assert (writes(bench), bench.pauses) == (["add"] * 8, [*range(8)])
-
-
-def test_a_rerun_that_others_always_win_is_tried_eight_times_in_each_of_eight_adds(bench):
-    (job,) = bench.take("a")
-    bench.store.scripts["rerun"] = lambda *_: job
-    with pytest.raises(StoreUnavailable, match="too many adds of its key at once"):
-        add(bench, "a")
-
-    assert writes(bench) == ["add", *["rerun"] * 8] * 8
-    assert bench.pauses == [pause for n in range(8) for pause in [*range(8), n]]
 
 
 def test_a_job_that_ends_before_its_rerun_is_requested_is_added_anew(bench):
@@ -106,20 +85,6 @@ def test_a_job_whose_row_is_gone_before_its_rerun_is_requested_is_added_anew(ben
     assert add(bench, "a", id="mine") == ()
     assert (bench.stored(job).id, bench.stored(job).generation) == ("mine", 1)
     assert writes(bench) == ["add", "rerun", "add"]
-
-
-def test_an_add_that_finds_the_next_job_of_its_key_is_rejected_by_it(bench):
-    mark = done_before(bench, "a")
-    stored_first(bench, None, replace(mark, id="other", state=JobState.READY, generation=2))
-
-    assert add(bench, "a", OnBusy.REJECT) == (Rejected("a", JobState.READY),)
-
-
-def test_the_outcome_of_an_add_is_unknown_where_another_job_came_and_went(bench):
-    mark = done_before(bench, "a")
-    stored_first(bench, None, replace(mark, id="other", state=JobState.READY, generation=3))
-    with pytest.raises(StoreUnavailable, match=r"^job 'a': other jobs of its key ended in the meantime"):
-        add(bench, "a", OnBusy.REJECT)
 
 
 def test_an_add_is_rejected_by_a_later_generation_at_the_other_row_of_its_key():

@@ -10,10 +10,10 @@ from contextlib import aclosing, suppress
 import pytest
 
 from fanin.errors import InvalidRequest
-from fanin.queue import LostClaim, NewJob, Options, Queue, QueueContext, SessionLost, ShutDown
+from fanin.queue import NewJob, Options, Queue, QueueContext, ShutDown
 from fanin.queue.aio import AsyncQueue
 from fanin.queue.doorbell import MemoryDoorbell
-from tests.queue.conftest import KEY, OUTCOME, Boom, Counting, expects, names
+from tests.queue.conftest import KEY, OUTCOME, Counting, expects, names
 
 PATIENCE = 60.0
 
@@ -107,18 +107,6 @@ def test_single_jobs_are_acked_with_writes_and_released(inner):
     assert queued(inner) == [("b", 1, 1)]
 
 
-def test_an_exception_counts_a_failure(inner):
-    async def story(queue):
-        await queue.add("a")
-        with expects(Boom):
-            async with queue.take():
-                raise Boom
-
-    run(inner, story)
-
-    assert queued(inner) == [("a", 1, 1)]
-
-
 def test_a_cancelled_scope_returns_its_jobs_and_counts_nothing(inner):
     async def story(queue):
         await queue.add_all([*"ab"])
@@ -129,20 +117,6 @@ def test_a_cancelled_scope_returns_its_jobs_and_counts_nothing(inner):
     run(inner, story)
 
     assert queued(inner) == [("a", 0, 1), ("b", 0, 1)]
-
-
-def test_a_cancelled_wait_takes_nothing_any_more(inner):
-    async def story(queue):
-        with suppress(TimeoutError):
-            async with asyncio.timeout(0.05), queue.take():
-                pass
-        await queue.add("a")
-        await asyncio.sleep(0.05)
-        early = queued(inner)
-        async with queue.take() as jobs:
-            return early, names(jobs)
-
-    assert run(inner, story) == ([("a", 0, 0)], ["a"])
 
 
 def test_a_take_waits_again_after_one_that_was_cancelled(inner):
@@ -193,22 +167,6 @@ def test_an_ack_that_is_cancelled_is_done_and_the_others_are_returned(inner):
 
     assert inner.context.store.written == [OUTCOME]
     assert queued(inner) == [("b", 0, 1)]
-
-
-def test_a_cancellation_on_leaving_waits_for_the_acks(inner):
-    async def story(queue):
-        await queue.add_all([*"ab"])
-        gate = Gate(inner.context.store, "end")
-        working = asyncio.create_task(work(queue))
-        await cancelled_at(gate, working)
-
-    async def work(queue):
-        async with queue.take(2):
-            pass
-
-    run(inner, story)
-
-    assert queued(inner) == inner.in_progress() == []
 
 
 def test_whatever_the_moment_of_a_cancellation_no_job_is_lost_or_acked_twice(inner):
@@ -274,43 +232,6 @@ def test_a_lock_that_is_not_acquired_in_time_gives_an_empty_take(inner):
     assert run(inner, story) == (([], []), ["a"], [])
 
 
-def test_the_time_in_the_line_is_part_of_the_wait(inner, monkeypatch):
-    asked = []
-
-    async def story(queue):
-        whole = queue.queue.take
-        monkeypatch.setattr(queue.queue, "take", lambda *args: asked.append(args) or whole(*args))
-        entering = [asyncio.create_task(enter(queue.take(1, PATIENCE))) for _ in range(2)]
-        await until(lambda: queue.queue._take_lock.line)
-        await queue.add_all([*"ab"])
-        await asyncio.gather(*entering)
-
-    async def enter(scope):
-        async with scope:
-            pass
-
-    run(inner, story)
-
-    first, second = [wait for _, wait, _ in filter(None, asked)]
-    assert second < first <= PATIENCE
-
-
-def test_a_waiting_take_does_not_read_the_tables_though_it_polls_in_slices(inner, monkeypatch):
-    listened = []
-    whole = inner.context.doorbell.wait
-    monkeypatch.setattr(inner.context.doorbell, "wait", lambda *args: listened.append(args) or whole(*args))
-
-    async def story(queue):
-        async with queue.take(1, wait=0):
-            pass
-        looks = inner.context.store.requests.count("ready")
-        async with queue.take(1, wait=0.2):
-            return inner.context.store.requests.count("ready") - looks
-
-    assert run(inner, story) == 2
-    assert len(listened) > 5
-
-
 def test_a_stream_acks_each_job_when_the_next_is_asked_for(inner):
     async def story(queue):
         await queue.add_all([*"abc"])
@@ -350,35 +271,3 @@ def test_closing_ends_a_waiting_stream_and_returns_what_is_held(inner):
     run(inner, story)
 
     assert inner.context.store.members(KEY) == []
-
-
-def test_an_ack_under_a_lost_claim_raises(inner):
-    async def story(queue):
-        await queue.add("a")
-        with expects(LostClaim):
-            async with queue.take() as jobs:
-                inner.context.store.end_session(KEY, jobs[0].session, None)
-                inner.sweep()
-                await jobs.ack(jobs[0], [OUTCOME])
-
-    run(inner, story)
-
-    assert inner.context.store.written == []
-
-
-def test_the_take_after_a_lost_session_says_so_once(inner):
-    async def story(queue):
-        async with queue.take(wait=0):
-            pass
-        session = queue.queue._worker.session
-        inner.context.store.end_session(KEY, session.id, None)
-        session.beat()
-        await queue.add("a")
-        with expects(SessionLost):
-            async with queue.take(wait=0):
-                pass
-        async with queue.take(wait=0) as jobs:
-            assert names(jobs) == ["a"]
-        assert queue.queue._worker.session.id != session.id
-
-    run(inner, story)

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueContext, ShutDown
+from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueContext
 from fanin.queue.aio import AsyncQueue, run_in
 from fanin.queue.memory import MemoryStore
 from tests.queue.conftest import KEY, expects, names, session_of
@@ -49,15 +49,6 @@ def test_an_add_says_what_to_do_with_a_busy_job(inner, on_busy):
     assert names(inner.queued()) == (["a", "b"] if is_accepted else [])
 
 
-def test_an_add_rejects_a_busy_job_unless_it_asks_for_a_rerun(inner):
-    async def story(queue):
-        await queue.add("a")
-        async with queue.take():
-            return await queue.add("a"), len(await queue.add_all(["a"]))
-
-    assert run(inner, story) == (False, 1)
-
-
 def test_a_release_counts_no_failure_unless_it_says_so(inner):
     async def story(queue):
         await queue.add_all(["a", "b", "c"])
@@ -71,19 +62,6 @@ def test_a_release_counts_no_failure_unless_it_says_so(inner):
     assert [(job.name, job.failures) for job in inner.queued()] == [("a", 0)]
     assert [(job.name, job.failures) for job in inner.delayed()] == [("b", 0)]
     assert [(dead.job.name, dead.error) for dead in inner.dead()] == [("c", "no such image")]
-
-
-def test_a_take_without_a_wait_looks_once_and_does_not_wait(inner, monkeypatch):
-    asked = []
-
-    async def story(queue):
-        whole = queue.queue.take
-        monkeypatch.setattr(queue.queue, "take", lambda *args: asked.append(args) or whole(*args))
-        async with queue.take(3, 0) as jobs:
-            return len(jobs)
-
-    assert run(inner, story) == 0
-    assert [*filter(None, asked)] == [(3, 0, None)]
 
 
 def test_the_session_of_the_replaced_queue_is_its_own(inner):
@@ -104,23 +82,6 @@ def test_the_session_of_the_replaced_queue_is_its_own(inner):
     assert session != held.id
     assert names(inner.in_progress()) == ["a"]
     assert held.alive()
-
-
-def test_a_closed_queue_waits_for_no_ring(inner):
-    async def story(queue):
-        assert queue.doorbell.wait(0, 1) == ()
-        return queue.doorbell
-
-    doorbell = run(inner, story)
-    with expects(ShutDown):
-        doorbell.wait(0, 1)
-
-
-def test_its_threads_have_the_name_of_the_queue(inner):
-    async def story(queue):
-        return (await run_in(queue.threads(), threading.current_thread)).name
-
-    assert run(inner, story).startswith("orders_")
 
 
 def test_the_error_of_a_call_that_was_cancelled_is_not_reported_as_forgotten():

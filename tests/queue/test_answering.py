@@ -31,14 +31,6 @@ def test_an_invocation_takes_a_job_for_each_ring_at_most_and_acks_them(queue):
     assert queue.context.store.written == [OUTCOME]
 
 
-def test_an_invocation_reads_only_the_parts_of_its_rings(make, store):
-    queue = make(parts=8)
-    queue.add_all(str(i) for i in range(20))
-    with queue.answer(event(*[Ring(3)] * 10), CONTEXT) as jobs:
-        assert jobs
-        assert {job.key.part.number for job in jobs} == {3}
-
-
 def in_parts(queue, *parts: int) -> list[NewJob]:
     """A new job in each of *parts*, the first with the highest priority."""
     found: dict[int, list[str]] = {}

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from fanin.errors import Conflict, InvalidRequest
-from fanin.queue import NewJob, Options, OutboxEntry
+from fanin.queue import Options, OutboxEntry
 from fanin.queue.working.background import Duty, in_threads
 from fanin.queue.working.fair_lock import FairLock
 from tests.queue.conftest import KEY, fail, names, session_of
@@ -114,20 +114,6 @@ def test_a_delay_that_no_job_can_have_is_refused_while_the_job_is_still_ours(que
         Options(retry_delay=delay)
 
     assert queue.depth().busy == 0
-
-
-@pytest.mark.parametrize(
-    "facts",
-    [
-        {"payload": "\udcff"},
-        {"id": "\udcff"},
-        {"id": "x" * 513},
-    ],
-    ids=["payload", "id", "long id"],
-)
-def test_what_could_not_be_stored_at_a_jobs_end_is_refused_at_its_beginning(facts):
-    with pytest.raises(InvalidRequest):
-        NewJob("a", **facts)
 
 
 def interrupted_at(line):

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from fanin.errors import StoreUnavailable
 from fanin.queue.administration.counting import depth_of, estimate
-from fanin.queue.administration.creating import QueueCreator, create_row
 from fanin.queue.administration.looking import look
 from fanin.queue.config_cache import ConfigCache
-from fanin.queue.memory import MemoryStore
 from fanin.queue.rules.config import QueueConfig
-from fanin.queue.rules.errors import DoorbellMissing
 from fanin.queue.rules.model import Accuracy
 from tests.queue.claiming import Bench
-from tests.queue.conftest import KEY
-from tests.scripted import Scripted
 
 CONFIG = QueueConfig(4)
 
@@ -54,54 +48,10 @@ def test_a_missing_doorbell_is_created_once_in_five_seconds():
     assert [cache.may_create(at) for at in (0.0, 4.999, 5.0, 9.999, 10.0)] == [True, False, True, False, True]
 
 
-@pytest.mark.parametrize(("revision", "reads"), [(0, 0), (1, 1)])
-def test_a_config_is_read_again_for_a_later_revision_alone(revision, reads):
-    bench = Bench()
-    bench.forget()
-    bench.context.refresh(revision)
-
-    assert bench.store.names() == ["config"] * reads
-
-
-def test_a_config_that_was_never_read_is_read():
-    bench = Bench()
-    bench.context.cache.config = None
-    bench.forget()
-    bench.context.refresh(0)
-
-    assert bench.store.names() == ["config"]
-
-
-def test_a_take_without_a_doorbell_pauses_for_the_longest_time():
-    bench = Bench()
-
-    def missing(*_):
-        raise DoorbellMissing("gone")
-
-    bench.bell.wait = missing
-    bench.forget()
-
-    assert bench.context.wait(1.0, 1) == ()
-    assert bench.pauses == [8]
-
-
 def depth(bench, parts=8):
     return depth_of(
         bench.context, look(bench.context, [bench.context.part(number) for number in range(parts)])
     )
-
-
-def test_a_depth_is_that_of_all_parts_and_the_oldest_job_counts():
-    bench = Bench(parts=8)
-    empty = depth(bench)
-    for name in "abcdefgh":
-        bench.add(name)
-        bench.time.sleep(1)
-    full = depth(bench)
-
-    assert (empty.ready, empty.oldest_us) == (0, 0)
-    assert (full.ready, full.busy, full.accuracy) == (8, 0, Accuracy.EXACT)
-    assert full.oldest_us == 8_000_000
 
 
 def test_a_job_that_a_clock_ahead_added_has_not_waited():
@@ -110,13 +60,6 @@ def test_a_job_that_a_clock_ahead_added_has_not_waited():
     bench.time.passed -= 5_000_000
 
     assert depth(bench, 1).oldest_us == 0
-
-
-def test_a_depth_is_as_accurate_as_its_least_accurate_count():
-    bench = Bench()
-    bench.store.scripts["count_dead"] = lambda part, limit: limit
-
-    assert (depth(bench, 1).dead, depth(bench, 1).accuracy) == (5000, Accuracy.AT_LEAST)
 
 
 @pytest.mark.parametrize(
@@ -147,34 +90,3 @@ def test_an_estimate_counts_up_to_5000_jobs_and_extrapolates(jobs, found, accura
     raised = estimate([counting(number) for number in jobs], even=False)
     assert raised.accuracy is (Accuracy.EXACT if accuracy is Accuracy.EXACT else Accuracy.AT_LEAST)
     assert raised.jobs == min(sum(jobs), 5000)
-
-
-class Doorbells:
-    def create(self, queue):
-        return f"https://{queue.name}"
-
-    def arn(self, url):
-        return f"arn:{url}"
-
-
-def test_a_config_that_others_always_change_first_is_tried_eight_times():
-    bench = Bench()
-    create_row(bench.store.real, KEY, QueueConfig(1))
-    revisions = iter(range(100))
-    bench.store.scripts["reconfigure"] = lambda *_: QueueConfig(1, revision=next(revisions), doorbell="other")
-    creator = QueueCreator(bench.store, Doorbells(), bench.context.effects)
-    bench.forget()
-    with pytest.raises(StoreUnavailable):
-        creator.create(KEY, QueueConfig(1))
-
-    assert (bench.store.names().count("reconfigure"), bench.pauses) == (8, [*range(8)])
-
-
-def test_a_queue_that_is_removed_while_it_is_created_again_is_not_there():
-    store = Scripted(MemoryStore())
-    removed = QueueConfig(1, revision=3, removing_us=1, removed_us=2)
-    store.scripts = {"create": lambda *_: removed, "reconfigure": lambda *_: None}
-    with pytest.raises(StoreUnavailable):
-        create_row(store, KEY, QueueConfig(1))
-
-    assert store.of("reconfigure") == [(KEY, QueueConfig(1, revision=4))]

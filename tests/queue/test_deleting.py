@@ -18,7 +18,7 @@ from fanin.queue.rules.keys import PartKey, job_key
 from fanin.queue.rules.model import JobState
 from fanin.queue.upkeep.sleeping import idle
 from tests.item_ids import item_named
-from tests.queue.conftest import KEY, fail, names, unavailable
+from tests.queue.conftest import KEY, fail, names
 
 
 def records(queue):
@@ -60,16 +60,6 @@ def test_the_sweep_fails_the_item_of_a_deleted_job_once(make):
     assert [(each.item_id, each.failed, each.reason) for each in reported] == [
         (item_named("i"), True, "the job was deleted")
     ]
-
-
-def test_a_repeated_add_of_a_deleted_job_does_not_bring_it_back(queue):
-    queue.add(NewJob("a", id="mine"))
-    delete_jobs(queue.context, ["a"])
-
-    assert queue.add(NewJob("a", id="mine"))
-    assert queue.queued() == []
-    assert queue.add("a")
-    assert names(queue.queued()) == ["a"]
 
 
 def test_a_job_that_is_claimed_before_the_write_is_in_progress(queue, make, store, monkeypatch):
@@ -150,13 +140,6 @@ def test_a_revival_whose_answer_is_lost_counts_once(make, store, monkeypatch):
     assert revive_some(queue, asked).outcomes == {asked[0]: Revival.NOT_FOUND}
 
 
-def test_a_request_to_a_store_that_is_out_of_reach_says_so(queue, store, monkeypatch):
-    queue.add("a")
-    monkeypatch.setattr(store, "delete", unavailable)
-    with pytest.raises(StoreUnavailable):
-        delete_jobs(queue.context, ["a"])
-
-
 def raised(queue, store, phase) -> None:
     """Have the parts of the queue be raised from 1 to 2."""
     config = store.config(KEY)
@@ -171,10 +154,6 @@ def placed(queue, store, parts: int):
     job = lifecycle.new_job(NewJob("e"), job_key(KEY, parts, "e"), "id", queue.context.effects.now(), None)
     store.add(job, None)
     return job
-
-
-def test_the_name_has_two_rows():
-    assert job_key(KEY, 1, "e") != job_key(KEY, 2, "e")
 
 
 @pytest.mark.parametrize("phase", [Phase.PREPARING, Phase.DRAINING, Phase.EXPIRING])

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.errors import StoreUnavailable
 from fanin.queue import NewJob
 from fanin.queue.administration.deleting import Deletion, delete_jobs
 from fanin.queue.rules import lifecycle
@@ -60,12 +59,3 @@ def test_a_job_whose_row_is_gone_at_the_write_is_not_found(bench):
     bench.store.scripts["delete"] = delete
 
     assert delete_jobs(bench.context, ["a"]) == {"a": Deletion.NOT_FOUND}
-
-
-def test_a_job_that_changes_at_each_attempt_is_tried_eight_times_with_pauses(bench):
-    bench.add("a")
-    bench.store.scripts["delete"] = lambda seen, *_: seen
-    with pytest.raises(StoreUnavailable, match="job 'a' changes too often"):
-        delete_jobs(bench.context, ["a"])
-
-    assert bench.pauses == [*range(8)]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fanin.errors import InvalidRequest, NotFound
+from fanin.errors import NotFound
 from fanin.queue.administration.describing import Activity, QueueStatus, describe, status_of
 from fanin.queue.rules.config import QueueConfig
-from fanin.queue.rules.keys import checked_queue_name
 from fanin.queue.rules.model import Accuracy, Depth
 
 NONE = Depth(ready=0, busy=0, delayed=0, dead=0, oldest_us=0, accuracy=Accuracy.EXACT)
@@ -27,29 +26,7 @@ def test_the_activity_of_a_queue_is_the_last_that_it_came_to(times, activity):
     assert QueueStatus("orders", QueueConfig(1, **times), NONE, 0).activity is activity
 
 
-def test_the_status_of_a_queue_is_its_config_and_its_depth_at_the_time(queue, time, store):
-    queue.add("a")
-    time.sleep(2)
-    status = status_of(queue.context)
-
-    assert status == describe(queue.context)
-    assert (status.name, status.config, status.counted_us) == ("orders", store.config(queue.key), time.now())
-    assert (status.depth.ready, status.depth.oldest_us, status.activity) == (1, 2_000_000, Activity.IN_USE)
-
-
 def test_a_queue_that_does_not_exist_has_no_status(queue):
     with pytest.raises(NotFound, match="queue 'orders' does not exist"):
         status_of(queue.context)
     assert describe(queue.context) is None
-
-
-@pytest.mark.parametrize("parts", [0, 257])
-def test_a_queue_has_1_to_256_parts(parts):
-    with pytest.raises(InvalidRequest, match="a queue has 1 to 256 parts") as caught:
-        QueueConfig(parts)
-    assert caught.value.field == "parts"
-    assert [QueueConfig(most).parts for most in (1, 256)] == [1, 256]
-
-
-def test_a_valid_name_is_returned():
-    assert checked_queue_name("a.b_c-9") == "a.b_c-9"

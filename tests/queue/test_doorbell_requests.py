@@ -10,7 +10,6 @@ from botocore.exceptions import ClientError
 
 from fanin.queue import Ring
 from fanin.queue.rules.errors import DoorbellMissing
-from fanin.queue.rules.messages import body
 from fanin.queue.sqs import SqsDoorbell, SqsDoorbells
 from tests.queue.conftest import KEY
 
@@ -78,37 +77,12 @@ def test_a_wait_is_made_of_polls_that_end_before_the_client_times_out(
     assert sqs.polls() == polls
 
 
-def test_a_process_that_stood_still_before_its_poll_asks_for_what_is_there(monkeypatch):
-    sqs, passed = Sqs(), iter([0.0])
-    bell = bell_on(monkeypatch, sqs)
-    monkeypatch.setattr("fanin.queue.sqs.time", SimpleNamespace(monotonic=lambda: next(passed, 3600.0)))
-
-    assert bell.wait(20, 1) == []
-    assert sqs.polls() == [0]
-
-
-def test_a_wait_ends_with_its_first_ring(monkeypatch):
-    sqs = Sqs()
-    sqs.messages = [{"Body": body(KEY, Ring(3)), "ReceiptHandle": "r"}]
-
-    assert bell_on(monkeypatch, sqs).wait(50, 1) == [Ring(3)]
-    assert sqs.polls() == [20]
-
-
 @pytest.mark.parametrize(("most", "messages"), [(1, 1), (10, 10), (11, 10)])
 def test_a_poll_asks_for_ten_messages_at_most(monkeypatch, most, messages):
     sqs = Sqs()
     bell_on(monkeypatch, sqs).wait(0, most)
 
     assert [facts["MaxNumberOfMessages"] for facts in sqs.of("receive_message")] == [messages]
-
-
-def test_a_rest_lasts_as_long_as_it_is_asked_to(monkeypatch):
-    slept: list[float] = []
-    monkeypatch.setattr("fanin.queue.sqs.time", SimpleNamespace(sleep=slept.append))
-    SqsDoorbell(Sqs(), None, KEY).rest(1.5)
-
-    assert slept == [1.5]
 
 
 def test_a_batch_has_ten_rings(monkeypatch):

@@ -76,30 +76,12 @@ def test_a_phase_ends_after_its_minutes_and_the_process_that_ends_it_knows(phase
     assert bench.store.real.config(KEY).phase is bench.context.config().phase is after
 
 
-@pytest.mark.parametrize("exists", [True, False])
-def test_nothing_is_stored_where_another_sweep_has_ended_the_raise_or_the_queue_is_gone(exists):
-    bench = Bench()
-    if not exists:
-        bench.store.real.configs.clear()
-    bench.forget()
-    widening.advance(bench.context)
-
-    assert bench.store.names() == ["config"]
-
-
 def test_an_ended_raise_leaves_the_config_of_a_queue_that_had_its_parts_from_the_beginning():
     bench = Bench()
     raised(bench, Phase.EXPIRING, 2)
     bench.time.sleep(31 * MINUTE)
 
     assert swept(bench) == QueueConfig(2, revision=2)
-
-
-def test_once_the_old_parts_are_read_no_row_is_kept_from_which_a_further_raise_would_go_on():
-    bench = Bench()
-    raised(bench, Phase.DRAINING, 2, cursor="0000#k#5")
-
-    assert swept(bench) == QueueConfig(2, revision=2, before=1, phase=Phase.EXPIRING)
 
 
 @pytest.mark.parametrize(("rows", "sweeps"), [(10_000, 1), (10_001, 2), (20_000, 2), (20_001, 3)])

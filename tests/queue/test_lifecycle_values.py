@@ -13,11 +13,8 @@ from fanin.queue.rules.keys import job_key
 from fanin.queue.rules.lifecycle import ClaimStatus
 from fanin.queue.rules.model import (
     MARK_SECONDS,
-    Accuracy,
     Dead,
-    Depth,
     EarlierJob,
-    Entry,
     GivenBack,
     JobState,
     OutboxEntry,
@@ -61,7 +58,6 @@ ALONE = replace(BUSY, rerun=None)
 READY = replace(ALONE, state=JobState.READY, **UNCLAIMED)
 DELAYED = replace(READY, state=JobState.DELAYED, ready_us=900)
 DONE = replace(ALONE, state=JobState.DONE, payload=None, **UNCLAIMED, done_by="last", done_us=300)
-STATES = {"ready": READY, "busy": BUSY, "delayed": DELAYED, "done": DONE}
 
 
 @pytest.mark.parametrize(
@@ -132,64 +128,6 @@ def test_the_removal_of_a_live_job_fails_its_item_and_that_of_its_rerun():
     assert lifecycle.removal_entries(DONE, "gone") == []
 
 
-@pytest.mark.parametrize("state", STATES)
-def test_an_add_replaces_only_the_done_job_that_it_saw(state):
-    stored = STATES[state]
-
-    assert lifecycle.may_be_added(stored, DONE) is (state == "done")
-    assert not lifecycle.may_be_added(replace(DONE, generation=4), DONE)
-    assert not lifecycle.may_be_added(replace(DONE, generation=2), DONE)
-    assert not lifecycle.may_be_added(None, DONE)
-
-
-@pytest.mark.parametrize("state", STATES)
-def test_only_a_ready_job_is_claimed(state):
-    stored = STATES[state]
-
-    assert lifecycle.may_be_claimed(stored, lifecycle.entry_of(stored)) is (state == "ready")
-    assert not lifecycle.may_be_claimed(replace(stored, deliveries=9), lifecycle.entry_of(stored))
-    assert not lifecycle.may_be_claimed(None, lifecycle.entry_of(stored))
-
-
-OTHERS = {
-    "state": JobState.DELAYED,
-    "id": "x",
-    "generation": 9,
-    "added_us": 9,
-    "claim": "x",
-    "rerun": RERUN,
-}
-
-
-@pytest.mark.parametrize("fact", OTHERS)
-def test_a_job_is_unchanged_by_state_id_generation_time_claim_and_rerun(fact):
-    changed = replace(READY, **{fact: OTHERS[fact]})
-
-    assert lifecycle.is_unchanged(READY, READY)
-    assert lifecycle.is_unchanged(replace(READY, deliveries=9, priority=1), READY)
-    assert not lifecycle.is_unchanged(changed, READY)
-    assert lifecycle.is_unchanged(None, READY) is False
-    assert OTHER != KEY
-
-
-@pytest.mark.parametrize("state", STATES)
-def test_a_waiting_job_may_be_deleted_as_it_was_seen(state):
-    stored = STATES[state]
-
-    assert lifecycle.may_be_deleted(stored, stored) is (state in {"ready", "delayed"})
-    assert not lifecycle.may_be_deleted(replace(stored, generation=4), stored)
-    assert not lifecycle.may_be_deleted(None, stored)
-
-
-@pytest.mark.parametrize("state", STATES)
-def test_a_waiting_job_may_be_moved_as_it_was_seen(state):
-    stored = STATES[state]
-
-    assert lifecycle.may_be_moved(stored, stored) is (state != "busy")
-    assert not lifecycle.may_be_moved(replace(stored, collisions=9), stored)
-    assert not lifecycle.may_be_moved(None, stored)
-
-
 def test_the_mark_of_a_deleted_job_and_of_one_that_was_moved():
     mark = replace(DELAYED, state=JobState.DONE, payload=None, done_us=950)
 
@@ -209,29 +147,6 @@ def test_a_moved_job_counts_the_generations_of_its_new_row():
     assert lifecycle.moved(DELAYED, OTHER, replace(DONE, before=())).before == DELAYED.before
 
 
-@pytest.mark.parametrize(
-    ("stored", "may"),
-    [
-        (BUSY, True),
-        (replace(BUSY, id="x"), False),
-        (replace(BUSY, generation=4), False),
-        (replace(BUSY, rerun=None), False),
-        (replace(BUSY, state=JobState.READY), False),
-        (replace(BUSY, claim="x", deliveries=5), True),
-    ],
-)
-def test_a_rerun_is_requested_of_the_busy_job_that_was_seen(stored, may):
-    assert lifecycle.may_be_rerun(stored, BUSY) is may
-
-
-@pytest.mark.parametrize(("at", "waited"), [(150, 30), (121, 1), (120, 0), (90, 0)])
-def test_a_claimed_job(at, waited):
-    claimed = lifecycle.claimed(READY, "s2", "c2", at)
-    facts = {"session": "s2", "claim": "c2", "claimed_us": at, "deliveries": 5, "queued_us": 70 + waited}
-
-    assert claimed == replace(READY, state=JobState.BUSY, **facts)
-
-
 @pytest.mark.parametrize(("at", "busy"), [(190, 40), (151, 1), (150, 0), (100, 0)])
 @pytest.mark.parametrize("failed", [False, True])
 def test_a_returned_job(at, busy, failed):
@@ -243,15 +158,6 @@ def test_a_returned_job(at, busy, failed):
     assert lifecycle.given_back(BUSY, GivenBack(at, failed, 777)) == delayed
 
 
-def test_a_job_without_a_claim_was_not_worked_on():
-    assert lifecycle.worked(None, 190) == 0
-    assert lifecycle.given_back(READY, GivenBack(190)).busy_us == 80
-
-
-def test_a_promoted_job():
-    assert lifecycle.promoted(DELAYED, 910) == replace(DELAYED, state=JobState.READY, ready_us=910)
-
-
 def test_an_ended_job_leaves_its_mark_or_its_rerun():
     mark = replace(
         ALONE, state=JobState.DONE, payload=None, done_by="c", done_us=190, busy_us=120, **UNCLAIMED
@@ -261,20 +167,6 @@ def test_an_ended_job_leaves_its_mark_or_its_rerun():
 
     assert lifecycle.ended(ALONE, 190) == mark
     assert lifecycle.ended(BUSY, 190) == rerun
-
-
-@pytest.mark.parametrize(
-    ("stored", "may"),
-    [
-        (BUSY, True),
-        (replace(BUSY, rerun=None), False),
-        (replace(BUSY, claim="x"), False),
-        (replace(BUSY, state=JobState.READY, generation=9), True),
-    ],
-)
-def test_a_job_is_ended_under_its_claim_with_the_rerun_that_was_read(stored, may):
-    assert lifecycle.may_be_ended(stored, BUSY) is may
-    assert not lifecycle.may_be_ended(READY, READY)
 
 
 def test_a_revived_job():
@@ -307,16 +199,6 @@ def test_what_the_stored_job_says_of_a_claim(stored, status):
     assert lifecycle.claim_status(stored, BUSY) is ClaimStatus[status]
 
 
-@pytest.mark.parametrize("state", STATES)
-def test_an_entry_shows_a_job_as_the_index_does(state):
-    job = STATES[state]
-    shown = Entry(KEY, "first", job.ix or "", JobState(state), 4, job.ready_us, *UNCLAIMED.values())
-    claim = {"session": "s", "claim": "c", "claimed_us": 150} if state == "busy" else {}
-
-    assert lifecycle.entry_of(job) == replace(shown, **claim)
-    assert bool(shown.ix) is (state != "done")
-
-
 def test_a_mark_holds_for_an_hour():
     end = 300 + 3_600_000_000
 
@@ -324,22 +206,6 @@ def test_a_mark_holds_for_an_hour():
     assert DONE.expired(end)
     assert not replace(DONE, done_us=None).expired(10**18)
     assert MARK_SECONDS == 3600
-
-
-@pytest.mark.parametrize(
-    ("fact", "accepted", "refused"),
-    [
-        ("payload", "x" * 131_072, "x" * 131_073),
-        ("payload", "ä" * 65_536, "ä" * 65_537),
-        ("id", "x" * 512, "x" * 513),
-        ("priority", 999, 1000),
-        ("priority", 0, -1),
-    ],
-)
-def test_a_job_is_accepted_up_to_its_bounds(fact, accepted, refused):
-    assert getattr(NewJob("a", **{fact: accepted}), fact) == accepted
-    with pytest.raises(InvalidRequest):
-        NewJob("a", **{fact: refused})
 
 
 @pytest.mark.parametrize(
@@ -357,8 +223,3 @@ def test_options_are_accepted_up_to_their_bounds(accepted, refused):
     Options(**accepted)
     with pytest.raises(InvalidRequest):
         Options(**refused)
-
-
-def test_options_have_their_defaults():
-    assert Options() == Options(8, 1.0, 5.0, None, 0.0, 5.0, 20.0, 20.0, False)
-    assert Depth(1, 2, 3, 4, 5).accuracy is Accuracy.EXACT

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from fanin.queue import JobState, NewJob
 from fanin.queue.administration import paging
 from fanin.queue.administration.reviving import Revival, revive_all, revive_some
 from tests.queue.conftest import fail, names
@@ -21,31 +20,6 @@ def dying(make, *jobs: str):
 
 def records(queue) -> list[paging.Record]:
     return [(row.number, row.key.sort) for row, _ in paging.dead(queue.context, 200, None).jobs]
-
-
-@pytest.mark.parametrize("state", [JobState.READY, JobState.BUSY, JobState.DELAYED])
-def test_the_jobs_of_each_live_state_are_listed(queue, state):
-    queue.add_all([NewJob("busy", priority=9), NewJob("ready"), NewJob("delayed", delay=60)])
-    queue.take(wait=0).__enter__()
-    page = paging.jobs(queue.context, state, 10, None)
-
-    assert [job.name for _, job in page.jobs] == [state]
-    assert page.last is None
-
-
-def test_a_job_that_is_gone_when_its_page_is_read_is_left_out(queue, store, monkeypatch):
-    queue.add_all([*"abc"])
-    whole = store.jobs_at
-
-    def one_less(keys):
-        store.stored.pop(keys[0])
-        return whole(keys)
-
-    monkeypatch.setattr(store, "jobs_at", one_less)
-    page = paging.jobs(queue.context, JobState.READY, 2, None)
-
-    assert [job.name for _, job in page.jobs] == ["b"]
-    assert page.last is not None
 
 
 def test_a_dead_job_that_is_gone_when_its_page_is_read_is_left_out(make, store, monkeypatch):
@@ -70,15 +44,6 @@ def test_a_record_of_a_part_that_the_queue_does_not_have_is_not_found(make, numb
     assert known == 0
     assert list(paging.dead_at(queue.context, [(number, sort), (0, sort)])) == [(0, sort)]
     assert revive_some(queue, [(number, sort)]).outcomes == {(number, sort): Revival.NOT_FOUND}
-
-
-def test_a_dead_job_whose_key_has_a_live_job_stays_dead(make):
-    queue = dying(make, "a")
-    queue.add("a")
-    (record,) = records(queue)
-
-    assert revive_some(queue, [record]).outcomes == {record: Revival.LIVE}
-    assert names(dead.job for dead in queue.dead()) == ["a"]
 
 
 def test_a_dead_job_that_another_request_revives_meanwhile_is_not_found(make, store, monkeypatch):

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fanin.errors import StoreUnavailable
 from fanin.queue import NewJob, Queue
-from fanin.queue.administration.describing import describe
 from fanin.queue.administration.looking import look
 from tests.queue.claiming import Bench
-from tests.queue.conftest import fail, names, unavailable
+from tests.queue.conftest import fail, names
 
 LISTS = ["queued", "in_progress", "delayed", "dead"]
 
@@ -23,13 +21,6 @@ def filled(make, state, jobs, parts=1):
     if state == "dead":
         fail(queue, jobs)
     return queue
-
-
-@pytest.mark.parametrize("state", LISTS)
-def test_a_list_has_100_jobs_unless_it_is_asked_for_others(make, state):
-    listed = getattr(filled(make, state, 101), state)
-
-    assert (len(listed()), len(listed(101))) == (100, 101)
 
 
 @pytest.mark.parametrize("state", LISTS)
@@ -48,23 +39,6 @@ def test_a_part_of_15_jobs_is_read_in_one_request(queue, store, jobs, is_whole):
 
     assert queue.depth().ready == jobs
     assert ("count" not in store.requests) == ("outstanding" not in store.requests) == is_whole
-
-
-@pytest.mark.parametrize("jobs", [16, 17])
-def test_the_status_of_a_queue_counts_what_its_first_rows_do_not_show(queue, jobs):
-    queue.add_all(str(number) for number in range(jobs))
-
-    assert describe(queue.context).depth.ready == jobs
-
-
-def test_a_store_that_is_out_of_reach_is_not_looked_at_any_further(queue, store, monkeypatch):
-    queue.add("a")
-    monkeypatch.setattr(store, "first", unavailable)
-    store.requests.clear()
-    with pytest.raises(StoreUnavailable, match="out of reach"):
-        queue.depth()
-
-    assert "outstanding" not in store.requests
 
 
 def test_a_part_with_a_row_that_cannot_be_read_is_counted_all_the_same(queue, store, monkeypatch):

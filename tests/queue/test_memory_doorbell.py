@@ -38,18 +38,6 @@ def bell(clock):
     return MemoryDoorbell(rung=Moved(clock))
 
 
-def test_a_ring_without_a_delay_is_there_at_once(bell):
-    bell.ring([Ring(1)])
-
-    assert bell.wait(0, 10) == [Ring(1)]
-    assert bell.rung.noted == []
-
-
-def test_a_wait_without_time_does_not_wait(bell):
-    assert bell.wait(0, 10) == ()
-    assert bell.rung.noted == []
-
-
 def test_the_ring_that_is_due_first_is_waited_for_and_no_longer(bell):
     bell.ring([Ring(5)], delay=5.0)
     bell.ring([Ring(1)], delay=1.0)
@@ -58,27 +46,6 @@ def test_the_ring_that_is_due_first_is_waited_for_and_no_longer(bell):
     assert bell.wait(2, 10) == ()
     assert bell.wait(2, 10) == [Ring(5)]
     assert bell.rung.noted == [1.0, 2.0, 2.0]
-
-
-def test_a_wait_is_a_millisecond_at_least(bell):
-    bell.ring([Ring(1)], delay=0.0005)
-
-    assert bell.wait(60, 10) == [Ring(1)]
-    assert bell.rung.noted == [0.001]
-
-
-def test_as_many_rings_are_received_as_were_asked_for(bell):
-    bell.ring([Ring(1), Ring(2), Ring(3)])
-
-    assert [bell.wait(0, 2), bell.wait(0, 2)] == [[Ring(1), Ring(2)], [Ring(3)]]
-
-
-def test_a_rest_sleeps_and_leaves_the_rings(bell, clock):
-    bell.ring([Ring(1)])
-    bell.rest(3.5)
-
-    assert clock.slept == [3.5]
-    assert bell.wait(0, 10) == [Ring(1)]
 
 
 def test_a_ring_wakes_all_that_wait():

@@ -126,15 +126,6 @@ def test_a_worker_that_has_read_the_config_stops_within_a_heartbeat_of_its_newer
     assert "live" not in [row["st"]["S"] for row in sessions_of(store, but="s1")]
 
 
-def test_a_producer_reads_the_config_again_after_a_minute(store):
-    queue, duties = queue_on(store)
-    assert queue.add("one")
-    make_newer(store, "config")
-    duties.time.sleep(60)
-    with pytest.raises(NewerSchema, match=SENTENCE):
-        queue.add("two")
-
-
 def test_a_newer_delayed_job_does_not_keep_the_others_from_being_promoted(store, caplog):
     golden.put(store, "queue", golden.rows("queue")["job delayed"] | {"sk": {"S": "k#a"}})
     make_newer(store, "job delayed")

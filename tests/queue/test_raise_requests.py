@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.errors import Conflict, NotFound, StoreUnavailable
+from fanin.errors import Conflict, NotFound
 from fanin.queue.administration.raising import raise_parts
-from fanin.queue.rules.config import Phase, QueueConfig
 from tests.queue.claiming import Bench
 from tests.queue.conftest import KEY
 
@@ -32,11 +31,6 @@ def change(bench, **facts):
     configs[KEY] = replace(configs[KEY], revision=configs[KEY].revision + 1, **facts)
 
 
-def test_a_raise_reads_the_config_and_writes_it_once(bench):
-    assert raised(bench) == QueueConfig(NEW, revision=1, before=OLD, phase=Phase.PREPARING)
-    assert (bench.store.names(), bench.pauses) == (["config", "reconfigure"], [])
-
-
 @pytest.mark.parametrize("answer", ["none", "the change of another"])
 def test_a_raise_whose_write_others_win_is_begun_again(bench, answer):
     def refused(queue, _):
@@ -49,14 +43,6 @@ def test_a_raise_whose_write_others_win_is_begun_again(bench, answer):
 
     assert (found.parts, found.paused, found) == (NEW, True, bench.store.real.config(KEY))
     assert (bench.store.names(), bench.pauses) == (["config", "reconfigure"] * 2, [0])
-
-
-def test_a_raise_that_others_always_win_is_tried_eight_times(bench):
-    bench.store.scripts["reconfigure"] = lambda *_: None
-    with pytest.raises(StoreUnavailable, match=r"^queue 'orders': too many changes .* at once; retry$"):
-        raised(bench)
-
-    assert (bench.store.names().count("reconfigure"), bench.pauses) == (8, [*range(8)])
 
 
 @pytest.mark.parametrize("parts", [OLD, NEW])

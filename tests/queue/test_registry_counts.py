@@ -20,22 +20,6 @@ KEY, GONE = QueueKey("t", "thumbs"), QueueKey("t", "gone")
 DEPTH = Depth(1, 2, 3, 4, 5, Accuracy.AT_LEAST)
 
 
-@mock_aws
-def test_a_count_that_arrives_late_or_after_the_queue_is_gone_is_not_kept():
-    client = moto_clients.client("dynamodb")
-    create_queue_table(client)
-    store, registry = DynamoStore(client, QUEUE_TABLE), Registry(client, QUEUE_TABLE)
-    config = store.create(KEY, QueueConfig(2))
-    assert registry.seen([KEY, GONE]) == {KEY: (config, None)}
-    registry.record(KEY, CountedDepth(DEPTH, 20, 7))
-    registry.record(KEY, CountedDepth(replace(DEPTH, ready=9), 10, 7))
-    registry.record(GONE, CountedDepth(DEPTH, 20, 7))
-
-    assert registry.seen([KEY, GONE]) == {KEY: (config, CountedDepth(DEPTH, 20, 7))}
-    paused = store.reconfigure(KEY, replace(config, revision=1, paused=True))
-    assert registry.seen([KEY]) == {KEY: (paused, CountedDepth(DEPTH, 20, 7))}
-
-
 @pytest.mark.parametrize(("at_us", "kept"), [(19, 1), (20, 1), (21, 9)])
 @mock_aws
 def test_only_a_count_of_a_later_time_replaces_the_one_that_is_kept(at_us, kept):

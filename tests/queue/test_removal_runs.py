@@ -32,30 +32,6 @@ def test_a_run_returns_whether_the_queue_is_gone_and_leaves_one_in_use_alone(que
     assert store.config(KEY).removed_us == time.now()
 
 
-def test_a_run_without_doorbells_leaves_a_queue_with_a_doorbell_to_the_sweep(queue, store, time):
-    queue.context.config()
-    removing.begin(queue.context, force=False)
-    store.configs[KEY] = replace(store.config(KEY), doorbell="https://sqs/bell")
-    time.sleep(SETTLE_SECONDS)
-
-    assert [removing.proceed(queue.context, None), removing.proceed(queue.context, Recorded())] == [
-        False,
-        True,
-    ]
-
-
-def test_a_run_reads_the_config_again_only_where_it_deletes(make, store, time):
-    queue = make(parts=8)
-    queue.context.config()
-    removing.begin(queue.context, force=False)
-    time.sleep(SETTLE_SECONDS)
-    store.requests = []
-    removing.proceed(queue.context, None)
-
-    assert store.config(KEY).removed_us is not None
-    assert store.requests.count("config") - 1 == 2
-
-
 def test_a_queue_is_not_gone_before_its_outbox_is_reported(make, store, time):
     def refuse(_entry):
         raise Conflict("refused")
@@ -71,20 +47,6 @@ def test_a_queue_is_not_gone_before_its_outbox_is_reported(make, store, time):
 
     assert [entry.item_id for entry in reported] == [item_named("i")]
     assert store.config(KEY).removed_us is not None
-
-
-def test_a_run_deletes_a_bounded_number_of_rows(make, store, time, monkeypatch):
-    monkeypatch.setattr(removing, "ROWS_A_RUN", 4)
-    queue = make(parts=2)
-    queue.add_all(f"job {number}" for number in range(10))
-    removing.begin(queue.context, force=True)
-    time.sleep(SETTLE_SECONDS)
-    left = []
-    for _ in range(4):
-        visit(queue.context)
-        left.append(rows_of(store))
-
-    assert left == [6, 2, 0, 0]
 
 
 def test_a_run_deletes_up_to_as_many_rows_as_the_page_of_queues_says(queue, store, monkeypatch):
@@ -149,18 +111,6 @@ def limits_of(store, monkeypatch, read: str) -> list[int]:
 
     monkeypatch.setattr(store, read, noted, raising=False)
     return limits
-
-
-def test_a_queue_with_dead_jobs_alone_is_gone_after_a_run_that_finds_none(make, store, time, monkeypatch):
-    queue = make(max_failures=1)
-    queue.add("a")
-    fail(queue)
-    queue.close()
-    store.stored.clear()
-    removing.begin(queue.context, force=False)
-    time.sleep(SETTLE_SECONDS)
-
-    assert [removing.proceed(queue.context, None) for _ in range(2)] == [False, True]
 
 
 def test_the_doorbell_is_deleted_once_nothing_is_left_and_not_before(queue, store, time):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.errors import Conflict, NotFound, StoreUnavailable
+from fanin.errors import Conflict, NotFound
 from fanin.queue import LostClaim, NewJob
 from fanin.queue.administration import removing
 from fanin.queue.administration.pausing import pause
@@ -102,19 +102,6 @@ def test_a_pause_while_the_queue_is_marked_idle_is_kept_by_an_unforced_removal(q
 
     assert store.config(KEY).paused
     assert store.config(KEY).removing_us is not None
-
-
-@pytest.mark.parametrize("force", [False, True])
-def test_a_removal_that_others_always_precede_pauses_eight_times_and_asks_for_a_retry(queue, store, force):
-    queue.context.config()
-    store.reconfigure = lambda key, _: store.config(key)
-    pauses = []
-    context = replace(queue.context, effects=replace(queue.context.effects, pause=pauses.append))
-    with pytest.raises(StoreUnavailable, match="retry"):
-        removing.begin(context, force=force)
-
-    assert pauses == [*range(8)]
-    assert store.config(KEY).removing_us is None
 
 
 def test_nothing_is_left_of_a_queue_that_is_removed_by_force(make, store, time):
@@ -219,19 +206,6 @@ def test_an_idle_queue_in_which_an_add_stored_a_job_before_it_crashed_is_kept(qu
     removing.begin_if_forgotten(make().context)
 
     assert store.config(KEY).removing_us is None
-
-
-@pytest.mark.parametrize(("days", "is_removed"), [(29, False), (30, True)])
-def test_a_queue_is_removed_once_it_was_empty_for_30_days(queue, store, time, days, is_removed):
-    queue.add("a")
-    with queue.take():
-        pass
-    queue.close()
-    swept(queue, time)
-    time.sleep(days * DAY - 2 * SETTLE_SECONDS)
-    visit(queue.context)
-
-    assert (store.config(KEY).removing_us is not None) == is_removed
 
 
 @pytest.mark.parametrize("kept_by", ["a dead job", "a session"])

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.errors import StoreUnavailable
 from fanin.queue import NewJob, Queue
 from fanin.queue.rules import lifecycle
 from fanin.queue.rules.config import Phase
@@ -14,7 +13,7 @@ from fanin.queue.rules.keys import job_key
 from fanin.queue.rules.model import JobState
 from fanin.queue.upkeep.sleeping import idle
 from tests.queue.claiming import Bench
-from tests.queue.conftest import KEY, fail, names
+from tests.queue.conftest import KEY, fail
 
 MOVES = "e"
 """A key whose part differs between 1 and 2 parts."""
@@ -83,14 +82,6 @@ def test_a_record_that_is_gone_is_not_revived_after_its_mark_is_gone_too(revivin
     assert reviving.live() == []
 
 
-def test_a_job_of_the_key_that_came_and_went_delays_a_revival_by_one_attempt(reviving):
-    reviving.before_the_write(lambda: reviving.put(1, JobState.DONE, generation=9, done_us=1))
-
-    assert reviving.queue.revive(reviving.dead) is True
-    assert reviving.bench.pauses == [0]
-    assert names(reviving.queue.queued()) == [MOVES]
-
-
 @pytest.mark.parametrize("parts", [1, 2])
 def test_one_that_came_and_went_at_either_part_does_so_too(reviving, parts):
     reviving.raise_parts()
@@ -100,25 +91,9 @@ def test_one_that_came_and_went_at_either_part_does_so_too(reviving, parts):
     assert reviving.live() == [job_key(KEY, 2, MOVES)]
 
 
-def test_a_revival_rings_for_its_job(reviving):
-    reviving.queue.revive(reviving.dead)
-
-    assert reviving.bench.bell.rung == [(0, False, 0.0)]
-
-
 def test_a_revival_wakes_a_queue_that_was_marked_idle_since_its_config_was_read(reviving):
     store = reviving.store.real
     store.reconfigure(KEY, idle(store.config(KEY), 1))
 
     assert reviving.queue.revive(reviving.dead)
     assert store.config(KEY).idle_us is None
-
-
-def test_a_revival_gives_up_after_eight_attempts(reviving):
-    seen = iter(range(100))
-    reviving.store.scripts["revive"] = lambda dead, job, *_: replace(job, revival=f"{next(seen)}")
-    with pytest.raises(StoreUnavailable, match="job 'e': too many adds of its key at once"):
-        reviving.queue.revive(reviving.dead)
-
-    assert reviving.bench.pauses == [*range(8)]
-    assert reviving.store.names().count("revive") == 8

@@ -19,15 +19,6 @@ def failing_for(store, monkeypatch, name: str) -> None:
     monkeypatch.setattr(store, "end", end)
 
 
-def test_a_scope_that_is_not_entered_has_no_job_and_has_lost_none(queue):
-    queue.add("a")
-    scope, other = queue.take(wait=0), queue.take(wait=0)
-    with other as jobs, pytest.raises(InvalidRequest, match="'a'"):
-        scope.ack(jobs[0])
-
-    assert (len(scope), scope.lost) == (0, False)
-
-
 def test_a_lost_claim_that_the_block_has_handled_is_not_raised_again(queue, store):
     queue.add_all([*"ab"])
     with queue.take(2, wait=0) as jobs:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from fanin.errors import StoreUnavailable
 from fanin.queue.dynamodb import DynamoStore, items
 from fanin.queue.dynamodb.registry import Registry
 from fanin.queue.rules.config import QueueConfig
@@ -51,20 +50,8 @@ def job_rows(*names):
     return [items.job_item(new(name)) for name in names]
 
 
-def member_rows(*ids):
-    return [LIVE | {"sk": {"S": each}} for each in ids]
-
-
 def queue_rows(*names):
     return [items.config_row(QueueKey("tenant", name)) for name in names]
-
-
-def test_all_sessions_are_read_on_from_where_a_page_ended():
-    store, client = store_of(*pages(member_rows("a"), [], member_rows("b", "c")))
-
-    assert [member.id for member in store.members(QUEUE)] == ["a", "b", "c"]
-    assert starts(client) == [None, LAST, LAST]
-    assert not any("Limit" in request for _, request in client.sent)
 
 
 @SIZES
@@ -89,16 +76,6 @@ def test_a_listed_job_that_is_gone_or_has_moved_in_the_index_is_left_out():
 
 
 @pytest.mark.parametrize(
-    ("row", "is_over"), [(LIVE, False), (DEAD, True)], ids=["has a later heartbeat", "is dead"]
-)
-def test_a_refused_end_of_a_session_is_judged_by_the_row_of_its_error(row, is_over):
-    store, client = store_of(refused(Item=row))
-
-    assert store.end_session(QUEUE, "s1", 0) is is_over
-    assert client.names == ["update_item"]
-
-
-@pytest.mark.parametrize(
     ("answer", "is_over"),
     [({"Item": LIVE}, False), ({"Item": DEAD}, True), ({}, True)],
     ids=["has a later heartbeat", "is dead", "is gone"],
@@ -113,14 +90,6 @@ def test_a_refused_end_of_a_session_without_a_row_in_its_error_reads_it_consiste
         "Key": items.session_row(QUEUE, "s1"),
         "ConsistentRead": True,
     }
-
-
-def test_a_queue_whose_row_is_gone_after_its_creation_was_refused_is_not_created():
-    store, client = store_of(refused(), {})
-    with pytest.raises(StoreUnavailable, match=r"^queue 'orders' was removed at the same time; retry$"):
-        store.create(QUEUE, QueueConfig(8))
-
-    assert client.names == ["put_item", "get_item"]
 
 
 def batch_read(client):

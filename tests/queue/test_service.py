@@ -8,7 +8,6 @@ import pytest
 
 from fanin.errors import InvalidRequest, StaleWrite, StoreUnavailable
 from fanin.queue import (
-    JobState,
     LostClaim,
     MemoryDoorbell,
     NewJob,
@@ -16,7 +15,6 @@ from fanin.queue import (
     OutboxEntry,
     Queue,
     QueueContext,
-    QueueKey,
     Ring,
     ShutDown,
 )
@@ -24,8 +22,6 @@ from fanin.queue.effects import Effects
 from fanin.queue.memory import MemoryStore
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.taking import TakeRequest
-from fanin.queue.working.background import Duty, in_threads
-from fanin.queue.working.fair_lock import FairLock
 from tests.item_ids import item_named
 from tests.queue.conftest import KEY, OUTCOME, expects, names, unavailable
 
@@ -33,15 +29,6 @@ from tests.queue.conftest import KEY, OUTCOME, expects, names, unavailable
 def taken(queue, most=10):
     with queue.take(most, wait=0) as jobs:
         return names(jobs)
-
-
-def test_a_delayed_job_is_taken_when_it_is_due(queue, duties):
-    queue.add(NewJob("a", delay=3))
-    early = taken(queue)
-    duties.pass_seconds(25)
-
-    assert early == []
-    assert taken(queue) == ["a"]
 
 
 def test_a_ring_that_is_due_wakes_a_delayed_job_before_the_sweep_does(queue, time, bell):
@@ -87,26 +74,6 @@ def test_errors_that_do_not_concern_the_job_count_no_failure(queue, error):
     assert [(job.name, job.failures) for job in queue.queued()] == [("a", 0)]
 
 
-def test_a_rerun_requested_while_busy_follows_with_the_newest_payload(queue):
-    queue.add("a", "1")
-    with queue.take(wait=0) as jobs:
-        asked = [queue.add("a", "2", on_busy="rerun"), queue.add("a", "3", on_busy="rerun")]
-        first = jobs[0]
-    (job,) = queue.queued()
-
-    assert asked == [True, True]
-    assert (job.payload, job.id != first.id, job.deliveries) == ("3", True, 0)
-    assert taken(queue) == ["a"]
-    assert taken(queue) == []
-
-
-def test_no_rerun_is_requested_of_a_job_that_waits(queue):
-    queue.add("a", "1")
-
-    assert not queue.add("a", "2", on_busy="rerun")
-    assert queue.queued()[0].payload == "1"
-
-
 def test_a_rerun_survives_a_failure_and_a_dead_job(make):
     queue = make(max_failures=2)
     queue.add("a", "1")
@@ -118,26 +85,6 @@ def test_a_rerun_survives_a_failure_and_a_dead_job(make):
 
     assert names(dead.job for dead in queue.dead()) == ["a"]
     assert [(job.payload, job.failures) for job in queue.queued()] == [("2", 0)]
-
-
-def test_an_add_under_the_same_id_is_the_same_job_even_when_it_is_done(queue):
-    again = NewJob("a", id="mine")
-
-    assert queue.add(again)
-    assert queue.add(again)
-    assert taken(queue) == ["a"]
-    assert queue.add(again)
-    assert taken(queue) == []
-
-
-def test_an_unknown_on_busy_is_refused(queue):
-    with pytest.raises(InvalidRequest, match="sometimes"):
-        queue.add("a", on_busy="sometimes")
-
-
-def test_a_take_of_nothing_is_refused(queue):
-    with pytest.raises(InvalidRequest):
-        queue.take(0)
 
 
 def test_the_process_that_creates_the_queue_chooses_its_parts(make):
@@ -310,14 +257,6 @@ def test_a_function_that_was_killed_loses_its_claims_after_its_time_and_not_befo
     assert names(watcher.queued()) == ["a"]
 
 
-def test_a_queue_of_another_name_shares_nothing(make, store, bell):
-    make().add("a")
-    other = Queue(QueueContext(store, bell, QueueKey("tenant", "others"), Options(parts=1)))
-
-    assert other.queued() == []
-    assert other.add("a")
-
-
 def test_work_in_threads_end_to_end():
     store, bell = MemoryStore(), MemoryDoorbell()
     options = Options(parts=2, heartbeat=0.05, expiry=5)
@@ -346,29 +285,6 @@ def drain(queue):
                 jobs.ack(job, [{"Put": {"job": job.name}}])
 
 
-def test_a_duty_is_repeated_until_it_says_so_or_is_stopped():
-    done, enough = [], threading.Event()
-
-    def duty():
-        done.append(1)
-        enough.set()
-        return len(done) < 3
-
-    stop = in_threads([Duty(duty, 0.001), Duty(lambda: True, 60)])
-
-    assert enough.wait(60)
-    stop()
-    assert 1 <= len(done) <= 3
-
-
-def test_a_lock_that_is_not_acquired_in_time_is_given_up():
-    lock = FairLock()
-    with lock.acquired(None) as first, lock.acquired(0) as second:
-        assert (first, second) == (True, False)
-    with lock.acquired(0) as mine:
-        assert mine
-
-
 def test_a_request_is_insisted_on_so_often_and_not_more():
     effects, asked = Effects(pause=lambda _: None), []
 
@@ -379,18 +295,3 @@ def test_a_request_is_insisted_on_so_often_and_not_more():
     with pytest.raises(StoreUnavailable):
         effects.insist(times_out)
     assert len(asked) == 4
-
-
-def test_a_memory_doorbell_waits_for_a_late_ring_and_no_longer_than_its_timeout():
-    bell = MemoryDoorbell()
-    bell.ring([Ring(1)], delay=0.01)
-
-    assert bell.wait(0, 10) == ()
-    assert bell.wait(60, 10) == [Ring(1)]
-    assert bell.wait(0.001, 10) == ()
-
-
-def test_done_is_no_state_of_a_live_job(queue):
-    queue.add("a")
-    with queue.take(wait=0) as jobs:
-        assert jobs.ack(jobs[0]).state is JobState.DONE

@@ -8,10 +8,10 @@ import pytest
 
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.members import Watch
-from fanin.queue.rules.model import Member, Ring
+from fanin.queue.rules.model import Member
 from fanin.queue.working.session import enter
 from tests.queue.claiming import Bench
-from tests.queue.conftest import KEY, unavailable
+from tests.queue.conftest import KEY
 
 
 @pytest.fixture
@@ -86,29 +86,6 @@ def test_a_heartbeat_that_comes_back_too_late_does_not_revive_its_session(bench)
     assert (bench.session.beat(), bench.session.confirmed_at) == (False, 0.0)
 
 
-def test_a_session_that_another_ended_is_lost_at_its_next_heartbeat(bench):
-    bench.store.real.end_session(KEY, bench.session.id, None)
-
-    assert (bench.session.beat(), bench.session.alive()) == (False, False)
-
-
-def test_a_session_lives_on_after_each_heartbeat(bench):
-    for _ in range(3):
-        bench.time.sleep(3)
-        assert bench.session.beat()
-
-    bench.time.sleep(3.5)
-    assert bench.session.alive()
-
-
-def test_a_heartbeat_without_an_answer_ends_no_session(bench):
-    bench.store.scripts["beat"] = unavailable
-
-    assert bench.session.beat()
-    bench.time.sleep(4)
-    assert not bench.session.beat()
-
-
 @pytest.mark.parametrize(("beats", "changes"), [(True, 1), (False, 0)])
 def test_a_session_that_ends_counts_as_a_change_if_it_owned_parts(bench, beats, changes):
     session = bench.session if beats else enter(bench.context, 30.0)
@@ -141,7 +118,3 @@ def test_an_older_copy_of_a_session_is_no_heartbeat_and_a_session_that_is_gone_i
     assert watch.seen == {"s1": (False, 2, 4.0)}
     watch.observe([], 6.0)
     assert watch.seen == {}
-
-
-def test_an_idle_ring_says_that_its_part_may_hold_a_due_job():
-    assert (Ring(1).due, Ring(1, due=True).due) == (False, True)

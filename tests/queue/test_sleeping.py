@@ -13,7 +13,7 @@ from fanin.queue.rules.config import QueueConfig
 from fanin.queue.upkeep.sleeping import SETTLE_SECONDS, asleep, idle, observed, woken
 from fanin.queue.upkeep.visiting import visit
 from tests.item_ids import item_named
-from tests.queue.conftest import KEY, fail, unavailable
+from tests.queue.conftest import KEY, unavailable
 
 AT = 1_000_000_000
 
@@ -84,16 +84,6 @@ def test_an_empty_queue_is_idle_at_first_and_asleep_once_no_request_can_be_late(
     assert [*phases, phase(queue)] == ["idle", "idle", "asleep", "asleep"]
 
 
-@pytest.mark.parametrize("job", [NewJob("later", delay=3600), NewJob("now")], ids=lambda job: job.key)
-def test_a_queue_with_a_live_job_stays_awake(queue, time, job):
-    queue.add(job)
-    for _ in range(3):
-        visit(queue.context)
-        time.sleep(SETTLE_SECONDS)
-
-    assert phase(queue) == "in use"
-
-
 def test_a_queue_with_an_entry_that_cannot_be_reported_stays_awake(make):
     def refuse(_entry):
         raise Conflict("refused")
@@ -137,20 +127,6 @@ def test_an_add_wakes_a_sleeping_queue(sleeping, make, known):
     queue = sleeping if known == "by this process" else make()
 
     assert queue.add("a")
-    assert phase(queue) == "in use"
-
-
-def test_a_revival_wakes_a_sleeping_queue(make, time):
-    queue = make(max_failures=1)
-    queue.add("a")
-    fail(queue)
-    for _ in range(3):
-        visit(queue.context)
-        time.sleep(SETTLE_SECONDS)
-    assert phase(queue) == "asleep"
-    (dead,) = queue.dead()
-
-    assert queue.revive(dead)
     assert phase(queue) == "in use"
 
 

@@ -40,34 +40,6 @@ def test_a_ring_is_received_and_deleted(bell):
     assert messages(bell) == 0
 
 
-def test_more_rings_than_a_request_holds_are_sent(bell):
-    bell.ring([Ring(part) for part in range(23)])
-
-    assert messages(bell) == 23
-
-
-def test_no_more_rings_are_taken_than_there_is_capacity(bell):
-    bell.ring([Ring(part) for part in range(5)])
-
-    assert len(bell.wait(5, 2)) == 2
-
-
-def test_a_wait_without_a_ring_ends_after_its_timeout(bell):
-    assert bell.wait(0, 1) == []
-
-
-def test_a_delayed_ring_waits_at_most_a_quarter_of_an_hour(bell):
-    bell.ring([Ring(1)], delay=0.2)
-    bell.ring([Ring(1)], delay=10_000)
-
-    assert messages(bell) == 2
-    assert bell.wait(0, 1) == []
-
-
-def test_a_poll_is_shorter_than_the_read_timeout_of_the_client(bell):
-    assert bell._longest_poll() == 4
-
-
 def test_refused_entries_are_sent_once_more(bell, monkeypatch):
     sent = []
 

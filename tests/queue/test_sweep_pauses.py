@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fanin.queue.rules.keys import job_key
-from fanin.queue.rules.members import Watch, look_seconds
+from fanin.queue.rules.members import Watch
 from fanin.queue.rules.model import Member
 from fanin.queue.upkeep.maintenance import Maintenance
 from fanin.queue.working.session import enter
@@ -62,15 +62,6 @@ def test_parts_are_swept_again_soon_while_they_have_jobs_or_a_request_is_in_doub
     assert (early, parts_swept(bench)) == ([], [0, 1])
 
 
-def test_a_worker_sweeps_its_own_parts():
-    bench = crowd()
-    maintenance = worker(bench)
-    bench.time.sleep(20)
-    maintenance.tick()
-
-    assert parts_swept(bench) == [0]
-
-
 def test_a_worker_sweeps_the_parts_in_which_a_claim_is_in_doubt_too_in_order():
     bench = crowd()
     bench.session.doubt("claim", job_key(KEY, PARTS, job_of(8)))
@@ -79,14 +70,6 @@ def test_a_worker_sweeps_the_parts_in_which_a_claim_is_in_doubt_too_in_order():
     maintenance.tick()
 
     assert parts_swept(bench) == [0, 8]
-
-
-def test_a_round_without_a_session_sweeps_all_parts_and_has_none_that_is_alive():
-    bench = Bench(parts=2)
-    bench.forget()
-
-    assert not Maintenance(bench.context).tick()
-    assert parts_swept(bench) == [0, 1]
 
 
 def test_a_round_returns_whether_its_session_is_alive():
@@ -107,8 +90,3 @@ def test_a_dead_session_of_an_invocation_is_ended_again_after_nine_tenths_of_its
     watch.observe([dead], 0.0)
 
     assert [watch.suspects([dead], at, 10**15) for at in (0.0, 4.499, 4.5)] == [[], [], [dead]]
-
-
-def test_all_sessions_are_read_at_each_look_up_to_24_and_from_25_on_every_fifth_of_a_second_for_each():
-    assert look_seconds(24) == 0
-    assert look_seconds(25) == pytest.approx(5)

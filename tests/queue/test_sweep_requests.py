@@ -8,13 +8,9 @@ import pytest
 
 from fanin.errors import Conflict, StoreUnavailable
 from fanin.queue import OutboxEntry
-from fanin.queue.rules.model import JobState
 from fanin.queue.upkeep.maintenance import Maintenance
 from tests.queue.claiming import Bench
 from tests.queue.conftest import KEY
-
-RINGS = [(0, False, 0.0), (0, False, 1.0)]
-"""One at once, and one a second later, since a frozen worker can receive the first."""
 
 
 @pytest.fixture
@@ -30,11 +26,6 @@ def sweep(bench):
     return maintenance
 
 
-def crash(bench):
-    """End the session as another worker does that crashes before it frees the claims."""
-    bench.store.real.end_session(KEY, bench.session.id, None)
-
-
 def abandoned(bench, *names):
     """Claim jobs in a session whose row is gone."""
     taken = bench.take(*names)
@@ -47,14 +38,6 @@ def requests(bench):
     return [name for name in bench.store.names() if name in {"promote", "give_back", "some_members"}]
 
 
-def test_a_due_job_is_promoted_with_one_request_and_one_ring(bench):
-    bench.add("a", delay=5)
-    bench.time.sleep(5)
-    sweep(bench)
-
-    assert (requests(bench), bench.bell.rung) == (["promote"], [(0, False, 0.0)])
-
-
 def test_a_due_job_that_another_sweep_promotes_is_not_rung_for(bench):
     bench.add("a", delay=5)
     bench.time.sleep(5)
@@ -64,22 +47,6 @@ def test_a_due_job_that_another_sweep_promotes_is_not_rung_for(bench):
     assert (requests(bench), bench.bell.rung) == (["promote"], [])
 
 
-def test_the_busy_jobs_of_a_live_session_are_left_alone(bench):
-    bench.take("a", "b")
-    sweep(bench)
-
-    assert (requests(bench), bench.bell.rung) == (["some_members"], [])
-
-
-def test_the_claims_of_a_dead_session_that_is_still_stored_are_freed(bench):
-    bench.take("a")
-    crash(bench)
-    Maintenance(bench.context).sweep([0])
-
-    assert [job.state for job in bench.store.real.stored.values()] == [JobState.READY]
-    assert bench.bell.rung == RINGS
-
-
 def test_the_sessions_of_the_busy_jobs_are_read_once_in_the_order_of_their_ids(bench):
     names = "abcdefghijkl"
     for job, session in zip(bench.take(*names), names[::-1], strict=True):
@@ -87,16 +54,6 @@ def test_the_sessions_of_the_busy_jobs_are_read_once_in_the_order_of_their_ids(b
     sweep(bench)
 
     assert bench.store.of("some_members") == [(KEY, [*names])]
-
-
-def test_a_freed_job_is_passed_on_as_it_is_stored_now(bench):
-    (job,) = abandoned(bench, "a")
-    bench.time.sleep(3)
-    (entry,) = sweep(bench).pop_freed(1)
-    stored = bench.stored(job)
-
-    assert (entry.state, entry.ready_us) == (stored.state, stored.ready_us)
-    assert (entry.state, entry.ready_us) == (JobState.READY, bench.time.now())
 
 
 def test_a_freed_job_whose_row_lacks_the_time_of_its_claim_is_passed_on_before_the_others(bench):
@@ -147,26 +104,6 @@ def test_a_sweep_ends_with_its_first_request_that_is_unavailable(bench, request_
 
     assert bench.store.names()[-1] == request_
     assert bench.store.names().count(request_) == 1
-
-
-def test_a_due_job_that_cannot_be_read_does_not_keep_the_next_one_waiting(bench, caplog):
-    bench.add("a", "b", delay=5)
-    bench.time.sleep(6)
-    failing_at(bench, "promote", ValueError("no row"))
-    sweep(bench)
-
-    assert [job.state for job in bench.store.real.stored.values()] == [JobState.DELAYED, JobState.READY]
-    assert "is left for the next sweep" in caplog.text
-
-
-def test_sessions_that_cannot_be_read_do_not_keep_due_jobs_waiting(bench):
-    bench.add("a", delay=5)
-    bench.time.sleep(5)
-    failing_at(bench, "members", ValueError("no row"))
-    with pytest.raises(ValueError, match="no row"):
-        sweep(bench)
-
-    assert [job.state for job in bench.store.real.stored.values()] == [JobState.READY]
 
 
 @pytest.mark.parametrize(("error", "tried"), [(StoreUnavailable("out of reach"), 1), (Conflict("no"), 2)])

@@ -93,15 +93,6 @@ def test_freed_jobs_are_returned_once_in_order_and_within_the_bound_of_the_take(
     ]
 
 
-def test_jobs_freed_long_ago_are_dropped(workers, duties):
-    workers[ALIVE].add(name_in(0))
-    workers[KILLED].take(1, wait=0, parts=range(PARTS)).__enter__()
-    duties.pass_seconds(TAKEOVER_SECONDS, without=(KILLED, FROZEN))
-    duties.pass_seconds(10, without=(KILLED, FROZEN))
-
-    assert workers[ALIVE]._worker.maintenance.pop_freed(1) == []
-
-
 def test_freed_jobs_are_kept_though_the_wall_clock_is_set_forward(workers, duties, time, monkeypatch):
     workers[ALIVE].add(name_in(0))
     workers[KILLED].take(1, wait=0, parts=range(PARTS)).__enter__()

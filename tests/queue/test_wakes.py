@@ -83,15 +83,6 @@ def test_a_queue_is_in_use_as_long_as_one_of_its_parts_has_a_job(make, store, ti
     assert (depth.ready, depth.busy, depth.delayed, depth.dead) == (1, 0, 0, 0)
 
 
-def test_a_queue_is_not_removed_as_long_as_one_of_its_parts_has_a_job(make, store):
-    queue = make(parts=2)
-    queue.add("a")
-    with pytest.raises(Conflict, match="force=true"):
-        removing.begin(queue.context, force=False)
-
-    assert store.config(KEY).removing_us is None
-
-
 def test_a_visit_shows_no_depth_of_a_queue_that_is_gone(queue, store, time):
     queue.context.config()
     removing.begin(queue.context, force=False)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from benchmarks.watching import units_a_second
@@ -54,18 +52,6 @@ def test_a_small_group_is_read_whole_and_a_large_one_the_more_rarely_the_larger_
     assert change_seconds(1000) == 10 * change_seconds(100) > 0
 
 
-def test_a_look_in_a_large_group_reads_two_rows(make, store, time):
-    watching = entered(make, LARGE)[0]._worker.maintenance.watching
-    time.sleep(0.5)
-    store.requests.clear()
-    seen = watching.look()
-
-    assert sorted(member.id for member in seen) == sorted(
-        neighbours([member.id for member in watching.members], watching.me)
-    )
-    assert "members" not in store.requests
-
-
 @pytest.mark.parametrize("end", ["leaves", "is ended"])
 def test_a_session_that_goes_is_noticed_by_those_that_do_not_watch_it(make, store, time, end):
     queues = entered(make, LARGE)
@@ -91,27 +77,6 @@ def test_a_session_that_begins_is_noticed_by_all(make, time):
         queue._worker.maintenance.watching.look()
 
     assert {len(queue._worker.maintenance.watching.members) for queue in queues} == {LARGE + 1}
-
-
-def test_once_a_neighbour_misses_heartbeats_all_are_noted(make, store, time):
-    watching = entered(make, LARGE)[0]._worker.maintenance.watching
-    time.sleep(2.5)
-    watching.look()
-    store.requests.clear()
-    time.sleep(0.5)
-    watching.look()
-
-    assert "members" in store.requests
-
-
-def test_an_older_copy_of_a_row_is_no_heartbeat(make, time):
-    watching = entered(make, 2)[0]._worker.maintenance.watching
-    (other,) = [member for member in watching.members if member.id != watching.me]
-    watching.watch.note([replace(other, heartbeats=5)], 1.0)
-    watching.watch.note([replace(other, heartbeats=4)], 2.0)
-    watching.watch.note([replace(other, heartbeats=5)], 3.0)
-
-    assert watching.watch.seen[other.id] == (True, 5, 1.0)
 
 
 def test_a_changed_config_is_read_within_a_heartbeat(make, store, time):

@@ -205,14 +205,6 @@ def test_the_settle_time_covers_a_config_and_all_that_can_follow_it():
     assert EXPIRE_SECONDS > MARK_SECONDS
 
 
-def test_a_machine_that_was_suspended_reads_the_config_again(queue, time):
-    """Its monotonic clock can stand still meanwhile."""
-    cache, seconds = queue.context.cache, time.monotonic()
-
-    assert cache.fresh(seconds, time.now()) is not None
-    assert cache.fresh(seconds, time.now() + 61_000_000) is None
-
-
 def test_a_job_of_a_full_part_is_left_and_others_are_taken(make, store, monkeypatch, caplog):
     queue = make(parts=OLD)
     queue.add_all([MOVES, STAYS])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import random
 import threading
 from collections import Counter
@@ -13,9 +11,6 @@ import pytest
 from tests.soak import referee
 from tests.soak.folding import drawn_log, odd
 from tests.soak.ledger import Expected, Ledger
-from tests.soak.memory import EMULATOR, WORKER, Sampler, drawn, family, resident_mb
-from tests.soak.reading import EVENTS_MOST, lines, plain, summed
-from tests.soak.tracking import wait_until
 
 NOW = 1000.0
 
@@ -180,35 +175,6 @@ def test_errors_of_the_load_are_broken_rules():
     assert "1 broken" in referee.errors(ledger).seen
 
 
-def test_metrics_are_summed_from_their_lines():
-    line = {
-        "_aws": {"CloudWatchMetrics": [{"Metrics": [{"Name": "A"}, {"Name": "B"}]}]},
-        "A": [1, 2],
-        "B": [1],
-    }
-
-    assert summed(["", "other", json.dumps(line)] * 2) == {"A": 6, "B": 2}
-
-
-class Logs:
-    """A log of one event for each of *moments*; it shows no more than EVENTS_MOST, as the emulator does."""
-
-    def __init__(self, moments):
-        self.moments, self.requests = moments, 0
-
-    def filter_log_events(self, *, startTime, endTime, **_):  # noqa: N803  # as boto3 names them
-        self.requests += 1
-        shown = [at for at in self.moments if startTime <= at <= endTime][:EVENTS_MOST]
-        return {"events": [{"message": str(at)} for at in shown]}
-
-
-def test_all_lines_are_read_though_the_log_shows_only_so_many():
-    logs = Logs(list(range(100, 3 * EVENTS_MOST)))
-
-    assert sorted(map(int, lines(logs, "group", 0, 4 * EVENTS_MOST))) == logs.moments
-    assert logs.requests > 1
-
-
 def test_a_spark_round_that_counts_otherwise_or_did_not_run_is_found():
     log = drawn_log([f"item-{number}" for number in range(300)], random.Random(1))
     acked = {"fresh": 200, "failed": 6}
@@ -233,20 +199,3 @@ def test_a_worker_may_end_by_a_documented_error_alone():
     ledger.worker_ended("KeyError: 'x'")
 
     assert ledger.errors == ["worker: RuntimeError: KeyError: 'x'"]
-
-
-def test_rows_are_read_as_texts_and_numbers():
-    assert plain({"pk": {"S": "a"}, "n": {"N": "1"}, "bits": {"B": b""}}) == {"pk": "a", "n": "1"}
-
-
-def test_the_memory_of_this_process_is_sampled():
-    sampler = Sampler(os.getpid(), lambda: [os.getpid()], seconds=0.01)
-    sampler.start()
-    assert wait_until(lambda: len(sampler.series[WORKER]) > 2, 60)
-    sampler.stopped.set()
-    sampler.join()
-
-    assert resident_mb(os.getpid()) > 1
-    assert family(os.getpid())[0] == os.getpid()
-    assert drawn(sampler.series[EMULATOR]).endswith("MB")
-    assert sampler.series[WORKER][0][1] > 1

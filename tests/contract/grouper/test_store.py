@@ -99,12 +99,6 @@ def test_a_released_lease_is_taken_once(store):
     assert store.put_lease(mine.released(), theirs) == yours
 
 
-def test_the_lease_of_a_part_is_kept_like_any(store):
-    part = Lease(Lane("tenant", "search", "part-x-1"), 7, "me", LATER)
-
-    assert store.put_lease(None, part) == part
-
-
 def test_a_claim_makes_the_bundle_and_moves_its_tasks(store):
     for name in "ab":
         store.create(task(name))
@@ -142,15 +136,6 @@ def test_a_claim_changes_nothing_where_a_task_is_in_another_lane_or_gone(store):
     assert store.task(task("a").key) == task("a", OTHER)
 
 
-def test_a_claim_takes_no_task_of_another_lane(store):
-    store.create(task("a", OTHER))
-    store.create(task("b"))
-
-    assert store.claim(empty().joined(("a", "b")), ("a", "b")) == Claim(None, frozenset("a"))
-    assert store.task(task("a").key) == task("a", OTHER)
-    assert store.bundle(empty().key) is None
-
-
 def test_a_claim_over_a_bundle_that_is_there_shows_it(store):
     stored = claimed(store, "a")
     store.create(task("b"))
@@ -185,21 +170,6 @@ def test_a_seal_closes_an_open_bundle_once(store):
     assert store.seal(empty()) == sealed
     assert store.seal(empty()) == sealed
     assert store.bundle(bundle.key) == sealed
-
-
-def test_a_seal_leaves_a_bundle_that_is_called_or_over_as_it_is(store):
-    calling = {"attempt": 1, "owner": "me", "call_until": LATER}
-    outcomes = {"outcomes": (Outcome(Verdict.OK),), "call_until": None}
-    bundle = store.seal(claimed(store, "a"))
-    for state, facts in (
-        (BundleState.CALLING, calling),
-        (BundleState.APPLYING, outcomes),
-        (BundleState.DONE, outcomes),
-    ):
-        bundle = store.replace_bundle(bundle.transition(state, **facts))
-
-        assert store.seal(empty()) == bundle == store.bundle(bundle.key)
-        assert bundle.state is state
 
 
 def test_a_seal_of_what_is_not_there_stands_in_the_slow_leaders_way(store):
@@ -253,21 +223,6 @@ def test_a_task_is_settled_in_its_bundle(store):
 
     assert store.settle(done, bundle.bundle_id) == done
     assert store.task(done.key) == done
-
-
-def test_a_settled_task_expires_as_its_outcome_says(store):
-    bundle = claimed(store, "a")
-    done = task(**ENDED, bundle_id=bundle.bundle_id, expires_at=LATER + timedelta(days=1))
-
-    assert store.settle(done, bundle.bundle_id) == done == store.task(done.key)
-
-
-def test_a_task_that_ended_stays_as_it_is(store):
-    bundle = claimed(store, "a")
-    done = store.settle(task(**ENDED, bundle_id=bundle.bundle_id), bundle.bundle_id)
-
-    assert store.settle(replace(done, state=TaskState.FAILED), bundle.bundle_id) == done
-    assert store.settle(task(attempts=1), bundle.bundle_id) == done
 
 
 def test_a_task_is_not_settled_by_a_bundle_it_is_not_in(store):

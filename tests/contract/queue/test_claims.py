@@ -82,17 +82,6 @@ def test_a_returned_job_waits_for_its_delay(store):
     assert [entry.job_id for entry in store.outstanding(PART, LATER + 9)] == [job.id]
 
 
-def test_only_the_claim_returns_a_job(store):
-    job = taken(store)
-
-    assert not store.give_back(replace(lifecycle.entry_of(job), claim="c2"), GivenBack(LATER))
-    assert store.get(job.key) == job
-    store.end(job, LATER)
-
-    assert not store.give_back(lifecycle.entry_of(job), GivenBack(LATER))
-    assert store.get(job.key).state is JobState.DONE
-
-
 def test_nothing_returns_or_ends_a_job_without_naming_its_claim(store):
     """A waiting job has no claim, and neither has an entry of it."""
     for seen in (added(store, "a"), added(store, "b", delay=60)):

@@ -70,14 +70,6 @@ def test_a_job_that_was_claimed_meanwhile_stays(store, item):
 
 
 @ITEMS
-def test_a_busy_job_is_not_deleted_also_as_it_is(store, item):
-    busy = taken(store, **item)
-    if not hasattr(store, "table"):
-        assert deleted(store, busy) == busy
-    assert not lifecycle.may_be_deleted(busy, busy)
-
-
-@ITEMS
 def test_a_job_that_was_done_meanwhile_is_not_taken_for_a_deleted_one(store, item):
     job = taken(store, **item)
     store.give_back(lifecycle.entry_of(job), GivenBack(LATER))

@@ -105,26 +105,6 @@ def test_an_end_where_nothing_is_stored_creates_nothing(store):
     assert outcomes(store) == 0
 
 
-def test_an_end_and_the_users_writes_happen_together(store):
-    job = taken(store)
-    mark = store.end(job, LATER, [PUT])
-
-    assert store.get(job.key) == mark
-    assert mark.state is JobState.DONE
-    assert outcomes(store) == 1
-
-
-def test_an_end_and_several_writes_with_conditions_happen_together(store):
-    other = {"Put": PUT["Put"] | {"Item": OTHERS}}
-    if isinstance(store, MemoryStore):
-        store.written.append(PUT)
-    else:
-        store.client.put_item(**PUT["Put"])
-    mark = store.end(taken(store), LATER, [other, GUARDED])
-
-    assert mark.state is JobState.DONE
-
-
 @pytest.mark.parametrize("item_id", [None, item_named("i")])
 @pytest.mark.parametrize("writes", [[FIRST], [COUNTED], [PUT, FIRST]])
 def test_an_end_and_each_kind_of_a_users_writes_happen_together(store, writes, item_id):

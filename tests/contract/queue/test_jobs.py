@@ -198,13 +198,6 @@ def test_a_rerun_requested_before_a_job_died_is_not_stored_once_it_is_revived(st
     assert store.rerun(again, Rerun("id-2", LATER, 0)).rerun is not None
 
 
-def test_a_rerun_is_requested_of_a_busy_job_alone(store):
-    job = added(store)
-
-    assert store.rerun(job, Rerun("id-2", LATER, 0)) == job
-    assert store.get(job.key) == job
-
-
 def test_a_job_that_failed_keeps_its_rerun(store):
     job = taken(store)
     asked = store.rerun(job, Rerun("id-2", LATER, 0))

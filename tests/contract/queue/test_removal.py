@@ -8,7 +8,7 @@ import pytest
 
 from fanin.queue.rules import lifecycle
 from fanin.queue.rules.model import JobState, Rerun
-from tests.contract.queue.calls import LATER, NOW, OTHER, PART, added, death_of, done, head, new, taken
+from tests.contract.queue.calls import LATER, NOW, OTHER, PART, added, death_of, done, new, taken
 from tests.item_ids import item_named
 
 
@@ -67,16 +67,6 @@ def test_a_requested_rerun_is_removed_with_its_job(store):
 
     assert store.remove(job, lifecycle.removal_entries(job, "gone"))
     assert sorted(entry.item_id for entry in store.outbox(PART)) == [item_named(1), item_named(2)]
-
-
-@pytest.mark.parametrize("items", [{}, {"item_id": item_named("i")}], ids=["plain", "with an item"])
-def test_a_job_that_has_changed_since_it_was_seen_is_not_removed(store, items):
-    seen = added(store, **items)
-    claimed = store.claim(head(store), "s", "c", LATER)
-
-    assert not store.remove(seen, lifecycle.removal_entries(seen, "gone"))
-    assert store.get(seen.key) == claimed
-    assert list(store.outbox(PART)) == []
 
 
 @pytest.mark.parametrize("items", [{}, {"item_id": item_named("i")}], ids=["plain", "with an item"])
