@@ -1,4 +1,4 @@
-"""The parts of the soak's load that its rules depend on."""
+"""The parts of the load of faults and soak that their rules depend on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from urllib3.exceptions import ReadTimeoutError
 
 from pipeline.demo.batch_api import DONE, Request
-from tests.soak.http_api import InsistentApi
+from tests.faults.client import Client
 from tests.soak.work import Downstream
 
 
@@ -20,24 +20,19 @@ def test_a_bundle_is_done_once_though_it_is_called_again():
     assert first.rejected == second.rejected
 
 
-def answering(*answers):
-    """A pool that gives these answers, and keeps the keys of the requests."""
-    left, keys = list(answers), []
+def test_a_post_is_repeated_under_one_key_and_each_repetition_is_counted():
+    pauses, keys = [], []
+    answers = [503, ReadTimeoutError(None, "/", "late"), 201]
 
     def request(method, url, body, headers):
         keys.append(headers["Idempotency-Key"])
-        answer = left.pop(0)
+        answer = answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
-        return SimpleNamespace(status=answer, data=b"{}")
+        return SimpleNamespace(status=answer, data=b'{"batchId": "b"}', headers={})
 
-    return SimpleNamespace(request=request), keys
+    api = Client("http://127.0.0.1:1", pauses.append)
+    api.pool = SimpleNamespace(request=request)
 
-
-def test_a_post_is_repeated_under_one_key_and_each_repetition_is_counted():
-    pauses = []
-    api = InsistentApi("http://127.0.0.1:1", pauses.append)
-    api.pool, keys = answering(502, ReadTimeoutError(None, "/", "late"), 201)
-
-    assert api.post("/v1/batches", {}) == {}
+    assert api.post("/v1/batches", {}) == {"batchId": "b"}
     assert (len(keys), len(set(keys)), len(pauses)) == (3, 1, 2)
