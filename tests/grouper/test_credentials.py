@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
 from functools import partial
 from threading import Barrier
 
@@ -225,12 +224,3 @@ def test_a_refused_signature_is_no_fault_of_the_tasks(service):
     sign = partial(SigV4("execute-api", session).signed, "eu-west-1")
 
     assert HttpDownstream(service.api.url, sign=sign).call(CALL).whole.verdict is Verdict.RETRY
-
-
-def test_the_timeout_of_a_policy_replaces_that_of_the_batch_api():
-    def seconds(timeout, longest):
-        return Call("t", "x", "b", 1, (), timeout, longest).seconds(10.0)
-
-    assert seconds(None, timedelta(seconds=30)) == 10
-    assert seconds(timedelta(seconds=3), timedelta(seconds=30)) == 3
-    assert seconds(timedelta(seconds=40), timedelta(seconds=30)) == 30
