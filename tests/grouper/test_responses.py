@@ -35,25 +35,12 @@ def test_a_bundle_is_called_again_only_after_the_status_of_an_outage():
         assert answer == Answer(Outcome(verdict, f"status {status}"), retry_after=rest)
 
 
-NO_OUTCOME = [
-    b"",
-    b" \r\n",
-    b"OK",
-    b"\xff\xfe\x00",
-    b"9" * 5000,
-    b"null",
-    b"true",
-    b"5",
-    b'"ok"',
-    b"[]",
-    b"{}",
-]
-NO_OUTCOME += [b"[1, 2]", b'{"status": "ok"}', b'[{"id": 17}]', b'{"results": []}', b"{}".ljust(MIB)]
+NO_OUTCOME = [b"", b" \r\n", b"OK", b"\xff\xfe\x00", b"9" * 5000, b"null", b"true", b"5", b'"ok"', b"[]"]
+NO_OUTCOME += [b"{}", b"[1, 2]", b'{"status": "ok"}', b'[{"id": 17}]', b'{"results": []}', b"{}".ljust(MIB)]
+NO_OUTCOME += ['{"status": "ok"}'.encode("utf-16")]
 
 
-@pytest.mark.parametrize(
-    "text", [*NO_OUTCOME, '{"status": "ok"}'.encode("utf-16")], ids=lambda text: text[:12]
-)
+@pytest.mark.parametrize("text", NO_OUTCOME, ids=lambda text: text[:12])
 def test_a_body_that_names_no_outcome_leaves_the_status_as_it_is(text):
     assert answer_of(text) == Answer()
 
@@ -115,8 +102,10 @@ def test_a_response_has_up_to_a_mebibyte():
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [(None, None), ("", None), ("7", 7), ("900", 900), ("901", 900), ("99999", 900), ("000000007", 7)]
-    + [("0000000007", None), ("1e9", None), ("-1", None), ("²", None), ("9" * 5000, None)],
+    [
+        *((text, None) for text in (None, "", "0000000007", "1e9", "-1", "²", "9" * 5000)),
+        *(("7", 7), ("000000007", 7), ("900", 900), ("901", 900), ("99999", 900)),
+    ],
 )
 def test_retry_after_is_a_bounded_number_of_seconds(text, seconds):
     assert retry_after(text) == (None if seconds is None else timedelta(seconds=seconds))
@@ -175,9 +164,8 @@ def test_an_outcome_of_a_task_that_was_not_sent_is_no_success_of_the_others(five
     """The API meant one of the tasks, and nothing says which."""
     unknown = body({"taskId": "A", "outcome": outcome}, {"taskId": "b", "outcome": "ok"})
     bodies = [unknown, b""]
-    bench, states, calls = five(lambda _: bodies.pop(0))
 
-    assert (states, calls) == (["SUCCEEDED"] * 5, 2)
-    bench, states, _ = five(lambda _: unknown)
+    assert five(lambda _: bodies.pop(0))[1:] == (["SUCCEEDED"] * 5, 2)
+    bench, states, _ = five(lambda _: body({"taskId": "A", "outcome": outcome}))
     assert states == ["DEAD"] * 5
-    assert bench.task("a").detail == "not of this bundle: 1 of the 2 tasks that the response names"
+    assert bench.task("a").detail == "not of this bundle: 1 of the 1 tasks that the response names"
