@@ -10,17 +10,23 @@ from threading import Barrier
 
 import pytest
 from botocore.credentials import Credentials
-from botocore.exceptions import ClientError, EndpointConnectionError
+from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError
 from botocore.session import Session
 
 from fanin.aws.signing import SigV4
 from fanin.grouper import Answer, Call, Member, Outcome, Verdict
 from fanin.grouper.calls.http import HttpDownstream
-from fanin.grouper.calls.secrets import SecretHeaders, SecretUnreadable, headers_of
+from fanin.grouper.calls.secrets import SecretHeaders, SecretUnreadable, headers_of, without_secrets
 
 CALL = Call("t", "search", "b-1", 2, (Member("a", {"x": 1}), Member("b", None)))
+
+
 TOKEN = "Bearer s3cr3t-t0ken-of-ours"
+
+
 OTHER = "Bearer another-t0ken-of-ours"
+
+
 ARN = "arn:aws:secretsmanager:eu-west-1:111122223333:secret:batch-api-AbCdEf"
 
 
@@ -224,3 +230,34 @@ def test_a_refused_signature_is_no_fault_of_the_tasks(service):
     sign = partial(SigV4("execute-api", session).signed, "eu-west-1")
 
     assert HttpDownstream(service.api.url, sign=sign).call(CALL).whole.verdict is Verdict.RETRY
+
+
+def test_a_function_without_credentials_of_its_own_calls_later():
+    secret = headers_from(NoCredentialsError())
+    answer = HttpDownstream("http://127.0.0.1:1/", secret=secret).call(CALL)
+
+    reason = "the secret of the headers cannot be read: NoCredentialsError"
+    assert answer == Answer(Outcome(Verdict.RETRY, reason))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 100_000, json.dumps({"X": "a", "Y": 1}), json.dumps({"Y z": "b", "X": "a"})],
+    ids=["deep", "value", "name"],
+)
+def test_a_secret_with_anything_but_headers_is_refused(text):
+    with pytest.raises(SecretUnreadable, match="must be a JSON object of header names"):
+        headers_of({"SecretString": text})
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("1234567", "of 1234567"),
+        ("12345678", "of ***"),
+        ("Basic 1234567", "of 1234567"),
+        ("Basic 12345678", "of ***"),
+    ],
+)
+def test_a_value_of_eight_characters_is_hidden(value, shown):
+    assert without_secrets(f"of {value.split()[-1]}", {"Authorization": value}) == shown

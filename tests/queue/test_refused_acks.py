@@ -11,8 +11,8 @@ from fanin.queue.rules import lifecycle
 from fanin.queue.rules.model import Dead
 from tests.contract.queue.calls import LATER, new
 from tests.contract.queue_table import QUEUE_TABLE
-from tests.grouper.test_scripted_reads import AnsweringClient
 from tests.item_ids import item_named
+from tests.scripted import AnsweringClient
 
 PASSED, REFUSED = {"Code": "None"}, {"Code": "ConditionalCheckFailed"}
 OUTCOME = {"pk": {"S": "user"}, "sk": {"S": "outcome"}}

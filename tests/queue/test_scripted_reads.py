@@ -11,7 +11,7 @@ from fanin.queue.rules.keys import QueueKey
 from fanin.queue.rules.model import JobState, Member
 from tests.contract.queue.calls import LATER, NOW, PART, QUEUE, new
 from tests.contract.queue_table import QUEUE_TABLE
-from tests.grouper.test_scripted_reads import AnsweringClient, refused
+from tests.scripted import AnsweringClient, refused
 
 MEMBER = Member("s1", True, LATER, 5_000_000, "host", 1, NOW)
 LIVE = items.member_item(QUEUE, MEMBER)
