@@ -1,8 +1,9 @@
-"""The queue for asyncio: its scopes, and what a cancellation leaves behind."""
+"""The queue for asyncio: its scopes and arguments, and what a cancellation leaves behind."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
 import threading
 from contextlib import aclosing, suppress
@@ -10,10 +11,10 @@ from contextlib import aclosing, suppress
 import pytest
 
 from fanin.errors import InvalidRequest
-from fanin.queue import NewJob, Options, Queue, QueueContext, ShutDown
-from fanin.queue.aio import AsyncQueue
-from fanin.queue.doorbell import MemoryDoorbell
-from tests.queue.conftest import KEY, OUTCOME, Counting, expects, names
+from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueContext, ShutDown
+from fanin.queue.aio import AsyncQueue, run_in
+from fanin.queue.memory import MemoryStore
+from tests.queue.conftest import KEY, OUTCOME, Counting, expects, names, session_of
 
 PATIENCE = 60.0
 
@@ -271,3 +272,84 @@ def test_closing_ends_a_waiting_stream_and_returns_what_is_held(inner):
     run(inner, story)
 
     assert inner.context.store.members(KEY) == []
+
+
+@pytest.fixture
+def dying():
+    options = Options(parts=1, max_failures=1)
+    return Queue(
+        QueueContext(MemoryStore(), MemoryDoorbell(), KEY, options), background=lambda _: lambda: None
+    )
+
+
+@pytest.mark.parametrize("on_busy", ["reject", "rerun"])
+def test_an_add_says_what_to_do_with_a_busy_job(dying, on_busy):
+    is_accepted = on_busy == "rerun"
+
+    async def story(queue):
+        await queue.add_all(["a", "b"])
+        async with queue.take(2):
+            assert await queue.add("a", on_busy=on_busy) is is_accepted
+            rejected = await queue.add_all(["b"], on_busy=on_busy)
+        return [each.key for each in rejected]
+
+    assert run(dying, story) == ([] if is_accepted else ["b"])
+    assert names(dying.queued()) == (["a", "b"] if is_accepted else [])
+
+
+def test_a_release_counts_no_failure_unless_it_says_so(dying):
+    async def story(queue):
+        await queue.add_all(["a", "b", "c"])
+        async with queue.take(3) as jobs:
+            await jobs.release(jobs[0])
+            await jobs.release(jobs[1], delay=60)
+            await jobs.release(jobs[2], failed=True, error="no such image")
+
+    run(dying, story)
+
+    assert [(job.name, job.failures) for job in dying.queued()] == [("a", 0)]
+    assert [(job.name, job.failures) for job in dying.delayed()] == [("b", 0)]
+    assert [(dead.job.name, dead.error) for dead in dying.dead()] == [("c", "no such image")]
+
+
+def test_the_session_of_the_replaced_queue_is_its_own(dying):
+    """Jobs that were taken before are not returned when the queue for asyncio is closed."""
+    dying.add(NewJob("a"))
+    scope = dying.take(wait=0)
+    scope.__enter__()
+    held = session_of(dying)
+
+    async def story(queue):
+        await queue.add("b")
+        async with queue.take() as jobs:  # by its ring: the other session may own the part
+            return names(jobs), jobs[0].session
+
+    taken, session = run(dying, story)
+
+    assert taken == ["b"]
+    assert session != held.id
+    assert names(dying.in_progress()) == ["a"]
+    assert held.alive()
+
+
+def test_the_error_of_a_call_that_was_cancelled_is_not_reported_as_forgotten():
+    began, go_on, forgotten = threading.Event(), threading.Event(), []
+
+    def call():
+        began.set()
+        assert go_on.wait(PATIENCE)
+        raise ValueError("after the cancellation")
+
+    async def play():
+        asyncio.get_running_loop().set_exception_handler(lambda _, facts: forgotten.append(facts))
+        calling = asyncio.create_task(run_in(None, call, go_on.set))
+        while not began.is_set():
+            await asyncio.sleep(0.001)
+        calling.cancel()
+        with expects(asyncio.CancelledError):
+            await calling
+
+    asyncio.run(play())
+    gc.collect()
+
+    assert forgotten == []

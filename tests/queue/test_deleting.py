@@ -1,4 +1,4 @@
-"""Requests to delete and to revive jobs beside workers, producers and lost answers."""
+"""Requests to delete and to revive jobs beside workers, producers, moves and lost answers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from fanin.errors import Conflict, StoreUnavailable
-from fanin.queue import NewJob
+from fanin.queue import NewJob, Queue
 from fanin.queue.administration import removing
 from fanin.queue.administration.deleting import Deletion, delete_dead, delete_jobs
 from fanin.queue.administration.paging import dead
@@ -18,6 +18,7 @@ from fanin.queue.rules.keys import PartKey, job_key
 from fanin.queue.rules.model import JobState
 from fanin.queue.upkeep.sleeping import idle
 from tests.item_ids import item_named
+from tests.queue.claiming import Bench
 from tests.queue.conftest import KEY, fail, names
 
 
@@ -193,3 +194,132 @@ def test_dead_jobs_of_all_parts_are_revived_and_deleted(make):
     assert delete_dead(queue.context, [first]) == {first: Deletion.DELETED}
     assert revive_some(queue, [second]).outcomes == {second: Revival.REVIVED}
     assert queue.dead() == []
+
+
+@pytest.fixture
+def bench():
+    return Bench()
+
+
+def raised_on(bench, phase):
+    """Have the parts of the queue be raised_on from 1 to 2, in a phase that its process knows."""
+    store = bench.store.real
+    config = replace(store.config(KEY), revision=1, parts=2, before=1, phase=phase)
+    store.reconfigure(KEY, config)
+    bench.context.read_config()
+
+
+@pytest.mark.parametrize("phase", [Phase.PREPARING, Phase.DRAINING])
+def test_a_job_that_is_moved_between_the_reads_of_its_rows_is_deleted(bench, phase):
+    """A process may know the phase before the one in which its queue is."""
+    raised_on(bench, phase)
+    store, now = bench.store.real, bench.time.now()
+    old, new = job_key(KEY, 1, "e"), job_key(KEY, 2, "e")
+    job = lifecycle.new_job(NewJob("e"), old, "id", now, None)
+    store.add(job, None)
+
+    def read(key):
+        found = store.get(key)
+        store.move(job, lifecycle.moved(job, new, None), None, now)
+        return found
+
+    bench.store.scripts["get"] = read
+
+    assert delete_jobs(bench.context, ["e"]) == {"e": Deletion.DELETED}
+    assert store.get(new).state is JobState.DONE
+
+
+def test_a_job_whose_row_is_gone_at_the_write_is_not_found(bench):
+    bench.add("a")
+
+    def delete(*arguments):
+        bench.store.real.stored.clear()
+        return bench.store.real.delete(*arguments)
+
+    bench.store.scripts["delete"] = delete
+
+    assert delete_jobs(bench.context, ["a"]) == {"a": Deletion.NOT_FOUND}
+
+
+MOVES = "e"
+"""A key whose part differs between 1 and 2 parts."""
+
+
+class Reviving:
+    """A queue with one dead job of the key MOVES, and the requests that follow."""
+
+    def __init__(self):
+        self.bench = Bench(max_failures=1)
+        self.store = self.bench.store
+        self.queue = Queue(self.bench.context, background=lambda _: lambda: None)
+        self.queue.add(MOVES)
+        fail(self.queue)
+        (self.dead,) = self.queue.dead()
+        self.bench.forget()
+
+    def raise_parts(self):
+        """Have the parts be raised from 1 to 2: jobs of the key go to the new part."""
+        config = self.store.real.config(KEY)
+        raised = replace(config, revision=config.revision + 1, parts=2, before=1, phase=Phase.DRAINING)
+        self.store.real.reconfigure(KEY, raised)
+        self.queue.context.read_config()
+        self.bench.forget()
+
+    def put(self, parts, state=JobState.READY, **facts):
+        """Store a job of the key where so many *parts* have it."""
+        now, key = self.bench.time.now(), job_key(KEY, parts, MOVES)
+        job = lifecycle.new_job(NewJob(MOVES), key, "other", now, None)
+        self.store.real.stored[key] = replace(job, state=state, **facts)
+
+    def before_the_write(self, change):
+        """Have *change* happen between the reads and the first write of the revival."""
+
+        def revive(*arguments):
+            del self.store.scripts["revive"]
+            change()
+            return self.store.real.revive(*arguments)
+
+        self.store.scripts["revive"] = revive
+
+    def live(self):
+        return [job.key for job in self.store.real.stored.values() if job.is_live]
+
+
+@pytest.fixture
+def reviving():
+    return Reviving()
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_a_dead_job_whose_key_has_a_live_one_costs_reads_alone(reviving, parts):
+    reviving.raise_parts()
+    reviving.put(parts)
+
+    assert reviving.queue.revive(reviving.dead) is False
+    assert set(reviving.store.names()) == {"get"}
+    assert reviving.live() == [job_key(KEY, parts, MOVES)]
+
+
+def test_a_record_that_is_gone_is_not_revived_after_its_mark_is_gone_too(reviving):
+    reviving.store.real.dead_jobs.clear()
+    reviving.store.real.stored.clear()
+
+    assert reviving.queue.revive(reviving.dead) is False
+    assert reviving.live() == []
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_one_that_came_and_went_at_either_part_does_so_too(reviving, parts):
+    reviving.raise_parts()
+    reviving.before_the_write(lambda: reviving.put(parts, JobState.DONE, generation=9, done_us=1))
+
+    assert reviving.queue.revive(reviving.dead) is True
+    assert reviving.live() == [job_key(KEY, 2, MOVES)]
+
+
+def test_a_revival_wakes_a_queue_that_was_marked_idle_since_its_config_was_read(reviving):
+    store = reviving.store.real
+    store.reconfigure(KEY, idle(store.config(KEY), 1))
+
+    assert reviving.queue.revive(reviving.dead)
+    assert store.config(KEY).idle_us is None

@@ -1,23 +1,35 @@
-"""The reads of the queue's store and registry, by the answers of a client: page by page, and at one row."""
+"""The store and registry by the answers of a client: pages, reads after refusals, and refused acks."""
 
 from __future__ import annotations
 
 import pytest
+from botocore.exceptions import ClientError, ParamValidationError
 
+from fanin.errors import InvalidRequest, StaleWrite
 from fanin.queue.dynamodb import DynamoStore, items
 from fanin.queue.dynamodb.registry import Registry
+from fanin.queue.rules import lifecycle
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.keys import QueueKey
-from fanin.queue.rules.model import JobState, Member
+from fanin.queue.rules.model import Dead, JobState, Member
 from tests.contract.queue.calls import LATER, NOW, PART, QUEUE, new
 from tests.contract.queue_table import QUEUE_TABLE
+from tests.item_ids import item_named
 from tests.scripted import AnsweringClient, refused
 
 MEMBER = Member("s1", True, LATER, 5_000_000, "host", 1, NOW)
+
+
 LIVE = items.member_item(QUEUE, MEMBER)
+
+
 DEAD = LIVE | {"st": {"S": "dead"}}
+
+
 LAST = {"pk": {"S": "last"}, "sk": {"S": "row"}}
 """The key of the last row of a page, after which the next one starts."""
+
+
 SIZES = pytest.mark.parametrize(
     ("sizes", "read"),
     [([3], 1), ([3, 1], 1), ([2, 1, 1], 2), ([2, 2], 2), ([1, 0, 1], 3), ([2], 1)],
@@ -138,3 +150,99 @@ def test_a_page_of_three_queues_is_read_until_it_has_three_or_all(sizes, read):
     assert found == list("bcdefg"[: min(3, sum(sizes))])
     assert [request["Limit"] for _, request in client.sent] == [3] * read
     assert starts(client) == [first, LAST, LAST][:read]
+
+
+PASSED, REFUSED = {"Code": "None"}, {"Code": "ConditionalCheckFailed"}
+
+
+OUTCOME = {"pk": {"S": "user"}, "sk": {"S": "outcome"}}
+
+
+WRITES = [{"Put": {"TableName": "Outcomes", "Item": OUTCOME}}] * 2
+
+
+MALFORMED = {"Error": {"Code": "ValidationException"}}
+
+
+UNKNOWN = {"Error": {"Code": "ResourceNotFoundException"}}
+
+
+DOUBLED = {
+    "Error": {"Code": "TransactionCanceledException"},
+    "CancellationReasons": [PASSED, {"Code": "ValidationError"}],
+}
+
+
+DENIED = {"Error": {"Code": "AccessDeniedException"}}
+
+
+def ack_refused_by(*reasons, item_id=None) -> StaleWrite:
+    """Return the error of an ack with two writes, cancelled for *reasons*, whose claim still holds."""
+    job = lifecycle.claimed(new("a", item_id=item_id), "s1", "c1", LATER)
+    codes = {"Error": {"Code": "TransactionCanceledException"}, "CancellationReasons": list(reasons)}
+    client = AnsweringClient(ClientError(codes, "TransactWriteItems"), {"Item": items.job_item(job)})
+    with pytest.raises(StaleWrite) as refused:
+        DynamoStore(client, QUEUE_TABLE).end(job, LATER, WRITES)
+
+    return refused.value
+
+
+@pytest.mark.parametrize("before", [1, 2], ids=["a job", "a job with an item"])
+@pytest.mark.parametrize(
+    ("reasons", "failed", "names"),
+    [
+        ([REFUSED, PASSED], (0,), "writes[0]"),
+        ([PASSED, REFUSED], (1,), "writes[1]"),
+        ([REFUSED, REFUSED], (0, 1), "writes[0], writes[1]"),
+    ],
+)
+def test_a_refused_ack_names_the_writes_by_their_positions_in_the_ack(before, reasons, failed, names):
+    error = ack_refused_by(*[PASSED] * before, *reasons, item_id=item_named("item") if before == 2 else None)
+
+    assert error.failed == failed
+    assert str(error) == (
+        f"the condition of {names} does not hold: nothing was written, and the job is still claimed"
+    )
+
+
+def test_a_refused_ack_has_the_rows_of_its_own_writes_alone():
+    stored = OUTCOME | {"by": {"S": "another"}}
+    error = ack_refused_by(PASSED, PASSED, REFUSED | {"Item": stored}, PASSED, item_id=item_named("item"))
+
+    assert error.stored == (stored, None)
+
+
+@pytest.mark.parametrize(
+    ("reason", "failed", "names"), [(REFUSED, (1,), "writes[1]"), (PASSED, (), "one of the writes")]
+)
+def test_an_ack_that_was_refused_for_its_claim_as_well_names_its_own_writes_alone(reason, failed, names):
+    """The claim did not hold when the transaction was refused, and holds when the job is read."""
+    error = ack_refused_by(REFUSED, PASSED, reason)
+
+    assert error.failed == failed
+    assert str(error).startswith(f"the condition of {names} does not hold: ")
+
+
+def ended_with(answer: Exception, writes) -> None:
+    job = lifecycle.claimed(new("a"), "s1", "c1", LATER)
+    DynamoStore(AnsweringClient(answer), QUEUE_TABLE).end(job, LATER, writes, Dead(job, "boom", LATER))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *(ClientError(each, "TransactWriteItems") for each in (MALFORMED, UNKNOWN, DOUBLED)),
+        ParamValidationError(report="Missing required parameter: Item"),
+    ],
+)
+def test_writes_that_dynamodb_refuses_for_their_form_are_an_invalid_request(answer):
+    with pytest.raises(InvalidRequest) as refused:
+        ended_with(answer, WRITES)
+
+    assert refused.value.field == "writes"
+
+
+@pytest.mark.parametrize(("answer", "writes"), [(DENIED, WRITES), (MALFORMED, [])])
+def test_another_refusal_is_no_defect_of_the_writes(answer, writes):
+    with pytest.raises(ClientError):
+        ended_with(ClientError(answer, "TransactWriteItems"), writes)

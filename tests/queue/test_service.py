@@ -1,8 +1,9 @@
-"""The use cases beside the checklist: delays, reruns, the outbox, functions, and failures."""
+"""The use cases beside the checklist: delays, reruns, the outbox, functions, config, and failures."""
 
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -11,18 +12,28 @@ from fanin.queue import (
     LostClaim,
     MemoryDoorbell,
     NewJob,
+    OnBusy,
     Options,
     OutboxEntry,
     Queue,
     QueueContext,
+    Rejected,
     Ring,
     ShutDown,
 )
+from fanin.queue.administration.counting import depth_of, estimate
+from fanin.queue.administration.looking import look
+from fanin.queue.config_cache import CONFIG_SECONDS, ConfigCache
 from fanin.queue.effects import Effects
 from fanin.queue.memory import MemoryStore
-from fanin.queue.rules.config import QueueConfig
+from fanin.queue.rules.config import Phase, QueueConfig
+from fanin.queue.rules.keys import job_key
+from fanin.queue.rules.lifecycle import ended
+from fanin.queue.rules.model import Accuracy, JobState
 from fanin.queue.rules.taking import TakeRequest
+from fanin.queue.working.producer import Producer
 from tests.item_ids import item_named
+from tests.queue.claiming import Bench
 from tests.queue.conftest import KEY, OUTCOME, expects, names, unavailable
 
 
@@ -295,3 +306,221 @@ def test_a_request_is_insisted_on_so_often_and_not_more():
     with pytest.raises(StoreUnavailable):
         effects.insist(times_out)
     assert len(asked) == 4
+
+
+CONFIG = QueueConfig(4)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "wall_us", "fresh"),
+    [
+        (59.999, 0, True),
+        (60, 0, False),
+        (0, 59_999_999, True),
+        (0, 60_000_000, False),
+        (0, -59_999_999, True),
+        (0, -60_000_000, False),
+    ],
+)
+def test_a_config_is_used_for_a_minute_by_both_clocks(seconds, wall_us, fresh):
+    cache = ConfigCache()
+    cache.keep(CONFIG, 100.0, 10**9)
+
+    assert cache.fresh(100.0 + seconds, 10**9 + wall_us) == (CONFIG if fresh else None)
+
+
+def test_a_config_that_was_requested_earlier_replaces_none():
+    cache = ConfigCache()
+    cache.keep(CONFIG, 100.0, 10**9)
+    cache.keep(None, 99.9, 10**9)
+    kept = cache.config
+    cache.keep(None, 100.0, 10**9)
+
+    assert (kept, cache.config) == (CONFIG, None)
+
+
+def test_a_missing_doorbell_is_created_once_in_five_seconds():
+    cache = ConfigCache()
+
+    assert [cache.may_create(at) for at in (0.0, 4.999, 5.0, 9.999, 10.0)] == [True, False, True, False, True]
+
+
+def depth(bench, parts=8):
+    return depth_of(
+        bench.context, look(bench.context, [bench.context.part(number) for number in range(parts)])
+    )
+
+
+def test_a_job_that_a_clock_ahead_added_has_not_waited():
+    bench = Bench()
+    bench.add("a")
+    bench.time.passed -= 5_000_000
+
+    assert depth(bench, 1).oldest_us == 0
+
+
+@pytest.mark.parametrize(
+    ("jobs", "found", "accuracy"),
+    [
+        ([5000], 5000, Accuracy.EXACT),
+        ([5001], 5000, Accuracy.AT_LEAST),
+        ([5001, 0, 0], 15_000, Accuracy.AT_LEAST),
+        ([2000, 3000, 1, 9], 10_000, Accuracy.APPROXIMATE),
+        ([2000, 3000, 0, 0], 5000, Accuracy.EXACT),
+        ([], 0, Accuracy.EXACT),
+    ],
+)
+def test_an_estimate_counts_up_to_5000_jobs_and_extrapolates(jobs, found, accuracy):
+    limits = []
+
+    def counting(number):
+        def count(limit):
+            limits.append(limit)
+            return min(number, limit)
+
+        return count
+
+    made = estimate([counting(number) for number in jobs])
+
+    assert (made.jobs, made.accuracy) == (found, accuracy)
+    assert limits[:2] == [5001, 5001 - jobs[0]][: len(limits)] if jobs else not limits
+    raised = estimate([counting(number) for number in jobs], even=False)
+    assert raised.accuracy is (Accuracy.EXACT if accuracy is Accuracy.EXACT else Accuracy.AT_LEAST)
+    assert raised.jobs == min(sum(jobs), 5000)
+
+
+SECOND = item_named("second")
+
+
+@pytest.mark.parametrize(
+    ("items", "acked"),
+    [((None, SECOND), SECOND), ((SECOND, None), SECOND), ((None, None), None)],
+)
+def test_a_rerun_acks_the_item_that_one_of_its_requests_has(queue, items, acked):
+    queue.add(NewJob("a", item_id=item_named("first")))
+    with queue.take(wait=0):
+        for number, item in enumerate(items):
+            assert queue.add(NewJob("a", payload=f"{number}", item_id=item), on_busy="rerun")
+    (job,) = queue.queued()
+
+    assert (job.payload, job.item_id) == ("1", acked)
+
+
+OLD, NEW = 2, 4
+
+
+MOVES = next(
+    name
+    for name in map(str, range(99))
+    if (job_key(KEY, OLD, name).part.number, job_key(KEY, NEW, name).part.number) == (0, 2)
+)
+"""A job that a raise moves from the part that a bench takes from."""
+
+
+WRITES = {"add", "rerun", "get"}
+
+
+@pytest.fixture
+def bench():
+    return Bench()
+
+
+def add(bench, name, on_busy=OnBusy.RERUN, **facts):
+    return Producer(bench.context).add_all([NewJob(name, **facts)], on_busy)
+
+
+def writes(bench):
+    """Return the requests to the rows of jobs, by name."""
+    return [name for name in bench.store.names() if name in WRITES]
+
+
+def done_before(bench, name):
+    """Add and end a job; return its mark."""
+    (job,) = bench.take(name)
+    bench.claims.end(job)
+    bench.forget()
+    return bench.stored(job)
+
+
+def raising(bench, phase):
+    """Store a raise of the parts in *phase*, and let all processes read it."""
+    bench.store.real.configs[KEY] = QueueConfig(NEW, revision=9, before=OLD, phase=phase)
+    bench.time.sleep(CONFIG_SECONDS)
+
+
+def test_an_add_that_others_always_win_is_tried_eight_times(bench):
+    mark = done_before(bench, "a")
+    bench.store.scripts["add"] = lambda *_: mark
+    with pytest.raises(StoreUnavailable, match=r"^job 'a': too many adds of its key at once; add it again$"):
+        add(bench, "a")
+
+    assert (writes(bench), bench.pauses) == (["add"] * 8, [*range(8)])
+
+
+def test_a_job_that_ends_before_its_rerun_is_requested_is_added_anew(bench):
+    (job,) = bench.take("a")
+
+    def ends(busy, _):
+        bench.store.real.stored[job.key] = ended(busy, bench.time.now())
+        return bench.store.real.stored[job.key]
+
+    bench.store.scripts["rerun"] = ends
+
+    assert add(bench, "a", id="mine") == ()
+    assert (bench.stored(job).id, bench.stored(job).generation) == ("mine", 2)
+    assert writes(bench) == ["add", "rerun", "add", "add"]
+
+
+def test_a_job_whose_row_is_gone_before_its_rerun_is_requested_is_added_anew(bench):
+    (job,) = bench.take("a")
+    bench.store.scripts["rerun"] = lambda *_: bench.store.real.stored.pop(job.key) and None
+
+    assert add(bench, "a", id="mine") == ()
+    assert (bench.stored(job).id, bench.stored(job).generation) == ("mine", 1)
+    assert writes(bench) == ["add", "rerun", "add"]
+
+
+def test_an_add_is_rejected_by_a_later_generation_at_the_other_row_of_its_key():
+    """The rows count their generations apart."""
+    bench = Bench(parts=OLD)
+    mark = done_before(bench, MOVES)
+    raising(bench, Phase.PREPARING)
+    other = job_key(KEY, NEW, MOVES)
+    live = replace(mark, key=other, id="other", state=JobState.READY, generation=5)
+    found = iter([None, live])
+    bench.store.scripts["get"] = lambda _: next(found)
+
+    assert add(bench, MOVES, OnBusy.REJECT) == (Rejected(MOVES, JobState.READY),)
+    assert writes(bench) == ["get", "add", "get"]
+
+
+def overs(bench):
+    """Return the row and the replaced job of each add."""
+    return [(job.key, over and over.key) for job, over, _ in bench.store.of("add")]
+
+
+def test_an_add_whose_row_changes_meanwhile_does_not_replace_the_job_of_the_other_row():
+    bench = Bench(parts=OLD)
+    mark = done_before(bench, MOVES)
+    raising(bench, Phase.PREPARING)
+    new = job_key(KEY, NEW, MOVES)
+
+    def settles(*asked):
+        bench.store.scripts.pop("add")
+        raising(bench, Phase.DRAINING)
+        return bench.store.real.add(*asked)
+
+    bench.store.scripts["add"] = settles
+
+    assert add(bench, MOVES) == ()
+    assert overs(bench) == [(mark.key, None), (new, None)]
+    assert bench.store.real.stored[new].generation == 1
+
+
+@pytest.mark.parametrize(
+    ("delay", "ring"), [(0, (0, False, 0)), (0.5, (0, True, 1)), (1, (0, True, 1)), (1.5, (0, True, 2))]
+)
+def test_a_job_is_rung_for_when_it_is_due_in_whole_seconds(bench, delay, ring):
+    add(bench, "a", delay=delay)
+
+    assert bench.bell.rung == [ring]

@@ -9,11 +9,13 @@ import pytest
 
 from fanin.errors import Conflict, StoreUnavailable
 from fanin.queue import NewJob
+from fanin.queue.administration import removing
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.upkeep.sleeping import SETTLE_SECONDS, asleep, idle, observed, woken
 from fanin.queue.upkeep.visiting import visit
 from tests.item_ids import item_named
-from tests.queue.conftest import KEY, unavailable
+from tests.queue.conftest import KEY, names, unavailable
+from tests.queue.removals import swept
 
 AT = 1_000_000_000
 
@@ -228,3 +230,81 @@ def test_the_reads_of_a_visit_do_not_grow_with_the_kinds_of_what_is_counted(queu
 
     counted = {"config": 1, "members": 1, "first": 1, "outbox": 1, "count_dead": 1}
     assert Counter(store.requests) == counted
+
+
+@pytest.fixture
+def sleeper(make, time):
+    """A queue of two parts that fell asleep."""
+    queue = make(parts=2)
+    queue.context.config()
+    for _ in range(3):
+        visit(queue.context)
+        time.sleep(SETTLE_SECONDS)
+    return queue
+
+
+def test_an_add_to_a_sleeping_queue_that_others_always_change_asks_for_a_retry(sleeper, store, monkeypatch):
+    pauses: list[int] = []
+    sleeper.context = replace(sleeper.context, effects=replace(sleeper.context.effects, pause=pauses.append))
+    monkeypatch.setattr(store, "reconfigure", lambda key, _: store.config(key))
+    with pytest.raises(StoreUnavailable, match="changes too often at the moment; retry"):
+        sleeper.add("a")
+
+    assert pauses == [*range(8)]
+    assert store.stored == {}
+
+
+def test_an_add_to_a_queue_that_is_removed_at_the_same_time_asks_for_a_retry(queue, store, monkeypatch):
+    queue.context.config()
+    whole = store.add
+
+    def add(*args):
+        stored = whole(*args)
+        store.configs[KEY] = replace(store.configs[KEY], removing_us=1, removed_us=2)
+        return stored
+
+    monkeypatch.setattr(store, "add", add)
+    with pytest.raises(StoreUnavailable, match="was removed at the same time; retry"):
+        queue.add("a")
+
+
+def test_an_add_creates_the_queue_that_its_process_knows_as_being_removed(queue, make, store, time):
+    other = make()
+    queue.context.config()
+    removing.begin(queue.context, force=False)
+    other.context.config()
+    with pytest.raises(Conflict, match="is being removed"):
+        other.add("a")
+    store.configs[KEY] = replace(store.configs[KEY], revision=9, removed_us=time.now())
+
+    assert other.add("a")
+    assert names(make().queued()) == ["a"]
+
+
+def test_a_visit_leaves_the_config_of_a_sleeping_queue_as_it_is(sleeper, store, time):
+    before = store.config(KEY)
+    time.sleep(86_400)
+    visit(sleeper.context)
+
+    assert before.asleep_us is not None
+    assert store.config(KEY) == before
+
+
+def test_a_queue_is_in_use_as_long_as_one_of_its_parts_has_a_job(make, store, time):
+    queue = make(parts=2)
+    queue.add("a")
+    for _ in range(3):
+        depth = visit(queue.context)
+        time.sleep(SETTLE_SECONDS)
+
+    assert store.config(KEY).idle_us is None
+    assert (depth.ready, depth.busy, depth.delayed, depth.dead) == (1, 0, 0, 0)
+
+
+def test_a_visit_shows_no_depth_of_a_queue_that_is_gone(queue, store, time):
+    queue.context.config()
+    removing.begin(queue.context, force=False)
+    swept(queue, time)
+
+    assert visit(queue.context) is None
+    assert store.config(KEY).removed_us is not None
