@@ -225,13 +225,6 @@ def test_a_signed_request_names_service_and_region(service):
     assert (signed["X-Amz-Security-Token"], signed["X-Team"]) == ("session-token", "a")
 
 
-def test_a_refused_signature_is_no_fault_of_the_tasks(service):
-    service.status = 403
-    sign = partial(SigV4("execute-api", session).signed, "eu-west-1")
-
-    assert HttpDownstream(service.api.url, sign=sign).call(CALL).whole.verdict is Verdict.RETRY
-
-
 def test_a_function_without_credentials_of_its_own_calls_later():
     secret = headers_from(NoCredentialsError())
     answer = HttpDownstream("http://127.0.0.1:1/", secret=secret).call(CALL)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from fanin.errors import StoreUnavailable
 from fanin.grouper import Bundle, BundleState, ItemAck, Outcome, OutcomeNotifier, Task, TaskState, Verdict
 from fanin.grouper.eventbridge import EventBus, detail
 from tests.grouper.conftest import START
@@ -153,8 +152,3 @@ def test_events_go_in_tens_and_what_was_not_taken_goes_again():
 
     assert [len(request) for request in client.requests] == [10, 1, 2]
     assert json.loads(client.requests[1][0]["Detail"])["taskId"] == "9"
-
-
-def test_a_bus_that_never_takes_an_event_is_an_unknown_outcome():
-    with pytest.raises(StoreUnavailable):
-        bus(Client(refusals=99)).publish([FAILED])

@@ -185,3 +185,8 @@ def test_a_transaction_claims_98_tasks_at_most():
     fill("t000")
 
     assert [len(joining) for joining in fill.claimed] == [98, 52]
+
+
+def test_a_full_bundle_says_that_more_tasks_may_wait():
+    assert Fill(*"abcd")("a") == (("a", "b", "c"), True)
+    assert Fill("a", "b")("a") == (("a", "b"), False)

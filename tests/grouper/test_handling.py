@@ -100,15 +100,6 @@ def test_a_bundle_that_is_to_be_retried_comes_back_later_under_the_same_key(benc
     assert bench.states("a", "b") == ["SUCCEEDED"] * 2
 
 
-def test_a_retry_waits_longer_each_time(bench):
-    bench.register("a")
-    bench.api.answers = [BUSY, BUSY]
-    bench.drain()
-    delays = [p.delay for p in bench.queue.sent if isinstance(p.message, BundleMessage)]
-
-    assert delays == [0, 2, 3]
-
-
 def test_each_member_goes_where_its_own_outcome_sends_it(bench):
     bench.register("a", "b", "c")
     named = {"b": Outcome(Verdict.FAIL, "no such page"), "c": Outcome(Verdict.RETRY, "locked")}
@@ -119,15 +110,6 @@ def test_each_member_goes_where_its_own_outcome_sends_it(bench):
     assert bench.states("a", "b", "c") == ["SUCCEEDED", "FAILED", "SUCCEEDED"]
     assert bench.task("b").detail == "no such page"
     assert bench.task("c").attempts == 1
-
-
-def test_a_member_that_is_retried_for_ever_dies_with_its_reason(bench):
-    bench.register("a")
-    bench.api.answers = [Answer(members={"a": Outcome(Verdict.RETRY, "locked")})] * 3
-    bench.drain()
-
-    assert bench.states("a") == ["DEAD"]
-    assert (bench.task("a").attempts, bench.task("a").detail) == (3, "locked")
 
 
 def test_a_refused_bundle_is_taken_apart_and_only_the_poison_fails(bench):
@@ -147,17 +129,6 @@ def test_isolation_by_halves_takes_fewer_calls():
 
     assert [len(call) for call in bench.called()] == [8, 4, 4, 2, 2, 1, 1]
     assert bench.states(*"abcdefgh") == ["FAILED" if name == "c" else "SUCCEEDED" for name in "abcdefgh"]
-
-
-def test_a_task_alone_dies_when_its_attempts_are_used_up(bench):
-    bench.register("a")
-    bench.api.answers = [BUSY] * 3
-    bench.drain()
-
-    assert bench.states("a") == ["DEAD"]
-    assert bench.task("a").detail == "busy"
-    assert [task.task_id for task in bench.listener.reported] == ["a"]
-    assert bench.grouper.bundle(TENANT, bench.task("a").bundle_id).state is BundleState.FAILED
 
 
 def test_attempts_of_handlers_that_died_count(bench):

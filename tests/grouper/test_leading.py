@@ -16,7 +16,6 @@ from fanin.grouper import (
     LeadOutcome,
     LeadResult,
     Lease,
-    NewTask,
     Policies,
     Policy,
     TaskMessage,
@@ -41,15 +40,6 @@ def test_tasks_of_one_target_share_a_bundle(bench):
 
     assert sorted(bench.called()) == [["a", "b"], ["c"]]
     assert bench.states("a", "b", "c") == ["SUCCEEDED"] * 3
-
-
-def test_tenants_share_no_bundle(bench):
-    bench.register("a")
-    bench.grouper.register("other", NewTask("b", "search", "b"))
-    bench.drain()
-
-    assert len(bench.api.calls) == 2
-    assert bench.api.calls[0].bundle_id != bench.api.calls[1].bundle_id
 
 
 def test_one_leader_drains_full_bundles_and_the_rest_needs_no_other(bench):
@@ -89,15 +79,6 @@ def test_a_task_waits_for_others_up_to_its_longest_delay():
     bench.drain()
     assert bench.called() == [["a", "b"]]
     assert (bench.clock.at - bench.task("a").created_at).total_seconds() == 10
-
-
-def test_larger_priorities_come_into_the_first_bundle(bench):
-    bench.register("a")
-    bench.register("b", "c", "d", priority=9)
-    bench.clock.advance(seconds=1)
-    bench.step()
-
-    assert next(b.members for b in bench.store.bundles.values()) == ("a", "b", "c")
 
 
 def test_a_takeover_seals_and_sends_what_the_last_leader_left(bench):
@@ -154,17 +135,6 @@ def test_a_message_of_a_task_that_ended_or_is_gone_is_settled(bench):
 
     assert bench.grouper.lead(TaskMessage(bench.task("a").key)).outcome is LeadOutcome.SETTLED
     assert bench.grouper.lead(gone).outcome is LeadOutcome.SETTLED
-
-
-def test_bundles_of_a_target_are_listed_from_the_newest(bench):
-    bench.register(*"abcdef")
-    bench.drain()
-    page = bench.grouper.bundles(TENANT, "search", limit=1)
-    newest = bench.grouper.bundle(TENANT, page.rows[0].bundle_id)
-    rest = bench.grouper.bundles(TENANT, "search", cursor=page.cursor)
-
-    assert set(newest.members) == set("def")
-    assert len(rest.rows) == 1
 
 
 def test_a_burst_takes_fewer_than_two_deliveries_a_task():
@@ -342,3 +312,13 @@ def test_a_call_has_the_lease_and_the_timeout_of_its_policy(target, lease, timeo
     assert seen == [bench.clock.at + timedelta(seconds=lease)]
     assert call.timeout == (None if timeout is None else timedelta(seconds=timeout))
     assert call.longest == timedelta(seconds=longest)
+
+
+def test_the_lane_of_a_leader_that_let_go_is_not_taken_over(bench, noted):
+    bench.register("a")
+    bench.drain()
+    bench.register("b")
+    result = lead(bench, noted)
+
+    assert (result.outcome, result.took_over, result.contended) == (LeadOutcome.LED, False, False)
+    assert len(noted.of("seal")) == len(result.bundles) == 1

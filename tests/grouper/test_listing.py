@@ -74,19 +74,6 @@ def test_every_task_is_listed_once_in_its_state(shards, limit):
     }
 
 
-def test_a_task_under_way_is_listed_as_its_bundle_is():
-    bench = Bench(Policy(max_size=2))
-    bench.register("a", "b")
-    bench.step()
-    before = by_state(bench)
-    during = []
-    bench.api.says = lambda _call: during.append(by_state(bench)) or Answer()
-    bench.drain()
-
-    assert (before, during) == ({Status.BUNDLED: ["a", "b"]}, [{Status.IN_PROGRESS: ["a", "b"]}])
-    assert by_state(bench) == {Status.SUCCEEDED: ["a", "b"]}
-
-
 @pytest.mark.parametrize("isolation", Isolation)
 def test_the_parts_of_a_divided_bundle_are_listed_with_it(isolation):
     bench = Bench(Policy(max_size=4, isolation=isolation))
@@ -112,18 +99,6 @@ def test_a_task_that_was_retried_is_listed_with_its_last_bundle_alone():
     bench.drain()
 
     assert by_state(bench) == {Status.DEAD: ["a"], Status.SUCCEEDED: ["b"]}
-
-
-def test_an_id_that_was_used_again_and_divided_again_is_listed_with_its_new_target_alone():
-    bench = Bench(Policy(max_size=2))
-    bench.api.says = lambda call: Answer(FAIL) if "b" in {m.task_id for m in call.members} else Answer()
-    bench.register("a", "b")
-    bench.drain()
-    bench.clock.advance(days=8)
-    bench.register("a", "b", target="mail")
-    bench.drain()
-
-    assert by_state(bench) == {}
 
 
 def test_a_page_reads_a_bounded_number_of_rows():
@@ -184,22 +159,6 @@ def test_a_target_has_the_leases_of_its_leaders_as_long_as_they_are_held():
     bench.clock.advance(seconds=5)
     (view,) = bench.grouper.targets(TENANT).rows
     assert view.leaders == 1
-
-
-def test_a_page_of_targets_reads_a_bounded_number_of_lanes():
-    bench = with_policies(("wide*", Policy(shards=64)))
-    for target in ("wide-a", "wide-b", "narrow"):
-        bench.register(f"task-of-{target}", target=target)
-    bench.drain()
-    pages, cursor = [], None
-    while True:
-        page = bench.grouper.targets(TENANT, 10, cursor)
-        pages.append([each.target for each in page.rows])
-        cursor = page.cursor
-        if cursor is None:
-            break
-
-    assert pages == [["narrow"], ["wide-a"], ["wide-b"]]
 
 
 DAY = timedelta(days=1)

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from fanin.errors import InvalidRequest, KeyReused, NotFound
-from fanin.grouper import NewTask, Policy, Status, TaskState
+from fanin.grouper import NewTask, Policy, TaskState
 from tests.grouper.conftest import TENANT, Bench, waiting
 from tests.item_ids import item_named
 
@@ -104,27 +104,6 @@ def test_tasks_of_a_sharded_target_spread_and_keep_their_shard():
     assert {c.task_id for c in waiting(bench)} == set(shards)
 
 
-def test_an_ended_task_is_kept_for_its_retention(bench):
-    bench.register("a")
-    bench.drain()
-    ended = bench.clock.at
-
-    assert bench.task("a").expires_at == ended + bench.timing.ended
-
-
-def test_in_progress_is_answered_and_not_stored(bench):
-    bench.register("a")
-    created = bench.grouper.status(bench.task("a"))
-    bench.step()
-    bundled = bench.grouper.status(bench.task("a"))
-    seen = []
-    bench.api.call = lambda call: seen.append(bench.grouper.status(bench.task("a"))) or None
-    with pytest.raises(AttributeError):
-        bench.step()
-
-    assert [created, bundled, *seen] == [Status.CREATED, Status.BUNDLED, Status.IN_PROGRESS]
-
-
 def test_the_id_of_a_task_that_expired_is_free_though_its_row_is_there(bench):
     """Time to live deletes days late: its registration returns a new task."""
     bench.register("a")
@@ -138,15 +117,6 @@ def test_the_id_of_a_task_that_expired_is_free_though_its_row_is_there(bench):
     assert again.state is TaskState.CREATED
     assert bench.called() == [["a"], ["a"]]
     assert bench.states("a") == ["SUCCEEDED"]
-
-
-def test_the_id_of_a_task_that_expired_is_free_for_another_task(bench):
-    bench.register("a")
-    bench.drain()
-    bench.clock.advance(days=7)
-    other = bench.grouper.register(TENANT, NewTask("other", "mail", "a", item_id=item_named("i")))
-
-    assert (other.state, other.target, other.item_id) == (TaskState.CREATED, "mail", item_named("i"))
 
 
 def test_a_task_in_a_bundle_is_kept_as_long_as_the_bundle(bench):

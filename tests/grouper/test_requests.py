@@ -170,3 +170,10 @@ def test_live_bundles_are_read_on_from_where_a_page_ended_then_from_the_next_of_
     assert len(found) == 3
     assert shards == ["0", "0", "1", "2", "3"]
     assert [request.get("ExclusiveStartKey") for _, request in client.sent] == [None, last, None, None, None]
+
+
+def test_a_read_is_limited_to_its_page_and_reads_more_than_the_lanes_of_one_target():
+    for after in (None, 7):
+        assert requests.bundles_of("Bundles", LANE, 3, after)["Limit"] == 3
+    for after in (None, "search"):
+        assert requests.targets_of("Leases", "tenant", after)["Limit"] > 64

@@ -322,12 +322,6 @@ def test_taking_apart_makes_every_part_smaller(size, isolation):
     assert all(Lane("t", "search", shard).is_part for shard in shards)
 
 
-def test_parts_of_different_bundles_never_meet():
-    first = rules.part_shard(bundle("a", "b"), 0, Isolation.SOLO)
-
-    assert first != rules.part_shard(bundle("a", "b", fence=8), 0, Isolation.SOLO)
-
-
 def test_details_are_short_and_plain():
     short = rules.shortened(Outcome(Verdict.FAIL, "line\nbreak\x00 \ud800" + "🎈" * 100)).detail
 
@@ -352,18 +346,6 @@ def test_a_bundle_id_follows_from_lane_and_fence():
 def test_a_bundle_id_has_one_form(text):
     with pytest.raises(InvalidRequest):
         checked_bundle_id(text)
-
-
-def test_a_bucket_gives_its_burst_and_then_its_rate():
-    policy, full_at, given_at = Policy(rate=2.0, burst=3), None, []
-    for tick in range(40):
-        now = NOW + timedelta(seconds=tick / 10)
-        taken = token(full_at, policy, now)
-        if not taken.wait:
-            full_at = taken.full_at
-            given_at.append(tick / 10)
-
-    assert given_at == [0.0, 0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5]
 
 
 @pytest.mark.parametrize("full", ["🎈" * 100, '"' * 300, "\\" * 300], ids=["wide", "quotes", "slashes"])
@@ -485,3 +467,9 @@ def test_a_task_has_the_same_shard_in_each_version(make_bench, name, shard):
     (task,) = make_bench(Policy(shards=64)).register(name)
 
     assert task.shard == shard
+
+
+def test_an_empty_bundle_is_kept_as_long_as_its_tasks_may_be():
+    empty = rules.empty_bundle(Lease(LANE, 7, "me", LATER), NOW, TIMING)
+
+    assert (empty.version, empty.expires_at) == (0, NOW + TIMING.pending + TIMING.ended)

@@ -6,7 +6,7 @@ import asyncio
 import gc
 import random
 import threading
-from contextlib import aclosing, suppress
+from contextlib import suppress
 
 import pytest
 
@@ -218,21 +218,6 @@ def test_waiters_are_served_in_order_and_one_that_timed_out_is_skipped(inner):
     assert run(inner, story) == [(0, ["a"]), (2, ["b"])]
 
 
-def test_a_lock_that_is_not_acquired_in_time_gives_an_empty_take(inner):
-    async def story(queue):
-        first = asyncio.create_task(enter(queue, None))
-        await until(lambda: queue.queue._take_lock.line)
-        second = await enter(queue, 0.01), await enter(queue, 0)
-        await queue.add("a")
-        return second, await first, await enter(queue, 0)
-
-    async def enter(queue, wait):
-        async with queue.take(1, wait) as jobs:
-            return names(jobs)
-
-    assert run(inner, story) == (([], []), ["a"], [])
-
-
 def test_a_stream_acks_each_job_when_the_next_is_asked_for(inner):
     async def story(queue):
         await queue.add_all([*"abc"])
@@ -240,19 +225,6 @@ def test_a_stream_acks_each_job_when_the_next_is_asked_for(inner):
 
     assert run(inner, story) == [("a", 2), ("b", 1), ("c", 0)]
     assert inner.depth().busy == 0
-
-
-def test_a_stream_that_is_left_returns_the_present_job(inner):
-    async def story(queue):
-        await queue.add_all([*"ab"])
-        async with aclosing(queue.stream()) as stream:
-            async for job in stream:
-                if job.name == "b":
-                    break
-
-    run(inner, story)
-
-    assert queued(inner) == [("b", 0, 1)]
 
 
 def test_closing_ends_a_waiting_stream_and_returns_what_is_held(inner):
@@ -295,21 +267,6 @@ def test_an_add_says_what_to_do_with_a_busy_job(dying, on_busy):
 
     assert run(dying, story) == ([] if is_accepted else ["b"])
     assert names(dying.queued()) == (["a", "b"] if is_accepted else [])
-
-
-def test_a_release_counts_no_failure_unless_it_says_so(dying):
-    async def story(queue):
-        await queue.add_all(["a", "b", "c"])
-        async with queue.take(3) as jobs:
-            await jobs.release(jobs[0])
-            await jobs.release(jobs[1], delay=60)
-            await jobs.release(jobs[2], failed=True, error="no such image")
-
-    run(dying, story)
-
-    assert [(job.name, job.failures) for job in dying.queued()] == [("a", 0)]
-    assert [(job.name, job.failures) for job in dying.delayed()] == [("b", 0)]
-    assert [(dead.job.name, dead.error) for dead in dying.dead()] == [("c", "no such image")]
 
 
 def test_the_session_of_the_replaced_queue_is_its_own(dying):

@@ -6,7 +6,6 @@ import threading
 
 import pytest
 
-from fanin.errors import StoreUnavailable
 from fanin.queue import MemoryDoorbell, Options, Queue, QueueContext
 from fanin.queue.memory import MemoryStore
 from fanin.queue.rules.taking import TakeRequest
@@ -209,45 +208,6 @@ def test_12_a_dead_job_is_revived_once_and_one_call_returns_true(make):
         assert not queue.revive(dead)
     assert not queue.revive(dead)
     queue.add("a")
-
-    assert not queue.revive(dead)
-
-
-@pytest.mark.parametrize("taken_meanwhile", [False, True])
-def test_12_a_revival_that_timed_out_is_recognised(make, store, monkeypatch, taken_meanwhile):
-    queue, other = make(max_failures=1), make()
-    queue.add("a")
-    fail(queue)
-    (dead,) = queue.dead()
-    revive = type(store).revive
-
-    def unanswered(*asked):
-        monkeypatch.setattr(type(store), "revive", revive)
-        revive(store, *asked[-4:])
-        if taken_meanwhile:
-            with other.take():
-                pass
-        raise StoreUnavailable("the answer is lost")
-
-    monkeypatch.setattr(type(store), "revive", unanswered)
-
-    assert queue.revive(dead)
-    assert not queue.revive(dead)
-
-
-def test_12_of_two_calls_that_revive_the_same_job_one_returns_true(make, store, monkeypatch):
-    queue, other = make(max_failures=1), make(max_failures=1)
-    queue.add("a")
-    fail(queue)
-    (dead,) = queue.dead()
-    revive = type(store).revive
-
-    def late(*asked):
-        monkeypatch.setattr(type(store), "revive", revive)
-        assert other.revive(dead)
-        return revive(store, *asked[-4:])
-
-    monkeypatch.setattr(type(store), "revive", late)
 
     assert not queue.revive(dead)
 

@@ -77,20 +77,6 @@ def test_a_job_that_is_claimed_before_the_write_is_in_progress(queue, make, stor
     assert names(queue.in_progress()) == ["a"]
 
 
-def test_a_job_that_ran_before_the_write_is_not_found(queue, make, store, monkeypatch):
-    queue.add("a")
-    whole, worker = store.delete, make()
-
-    def after_a_run(*arguments):
-        with worker.take(1, wait=0):
-            pass
-        return whole(*arguments)
-
-    monkeypatch.setattr(store, "delete", after_a_run)
-
-    assert delete_jobs(queue.context, ["a"]) == {"a": Deletion.NOT_FOUND}
-
-
 def test_a_job_that_changes_at_each_attempt_is_a_retry(queue, store, monkeypatch):
     queue.add("a")
     monkeypatch.setattr(store, "delete", lambda seen, *_: seen)
@@ -229,18 +215,6 @@ def test_a_job_that_is_moved_between_the_reads_of_its_rows_is_deleted(bench, pha
     assert store.get(new).state is JobState.DONE
 
 
-def test_a_job_whose_row_is_gone_at_the_write_is_not_found(bench):
-    bench.add("a")
-
-    def delete(*arguments):
-        bench.store.real.stored.clear()
-        return bench.store.real.delete(*arguments)
-
-    bench.store.scripts["delete"] = delete
-
-    assert delete_jobs(bench.context, ["a"]) == {"a": Deletion.NOT_FOUND}
-
-
 MOVES = "e"
 """A key whose part differs between 1 and 2 parts."""
 
@@ -306,15 +280,6 @@ def test_a_record_that_is_gone_is_not_revived_after_its_mark_is_gone_too(revivin
 
     assert reviving.queue.revive(reviving.dead) is False
     assert reviving.live() == []
-
-
-@pytest.mark.parametrize("parts", [1, 2])
-def test_one_that_came_and_went_at_either_part_does_so_too(reviving, parts):
-    reviving.raise_parts()
-    reviving.before_the_write(lambda: reviving.put(parts, JobState.DONE, generation=9, done_us=1))
-
-    assert reviving.queue.revive(reviving.dead) is True
-    assert reviving.live() == [job_key(KEY, 2, MOVES)]
 
 
 def test_a_revival_wakes_a_queue_that_was_marked_idle_since_its_config_was_read(reviving):

@@ -13,7 +13,7 @@ from fanin.queue import NewJob, Queue
 from fanin.queue.administration import paging
 from fanin.queue.administration.counting import COUNTED_MAX, Estimate, depth_of, estimate
 from fanin.queue.administration.describing import Activity, QueueStatus, describe, status_of
-from fanin.queue.administration.looking import LOOK_ROWS, look
+from fanin.queue.administration.looking import look
 from fanin.queue.administration.reviving import Revival, revive_all, revive_some
 from fanin.queue.rules.config import Phase, QueueConfig
 from fanin.queue.rules.keys import PartKey, part_of
@@ -227,18 +227,6 @@ def test_of_a_huge_number_it_is_known_how_many_there_are_at_least(jobs):
     assert read == COUNTED_MAX + 1
 
 
-def test_a_depth_has_the_worst_accuracy_of_its_numbers(make, monkeypatch):
-    queue = make(parts=2)
-    queue.add_all(NewJob(f"job {number}", delay=60) for number in range(3 * LOOK_ROWS))
-    exact = queue.depth()
-    monkeypatch.setattr("fanin.queue.administration.counting.COUNTED_MAX", 40)
-    queue.add("ready")
-    estimated = queue.depth()
-
-    assert (exact.delayed, exact.accuracy) == (3 * LOOK_ROWS, Accuracy.EXACT)
-    assert (estimated.ready, estimated.accuracy) == (1, Accuracy.APPROXIMATE)
-
-
 def test_a_queue_with_few_jobs_is_counted_by_the_look_alone(queue, store):
     queue.add_all(["a", NewJob("b", delay=60)])
     store.requests.clear()
@@ -283,3 +271,17 @@ def test_so_are_dead_jobs(before, jobs, accuracy):
     depth = counted_in_raise([EMPTY, EMPTY], before, count_dead=jobs_of)
 
     assert (depth.dead, depth.ready, depth.accuracy) == (jobs, 0, accuracy)
+
+
+def test_a_depth_is_that_of_all_parts_and_the_oldest_ready_job_counts(make, time):
+    queue = make(parts=8)
+    assert (queue.depth().ready, queue.depth().oldest_us) == (0, 0)
+    for name in "abcdefgh":
+        queue.add(name)
+        time.sleep(1)
+    with queue.take(wait=0):
+        queue.add(NewJob("later", delay=1))
+        time.sleep(2)
+        depth = queue.depth()
+
+    assert (depth.ready, depth.busy, depth.delayed, depth.oldest_us) == (7, 1, 1, 9_000_000)

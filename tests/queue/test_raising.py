@@ -6,18 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.aws.limits import AWS_SECONDS
 from fanin.errors import Conflict, InvalidRequest, NotFound, PartFull
 from fanin.queue import NewJob
 from fanin.queue.administration.raising import raise_parts
 from fanin.queue.config_cache import CONFIG_SECONDS
-from fanin.queue.effects import ATTEMPTS
-from fanin.queue.rules.config import Phase, QueueConfig
+from fanin.queue.rules.config import Phase
 from fanin.queue.rules.keys import job_key
-from fanin.queue.rules.model import MARK_SECONDS
 from fanin.queue.upkeep import widening
 from fanin.queue.upkeep.widening import EXPIRE_SECONDS, SETTLE_SECONDS
-from fanin.queue.working.session import DOUBT_SECONDS
 from tests.queue.claiming import Bench
 from tests.queue.conftest import KEY, fail, names
 
@@ -195,23 +191,6 @@ def test_waiting_jobs_are_moved_in_their_order_and_busy_ones_are_waited_for(queu
     assert (len(live), names(queue.queued())) == (12, before)
 
 
-def test_a_phase_lasts_from_when_a_sweep_sees_it(queue, time):
-    """The request that stores a phase can be applied a quarter of an hour after it was sent."""
-    raised(queue, NEW)
-    time.sleep(9 * SETTLE_SECONDS)
-    queue.sweep()
-
-    assert (config_of(queue).phase, config_of(queue).since_us) == (Phase.PREPARING, time.now())
-
-
-def test_the_settle_time_covers_a_config_and_all_that_can_follow_it():
-    """A process reads the other row, and sends its request four times, with pauses between them."""
-    requests, pauses = (1 + ATTEMPTS) * AWS_SECONDS, 10
-
-    assert CONFIG_SECONDS + requests + pauses + DOUBT_SECONDS + 600 < SETTLE_SECONDS
-    assert EXPIRE_SECONDS > MARK_SECONDS
-
-
 def test_a_job_of_a_full_part_is_left_and_others_are_taken(make, store, monkeypatch, caplog):
     queue = make(parts=OLD)
     queue.add_all([MOVES, STAYS])
@@ -293,14 +272,6 @@ def test_a_phase_ends_after_its_minutes_and_the_process_that_ends_it_knows(phase
     widening.advance(bench.context)
 
     assert bench.store.real.config(KEY).phase is bench.context.config().phase is after
-
-
-def test_an_ended_raise_leaves_the_config_of_a_queue_that_had_its_parts_from_the_beginning():
-    bench = Bench()
-    raise_stored(bench, Phase.EXPIRING, 2)
-    bench.time.sleep(31 * MINUTE)
-
-    assert swept(bench) == QueueConfig(2, revision=2)
 
 
 @pytest.mark.parametrize(("rows", "sweeps"), [(10_000, 1), (10_001, 2), (20_000, 2), (20_001, 3)])

@@ -66,21 +66,6 @@ def test_a_run_deletes_up_to_as_many_rows_as_the_page_of_queues_says(queue, stor
     assert f"the rows of the queue, up to {limits[0]:,} a minute" in PAGE
 
 
-def test_a_job_that_changes_before_it_is_deleted_keeps_the_queue_for_the_next_run(
-    queue, store, time, monkeypatch
-):
-    queue.add("a")
-    removing.begin(queue.context, force=True)
-    time.sleep(SETTLE_SECONDS)
-    monkeypatch.setattr(store, "remove", lambda *_: False, raising=False)
-    assert not removing.proceed(queue.context, None)
-    monkeypatch.undo()
-
-    assert store.config(KEY).removed_us is None
-    assert [removing.proceed(queue.context, None) for _ in range(2)] == [False, True]
-    assert rows_of(store) == 0
-
-
 @pytest.mark.parametrize("kind", ["queued", "dead"])
 @pytest.mark.parametrize("placed", [(3, 3), (4, 2)])
 def test_a_run_deletes_a_bounded_number_of_rows_over_all_parts(make, store, time, monkeypatch, placed, kind):
@@ -253,18 +238,6 @@ def test_a_take_that_waited_while_its_queue_was_removed_does_not_create_it(make,
     with expects(Conflict), queue.take(wait=0):
         pass
 
-    assert is_removed(store)
-
-
-def test_a_removal_without_doorbells_is_left_to_the_sweep_that_deletes_the_doorbell(queue, store, time):
-    queue.context.config()
-    store.configs[KEY] = replace(store.config(KEY), doorbell="https://sqs/bell")
-    remove(queue, time)
-    assert not is_removed(store)
-    deleted = []
-    visit(queue.context, SimpleNamespace(delete=lambda queue, url: deleted.append(url)))
-
-    assert deleted == ["https://sqs/bell"]
     assert is_removed(store)
 
 

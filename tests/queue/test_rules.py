@@ -43,10 +43,6 @@ def new_ready(**more):
     return lifecycle.new_job(NewJob("a", **more), job_key(QUEUE, 1, "a"), "id", 100, None)
 
 
-def new_busy(claim="c", at=200):
-    return lifecycle.claimed(new_ready(), "s", claim, at)
-
-
 @given(st.integers(0, 999), st.integers(0, 999), st.integers(0, 10**16 - 1), st.integers(0, 10**16 - 1))
 def test_positions_sort_by_priority_then_by_time(p1, p2, t1, t2):
     assert (order.ready(p1, t1) < order.ready(p2, t2)) == ((-p1, t1) < (-p2, t2))
@@ -126,15 +122,6 @@ def test_a_session_is_suspected_when_its_heartbeat_stands_still_on_the_watchers_
 
     assert watch.suspects([moved], 9.4, now=0) == []
     assert watch.suspects([moved], 9.6, now=0) == [moved]
-
-
-def test_a_dead_session_that_was_not_deleted_is_taken_over():
-    watch, dead = Watch(), replace(MEMBER, live=False)
-    watch.observe([MEMBER], 0.0)
-    watch.observe([dead], 4.0)
-
-    assert watch.suspects([dead], 5.0, now=0) == []
-    assert watch.suspects([dead], 8.6, now=0) == [dead]
 
 
 def test_a_session_without_a_heartbeat_is_over_by_the_clock_with_room_for_skew():

@@ -51,19 +51,6 @@ def test_a_ring_that_is_due_wakes_a_delayed_job_before_the_sweep_does(queue, tim
     assert names(queue._look(queue._live_worker(), TakeRequest(), [ring])) == ["a"]
 
 
-def test_a_failed_job_waits_for_its_retry(make, time, duties):
-    queue = make(retry_delay=3.0)
-    queue.add("a")
-    with expects(ZeroDivisionError), queue.take(wait=0):
-        raise ZeroDivisionError
-    (job,) = queue.delayed()
-
-    assert (job.failures, job.ready_us) == (1, time.now() + 3_000_000)
-    duties.pass_seconds(25)
-
-    assert names(queue.queued()) == ["a"]
-
-
 def test_a_single_release_has_its_own_delay_and_counts_only_where_it_says_so(queue, time):
     queue.add_all([*"ab"])
     with queue.take(2, wait=0) as jobs:
@@ -185,13 +172,6 @@ def test_a_claim_that_timed_out_and_was_applied_is_found_by_the_sweep(queue, mon
 
     assert (first, lost) == ([], ["a"])
     assert taken(queue) == ["a"]
-
-
-def test_a_take_gives_up_if_the_store_stays_unavailable(queue, monkeypatch):
-    with queue.take(wait=0):
-        monkeypatch.setattr(queue.context.store, "ready", unavailable)
-    with expects(StoreUnavailable), queue.take():
-        pass
 
 
 def test_an_unavailable_doorbell_does_not_fail_an_add(queue, monkeypatch, bell):
@@ -339,12 +319,6 @@ def test_a_config_that_was_requested_earlier_replaces_none():
     assert (kept, cache.config) == (CONFIG, None)
 
 
-def test_a_missing_doorbell_is_created_once_in_five_seconds():
-    cache = ConfigCache()
-
-    assert [cache.may_create(at) for at in (0.0, 4.999, 5.0, 9.999, 10.0)] == [True, False, True, False, True]
-
-
 def depth(bench, parts=8):
     return depth_of(
         bench.context, look(bench.context, [bench.context.part(number) for number in range(parts)])
@@ -389,23 +363,6 @@ def test_an_estimate_counts_up_to_5000_jobs_and_extrapolates(jobs, found, accura
     assert raised.jobs == min(sum(jobs), 5000)
 
 
-SECOND = item_named("second")
-
-
-@pytest.mark.parametrize(
-    ("items", "acked"),
-    [((None, SECOND), SECOND), ((SECOND, None), SECOND), ((None, None), None)],
-)
-def test_a_rerun_acks_the_item_that_one_of_its_requests_has(queue, items, acked):
-    queue.add(NewJob("a", item_id=item_named("first")))
-    with queue.take(wait=0):
-        for number, item in enumerate(items):
-            assert queue.add(NewJob("a", payload=f"{number}", item_id=item), on_busy="rerun")
-    (job,) = queue.queued()
-
-    assert (job.payload, job.item_id) == ("1", acked)
-
-
 OLD, NEW = 2, 4
 
 
@@ -446,15 +403,6 @@ def raising(bench, phase):
     """Store a raise of the parts in *phase*, and let all processes read it."""
     bench.store.real.configs[KEY] = QueueConfig(NEW, revision=9, before=OLD, phase=phase)
     bench.time.sleep(CONFIG_SECONDS)
-
-
-def test_an_add_that_others_always_win_is_tried_eight_times(bench):
-    mark = done_before(bench, "a")
-    bench.store.scripts["add"] = lambda *_: mark
-    with pytest.raises(StoreUnavailable, match=r"^job 'a': too many adds of its key at once; add it again$"):
-        add(bench, "a")
-
-    assert (writes(bench), bench.pauses) == (["add"] * 8, [*range(8)])
 
 
 def test_a_job_that_ends_before_its_rerun_is_requested_is_added_anew(bench):

@@ -10,7 +10,7 @@ from moto import mock_aws
 from benchmarks.watching import units_a_second
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.rules.config import QueueConfig
-from fanin.queue.rules.members import CROWD, Watch, change_seconds, look_seconds, neighbours
+from fanin.queue.rules.members import CROWD, Watch, neighbours
 from fanin.queue.rules.model import Member
 from fanin.queue.upkeep.maintenance import Maintenance
 from fanin.queue.working.session import enter
@@ -113,19 +113,6 @@ def test_a_session_misses_heartbeats_after_half_its_expiry_and_is_suspected_afte
     assert [watch.suspects([MEMBER], at, 0) for at in (5.499, 5.5)] == [[], [MEMBER]]
 
 
-def test_an_older_copy_of_a_session_is_no_heartbeat_and_a_session_that_is_gone_is_forgotten():
-    watch = Watch()
-    watch.observe([replace(MEMBER, heartbeats=2)], 1.0)
-    watch.note([replace(MEMBER, heartbeats=1)], 3.0)
-
-    assert watch.seen == {"s1": (True, 2, 1.0)}
-    watch.note([replace(MEMBER, heartbeats=2, live=False)], 4.0)
-    watch.note([replace(MEMBER, heartbeats=2)], 5.0)
-    assert watch.seen == {"s1": (False, 2, 4.0)}
-    watch.observe([], 6.0)
-    assert watch.seen == {}
-
-
 DAY_SECONDS = 24 * 60 * 60
 
 
@@ -188,12 +175,6 @@ def test_each_session_is_watched_by_two_others():
     watched = [each for me in sessions for each in neighbours(sessions, me)]
 
     assert sorted(watched) == sorted(sessions * 2)
-
-
-def test_a_small_group_is_read_whole_and_a_large_one_the_more_rarely_the_larger_it_is():
-    assert [look_seconds(CROWD), change_seconds(CROWD)] == [0.0, 0.0]
-    assert look_seconds(1000) == 10 * look_seconds(100) > 0
-    assert change_seconds(1000) == 10 * change_seconds(100) > 0
 
 
 @pytest.mark.parametrize("end", ["leaves", "is ended"])
@@ -321,10 +302,3 @@ def test_while_one_neighbour_misses_heartbeats_all_are_read_for_one_expiry():
     group.silent = []
 
     assert group.reads_all_at(*(step / 2 for step in range(6, 18))) == [step / 2 for step in range(6, 15)]
-
-
-def test_the_config_is_looked_at_after_nine_tenths_of_a_heartbeat():
-    """A worker looks twice a heartbeat, up to a tenth early."""
-    group = Group(2, heartbeat=10, expiry=20)
-
-    assert [at for at in (8.5, 9.0, 17.5, 18.0) if CONFIG in group.read_at(at)] == [9.0, 18.0]

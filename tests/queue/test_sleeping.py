@@ -159,24 +159,6 @@ def test_a_queue_that_falls_asleep_between_the_write_and_the_read_of_an_add_is_w
     assert phase(queue) == "in use"
 
 
-def test_a_queue_does_not_fall_asleep_over_an_add_that_ended_since_its_look(queue, store, time, make):
-    queue.context.config()
-    visit(queue.context)
-    time.sleep(SETTLE_SECONDS)
-    other, added = make(), []
-
-    def outbox(key):
-        if not added:
-            added.append(other.add("a"))
-        return type(store).outbox(store, key)
-
-    store.outbox = outbox
-    visit(queue.context)
-
-    assert added == [True]
-    assert phase(queue) == "in use"
-
-
 def test_a_job_that_a_crashed_add_left_behind_is_found_by_the_visit_of_the_day(sleeping, make, store):
     config = sleeping.context.config()
     other = make()
@@ -213,14 +195,6 @@ def test_a_rejected_add_wakes_the_queue_too(sleeping, make, store):
 
     assert not make().add("a")
     assert phase(queue) == "in use"
-
-
-def test_an_add_reads_the_config_once_where_the_process_knows_the_queue(queue, store):
-    queue.add("a")
-    store.requests.clear()
-    queue.add_all(["b", "c"])
-
-    assert sorted(store.requests) == ["add", "add", "config"]
 
 
 def test_the_reads_of_a_visit_do_not_grow_with_the_kinds_of_what_is_counted(queue, store):

@@ -13,11 +13,11 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from fanin.errors import InvalidRequest
-from fanin.queue import MemoryDoorbell, QueueContext, QueueKey, Ring, doorbell
+from fanin.queue import MemoryDoorbell, QueueContext, Ring, doorbell
 from fanin.queue.memory import MemoryStore
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.errors import DoorbellMissing
-from fanin.queue.rules.messages import body, ring_of
+from fanin.queue.rules.messages import ring_of
 from fanin.queue.sqs import SqsDoorbell, SqsDoorbells
 from tests.contract import moto_clients
 from tests.queue.conftest import KEY
@@ -84,11 +84,6 @@ def test_a_message_that_is_no_ring_is_refused_and_left_where_it_is(bell, text):
     assert messages(bell) == 1
 
 
-def test_a_ring_of_another_queue_is_refused():
-    with pytest.raises(InvalidRequest):
-        ring_of(KEY, body(QueueKey("tenant", "others"), Ring(1)), "r")
-
-
 def test_a_wait_uses_a_client_of_its_own(bell):
     bell.ring([Ring(3)])
     polls = moto_clients.client("sqs", config=Config(read_timeout=25))
@@ -103,16 +98,6 @@ def test_a_wait_uses_a_client_of_its_own(bell):
     assert bell._longest_poll() == 4
     assert set(polled) == {"before-send.sqs.ReceiveMessage"}
     assert set(sent) == {"before-send.sqs.SendMessageBatch", "before-send.sqs.DeleteMessageBatch"}
-
-
-def test_a_worker_hides_a_received_ring_for_two_seconds_whatever_the_doorbell_says(bell):
-    asked = []
-    bell.client.meta.events.register(
-        "provide-client-params.sqs.ReceiveMessage", lambda params, **_: asked.append(params)
-    )
-    bell.wait(0, 3)
-
-    assert [(each["VisibilityTimeout"], each["MaxNumberOfMessages"]) for each in asked] == [(2, 3)]
 
 
 ARNS = "arn:aws:sqs:eu-west-1:123456789012:fanin-dev_bell"

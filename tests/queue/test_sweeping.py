@@ -12,7 +12,6 @@ from fanin.queue.rules.keys import job_key
 from fanin.queue.rules.members import Watch, owned, owners
 from fanin.queue.rules.model import Member
 from fanin.queue.upkeep.maintenance import SECOND_RING_SECONDS, Maintenance
-from fanin.queue.working.session import enter
 from tests.queue.claiming import Bench
 from tests.queue.conftest import KEY, names
 
@@ -131,9 +130,6 @@ def test_a_report_that_is_unavailable_ends_the_sweep_and_one_that_is_refused_doe
     assert bench.store.real.outboxes == {KEY: entries}
 
 
-NINE_PARTS = 9
-
-
 EXPIRY = 100.0
 """Longer than a test: its sessions live though they do not beat."""
 
@@ -150,18 +146,6 @@ def maintained(bench):
 def parts_swept(bench):
     """Return the parts whose first jobs were read, in order."""
     return [part.number for part, _ in bench.store.of("first")]
-
-
-def crowd():
-    """Return a bench whose session owns the first of nine parts, and others own the other ones."""
-    bench = Bench(parts=NINE_PARTS, expiry=EXPIRY)
-    for _ in range(NINE_PARTS - 1):
-        enter(bench.context, None)
-    return bench
-
-
-def job_of(part):
-    return next(name for name in map(str, range(999)) if job_key(KEY, NINE_PARTS, name).part.number == part)
 
 
 @pytest.mark.parametrize(
@@ -181,25 +165,6 @@ def test_parts_are_swept_again_soon_while_they_have_jobs_or_a_request_is_in_doub
     maintenance.tick()
 
     assert (early, parts_swept(bench)) == ([], [0, 1])
-
-
-def test_a_worker_sweeps_the_parts_in_which_a_claim_is_in_doubt_too_in_order():
-    bench = crowd()
-    bench.session.doubt("claim", job_key(KEY, NINE_PARTS, job_of(8)))
-    maintenance = maintained(bench)
-    bench.time.sleep(5)
-    maintenance.tick()
-
-    assert parts_swept(bench) == [0, 8]
-
-
-def test_a_round_returns_whether_its_session_is_alive():
-    bench = Bench()
-    maintenance = maintained(bench)
-    before = maintenance.tick()
-    bench.session.end()
-
-    assert (before, maintenance.tick()) == (True, False)
 
 
 def test_a_dead_session_of_an_invocation_is_ended_again_after_nine_tenths_of_its_expiry():
@@ -308,16 +273,6 @@ def test_freed_jobs_are_kept_though_the_wall_clock_is_set_forward(workers, dutie
     monkeypatch.setattr(time, "now", lambda: shown)
 
     assert len(workers[ALIVE]._worker.maintenance.pop_freed(1)) == 1
-
-
-def test_what_was_freed_runs_before_the_take_is_filled_up(workers, duties):
-    killed, _, alive = workers
-    mine, foreign = alive._worker.maintenance.own_parts()[0], 0
-    alive.add_all([name_in(mine), name_in(foreign)])
-    killed.take(1, wait=0, parts=[foreign]).__enter__()
-    duties.pass_seconds(TAKEOVER_SECONDS, without=(KILLED, FROZEN))
-    with alive.take(2, wait=0) as first, alive.take(2, wait=0) as second:
-        assert (names(first), names(second)) == ([name_in(foreign)], [name_in(mine)])
 
 
 def test_a_freed_job_runs_at_once_though_its_part_has_others_that_come_first(workers, duties, time):

@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import timedelta
 
 from fanin.grouper import (
-    BundleKey,
     BundleState,
     Claim,
     Lane,
@@ -79,16 +78,6 @@ def test_a_term_follows_exactly_the_one_that_was_seen(store):
     assert store.put_lease(first, Lease(LANE, 8, "you", LATER)) == second
 
 
-def test_a_lease_is_released_by_its_holder_alone(store):
-    mine = Lease(LANE, 7, "me", LATER)
-    store.put_lease(None, mine)
-    not_mine = replace(mine, holder="you")
-
-    assert store.put_lease(not_mine, not_mine.released()) == mine
-    assert store.put_lease(mine, mine.released()) == mine.released()
-    assert store.lease(LANE) == mine.released()
-
-
 def test_a_released_lease_is_taken_once(store):
     mine = Lease(LANE, 7, "me", LATER)
     store.put_lease(None, mine)
@@ -126,14 +115,6 @@ def test_a_claim_changes_nothing_where_one_task_is_not_open(store):
     assert store.bundle(second.key) is None
     assert store.task(task("b").key) == task("b")
     assert store.task(task("a").key).bundle_id == first.bundle_id
-
-
-def test_a_claim_changes_nothing_where_a_task_is_in_another_lane_or_gone(store):
-    store.create(task("a", OTHER))
-    bundle = empty().joined(("a", "none"))
-
-    assert store.claim(bundle, ("a", "none")) == Claim(None, frozenset({"a", "none"}))
-    assert store.task(task("a").key) == task("a", OTHER)
 
 
 def test_a_claim_over_a_bundle_that_is_there_shows_it(store):
@@ -304,16 +285,3 @@ def test_a_bucket_is_moved_over_what_was_seen_and_nothing_else(store):
     assert store.put_full_at(LANE, NOW, LATER)
     assert not store.put_full_at(LANE, NOW, LATER)
     assert store.full_at(LANE) == LATER
-
-
-def test_a_bundle_of_a_thousand_members_is_claimed_in_chunks(store):
-    names = [f"task-{number:04}" for number in range(200)]
-    for name in names:
-        store.create(task(name))
-    bundle = empty()
-    for first in range(0, 200, 98):
-        joining = tuple(names[first : first + 98])
-        bundle = store.claim(bundle.joined(joining), joining).bundle
-
-    assert store.bundle(bundle.key).members == tuple(names)
-    assert BundleKey("tenant", bundle.bundle_id) == bundle.key

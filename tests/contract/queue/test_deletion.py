@@ -14,7 +14,6 @@ from tests.contract.queue.calls import (
     NOW,
     PART,
     added,
-    death_of,
     done,
     drop_mark,
     head,
@@ -141,9 +140,3 @@ def test_the_deletion_of_a_job_that_is_gone_changes_nothing(store):
     assert list(store.outbox(PART)) == []
     mark = done(store)
     assert store.get(mark.key) == mark
-
-
-def test_the_record_of_a_dead_job_is_deleted_once(store):
-    dead, _ = death_of(store, taken(store))
-
-    assert [store.remove_dead(dead) for _again in range(2)] == [True, False]

@@ -77,14 +77,6 @@ def test_an_end_that_is_repeated_is_recognised(store):
     assert outcomes(store) == 1
 
 
-def test_an_end_is_recognised_when_the_key_has_its_next_job(store):
-    job = taken(store)
-    mark = store.end(job, LATER)
-    store.add(new("a", LATER, over=mark), mark)
-
-    assert lifecycle.claim_status(store.end(job, LATER), job) is ClaimStatus.ENDED
-
-
 def test_an_end_under_a_lost_claim_writes_nothing(store):
     job = taken(store)
     store.give_back(lifecycle.entry_of(job), GivenBack(LATER))

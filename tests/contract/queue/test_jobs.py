@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.queue.rules import lifecycle, order
+from fanin.queue.rules import lifecycle
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.keys import PartKey, job_key
 from fanin.queue.rules.lifecycle import ClaimStatus
@@ -49,19 +49,6 @@ def test_a_config_is_read_as_it_was_written(store, phase, removal):
     config = QueueConfig(4, **phase, **removal)
 
     assert store.create(QUEUE, config) == store.config(QUEUE) == config
-
-
-def test_a_config_replaces_the_one_of_the_revision_before_it_and_no_other(store):
-    first, other, third = QueueConfig(8, 1), QueueConfig(16, 1), QueueConfig(32, 2)
-
-    assert store.reconfigure(QUEUE, first) is None
-    store.create(QUEUE, QueueConfig(4))
-    assert store.reconfigure(QUEUE, third) == QueueConfig(4)
-    assert store.reconfigure(QUEUE, first) == first
-    assert store.reconfigure(QUEUE, first) == first
-    assert store.reconfigure(QUEUE, other) == first
-    assert store.reconfigure(QUEUE, third) == third
-    assert store.config(QUEUE) == third
 
 
 @pytest.mark.parametrize(
@@ -206,29 +193,8 @@ def test_a_job_that_failed_keeps_its_rerun(store):
     assert store.get(job.key).rerun == asked.rerun
 
 
-def test_a_delayed_job_is_promoted_once_it_was_seen_due(store):
-    job = added(store, delay=1)
-    (seen,) = store.outstanding(PART, NOW + 1_000_000)
-
-    assert not store.promote(replace(seen, ix=order.delayed(NOW)), LATER)
-    assert store.promote(seen, LATER)
-    assert not store.promote(seen, LATER)
-    ready = store.get(job.key)
-
-    assert (ready.state, ready.ready_us, head(store).ix) == (JobState.READY, LATER, job.position)
-
-
 def test_parts_and_queues_do_not_see_each_other(store):
     added(store)
 
     assert store.ready(PartKey(QUEUE, 1), 10) == []
     assert store.ready(PartKey(OTHER, 0), 10) == []
-
-
-def test_a_doorbell_can_be_stored_and_removed_again(store):
-    plain = store.create(QUEUE, QueueConfig(3))
-    with_doorbell = replace(plain, doorbell="url", revision=1)
-
-    assert store.reconfigure(QUEUE, with_doorbell) == with_doorbell == store.config(QUEUE)
-    assert store.reconfigure(QUEUE, replace(plain, revision=2)) == replace(plain, revision=2)
-    assert store.config(QUEUE) == replace(plain, revision=2)
