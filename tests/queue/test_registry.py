@@ -52,20 +52,16 @@ def test_a_queue_is_listed_by_its_phase(client, phase, is_listed, is_visited):
     assert list(registry.sleeping((minute + 1) % DAY_MINUTES)) == []
 
 
-def test_a_raise_lists_a_sleeping_queue_again(client):
-    store, registry = DynamoStore(client, QUEUE_TABLE), Registry(client, QUEUE_TABLE)
-    store.create(KEY, QueueConfig(8, idle_us=1, asleep_us=2))
-    raise_parts(store, Effects(), KEY, 16)
-
-    assert list(registry.queues()) == [KEY]
-    assert list(registry.sleeping(visit_minute(KEY))) == []
-
-
-def test_the_removal_of_a_sleeping_queue_lists_it_again(client):
-    store, registry = DynamoStore(client, QUEUE_TABLE), Registry(client, QUEUE_TABLE)
-    store.create(KEY, QueueConfig(8, idle_us=1, asleep_us=2))
+def remove(store):
     effects = Effects(each=lambda call, values: [call(value) for value in values])
     removing.begin(QueueContext(store, MemoryDoorbell(), KEY, effects=effects), force=False)
+
+
+@pytest.mark.parametrize("change", [lambda store: raise_parts(store, Effects(), KEY, 16), remove])
+def test_a_raise_and_a_removal_list_a_sleeping_queue_again(client, change):
+    store, registry = DynamoStore(client, QUEUE_TABLE), Registry(client, QUEUE_TABLE)
+    store.create(KEY, QueueConfig(8, idle_us=1, asleep_us=2))
+    change(store)
 
     assert list(registry.queues()) == [KEY]
     assert list(registry.sleeping(visit_minute(KEY))) == []
