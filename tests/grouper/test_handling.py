@@ -12,7 +12,6 @@ from fanin.grouper import (
     BundleMessage,
     BundleState,
     HandledAs,
-    Isolation,
     Outcome,
     Policy,
     Timing,
@@ -48,16 +47,6 @@ def test_the_api_gets_the_payloads_and_the_bundles_id_as_key(bench):
     assert [(m.task_id, m.payload) for m in call.members] == [("a", "a"), ("b", "b")]
     assert (call.tenant, call.target, call.attempt) == (TENANT, "search", 1)
     assert call.idempotency_key == call.bundle_id == bench.task("a").bundle_id
-
-
-def test_a_bundle_that_failed_is_reported_and_one_that_did_not_is_not(bench):
-    with_poison(bench, "b")
-    bench.register("a", "b")
-    bench.drain()
-
-    assert {bundle.state for bundle in bench.listener.failed} == {BundleState.FAILED}
-    assert sorted(len(bundle.members) for bundle in bench.listener.failed) == [1, 2]
-    assert bench.states("a", "b") == ["SUCCEEDED", "FAILED"]
 
 
 def test_a_failed_bundle_that_could_not_be_ended_is_reported_again(bench, monkeypatch):
@@ -120,15 +109,6 @@ def test_a_refused_bundle_is_taken_apart_and_only_the_poison_fails(bench):
     assert sorted(bench.called()[1:]) == [["a"], ["b"], ["c"]]
     assert bench.states("a", "b", "c") == ["SUCCEEDED", "FAILED", "SUCCEEDED"]
     assert bench.task("b").detail == "refused"
-
-
-def test_isolation_by_halves_takes_fewer_calls():
-    bench = with_poison(Bench(Policy(max_size=8, isolation=Isolation.HALVES)), "c")
-    bench.register(*"abcdefgh")
-    bench.drain()
-
-    assert [len(call) for call in bench.called()] == [8, 4, 4, 2, 2, 1, 1]
-    assert bench.states(*"abcdefgh") == ["FAILED" if name == "c" else "SUCCEEDED" for name in "abcdefgh"]
 
 
 def test_attempts_of_handlers_that_died_count(bench):

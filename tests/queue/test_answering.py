@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from fanin.errors import InvalidRequest
-from fanin.queue import LostClaim, NewJob, QueueKey, Ring, ShutDown
+from fanin.queue import LostClaim, NewJob, QueueKey, Ring
 from fanin.queue.rules.messages import body
 from tests.queue.conftest import KEY, OUTCOME, Boom, expects, names
 
@@ -121,10 +121,3 @@ def test_a_message_that_is_no_ring_of_this_queue_is_refused_before_anything_is_t
         pass
 
     assert [(job.name, job.deliveries) for job in queue.queued()] == [("a", 0)]
-
-
-def test_a_queue_that_was_closed_answers_no_more(queue):
-    queue.add("a")
-    queue.close()
-    with expects(ShutDown), queue.answer(event(Ring(0)), CONTEXT):
-        pass

@@ -75,15 +75,6 @@ def test_a_process_stops_at_a_newer_config_row_before_it_writes(store):
     assert golden.stored(store, "queue") == before
 
 
-def test_a_take_stops_at_a_newer_job(store):
-    make_newer(store, "job ready")
-    queue, _ = queue_on(store)
-    with pytest.raises(NewerSchema, match="the job J#tenant#orders#0000 k#ready has schema version 99"):
-        queue.take(1, 0, parts=[0]).__enter__()
-
-    assert states(store)["k#ready"] == "ready"
-
-
 def test_an_ack_of_a_job_that_became_newer_stops_and_returns_nothing(store):
     queue, _ = queue_on(store)
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from itertools import product
 
+import pytest
+
+from fanin.errors import StoreUnavailable
 from fanin.grouper import (
     BundleState,
     Claim,
@@ -285,3 +289,149 @@ def test_a_bucket_is_moved_over_what_was_seen_and_nothing_else(store):
     assert store.put_full_at(LANE, NOW, LATER)
     assert not store.put_full_at(LANE, NOW, LATER)
     assert store.full_at(LANE) == LATER
+
+
+OWNER = ({}, {"owner": "me"})
+
+
+CALL = ({}, {"call_until": LATER})
+
+
+REST = ({}, {"not_before": LATER})
+
+
+OUTCOMES = ({}, {"outcomes": (Outcome(Verdict.OK),)})
+
+
+STATES = (BundleState.CALLING, BundleState.DONE)
+
+
+def test_each_form_of_a_bundle_replaces_the_version_before_it(store):
+    bundle = claimed(store, "a")
+    for state, owner, call, rest, outcomes in product(STATES, OWNER, CALL, REST, OUTCOMES):
+        form = owner | call | rest | outcomes
+        plain = replace(bundle, owner=None, call_until=None, not_before=None, outcomes=())
+        bundle = replace(plain, state=state, version=bundle.version + 1, **form)
+
+        assert store.replace_bundle(bundle).version == bundle.version
+        assert store.replace_bundle(replace(bundle, attempt=9)).attempt == bundle.attempt
+
+
+def pages(read, limit):
+    """All rows of a list, page by page."""
+    cursor, found = None, []
+    while True:
+        page = read(limit, cursor)
+        found.append(list(page.rows))
+        cursor = page.cursor
+        if cursor is None:
+            return found
+
+
+def test_waiting_tasks_come_page_by_page_in_their_order(store):
+    for number, priority in enumerate((0, 7, 0, 7, 0)):
+        at = NOW + timedelta(seconds=number)
+        store.create(task(f"t{number}", priority=priority, due_at=at))
+    store.create(task("other", OTHER))
+    found = pages(lambda limit, after: store.waiting(LANE, limit, after), 2)
+
+    assert [[each.task_id for each in page] for page in found] == [["t1", "t3"], ["t0", "t2"], ["t4"]]
+    assert [each.task_id for each in store.waiting(LANE, 5, None).rows] == ["t1", "t3", "t0", "t2", "t4"]
+    assert store.waiting(LANE, 5, None).cursor is None
+
+
+def test_tasks_of_the_same_moment_are_each_listed_once(store):
+    for name in "abc":
+        store.create(task(name))
+    found = pages(lambda limit, after: store.waiting(LANE, limit, after), 1)
+
+    assert [[each.task_id for each in page] for page in found] == [["a"], ["b"], ["c"]]
+
+
+def lead(store, tenant, target, shard):
+    lane = Lane(tenant, target, shard)
+    store.put_lease(None, Lease(lane, 1, "me", NOW))
+
+
+def test_a_tenants_targets_are_listed_once_each_by_name_without_parts(store):
+    for target in ("b", "a/eu", "c"):
+        for shard in ("0", "1", "part-x-0"):
+            lead(store, "t", target, shard)
+    lead(store, "t", "only-parts", "part-y-0")
+    lead(store, "u", "d", "0")
+
+    assert pages(lambda limit, after: store.targets_of("t", limit, after), 2) == [["a/eu", "b"], ["c"]]
+    assert pages(lambda limit, after: store.targets_of("u", limit, after), 1) == [["d"]]
+    assert pages(lambda limit, after: store.targets_of("v", limit, after), 1) == [[]]
+
+
+def test_more_lanes_than_one_request_reads_are_one_target(store):
+    for shard in range(64):
+        lead(store, "t", "a", str(shard))
+        lead(store, "t", "b", str(shard))
+        lead(store, "t", "c", str(shard))
+
+    assert pages(lambda limit, after: store.targets_of("t", limit, after), 10) == [["a", "b", "c"]]
+    assert pages(lambda limit, after: store.targets_of("t", limit, after), 2) == [["a", "b"], ["c"]]
+
+
+def test_a_lease_that_is_renewed_and_released_stays_listed(store):
+    lane = Lane("t", "a", "0")
+    first = Lease(lane, 1, "me", NOW)
+    store.put_lease(None, first)
+    store.put_lease(first, first.next(NOW))
+    store.put_lease(first.next(NOW), first.next(NOW).released())
+
+    assert list(store.targets_of("t", 5, None).rows) == ["a"]
+    assert store.lease(lane).fence == 2
+
+
+@pytest.mark.parametrize("state", list(TaskState))
+def test_a_task_that_expired_is_replaced_whatever_its_state(store, state):
+    old = task(
+        state=state, bundle_id=None if state is TaskState.CREATED else "b", detail="old", item_id="b:g:0"
+    )
+    store.create(old)
+    new = task(lane=OTHER, payload="2", created_at=LATER, due_at=LATER, expires_at=LATER + timedelta(days=1))
+
+    assert store.create(new) == new == store.task(new.key)
+    assert [row.task_id for row in store.candidates(OTHER, 9)] == ["a"]
+    assert store.candidates(LANE, 9) == []
+
+
+def test_a_task_that_did_not_expire_yet_stays(store):
+    store.create(task())
+    new = task(payload="2", created_at=LATER - timedelta(microseconds=1))
+
+    assert store.create(new) == task() == store.task(new.key)
+
+
+def test_a_create_that_lands_late_replaces_nothing_that_came_after_it(store):
+    """A copy of a request says when it was made: what was stored since has not expired by then."""
+    first = task(created_at=NOW)
+    store.create(first)
+    second = task(payload="2", created_at=LATER, expires_at=LATER + timedelta(hours=1))
+    store.create(second)
+
+    assert store.create(first) == second == store.task(first.key)
+
+
+def test_a_claimed_task_expires_with_its_bundle(store):
+    store.create(task(expires_at=NOW + timedelta(seconds=1)))
+    bundle = store.claim(empty().joined(("a",)), ("a",)).bundle
+
+    assert store.task(task().key).expires_at == bundle.expires_at
+
+
+def test_a_lease_that_went_while_it_was_written_is_unknown(store):
+    gone = Lease(LANE, 7, "me", NOW)
+
+    with pytest.raises(StoreUnavailable):
+        store.put_lease(gone, gone.next(LATER))
+    assert store.lease(LANE) is None
+
+
+def test_a_bundle_that_went_while_it_was_written_is_unknown(store):
+    with pytest.raises(StoreUnavailable):
+        store.replace_bundle(empty().joined(("a",)).transition(BundleState.READY))
+    assert store.bundle(empty().key) is None

@@ -204,12 +204,6 @@ def test_a_live_job_is_no_mark(store, made):
     refuses(store, lambda: store.add(new("a", LATER, over=job), job), job.key)
 
 
-def test_a_rejected_add_is_not_counted_on_a_mark(store):
-    job = done(store)
-
-    refuses(store, lambda: store.collide(job), job.key)
-
-
 def test_a_session_is_ended_with_the_heartbeats_that_were_seen(store):
     store.enter(QUEUE, SESSION)
     store.beat(QUEUE, "s", LATER)
