@@ -202,12 +202,6 @@ def test_nothing_shows_the_headers(service, caplog):
     assert TOKEN not in caplog.text
 
 
-def test_without_credentials_of_ours_a_401_refuses_the_bundle(service):
-    service.status = 401
-
-    assert service.api.call(CALL).whole.verdict is Verdict.FAIL
-
-
 def session():
     made = Session()
     made._credentials = Credentials("AKID", "secret-key", "session-token")

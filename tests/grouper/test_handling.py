@@ -130,19 +130,6 @@ def dying(call):
     raise RuntimeError("the process is gone")
 
 
-def test_while_a_call_goes_on_a_second_message_waits(bench):
-    bench.register("a")
-    bench.step()
-    message = bench.queue.receive()
-    bench.api.call = dying
-    with pytest.raises(RuntimeError):
-        bench.grouper.handle(message, bench.api, bench.listener)
-    handled = bench.grouper.handle(message, bench.api, bench.listener)
-
-    assert handled.handled_as is HandledAs.WAITING
-    assert bench.queue.sent[-1].delay == 60
-
-
 def test_a_recorded_outcome_is_applied_by_the_next_handler_without_another_call(bench):
     bench.register("a", "b")
     bench.step()

@@ -107,20 +107,6 @@ def test_a_takeover_leaves_a_void_in_the_way_of_a_leader_who_was_slow(bench):
         bench.grouper.bundle(TENANT, claim.bundle.bundle_id)
 
 
-def test_a_leader_lets_go_and_the_next_fence_is_higher(bench):
-    bench.register("a")
-    bench.step()
-    (first,) = bench.store.leases.values()
-    bench.register("b")
-    bench.clock.advance(seconds=1)
-    bench.drain()
-    (second,) = bench.store.leases.values()
-
-    assert first.holder is None
-    assert second.holder is None
-    assert second.fence > first.fence
-
-
 def test_its_own_task_comes_along_where_the_index_does_not_show_it_yet(bench):
     bench.register("a")
     bench.store.shown_tasks = lambda: []

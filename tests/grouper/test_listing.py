@@ -382,15 +382,6 @@ def test_a_bundle_is_in_flight_until_it_ends(state):
     assert views.view().in_flight == (1 if state.ended else 2)
 
 
-def test_a_bundle_that_was_deleted_or_is_void_since_it_was_listed_is_not_in_flight():
-    views = Views()
-    void, kept = views.bundle(1, members=()), views.bundle(2)
-    gone = replace(kept, fence=3)
-    views.store.scripts["bundles_of"] = lambda *_: Page([gone.key, kept.key, void.key])
-
-    assert views.view().in_flight == 1
-
-
 def test_the_next_window_is_that_of_the_lane_whose_window_ends_first():
     views = Views(shards=2)
     views.register(shard=1, shards=2)

@@ -119,31 +119,6 @@ def test_the_id_of_a_task_that_expired_is_free_though_its_row_is_there(bench):
     assert bench.states("a") == ["SUCCEEDED"]
 
 
-def test_a_task_in_a_bundle_is_kept_as_long_as_the_bundle(bench):
-    bench.register("a")
-    bench.clock.advance(days=13)
-    bench.step()
-    bundle = bench.grouper.bundle(TENANT, bench.task("a").bundle_id)
-    bench.clock.advance(days=2)
-
-    assert bench.task("a").state is TaskState.BUNDLED
-    assert bench.task("a").expires_at == bundle.expires_at
-    assert bench.register("a")[0].state is TaskState.BUNDLED
-
-
-def test_what_expired_is_in_no_list(bench):
-    bench.register("a", "b", "c")
-    bench.drain()
-    bench.register("d")
-    (listed,) = bench.grouper.bundles(TENANT, "search").rows
-
-    assert bench.grouper.bundles_at([listed])
-    bench.clock.advance(days=21)
-
-    assert waiting(bench) == []
-    assert bench.grouper.bundles_at([listed]) == []
-
-
 KIB_32 = 32 * 1024
 
 

@@ -10,7 +10,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from fanin.errors import Conflict, StoreUnavailable
+from fanin.errors import StoreUnavailable
 from fanin.names import doorbell_prefix, doorbells_of, stack_doorbell
 from fanin.queue import Effects, Options, Queue, QueueContext, QueueKey
 from fanin.queue.administration.creating import QueueCreator, create_row
@@ -241,14 +241,6 @@ def test_a_doorbell_of_the_stack_is_left_to_it_and_one_that_is_gone_to_the_next_
 
     assert encryption_and_tags(sqs, made)[::2] == (None, {})
     assert queues_of(sqs) == {"fanin-dev_bell_stack-thumbs"}
-
-
-def test_ensure_says_whether_the_queue_is_new_and_refuses_other_parts(creator):
-    assert creator.ensure(KEY, 4).is_new
-    assert not creator.ensure(KEY, 4).is_new
-    assert creator.ensure(KEY, None).config.parts == 4
-    with pytest.raises(Conflict, match="4 parts"):
-        creator.ensure(KEY, 2)
 
 
 def test_a_doorbell_is_deleted_unless_the_stack_made_it(sqs, creator):

@@ -156,19 +156,6 @@ def test_a_dead_job_comes_back_at_its_new_part(make, queue, go_on):
     assert part_of(queue, MOVES) == [job_key(KEY, NEW, MOVES).part.number]
 
 
-def test_a_dead_job_does_not_come_back_while_a_job_of_its_key_is_live_at_the_other_part(make, queue, go_on):
-    strict = make(parts=OLD, max_failures=1)
-    strict.add(MOVES)
-    fail(strict)
-    strict.add(MOVES)
-    raised(queue, NEW)
-    go_on(Phase.DRAINING)
-    (dead,) = queue.dead()
-
-    assert not queue.revive(dead)
-    assert queue.dead() == [dead]
-
-
 def test_waiting_jobs_are_moved_in_their_order_and_busy_ones_are_waited_for(queue, go_on, time, monkeypatch):
     monkeypatch.setattr(widening, "PAGE_ROWS", 2)
     queue.add_all([MOVES, *(NewJob(f"{i}", delay=9e6 * (i % 3 == 0)) for i in range(100, 112))])

@@ -115,16 +115,6 @@ def test_an_ack_with_a_condition_that_fails_leaves_the_job_in_the_scope(queue):
     assert queue.context.store.written == [{"Put": {}}]
 
 
-def test_an_ack_has_room_for_98_writes(queue):
-    queue.add("a")
-    with queue.take(wait=0) as jobs:
-        with pytest.raises(InvalidRequest):
-            jobs.ack(jobs[0], [OUTCOME] * 99)
-        jobs.ack(jobs[0], [OUTCOME] * 98)
-
-    assert len(queue.context.store.written) == 98
-
-
 def test_a_job_of_another_scope_is_refused(queue):
     queue.add_all([*"ab"])
     with queue.take(wait=0) as jobs, queue.take(wait=0) as others:
@@ -179,15 +169,6 @@ def test_an_unavailable_doorbell_does_not_fail_an_add(queue, monkeypatch, bell):
 
     assert queue.add("a")
     assert taken(queue) == ["a"]
-
-
-def test_a_job_whose_ring_was_lost_is_rung_for_by_the_sweep(queue, bell, time):
-    queue.add("a")
-    bell.rings.clear()
-    time.sleep(11)
-    queue.sweep()
-
-    assert [ring for _, ring in bell.rings] == [Ring(0)]
 
 
 def test_each_end_with_an_item_is_reported(make, duties):

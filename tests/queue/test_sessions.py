@@ -204,15 +204,6 @@ def test_a_session_that_begins_is_noticed_by_all(make, time):
     assert {len(queue._worker.maintenance.watching.members) for queue in queues} == {LARGE + 1}
 
 
-def test_a_changed_config_is_read_within_a_heartbeat(make, store, time):
-    queue = entered(make, 2)[0]
-    store.reconfigure(KEY, QueueConfig(16, revision=1))
-    time.sleep(1)
-    queue._worker.maintenance.tick()
-
-    assert len(queue.context.parts()) == 16
-
-
 def test_a_workers_read_units_do_not_grow_with_the_number_of_workers():
     each = {workers: units_a_second(workers, seconds=30)[0] / workers for workers in (10, CROWD + 1, 120)}
 

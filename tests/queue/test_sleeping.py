@@ -15,7 +15,6 @@ from fanin.queue.upkeep.sleeping import SETTLE_SECONDS, asleep, idle, observed, 
 from fanin.queue.upkeep.visiting import visit
 from tests.item_ids import item_named
 from tests.queue.conftest import KEY, names, unavailable
-from tests.queue.removals import swept
 
 AT = 1_000_000_000
 
@@ -273,12 +272,3 @@ def test_a_queue_is_in_use_as_long_as_one_of_its_parts_has_a_job(make, store, ti
 
     assert store.config(KEY).idle_us is None
     assert (depth.ready, depth.busy, depth.delayed, depth.dead) == (1, 0, 0, 0)
-
-
-def test_a_visit_shows_no_depth_of_a_queue_that_is_gone(queue, store, time):
-    queue.context.config()
-    removing.begin(queue.context, force=False)
-    swept(queue, time)
-
-    assert visit(queue.context) is None
-    assert store.config(KEY).removed_us is not None

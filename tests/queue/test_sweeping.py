@@ -59,14 +59,6 @@ def test_the_sessions_of_the_busy_jobs_are_read_once_in_the_order_of_their_ids(b
     assert bench.store.of("some_members") == [(KEY, [*names])]
 
 
-def test_a_freed_job_whose_row_lacks_the_time_of_its_claim_is_passed_on_before_the_others(bench):
-    first, broken = abandoned(bench, "a", "b")
-    bench.store.real.stored[broken.key] = replace(broken, claimed_us=None)
-    passed_on = sweep(bench).pop_freed(2)
-
-    assert [entry.key for entry in passed_on] == [broken.key, first.key]
-
-
 @pytest.mark.parametrize(("seconds", "passed_on"), [(9.999, 1), (10, 0)])
 def test_freed_jobs_are_passed_on_for_less_than_two_expiries(bench, seconds, passed_on):
     abandoned(bench, "a")
