@@ -310,3 +310,54 @@ def test_the_error_of_a_call_that_was_cancelled_is_not_reported_as_forgotten():
     gc.collect()
 
     assert forgotten == []
+
+
+def test_the_time_in_the_line_is_part_of_the_wait(inner, monkeypatch):
+    asked = []
+
+    async def story(queue):
+        whole = queue.queue.take
+        monkeypatch.setattr(queue.queue, "take", lambda *args: asked.append(args) or whole(*args))
+        entering = [asyncio.create_task(enter(queue.take(1, PATIENCE))) for _ in range(2)]
+        await until(lambda: queue.queue._take_lock.line)
+        await queue.add_all([*"ab"])
+        await asyncio.gather(*entering)
+
+    async def enter(scope):
+        async with scope:
+            pass
+
+    run(inner, story)
+
+    first, second = [wait for _, wait, _ in filter(None, asked)]
+    assert second < first <= PATIENCE
+
+
+def test_a_lock_that_is_not_acquired_in_time_gives_an_empty_take(inner):
+    async def story(queue):
+        first = asyncio.create_task(enter(queue, None))
+        await until(lambda: queue.queue._take_lock.line)
+        second = await enter(queue, 0.01), await enter(queue, 0)
+        await queue.add("a")
+        return second, await first, await enter(queue, 0)
+
+    async def enter(queue, wait):
+        async with queue.take(1, wait) as jobs:
+            return names(jobs)
+
+    assert run(inner, story) == (([], []), ["a"], [])
+
+
+def test_a_release_counts_no_failure_unless_it_says_so(dying):
+    async def story(queue):
+        await queue.add_all(["a", "b", "c"])
+        async with queue.take(3) as jobs:
+            await jobs.release(jobs[0])
+            await jobs.release(jobs[1], delay=60)
+            await jobs.release(jobs[2], failed=True, error="no such image")
+
+    run(dying, story)
+
+    assert [(job.name, job.failures) for job in dying.queued()] == [("a", 0)]
+    assert [(job.name, job.failures) for job in dying.delayed()] == [("b", 0)]
+    assert [(dead.job.name, dead.error) for dead in dying.dead()] == [("c", "no such image")]

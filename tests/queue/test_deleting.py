@@ -288,3 +288,23 @@ def test_a_revival_wakes_a_queue_that_was_marked_idle_since_its_config_was_read(
 
     assert reviving.queue.revive(reviving.dead)
     assert store.config(KEY).idle_us is None
+
+
+def test_a_revival_that_others_always_precede_asks_for_a_retry(reviving):
+    seen = iter(range(100))
+    reviving.store.scripts["revive"] = lambda dead, job, *_: replace(job, revival=f"{next(seen)}")
+
+    with pytest.raises(StoreUnavailable, match="job 'e': too many adds of its key at once"):
+        reviving.queue.revive(reviving.dead)
+
+
+def test_a_job_whose_row_is_gone_at_the_write_is_not_found(bench):
+    bench.add("a")
+
+    def delete(*arguments):
+        bench.store.real.stored.clear()
+        return bench.store.real.delete(*arguments)
+
+    bench.store.scripts["delete"] = delete
+
+    assert delete_jobs(bench.context, ["a"]) == {"a": Deletion.NOT_FOUND}

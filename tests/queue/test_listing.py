@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from fanin.errors import NotFound
+from fanin.errors import InvalidRequest, NotFound
 from fanin.queue import NewJob, Queue
 from fanin.queue.administration import paging
 from fanin.queue.administration.counting import COUNTED_MAX, Estimate, depth_of, estimate
@@ -285,3 +285,11 @@ def test_a_depth_is_that_of_all_parts_and_the_oldest_ready_job_counts(make, time
         depth = queue.depth()
 
     assert (depth.ready, depth.busy, depth.delayed, depth.oldest_us) == (7, 1, 1, 9_000_000)
+
+
+@pytest.mark.parametrize("parts", [0, 257])
+def test_a_queue_has_1_to_256_parts(parts):
+    with pytest.raises(InvalidRequest, match="a queue has 1 to 256 parts") as caught:
+        QueueConfig(parts)
+    assert caught.value.field == "parts"
+    assert [QueueConfig(most).parts for most in (1, 256)] == [1, 256]

@@ -490,3 +490,12 @@ def test_a_child_uses_the_config_although_a_thread_of_its_parent_kept_one_at_the
         child = forked(work)
 
     assert status_of(child) == 0
+
+
+def test_a_queue_is_not_removed_as_long_as_one_of_its_parts_has_a_job(make, store):
+    queue = make(parts=2)
+    queue.add("a")
+    with pytest.raises(Conflict, match="force=true"):
+        removing.begin(queue.context, force=False)
+
+    assert store.config(KEY).removing_us is None

@@ -253,3 +253,20 @@ def test_duties_are_stopped_once_what_runs_has_ended():
     stop()
 
     assert ended[0]
+
+
+def test_a_scope_that_is_not_entered_has_no_job_and_has_lost_none(queue):
+    queue.add("a")
+    scope, other = queue.take(wait=0), queue.take(wait=0)
+    with other as jobs, pytest.raises(InvalidRequest, match="'a'"):
+        scope.ack(jobs[0])
+
+    assert (len(scope), scope.lost) == (0, False)
+
+
+def test_a_lock_that_is_not_acquired_in_time_is_given_up():
+    lock = FairLock()
+    with lock.acquired(None) as first, lock.acquired(0) as second:
+        assert (first, second) == (True, False)
+    with lock.acquired(0) as mine:
+        assert mine

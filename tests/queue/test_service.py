@@ -453,3 +453,36 @@ def test_a_job_is_rung_for_when_it_is_due_in_whole_seconds(bench, delay, ring):
     add(bench, "a", delay=delay)
 
     assert bench.bell.rung == [ring]
+
+
+def stored_first(bench, *answers):
+    """Answer the first adds with *answers*, a request each where one is none."""
+    left = list(answers)
+
+    def answer(*asked):
+        scripted = left.pop(0) if left else None
+        return bench.store.real.add(*asked) if scripted is None else scripted
+
+    bench.store.scripts["add"] = answer
+
+
+def test_an_add_that_finds_the_next_job_of_its_key_is_rejected_by_it(bench):
+    mark = done_before(bench, "a")
+    stored_first(bench, None, replace(mark, id="other", state=JobState.READY, generation=2))
+
+    assert add(bench, "a", OnBusy.REJECT) == (Rejected("a", JobState.READY),)
+
+
+def test_the_outcome_of_an_add_is_unknown_where_another_job_came_and_went(bench):
+    mark = done_before(bench, "a")
+    stored_first(bench, None, replace(mark, id="other", state=JobState.READY, generation=3))
+    with pytest.raises(StoreUnavailable, match=r"^job 'a': other jobs of its key ended in the meantime"):
+        add(bench, "a", OnBusy.REJECT)
+
+
+@pytest.mark.parametrize(("revision", "reads"), [(0, 0), (1, 1)])
+def test_a_config_is_read_again_for_a_later_revision_alone(bench, revision, reads):
+    bench.forget()
+    bench.context.refresh(revision)
+
+    assert len(bench.store.of("config")) == reads

@@ -17,7 +17,7 @@ from fanin.queue.working.session import enter
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 from tests.queue.claiming import Bench
-from tests.queue.conftest import KEY, START, session_of
+from tests.queue.conftest import KEY, START, session_of, unavailable
 
 
 @pytest.fixture
@@ -293,3 +293,17 @@ def test_while_one_neighbour_misses_heartbeats_all_are_read_for_one_expiry():
     group.silent = []
 
     assert group.reads_all_at(*(step / 2 for step in range(6, 18))) == [step / 2 for step in range(6, 15)]
+
+
+def test_a_session_that_another_ended_is_lost_at_its_next_heartbeat(bench):
+    bench.store.real.end_session(KEY, bench.session.id, None)
+
+    assert (bench.session.beat(), bench.session.alive()) == (False, False)
+
+
+def test_a_heartbeat_without_an_answer_ends_no_session(bench):
+    bench.store.scripts["beat"] = unavailable
+
+    assert bench.session.beat()
+    bench.time.sleep(4)
+    assert not bench.session.beat()

@@ -378,3 +378,10 @@ def test_a_ring_wakes_all_that_wait():
         thread.join(5)
 
     assert sorted(ring.part for ring in received) == [1, 2]
+
+
+def test_as_many_rings_are_received_at_once_as_are_asked_for(memory_bell):
+    memory_bell.ring([Ring(1), Ring(2), Ring(3)])
+
+    assert [memory_bell.wait(0, 2), memory_bell.wait(0, 2)] == [[Ring(1), Ring(2)], [Ring(3)]]
+    assert (memory_bell.wait(0, 10), memory_bell.rung.noted) == ((), [])

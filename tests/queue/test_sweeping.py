@@ -11,7 +11,7 @@ from fanin.queue import NewJob, OutboxEntry, Ring
 from fanin.queue.rules.keys import job_key
 from fanin.queue.rules.members import Watch, owned, owners
 from fanin.queue.rules.model import Member
-from fanin.queue.upkeep.maintenance import SECOND_RING_SECONDS, Maintenance
+from fanin.queue.upkeep.maintenance import Maintenance
 from tests.queue.claiming import Bench
 from tests.queue.conftest import KEY, names
 
@@ -235,7 +235,7 @@ def test_a_freed_job_is_rung_for_twice_since_a_frozen_worker_can_receive_the_fir
     rung.clear()
     duties.pass_seconds(TAKEOVER_SECONDS, without=(KILLED,))
 
-    assert [ring for ring in rung if ring[0]] == [([Ring(3)], 0.0), ([Ring(3)], SECOND_RING_SECONDS)]
+    assert [ring for ring in rung if ring[0]] == [([Ring(3)], 0.0), ([Ring(3)], 1.0)]
 
 
 def test_freed_jobs_are_returned_once_in_order_and_within_the_bound_of_the_take(workers, duties):
