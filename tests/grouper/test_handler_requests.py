@@ -247,3 +247,12 @@ def test_a_leader_stops_where_its_next_term_is_another_s():
     result = Grouper(replace(bench.world, store=noted)).lead(bench.queue.receive())
 
     assert [bundle.members for bundle in result.bundles] == [("a",)]
+
+
+def test_a_message_that_is_put_off_comes_again_after_a_second():
+    bench = Bench()
+    (task,) = bench.register("a")
+    bench.queue.sent.clear()
+    bench.grouper.put_off(TaskMessage(task.key))
+
+    assert sent(bench) == [(TaskMessage(task.key, 1), 1)]

@@ -399,3 +399,11 @@ def test_a_window_ends_now_if_the_tasks_that_wait_fill_a_bundle(tasks, window):
     views.register(count=tasks - 1)
 
     assert views.view().next_window_at == window
+
+
+def test_more_tasks_wait_if_any_lane_has_more_than_is_seen():
+    views = Views(shards=2)
+    views.register(shard=1, shards=2, count=101)
+    view = views.view()
+
+    assert (view.waiting, view.waiting_more) == (100, True)

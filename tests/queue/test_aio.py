@@ -247,7 +247,7 @@ def test_closing_ends_a_waiting_stream_and_returns_what_is_held(inner):
 
 
 @pytest.fixture
-def dying():
+def strict():
     options = Options(parts=1, max_failures=1)
     return Queue(
         QueueContext(MemoryStore(), MemoryDoorbell(), KEY, options), background=lambda _: lambda: None
@@ -255,7 +255,7 @@ def dying():
 
 
 @pytest.mark.parametrize("on_busy", ["reject", "rerun"])
-def test_an_add_says_what_to_do_with_a_busy_job(dying, on_busy):
+def test_an_add_says_what_to_do_with_a_busy_job(strict, on_busy):
     is_accepted = on_busy == "rerun"
 
     async def story(queue):
@@ -265,27 +265,27 @@ def test_an_add_says_what_to_do_with_a_busy_job(dying, on_busy):
             rejected = await queue.add_all(["b"], on_busy=on_busy)
         return [each.key for each in rejected]
 
-    assert run(dying, story) == ([] if is_accepted else ["b"])
-    assert names(dying.queued()) == (["a", "b"] if is_accepted else [])
+    assert run(strict, story) == ([] if is_accepted else ["b"])
+    assert names(strict.queued()) == (["a", "b"] if is_accepted else [])
 
 
-def test_the_session_of_the_replaced_queue_is_its_own(dying):
+def test_the_session_of_the_replaced_queue_is_its_own(strict):
     """Jobs that were taken before are not returned when the queue for asyncio is closed."""
-    dying.add(NewJob("a"))
-    scope = dying.take(wait=0)
+    strict.add(NewJob("a"))
+    scope = strict.take(wait=0)
     scope.__enter__()
-    held = session_of(dying)
+    held = session_of(strict)
 
     async def story(queue):
         await queue.add("b")
         async with queue.take() as jobs:  # by its ring: the other session may own the part
             return names(jobs), jobs[0].session
 
-    taken, session = run(dying, story)
+    taken, session = run(strict, story)
 
     assert taken == ["b"]
     assert session != held.id
-    assert names(dying.in_progress()) == ["a"]
+    assert names(strict.in_progress()) == ["a"]
     assert held.alive()
 
 
@@ -348,7 +348,7 @@ def test_a_lock_that_is_not_acquired_in_time_gives_an_empty_take(inner):
     assert run(inner, story) == (([], []), ["a"], [])
 
 
-def test_a_release_counts_no_failure_unless_it_says_so(dying):
+def test_a_release_counts_no_failure_unless_it_says_so(strict):
     async def story(queue):
         await queue.add_all(["a", "b", "c"])
         async with queue.take(3) as jobs:
@@ -356,8 +356,8 @@ def test_a_release_counts_no_failure_unless_it_says_so(dying):
             await jobs.release(jobs[1], delay=60)
             await jobs.release(jobs[2], failed=True, error="no such image")
 
-    run(dying, story)
+    run(strict, story)
 
-    assert [(job.name, job.failures) for job in dying.queued()] == [("a", 0)]
-    assert [(job.name, job.failures) for job in dying.delayed()] == [("b", 0)]
-    assert [(dead.job.name, dead.error) for dead in dying.dead()] == [("c", "no such image")]
+    assert [(job.name, job.failures) for job in strict.queued()] == [("a", 0)]
+    assert [(job.name, job.failures) for job in strict.delayed()] == [("b", 0)]
+    assert [(dead.job.name, dead.error) for dead in strict.dead()] == [("c", "no such image")]

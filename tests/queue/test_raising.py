@@ -317,52 +317,52 @@ def test_busy_jobs_of_several_parts_are_moved_once_they_wait():
 
 
 @pytest.fixture
-def old_bench():
+def beginning():
     made = Bench(parts=OLD)
     made.forget()
     return made
 
 
-def raise_asked(old_bench, parts=NEW):
-    return raise_parts(old_bench.store, old_bench.context.effects, KEY, parts)
+def raise_asked(beginning, parts=NEW):
+    return raise_parts(beginning.store, beginning.context.effects, KEY, parts)
 
 
-def change(old_bench, **facts):
+def change(beginning, **facts):
     """Store a config over the present one."""
-    configs = old_bench.store.real.configs
+    configs = beginning.store.real.configs
     configs[KEY] = replace(configs[KEY], revision=configs[KEY].revision + 1, **facts)
 
 
 @pytest.mark.parametrize("answer", ["none", "the change of another"])
-def test_a_raise_whose_write_others_win_is_begun_again(old_bench, answer):
+def test_a_raise_whose_write_others_win_is_begun_again(beginning, answer):
     def refused(queue, _):
-        old_bench.store.scripts.clear()
-        change(old_bench, paused=True)
-        return None if answer == "none" else old_bench.store.real.config(queue)
+        beginning.store.scripts.clear()
+        change(beginning, paused=True)
+        return None if answer == "none" else beginning.store.real.config(queue)
 
-    old_bench.store.scripts["reconfigure"] = refused
-    found = raise_asked(old_bench)
+    beginning.store.scripts["reconfigure"] = refused
+    found = raise_asked(beginning)
 
-    assert (found.parts, found.paused, found) == (NEW, True, old_bench.store.real.config(KEY))
+    assert (found.parts, found.paused, found) == (NEW, True, beginning.store.real.config(KEY))
 
 
 @pytest.mark.parametrize("parts", [OLD, NEW])
-def test_the_parts_of_a_queue_that_is_being_removed_are_not_raised(old_bench, parts):
-    change(old_bench, removing_us=1)
+def test_the_parts_of_a_queue_that_is_being_removed_are_not_raised(beginning, parts):
+    change(beginning, removing_us=1)
     with pytest.raises(Conflict, match=r"^queue 'orders' is being removed"):
-        raise_asked(old_bench, parts)
+        raise_asked(beginning, parts)
 
-    assert old_bench.store.real.config(KEY).parts == OLD
+    assert beginning.store.real.config(KEY).parts == OLD
 
 
-def test_a_queue_that_is_removed_while_its_raise_begins_is_not_found(old_bench):
-    old_bench.store.scripts["reconfigure"] = lambda *_: old_bench.store.real.configs.clear()
+def test_a_queue_that_is_removed_while_its_raise_begins_is_not_found(beginning):
+    beginning.store.scripts["reconfigure"] = lambda *_: beginning.store.real.configs.clear()
     with pytest.raises(NotFound, match=r"^there is no queue 'orders'$"):
-        raise_asked(old_bench)
+        raise_asked(beginning)
 
 
-def test_a_raise_wakes_the_queue(old_bench):
-    change(old_bench, idle_us=1, asleep_us=2)
-    found = raise_asked(old_bench)
+def test_a_raise_wakes_the_queue(beginning):
+    change(beginning, idle_us=1, asleep_us=2)
+    found = raise_asked(beginning)
 
     assert (found.idle_us, found.asleep_us) == (None, None)

@@ -293,3 +293,14 @@ def test_a_dead_job_whose_id_reads_like_its_record_is_read_as_it_died(store):
     store.end(job, LATER, dead=dead)
 
     assert (dead.record, store.dead(PART, 10)) == (job_id, [dead])
+
+
+def test_an_end_and_several_writes_with_conditions_happen_together(store):
+    other = {"Put": PUT["Put"] | {"Item": OTHERS}}
+    if isinstance(store, MemoryStore):
+        store.written.append(PUT)
+    else:
+        store.client.put_item(**PUT["Put"])
+    mark = store.end(taken(store), LATER, [other, GUARDED])
+
+    assert mark.state is JobState.DONE
