@@ -197,3 +197,26 @@ def test_a_job_dies_of_its_last_failure(failures, failed, dies):
     dead = Dead(worked, "x" * 1000, bench.time.now())
     assert bench.store.of("end") == ([(seen, bench.time.now(), (), dead)] if dies else [])
     assert len(bench.store.of("give_back")) == (not dies)
+
+
+def test_a_take_goes_by_priority_over_all_parts():
+    bench = Bench(parts=8)
+    bench.add(*"abcdefgh")
+    bench.add("urgent", priority=9)
+
+    assert names(bench.claims.take(range(8), 3)) == ["urgent", "a", "b"]
+
+
+@pytest.mark.parametrize("failed", [False, True])
+def test_the_end_of_a_job_whose_claim_is_gone_is_not_repeated(failed):
+    bench = Bench(max_failures=1)
+    (job,) = bench.take("a")
+    bench.store.scripts["end"] = lambda *_: None
+    if failed:
+        bench.claims.give_back(job, failed=True, error="\udcff")
+    else:
+        with pytest.raises(LostClaim):
+            bench.claims.end(job)
+
+    assert len(bench.store.of("end")) == 1
+    assert (bench.session.held, bench.session.doubts()) == ({}, set())

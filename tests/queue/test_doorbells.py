@@ -385,3 +385,12 @@ def test_as_many_rings_are_received_at_once_as_are_asked_for(memory_bell):
 
     assert [memory_bell.wait(0, 2), memory_bell.wait(0, 2)] == [[Ring(1), Ring(2)], [Ring(3)]]
     assert (memory_bell.wait(0, 10), memory_bell.rung.noted) == ((), [])
+
+
+def test_a_process_that_stood_still_before_its_poll_asks_for_what_is_there(monkeypatch):
+    sqs, passed = Sqs(), iter([0.0])
+    bell = bell_on(monkeypatch, sqs)
+    monkeypatch.setattr("fanin.queue.sqs.time", SimpleNamespace(monotonic=lambda: next(passed, 3600.0)))
+
+    assert bell.wait(20, 1) == []
+    assert sqs.polls() == [0]

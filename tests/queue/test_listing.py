@@ -293,3 +293,10 @@ def test_a_queue_has_1_to_256_parts(parts):
         QueueConfig(parts)
     assert caught.value.field == "parts"
     assert [QueueConfig(most).parts for most in (1, 256)] == [1, 256]
+
+
+@pytest.mark.parametrize("state", LISTS)
+def test_a_list_has_100_jobs_unless_it_is_asked_for_others(make, state):
+    listed = getattr(filled(make, state, 101), state)
+
+    assert (len(listed()), len(listed(101))) == (100, 101)

@@ -270,3 +270,18 @@ def test_a_lock_that_is_not_acquired_in_time_is_given_up():
         assert (first, second) == (True, False)
     with lock.acquired(0) as mine:
         assert mine
+
+
+def test_a_duty_is_repeated_until_it_says_so_or_is_stopped():
+    done, enough = [], threading.Event()
+
+    def duty():
+        done.append(1)
+        enough.set()
+        return len(done) < 3
+
+    stop = in_threads([Duty(duty, 0.001), Duty(lambda: True, 60)])
+
+    assert enough.wait(60)
+    stop()
+    assert 1 <= len(done) <= 3

@@ -245,3 +245,12 @@ def test_writes_that_dynamodb_refuses_for_their_form_are_an_invalid_request(answ
 def test_another_refusal_is_no_defect_of_the_writes(answer, writes):
     with pytest.raises(ClientError):
         ended_with(ClientError(answer, "TransactWriteItems"), writes)
+
+
+def test_all_sessions_are_read_on_from_where_a_page_ended():
+    rows = [LIVE | {"sk": {"S": each}} for each in "abc"]
+    store, client = store_of(*pages(rows[:1], [], rows[1:]))
+
+    assert [member.id for member in store.members(QUEUE)] == ["a", "b", "c"]
+    assert starts(client) == [None, LAST, LAST]
+    assert not any("Limit" in request for _, request in client.sent)
