@@ -1,10 +1,12 @@
-"""A store or queue whose requests are noted, and may be answered by the test instead."""
+"""Stores, queues and clients whose requests are noted, and may be answered by the test instead."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+
+from botocore.exceptions import ClientError
 
 
 @dataclass
@@ -29,3 +31,28 @@ class Scripted:
     def of(self, name: str) -> list[tuple[Any, ...]]:
         """Return the arguments of each request *name*."""
         return [arguments for each, arguments in self.made if each == name]
+
+
+class AnsweringClient:
+    """A client that gives its answers in their order, and records the requests."""
+
+    def __init__(self, *answers):
+        self.answers, self.sent = list(answers), []
+
+    def __getattr__(self, name):
+        def request(**parameters):
+            self.sent.append((name, parameters))
+            answer = self.answers.pop(0)
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        return request
+
+    @property
+    def names(self):
+        return [name for name, _ in self.sent]
+
+
+def refused(**facts):
+    return ClientError({"Error": {"Code": "ConditionalCheckFailedException"}} | facts, "UpdateItem")

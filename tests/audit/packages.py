@@ -1,4 +1,4 @@
-"""Which of the pinned packages have a known vulnerability, and which nobody could look up."""
+"""Which of the pinned packages have a known vulnerability, and which could not be looked up."""
 
 from __future__ import annotations
 

@@ -51,13 +51,6 @@ def test_each_installed_version_is_compared(folder, advisories):
     assert found.unknown == []
 
 
-def test_without_advisories_on_npm_nothing_was_looked_up(folder, advisories):
-    python = advisories(advisory("a", {"introduced": "0"}, ecosystem="PyPI"))
-
-    for given in (None, python):
-        assert len(npm.audited(folder, given).unknown) == 3
-
-
 @pytest.mark.parametrize(("packages", "said"), [(PACKAGES, "--npm-advisories"), ({}, "run npm install")])
 def test_what_was_not_looked_up_does_not_pass(tmp_path, monkeypatch, packages, said):
     (tmp_path / "node_modules").mkdir()

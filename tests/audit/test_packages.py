@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.audit.packages import advisories_in, compared, last_change, pins, reported
+from tests.audit.packages import compared, reported
 from tests.audit.secrets import unseen
 
 LOCKED = {"urllib3": "2.0.6", "a-b": "1.0"}
@@ -16,13 +16,6 @@ def advisory(**affected):
 
 def within(*events):
     return advisory(ranges=[{"type": "ECOSYSTEM", "events": list(events)}])
-
-
-def test_pins_are_read_with_their_names_in_one_form():
-    assert pins("# made\nA_b==1.0 \\\n    --hash=sha256:00\nc==2 ; python_version < '3.12' \\\n") == {
-        "a-b": "1.0",
-        "c": "2",
-    }
 
 
 def test_a_package_that_the_tool_skipped_is_unknown():
@@ -57,17 +50,6 @@ def test_a_package_that_the_tool_skipped_is_unknown():
 )
 def test_a_version_is_affected_if_it_is_listed_or_in_a_range(document, hit):
     assert bool(compared(LOCKED, [document]).vulnerable) is hit
-
-
-def test_advisories_are_those_on_the_packages_asked_for(tmp_path):
-    for name in ("urllib3", "other"):
-        (tmp_path / "vulns" / name).mkdir(parents=True)
-        (tmp_path / "vulns" / name / "PYSEC-1.yaml").write_text(
-            f"id: {name}\nmodified: 2024-0{len(name) % 5}-02\n"
-        )
-
-    assert [each["id"] for each in advisories_in(tmp_path, LOCKED)] == ["urllib3"]
-    assert last_change(tmp_path) == "2024-02-02"
 
 
 def test_a_secret_is_new_unless_it_was_looked_at_in_this_file():

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
 import urllib3
 
@@ -14,7 +16,8 @@ from tests.api.published import Unpublished, checked
 
 Json = dict[str, Any]
 PATIENCE_SECONDS = 180.0
-REPEATED = frozenset({429, 500, 502, 503, 504})
+UNANSWERED = 0
+REPEATED = frozenset({UNANSWERED, 429, 500, 502, 503, 504})
 PAUSE_SECONDS = 0.3
 TIMED_OUT = b"Sandbox.Timedout"
 """In the gateway's answer for a function that was still repeating its requests when its time was over."""
@@ -26,18 +29,22 @@ class NoAnswerInTimeError(AssertionError):
 
 @dataclass
 class Client:
-    """Calls the API at *url*; ``odd`` has the answers that are not documented, 500 and 502 among them."""
+    """Calls the API at *url*; ``odd`` has the answers that are not documented, 500 and 502 among them.
+
+    *repeat* is called with a pause in seconds before a request is sent again.
+    """
 
     url: str
+    repeat: Callable[[float], None] = time.sleep
     statuses: Counter[int] = field(default_factory=Counter)
     odd: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._pool = urllib3.PoolManager(maxsize=32, retries=False, timeout=60)
+        self.pool = urllib3.PoolManager(maxsize=32, retries=False, timeout=60)
 
-    def post(self, path: str, body: Json | None = None, key: str | None = None) -> Json:
-        """Send a POST until it has an answer; the same *key* makes its repetitions one request."""
-        return self._called("POST", path, body or {}, key)
+    def post(self, path: str, body: Json | None = None, key: str = "") -> Json:
+        """Send a POST until it has an answer; its idempotency key makes its repetitions one request."""
+        return self._called("POST", path, body or {}, key or uuid4().hex)
 
     def get(self, path: str) -> Json:
         """Send a GET until it has an answer."""
@@ -50,7 +57,7 @@ class Client:
             status, found = self._once(method, path, body, key)
             if status not in REPEATED:
                 break
-            time.sleep(PAUSE_SECONDS)
+            self.repeat(PAUSE_SECONDS)
         if not 200 <= status < 300:
             raise NoAnswerInTimeError(f"{method} {path}: {status} {found[:300]!r}")
         answer: Json = json.loads(found)
@@ -59,7 +66,10 @@ class Client:
     def _once(self, method: str, path: str, body: Json | None, key: str | None) -> tuple[int, bytes]:
         headers = {"Content-Type": "application/json"} | ({"Idempotency-Key": key} if key else {})
         data = None if body is None else json.dumps(body)
-        answer = self._pool.request(method, self.url + path, body=data, headers=headers)
+        try:
+            answer = self.pool.request(method, self.url + path, body=data, headers=headers)
+        except urllib3.exceptions.HTTPError as error:
+            return UNANSWERED, str(error).encode()
         self.statuses[answer.status] += 1
         self._check(method, path, answer)
         return answer.status, answer.data

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,9 +19,11 @@ from fanin.local.functions import deployed as functions
 from lab.local.grouping import configure
 from tests.faults import redelivery
 from tests.faults.client import Client
+from tests.faults.kinds import SHARES
 from tests.faults.proxy import FaultProxy
 from tests.http.events import Events
 
+ENDPOINT = "AWS_ENDPOINT_URL"
 TENANT = "000000000000"
 PAGE_BITS = 4
 POLICIES = [{"pattern": "*", "lingerSeconds": 1, "maxDelaySeconds": 1, "maxSize": 10}]
@@ -87,31 +89,44 @@ class Site:
 
     def sweep(self) -> None:
         """Start the scheduled sweeps now; in the run they come each minute."""
-        lambda_ = self.run.client("lambda")
-        deployed = functions.by_handler(lambda_)
-        for name in SWEEPS:
-            function = deployed[name]["FunctionName"]
-            lambda_.invoke(FunctionName=function, InvocationType="Event", Payload=b"{}")
+        sweep(self.run, "Event")
+
+
+def sweep(run: LocalRun, invocation: str = "RequestResponse") -> None:
+    """Run the sweeps, as their schedules do."""
+    lambda_ = run.client("lambda")
+    deployed = functions.by_handler(lambda_)
+    for name in SWEEPS:
+        lambda_.invoke(FunctionName=deployed[name]["FunctionName"], InvocationType=invocation, Payload=b"{}")
+
+
+@contextmanager
+def proxied(run: LocalRun, seed: int, shares: Sequence[float] = SHARES) -> Iterator[FaultProxy]:
+    """Yield the proxy that the functions use in place of the emulator; afterwards they use it no more."""
+    lambda_ = run.client("lambda")
+    names = list(functions.by_handler(lambda_))
+    with FaultProxy(run.endpoint, seed, shares) as proxy:
+        functions.configure(lambda_, names, {ENDPOINT: proxy.url})
+        try:
+            yield proxy
+        finally:
+            proxy.calm.set()
+            functions.configure(lambda_, names, {ENDPOINT: run.endpoint})
 
 
 @contextmanager
 def faulty(run: LocalRun, bus: Events, seed: int) -> Iterator[Site]:
     """Yield *run* with the proxy between its functions and the emulator; afterwards they are as before."""
-    lambda_ = run.client("lambda")
-    names = list(functions.by_handler(lambda_))
-    again = redelivery.soon(lambda_, run.client("sqs"))
-    with FaultProxy(run.endpoint, seed) as proxy, BatchApi(DoneOnce()) as batch_api, again:
+    again = redelivery.soon(run.client("lambda"), run.client("sqs"))
+    with BatchApi(DoneOnce()) as batch_api, again, proxied(run, seed) as proxy:
         configure(run, POLICIES, batch_api)
-        functions.configure(lambda_, names, {"AWS_ENDPOINT_URL": proxy.url})
-        environment = {**run.environment, "AWS_ENDPOINT_URL": proxy.url}
+        environment = {**run.environment, ENDPOINT: proxy.url}
         try:
             with patch.dict(os.environ, environment):
                 _renew()
                 yield Site(run, proxy, Client(run.url), batch_api, bus)
         finally:
             _renew()
-            proxy.calm.set()
-            functions.configure(lambda_, names, {"AWS_ENDPOINT_URL": run.endpoint})
 
 
 def _renew() -> None:

@@ -108,17 +108,6 @@ def test_a_refused_request_has_the_code_of_dynamodb(
     assert (raised.value.response["Error"]["Code"], len(Backend.got)) == (code, reached)
 
 
-def test_a_transaction_in_conflict_has_its_reasons(faulty: FaultProxy) -> None:
-    puts = [{"Put": {"TableName": "T", "Item": KEY}}] * 2
-    with pytest.raises(ClientError) as raised:
-        client(faulty, "dynamodb", Kind.CONFLICT).transact_write_items(TransactItems=puts)
-
-    assert [each["Code"] for each in raised.value.response["CancellationReasons"]] == [
-        "None",
-        "TransactionConflict",
-    ]
-
-
 @pytest.mark.parametrize(("kind", "answered"), [(Kind.LATE, False), (Kind.AGAIN, True)])
 def test_a_copy_is_applied_later(faulty: FaultProxy, kind: Kind, answered: bool) -> None:
     made = client(faulty, "dynamodb", kind)
@@ -140,28 +129,6 @@ def test_half_of_a_batch_is_unprocessed(faulty: FaultProxy, monkeypatch: pytest.
 
     assert Backend.got[0]["RequestItems"]["T"]["Keys"] == keys[:2]
     assert answer["UnprocessedKeys"]["T"]["Keys"] == keys[2:]
-
-
-def test_half_of_the_messages_and_events_are_refused(
-    faulty: FaultProxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    entries = [{"Id": str(n), "MessageBody": "m"} for n in range(3)]
-    sent = client(faulty, "sqs", Kind.PARTIAL).send_message_batch(QueueUrl=f"{faulty.url}/q", Entries=entries)
-    monkeypatch.setattr(Backend, "answer", {"Entries": [{"EventId": "e"}]})
-    events = [{"Source": "s", "DetailType": "t", "Detail": "{}"}] * 2
-    put = client(faulty, "events", Kind.PARTIAL).put_events(Entries=events)
-
-    assert [each["Id"] for each in sent["Failed"]] == ["1", "2"]
-    assert (put["FailedEntryCount"], ["ErrorCode" in each for each in put["Entries"]]) == (1, [False, True])
-
-
-def test_a_page_has_one_item_and_slow_bytes_arrive(faulty: FaultProxy) -> None:
-    query = {"TableName": "T", "KeyConditionExpression": "pk = :a", "Limit": 9}
-    query["ExpressionAttributeValues"] = {":a": {"S": "a"}}
-    client(faulty, "dynamodb", Kind.ONE_ITEM).query(**query)
-    client(faulty, "dynamodb", Kind.SLOW).query(**query)
-
-    assert [each["Limit"] for each in Backend.got] == [1, 9]
 
 
 def test_decisions_follow_from_the_seed() -> None:

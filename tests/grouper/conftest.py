@@ -176,7 +176,7 @@ class Service(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def service():
-    kind = type("Told", (Service,), {})
+    kind = type("AnsweringService", (Service,), {})
     server = ThreadingHTTPServer(("127.0.0.1", 0), kind)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     kind.api = HttpDownstream(f"http://127.0.0.1:{server.server_port}/bulk", headers={"X-Team": "a"})

@@ -1,4 +1,4 @@
-"""Failed tasks on the bus: in tens, again where they were not taken, and the same each time."""
+"""Ended tasks are reported: the ack of their item, and events in tens, again where they were not taken."""
 
 from __future__ import annotations
 
@@ -7,10 +7,49 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from fanin.errors import StoreUnavailable
-from fanin.grouper import Bundle, BundleState, Outcome, Task, TaskState, Verdict
+from fanin.grouper import Bundle, BundleState, ItemAck, Outcome, OutcomeNotifier, Task, TaskState, Verdict
 from fanin.grouper.eventbridge import EventBus, detail
 from tests.grouper.conftest import START
+from tests.item_ids import item_named
+
+
+@pytest.fixture
+def ended(bench):
+    (task,) = bench.register("a", item_id=item_named("i"))
+    return replace(task, state=TaskState.FAILED, detail="refused", bundle_id="x")
+
+
+def reported(*tasks):
+    published, acked = [], []
+    OutcomeNotifier(published.extend, acked.extend).notify(tasks)
+    return published, acked
+
+
+def test_a_failed_task_is_published_and_its_item_fails(ended):
+    ack = ItemAck("t", item_named("i"), failed=True, reason="refused", caller="a:FAILED")
+
+    assert reported(ended) == ([ended], [ack])
+
+
+def test_a_success_is_the_ack_of_its_item_alone(ended):
+    done = replace(ended, state=TaskState.SUCCEEDED, detail="stored")
+
+    assert reported(done) == (
+        [],
+        [ItemAck("t", item_named("i"), failed=False, reason="", caller="a:SUCCEEDED")],
+    )
+
+
+def test_a_success_is_published_where_it_is_wanted(ended):
+    done, published = replace(ended, state=TaskState.SUCCEEDED), []
+    OutcomeNotifier(published.extend, [].extend, succeeded=True).notify([ended, done])
+
+    assert published == [ended, done]
+
+
+def test_a_task_without_an_item_acks_nothing(ended):
+    assert reported(replace(ended, item_id=None))[1] == []
+
 
 FAILED = Task(
     tenant="t",
@@ -67,16 +106,6 @@ def test_an_event_says_what_failed_and_why():
     }
 
 
-def test_a_success_has_its_own_type_and_the_same_facts():
-    client = Client()
-    bus(client).publish([replace(FAILED, state=TaskState.SUCCEEDED, detail="")])
-    ((entry,),) = client.requests
-
-    assert entry["DetailType"] == "TaskSucceeded"
-    assert json.loads(entry["Detail"]).keys() == detail(FAILED).keys()
-    assert json.loads(entry["Detail"])["eventId"] == "a:b:SUCCEEDED"
-
-
 def test_a_task_id_that_is_used_again_has_another_event_id():
     again = replace(FAILED, bundle_id="c")
 
@@ -123,8 +152,3 @@ def test_events_go_in_tens_and_what_was_not_taken_goes_again():
 
     assert [len(request) for request in client.requests] == [10, 1, 2]
     assert json.loads(client.requests[1][0]["Detail"])["taskId"] == "9"
-
-
-def test_a_bus_that_never_takes_an_event_is_an_unknown_outcome():
-    with pytest.raises(StoreUnavailable):
-        bus(Client(refusals=99)).publish([FAILED])

@@ -12,7 +12,6 @@ from fanin.grouper import (
     BundleMessage,
     BundleState,
     HandledAs,
-    Isolation,
     Outcome,
     Policy,
     Timing,
@@ -48,16 +47,6 @@ def test_the_api_gets_the_payloads_and_the_bundles_id_as_key(bench):
     assert [(m.task_id, m.payload) for m in call.members] == [("a", "a"), ("b", "b")]
     assert (call.tenant, call.target, call.attempt) == (TENANT, "search", 1)
     assert call.idempotency_key == call.bundle_id == bench.task("a").bundle_id
-
-
-def test_a_bundle_that_failed_is_reported_and_one_that_did_not_is_not(bench):
-    with_poison(bench, "b")
-    bench.register("a", "b")
-    bench.drain()
-
-    assert {bundle.state for bundle in bench.listener.failed} == {BundleState.FAILED}
-    assert sorted(len(bundle.members) for bundle in bench.listener.failed) == [1, 2]
-    assert bench.states("a", "b") == ["SUCCEEDED", "FAILED"]
 
 
 def test_a_failed_bundle_that_could_not_be_ended_is_reported_again(bench, monkeypatch):
@@ -100,34 +89,6 @@ def test_a_bundle_that_is_to_be_retried_comes_back_later_under_the_same_key(benc
     assert bench.states("a", "b") == ["SUCCEEDED"] * 2
 
 
-def test_a_retry_waits_longer_each_time(bench):
-    bench.register("a")
-    bench.api.answers = [BUSY, BUSY]
-    bench.drain()
-    delays = [p.delay for p in bench.queue.sent if isinstance(p.message, BundleMessage)]
-
-    assert delays == [0, 2, 3]
-
-
-def test_the_apis_own_delay_is_kept(bench):
-    bench.register("a")
-    bench.api.answers = [Answer(Outcome(Verdict.RETRY), retry_after=timedelta(seconds=77))]
-    bench.drain()
-
-    assert bench.queue.sent[-1].delay == 77
-
-
-def test_a_resting_bundle_is_not_called_early(bench):
-    bench.register("a")
-    bench.api.answers = [Answer(Outcome(Verdict.RETRY), retry_after=timedelta(seconds=77))]
-    bench.step()
-    bench.step()
-    handled = bench.grouper.handle(bench.queue.sent[-1].message, bench.api, bench.listener)
-
-    assert handled.handled_as is HandledAs.WAITING
-    assert len(bench.api.calls) == 1
-
-
 def test_each_member_goes_where_its_own_outcome_sends_it(bench):
     bench.register("a", "b", "c")
     named = {"b": Outcome(Verdict.FAIL, "no such page"), "c": Outcome(Verdict.RETRY, "locked")}
@@ -140,15 +101,6 @@ def test_each_member_goes_where_its_own_outcome_sends_it(bench):
     assert bench.task("c").attempts == 1
 
 
-def test_a_member_that_is_retried_for_ever_dies_with_its_reason(bench):
-    bench.register("a")
-    bench.api.answers = [Answer(members={"a": Outcome(Verdict.RETRY, "locked")})] * 3
-    bench.drain()
-
-    assert bench.states("a") == ["DEAD"]
-    assert (bench.task("a").attempts, bench.task("a").detail) == (3, "locked")
-
-
 def test_a_refused_bundle_is_taken_apart_and_only_the_poison_fails(bench):
     with_poison(bench, "b").register("a", "b", "c")
     bench.drain()
@@ -157,35 +109,6 @@ def test_a_refused_bundle_is_taken_apart_and_only_the_poison_fails(bench):
     assert sorted(bench.called()[1:]) == [["a"], ["b"], ["c"]]
     assert bench.states("a", "b", "c") == ["SUCCEEDED", "FAILED", "SUCCEEDED"]
     assert bench.task("b").detail == "refused"
-
-
-def test_isolation_by_halves_takes_fewer_calls():
-    bench = with_poison(Bench(Policy(max_size=8, isolation=Isolation.HALVES)), "c")
-    bench.register(*"abcdefgh")
-    bench.drain()
-
-    assert [len(call) for call in bench.called()] == [8, 4, 4, 2, 2, 1, 1]
-    assert bench.states(*"abcdefgh") == ["FAILED" if name == "c" else "SUCCEEDED" for name in "abcdefgh"]
-
-
-def test_a_bundle_that_used_up_its_attempts_is_taken_apart_too(bench):
-    bench.register("a", "b")
-    bench.api.answers = [BUSY] * 3
-    bench.drain()
-
-    assert bench.called() == [["a", "b"]] * 3 + [["a"], ["b"]]
-    assert bench.states("a", "b") == ["SUCCEEDED"] * 2
-
-
-def test_a_task_alone_dies_when_its_attempts_are_used_up(bench):
-    bench.register("a")
-    bench.api.answers = [BUSY] * 3
-    bench.drain()
-
-    assert bench.states("a") == ["DEAD"]
-    assert bench.task("a").detail == "busy"
-    assert [task.task_id for task in bench.listener.reported] == ["a"]
-    assert bench.grouper.bundle(TENANT, bench.task("a").bundle_id).state is BundleState.FAILED
 
 
 def test_attempts_of_handlers_that_died_count(bench):
@@ -205,19 +128,6 @@ def test_attempts_of_handlers_that_died_count(bench):
 
 def dying(call):
     raise RuntimeError("the process is gone")
-
-
-def test_while_a_call_goes_on_a_second_message_waits(bench):
-    bench.register("a")
-    bench.step()
-    message = bench.queue.receive()
-    bench.api.call = dying
-    with pytest.raises(RuntimeError):
-        bench.grouper.handle(message, bench.api, bench.listener)
-    handled = bench.grouper.handle(message, bench.api, bench.listener)
-
-    assert handled.handled_as is HandledAs.WAITING
-    assert bench.queue.sent[-1].delay == 60
 
 
 def test_a_recorded_outcome_is_applied_by_the_next_handler_without_another_call(bench):
@@ -261,26 +171,6 @@ def test_a_retry_in_place_needs_no_queue():
     assert len(bench.pauses) == 2
 
 
-def test_a_retry_in_place_stops_where_the_calls_lease_would_not_last():
-    bench = Bench(Policy(in_place=2, max_attempts=5))
-    bench.register("a")
-    bench.api.answers = [Answer(Outcome(Verdict.RETRY), retry_after=timedelta(seconds=31))]
-    bench.step()
-
-    assert bench.step().handled_as is HandledAs.RETRIED
-    assert bench.pauses == []
-
-
-def test_a_member_that_has_expired_is_left_out(bench):
-    bench.register("a", "b")
-    bench.step()
-    del bench.store.stored_tasks[bench.task("a").key]
-    bench.drain()
-
-    assert bench.called() == [["b"]]
-    assert bench.states("b") == ["SUCCEEDED"]
-
-
 def test_a_member_that_was_registered_anew_is_left_out_and_called_in_its_own_bundle(bench):
     """Its bundle was stuck until both expired, and time to live deleted neither."""
     bench.register("a", "b")
@@ -306,30 +196,6 @@ def test_a_target_is_called_at_its_rate_across_bundles():
 
     assert len(seconds) == 6
     assert all(later - first >= 2 * (n - 1) for n, later in enumerate(seconds) for first in seconds[:1])
-
-
-def test_a_bundle_without_a_token_waits_as_a_copy():
-    bench = Bench(Policy(max_size=1, rate=0.1))
-    bench.register("a", "b")
-    bench.clock.advance(seconds=1)
-    bench.step()
-    bench.step()
-    bench.step()
-    handled = bench.step()
-
-    assert handled.handled_as is HandledAs.LIMITED
-    assert bench.queue.sent[-1].delay >= 10
-
-
-def test_the_sweeper_wakes_a_task_whose_message_was_lost(bench):
-    bench.register("a", "b")
-    bench.queue.waiting.clear()
-    bench.clock.advance(seconds=32)
-    swept = bench.grouper.sweep()
-    bench.drain()
-
-    assert (swept.lanes, swept.bundles) == (1, 0)
-    assert bench.states("a", "b") == ["SUCCEEDED"] * 2
 
 
 @pytest.mark.parametrize("steps", [1, 2])

@@ -7,10 +7,23 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.errors import InvalidRequest, NotFound
-from fanin.grouper import BundleMessage, BundleState, LeadOutcome, Lease, NewTask, Policy, TaskMessage, Timing
+from fanin.errors import NotFound
+from fanin.grouper import (
+    Answer,
+    BundleMessage,
+    BundleState,
+    Grouper,
+    LeadOutcome,
+    LeadResult,
+    Lease,
+    Policies,
+    Policy,
+    TaskMessage,
+    Timing,
+)
 from fanin.grouper.rules.protocol import empty_bundle
 from tests.grouper.conftest import TENANT, Bench, waiting
+from tests.scripted import Scripted
 
 
 def held_by_another(bench, name="a", seconds=15):
@@ -27,15 +40,6 @@ def test_tasks_of_one_target_share_a_bundle(bench):
 
     assert sorted(bench.called()) == [["a", "b"], ["c"]]
     assert bench.states("a", "b", "c") == ["SUCCEEDED"] * 3
-
-
-def test_tenants_share_no_bundle(bench):
-    bench.register("a")
-    bench.grouper.register("other", NewTask("b", "search", "b"))
-    bench.drain()
-
-    assert len(bench.api.calls) == 2
-    assert bench.api.calls[0].bundle_id != bench.api.calls[1].bundle_id
 
 
 def test_one_leader_drains_full_bundles_and_the_rest_needs_no_other(bench):
@@ -77,43 +81,6 @@ def test_a_task_waits_for_others_up_to_its_longest_delay():
     assert (bench.clock.at - bench.task("a").created_at).total_seconds() == 10
 
 
-def test_a_full_bundle_does_not_wait():
-    bench = Bench(Policy(max_size=2, linger=timedelta(seconds=1), max_delay=timedelta(seconds=10)))
-    bench.register("a", "b")
-
-    assert bench.step().outcome is LeadOutcome.LED
-
-
-def test_larger_priorities_come_into_the_first_bundle(bench):
-    bench.register("a")
-    bench.register("b", "c", "d", priority=9)
-    bench.clock.advance(seconds=1)
-    bench.step()
-
-    assert next(b.members for b in bench.store.bundles.values()) == ("a", "b", "c")
-
-
-def test_a_message_waits_as_a_copy_while_another_leads(bench):
-    bench.register("a")
-    held_by_another(bench)
-    result = bench.step()
-    copy = bench.queue.sent[-1]
-
-    assert (result.outcome, result.contended) == (LeadOutcome.WAITING, True)
-    assert copy.message == TaskMessage(bench.task("a").key, waits=1)
-    assert copy.delay >= 1
-
-
-def test_a_swept_message_does_not_wait(bench):
-    bench.register("a")
-    held_by_another(bench)
-    sent = len(bench.queue.sent)
-    result = bench.grouper.lead(TaskMessage(bench.task("a").key, swept=True))
-
-    assert result.outcome is LeadOutcome.DROPPED
-    assert len(bench.queue.sent) == sent
-
-
 def test_a_takeover_seals_and_sends_what_the_last_leader_left(bench):
     bench.register("a", "b")
     lease = held_by_another(bench, seconds=0)
@@ -140,44 +107,11 @@ def test_a_takeover_leaves_a_void_in_the_way_of_a_leader_who_was_slow(bench):
         bench.grouper.bundle(TENANT, claim.bundle.bundle_id)
 
 
-def test_a_leader_lets_go_and_the_next_fence_is_higher(bench):
-    bench.register("a")
-    bench.step()
-    (first,) = bench.store.leases.values()
-    bench.register("b")
-    bench.clock.advance(seconds=1)
-    bench.drain()
-    (second,) = bench.store.leases.values()
-
-    assert first.holder is None
-    assert second.holder is None
-    assert second.fence > first.fence
-
-
-def test_a_leader_whose_lease_is_nearly_over_claims_nothing(bench):
-    bench.register("a")
-    slow = replace(bench.world, timing=Timing(margin=Policy().lease))
-    result = type(bench.grouper)(slow).lead(bench.queue.receive())
-
-    assert result.bundles == ()
-    assert bench.queue.sent[-1].message.waits == 1
-
-
 def test_its_own_task_comes_along_where_the_index_does_not_show_it_yet(bench):
     bench.register("a")
     bench.store.shown_tasks = lambda: []
 
     assert bench.step().bundles[0].members == ("a",)
-
-
-def test_an_index_that_shows_bundled_tasks_does_no_harm(bench):
-    tasks = bench.register(*"abcd")
-    bench.drain()
-    bench.register("e")
-    bench.store.shown_tasks = lambda: [*tasks, bench.store.stored_tasks[bench.task("e").key]]
-    bench.drain()
-
-    assert bench.called()[-1] == ["e"]
 
 
 def test_a_message_of_a_task_that_ended_or_is_gone_is_settled(bench):
@@ -187,23 +121,6 @@ def test_a_message_of_a_task_that_ended_or_is_gone_is_settled(bench):
 
     assert bench.grouper.lead(TaskMessage(bench.task("a").key)).outcome is LeadOutcome.SETTLED
     assert bench.grouper.lead(gone).outcome is LeadOutcome.SETTLED
-
-
-def test_bundles_of_a_target_are_listed_from_the_newest(bench):
-    bench.register(*"abcdef")
-    bench.drain()
-    page = bench.grouper.bundles(TENANT, "search", limit=1)
-    newest = bench.grouper.bundle(TENANT, page.rows[0].bundle_id)
-    rest = bench.grouper.bundles(TENANT, "search", cursor=page.cursor)
-
-    assert set(newest.members) == set("def")
-    assert len(rest.rows) == 1
-
-
-@pytest.mark.parametrize("limit", [0, 1001])
-def test_a_listing_is_bounded(bench, limit):
-    with pytest.raises(InvalidRequest):
-        waiting(bench, limit)
 
 
 def test_a_burst_takes_fewer_than_two_deliveries_a_task():
@@ -236,3 +153,158 @@ def test_tasks_that_rest_are_no_company_for_one_that_waits():
     bench.clock.advance(seconds=1)
 
     assert bench.step().outcome is LeadOutcome.WAITING
+
+
+WAITS = LeadResult(LeadOutcome.WAITING, (), False, False, timedelta())
+
+
+@pytest.fixture
+def noted(bench):
+    """The store of the bench, whose requests are noted."""
+    return Scripted(bench.store)
+
+
+def lead(bench, noted, **facts):
+    message = replace(bench.queue.receive(), **facts)
+    bench.queue.sent.clear()
+    return Grouper(replace(bench.world, store=noted)).lead(message)
+
+
+def bundles_sent(bench):
+    return [posting for posting in bench.queue.sent if isinstance(posting.message, BundleMessage)]
+
+
+@pytest.mark.parametrize("request_", ["lease", "put_lease"])
+@pytest.mark.parametrize("swept", [False, True])
+def test_a_lane_of_another_leader_is_waited_for(bench, noted, request_, swept):
+    bench.register("a")
+    other = Lease(bench.task("a").lane, 7, "another", bench.clock.at + timedelta(seconds=60))
+    noted.scripts[request_] = lambda *_: other
+    result = lead(bench, noted, swept=swept)
+
+    assert result == replace(
+        WAITS, outcome=LeadOutcome.DROPPED if swept else LeadOutcome.WAITING, contended=True
+    )
+    assert len(bench.queue.sent) == (0 if swept else 1)
+
+
+def test_a_task_that_is_deleted_meanwhile_is_not_waited_for(bench, noted):
+    bench.register("a")
+    task, read = bench.store.task, []
+    noted.scripts["task"] = lambda key: None if read else (read.append(key) or task(key))
+    noted.scripts["candidates"] = lambda *_: []
+
+    assert lead(bench, noted).outcome is LeadOutcome.LED
+    assert [posting.message for posting in bench.queue.sent] == [bundles_sent(bench)[0].message]
+
+
+def test_a_bundle_that_another_has_called_meanwhile_gets_no_second_message(bench, noted):
+    bench.register("a")
+    noted.scripts["seal"] = lambda bundle: replace(bundle, state=BundleState.CALLING)
+    lead(bench, noted)
+
+    assert bundles_sent(bench) == []
+
+
+def test_a_void_that_is_left_in_a_takeover_gets_no_message(bench, noted):
+    bench.register("a")
+    bench.store.put_lease(None, Lease(bench.task("a").lane, 7, "crashed", bench.clock.at))
+    result = lead(bench, noted)
+
+    assert result.took_over
+    assert len(bundles_sent(bench)) == len(result.bundles) == 1
+    assert noted.names().count("seal") == 2
+
+
+SHORT = Policy(lease=timedelta(seconds=5), call_lease=timedelta(seconds=10))
+
+
+LONGEST = Policy(lease=timedelta(seconds=200), call_lease=timedelta(seconds=800))
+
+
+@pytest.mark.parametrize(
+    "policies",
+    [
+        Policies([("a", LONGEST), ("b", SHORT)]),
+        Policies([("b", SHORT), ("a", LONGEST)]),
+        Policies([("b", SHORT)], LONGEST),
+    ],
+    ids=["first", "last", "default"],
+)
+def test_the_longest_leases_are_those_of_any_policy(policies):
+    assert policies.longest_lease == timedelta(seconds=200)
+    assert policies.longest_call_lease == timedelta(seconds=800)
+
+
+def test_the_message_of_a_task_in_backoff_waits_until_it_is_due(bench):
+    (task,) = bench.register("a")
+    bench.store.write_task(replace(task, due_at=bench.clock.at + timedelta(seconds=120)))
+    result = bench.grouper.lead(bench.queue.waiting[0][1].message)
+
+    assert result.outcome is LeadOutcome.WAITING
+    assert bench.queue.sent[-1].delay == 120
+    assert not bench.store.leases
+
+
+@pytest.mark.parametrize(("shown", "outcome"), [(True, LeadOutcome.LED), (False, LeadOutcome.WAITING)])
+def test_a_bundle_of_one_is_full_once_the_index_shows_its_task(shown, outcome):
+    bench = Bench(Policy(max_size=1, linger=timedelta(), max_delay=timedelta(seconds=10)))
+    bench.register("a")
+    if not shown:
+        bench.store.shown_tasks = lambda: []
+
+    assert bench.step().outcome is outcome
+
+
+LONG = Policy(
+    lease=timedelta(seconds=200), call_lease=timedelta(seconds=800), call_timeout=timedelta(seconds=300)
+)
+
+
+def bench_of(policy):
+    """A bench on which *policy* is that of one target, and another has the default."""
+    bench = Bench()
+    object.__setattr__(bench.world, "policies", Policies((("search", policy),), Policy(max_size=3)))
+    return bench
+
+
+@pytest.mark.parametrize(("target", "seconds"), [("search", 200), ("mail", 15)])
+def test_a_leader_holds_its_lane_for_the_lease_of_its_policy(target, seconds):
+    bench = bench_of(LONG)
+    bench.register("a", target=target)
+    bench.step()
+    (lease,) = bench.store.leases.values()
+
+    assert lease.until == bench.clock.at + timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize(
+    ("target", "lease", "timeout", "longest"), [("search", 800, 300, 400), ("mail", 60, None, 30)]
+)
+def test_a_call_has_the_lease_and_the_timeout_of_its_policy(target, lease, timeout, longest):
+    bench = bench_of(LONG)
+    bench.register("a", target=target)
+    bench.step()
+    seen = []
+
+    def look(call):
+        seen.append(bench.grouper.bundle(TENANT, call.bundle_id).call_until)
+        return Answer()
+
+    bench.api.says = look
+    bench.step()
+    (call,) = bench.api.calls
+
+    assert seen == [bench.clock.at + timedelta(seconds=lease)]
+    assert call.timeout == (None if timeout is None else timedelta(seconds=timeout))
+    assert call.longest == timedelta(seconds=longest)
+
+
+def test_the_lane_of_a_leader_that_let_go_is_not_taken_over(bench, noted):
+    bench.register("a")
+    bench.drain()
+    bench.register("b")
+    result = lead(bench, noted)
+
+    assert (result.outcome, result.took_over, result.contended) == (LeadOutcome.LED, False, False)
+    assert len(noted.of("seal")) == len(result.bundles) == 1

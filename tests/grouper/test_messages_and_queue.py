@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
@@ -11,21 +9,11 @@ from moto import mock_aws
 from fanin.errors import InvalidRequest, StoreUnavailable
 from fanin.grouper import Answer, BundleKey, BundleMessage, Outcome, Posting, TaskKey, TaskMessage, Verdict
 from fanin.grouper.rules.ids import bundle_id
-from fanin.grouper.rules.messages import waiting_copy
 from fanin.grouper.sqs import SqsQueue
 from tests.contract import moto_clients
 
 TASK = TaskMessage(TaskKey("t", "a"), waits=3, target="mail")
 BUNDLE = BundleMessage(BundleKey("t", bundle_id("lane", 1)), swept=True)
-
-
-@pytest.mark.parametrize("message", [TASK, BUNDLE])
-def test_a_message_is_read_as_it_was_written(message):
-    assert type(message).parse(message.body()) == message
-
-
-def test_a_waiting_copy_counts_its_waits():
-    assert waiting_copy(TASK) == TaskMessage(TASK.key, waits=4)
 
 
 @pytest.mark.parametrize(
@@ -51,11 +39,6 @@ def test_a_waiting_copy_counts_its_waits():
 def test_what_is_no_message_is_refused(body):
     with pytest.raises(InvalidRequest):
         TaskMessage.parse(body)
-
-
-def test_a_bundle_message_names_a_bundle():
-    with pytest.raises(InvalidRequest):
-        BundleMessage.parse('{"tenant":"t","bundleId":"a"}')
 
 
 @pytest.fixture
@@ -132,11 +115,6 @@ def test_a_throttled_queue_is_out_of_reach_and_a_missing_one_is_a_bug():
     client.code = "AWS.SimpleQueueService.NonExistentQueue"
     with pytest.raises(ClientError):
         SqsQueue(client, "t", "b").send([Posting(TASK)])
-
-
-def test_a_body_says_whose_task_it_is():
-    facts = {"waits": 3, "swept": False, "target": "mail"}
-    assert json.loads(TASK.body()) == {"tenant": "t", "taskId": "a", **facts}
 
 
 def test_every_message_names_its_target_by_which_the_queue_is_shared(bench):

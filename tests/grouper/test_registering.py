@@ -1,4 +1,4 @@
-"""Taking tasks in."""
+"""Taking tasks in: what is stored and sent, up to the bounds of a task."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from fanin.errors import InvalidRequest, KeyReused, NotFound
-from fanin.grouper import NewTask, Policy, Status, TaskState
+from fanin.grouper import NewTask, Policy, TaskState
 from tests.grouper.conftest import TENANT, Bench, waiting
 from tests.item_ids import item_named
 
@@ -24,12 +24,6 @@ def test_a_task_is_stored_and_its_message_lingers():
     )
     assert bench.grouper.task(TENANT, "a") == task
     assert [posting.delay for posting in bench.queue.sent] == [3]
-
-
-def test_a_task_without_an_id_is_given_one(bench):
-    task = bench.grouper.register(TENANT, NewTask(1, "search"))
-
-    assert task.task_id == "id-1"
 
 
 def test_the_same_task_again_is_the_first_and_its_message_goes_out_again(bench):
@@ -110,35 +104,6 @@ def test_tasks_of_a_sharded_target_spread_and_keep_their_shard():
     assert {c.task_id for c in waiting(bench)} == set(shards)
 
 
-def test_a_task_expires_for_its_readers(bench):
-    bench.register("a")
-    bench.clock.advance(days=14)
-
-    with pytest.raises(NotFound):
-        bench.grouper.task(TENANT, "a")
-
-
-def test_an_ended_task_is_kept_for_its_retention(bench):
-    bench.register("a")
-    bench.drain()
-    ended = bench.clock.at
-
-    assert bench.task("a").expires_at == ended + bench.timing.ended
-
-
-def test_in_progress_is_answered_and_not_stored(bench):
-    bench.register("a")
-    created = bench.grouper.status(bench.task("a"))
-    bench.step()
-    bundled = bench.grouper.status(bench.task("a"))
-    seen = []
-    bench.api.call = lambda call: seen.append(bench.grouper.status(bench.task("a"))) or None
-    with pytest.raises(AttributeError):
-        bench.step()
-
-    assert [created, bundled, *seen] == [Status.CREATED, Status.BUNDLED, Status.IN_PROGRESS]
-
-
 def test_the_id_of_a_task_that_expired_is_free_though_its_row_is_there(bench):
     """Time to live deletes days late: its registration returns a new task."""
     bench.register("a")
@@ -154,45 +119,40 @@ def test_the_id_of_a_task_that_expired_is_free_though_its_row_is_there(bench):
     assert bench.states("a") == ["SUCCEEDED"]
 
 
-def test_the_id_of_a_task_that_expired_is_free_for_another_task(bench):
-    bench.register("a")
-    bench.drain()
-    bench.clock.advance(days=7)
-    other = bench.grouper.register(TENANT, NewTask("other", "mail", "a", item_id=item_named("i")))
-
-    assert (other.state, other.target, other.item_id) == (TaskState.CREATED, "mail", item_named("i"))
+KIB_32 = 32 * 1024
 
 
-def test_a_task_that_waited_until_it_expired_is_replaced_and_called_once(bench):
-    bench.register("a")
-    bench.clock.advance(days=14)
-    (again,) = bench.register("a")
-    bench.drain()
-
-    assert again.created_at == again.due_at
-    assert bench.called() == [["a"]]
+def registered(bench, payload=1, **facts):
+    return bench.grouper.register(TENANT, NewTask(payload, "search", "a", **facts))
 
 
-def test_a_task_in_a_bundle_is_kept_as_long_as_the_bundle(bench):
-    bench.register("a")
-    bench.clock.advance(days=13)
-    bench.step()
-    bundle = bench.grouper.bundle(TENANT, bench.task("a").bundle_id)
-    bench.clock.advance(days=2)
-
-    assert bench.task("a").state is TaskState.BUNDLED
-    assert bench.task("a").expires_at == bundle.expires_at
-    assert bench.register("a")[0].state is TaskState.BUNDLED
+def refused(bench, payload=1, **facts):
+    with pytest.raises(InvalidRequest) as caught:
+        registered(bench, payload, **facts)
+    assert not bench.store.stored_tasks
+    return caught.value
 
 
-def test_what_expired_is_in_no_list(bench):
-    bench.register("a", "b", "c")
-    bench.drain()
-    bench.register("d")
-    (listed,) = bench.grouper.bundles(TENANT, "search").rows
+def test_a_payload_has_32_kib_of_json_with_its_quotes(bench):
+    assert len(registered(bench, "x" * (KIB_32 - 2)).payload) == KIB_32
 
-    assert bench.grouper.bundles_at([listed])
-    bench.clock.advance(days=21)
 
-    assert waiting(bench) == []
-    assert bench.grouper.bundles_at([listed]) == []
+def test_a_payload_is_stored_without_spaces_so_that_they_do_not_count(bench):
+    assert registered(bench, [0] * 16_383).payload == "[" + ",".join("0" * 16_383) + "]"
+
+
+def test_the_names_of_a_payload_have_no_order(bench):
+    """A client that repeats a request may write its names in another order."""
+    first = registered(bench, {"b": 1, "a": {"d": 2, "c": [3, 4]}})
+
+    assert registered(bench, {"a": {"c": [3, 4], "d": 2}, "b": 1}) == first
+    assert first.payload == '{"a":{"c":[3,4],"d":2},"b":1}'
+
+
+def test_a_payload_nested_too_deeply_is_refused(bench):
+    payload: list[object] = []
+    for _ in range(100_000):
+        payload = [payload]
+    error = refused(bench, payload)
+
+    assert (str(error), error.field) == ("payload must be a JSON value", "payload")

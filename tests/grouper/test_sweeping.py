@@ -2,96 +2,152 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 
 from fanin.errors import StoreUnavailable
 from fanin.grouper import BundleMessage, Grouper, TaskMessage
 from fanin.grouper.store import Page
-from tests.grouper.conftest import Bench
+from fanin.grouper.work.sweeping import Sweeper, Swept
+from tests.grouper.conftest import SMALL, Bench
+from tests.scripted import Scripted
 
 TARGETS = 25
 
 
 @pytest.fixture
-def bench():
+def lost():
     """Bundles and open tasks, each of another target, whose messages were all lost."""
-    bench = Bench()
+    lost = Bench()
     for number in range(TARGETS):
-        bench.register(f"bundled-{number}", target=f"target-{number}")
+        lost.register(f"bundled-{number}", target=f"target-{number}")
     for _ in range(TARGETS):
-        bench.step()
+        lost.step()
     for number in range(TARGETS):
-        bench.register(f"open-{number}", target=f"target-{number}")
-    bench.queue.waiting.clear()
-    bench.queue.sent.clear()
-    bench.clock.advance(seconds=120)
-    return bench
+        lost.register(f"open-{number}", target=f"target-{number}")
+    lost.queue.waiting.clear()
+    lost.queue.sent.clear()
+    lost.clock.advance(seconds=120)
+    return lost
 
 
-def woken(bench, kind):
-    return len({posting.message for posting in bench.queue.sent if isinstance(posting.message, kind)})
+def woken(lost, kind):
+    return len({posting.message for posting in lost.queue.sent if isinstance(posting.message, kind)})
 
 
-def test_what_was_lost_is_woken(bench):
-    swept = bench.grouper.sweep()
-
-    assert (swept.lanes, swept.bundles) == (TARGETS, TARGETS)
-    assert (woken(bench, TaskMessage), woken(bench, BundleMessage)) == (TARGETS, TARGETS)
-
-
-def test_a_bundle_that_cannot_be_woken_holds_up_no_other_and_no_task(bench):
-    sick = next(iter(bench.store.bundles))
-    read = bench.store.bundle
+def test_a_bundle_that_cannot_be_woken_holds_up_no_other_and_no_task(lost):
+    sick = next(iter(lost.store.bundles))
+    read = lost.store.bundle
 
     def bundle(key):
         if key == sick:
             raise KeyError("no such attribute")
         return read(key)
 
-    bench.store.bundle = bundle
+    lost.store.bundle = bundle
     with pytest.raises(KeyError):
-        bench.grouper.sweep()
+        lost.grouper.sweep()
 
-    assert (woken(bench, TaskMessage), woken(bench, BundleMessage)) == (TARGETS, TARGETS - 1)
+    assert (woken(lost, TaskMessage), woken(lost, BundleMessage)) == (TARGETS, TARGETS - 1)
 
 
-def test_messages_that_are_not_taken_hold_up_no_others(bench):
+def test_messages_that_are_not_taken_hold_up_no_others(lost):
     """Ten messages go in one request; the first of them is refused."""
-    send, refused = bench.queue.send, iter([True])
+    send, refused = lost.queue.send, iter([True])
 
     def sending(postings):
         if isinstance(postings[0].message, TaskMessage) and next(refused, False):
             raise StoreUnavailable("the queue did not take every message")
         send(postings)
 
-    bench.queue.send = sending
+    lost.queue.send = sending
     with pytest.raises(StoreUnavailable):
-        bench.grouper.sweep()
+        lost.grouper.sweep()
 
-    assert (woken(bench, TaskMessage), woken(bench, BundleMessage)) == (TARGETS - 10, TARGETS)
+    assert (woken(lost, TaskMessage), woken(lost, BundleMessage)) == (TARGETS - 10, TARGETS)
 
 
 @pytest.mark.parametrize("listing", ["open_tasks", "live"])
-def test_a_list_that_breaks_off_is_used_as_far_as_it_was_read(bench, listing):
-    read = getattr(bench.store, listing)
+def test_a_list_that_breaks_off_is_used_as_far_as_it_was_read(lost, listing):
+    read = getattr(lost.store, listing)
 
     def broken(*args):
         if args[-1] is not None:
             raise StoreUnavailable("the store is busy")
         return Page(list(read(*args).rows)[:15], "more")
 
-    setattr(bench.store, listing, broken)
+    setattr(lost.store, listing, broken)
     with pytest.raises(StoreUnavailable):
-        bench.grouper.sweep()
+        lost.grouper.sweep()
     lanes, bundles = {"open_tasks": (15, TARGETS), "live": (TARGETS, 15)}[listing]
 
-    assert (woken(bench, TaskMessage), woken(bench, BundleMessage)) == (lanes, bundles)
+    assert (woken(lost, TaskMessage), woken(lost, BundleMessage)) == (lanes, bundles)
 
 
-def test_a_scan_without_end_wakes_what_it_found_when_its_time_is_short(bench):
-    rows = list(bench.store.open_tasks(None).rows)
-    bench.store.open_tasks = lambda _: Page(rows, "more")
+def test_a_scan_without_end_wakes_what_it_found_when_its_time_is_short(lost):
+    rows = list(lost.store.open_tasks(None).rows)
+    lost.store.open_tasks = lambda _: Page(rows, "more")
     looks = iter([True] * 5 * TARGETS)
-    swept = Grouper(bench.world).sweep(lambda: next(looks, False))
+    swept = Grouper(lost.world).sweep(lambda: next(looks, False))
 
     assert (swept.lanes, swept.bundles) == (TARGETS, TARGETS)
+
+
+OVERDUE = SMALL.max_delay + SMALL.overdue
+
+
+@pytest.fixture
+def store(bench):
+    return Scripted(bench.store)
+
+
+@pytest.fixture
+def sweep(bench, store):
+    """Lose all messages so far, sweep, and return what was swept with the messages that were sent."""
+
+    def run():
+        bench.queue.waiting.clear()
+        bench.queue.sent.clear()
+        swept = Sweeper(replace(bench.world, store=store)).sweep()
+        return swept, [posting.message for posting in bench.queue.sent]
+
+    return run
+
+
+def bundled(bench):
+    """A bundle whose message waits, and its key."""
+    bench.register("a")
+    bench.step()
+    return next(iter(bench.store.bundles))
+
+
+def test_the_message_of_a_task_says_that_the_sweeper_sent_it(bench, sweep):
+    (task,) = bench.register("a")
+    bench.clock.at += OVERDUE
+
+    assert sweep() == (Swept(lanes=1, bundles=0), [TaskMessage(task.key, swept=True)])
+
+
+def test_the_message_of_a_bundle_says_that_the_sweeper_sent_it(bench, sweep):
+    key = bundled(bench)
+    bench.clock.at += SMALL.overdue + timedelta(microseconds=1)
+
+    assert sweep() == (Swept(lanes=0, bundles=1), [BundleMessage(key, swept=True)])
+
+
+def test_of_tasks_that_are_as_old_the_first_one_is_woken(bench, sweep):
+    bench.register("a")
+    (first,) = bench.register("b", priority=9)
+    bench.clock.at += OVERDUE
+
+    assert sweep() == (Swept(1, 0), [TaskMessage(first.key, swept=True)])
+
+
+def test_a_bundle_that_was_deleted_since_it_was_listed_is_not_counted(bench, store, sweep):
+    key = bundled(bench)
+    bench.store.bundles.clear()
+    store.scripts["live"] = lambda *_: Page([key])
+
+    assert sweep() == (Swept(0, 0), [])

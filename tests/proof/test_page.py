@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.proof import page, results
-from tests.proof.results import SECTIONS, keep, kept
+from tests.proof.results import SECTIONS, keep
 
 PAGE = """# Proof
 
@@ -29,16 +29,6 @@ def keep_crashes(rows=(("lead_tasks", "12"), ("sweep", "30"))):
     keep("crashes", "make crashes", ["handler", "kills"], rows, "Each is redelivered.")
 
 
-def test_a_result_is_kept_with_its_date_and_commit():
-    keep_crashes()
-
-    found = kept("crashes")
-    assert (found.columns, found.rows) == (["handler", "kills"], [["lead_tasks", "12"], ["sweep", "30"]])
-    assert found.date[:2] == "20"
-    assert found.commit
-    assert kept("soak") is None
-
-
 @pytest.mark.parametrize(("section", "row"), [("crash", ["a", "1"]), ("crashes", ["a"])])
 def test_a_result_without_a_section_or_with_a_crooked_row_is_refused(section, row):
     with pytest.raises(ValueError, match=r"section|columns"):
@@ -55,23 +45,6 @@ def test_the_page_shows_what_was_kept_and_keeps_the_rest():
     assert "Each is redelivered.\n\n`make crashes`, 20" in written
     assert "as it was" in written
     assert page.rendered(written) == written
-
-
-def test_a_second_result_takes_the_place_of_the_first():
-    keep_crashes()
-    first = page.rendered(PAGE)
-    keep_crashes([("a|b\nc", "7")])
-
-    written = page.rendered(first)
-    assert "| a\\|b c | 7 |" in written
-    assert "lead_tasks" not in written
-
-
-def test_a_section_without_its_markers_is_refused():
-    keep_crashes()
-
-    with pytest.raises(ValueError, match="0 places for 'result: crashes'"):
-        page.rendered("# Proof\n")
 
 
 def test_the_page_has_a_place_for_each_section():

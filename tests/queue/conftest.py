@@ -20,7 +20,7 @@ START = 1_772_366_400_000_000
 
 @dataclass
 class Time:
-    """Both clocks of everybody, in microseconds since the start."""
+    """Both clocks of all processes, in microseconds since the start."""
 
     passed: int = 0
 

@@ -1,19 +1,20 @@
-"""The queue for asyncio: its scopes, and what a cancellation leaves behind."""
+"""The queue for asyncio: its scopes and arguments, and what a cancellation leaves behind."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
 import threading
-from contextlib import aclosing, suppress
+from contextlib import suppress
 
 import pytest
 
 from fanin.errors import InvalidRequest
-from fanin.queue import LostClaim, NewJob, Options, Queue, QueueContext, SessionLost, ShutDown
-from fanin.queue.aio import AsyncQueue
-from fanin.queue.doorbell import MemoryDoorbell
-from tests.queue.conftest import KEY, OUTCOME, Boom, Counting, expects, names
+from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueContext, ShutDown
+from fanin.queue.aio import AsyncQueue, run_in
+from fanin.queue.memory import MemoryStore
+from tests.queue.conftest import KEY, OUTCOME, Counting, expects, names, session_of
 
 PATIENCE = 60.0
 
@@ -107,18 +108,6 @@ def test_single_jobs_are_acked_with_writes_and_released(inner):
     assert queued(inner) == [("b", 1, 1)]
 
 
-def test_an_exception_counts_a_failure(inner):
-    async def story(queue):
-        await queue.add("a")
-        with expects(Boom):
-            async with queue.take():
-                raise Boom
-
-    run(inner, story)
-
-    assert queued(inner) == [("a", 1, 1)]
-
-
 def test_a_cancelled_scope_returns_its_jobs_and_counts_nothing(inner):
     async def story(queue):
         await queue.add_all([*"ab"])
@@ -129,20 +118,6 @@ def test_a_cancelled_scope_returns_its_jobs_and_counts_nothing(inner):
     run(inner, story)
 
     assert queued(inner) == [("a", 0, 1), ("b", 0, 1)]
-
-
-def test_a_cancelled_wait_takes_nothing_any_more(inner):
-    async def story(queue):
-        with suppress(TimeoutError):
-            async with asyncio.timeout(0.05), queue.take():
-                pass
-        await queue.add("a")
-        await asyncio.sleep(0.05)
-        early = queued(inner)
-        async with queue.take() as jobs:
-            return early, names(jobs)
-
-    assert run(inner, story) == ([("a", 0, 0)], ["a"])
 
 
 def test_a_take_waits_again_after_one_that_was_cancelled(inner):
@@ -195,22 +170,6 @@ def test_an_ack_that_is_cancelled_is_done_and_the_others_are_returned(inner):
     assert queued(inner) == [("b", 0, 1)]
 
 
-def test_a_cancellation_on_leaving_waits_for_the_acks(inner):
-    async def story(queue):
-        await queue.add_all([*"ab"])
-        gate = Gate(inner.context.store, "end")
-        working = asyncio.create_task(work(queue))
-        await cancelled_at(gate, working)
-
-    async def work(queue):
-        async with queue.take(2):
-            pass
-
-    run(inner, story)
-
-    assert queued(inner) == inner.in_progress() == []
-
-
 def test_whatever_the_moment_of_a_cancellation_no_job_is_lost_or_acked_twice(inner):
     chance = random.Random(1)
 
@@ -259,19 +218,98 @@ def test_waiters_are_served_in_order_and_one_that_timed_out_is_skipped(inner):
     assert run(inner, story) == [(0, ["a"]), (2, ["b"])]
 
 
-def test_a_lock_that_is_not_acquired_in_time_gives_an_empty_take(inner):
+def test_a_stream_acks_each_job_when_the_next_is_asked_for(inner):
     async def story(queue):
-        first = asyncio.create_task(enter(queue, None))
+        await queue.add_all([*"abc"])
+        return [(job.name, len(inner.queued())) async for job in queue.stream(wait=0)]
+
+    assert run(inner, story) == [("a", 2), ("b", 1), ("c", 0)]
+    assert inner.depth().busy == 0
+
+
+def test_closing_ends_a_waiting_stream_and_returns_what_is_held(inner):
+    async def story(queue):
+        streaming = asyncio.create_task(drain(queue))
         await until(lambda: queue.queue._take_lock.line)
-        second = await enter(queue, 0.01), await enter(queue, 0)
-        await queue.add("a")
-        return second, await first, await enter(queue, 0)
+        await queue.__aexit__(None, None, None)
+        await streaming
+        with expects(ShutDown):
+            async with queue.take():
+                pass
 
-    async def enter(queue, wait):
-        async with queue.take(1, wait) as jobs:
-            return names(jobs)
+    async def drain(queue):
+        async for _ in queue.stream():
+            pass
 
-    assert run(inner, story) == (([], []), ["a"], [])
+    run(inner, story)
+
+    assert inner.context.store.members(KEY) == []
+
+
+@pytest.fixture
+def strict():
+    options = Options(parts=1, max_failures=1)
+    return Queue(
+        QueueContext(MemoryStore(), MemoryDoorbell(), KEY, options), background=lambda _: lambda: None
+    )
+
+
+@pytest.mark.parametrize("on_busy", ["reject", "rerun"])
+def test_an_add_says_what_to_do_with_a_busy_job(strict, on_busy):
+    is_accepted = on_busy == "rerun"
+
+    async def story(queue):
+        await queue.add_all(["a", "b"])
+        async with queue.take(2):
+            assert await queue.add("a", on_busy=on_busy) is is_accepted
+            rejected = await queue.add_all(["b"], on_busy=on_busy)
+        return [each.key for each in rejected]
+
+    assert run(strict, story) == ([] if is_accepted else ["b"])
+    assert names(strict.queued()) == (["a", "b"] if is_accepted else [])
+
+
+def test_the_session_of_the_replaced_queue_is_its_own(strict):
+    """Jobs that were taken before are not returned when the queue for asyncio is closed."""
+    strict.add(NewJob("a"))
+    scope = strict.take(wait=0)
+    scope.__enter__()
+    held = session_of(strict)
+
+    async def story(queue):
+        await queue.add("b")
+        async with queue.take() as jobs:  # by its ring: the other session may own the part
+            return names(jobs), jobs[0].session
+
+    taken, session = run(strict, story)
+
+    assert taken == ["b"]
+    assert session != held.id
+    assert names(strict.in_progress()) == ["a"]
+    assert held.alive()
+
+
+def test_the_error_of_a_call_that_was_cancelled_is_not_reported_as_forgotten():
+    began, go_on, forgotten = threading.Event(), threading.Event(), []
+
+    def call():
+        began.set()
+        assert go_on.wait(PATIENCE)
+        raise ValueError("after the cancellation")
+
+    async def play():
+        asyncio.get_running_loop().set_exception_handler(lambda _, facts: forgotten.append(facts))
+        calling = asyncio.create_task(run_in(None, call, go_on.set))
+        while not began.is_set():
+            await asyncio.sleep(0.001)
+        calling.cancel()
+        with expects(asyncio.CancelledError):
+            await calling
+
+    asyncio.run(play())
+    gc.collect()
+
+    assert forgotten == []
 
 
 def test_the_time_in_the_line_is_part_of_the_wait(inner, monkeypatch):
@@ -295,90 +333,31 @@ def test_the_time_in_the_line_is_part_of_the_wait(inner, monkeypatch):
     assert second < first <= PATIENCE
 
 
-def test_a_waiting_take_does_not_read_the_tables_though_it_polls_in_slices(inner, monkeypatch):
-    listened = []
-    whole = inner.context.doorbell.wait
-    monkeypatch.setattr(inner.context.doorbell, "wait", lambda *args: listened.append(args) or whole(*args))
-
+def test_a_lock_that_is_not_acquired_in_time_gives_an_empty_take(inner):
     async def story(queue):
-        async with queue.take(1, wait=0):
-            pass
-        looks = inner.context.store.requests.count("ready")
-        async with queue.take(1, wait=0.2):
-            return inner.context.store.requests.count("ready") - looks
-
-    assert run(inner, story) == 2
-    assert len(listened) > 5
-
-
-def test_a_stream_acks_each_job_when_the_next_is_asked_for(inner):
-    async def story(queue):
-        await queue.add_all([*"abc"])
-        return [(job.name, len(inner.queued())) async for job in queue.stream(wait=0)]
-
-    assert run(inner, story) == [("a", 2), ("b", 1), ("c", 0)]
-    assert inner.depth().busy == 0
-
-
-def test_a_stream_that_is_left_returns_the_present_job(inner):
-    async def story(queue):
-        await queue.add_all([*"ab"])
-        async with aclosing(queue.stream()) as stream:
-            async for job in stream:
-                if job.name == "b":
-                    break
-
-    run(inner, story)
-
-    assert queued(inner) == [("b", 0, 1)]
-
-
-def test_closing_ends_a_waiting_stream_and_returns_what_is_held(inner):
-    async def story(queue):
-        streaming = asyncio.create_task(drain(queue))
+        first = asyncio.create_task(enter(queue, None))
         await until(lambda: queue.queue._take_lock.line)
-        await queue.__aexit__(None, None, None)
-        await streaming
-        with expects(ShutDown):
-            async with queue.take():
-                pass
-
-    async def drain(queue):
-        async for _ in queue.stream():
-            pass
-
-    run(inner, story)
-
-    assert inner.context.store.members(KEY) == []
-
-
-def test_an_ack_under_a_lost_claim_raises(inner):
-    async def story(queue):
+        second = await enter(queue, 0.01), await enter(queue, 0)
         await queue.add("a")
-        with expects(LostClaim):
-            async with queue.take() as jobs:
-                inner.context.store.end_session(KEY, jobs[0].session, None)
-                inner.sweep()
-                await jobs.ack(jobs[0], [OUTCOME])
+        return second, await first, await enter(queue, 0)
 
-    run(inner, story)
+    async def enter(queue, wait):
+        async with queue.take(1, wait) as jobs:
+            return names(jobs)
 
-    assert inner.context.store.written == []
+    assert run(inner, story) == (([], []), ["a"], [])
 
 
-def test_the_take_after_a_lost_session_says_so_once(inner):
+def test_a_release_counts_no_failure_unless_it_says_so(strict):
     async def story(queue):
-        async with queue.take(wait=0):
-            pass
-        session = queue.queue._worker.session
-        inner.context.store.end_session(KEY, session.id, None)
-        session.beat()
-        await queue.add("a")
-        with expects(SessionLost):
-            async with queue.take(wait=0):
-                pass
-        async with queue.take(wait=0) as jobs:
-            assert names(jobs) == ["a"]
-        assert queue.queue._worker.session.id != session.id
+        await queue.add_all(["a", "b", "c"])
+        async with queue.take(3) as jobs:
+            await jobs.release(jobs[0])
+            await jobs.release(jobs[1], delay=60)
+            await jobs.release(jobs[2], failed=True, error="no such image")
 
-    run(inner, story)
+    run(strict, story)
+
+    assert [(job.name, job.failures) for job in strict.queued()] == [("a", 0)]
+    assert [(job.name, job.failures) for job in strict.delayed()] == [("b", 0)]
+    assert [(dead.job.name, dead.error) for dead in strict.dead()] == [("c", "no such image")]

@@ -87,13 +87,6 @@ def test_a_wait_polls_for_a_second_at_a_time_up_to_its_seconds(stoppable, bell, 
     assert bell.made == [("wait", poll, 3) for poll in polls]
 
 
-def test_a_wait_whose_time_is_over_polls_once_for_no_time(stoppable, bell, clock):
-    clock.tick = 0.001
-    stoppable.wait(0, 3)
-
-    assert bell.made == [("wait", 0, 3)]
-
-
 def test_rings_end_a_wait(stoppable, bell):
     bell.answers = [[], RINGS]
 
@@ -108,27 +101,6 @@ def test_a_stopped_doorbell_neither_waits_nor_rests(stoppable, bell):
             call()
 
     assert bell.made == []
-
-
-@pytest.mark.parametrize(("seconds", "waited"), [(0.25, 0.25), (1, 1.0), (60, 1.0)])
-def test_a_rest_takes_a_second_at_most(stoppable, seconds, waited):
-    stoppable.rest(seconds)
-
-    assert stoppable.stopped.noted == [waited]
-
-
-def test_what_is_rung_and_deleted_goes_to_the_doorbell_at_its_url(stoppable, bell):
-    found = stoppable.at("https://bell")
-    found.ring(RINGS)
-    found.ring(RINGS, 2.5)
-    found.delete(RINGS)
-
-    assert bell.made == [
-        ("at", "https://bell"),
-        ("ring", RINGS, 0.0),
-        ("ring", RINGS, 2.5),
-        ("delete", RINGS),
-    ]
 
 
 def test_a_doorbell_at_a_url_is_the_one_found_there_and_stopped_with_the_other(stoppable, bell):

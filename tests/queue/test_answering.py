@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from fanin.errors import InvalidRequest
-from fanin.queue import LostClaim, NewJob, QueueKey, Ring, ShutDown
+from fanin.queue import LostClaim, NewJob, QueueKey, Ring
 from fanin.queue.rules.messages import body
 from tests.queue.conftest import KEY, OUTCOME, Boom, expects, names
 
@@ -29,14 +29,6 @@ def test_an_invocation_takes_a_job_for_each_ring_at_most_and_acks_them(queue):
     assert taken == ["a", "b"]
     assert names(queue.queued()) == ["c"]
     assert queue.context.store.written == [OUTCOME]
-
-
-def test_an_invocation_reads_only_the_parts_of_its_rings(make, store):
-    queue = make(parts=8)
-    queue.add_all(str(i) for i in range(20))
-    with queue.answer(event(*[Ring(3)] * 10), CONTEXT) as jobs:
-        assert jobs
-        assert {job.key.part.number for job in jobs} == {3}
 
 
 def in_parts(queue, *parts: int) -> list[NewJob]:
@@ -129,10 +121,3 @@ def test_a_message_that_is_no_ring_of_this_queue_is_refused_before_anything_is_t
         pass
 
     assert [(job.name, job.deliveries) for job in queue.queued()] == [("a", 0)]
-
-
-def test_a_queue_that_was_closed_answers_no_more(queue):
-    queue.add("a")
-    queue.close()
-    with expects(ShutDown), queue.answer(event(Ring(0)), CONTEXT):
-        pass

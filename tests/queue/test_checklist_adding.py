@@ -75,11 +75,6 @@ def test_03_a_mark_that_is_deleted_while_it_is_added_over_is_no_obstacle(queue, 
     assert names(queue.queued()) == ["a"]
 
 
-def test_04_add_says_whether_the_job_was_added(queue):
-    assert queue.add("a") is True
-    assert queue.add("a") is False
-
-
 def test_05_add_all_gives_the_rejected_a_duplicate_inside_the_input_too_and_rings_once_a_job(
     queue, bell, time
 ):

@@ -1,4 +1,4 @@
-"""What two articles ask of a queue, by number: takes and their scopes, 6 to 10, 12 and 15."""
+"""What two articles ask of a queue, by number: takes and their scopes, 6 to 10, 12 and 15, and listings."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import threading
 
 import pytest
 
-from fanin.errors import StoreUnavailable
-from fanin.queue import MemoryDoorbell, Options, Queue, QueueContext
+from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueContext
 from fanin.queue.memory import MemoryStore
 from fanin.queue.rules.taking import TakeRequest
 from tests.queue.conftest import KEY, Boom, expects, fail, names, session_of
@@ -31,11 +30,6 @@ def test_06_q5_take_blocks_until_there_is_one_and_gives_at_most_so_many():
 
     assert got[0] == ["a"]
     assert len(got[1]) == 2
-
-
-def test_06_a_take_that_may_not_wait_longer_is_empty(queue):
-    with queue.take(3, wait=0) as jobs:
-        assert not jobs
 
 
 def test_07_success_removes_the_job(queue):
@@ -213,45 +207,6 @@ def test_12_a_dead_job_is_revived_once_and_one_call_returns_true(make):
     assert not queue.revive(dead)
 
 
-@pytest.mark.parametrize("taken_meanwhile", [False, True])
-def test_12_a_revival_that_timed_out_is_recognised(make, store, monkeypatch, taken_meanwhile):
-    queue, other = make(max_failures=1), make()
-    queue.add("a")
-    fail(queue)
-    (dead,) = queue.dead()
-    revive = type(store).revive
-
-    def unanswered(*asked):
-        monkeypatch.setattr(type(store), "revive", revive)
-        revive(store, *asked[-4:])
-        if taken_meanwhile:
-            with other.take():
-                pass
-        raise StoreUnavailable("the answer is lost")
-
-    monkeypatch.setattr(type(store), "revive", unanswered)
-
-    assert queue.revive(dead)
-    assert not queue.revive(dead)
-
-
-def test_12_of_two_calls_that_revive_the_same_job_one_returns_true(make, store, monkeypatch):
-    queue, other = make(max_failures=1), make(max_failures=1)
-    queue.add("a")
-    fail(queue)
-    (dead,) = queue.dead()
-    revive = type(store).revive
-
-    def late(*asked):
-        monkeypatch.setattr(type(store), "revive", revive)
-        assert other.revive(dead)
-        return revive(store, *asked[-4:])
-
-    monkeypatch.setattr(type(store), "revive", late)
-
-    assert not queue.revive(dead)
-
-
 def test_15_a_stream_takes_scope_after_scope(queue):
     queue.add_all([*"abc"])
     seen = []
@@ -269,3 +224,51 @@ def test_15_a_stream_that_is_left_returns_the_present_job(queue):
             break
 
     assert [(job.name, job.failures) for job in queue.queued()] == [("b", 0)]
+
+
+def test_11_queued_and_in_progress_are_listed_in_the_order_of_the_queue(make, time):
+    queue = make(parts=4)
+    for i, priority in enumerate((0, 5, 0, 9, 5, 0)):
+        queue.add(NewJob(f"j{i}", priority=priority))
+        time.sleep(1)
+
+    assert names(queue.queued()) == ["j3", "j1", "j4", "j0", "j2", "j5"]
+    assert names(queue.queued(limit=2)) == ["j3", "j1"]
+    with queue.take(6):
+        assert names(queue.in_progress()) == ["j3", "j1", "j4", "j0", "j2", "j5"]
+
+
+def test_11_delayed_jobs_are_listed_by_when_they_are_due(queue):
+    queue.add_all([NewJob("a", delay=9), NewJob("b", delay=5)])
+
+    assert names(queue.delayed()) == ["b", "a"]
+
+
+def test_13_q10_each_job_has_its_metrics(queue, duties):
+    queue.add("a")
+    duties.pass_seconds(3)
+    with expects(Boom), queue.take():
+        queue.add("a")
+        duties.pass_seconds(2)
+        raise Boom
+    duties.pass_seconds(1)
+    with queue.take() as jobs:
+        queue.add("a")
+        duties.pass_seconds(5)
+        done = jobs.ack(jobs[0])
+
+    assert (done.queued_us, done.busy_us) == (4_000_000, 7_000_000)
+    assert (done.collisions, done.failures, done.deliveries) == (2, 1, 2)
+
+
+def test_13_the_queue_has_a_depth_and_an_age(make, time):
+    queue = make(parts=4, max_failures=1, renew=True)
+    queue.add("dead")
+    fail(queue)
+    queue.add_all(["a", "b", "c", NewJob("d", delay=60)])
+    time.sleep(9)
+    with queue.take():
+        depth = queue.depth()
+
+    assert (depth.ready, depth.busy, depth.delayed, depth.dead) == (2, 1, 1, 1)
+    assert abs(depth.oldest_us - 9_000_000) < 10

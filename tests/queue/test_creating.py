@@ -10,16 +10,17 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from fanin.errors import Conflict, StoreUnavailable
+from fanin.errors import StoreUnavailable
 from fanin.names import doorbell_prefix, doorbells_of, stack_doorbell
-from fanin.queue import Effects, NewJob, Options, Queue, QueueContext, QueueKey
-from fanin.queue.administration.creating import QueueCreator
+from fanin.queue import Effects, Options, Queue, QueueContext, QueueKey
+from fanin.queue.administration.creating import QueueCreator, create_row
 from fanin.queue.memory import MemoryStore
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.errors import DoorbellMissing
 from fanin.queue.sqs import SqsDoorbell, SqsDoorbells
 from tests.contract import moto_clients
 from tests.queue.conftest import names
+from tests.scripted import Scripted
 
 ACCOUNT = "123456789012"  # moto's
 PREFIX = doorbell_prefix("dev")
@@ -161,15 +162,6 @@ def test_a_queue_without_a_doorbell_gets_one_on_its_first_use(store, make):
     assert len(queue.context.wait(0, 10)) == 1
 
 
-def test_a_doorbell_that_was_deleted_is_made_again_by_the_next_ring(sqs, make, store):
-    queue = make()
-    queue.add("a")
-    sqs.delete_queue(QueueUrl=store.config(KEY).doorbell)
-    queue.add("b")
-
-    assert len(queue.context.wait(0, 10)) == 1
-
-
 def test_a_doorbell_that_was_deleted_is_made_again_by_a_waiting_worker(sqs, make, store):
     queue = make()
     queue.context.config()
@@ -211,13 +203,6 @@ def test_a_missing_doorbell_is_not_requested_with_each_add(sqs, make, monkeypatc
     assert 1 <= len(asked) <= 3
 
 
-def test_an_existing_doorbell_of_other_attributes_is_used(sqs, creator):
-    other = {"VisibilityTimeout": "7"}
-    url = sqs.create_queue(QueueName=f"{PREFIX}queue-thumbs", Attributes=other)["QueueUrl"]
-
-    assert creator.create(KEY, QueueConfig(1)).doorbell == url
-
-
 STACK_KEY = f"arn:aws:kms:us-east-1:{ACCOUNT}:key/0f6b4b6a-0000-4000-8000-000000000000"
 TAGS = {"service": "fanin", "cost-centre": "4711"}
 
@@ -248,22 +233,6 @@ def test_an_existing_doorbell_is_brought_up_to_date_with_the_key_and_the_tags(sq
     assert encryption_and_tags(sqs, url) == (None, "true", TAGS)
 
 
-def test_other_attributes_of_an_existing_doorbell_are_left_as_they_are(sqs, creator):
-    url = creator.create(KEY, QueueConfig(1)).doorbell
-    sqs.set_queue_attributes(QueueUrl=url, Attributes={"VisibilityTimeout": "900"})
-    SqsDoorbells(sqs, ARNS, STACK_KEY, TAGS).update(KEY, url)
-
-    found = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["VisibilityTimeout"])["Attributes"]
-    assert found == {"VisibilityTimeout": "900"}
-
-
-def test_a_doorbell_that_is_up_to_date_is_not_changed_again(sqs, creator, monkeypatch):
-    url = creator.create(KEY, QueueConfig(1)).doorbell
-    monkeypatch.setattr(sqs, "set_queue_attributes", refuse("AccessDenied"))
-
-    creator.doorbells.update(KEY, url)
-
-
 def test_a_doorbell_of_the_stack_is_left_to_it_and_one_that_is_gone_to_the_next_ring(sqs, creator):
     made = sqs.create_queue(QueueName=stack_doorbell(PREFIX, "thumbs"))["QueueUrl"]
     doorbells = SqsDoorbells(sqs, ARNS, STACK_KEY, TAGS)
@@ -272,21 +241,6 @@ def test_a_doorbell_of_the_stack_is_left_to_it_and_one_that_is_gone_to_the_next_
 
     assert encryption_and_tags(sqs, made)[::2] == (None, {})
     assert queues_of(sqs) == {"fanin-dev_bell_stack-thumbs"}
-
-
-def test_other_errors_of_sqs_are_raised(sqs, creator, monkeypatch):
-    monkeypatch.setattr(sqs, "create_queue", refuse("AccessDenied"))
-
-    with pytest.raises(ClientError):
-        creator.create(KEY, QueueConfig(1))
-
-
-def test_ensure_says_whether_the_queue_is_new_and_refuses_other_parts(creator):
-    assert creator.ensure(KEY, 4).is_new
-    assert not creator.ensure(KEY, 4).is_new
-    assert creator.ensure(KEY, None).config.parts == 4
-    with pytest.raises(Conflict, match="4 parts"):
-        creator.ensure(KEY, 2)
 
 
 def test_a_doorbell_is_deleted_unless_the_stack_made_it(sqs, creator):
@@ -315,26 +269,9 @@ def test_changes_of_the_config_at_the_same_time_are_kept(creator, store, monkeyp
     assert (config.parts, config.revision, config.doorbell is not None) == (6, 3, True)
 
 
-def test_a_config_that_never_stands_still_is_unavailable(creator, store, monkeypatch):
-    store.create(KEY, QueueConfig(1))
-    monkeypatch.setattr(store, "reconfigure", lambda queue, config: replace(config, doorbell="other"))
+def test_a_queue_that_is_removed_while_it_is_created_again_is_a_retry():
+    removed = QueueConfig(1, revision=3, removing_us=1, removed_us=2)
+    store = Scripted(MemoryStore(), {"create": lambda *_: removed, "reconfigure": lambda *_: None})
 
-    with pytest.raises(StoreUnavailable, match="too many changes"):
-        creator.create(KEY, QueueConfig(1))
-    monkeypatch.setattr(store, "reconfigure", lambda queue, config: None)
-    with pytest.raises(StoreUnavailable, match="removed"):
-        creator.create(KEY, QueueConfig(1))
-
-
-def test_a_job_that_returns_with_a_delay_rings_for_itself(make, sqs):
-    delays = []
-    sqs.meta.events.register(
-        "provide-client-params.sqs.SendMessageBatch",
-        lambda params, **_: delays.extend(entry["DelaySeconds"] for entry in params["Entries"]),
-    )
-    queue = make(retry_delay=2.0)
-    queue.add(NewJob("a"))
-    with pytest.raises(ZeroDivisionError), queue.take(1, wait=0):
-        raise ZeroDivisionError
-
-    assert delays == [0, 2]
+    with pytest.raises(StoreUnavailable):
+        create_row(store, KEY, QueueConfig(1))

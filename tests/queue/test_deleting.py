@@ -1,4 +1,4 @@
-"""Requests to delete and to revive jobs beside workers, producers and lost answers."""
+"""Requests to delete and to revive jobs beside workers, producers, moves and lost answers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from fanin.errors import Conflict, StoreUnavailable
-from fanin.queue import NewJob
+from fanin.queue import NewJob, Queue
 from fanin.queue.administration import removing
 from fanin.queue.administration.deleting import Deletion, delete_dead, delete_jobs
 from fanin.queue.administration.paging import dead
@@ -18,7 +18,8 @@ from fanin.queue.rules.keys import PartKey, job_key
 from fanin.queue.rules.model import JobState
 from fanin.queue.upkeep.sleeping import idle
 from tests.item_ids import item_named
-from tests.queue.conftest import KEY, fail, names, unavailable
+from tests.queue.claiming import Bench
+from tests.queue.conftest import KEY, fail, names
 
 
 def records(queue):
@@ -62,16 +63,6 @@ def test_the_sweep_fails_the_item_of_a_deleted_job_once(make):
     ]
 
 
-def test_a_repeated_add_of_a_deleted_job_does_not_bring_it_back(queue):
-    queue.add(NewJob("a", id="mine"))
-    delete_jobs(queue.context, ["a"])
-
-    assert queue.add(NewJob("a", id="mine"))
-    assert queue.queued() == []
-    assert queue.add("a")
-    assert names(queue.queued()) == ["a"]
-
-
 def test_a_job_that_is_claimed_before_the_write_is_in_progress(queue, make, store, monkeypatch):
     queue.add("a")
     whole, worker = store.delete, make()
@@ -84,27 +75,6 @@ def test_a_job_that_is_claimed_before_the_write_is_in_progress(queue, make, stor
 
     assert delete_jobs(queue.context, ["a"]) == {"a": Deletion.IN_PROGRESS}
     assert names(queue.in_progress()) == ["a"]
-
-
-def test_a_job_that_ran_before_the_write_is_not_found(queue, make, store, monkeypatch):
-    queue.add("a")
-    whole, worker = store.delete, make()
-
-    def after_a_run(*arguments):
-        with worker.take(1, wait=0):
-            pass
-        return whole(*arguments)
-
-    monkeypatch.setattr(store, "delete", after_a_run)
-
-    assert delete_jobs(queue.context, ["a"]) == {"a": Deletion.NOT_FOUND}
-
-
-def test_a_job_that_changes_at_each_attempt_is_a_retry(queue, store, monkeypatch):
-    queue.add("a")
-    monkeypatch.setattr(store, "delete", lambda seen, *_: seen)
-    with pytest.raises(StoreUnavailable, match="changes too often"):
-        delete_jobs(queue.context, ["a"])
 
 
 def test_a_deletion_wakes_an_idle_queue_whose_sweep_is_to_report_it(queue, store):
@@ -150,13 +120,6 @@ def test_a_revival_whose_answer_is_lost_counts_once(make, store, monkeypatch):
     assert revive_some(queue, asked).outcomes == {asked[0]: Revival.NOT_FOUND}
 
 
-def test_a_request_to_a_store_that_is_out_of_reach_says_so(queue, store, monkeypatch):
-    queue.add("a")
-    monkeypatch.setattr(store, "delete", unavailable)
-    with pytest.raises(StoreUnavailable):
-        delete_jobs(queue.context, ["a"])
-
-
 def raised(queue, store, phase) -> None:
     """Have the parts of the queue be raised from 1 to 2."""
     config = store.config(KEY)
@@ -171,10 +134,6 @@ def placed(queue, store, parts: int):
     job = lifecycle.new_job(NewJob("e"), job_key(KEY, parts, "e"), "id", queue.context.effects.now(), None)
     store.add(job, None)
     return job
-
-
-def test_the_name_has_two_rows():
-    assert job_key(KEY, 1, "e") != job_key(KEY, 2, "e")
 
 
 @pytest.mark.parametrize("phase", [Phase.PREPARING, Phase.DRAINING, Phase.EXPIRING])
@@ -214,3 +173,145 @@ def test_dead_jobs_of_all_parts_are_revived_and_deleted(make):
     assert delete_dead(queue.context, [first]) == {first: Deletion.DELETED}
     assert revive_some(queue, [second]).outcomes == {second: Revival.REVIVED}
     assert queue.dead() == []
+
+
+@pytest.fixture
+def bench():
+    return Bench()
+
+
+def raised_on(bench, phase):
+    """Have the parts of the queue be raised_on from 1 to 2, in a phase that its process knows."""
+    store = bench.store.real
+    config = replace(store.config(KEY), revision=1, parts=2, before=1, phase=phase)
+    store.reconfigure(KEY, config)
+    bench.context.read_config()
+
+
+@pytest.mark.parametrize("phase", [Phase.PREPARING, Phase.DRAINING])
+def test_a_job_that_is_moved_between_the_reads_of_its_rows_is_deleted(bench, phase):
+    """A process may know the phase before the one in which its queue is."""
+    raised_on(bench, phase)
+    store, now = bench.store.real, bench.time.now()
+    old, new = job_key(KEY, 1, "e"), job_key(KEY, 2, "e")
+    job = lifecycle.new_job(NewJob("e"), old, "id", now, None)
+    store.add(job, None)
+
+    def read(key):
+        found = store.get(key)
+        store.move(job, lifecycle.moved(job, new, None), None, now)
+        return found
+
+    bench.store.scripts["get"] = read
+
+    assert delete_jobs(bench.context, ["e"]) == {"e": Deletion.DELETED}
+    assert store.get(new).state is JobState.DONE
+
+
+MOVES = "e"
+"""A key whose part differs between 1 and 2 parts."""
+
+
+class Reviving:
+    """A queue with one dead job of the key MOVES, and the requests that follow."""
+
+    def __init__(self):
+        self.bench = Bench(max_failures=1)
+        self.store = self.bench.store
+        self.queue = Queue(self.bench.context, background=lambda _: lambda: None)
+        self.queue.add(MOVES)
+        fail(self.queue)
+        (self.dead,) = self.queue.dead()
+        self.bench.forget()
+
+    def raise_parts(self):
+        """Have the parts be raised from 1 to 2: jobs of the key go to the new part."""
+        config = self.store.real.config(KEY)
+        raised = replace(config, revision=config.revision + 1, parts=2, before=1, phase=Phase.DRAINING)
+        self.store.real.reconfigure(KEY, raised)
+        self.queue.context.read_config()
+        self.bench.forget()
+
+    def put(self, parts, state=JobState.READY, **facts):
+        """Store a job of the key where so many *parts* have it."""
+        now, key = self.bench.time.now(), job_key(KEY, parts, MOVES)
+        job = lifecycle.new_job(NewJob(MOVES), key, "other", now, None)
+        self.store.real.stored[key] = replace(job, state=state, **facts)
+
+    def before_the_write(self, change):
+        """Have *change* happen between the reads and the first write of the revival."""
+
+        def revive(*arguments):
+            del self.store.scripts["revive"]
+            change()
+            return self.store.real.revive(*arguments)
+
+        self.store.scripts["revive"] = revive
+
+    def live(self):
+        return [job.key for job in self.store.real.stored.values() if job.is_live]
+
+
+@pytest.fixture
+def reviving():
+    return Reviving()
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_a_dead_job_whose_key_has_a_live_one_costs_reads_alone(reviving, parts):
+    reviving.raise_parts()
+    reviving.put(parts)
+
+    assert reviving.queue.revive(reviving.dead) is False
+    assert set(reviving.store.names()) == {"get"}
+    assert reviving.live() == [job_key(KEY, parts, MOVES)]
+
+
+def test_a_record_that_is_gone_is_not_revived_after_its_mark_is_gone_too(reviving):
+    reviving.store.real.dead_jobs.clear()
+    reviving.store.real.stored.clear()
+
+    assert reviving.queue.revive(reviving.dead) is False
+    assert reviving.live() == []
+
+
+def test_a_revival_wakes_a_queue_that_was_marked_idle_since_its_config_was_read(reviving):
+    store = reviving.store.real
+    store.reconfigure(KEY, idle(store.config(KEY), 1))
+
+    assert reviving.queue.revive(reviving.dead)
+    assert store.config(KEY).idle_us is None
+
+
+def test_a_revival_that_others_always_precede_asks_for_a_retry(reviving):
+    seen = iter(range(100))
+    reviving.store.scripts["revive"] = lambda dead, job, *_: replace(job, revival=f"{next(seen)}")
+
+    with pytest.raises(StoreUnavailable, match="job 'e': too many adds of its key at once"):
+        reviving.queue.revive(reviving.dead)
+
+
+def test_a_job_whose_row_is_gone_at_the_write_is_not_found(bench):
+    bench.add("a")
+
+    def delete(*arguments):
+        bench.store.real.stored.clear()
+        return bench.store.real.delete(*arguments)
+
+    bench.store.scripts["delete"] = delete
+
+    assert delete_jobs(bench.context, ["a"]) == {"a": Deletion.NOT_FOUND}
+
+
+def test_a_job_that_ran_before_the_write_is_not_found(queue, make, store, monkeypatch):
+    queue.add("a")
+    whole, worker = store.delete, make()
+
+    def after_a_run(*arguments):
+        with worker.take(1, wait=0):
+            pass
+        return whole(*arguments)
+
+    monkeypatch.setattr(store, "delete", after_a_run)
+
+    assert delete_jobs(queue.context, ["a"]) == {"a": Deletion.NOT_FOUND}

@@ -75,15 +75,6 @@ def test_a_process_stops_at_a_newer_config_row_before_it_writes(store):
     assert golden.stored(store, "queue") == before
 
 
-def test_a_take_stops_at_a_newer_job(store):
-    make_newer(store, "job ready")
-    queue, _ = queue_on(store)
-    with pytest.raises(NewerSchema, match="the job J#tenant#orders#0000 k#ready has schema version 99"):
-        queue.take(1, 0, parts=[0]).__enter__()
-
-    assert states(store)["k#ready"] == "ready"
-
-
 def test_an_ack_of_a_job_that_became_newer_stops_and_returns_nothing(store):
     queue, _ = queue_on(store)
 
@@ -124,15 +115,6 @@ def test_a_worker_that_has_read_the_config_stops_within_a_heartbeat_of_its_newer
     queue.close()
 
     assert "live" not in [row["st"]["S"] for row in sessions_of(store, but="s1")]
-
-
-def test_a_producer_reads_the_config_again_after_a_minute(store):
-    queue, duties = queue_on(store)
-    assert queue.add("one")
-    make_newer(store, "config")
-    duties.time.sleep(60)
-    with pytest.raises(NewerSchema, match=SENTENCE):
-        queue.add("two")
 
 
 def test_a_newer_delayed_job_does_not_keep_the_others_from_being_promoted(store, caplog):

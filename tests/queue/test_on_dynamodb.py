@@ -6,7 +6,7 @@ import pytest
 from moto import mock_aws
 
 from fanin.errors import StaleWrite
-from fanin.queue import Effects, LostClaim, NewJob, Options, Queue, QueueContext
+from fanin.queue import Effects, NewJob, Options, Queue, QueueContext
 from fanin.queue.administration import removing
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.rules import lifecycle
@@ -17,7 +17,7 @@ from tests.contract import moto_clients
 from tests.contract.queue.calls import LATER, PART, taken
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 from tests.item_ids import item_named
-from tests.queue.conftest import KEY, expects, names
+from tests.queue.conftest import KEY, expects
 
 READS = {"GetItem", "Query"}
 WRITES = {"PutItem", "UpdateItem", "DeleteItem"}
@@ -240,17 +240,6 @@ def test_22_an_ack_and_the_users_write_happen_together_or_not_at_all(queue):
 
     assert written(queue, "x")
     assert queue.depth().busy == 0
-
-
-def test_22_a_lost_claim_writes_nothing(queue, time):
-    queue.add("a")
-    with expects(LostClaim), queue.take(1, wait=0) as jobs:
-        queue.context.store.end_session(KEY, queue._worker.session.id, None)
-        queue.sweep()
-        jobs.ack(jobs[0], [outcome("x")])
-
-    assert not written(queue, "x")
-    assert names(queue.queued()) == ["a"]
 
 
 def test_a_done_job_is_marked_for_an_hour(queue, time):

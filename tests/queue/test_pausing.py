@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fanin.errors import NotFound, StoreUnavailable
+from fanin.errors import NotFound
 from fanin.queue import Queue, QueueContext, QueueKey, Ring, SessionLost
 from fanin.queue.administration.pausing import pause, resume
 from fanin.queue.rules.messages import body
@@ -28,15 +28,6 @@ def test_no_job_of_a_paused_queue_is_taken_and_each_is_once_it_is_resumed(queue,
     assert (taken(queue), taken(make())) == ([], [])
     assert not resume(queue.context).paused
     assert taken(queue, 3) == ["a", "b", "c"]
-
-
-def test_a_job_that_was_taken_before_the_pause_is_acked(queue):
-    queue.add("a")
-    with queue.take(wait=0) as jobs:
-        pause(queue.context)
-        jobs.ack(jobs[0])
-
-    assert queue.depth().busy == 0
 
 
 def test_another_worker_knows_of_the_pause_within_a_heartbeat(queue, make, duties):
@@ -104,16 +95,6 @@ def test_a_queue_that_does_not_exist_is_not_created_by_a_pause(store, bell, chan
     assert store.config(QueueKey("t", "nowhere")) is None
 
 
-@pytest.mark.parametrize("change", [pause, resume])
-def test_a_change_that_stays_refused_says_so(queue, store, monkeypatch, change):
-    queue.add("a")
-    if change is resume:
-        pause(queue.context)
-    monkeypatch.setattr(store, "reconfigure", lambda key, config: store.config(key))
-    with pytest.raises(StoreUnavailable, match="changes too often"):
-        change(queue.context)
-
-
 def lost(queue: Queue) -> str:
     """Have the session of a queue end; its id."""
     taken(queue)
@@ -127,16 +108,6 @@ def test_the_take_after_a_lost_session_says_so_once(queue):
     queue.add("b")
     with pytest.raises(SessionLost, match="renew=True"):
         taken(queue)
-
-    assert taken(queue) == ["b"]
-    assert session_of(queue).id != first
-
-
-def test_an_option_renews_a_lost_session_without_an_error(make):
-    queue = make(renew=True)
-    queue.add("a")
-    first = lost(queue)
-    queue.add("b")
 
     assert taken(queue) == ["b"]
     assert session_of(queue).id != first

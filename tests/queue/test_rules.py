@@ -1,4 +1,4 @@
-"""The pure rules: positions, parts, owners, and transitions."""
+"""The pure rules: keys, positions, parts, owners, and each transition of a job as whole values."""
 
 from __future__ import annotations
 
@@ -10,24 +10,37 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanin.errors import InvalidRequest
-from fanin.queue import NewJob, Options, QueueKey
+from fanin.queue import Job, NewJob, Options, QueueKey
+from fanin.queue.dynamodb import items
 from fanin.queue.rules import lifecycle, order
-from fanin.queue.rules.keys import PARTS_MAX, PartKey, job_key, part_of
+from fanin.queue.rules.config import QueueConfig
+from fanin.queue.rules.keys import PARTS_MAX, QUEUE_FORM, PartKey, job_key, part_of
 from fanin.queue.rules.lifecycle import ClaimStatus
 from fanin.queue.rules.members import Watch, overdue, owned, owners
-from fanin.queue.rules.model import Dead, GivenBack, JobState, Member, Rerun
+from fanin.queue.rules.model import (
+    MARK_SECONDS,
+    Dead,
+    EarlierJob,
+    GivenBack,
+    JobState,
+    Member,
+    OutboxEntry,
+    Rerun,
+    digest_of,
+)
+from tests.item_ids import item_named
 
 QUEUE = QueueKey("t", "q")
+
+
 MEMBER = Member("s1", True, 10_000_000, 5_000_000, "host", 1, 0)
+
+
 IDS = st.sets(st.uuids().map(str), min_size=1, max_size=40)
 
 
-def ready(**more):
+def new_ready(**more):
     return lifecycle.new_job(NewJob("a", **more), job_key(QUEUE, 1, "a"), "id", 100, None)
-
-
-def busy(claim="c", at=200):
-    return lifecycle.claimed(ready(), "s", claim, at)
 
 
 @given(st.integers(0, 999), st.integers(0, 999), st.integers(0, 10**16 - 1), st.integers(0, 10**16 - 1))
@@ -41,30 +54,6 @@ def test_the_states_lie_apart_in_the_index():
     assert places == sorted(places)
     assert order.busy("s", 1).startswith(order.busy_of("s"))
     assert not order.busy("s10", 1).startswith(order.busy_of("s1"))
-
-
-@pytest.mark.parametrize("priority", [-1, 1000, 1.5, True, "1"])
-def test_a_priority_out_of_bounds_is_refused(priority):
-    with pytest.raises(InvalidRequest):
-        NewJob("a", priority=priority)
-
-
-@pytest.mark.parametrize("more", [{"delay": -1}, {"delay": 1e9}, {"payload": "x" * 131_073}])
-def test_a_job_out_of_bounds_is_refused(more):
-    with pytest.raises(InvalidRequest):
-        NewJob("a", **more)
-
-
-@pytest.mark.parametrize("name", ["", "a#b", "a/b", "a b", "x" * 81, "-a", "ä"])
-def test_a_queue_has_a_plain_name(name):
-    with pytest.raises(InvalidRequest):
-        QueueKey("t", name)
-
-
-@pytest.mark.parametrize("name", ["", "x" * 2049, "\ud800"])
-def test_a_job_has_a_name_of_bounded_text(name):
-    with pytest.raises(InvalidRequest):
-        job_key(QUEUE, 1, name)
 
 
 @pytest.mark.parametrize("name", ["x" * 2048, "é" * 1024])
@@ -104,10 +93,6 @@ def test_parts_are_found_where_only_approved_hashes_may_secure_anything(monkeypa
     assert part_of(b"name", 8) == before
 
 
-def test_a_part_is_named_after_tenant_and_queue():
-    assert str(PartKey(QUEUE, 255)) == "t#q#00ff"
-
-
 @given(IDS, st.integers(1, PARTS_MAX))
 def test_24_q11_the_parts_of_all_sessions_cover_each_part_once(ids, parts):
     sessions = list(ids)
@@ -139,15 +124,6 @@ def test_a_session_is_suspected_when_its_heartbeat_stands_still_on_the_watchers_
     assert watch.suspects([moved], 9.6, now=0) == [moved]
 
 
-def test_a_dead_session_that_was_not_deleted_is_taken_over():
-    watch, dead = Watch(), replace(MEMBER, live=False)
-    watch.observe([MEMBER], 0.0)
-    watch.observe([dead], 4.0)
-
-    assert watch.suspects([dead], 5.0, now=0) == []
-    assert watch.suspects([dead], 8.6, now=0) == [dead]
-
-
 def test_a_session_without_a_heartbeat_is_over_by_the_clock_with_room_for_skew():
     visitor = replace(MEMBER, beats=False)
     watch = Watch()
@@ -160,31 +136,9 @@ def test_a_session_without_a_heartbeat_is_over_by_the_clock_with_room_for_skew()
     assert overdue(replace(MEMBER, live=False), 0)
 
 
-def test_an_add_needs_a_free_key_or_the_done_job_that_it_saw():
-    done = lifecycle.ended(busy(), 300)
-    later = replace(done, generation=2)
-
-    assert lifecycle.may_be_added(None, None)
-    assert lifecycle.may_be_added(done, done)
-    assert not lifecycle.may_be_added(done, None)
-    assert not lifecycle.may_be_added(later, done)
-    assert not lifecycle.may_be_added(None, done)
-    assert not lifecycle.may_be_added(ready(), ready())
-
-
-def test_a_claim_needs_the_ready_job_that_it_saw():
-    seen = lifecycle.entry_of(ready())
-
-    assert lifecycle.may_be_claimed(ready(), seen)
-    assert not lifecycle.may_be_claimed(None, seen)
-    assert not lifecycle.may_be_claimed(busy(), seen)
-    assert not lifecycle.may_be_claimed(replace(ready(), deliveries=1), seen)
-    assert not lifecycle.may_be_claimed(replace(ready(), id="other"), seen)
-
-
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50), st.booleans()), max_size=8))
 def test_q10_times_and_failures_add_up_whatever_the_clocks_say(rounds):
-    job, now, waited, worked, failures = ready(), 100, 0, 0, 0
+    job, now, waited, worked, failures = new_ready(), 100, 0, 0, 0
     for wait, work, failed in rounds:
         job = lifecycle.claimed(job, "s", "c", now + wait)
         job = lifecycle.given_back(job, GivenBack(now + wait + work, failed))
@@ -199,42 +153,261 @@ def test_q10_times_and_failures_add_up_whatever_the_clocks_say(rounds):
     assert lifecycle.claimed(job, "s", "c", job.ready_us - 99).queued_us == job.queued_us
 
 
-def test_the_status_of_a_claim_is_read_from_the_stored_job():
-    job = busy("mine")
-    done, other = lifecycle.ended(job, 300), lifecycle.ended(replace(job, claim="other"), 300)
-    following = replace(lifecycle.new_job(NewJob("a"), job.key, "id2", 400, done), claim="c9")
-
-    assert lifecycle.claim_status(job, job) is ClaimStatus.HELD
-    assert lifecycle.claim_status(done, job) is ClaimStatus.ENDED
-    assert lifecycle.claim_status(following, job) is ClaimStatus.ENDED
-    assert lifecycle.claim_status(None, job) is ClaimStatus.LOST
-    assert lifecycle.claim_status(other, job) is ClaimStatus.LOST
-    assert lifecycle.claim_status(replace(job, claim="other"), job) is ClaimStatus.LOST
-    assert lifecycle.claim_status(replace(following, done_by="other"), job) is ClaimStatus.LOST
-    assert (
-        lifecycle.claim_status(replace(following, done_by="other", generation=3), job) is ClaimStatus.UNKNOWN
-    )
-    assert lifecycle.claim_status(replace(other, generation=2, done_by="later"), job) is ClaimStatus.UNKNOWN
+JOB_KEY = job_key(QueueKey("t", "q"), 4, "a")
 
 
-def test_the_requested_rerun_replaces_the_job_that_ended():
-    asked = replace(busy(), rerun=Rerun("id2", 150, 7, "new"), collisions=4)
-    after = lifecycle.ended(asked, 300)
-
-    assert (after.id, after.state, after.payload, after.priority) == ("id2", JobState.READY, "new", 7)
-    assert (after.collisions, after.generation, after.done_by) == (0, 2, "c")
+OTHER = job_key(QueueKey("t", "q"), 200, "a")
 
 
-def test_a_revived_job_has_its_old_position_and_no_failures():
-    dead = Dead(replace(busy(), failures=3), "boom", 300)
-    back = lifecycle.revived(dead, 400, lifecycle.ended(busy(), 300))
+EARLIER = EarlierJob("before", 90)
 
-    assert (back.position, back.failures, back.generation, back.claim) == (ready().position, 0, 2, None)
+
+FIRST = digest_of("first")
+
+
+RERUN = Rerun("again", 170, 9, "new", "item-2")
+
+
+BUSY = Job(
+    key=JOB_KEY,
+    name="a",
+    id="first",
+    state=JobState.BUSY,
+    priority=5,
+    added_us=100,
+    ready_us=120,
+    payload="old",
+    item_id="item-1",
+    generation=3,
+    deliveries=4,
+    failures=2,
+    collisions=6,
+    queued_us=70,
+    busy_us=80,
+    session="s",
+    claim="c",
+    claimed_us=150,
+    rerun=RERUN,
+    done_by="before",
+    revival="r",
+    before=(EARLIER,),
+)
+"""A busy job in which no two facts are alike."""
+
+
+UNCLAIMED = {"session": None, "claim": None, "claimed_us": None}
+
+
+ALONE = replace(BUSY, rerun=None)
+
+
+READY = replace(ALONE, state=JobState.READY, **UNCLAIMED)
+
+
+DELAYED = replace(READY, state=JobState.DELAYED, ready_us=900)
+
+
+DONE = replace(ALONE, state=JobState.DONE, payload=None, **UNCLAIMED, done_by="last", done_us=300)
 
 
 @pytest.mark.parametrize(
-    "more", [{"parts": 0}, {"parts": 257}, {"heartbeat": 3.0}, {"heartbeat": 0}, {"max_failures": 0}]
+    ("delay", "state", "ready_us"), [(0, "ready", 500), (2.5, "delayed", 2_500_500), (1e-6, "delayed", 501)]
 )
-def test_options_out_of_bounds_are_refused(more):
+def test_a_new_job(delay, state, ready_us):
+    item = item_named("a")
+    asked = NewJob("a", "text", 7, delay, item)
+    made = lifecycle.new_job(asked, JOB_KEY, "id", 500, DONE)
+    expected = Job(JOB_KEY, "a", "id", JobState(state), 7, 500, ready_us, "text", item, 4, done_by="last")
+    first = replace(expected, generation=1, done_by=None)
+
+    assert made == replace(expected, before=(EarlierJob(FIRST, 300), EARLIER))
+    assert lifecycle.new_job(asked, JOB_KEY, "id", 500, None) == first
+
+
+@pytest.mark.parametrize("number", [0, 3, 4, 9])
+def test_a_job_knows_the_last_four_of_its_key_whose_marks_hold(number):
+    asked, hour = NewJob("a"), 3_600_000_000
+    earlier = tuple(EarlierJob(str(i), 300 - i) for i in range(number))
+    over = replace(DONE, before=earlier)
+
+    assert lifecycle.new_job(asked, JOB_KEY, "id", 500, over).before == (EarlierJob(FIRST, 300), *earlier)[:4]
+    late = replace(over, done_us=hour + 298)
+    assert lifecycle.new_job(asked, JOB_KEY, "id", 500, late).before[1:] == earlier[:2]
+    undated = replace(over, done_us=None)
+    assert lifecycle.new_job(asked, JOB_KEY, "id", 500, undated).before == earlier
+    assert lifecycle.new_job(asked, JOB_KEY, "first", 500, over).before == ()
+
+
+@pytest.mark.parametrize(
+    ("job", "job_id", "until"),
+    [
+        (BUSY, "first", None),
+        (BUSY, "again", None),
+        (BUSY, "old", 250),
+        (DONE, "first", 300),
+        (DONE, "old", 250),
+        (BUSY, "never", 0),
+    ],
+)
+def test_a_repeated_add_is_that_of_the_job_its_rerun_or_an_earlier_job(job, job_id, until):
+    job, hour = replace(job, before=(EARLIER, EarlierJob(digest_of("old"), 250))), 3_600_000_000
+
+    assert job.answers(job_id, 0) is (until != 0)
+    assert until is None or job.answers(job_id, until + hour - 1) is (until != 0)
+    assert job.answers(job_id, (until or 0) + hour) is (until is None)
+
+
+def test_the_end_of_a_job_with_an_item_is_an_outbox_entry():
+    ending, part = f"c#{JOB_KEY.sort}", JOB_KEY.part.number
+
+    assert lifecycle.outbox_entry(BUSY, None) == OutboxEntry("first", "item-1", False, None, ending, part)
+    dead = lifecycle.outbox_entry(BUSY, Dead(BUSY, "boom", 300))
+    assert dead == OutboxEntry("first", "item-1", True, "boom", ending, part)
+    assert lifecycle.outbox_entry(replace(BUSY, item_id=None), None) is None
+
+
+def test_the_removal_of_a_live_job_fails_its_item_and_that_of_its_rerun():
+    part = JOB_KEY.part.number
+    first = OutboxEntry("first", "item-1", True, "gone", f"removed-100-3-0#{JOB_KEY.sort}", part)
+    second = OutboxEntry("again", "item-2", True, "gone", f"removed-100-3-1#{JOB_KEY.sort}", part)
+
+    assert lifecycle.removal_entries(BUSY, "gone") == [first, second]
+    assert lifecycle.removal_entries(replace(BUSY, item_id=None), "gone") == [second]
+    assert lifecycle.removal_entries(READY, "gone") == [first]
+    assert lifecycle.removal_entries(replace(READY, item_id=None), "gone") == []
+    assert lifecycle.removal_entries(DONE, "gone") == []
+
+
+def test_the_mark_of_a_deleted_job_and_of_one_that_was_moved():
+    mark = replace(DELAYED, state=JobState.DONE, payload=None, done_us=950)
+
+    assert lifecycle.deleted(replace(DELAYED, rerun=RERUN), 950, "request") == replace(
+        mark, done_by="request"
+    )
+    assert lifecycle.left_behind(replace(DELAYED, rerun=RERUN), 950) == mark
+
+
+def test_a_moved_job_counts_the_generations_of_its_new_row():
+    first = replace(DELAYED, key=OTHER, generation=1, done_by=None)
+
+    assert lifecycle.moved(DELAYED, OTHER, None) == first
+    over = lifecycle.moved(DELAYED, OTHER, replace(DONE, id="other"))
+    earlier = (EarlierJob(digest_of("other"), 300), EARLIER)
+    assert over == replace(first, generation=4, done_by="last", before=earlier)
+    assert lifecycle.moved(DELAYED, OTHER, replace(DONE, before=())).before == DELAYED.before
+
+
+@pytest.mark.parametrize(("at", "busy"), [(190, 40), (151, 1), (150, 0), (100, 0)])
+@pytest.mark.parametrize("failed", [False, True])
+def test_a_returned_job(at, busy, failed):
+    facts = {"failures": 2 + failed, "busy_us": 80 + busy} | UNCLAIMED
+    ready = replace(BUSY, state=JobState.READY, ready_us=at, **facts)
+    delayed = replace(BUSY, state=JobState.DELAYED, ready_us=777, **facts)
+
+    assert lifecycle.given_back(BUSY, GivenBack(at, failed)) == ready
+    assert lifecycle.given_back(BUSY, GivenBack(at, failed, 777)) == delayed
+
+
+def test_an_ended_job_leaves_its_mark_or_its_rerun():
+    mark = replace(
+        ALONE, state=JobState.DONE, payload=None, done_by="c", done_us=190, busy_us=120, **UNCLAIMED
+    )
+    rerun = Job(JOB_KEY, "a", "again", JobState.READY, 9, 170, 190, "new", "item-2", 4, done_by="c")
+    rerun = replace(rerun, before=(EarlierJob(FIRST, 190), EARLIER))
+
+    assert lifecycle.ended(ALONE, 190) == mark
+    assert lifecycle.ended(BUSY, 190) == rerun
+
+
+def test_a_revived_job():
+    facts = {"ready_us": 400, "failures": 0, "rerun": None, "revival": "request"} | UNCLAIMED
+    alone = replace(BUSY, state=JobState.READY, generation=4, done_by=None, **facts)
+    over = replace(DONE, generation=6)
+
+    assert lifecycle.revived(Dead(BUSY, "boom", 300), 400, None, "request") == alone
+    after = lifecycle.revived(Dead(BUSY, "boom", 300), 400, over)
+    assert after == replace(alone, generation=7, done_by="last", revival=None)
+
+
+@pytest.mark.parametrize(
+    ("stored", "status"),
+    [
+        (None, "LOST"),
+        (replace(BUSY, generation=2), "LOST"),
+        (replace(BUSY, generation=2, done_by="c"), "LOST"),
+        (BUSY, "HELD"),
+        (replace(BUSY, claim="x"), "LOST"),
+        (replace(DONE, done_by="c"), "ENDED"),
+        (DONE, "LOST"),
+        (replace(BUSY, generation=4, done_by="c", claim="x"), "ENDED"),
+        (replace(BUSY, generation=4, claim="x"), "LOST"),
+        (replace(DONE, generation=4), "UNKNOWN"),
+        (replace(BUSY, generation=5, claim="x"), "UNKNOWN"),
+    ],
+)
+def test_what_the_stored_job_says_of_a_claim(stored, status):
+    assert lifecycle.claim_status(stored, BUSY) is ClaimStatus[status]
+
+
+def test_a_mark_holds_for_an_hour():
+    end = 300 + 3_600_000_000
+
+    assert not DONE.expired(end - 1)
+    assert DONE.expired(end)
+    assert not replace(DONE, done_us=None).expired(10**18)
+    assert MARK_SECONDS == 3600
+
+
+@pytest.mark.parametrize(
+    ("accepted", "refused"),
+    [
+        ({"parts": 1}, {"parts": 0}),
+        ({"parts": 256}, {"parts": 257}),
+        ({"heartbeat": 2.5}, {"heartbeat": 2.501}),
+        ({"heartbeat": 0.001}, {"heartbeat": 0}),
+        ({"max_failures": 1}, {"max_failures": 0}),
+        ({"retry_delay": 366 * 86_400}, {"retry_delay": 366 * 86_400 + 1}),
+    ],
+)
+def test_options_are_accepted_up_to_their_bounds(accepted, refused):
+    Options(**accepted)
     with pytest.raises(InvalidRequest):
-        Options(**more)
+        Options(**refused)
+
+
+TENANTS = st.text("a#1:", min_size=1, max_size=8)
+
+
+NAMES = st.from_regex(QUEUE_FORM, fullmatch=True)
+
+
+@given(TENANTS, NAMES, st.integers(0, PARTS_MAX - 1))
+def test_a_key_is_read_from_its_end_so_that_it_names_one_tenant_queue_and_part(tenant, name, number):
+    key = str(PartKey(QueueKey(tenant, name), number))
+
+    assert key.rsplit("#", 2) == [tenant, name, f"{number:04x}"]
+    assert items.queue_of(items.config_item(QueueKey(tenant, name), QueueConfig(1))) == QueueKey(tenant, name)
+
+
+@pytest.mark.parametrize("name", ["b#c", "#", "b#0001", "", "b\n", "-b", "b" * 81])
+def test_a_queue_whose_name_could_be_a_part_of_another_key_is_refused(name):
+    with pytest.raises(InvalidRequest, match="A-Z"):
+        QueueKey("a", name)
+
+
+def test_rows_of_different_kinds_lie_in_different_partitions():
+    queue, tenant = QueueKey("t", "q"), QueueKey("t#q", "0001")
+    kinds = (items.session_pk, lambda of: items.config_row(of)["pk"])
+    partitions = [kind(of)["S"] for kind in kinds for of in (queue, tenant)]
+    for kind in (items.part_pk, items.dead_pk, items.outbox_pk):
+        partitions += [kind(PartKey(of, 1))["S"] for of in (queue, tenant)]
+
+    assert len(set(partitions)) == 10
+
+
+@given(TENANTS, NAMES, st.integers(0, PARTS_MAX - 1))
+def test_the_part_of_the_dead_is_read_from_their_key(tenant, name, number):
+    part = PartKey(QueueKey(tenant, name), number)
+
+    for beside in (items.dead_pk, items.outbox_pk):
+        assert items.part_beside(beside(part)["S"]) == part

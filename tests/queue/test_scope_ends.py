@@ -1,12 +1,20 @@
-"""How a scope ends where an ack, a return or the block itself fails, and what it is before it is entered."""
+"""How a scope ends where an ack, a return, a duty, a report or the block itself fails."""
 
 from __future__ import annotations
 
+import inspect
+import sys
+import threading
+from types import SimpleNamespace
+
 import pytest
 
-from fanin.errors import InvalidRequest, StoreUnavailable
-from fanin.queue import LostClaim
-from tests.queue.conftest import expects, names, unavailable
+from fanin.errors import Conflict, InvalidRequest, StoreUnavailable
+from fanin.queue import LostClaim, Options, OutboxEntry
+from fanin.queue.working import background
+from fanin.queue.working.background import Duty, in_threads
+from fanin.queue.working.fair_lock import FairLock
+from tests.queue.conftest import KEY, expects, fail, names, session_of, unavailable
 
 
 def failing_for(store, monkeypatch, name: str) -> None:
@@ -17,15 +25,6 @@ def failing_for(store, monkeypatch, name: str) -> None:
         return unavailable() if job.name == name else whole(job, *more)
 
     monkeypatch.setattr(store, "end", end)
-
-
-def test_a_scope_that_is_not_entered_has_no_job_and_has_lost_none(queue):
-    queue.add("a")
-    scope, other = queue.take(wait=0), queue.take(wait=0)
-    with other as jobs, pytest.raises(InvalidRequest, match="'a'"):
-        scope.ack(jobs[0])
-
-    assert (len(scope), scope.lost) == (0, False)
 
 
 def test_a_lost_claim_that_the_block_has_handled_is_not_raised_again(queue, store):
@@ -72,3 +71,217 @@ def test_jobs_whose_return_is_interrupted_can_no_longer_be_acked(queue, store, m
             jobs.ack(job)
 
     assert names(queue.in_progress()) == ["a", "b"]
+
+
+def test_an_end_that_cannot_be_reported_does_not_keep_others_from_being_reported(make, store):
+    reported = []
+
+    def report(entry):
+        if entry.item_id == "bad":
+            raise Conflict("refused")
+        reported.append(entry.item_id)
+
+    queue = make(report=report)
+    queue.add("a")
+    store.outboxes = {KEY: {n: OutboxEntry(n, n, False, None, n, 0) for n in ("bad", "good")}}
+    queue.sweep()
+
+    assert reported == ["good"]
+    assert [entry.item_id for entry in queue.context.store.outbox(queue.context.part(0))] == ["bad"]
+
+
+def test_a_duty_that_fails_goes_on():
+    done, enough = [], threading.Event()
+
+    def do():
+        done.append(len(done))
+        if len(done) < 3:
+            raise PermissionError
+        enough.set()
+        return False
+
+    stop = in_threads([Duty(do, 0.001)])
+    enough.wait(60)
+    stop()
+
+    assert done == [0, 1, 2]
+
+
+class Mute(Exception):
+    """An error whose text cannot be made."""
+
+    def __repr__(self):
+        raise AttributeError("reason")
+
+
+def test_an_error_without_a_text_returns_its_jobs_as_any_other_does(make):
+    queue = make(max_failures=2)
+    queue.add_all([*"ab"])
+    for _ in range(2):
+        fail(queue, 2, Mute)
+
+    assert names(queue.in_progress()) == []
+    assert [dead.error for dead in queue.dead()] == ["Mute", "Mute"]
+
+
+def test_an_error_whose_text_cannot_be_stored_is_stored_as_far_as_it_can_be(make):
+    queue = make(max_failures=1)
+    queue.add("a")
+    with queue.take(wait=0) as jobs:
+        jobs.release(jobs[0], failed=True, error="no file \udcff")
+
+    assert [dead.error for dead in queue.dead()] == ["no file ?"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, PermissionError])
+@pytest.mark.parametrize("options", [{}, {"max_failures": 1}], ids=["returned", "buried"])
+def test_a_return_that_is_broken_off_leaves_no_claim_that_is_not_swept(make, store, error, options):
+    queue = make(**options)
+    queue.add_all([*"abcd"])
+    whole, calls = {"give_back": store.give_back, "end": store.end}, []
+
+    def broken(name):
+        def call(*args):
+            calls.append(name)
+            if len(calls) == 2:
+                raise error
+            return whole[name](*args)
+
+        return call
+
+    store.give_back, store.end = broken("give_back"), broken("end")
+    with pytest.raises(error):
+        fail(queue, 4)
+    store.give_back, store.end = whole["give_back"], whole["end"]
+    queue._worker.maintenance.tick()
+
+    assert names(queue.in_progress()) == []
+    assert len(queue.queued()) + len(queue.dead()) == 4
+    assert not session_of(queue).held
+
+
+@pytest.mark.parametrize("delay", [-1, float("nan"), float("inf"), 1e13])
+def test_a_delay_that_no_job_can_have_is_refused_while_the_job_is_still_ours(queue, delay):
+    queue.add("a")
+    with queue.take(wait=0) as jobs:
+        with pytest.raises(InvalidRequest):
+            jobs.release(jobs[0], delay=delay)
+
+        assert names(queue.in_progress()) == ["a"]
+    with pytest.raises(InvalidRequest):
+        Options(retry_delay=delay)
+
+    assert queue.depth().busy == 0
+
+
+def interrupted_at(line):
+    """Interrupt the lock before one of its lines, as Ctrl-C may."""
+
+    def trace(frame, event, _):
+        if frame.f_code is not FairLock.acquired.__wrapped__.__code__:
+            return trace if event == "call" else None
+        if event == "line" and frame.f_lineno == line:
+            sys.settrace(None)
+            raise KeyboardInterrupt
+        return trace
+
+    return trace
+
+
+def test_an_interruption_while_a_take_waits_leaves_no_take_in_the_line():
+    source, first = inspect.getsourcelines(FairLock.acquired.__wrapped__)
+    before = next(number for number, text in enumerate(source) if text.strip() == "finally:")
+    for number in range(1, before):
+        lock = FairLock()
+        usual = sys.gettrace()
+        sys.settrace(interrupted_at(first + number))
+        try:
+            with lock.acquired(0):
+                pass
+        except KeyboardInterrupt:
+            assert not lock.line
+        finally:
+            sys.settrace(usual)
+
+        assert not lock.line
+
+
+class Pauses(threading.Event):
+    """An event that lets no time pass: it notes its waits, and is set after *most* of them."""
+
+    def __init__(self, most=300):
+        super().__init__()
+        self.noted, self.most = [], most
+
+    def wait(self, timeout=None):
+        self.noted.append(timeout)
+        return self.is_set() or len(self.noted) > self.most
+
+
+class Thread(threading.Thread):
+    """A thread that runs when it is started; *joined*: the seconds for which each was waited for."""
+
+    joined = ()
+
+    def start(self):
+        self.run()
+
+    def join(self, timeout=None):
+        type(self).joined += ((self.daemon, timeout),)
+
+
+@pytest.fixture
+def pauses(monkeypatch):
+    """The pauses of duties, each of which runs to its end when it is started."""
+    pauses = Pauses()
+    monkeypatch.setattr(Thread, "joined", ())
+    monkeypatch.setattr(background, "threading", SimpleNamespace(Event=lambda: pauses, Thread=Thread))
+    return pauses
+
+
+def test_duties_are_stopped_once_what_runs_has_ended():
+    began, ended = threading.Event(), []
+
+    def do():
+        began.set()
+        threading.Event().wait(0.05)
+        ended.append(True)
+        return True
+
+    stop = in_threads([Duty(do, 0.001)])
+    assert began.wait(10)
+    stop()
+
+    assert ended[0]
+
+
+def test_a_scope_that_is_not_entered_has_no_job_and_has_lost_none(queue):
+    queue.add("a")
+    scope, other = queue.take(wait=0), queue.take(wait=0)
+    with other as jobs, pytest.raises(InvalidRequest, match="'a'"):
+        scope.ack(jobs[0])
+
+    assert (len(scope), scope.lost) == (0, False)
+
+
+def test_a_lock_that_is_not_acquired_in_time_is_given_up():
+    lock = FairLock()
+    with lock.acquired(None) as first, lock.acquired(0) as second:
+        assert (first, second) == (True, False)
+    with lock.acquired(0) as mine:
+        assert mine
+
+
+def test_a_duty_is_repeated_until_it_says_so_or_is_stopped():
+    done, enough = [], threading.Event()
+
+    def duty():
+        done.append(1)
+        enough.set()
+        return len(done) < 3
+
+    stop = in_threads([Duty(duty, 0.001), Duty(lambda: True, 60)])
+
+    assert enough.wait(60)
+    stop()
+    assert 1 <= len(done) <= 3

@@ -1,47 +1,45 @@
-"""The use cases beside the checklist: delays, reruns, the outbox, functions, and failures."""
+"""The use cases beside the checklist: delays, reruns, the outbox, functions, config, and failures."""
 
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import pytest
 
 from fanin.errors import InvalidRequest, StaleWrite, StoreUnavailable
 from fanin.queue import (
-    JobState,
     LostClaim,
     MemoryDoorbell,
     NewJob,
+    OnBusy,
     Options,
     OutboxEntry,
     Queue,
     QueueContext,
-    QueueKey,
+    Rejected,
     Ring,
     ShutDown,
 )
+from fanin.queue.administration.counting import depth_of, estimate
+from fanin.queue.administration.looking import look
+from fanin.queue.config_cache import CONFIG_SECONDS, ConfigCache
 from fanin.queue.effects import Effects
 from fanin.queue.memory import MemoryStore
-from fanin.queue.rules.config import QueueConfig
+from fanin.queue.rules.config import Phase, QueueConfig
+from fanin.queue.rules.keys import job_key
+from fanin.queue.rules.lifecycle import ended
+from fanin.queue.rules.model import Accuracy, JobState
 from fanin.queue.rules.taking import TakeRequest
-from fanin.queue.working.background import Duty, in_threads
-from fanin.queue.working.fair_lock import FairLock
+from fanin.queue.working.producer import Producer
 from tests.item_ids import item_named
+from tests.queue.claiming import Bench
 from tests.queue.conftest import KEY, OUTCOME, expects, names, unavailable
 
 
 def taken(queue, most=10):
     with queue.take(most, wait=0) as jobs:
         return names(jobs)
-
-
-def test_a_delayed_job_is_taken_when_it_is_due(queue, duties):
-    queue.add(NewJob("a", delay=3))
-    early = taken(queue)
-    duties.pass_seconds(25)
-
-    assert early == []
-    assert taken(queue) == ["a"]
 
 
 def test_a_ring_that_is_due_wakes_a_delayed_job_before_the_sweep_does(queue, time, bell):
@@ -51,19 +49,6 @@ def test_a_ring_that_is_due_wakes_a_delayed_job_before_the_sweep_does(queue, tim
 
     assert ring == Ring(0, due=True)
     assert names(queue._look(queue._live_worker(), TakeRequest(), [ring])) == ["a"]
-
-
-def test_a_failed_job_waits_for_its_retry(make, time, duties):
-    queue = make(retry_delay=3.0)
-    queue.add("a")
-    with expects(ZeroDivisionError), queue.take(wait=0):
-        raise ZeroDivisionError
-    (job,) = queue.delayed()
-
-    assert (job.failures, job.ready_us) == (1, time.now() + 3_000_000)
-    duties.pass_seconds(25)
-
-    assert names(queue.queued()) == ["a"]
 
 
 def test_a_single_release_has_its_own_delay_and_counts_only_where_it_says_so(queue, time):
@@ -87,26 +72,6 @@ def test_errors_that_do_not_concern_the_job_count_no_failure(queue, error):
     assert [(job.name, job.failures) for job in queue.queued()] == [("a", 0)]
 
 
-def test_a_rerun_requested_while_busy_follows_with_the_newest_payload(queue):
-    queue.add("a", "1")
-    with queue.take(wait=0) as jobs:
-        asked = [queue.add("a", "2", on_busy="rerun"), queue.add("a", "3", on_busy="rerun")]
-        first = jobs[0]
-    (job,) = queue.queued()
-
-    assert asked == [True, True]
-    assert (job.payload, job.id != first.id, job.deliveries) == ("3", True, 0)
-    assert taken(queue) == ["a"]
-    assert taken(queue) == []
-
-
-def test_no_rerun_is_requested_of_a_job_that_waits(queue):
-    queue.add("a", "1")
-
-    assert not queue.add("a", "2", on_busy="rerun")
-    assert queue.queued()[0].payload == "1"
-
-
 def test_a_rerun_survives_a_failure_and_a_dead_job(make):
     queue = make(max_failures=2)
     queue.add("a", "1")
@@ -118,26 +83,6 @@ def test_a_rerun_survives_a_failure_and_a_dead_job(make):
 
     assert names(dead.job for dead in queue.dead()) == ["a"]
     assert [(job.payload, job.failures) for job in queue.queued()] == [("2", 0)]
-
-
-def test_an_add_under_the_same_id_is_the_same_job_even_when_it_is_done(queue):
-    again = NewJob("a", id="mine")
-
-    assert queue.add(again)
-    assert queue.add(again)
-    assert taken(queue) == ["a"]
-    assert queue.add(again)
-    assert taken(queue) == []
-
-
-def test_an_unknown_on_busy_is_refused(queue):
-    with pytest.raises(InvalidRequest, match="sometimes"):
-        queue.add("a", on_busy="sometimes")
-
-
-def test_a_take_of_nothing_is_refused(queue):
-    with pytest.raises(InvalidRequest):
-        queue.take(0)
 
 
 def test_the_process_that_creates_the_queue_chooses_its_parts(make):
@@ -168,16 +113,6 @@ def test_an_ack_with_a_condition_that_fails_leaves_the_job_in_the_scope(queue):
         jobs.ack(jobs[0], [{"Put": {}}])
 
     assert queue.context.store.written == [{"Put": {}}]
-
-
-def test_an_ack_has_room_for_98_writes(queue):
-    queue.add("a")
-    with queue.take(wait=0) as jobs:
-        with pytest.raises(InvalidRequest):
-            jobs.ack(jobs[0], [OUTCOME] * 99)
-        jobs.ack(jobs[0], [OUTCOME] * 98)
-
-    assert len(queue.context.store.written) == 98
 
 
 def test_a_job_of_another_scope_is_refused(queue):
@@ -229,27 +164,11 @@ def test_a_claim_that_timed_out_and_was_applied_is_found_by_the_sweep(queue, mon
     assert taken(queue) == ["a"]
 
 
-def test_a_take_gives_up_if_the_store_stays_unavailable(queue, monkeypatch):
-    with queue.take(wait=0):
-        monkeypatch.setattr(queue.context.store, "ready", unavailable)
-    with expects(StoreUnavailable), queue.take():
-        pass
-
-
 def test_an_unavailable_doorbell_does_not_fail_an_add(queue, monkeypatch, bell):
     monkeypatch.setattr(bell, "ring", unavailable)
 
     assert queue.add("a")
     assert taken(queue) == ["a"]
-
-
-def test_a_job_whose_ring_was_lost_is_rung_for_by_the_sweep(queue, bell, time):
-    queue.add("a")
-    bell.rings.clear()
-    time.sleep(11)
-    queue.sweep()
-
-    assert [ring for _, ring in bell.rings] == [Ring(0)]
 
 
 def test_each_end_with_an_item_is_reported(make, duties):
@@ -310,14 +229,6 @@ def test_a_function_that_was_killed_loses_its_claims_after_its_time_and_not_befo
     assert names(watcher.queued()) == ["a"]
 
 
-def test_a_queue_of_another_name_shares_nothing(make, store, bell):
-    make().add("a")
-    other = Queue(QueueContext(store, bell, QueueKey("tenant", "others"), Options(parts=1)))
-
-    assert other.queued() == []
-    assert other.add("a")
-
-
 def test_work_in_threads_end_to_end():
     store, bell = MemoryStore(), MemoryDoorbell()
     options = Options(parts=2, heartbeat=0.05, expiry=5)
@@ -346,29 +257,6 @@ def drain(queue):
                 jobs.ack(job, [{"Put": {"job": job.name}}])
 
 
-def test_a_duty_is_repeated_until_it_says_so_or_is_stopped():
-    done, enough = [], threading.Event()
-
-    def duty():
-        done.append(1)
-        enough.set()
-        return len(done) < 3
-
-    stop = in_threads([Duty(duty, 0.001), Duty(lambda: True, 60)])
-
-    assert enough.wait(60)
-    stop()
-    assert 1 <= len(done) <= 3
-
-
-def test_a_lock_that_is_not_acquired_in_time_is_given_up():
-    lock = FairLock()
-    with lock.acquired(None) as first, lock.acquired(0) as second:
-        assert (first, second) == (True, False)
-    with lock.acquired(0) as mine:
-        assert mine
-
-
 def test_a_request_is_insisted_on_so_often_and_not_more():
     effects, asked = Effects(pause=lambda _: None), []
 
@@ -381,16 +269,220 @@ def test_a_request_is_insisted_on_so_often_and_not_more():
     assert len(asked) == 4
 
 
-def test_a_memory_doorbell_waits_for_a_late_ring_and_no_longer_than_its_timeout():
-    bell = MemoryDoorbell()
-    bell.ring([Ring(1)], delay=0.01)
-
-    assert bell.wait(0, 10) == ()
-    assert bell.wait(60, 10) == [Ring(1)]
-    assert bell.wait(0.001, 10) == ()
+CONFIG = QueueConfig(4)
 
 
-def test_done_is_no_state_of_a_live_job(queue):
-    queue.add("a")
-    with queue.take(wait=0) as jobs:
-        assert jobs.ack(jobs[0]).state is JobState.DONE
+@pytest.mark.parametrize(
+    ("seconds", "wall_us", "fresh"),
+    [
+        (59.999, 0, True),
+        (60, 0, False),
+        (0, 59_999_999, True),
+        (0, 60_000_000, False),
+        (0, -59_999_999, True),
+        (0, -60_000_000, False),
+    ],
+)
+def test_a_config_is_used_for_a_minute_by_both_clocks(seconds, wall_us, fresh):
+    cache = ConfigCache()
+    cache.keep(CONFIG, 100.0, 10**9)
+
+    assert cache.fresh(100.0 + seconds, 10**9 + wall_us) == (CONFIG if fresh else None)
+
+
+def test_a_config_that_was_requested_earlier_replaces_none():
+    cache = ConfigCache()
+    cache.keep(CONFIG, 100.0, 10**9)
+    cache.keep(None, 99.9, 10**9)
+    kept = cache.config
+    cache.keep(None, 100.0, 10**9)
+
+    assert (kept, cache.config) == (CONFIG, None)
+
+
+def depth(bench, parts=8):
+    return depth_of(
+        bench.context, look(bench.context, [bench.context.part(number) for number in range(parts)])
+    )
+
+
+def test_a_job_that_a_clock_ahead_added_has_not_waited():
+    bench = Bench()
+    bench.add("a")
+    bench.time.passed -= 5_000_000
+
+    assert depth(bench, 1).oldest_us == 0
+
+
+@pytest.mark.parametrize(
+    ("jobs", "found", "accuracy"),
+    [
+        ([5000], 5000, Accuracy.EXACT),
+        ([5001], 5000, Accuracy.AT_LEAST),
+        ([5001, 0, 0], 15_000, Accuracy.AT_LEAST),
+        ([2000, 3000, 1, 9], 10_000, Accuracy.APPROXIMATE),
+        ([2000, 3000, 0, 0], 5000, Accuracy.EXACT),
+        ([], 0, Accuracy.EXACT),
+    ],
+)
+def test_an_estimate_counts_up_to_5000_jobs_and_extrapolates(jobs, found, accuracy):
+    limits = []
+
+    def counting(number):
+        def count(limit):
+            limits.append(limit)
+            return min(number, limit)
+
+        return count
+
+    made = estimate([counting(number) for number in jobs])
+
+    assert (made.jobs, made.accuracy) == (found, accuracy)
+    assert limits[:2] == [5001, 5001 - jobs[0]][: len(limits)] if jobs else not limits
+    raised = estimate([counting(number) for number in jobs], even=False)
+    assert raised.accuracy is (Accuracy.EXACT if accuracy is Accuracy.EXACT else Accuracy.AT_LEAST)
+    assert raised.jobs == min(sum(jobs), 5000)
+
+
+OLD, NEW = 2, 4
+
+
+MOVES = next(
+    name
+    for name in map(str, range(99))
+    if (job_key(KEY, OLD, name).part.number, job_key(KEY, NEW, name).part.number) == (0, 2)
+)
+"""A job that a raise moves from the part that a bench takes from."""
+
+
+WRITES = {"add", "rerun", "get"}
+
+
+@pytest.fixture
+def bench():
+    return Bench()
+
+
+def add(bench, name, on_busy=OnBusy.RERUN, **facts):
+    return Producer(bench.context).add_all([NewJob(name, **facts)], on_busy)
+
+
+def writes(bench):
+    """Return the requests to the rows of jobs, by name."""
+    return [name for name in bench.store.names() if name in WRITES]
+
+
+def done_before(bench, name):
+    """Add and end a job; return its mark."""
+    (job,) = bench.take(name)
+    bench.claims.end(job)
+    bench.forget()
+    return bench.stored(job)
+
+
+def raising(bench, phase):
+    """Store a raise of the parts in *phase*, and let all processes read it."""
+    bench.store.real.configs[KEY] = QueueConfig(NEW, revision=9, before=OLD, phase=phase)
+    bench.time.sleep(CONFIG_SECONDS)
+
+
+def test_a_job_that_ends_before_its_rerun_is_requested_is_added_anew(bench):
+    (job,) = bench.take("a")
+
+    def ends(busy, _):
+        bench.store.real.stored[job.key] = ended(busy, bench.time.now())
+        return bench.store.real.stored[job.key]
+
+    bench.store.scripts["rerun"] = ends
+
+    assert add(bench, "a", id="mine") == ()
+    assert (bench.stored(job).id, bench.stored(job).generation) == ("mine", 2)
+    assert writes(bench) == ["add", "rerun", "add", "add"]
+
+
+def test_a_job_whose_row_is_gone_before_its_rerun_is_requested_is_added_anew(bench):
+    (job,) = bench.take("a")
+    bench.store.scripts["rerun"] = lambda *_: bench.store.real.stored.pop(job.key) and None
+
+    assert add(bench, "a", id="mine") == ()
+    assert (bench.stored(job).id, bench.stored(job).generation) == ("mine", 1)
+    assert writes(bench) == ["add", "rerun", "add"]
+
+
+def test_an_add_is_rejected_by_a_later_generation_at_the_other_row_of_its_key():
+    """The rows count their generations apart."""
+    bench = Bench(parts=OLD)
+    mark = done_before(bench, MOVES)
+    raising(bench, Phase.PREPARING)
+    other = job_key(KEY, NEW, MOVES)
+    live = replace(mark, key=other, id="other", state=JobState.READY, generation=5)
+    found = iter([None, live])
+    bench.store.scripts["get"] = lambda _: next(found)
+
+    assert add(bench, MOVES, OnBusy.REJECT) == (Rejected(MOVES, JobState.READY),)
+    assert writes(bench) == ["get", "add", "get"]
+
+
+def overs(bench):
+    """Return the row and the replaced job of each add."""
+    return [(job.key, over and over.key) for job, over, _ in bench.store.of("add")]
+
+
+def test_an_add_whose_row_changes_meanwhile_does_not_replace_the_job_of_the_other_row():
+    bench = Bench(parts=OLD)
+    mark = done_before(bench, MOVES)
+    raising(bench, Phase.PREPARING)
+    new = job_key(KEY, NEW, MOVES)
+
+    def settles(*asked):
+        bench.store.scripts.pop("add")
+        raising(bench, Phase.DRAINING)
+        return bench.store.real.add(*asked)
+
+    bench.store.scripts["add"] = settles
+
+    assert add(bench, MOVES) == ()
+    assert overs(bench) == [(mark.key, None), (new, None)]
+    assert bench.store.real.stored[new].generation == 1
+
+
+@pytest.mark.parametrize(
+    ("delay", "ring"), [(0, (0, False, 0)), (0.5, (0, True, 1)), (1, (0, True, 1)), (1.5, (0, True, 2))]
+)
+def test_a_job_is_rung_for_when_it_is_due_in_whole_seconds(bench, delay, ring):
+    add(bench, "a", delay=delay)
+
+    assert bench.bell.rung == [ring]
+
+
+def stored_first(bench, *answers):
+    """Answer the first adds with *answers*, a request each where one is none."""
+    left = list(answers)
+
+    def answer(*asked):
+        scripted = left.pop(0) if left else None
+        return bench.store.real.add(*asked) if scripted is None else scripted
+
+    bench.store.scripts["add"] = answer
+
+
+def test_an_add_that_finds_the_next_job_of_its_key_is_rejected_by_it(bench):
+    mark = done_before(bench, "a")
+    stored_first(bench, None, replace(mark, id="other", state=JobState.READY, generation=2))
+
+    assert add(bench, "a", OnBusy.REJECT) == (Rejected("a", JobState.READY),)
+
+
+def test_the_outcome_of_an_add_is_unknown_where_another_job_came_and_went(bench):
+    mark = done_before(bench, "a")
+    stored_first(bench, None, replace(mark, id="other", state=JobState.READY, generation=3))
+    with pytest.raises(StoreUnavailable, match=r"^job 'a': other jobs of its key ended in the meantime"):
+        add(bench, "a", OnBusy.REJECT)
+
+
+@pytest.mark.parametrize(("revision", "reads"), [(0, 0), (1, 1)])
+def test_a_config_is_read_again_for_a_later_revision_alone(bench, revision, reads):
+    bench.forget()
+    bench.context.refresh(revision)
+
+    assert len(bench.store.of("config")) == reads

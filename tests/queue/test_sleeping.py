@@ -9,11 +9,12 @@ import pytest
 
 from fanin.errors import Conflict, StoreUnavailable
 from fanin.queue import NewJob
+from fanin.queue.administration import removing
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.upkeep.sleeping import SETTLE_SECONDS, asleep, idle, observed, woken
 from fanin.queue.upkeep.visiting import visit
 from tests.item_ids import item_named
-from tests.queue.conftest import KEY, fail, unavailable
+from tests.queue.conftest import KEY, names, unavailable
 
 AT = 1_000_000_000
 
@@ -84,16 +85,6 @@ def test_an_empty_queue_is_idle_at_first_and_asleep_once_no_request_can_be_late(
     assert [*phases, phase(queue)] == ["idle", "idle", "asleep", "asleep"]
 
 
-@pytest.mark.parametrize("job", [NewJob("later", delay=3600), NewJob("now")], ids=lambda job: job.key)
-def test_a_queue_with_a_live_job_stays_awake(queue, time, job):
-    queue.add(job)
-    for _ in range(3):
-        visit(queue.context)
-        time.sleep(SETTLE_SECONDS)
-
-    assert phase(queue) == "in use"
-
-
 def test_a_queue_with_an_entry_that_cannot_be_reported_stays_awake(make):
     def refuse(_entry):
         raise Conflict("refused")
@@ -140,20 +131,6 @@ def test_an_add_wakes_a_sleeping_queue(sleeping, make, known):
     assert phase(queue) == "in use"
 
 
-def test_a_revival_wakes_a_sleeping_queue(make, time):
-    queue = make(max_failures=1)
-    queue.add("a")
-    fail(queue)
-    for _ in range(3):
-        visit(queue.context)
-        time.sleep(SETTLE_SECONDS)
-    assert phase(queue) == "asleep"
-    (dead,) = queue.dead()
-
-    assert queue.revive(dead)
-    assert phase(queue) == "in use"
-
-
 def test_a_known_idle_queue_is_awake_before_the_job_is_stored(sleeping, store):
     phases = []
 
@@ -178,24 +155,6 @@ def test_a_queue_that_falls_asleep_between_the_write_and_the_read_of_an_add_is_w
     store.add = add
     queue.add("a")
 
-    assert phase(queue) == "in use"
-
-
-def test_a_queue_does_not_fall_asleep_over_an_add_that_ended_since_its_look(queue, store, time, make):
-    queue.context.config()
-    visit(queue.context)
-    time.sleep(SETTLE_SECONDS)
-    other, added = make(), []
-
-    def outbox(key):
-        if not added:
-            added.append(other.add("a"))
-        return type(store).outbox(store, key)
-
-    store.outbox = outbox
-    visit(queue.context)
-
-    assert added == [True]
     assert phase(queue) == "in use"
 
 
@@ -237,14 +196,6 @@ def test_a_rejected_add_wakes_the_queue_too(sleeping, make, store):
     assert phase(queue) == "in use"
 
 
-def test_an_add_reads_the_config_once_where_the_process_knows_the_queue(queue, store):
-    queue.add("a")
-    store.requests.clear()
-    queue.add_all(["b", "c"])
-
-    assert sorted(store.requests) == ["add", "add", "config"]
-
-
 def test_the_reads_of_a_visit_do_not_grow_with_the_kinds_of_what_is_counted(queue, store):
     queue.add("a")
     store.requests.clear()
@@ -252,3 +203,72 @@ def test_the_reads_of_a_visit_do_not_grow_with_the_kinds_of_what_is_counted(queu
 
     counted = {"config": 1, "members": 1, "first": 1, "outbox": 1, "count_dead": 1}
     assert Counter(store.requests) == counted
+
+
+@pytest.fixture
+def sleeper(make, time):
+    """A queue of two parts that fell asleep."""
+    queue = make(parts=2)
+    queue.context.config()
+    for _ in range(3):
+        visit(queue.context)
+        time.sleep(SETTLE_SECONDS)
+    return queue
+
+
+def test_an_add_to_a_sleeping_queue_that_others_always_change_asks_for_a_retry(sleeper, store, monkeypatch):
+    pauses: list[int] = []
+    sleeper.context = replace(sleeper.context, effects=replace(sleeper.context.effects, pause=pauses.append))
+    monkeypatch.setattr(store, "reconfigure", lambda key, _: store.config(key))
+    with pytest.raises(StoreUnavailable, match="changes too often at the moment; retry"):
+        sleeper.add("a")
+
+    assert pauses == [*range(8)]
+    assert store.stored == {}
+
+
+def test_an_add_to_a_queue_that_is_removed_at_the_same_time_asks_for_a_retry(queue, store, monkeypatch):
+    queue.context.config()
+    whole = store.add
+
+    def add(*args):
+        stored = whole(*args)
+        store.configs[KEY] = replace(store.configs[KEY], removing_us=1, removed_us=2)
+        return stored
+
+    monkeypatch.setattr(store, "add", add)
+    with pytest.raises(StoreUnavailable, match="was removed at the same time; retry"):
+        queue.add("a")
+
+
+def test_an_add_creates_the_queue_that_its_process_knows_as_being_removed(queue, make, store, time):
+    other = make()
+    queue.context.config()
+    removing.begin(queue.context, force=False)
+    other.context.config()
+    with pytest.raises(Conflict, match="is being removed"):
+        other.add("a")
+    store.configs[KEY] = replace(store.configs[KEY], revision=9, removed_us=time.now())
+
+    assert other.add("a")
+    assert names(make().queued()) == ["a"]
+
+
+def test_a_visit_leaves_the_config_of_a_sleeping_queue_as_it_is(sleeper, store, time):
+    before = store.config(KEY)
+    time.sleep(86_400)
+    visit(sleeper.context)
+
+    assert before.asleep_us is not None
+    assert store.config(KEY) == before
+
+
+def test_a_queue_is_in_use_as_long_as_one_of_its_parts_has_a_job(make, store, time):
+    queue = make(parts=2)
+    queue.add("a")
+    for _ in range(3):
+        depth = visit(queue.context)
+        time.sleep(SETTLE_SECONDS)
+
+    assert store.config(KEY).idle_us is None
+    assert (depth.ready, depth.busy, depth.delayed, depth.dead) == (1, 0, 0, 0)

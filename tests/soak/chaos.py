@@ -9,7 +9,6 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event
 
 from fanin.local import LocalRun
 from fanin.local.functions import deployed as functions
@@ -18,7 +17,6 @@ from tests.soak.ledger import Ledger
 from tests.soak.memory import family
 from tests.soak.work import Queueing
 
-SWEEPS = ("sweep", "sweep_groups", "sweep_jobs")
 ENDINGS_A_DELIVERY = 10
 """Ended batches of one delivery of the stream, at the pace of the load."""
 
@@ -82,12 +80,3 @@ def is_function(pid: int) -> bool:
     with suppress(OSError):
         return b"python" in Path(f"/proc/{pid}/cmdline").read_bytes()
     return False
-
-
-def sweep(run: LocalRun, halt: Event) -> None:
-    """Run the sweeps, as their schedules do."""
-    lambda_ = run.client("lambda")
-    deployed = functions.by_handler(lambda_)
-    for name in SWEEPS:
-        if not halt.is_set():
-            lambda_.invoke(FunctionName=deployed[name]["FunctionName"], Payload=b"{}")

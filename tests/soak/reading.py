@@ -12,20 +12,20 @@ from typing import Any
 
 from fanin.local import LocalRun
 from fanin.local.functions import deployed as functions
-from lab.local.races import Api
+from tests.faults.client import Client
 
 EVENTS_MOST = 10_000
 READERS = 4
 Row = Mapping[str, Any]
 
 
-def batches(api: Api, ids: Sequence[str]) -> dict[str, Row | None]:
+def batches(api: Client, ids: Sequence[str]) -> dict[str, Row | None]:
     """Return each batch as the API shows it; None for one that is gone."""
     with ThreadPoolExecutor(READERS) as readers:
         return dict(zip(ids, readers.map(lambda each: batch(api, each), ids), strict=True))
 
 
-def batch(api: Api, name: str) -> Row | None:
+def batch(api: Client, name: str) -> Row | None:
     for _ in range(5):
         answer = api.pool.request("GET", f"{api.url}/v1/batches/{name}")
         if answer.status in (200, 404):

@@ -19,23 +19,24 @@ from fanin.local import LocalRun
 from fanin.local.work.source import WorkSource, source_of
 from lab.local.batch_api import BatchApi
 from lab.local.grouping import configure, endings, judged, progress
+from tests.faults.client import Client
 from tests.faults.proxy import FaultProxy
+from tests.faults.site import proxied, sweep
 from tests.http.events import Events
 from tests.soak import reading, referee
-from tests.soak.chaos import Chaos, host_of, sweep
+from tests.soak.chaos import Chaos, host_of
 from tests.soak.folding import Folding
-from tests.soak.http_api import ATTEMPTS, InsistentApi
 from tests.soak.ledger import Ledger
 from tests.soak.memory import FUNCTION, WORKER, Sampler, drawn
 from tests.soak.referee import Rule
 from tests.soak.tracking import Consuming, Tracking, fail_dead_letters, wait_until
 from tests.soak.watching import Watching
-from tests.soak.wire import ProxiedSite, proxied
-from tests.soak.work import POLICY, Downstream, Grouping, Queueing
+from tests.soak.work import POLICY, Downstream, Grouping, ProxiedSite, Queueing
 
 QUEUE = "soak-items"
 VISIBILITY_SECONDS = 20
 RECEIVES = 8
+ATTEMPTS = 8
 DRAIN_SECONDS = 420.0
 EXPIRY_MARGIN_SECONDS = 30.0
 CHAOS_SECONDS = 8.0
@@ -77,13 +78,12 @@ class Soak:
         self.run, self.batch_api, self.proxy, self.plan, self.folder = run, batch_api, proxy, plan, folder
         self.began = time.time()
         self.ledger = Ledger()
-        self.api = InsistentApi(run.url, self.repeat)
+        self.api = Client(run.url, self.repeat)
         self.halt = threading.Event()
         self.source: WorkSource = source_of(run.client("sqs"), QUEUE, VISIBILITY_SECONDS, RECEIVES)
         self.fanin = Fanin(HttpTransport(run.url, pause=self.repeat, attempts=ATTEMPTS))
         self.grouping = Grouping(self.tracking("grouped"), self.api)
-        site = ProxiedSite(run, "soak", proxy.url if plan.faults else run.endpoint)
-        site.api = self.api
+        site = ProxiedSite(run, "soak", proxy.url, self.api)
         self.queueing = Queueing(site, self.ledger, self.dice("jobs"), folder)
         self.chaos = Chaos(run, self.ledger, self.queueing, self.dice("chaos"))
         self.bus = Events.on(run)
@@ -177,7 +177,7 @@ class Soak:
             consumer = Consuming(self.fanin, self.ledger, self.source, chance)
             yield 0.1, f"consumer {number}", consumer.deliver
         yield 2.0, "workers", self.queueing.hire
-        yield SWEEP_SECONDS, "sweep", partial(sweep, self.run, threading.Event())
+        yield SWEEP_SECONDS, "sweep", partial(sweep, self.run)
         yield 0.2, "events", partial(self.bus._receive, 1)
 
     def drain(self) -> None:
@@ -247,7 +247,7 @@ def soaking(plan: Plan) -> Iterator[Soak]:
         LocalRun.start(context=SETTINGS) as run,
     ):
         configure(run, [POLICY], batch_api)
-        with proxied(run, plan.seed, plan.faults) as proxy:
+        with proxied(run, plan.seed, (0.0, plan.faults, 2 * plan.faults)) as proxy:
             soak = Soak(run, batch_api, proxy, plan, Path(folder))
             try:
                 yield soak

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import random
 import threading
 from collections import Counter
@@ -13,9 +11,6 @@ import pytest
 from tests.soak import referee
 from tests.soak.folding import drawn_log, odd
 from tests.soak.ledger import Expected, Ledger
-from tests.soak.memory import EMULATOR, WORKER, Sampler, drawn, family, resident_mb
-from tests.soak.reading import EVENTS_MOST, lines, plain, summed
-from tests.soak.tracking import wait_until
 
 NOW = 1000.0
 
@@ -71,83 +66,65 @@ def event(kind, name):
     return {"kind": kind, "eventId": name}
 
 
+def reported(state, times):
+    """The ledger of a batch whose completion so many callers got."""
+    ledger = Ledger()
+    ledger.opened("a", Expected("direct", state=state))
+    for _ in range(times):
+        ledger.reported_by_close("a")
+    return ledger
+
+
 ONE = {"a": Expected("direct")}
-
-
-def test_copies_of_one_event_are_one():
-    assert referee.events(ONE, {"a": [event("BatchCompleted", "a:1")] * 2}).holds
-
-
-@pytest.mark.parametrize(
-    "found",
-    [
-        [],
-        [event("BatchTimedOut", "a:1")],
-        [event("BatchCompleted", "a:1"), event("BatchCompleted", "a:2")],
-        [event("BatchCompleted", "a:1"), event("BatchCancelled", "a:2")],
-    ],
-)
-def test_a_missing_second_or_other_event_is_found(found):
-    assert not referee.events(ONE, {"a": found}).holds
-
-
-def test_a_completion_that_two_callers_got_or_that_never_was_is_found():
-    for state, times, holds in (("COMPLETE", 1, True), ("COMPLETE", 2, False), ("CANCELLED", 1, False)):
-        ledger = Ledger()
-        ledger.opened("a", Expected("direct", state=state))
-        for _ in range(times):
-            ledger.reported_by_close("a")
-
-        assert referee.reports(ledger).holds is holds
-
-
-def test_lost_and_odd_tasks_are_found():
-    registered = {"t": "x"}
-
-    assert referee.tasks(registered, {}, {"t": {}}).holds
-    assert not referee.tasks(registered, {}, {}).holds
-    assert not referee.tasks(registered, {"t": "SUCCEEDED, done 2 times"}, {"t": {}}).holds
-
-
+DONE, OTHER = event("BatchCompleted", "a:1"), event("BatchCancelled", "a:2")
+TASK = {"t": "x"}
 NONE_LEFT = dict.fromkeys(referee.ENDED_JOBS, 0)
+JOBS = Counter(k=2)
+TWICE = [("k", "1", 1), ("k", "2", 1)]
+ENDED_ROW = {"pk": "a", "sk": "batch", "state": "COMPLETE", "ttl": "900"}
+COUNTS = {"BatchesOpened": 10, "ItemsAdded": 100, "BatchesCompleted": 10}
+WARM = [(float(at), 100.0 + min(at, 100) * 3) for at in range(0, 300, 10)]
+SOUND = {
+    "copies of one event": referee.events(ONE, {"a": [DONE] * 2}),
+    "one caller": referee.reports(reported("COMPLETE", 1)),
+    "a task done once": referee.tasks(TASK, {}, {"t": {}}),
+    "jobs done once": referee.jobs(JOBS, TWICE, NONE_LEFT),
+    "the poison": referee.dead_letters({"p"}, {"consumers": ["p"], "acks": []}),
+    "rows": referee.rows({"batches": [ENDED_ROW], "pages": [{"pk": "a#1", "ttl": "900"}]}, ONE, NOW),
+    "metrics": referee.metrics(COUNTS, COUNTS, {}),
+    "a repeated request": referee.metrics(COUNTS, COUNTS | {"ItemsAdded": 60}, {"ItemsAdded": 40}),
+    "a killed publisher": referee.metrics(COUNTS, COUNTS | {"BatchesCompleted": 8}, {referee.ENDED: 2}),
+    "a warm start": referee.memory("it", WARM),
+}
+BROKEN = {
+    "no event": referee.events(ONE, {"a": []}),
+    "another event": referee.events(ONE, {"a": [event("BatchTimedOut", "a:1")]}),
+    "two events": referee.events(ONE, {"a": [DONE, event("BatchCompleted", "a:2")]}),
+    "two ends": referee.events(ONE, {"a": [DONE, OTHER]}),
+    "two callers": referee.reports(reported("COMPLETE", 2)),
+    "a completion that never was": referee.reports(reported("CANCELLED", 1)),
+    "a lost task": referee.tasks(TASK, {}, {}),
+    "a task done twice": referee.tasks(TASK, {"t": "SUCCEEDED, done 2 times"}, {"t": {}}),
+    "a lost job": referee.jobs(JOBS, TWICE[:1], NONE_LEFT),
+    "a repeated job": referee.jobs(JOBS, [*TWICE, ("k", "3", 1)], NONE_LEFT),
+    "a job in progress": referee.jobs(JOBS, TWICE, NONE_LEFT | {"inProgress": 1}),
+    "lost poison": referee.dead_letters({"p"}, {"consumers": []}),
+    "poison twice": referee.dead_letters({"p"}, {"consumers": ["p", "p"]}),
+    "another dead-letter queue": referee.dead_letters({"p"}, {"consumers": ["p"], "acks": ["x"]}),
+    "a live row past its time": referee.rows({"batches": [ENDED_ROW | {"state": "OPEN"}]}, ONE, NOW),
+    "a batch without a time": referee.rows({"batches": [{"pk": "a", "sk": "batch"}]}, ONE, NOW),
+    "a page without a time": referee.rows({"pages": [{"pk": "a"}]}, ONE, NOW),
+    "a lost item": referee.metrics(COUNTS, COUNTS | {"ItemsAdded": 99}, {}),
+    "no metrics": referee.metrics(COUNTS, {}, {"ItemsAdded": 100}),
+    "a lost end": referee.metrics(COUNTS, COUNTS | {"BatchesCompleted": 8}, {"BatchesCompleted": 2}),
+    "memory that grows": referee.memory("it", [(at, 100.0 + at) for at, _ in WARM]),
+    "too few samples": referee.memory("it", WARM[:3]),
+}
 
 
-def test_lost_repeated_and_left_jobs_are_found():
-    accepted = Counter(k=2)
-    twice = [("k", "1", 1), ("k", "2", 1)]
-
-    assert referee.jobs(accepted, twice, NONE_LEFT).holds
-    assert not referee.jobs(accepted, twice[:1], NONE_LEFT).holds
-    assert not referee.jobs(accepted, [*twice, ("k", "3", 1)], NONE_LEFT).holds
-    assert not referee.jobs(accepted, twice, NONE_LEFT | {"inProgress": 1}).holds
-
-
-def test_dead_letter_queues_have_the_poison_once_and_nothing_else():
-    assert referee.dead_letters({"p"}, {"consumers": ["p"], "acks": []}).holds
-    for found in ({"consumers": []}, {"consumers": ["p", "p"]}, {"consumers": ["p", "q"]}, {"acks": ["x"]}):
-        assert not referee.dead_letters({"p"}, {"consumers": ["p"]} | found).holds
-
-
-def test_rows_without_a_time_to_live_or_live_beyond_it_are_found():
-    ended_row = {"pk": "a", "sk": "batch", "state": "COMPLETE", "ttl": "900"}
-    page = {"pk": "a#1", "ttl": "900"}
-    sound = {"batches": [ended_row], "pages": [page]}
-
-    assert referee.rows(sound, ONE, NOW).holds
-    assert not referee.rows({"batches": [ended_row | {"state": "OPEN"}]}, ONE, NOW).holds
-    assert not referee.rows({"batches": [{"pk": "a", "sk": "batch"}]}, ONE, NOW).holds
-    assert not referee.rows({"pages": [{"pk": "a"}]}, ONE, NOW).holds
-
-
-def test_metrics_add_up_but_for_killed_invocations():
-    counts = {"BatchesOpened": 10, "ItemsAdded": 100, "BatchesCompleted": 10}
-
-    assert referee.metrics(counts, counts, {}).holds
-    assert not referee.metrics(counts, counts | {"ItemsAdded": 99}, {}).holds
-    assert not referee.metrics(counts, {}, {"ItemsAdded": 100}).holds
-    assert referee.metrics(counts, counts | {"ItemsAdded": 60}, {"ItemsAdded": 40}).holds
-    assert not referee.metrics(counts, counts | {"BatchesCompleted": 8}, {"BatchesCompleted": 2}).holds
-    assert referee.metrics(counts, counts | {"BatchesCompleted": 8}, {referee.ENDED: 2}).holds
+@pytest.mark.parametrize("name", [*SOUND, *BROKEN])
+def test_what_breaks_a_promise_is_found_and_nothing_else(name):
+    assert (SOUND | BROKEN)[name].holds is (name in SOUND)
 
 
 def test_only_requests_that_were_repeated_are_in_doubt():
@@ -163,50 +140,12 @@ def test_only_requests_that_were_repeated_are_in_doubt():
     assert ledger.doubts["BatchesOpened"] == 0
 
 
-def test_memory_that_grows_to_the_end_is_found_and_a_warm_start_is_not():
-    warm = [(float(at), 100.0 + min(at, 100) * 3) for at in range(0, 300, 10)]
-
-    assert referee.memory("it", warm).holds
-    assert not referee.memory("it", [(at, 100.0 + at) for at, _ in warm]).holds
-    assert not referee.memory("it", warm[:3]).holds
-    assert "+0.0 MB by least squares over the last 3 minutes" in referee.memory("it", warm).seen
-
-
 def test_errors_of_the_load_are_broken_rules():
     ledger = Ledger()
     ledger.failed_with("direct", TimeoutError("late"))
 
     assert referee.errors(ledger).broken == ("direct: TimeoutError: late",)
     assert "1 broken" in referee.errors(ledger).seen
-
-
-def test_metrics_are_summed_from_their_lines():
-    line = {
-        "_aws": {"CloudWatchMetrics": [{"Metrics": [{"Name": "A"}, {"Name": "B"}]}]},
-        "A": [1, 2],
-        "B": [1],
-    }
-
-    assert summed(["", "other", json.dumps(line)] * 2) == {"A": 6, "B": 2}
-
-
-class Logs:
-    """A log of one event for each of *moments*; it shows no more than EVENTS_MOST, as the emulator does."""
-
-    def __init__(self, moments):
-        self.moments, self.requests = moments, 0
-
-    def filter_log_events(self, *, startTime, endTime, **_):  # noqa: N803  # as boto3 names them
-        self.requests += 1
-        shown = [at for at in self.moments if startTime <= at <= endTime][:EVENTS_MOST]
-        return {"events": [{"message": str(at)} for at in shown]}
-
-
-def test_all_lines_are_read_though_the_log_shows_only_so_many():
-    logs = Logs(list(range(100, 3 * EVENTS_MOST)))
-
-    assert sorted(map(int, lines(logs, "group", 0, 4 * EVENTS_MOST))) == logs.moments
-    assert logs.requests > 1
 
 
 def test_a_spark_round_that_counts_otherwise_or_did_not_run_is_found():
@@ -233,20 +172,3 @@ def test_a_worker_may_end_by_a_documented_error_alone():
     ledger.worker_ended("KeyError: 'x'")
 
     assert ledger.errors == ["worker: RuntimeError: KeyError: 'x'"]
-
-
-def test_rows_are_read_as_texts_and_numbers():
-    assert plain({"pk": {"S": "a"}, "n": {"N": "1"}, "bits": {"B": b""}}) == {"pk": "a", "n": "1"}
-
-
-def test_the_memory_of_this_process_is_sampled():
-    sampler = Sampler(os.getpid(), lambda: [os.getpid()], seconds=0.01)
-    sampler.start()
-    assert wait_until(lambda: len(sampler.series[WORKER]) > 2, 60)
-    sampler.stopped.set()
-    sampler.join()
-
-    assert resident_mb(os.getpid()) > 1
-    assert family(os.getpid())[0] == os.getpid()
-    assert drawn(sampler.series[EMULATOR]).endswith("MB")
-    assert sampler.series[WORKER][0][1] > 1

@@ -16,7 +16,7 @@ from fanin.client.consuming.deliveries import returned_ids
 from fanin.errors import Conflict, NotFound
 from fanin.local.work.source import Message, WorkSource
 from fanin.testing.delivering import LambdaContext
-from fanin.tracker import ItemId, Retention
+from fanin.tracker import Retention
 from tests.soak.ledger import Expected, Ledger
 
 ITEMS_MOST = 60
@@ -167,10 +167,6 @@ def fail_dead_letters(tracking: Tracking, dead: list[str]) -> None:
     """Fail the items of the dead-letter messages, so that their batches end."""
     for at in range(0, len(dead), 100):
         tracking.fail(dead[at : at + 100], "poison")
-
-
-def batch_of(item: str) -> str:
-    return ItemId.parse(item).batch_id
 
 
 def wait_until(holds: Callable[[], bool], seconds: float) -> bool:

@@ -12,9 +12,11 @@ from typing import Any
 from uuid import uuid4
 
 from examples.catalog.system.batch_api import DONE, Request, Ruling
+from fanin.local import LocalRun
 from lab.local.batch_api import ServiceErrors
 from lab.local.jobs import Site, WorkerProcess, started
-from lab.local.races import Api
+from tests.faults.client import Client
+from tests.faults.site import ENDPOINT
 from tests.soak.ledger import Ledger
 from tests.soak.tracking import Tracking
 
@@ -53,7 +55,7 @@ class Grouping:
     """Registers tasks, some of which act for the items of a batch."""
 
     tracking: Tracking
-    api: Api
+    api: Client
     items: dict[str, str] = field(default_factory=dict)
     """Tasks, and the batches of their items."""
 
@@ -76,6 +78,18 @@ class Grouping:
             with ledger.doubting("TasksRegistered", len(part)):
                 self.api.post("/v1/tasks", {"tasks": part})
             ledger.count("TasksRegistered", len(part))
+
+
+class ProxiedSite(Site):
+    """A queue whose worker processes, and whose *api*, meet the faults of the run."""
+
+    def __init__(self, run: LocalRun, queue: str, endpoint: str, api: Client) -> None:
+        super().__init__(run, queue)
+        self.endpoint, self.api = endpoint, api
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**super().environment, ENDPOINT: self.endpoint}
 
 
 @dataclass

@@ -23,12 +23,6 @@ def test_each_extra_is_in_a_part():
     assert {extra for part in PARTS.values() for extra in part.extras} == set(extras()) - TOOLS_ALONE
 
 
-def test_each_room_of_a_part_is_there():
-    assert not [
-        room for part in PARTS.values() for room in part.rooms if not (ROOT / "tests" / room).is_dir()
-    ]
-
-
 @pytest.fixture(scope="module")
 def lowest() -> Environment:
     """The lowest versions that a client and its command admit, installed."""

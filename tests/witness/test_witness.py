@@ -99,7 +99,7 @@ def test_the_list_is_sorted_and_has_each_once():
 
 
 def test_a_slice_of_the_suites_agrees_on_moto_and_the_emulator(capsys):
-    assert main(["--engines", "moto,emulator", "tests/contract/queue/test_claims.py"]) == 0
+    assert main(["--engines", "moto,emulator", "tests/contract/queue/test_sessions.py"]) == 0
 
     printed = capsys.readouterr().out.splitlines()
     assert [line.split()[:2] for line in printed[1:4]] == [

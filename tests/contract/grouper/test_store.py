@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from itertools import product
 
+import pytest
+
+from fanin.errors import StoreUnavailable
 from fanin.grouper import (
-    BundleKey,
     BundleState,
     Claim,
     Lane,
@@ -79,16 +82,6 @@ def test_a_term_follows_exactly_the_one_that_was_seen(store):
     assert store.put_lease(first, Lease(LANE, 8, "you", LATER)) == second
 
 
-def test_a_lease_is_released_by_its_holder_alone(store):
-    mine = Lease(LANE, 7, "me", LATER)
-    store.put_lease(None, mine)
-    not_mine = replace(mine, holder="you")
-
-    assert store.put_lease(not_mine, not_mine.released()) == mine
-    assert store.put_lease(mine, mine.released()) == mine.released()
-    assert store.lease(LANE) == mine.released()
-
-
 def test_a_released_lease_is_taken_once(store):
     mine = Lease(LANE, 7, "me", LATER)
     store.put_lease(None, mine)
@@ -97,12 +90,6 @@ def test_a_released_lease_is_taken_once(store):
 
     assert store.put_lease(mine.released(), yours) == yours
     assert store.put_lease(mine.released(), theirs) == yours
-
-
-def test_the_lease_of_a_part_is_kept_like_any(store):
-    part = Lease(Lane("tenant", "search", "part-x-1"), 7, "me", LATER)
-
-    assert store.put_lease(None, part) == part
 
 
 def test_a_claim_makes_the_bundle_and_moves_its_tasks(store):
@@ -132,23 +119,6 @@ def test_a_claim_changes_nothing_where_one_task_is_not_open(store):
     assert store.bundle(second.key) is None
     assert store.task(task("b").key) == task("b")
     assert store.task(task("a").key).bundle_id == first.bundle_id
-
-
-def test_a_claim_changes_nothing_where_a_task_is_in_another_lane_or_gone(store):
-    store.create(task("a", OTHER))
-    bundle = empty().joined(("a", "none"))
-
-    assert store.claim(bundle, ("a", "none")) == Claim(None, frozenset({"a", "none"}))
-    assert store.task(task("a").key) == task("a", OTHER)
-
-
-def test_a_claim_takes_no_task_of_another_lane(store):
-    store.create(task("a", OTHER))
-    store.create(task("b"))
-
-    assert store.claim(empty().joined(("a", "b")), ("a", "b")) == Claim(None, frozenset("a"))
-    assert store.task(task("a").key) == task("a", OTHER)
-    assert store.bundle(empty().key) is None
 
 
 def test_a_claim_over_a_bundle_that_is_there_shows_it(store):
@@ -185,21 +155,6 @@ def test_a_seal_closes_an_open_bundle_once(store):
     assert store.seal(empty()) == sealed
     assert store.seal(empty()) == sealed
     assert store.bundle(bundle.key) == sealed
-
-
-def test_a_seal_leaves_a_bundle_that_is_called_or_over_as_it_is(store):
-    calling = {"attempt": 1, "owner": "me", "call_until": LATER}
-    outcomes = {"outcomes": (Outcome(Verdict.OK),), "call_until": None}
-    bundle = store.seal(claimed(store, "a"))
-    for state, facts in (
-        (BundleState.CALLING, calling),
-        (BundleState.APPLYING, outcomes),
-        (BundleState.DONE, outcomes),
-    ):
-        bundle = store.replace_bundle(bundle.transition(state, **facts))
-
-        assert store.seal(empty()) == bundle == store.bundle(bundle.key)
-        assert bundle.state is state
 
 
 def test_a_seal_of_what_is_not_there_stands_in_the_slow_leaders_way(store):
@@ -253,21 +208,6 @@ def test_a_task_is_settled_in_its_bundle(store):
 
     assert store.settle(done, bundle.bundle_id) == done
     assert store.task(done.key) == done
-
-
-def test_a_settled_task_expires_as_its_outcome_says(store):
-    bundle = claimed(store, "a")
-    done = task(**ENDED, bundle_id=bundle.bundle_id, expires_at=LATER + timedelta(days=1))
-
-    assert store.settle(done, bundle.bundle_id) == done == store.task(done.key)
-
-
-def test_a_task_that_ended_stays_as_it_is(store):
-    bundle = claimed(store, "a")
-    done = store.settle(task(**ENDED, bundle_id=bundle.bundle_id), bundle.bundle_id)
-
-    assert store.settle(replace(done, state=TaskState.FAILED), bundle.bundle_id) == done
-    assert store.settle(task(attempts=1), bundle.bundle_id) == done
 
 
 def test_a_task_is_not_settled_by_a_bundle_it_is_not_in(store):
@@ -351,14 +291,147 @@ def test_a_bucket_is_moved_over_what_was_seen_and_nothing_else(store):
     assert store.full_at(LANE) == LATER
 
 
-def test_a_bundle_of_a_thousand_members_is_claimed_in_chunks(store):
-    names = [f"task-{number:04}" for number in range(200)]
-    for name in names:
-        store.create(task(name))
-    bundle = empty()
-    for first in range(0, 200, 98):
-        joining = tuple(names[first : first + 98])
-        bundle = store.claim(bundle.joined(joining), joining).bundle
+OWNER = ({}, {"owner": "me"})
 
-    assert store.bundle(bundle.key).members == tuple(names)
-    assert BundleKey("tenant", bundle.bundle_id) == bundle.key
+
+CALL = ({}, {"call_until": LATER})
+
+
+REST = ({}, {"not_before": LATER})
+
+
+OUTCOMES = ({}, {"outcomes": (Outcome(Verdict.OK),)})
+
+
+STATES = (BundleState.CALLING, BundleState.DONE)
+
+
+def test_each_form_of_a_bundle_replaces_the_version_before_it(store):
+    bundle = claimed(store, "a")
+    for state, owner, call, rest, outcomes in product(STATES, OWNER, CALL, REST, OUTCOMES):
+        form = owner | call | rest | outcomes
+        plain = replace(bundle, owner=None, call_until=None, not_before=None, outcomes=())
+        bundle = replace(plain, state=state, version=bundle.version + 1, **form)
+
+        assert store.replace_bundle(bundle).version == bundle.version
+        assert store.replace_bundle(replace(bundle, attempt=9)).attempt == bundle.attempt
+
+
+def pages(read, limit):
+    """All rows of a list, page by page."""
+    cursor, found = None, []
+    while True:
+        page = read(limit, cursor)
+        found.append(list(page.rows))
+        cursor = page.cursor
+        if cursor is None:
+            return found
+
+
+def test_waiting_tasks_come_page_by_page_in_their_order(store):
+    for number, priority in enumerate((0, 7, 0, 7, 0)):
+        at = NOW + timedelta(seconds=number)
+        store.create(task(f"t{number}", priority=priority, due_at=at))
+    store.create(task("other", OTHER))
+    found = pages(lambda limit, after: store.waiting(LANE, limit, after), 2)
+
+    assert [[each.task_id for each in page] for page in found] == [["t1", "t3"], ["t0", "t2"], ["t4"]]
+    assert [each.task_id for each in store.waiting(LANE, 5, None).rows] == ["t1", "t3", "t0", "t2", "t4"]
+    assert store.waiting(LANE, 5, None).cursor is None
+
+
+def test_tasks_of_the_same_moment_are_each_listed_once(store):
+    for name in "abc":
+        store.create(task(name))
+    found = pages(lambda limit, after: store.waiting(LANE, limit, after), 1)
+
+    assert [[each.task_id for each in page] for page in found] == [["a"], ["b"], ["c"]]
+
+
+def lead(store, tenant, target, shard):
+    lane = Lane(tenant, target, shard)
+    store.put_lease(None, Lease(lane, 1, "me", NOW))
+
+
+def test_a_tenants_targets_are_listed_once_each_by_name_without_parts(store):
+    for target in ("b", "a/eu", "c"):
+        for shard in ("0", "1", "part-x-0"):
+            lead(store, "t", target, shard)
+    lead(store, "t", "only-parts", "part-y-0")
+    lead(store, "u", "d", "0")
+
+    assert pages(lambda limit, after: store.targets_of("t", limit, after), 2) == [["a/eu", "b"], ["c"]]
+    assert pages(lambda limit, after: store.targets_of("u", limit, after), 1) == [["d"]]
+    assert pages(lambda limit, after: store.targets_of("v", limit, after), 1) == [[]]
+
+
+def test_more_lanes_than_one_request_reads_are_one_target(store):
+    for shard in range(64):
+        lead(store, "t", "a", str(shard))
+        lead(store, "t", "b", str(shard))
+        lead(store, "t", "c", str(shard))
+
+    assert pages(lambda limit, after: store.targets_of("t", limit, after), 10) == [["a", "b", "c"]]
+    assert pages(lambda limit, after: store.targets_of("t", limit, after), 2) == [["a", "b"], ["c"]]
+
+
+def test_a_lease_that_is_renewed_and_released_stays_listed(store):
+    lane = Lane("t", "a", "0")
+    first = Lease(lane, 1, "me", NOW)
+    store.put_lease(None, first)
+    store.put_lease(first, first.next(NOW))
+    store.put_lease(first.next(NOW), first.next(NOW).released())
+
+    assert list(store.targets_of("t", 5, None).rows) == ["a"]
+    assert store.lease(lane).fence == 2
+
+
+@pytest.mark.parametrize("state", list(TaskState))
+def test_a_task_that_expired_is_replaced_whatever_its_state(store, state):
+    old = task(
+        state=state, bundle_id=None if state is TaskState.CREATED else "b", detail="old", item_id="b:g:0"
+    )
+    store.create(old)
+    new = task(lane=OTHER, payload="2", created_at=LATER, due_at=LATER, expires_at=LATER + timedelta(days=1))
+
+    assert store.create(new) == new == store.task(new.key)
+    assert [row.task_id for row in store.candidates(OTHER, 9)] == ["a"]
+    assert store.candidates(LANE, 9) == []
+
+
+def test_a_task_that_did_not_expire_yet_stays(store):
+    store.create(task())
+    new = task(payload="2", created_at=LATER - timedelta(microseconds=1))
+
+    assert store.create(new) == task() == store.task(new.key)
+
+
+def test_a_create_that_lands_late_replaces_nothing_that_came_after_it(store):
+    """A copy of a request says when it was made: what was stored since has not expired by then."""
+    first = task(created_at=NOW)
+    store.create(first)
+    second = task(payload="2", created_at=LATER, expires_at=LATER + timedelta(hours=1))
+    store.create(second)
+
+    assert store.create(first) == second == store.task(first.key)
+
+
+def test_a_claimed_task_expires_with_its_bundle(store):
+    store.create(task(expires_at=NOW + timedelta(seconds=1)))
+    bundle = store.claim(empty().joined(("a",)), ("a",)).bundle
+
+    assert store.task(task().key).expires_at == bundle.expires_at
+
+
+def test_a_lease_that_went_while_it_was_written_is_unknown(store):
+    gone = Lease(LANE, 7, "me", NOW)
+
+    with pytest.raises(StoreUnavailable):
+        store.put_lease(gone, gone.next(LATER))
+    assert store.lease(LANE) is None
+
+
+def test_a_bundle_that_went_while_it_was_written_is_unknown(store):
+    with pytest.raises(StoreUnavailable):
+        store.replace_bundle(empty().joined(("a",)).transition(BundleState.READY))
+    assert store.bundle(empty().key) is None

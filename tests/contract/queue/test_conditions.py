@@ -185,18 +185,6 @@ def test_the_job_that_was_seen_is_moved(store):
         refuses(store, partial(store.move, replace(job, **changed), there, None, LATER), job.key, there.key)
 
 
-@pytest.mark.parametrize("name", ["deliveries", "collisions"])
-def test_a_job_that_changed_since_is_not_moved(store, name):
-    job = added(store)
-    there = replace(job, key=new("elsewhere").key)
-    if name == "collisions":
-        store.collide(job)
-    else:
-        store.give_back(lifecycle.entry_of(store.claim(head(store), "s", "c", NOW)), GivenBack(NOW))
-
-    refuses(store, lambda: store.move(job, there, None, LATER), job.key, there.key)
-
-
 @pytest.mark.parametrize("generation", [0, 2])
 @pytest.mark.parametrize("write", ["add", "revive"])
 def test_a_job_is_stored_over_the_mark_that_was_seen(store, write, generation):
@@ -214,20 +202,6 @@ def test_a_live_job_is_no_mark(store, made):
     job = made(store)
 
     refuses(store, lambda: store.add(new("a", LATER, over=job), job), job.key)
-
-
-@pytest.mark.parametrize(("name", "counted"), [("a", 0), ("z", 0), (None, 1)])
-def test_a_rejected_add_is_counted_on_the_job_that_was_seen(store, name, counted):
-    job = added(store)
-    store.collide(replace(job, id=name or job.id))
-
-    assert store.get(job.key).collisions == counted
-
-
-def test_a_rejected_add_is_not_counted_on_a_mark(store):
-    job = done(store)
-
-    refuses(store, lambda: store.collide(job), job.key)
 
 
 def test_a_session_is_ended_with_the_heartbeats_that_were_seen(store):

@@ -1,4 +1,4 @@
-"""A job ends once, with the user's writes, and leaves its outbox entry."""
+"""A job ends once, with the user's writes, and leaves its outbox entry; a dead one is read as it died."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from fanin.queue.rules.model import (
     JobState,
     NewJob,
     OutboxEntry,
+    Rerun,
 )
 from tests.contract.queue.calls import (
     LATER,
@@ -36,9 +37,15 @@ from tests.contract.queue_table import QUEUE_TABLE
 from tests.item_ids import item_named
 
 PUT = {"Put": {"TableName": QUEUE_TABLE, "Item": {"pk": {"S": "user"}, "sk": {"S": "outcome"}}}}
+
+
 # As the demo's consumer, and a benchmark, write beside an ack.
 OTHERS = {"pk": {"S": "user"}, "sk": {"S": "other"}}
+
+
 FIRST = {"Put": {"TableName": QUEUE_TABLE, "Item": OTHERS, "ConditionExpression": "attribute_not_exists(pk)"}}
+
+
 COUNTED = {
     "Update": {
         "TableName": QUEUE_TABLE,
@@ -47,6 +54,8 @@ COUNTED = {
         "ExpressionAttributeValues": {":one": {"N": "1"}, ":me": {"SS": ["me"]}},
     }
 }
+
+
 GUARDED = {"Put": PUT["Put"] | {"ConditionExpression": "attribute_exists(pk)"}}
 
 
@@ -77,14 +86,6 @@ def test_an_end_that_is_repeated_is_recognised(store):
     assert outcomes(store) == 1
 
 
-def test_an_end_is_recognised_when_the_key_has_its_next_job(store):
-    job = taken(store)
-    mark = store.end(job, LATER)
-    store.add(new("a", LATER, over=mark), mark)
-
-    assert lifecycle.claim_status(store.end(job, LATER), job) is ClaimStatus.ENDED
-
-
 def test_an_end_under_a_lost_claim_writes_nothing(store):
     job = taken(store)
     store.give_back(lifecycle.entry_of(job), GivenBack(LATER))
@@ -103,26 +104,6 @@ def test_an_end_where_nothing_is_stored_creates_nothing(store):
     assert store.end(job, LATER, [PUT]) is None
     assert store.get(job.key) is None
     assert outcomes(store) == 0
-
-
-def test_an_end_and_the_users_writes_happen_together(store):
-    job = taken(store)
-    mark = store.end(job, LATER, [PUT])
-
-    assert store.get(job.key) == mark
-    assert mark.state is JobState.DONE
-    assert outcomes(store) == 1
-
-
-def test_an_end_and_several_writes_with_conditions_happen_together(store):
-    other = {"Put": PUT["Put"] | {"Item": OTHERS}}
-    if isinstance(store, MemoryStore):
-        store.written.append(PUT)
-    else:
-        store.client.put_item(**PUT["Put"])
-    mark = store.end(taken(store), LATER, [other, GUARDED])
-
-    assert mark.state is JobState.DONE
 
 
 @pytest.mark.parametrize("item_id", [None, item_named("i")])
@@ -160,14 +141,6 @@ def test_a_dead_job_leaves_its_key_and_is_listed_by_its_death(store):
     assert [store.get(dead.job.key).state for dead in found] == [JobState.DONE] * 2
     assert len(store.dead(PART, 1)) == 1
     assert store.count_dead(PART, 100) == 2
-
-
-def test_a_dead_job_is_read_as_it_died(store):
-    job = taken(store, item_id=item_named("i"), priority=3)
-    dead = Dead(replace(job, failures=3), "boom", LATER)
-    store.end(job, LATER, dead=dead)
-
-    assert store.dead(PART, 10) == [dead]
 
 
 def test_a_dead_job_comes_back_once_in_its_old_position(store):
@@ -300,3 +273,34 @@ def test_dead_jobs_and_outbox_entries_lie_with_their_part(store):
     store.delete_outbox_entry(QUEUE, entries[PartKey(QUEUE, 1)][0])
 
     assert [len(store.outbox(part)) for part in deaths] == [1, 0, 1]
+
+
+def test_a_dead_job_whose_rerun_took_its_key_still_names_that_rerun(store):
+    rerun = Rerun("again", LATER, 3, payload="{1}", item_id="item of again")
+    job = store.rerun(taken(store), rerun)
+    dead, after = death_of(store, job)
+
+    assert (after.id, after.payload, after.item_id) == ("again", "{1}", "item of again")
+    assert store.dead(PART, 10) == [dead]
+    assert dead.job.rerun == rerun
+
+
+def test_a_dead_job_whose_id_reads_like_its_record_is_read_as_it_died(store):
+    key, job_id = job_key(QUEUE, 1, "a"), "c1#k#a"
+    store.add(lifecycle.new_job(NewJob("a", id=job_id), key, job_id, NOW, None), None)
+    job = store.claim(head(store), "s1", "c1", LATER)
+    dead = Dead(replace(job, failures=3), "boom", LATER)
+    store.end(job, LATER, dead=dead)
+
+    assert (dead.record, store.dead(PART, 10)) == (job_id, [dead])
+
+
+def test_an_end_and_several_writes_with_conditions_happen_together(store):
+    other = {"Put": PUT["Put"] | {"Item": OTHERS}}
+    if isinstance(store, MemoryStore):
+        store.written.append(PUT)
+    else:
+        store.client.put_item(**PUT["Put"])
+    mark = store.end(taken(store), LATER, [other, GUARDED])
+
+    assert mark.state is JobState.DONE

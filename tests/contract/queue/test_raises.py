@@ -158,18 +158,6 @@ def test_a_job_is_moved_over_the_mark_that_was_seen(store):
     assert (moved.generation, moved.done_by) == (2, "c3")
 
 
-def test_a_job_that_was_claimed_since_it_was_seen_is_not_moved(store):
-    job = added(store)
-    seen = head(store)
-    busy = store.claim(seen, "s", "c1", LATER)
-
-    assert not store.move(job, lifecycle.moved(job, THERE, None), None, LATER)
-    store.give_back(lifecycle.entry_of(busy), lifecycle.GivenBack(LATER))
-
-    assert not store.move(job, lifecycle.moved(job, THERE, None), None, LATER)
-    assert (store.get(THERE), store.get(HERE).state) == (None, JobState.READY)
-
-
 def test_a_claim_of_a_job_that_was_moved_since_it_was_seen_finds_none(store):
     job = added(store)
     seen = head(store)

@@ -1,4 +1,4 @@
-"""What the sweep reads and deletes of a queue: its first jobs, bounded counts, rows that are removed."""
+"""A job is removed or deleted as it was seen: its items fail with a reason; late copies change nothing."""
 
 from __future__ import annotations
 
@@ -6,9 +6,22 @@ from dataclasses import replace
 
 import pytest
 
+from fanin.queue.dynamodb import items
 from fanin.queue.rules import lifecycle
-from fanin.queue.rules.model import JobState, Rerun
-from tests.contract.queue.calls import LATER, NOW, OTHER, PART, added, death_of, done, head, new, taken
+from fanin.queue.rules.model import GivenBack, JobState, Rerun
+from tests.contract.queue.calls import (
+    LATER,
+    NOW,
+    OTHER,
+    PART,
+    added,
+    death_of,
+    done,
+    drop_mark,
+    head,
+    new,
+    taken,
+)
 from tests.item_ids import item_named
 
 
@@ -70,16 +83,6 @@ def test_a_requested_rerun_is_removed_with_its_job(store):
 
 
 @pytest.mark.parametrize("items", [{}, {"item_id": item_named("i")}], ids=["plain", "with an item"])
-def test_a_job_that_has_changed_since_it_was_seen_is_not_removed(store, items):
-    seen = added(store, **items)
-    claimed = store.claim(head(store), "s", "c", LATER)
-
-    assert not store.remove(seen, lifecycle.removal_entries(seen, "gone"))
-    assert store.get(seen.key) == claimed
-    assert list(store.outbox(PART)) == []
-
-
-@pytest.mark.parametrize("items", [{}, {"item_id": item_named("i")}], ids=["plain", "with an item"])
 def test_a_late_copy_of_a_removal_leaves_the_job_of_the_next_queue_alone(store, items):
     seen = added(store, **items)
     entries = lifecycle.removal_entries(seen, "gone")
@@ -114,3 +117,127 @@ def test_the_record_of_a_dead_job_is_removed_and_no_other(store):
         store.remove_dead(dead)
 
     assert list(store.dead(PART, 10)) == [other]
+
+
+ITEMS = pytest.mark.parametrize("item", [{}, {"item_id": item_named(1)}], ids=["plain", "with an item"])
+
+
+REASON = "the job was deleted"
+
+
+DELETION = "deletion-1"
+
+
+def entries_of(job):
+    return lifecycle.removal_entries(job, REASON)
+
+
+def deleted(store, job, at=LATER):
+    return store.delete(job, entries_of(job), at, DELETION)
+
+
+@ITEMS
+@pytest.mark.parametrize("delay", [0, 60])
+def test_a_waiting_job_is_deleted_and_leaves_the_mark_of_a_done_one(store, item, delay):
+    job = added(store, delay=delay, **item)
+    mark = deleted(store, job)
+
+    assert mark == store.get(job.key) == lifecycle.deleted(job, LATER, DELETION)
+    assert (mark.state, mark.payload, mark.ix) == (JobState.DONE, None, None)
+    assert mark.done_by == DELETION
+    assert list(store.first(PART, 10)) == []
+    assert [(entry.item_id, entry.failed, entry.reason) for entry in store.outbox(PART)] == [
+        (item_id, True, REASON) for item_id in item.values()
+    ]
+
+
+@ITEMS
+def test_a_late_copy_of_its_add_does_not_bring_a_deleted_job_back(store, item):
+    job = added(store, **item)
+    mark = deleted(store, job)
+
+    assert store.add(job, None) == mark
+    assert list(store.first(PART, 10)) == []
+
+
+@ITEMS
+def test_a_job_that_was_claimed_meanwhile_stays(store, item):
+    seen = added(store, **item)
+    claimed = store.claim(head(store), "s", "c", LATER)
+
+    assert deleted(store, seen) == claimed == store.get(seen.key)
+    assert list(store.outbox(PART)) == []
+
+
+@ITEMS
+def test_a_job_that_was_done_meanwhile_is_not_taken_for_a_deleted_one(store, item):
+    job = taken(store, **item)
+    store.give_back(lifecycle.entry_of(job), GivenBack(LATER))
+    seen = store.get(job.key)
+    ended = store.end(store.claim(head(store), "s", "c2", LATER), LATER)
+
+    assert deleted(store, seen) == store.get(job.key)
+    assert ended.done_by == "c2"
+
+
+@ITEMS
+def test_a_late_copy_of_a_deletion_leaves_the_next_job_of_the_key_alone(store, item):
+    seen = added(store, **item)
+    mark = deleted(store, seen)
+    entries = list(store.outbox(PART))
+    again = replace(new("a", LATER, mark), id=seen.id, item_id=item_named("other"))
+    store.add(again, mark)
+
+    assert deleted(store, seen) == again == store.get(seen.key)
+    assert list(store.outbox(PART)) == entries
+
+
+def test_a_requested_rerun_is_deleted_with_a_job_that_was_returned(store):
+    busy = store.rerun(
+        taken(store, item_id=item_named(1)), Rerun("again", NOW, 0, "{}", item_id=item_named(2))
+    )
+    store.give_back(lifecycle.entry_of(busy), GivenBack(LATER))
+    seen = store.get(busy.key)
+    mark = deleted(store, seen)
+
+    assert mark == store.get(seen.key)
+    assert (mark.rerun, mark.state) == (None, JobState.DONE)
+    assert sorted(entry.item_id for entry in store.outbox(PART)) == [item_named(1), item_named(2)]
+
+
+def test_an_ack_under_an_earlier_claim_does_not_pass_for_the_deletion(store):
+    first = taken(store)
+    store.give_back(lifecycle.entry_of(first), GivenBack(LATER))
+    after = deleted(store, store.get(first.key))
+
+    assert store.end(first, LATER) == after
+    assert lifecycle.claim_status(after, first) is lifecycle.ClaimStatus.LOST
+
+
+def test_the_mark_of_a_deleted_job_expires_after_an_hour(store):
+    mark = deleted(store, added(store))
+
+    assert mark.expired(LATER + 3_600_000_000)
+    if hasattr(store, "table"):
+        row = store.client.get_item(TableName=store.table, Key=items.job_row(mark.key))["Item"]
+        assert row["ttl"] == {"N": str(LATER // 1_000_000 + 3600)}
+
+
+def test_two_lives_of_a_key_have_two_outbox_entries(store):
+    """The ack of an item is sent under a key that follows from its entry."""
+    first = added(store, item_id=item_named(1))
+    drop_mark(store, deleted(store, first).key)
+    second = added(store, at=LATER, item_id=item_named(2))
+    deleted(store, second)
+
+    assert first.generation == second.generation
+    assert sorted(entry.item_id for entry in store.outbox(PART)) == [item_named(1), item_named(2)]
+
+
+def test_the_deletion_of_a_job_that_is_gone_changes_nothing(store):
+    seen = new("a")
+
+    assert deleted(store, seen) is None
+    assert list(store.outbox(PART)) == []
+    mark = done(store)
+    assert store.get(mark.key) == mark

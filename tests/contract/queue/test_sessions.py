@@ -46,16 +46,6 @@ def test_a_dead_session_never_beats_again(store, member):
     assert store.members(QUEUE) == [replace(member, live=False)]
 
 
-def test_a_session_that_beat_meanwhile_is_not_ended(store, member):
-    store.enter(QUEUE, member)
-    store.beat(QUEUE, "s1", LATER)
-
-    assert not store.end_session(QUEUE, "s1", 0)
-    assert store.members(QUEUE)[0].live
-    assert store.end_session(QUEUE, "s1", 1)
-    assert store.end_session(QUEUE, "s1", 1)
-
-
 def test_a_session_leaves_whatever_its_heartbeat_and_one_that_is_gone_has_left(store, member):
     store.enter(QUEUE, member)
     store.beat(QUEUE, "s1", LATER)

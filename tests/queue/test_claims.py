@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -10,59 +11,13 @@ from fanin.errors import PartFull, StoreUnavailable
 from fanin.queue.rules.errors import LostClaim
 from fanin.queue.rules.lifecycle import given_back
 from fanin.queue.rules.model import Dead, GivenBack, JobState
-from fanin.queue.working.session import enter
 from tests.queue.claiming import Bench
-from tests.queue.conftest import Boom, names, unavailable
+from tests.queue.conftest import Boom, names
 
 
 @pytest.fixture
 def bench():
     return Bench()
-
-
-def always_none(*_):
-    return None
-
-
-def test_a_take_claims_the_first_jobs_with_one_read(bench):
-    bench.add(*"abc")
-
-    assert names(bench.claims.take([0], 2)) == ["a", "b"]
-    assert bench.store.names() == ["ready", "claim", "claim"]
-    assert set(bench.session.held) == {job.claim for job in bench.session.jobs()}
-
-
-def test_a_take_goes_by_priority_over_all_parts():
-    bench = Bench(parts=8)
-    bench.add(*"abcdefgh")
-    bench.add("urgent", priority=9)
-
-    assert names(bench.claims.take(range(8), 3)) == ["urgent", "a", "b"]
-
-
-def test_a_take_that_others_always_beat_looks_eight_times(bench):
-    bench.add("a")
-    bench.store.scripts["claim"] = always_none
-
-    assert bench.claims.take([0], 1) == []
-    assert bench.store.names() == ["ready", "claim"] * 8
-    assert (bench.pauses, bench.session.held) == ([*range(8)], {})
-
-
-def test_a_take_of_rings_looks_eight_times_and_rings_for_what_is_left(bench):
-    bench.add("a", "b", "c")
-    bench.store.scripts["claim"] = always_none
-
-    assert bench.claims.take_each({0: 3}) == []
-    assert bench.store.names() == (["ready"] + ["claim"] * 3) * 8
-    assert (bench.pauses, bench.bell.rung) == ([*range(8)], [(0, False, 0.0)] * 3)
-
-
-def test_a_take_of_an_empty_queue_reads_once(bench):
-    bench.forget()
-
-    assert bench.claims.take([0], 1) == []
-    assert (bench.store.names(), bench.pauses) == (["ready"], [])
 
 
 def test_a_claim_is_held_before_it_is_requested_and_not_yet_a_job(bench):
@@ -94,24 +49,6 @@ def test_a_take_of_rings_rings_only_for_what_it_did_not_get(bench):
     assert bench.bell.rung == [(0, False, 0.0)] * 2
 
 
-def test_a_take_of_rings_that_breaks_off_in_a_later_round_returns_its_jobs(bench):
-    bench.add("a")
-    ready, reads = bench.store.real.ready, []
-
-    def broken(*asked):
-        reads.append(asked)
-        if len(reads) == 2:
-            raise Boom
-        return ready(*asked)
-
-    bench.store.scripts["ready"] = broken
-    with pytest.raises(Boom):
-        bench.claims.take_each({0: 2})
-
-    assert bench.session.held == {}
-    assert [(job.state, job.failures) for job in bench.store.real.stored.values()] == [(JobState.READY, 0)]
-
-
 def test_an_end_that_finds_a_later_job_of_the_key_does_not_end_that_one(bench):
     (job,) = bench.take("a")
     later = replace(job, generation=job.generation + 2, claim="another")
@@ -122,26 +59,6 @@ def test_an_end_that_finds_a_later_job_of_the_key_does_not_end_that_one(bench):
     assert {asked[0] for asked in bench.store.of("end")} == {job}
 
 
-def test_a_death_under_a_claim_that_is_gone_is_no_error():
-    bench = Bench(max_failures=1)
-    (job,) = bench.take("a")
-    bench.store.scripts["end"] = always_none
-    bench.claims.give_back(job, failed=True, error="\udcff")
-
-    assert (bench.store.names(), bench.session.held, bench.session.doubts()) == (["end"], {}, set())
-
-
-def test_a_session_is_stored_and_counted_after_the_config_was_read(bench):
-    bench.forget()
-    enter(bench.context, None)
-    with_heartbeat = bench.store.names()
-    bench.forget()
-    enter(bench.context, 30.0)
-
-    assert with_heartbeat == ["config", "enter", "count_change"]
-    assert bench.store.names() == ["config", "enter"]
-
-
 def test_a_take_of_rings_asks_only_for_what_is_missing(bench):
     bench.add(*"abc")
     claim, lost = bench.store.real.claim, [False, True]
@@ -149,14 +66,6 @@ def test_a_take_of_rings_asks_only_for_what_is_missing(bench):
 
     assert names(bench.claims.take_each({0: 2})) == ["a", "b"]
     assert [most for _, most in bench.store.of("ready")] == [2, 1]
-    assert (bench.pauses, bench.bell.rung) == ([0], [])
-
-
-def test_a_take_of_rings_whose_jobs_are_gone_ends_at_once(bench):
-    bench.add("a")
-
-    assert names(bench.claims.take_each({0: 3})) == ["a"]
-    assert [most for _, most in bench.store.of("ready")] == [3, 2]
     assert bench.bell.rung == []
 
 
@@ -222,49 +131,13 @@ def test_a_claim_without_an_answer_is_doubted_and_a_refused_one_is_not(bench, er
     assert (bench.session.held, bench.session.doubts()) == ({}, doubted)
 
 
-def test_an_end_lets_the_claim_go_and_rings_for_nothing(bench):
-    (job,) = bench.take("a")
-    ended = bench.claims.end(job)
-
-    assert (ended.state, ended.done_by) == (JobState.DONE, job.claim)
-    assert (bench.store.names(), bench.session.held, bench.bell.rung) == (["end"], {}, [])
-
-
-def test_an_end_with_a_rerun_rings_for_it_at_once(bench):
-    (job,) = bench.take("a")
-    bench.add("a")
-    bench.claims.end(job)
-
-    assert (bench.store.names(), bench.pauses) == (["end", "end"], [0])
-    assert bench.bell.rung == [(0, False, 0.0)]
-
-
-def test_an_end_without_an_answer_is_repeated_eight_times_and_stays_held(bench):
-    (job,) = bench.take("a")
-    bench.store.scripts["end"] = unavailable
-    with pytest.raises(StoreUnavailable):
-        bench.claims.end(job)
-
-    assert (bench.store.names(), bench.pauses) == (["end"] * 8, [*range(8)])
-    assert set(bench.session.held) == {job.claim}
-
-
-def test_an_end_whose_claim_is_gone_is_not_repeated(bench):
-    (job,) = bench.take("a")
-    bench.store.scripts["end"] = always_none
-    with pytest.raises(LostClaim):
-        bench.claims.end(job)
-
-    assert (bench.store.names(), bench.session.held) == (["end"], {})
-
-
 def test_a_lost_session_ends_no_job(bench):
     (job,) = bench.take("a")
     bench.session.lost = True
     with pytest.raises(LostClaim):
         bench.claims.end(job)
 
-    assert (bench.store.names(), bench.session.held) == ([], {})
+    assert (bench.store.of("end"), bench.session.held) == ([], {})
 
 
 @pytest.mark.parametrize(
@@ -284,7 +157,7 @@ def test_a_returned_job_is_rung_for_when_it_is_due(bench, delay, failed, ring):
 
     how = GivenBack(at, failed, at + round(delay * 1_000_000) if delay else None)
     assert bench.stored(job) == given_back(job, how)
-    assert (bench.store.names(), bench.session.held, bench.bell.rung) == (["give_back"], {}, [ring])
+    assert (bench.session.held, bench.bell.rung) == ({}, [ring])
 
 
 def test_jobs_that_were_not_worked_on_are_rung_for_without_a_delay(bench):
@@ -295,21 +168,19 @@ def test_jobs_that_were_not_worked_on_are_rung_for_without_a_delay(bench):
 
 
 @pytest.mark.parametrize("error", [StoreUnavailable("?"), Boom()])
-def test_a_return_without_an_answer_is_doubted(bench, error):
+@pytest.mark.parametrize(("request_", "failed"), [("give_back", False), ("end", True)])
+def test_a_return_or_a_death_without_an_answer_is_doubted(error, request_, failed):
+    bench = Bench(max_failures=1)
     (job,) = bench.take("a")
 
     def fail(*_):
         raise error
 
-    bench.store.scripts["give_back"] = fail
-    if isinstance(error, Boom):
-        with pytest.raises(Boom):
-            bench.claims.give_back(job, failed=False)
-    else:
-        bench.claims.give_back(job, failed=False)
+    bench.store.scripts[request_] = fail
+    with pytest.raises(Boom) if isinstance(error, Boom) else nullcontext():
+        bench.claims.give_back(job, failed=failed)
 
     assert (bench.session.held, bench.session.doubts()) == ({}, {0})
-    assert len(bench.store.names()) == (1 if isinstance(error, Boom) else 4)
 
 
 @pytest.mark.parametrize(
@@ -322,26 +193,30 @@ def test_a_job_dies_of_its_last_failure(failures, failed, dies):
     seen = replace(job, failures=failures)
     bench.claims.give_back(seen, failed=failed, error="x" * 1001)
 
-    assert bench.store.names() == (["end"] if dies else ["give_back"])
-    if dies:
-        ((_, at, writes, dead),) = bench.store.of("end")
-        worked = replace(seen, failures=3, busy_us=2_000_000)
-        assert (at, writes, dead) == (bench.time.now(), (), Dead(worked, "x" * 1000, bench.time.now()))
+    worked = replace(seen, failures=3, busy_us=2_000_000)
+    dead = Dead(worked, "x" * 1000, bench.time.now())
+    assert bench.store.of("end") == ([(seen, bench.time.now(), (), dead)] if dies else [])
+    assert len(bench.store.of("give_back")) == (not dies)
 
 
-@pytest.mark.parametrize("error", [StoreUnavailable("?"), Boom()])
-def test_a_death_without_an_answer_is_doubted(error):
+def test_a_take_goes_by_priority_over_all_parts():
+    bench = Bench(parts=8)
+    bench.add(*"abcdefgh")
+    bench.add("urgent", priority=9)
+
+    assert names(bench.claims.take(range(8), 3)) == ["urgent", "a", "b"]
+
+
+@pytest.mark.parametrize("failed", [False, True])
+def test_the_end_of_a_job_whose_claim_is_gone_is_not_repeated(failed):
     bench = Bench(max_failures=1)
     (job,) = bench.take("a")
-
-    def fail(*_):
-        raise error
-
-    bench.store.scripts["end"] = fail
-    if isinstance(error, Boom):
-        with pytest.raises(Boom):
-            bench.claims.give_back(job, failed=True)
+    bench.store.scripts["end"] = lambda *_: None
+    if failed:
+        bench.claims.give_back(job, failed=True, error="\udcff")
     else:
-        bench.claims.give_back(job, failed=True)
+        with pytest.raises(LostClaim):
+            bench.claims.end(job)
 
-    assert (bench.session.held, bench.session.doubts(), bench.bell.rung) == ({}, {0}, [])
+    assert len(bench.store.of("end")) == 1
+    assert (bench.session.held, bench.session.doubts()) == ({}, set())

@@ -1,25 +1,28 @@
-"""A raise of the parts: its phases by the clock, and what adds, takes and revivals do in each."""
+"""A raise of the parts: its phases by the clock, what each sweep moves, and what others do meanwhile."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from fanin.aws.limits import AWS_SECONDS
 from fanin.errors import Conflict, InvalidRequest, NotFound, PartFull
 from fanin.queue import NewJob
 from fanin.queue.administration.raising import raise_parts
 from fanin.queue.config_cache import CONFIG_SECONDS
-from fanin.queue.effects import ATTEMPTS
 from fanin.queue.rules.config import Phase
 from fanin.queue.rules.keys import job_key
-from fanin.queue.rules.model import MARK_SECONDS
 from fanin.queue.upkeep import widening
 from fanin.queue.upkeep.widening import EXPIRE_SECONDS, SETTLE_SECONDS
-from fanin.queue.working.session import DOUBT_SECONDS
+from tests.queue.claiming import Bench
 from tests.queue.conftest import KEY, fail, names
 
 OLD, NEW = 2, 4
+
+
 MOVES = next(name for name in map(str, range(99)) if job_key(KEY, OLD, name) != job_key(KEY, NEW, name))
+
+
 STAYS = next(name for name in map(str, range(99)) if job_key(KEY, OLD, name) == job_key(KEY, NEW, name))
 
 
@@ -153,19 +156,6 @@ def test_a_dead_job_comes_back_at_its_new_part(make, queue, go_on):
     assert part_of(queue, MOVES) == [job_key(KEY, NEW, MOVES).part.number]
 
 
-def test_a_dead_job_does_not_come_back_while_a_job_of_its_key_is_live_at_the_other_part(make, queue, go_on):
-    strict = make(parts=OLD, max_failures=1)
-    strict.add(MOVES)
-    fail(strict)
-    strict.add(MOVES)
-    raised(queue, NEW)
-    go_on(Phase.DRAINING)
-    (dead,) = queue.dead()
-
-    assert not queue.revive(dead)
-    assert queue.dead() == [dead]
-
-
 def test_waiting_jobs_are_moved_in_their_order_and_busy_ones_are_waited_for(queue, go_on, time, monkeypatch):
     monkeypatch.setattr(widening, "PAGE_ROWS", 2)
     queue.add_all([MOVES, *(NewJob(f"{i}", delay=9e6 * (i % 3 == 0)) for i in range(100, 112))])
@@ -188,31 +178,6 @@ def test_waiting_jobs_are_moved_in_their_order_and_busy_ones_are_waited_for(queu
     assert (len(live), names(queue.queued())) == (12, before)
 
 
-def test_a_phase_lasts_from_when_a_sweep_sees_it(queue, time):
-    """The request that stores a phase can be applied a quarter of an hour after it was sent."""
-    raised(queue, NEW)
-    time.sleep(9 * SETTLE_SECONDS)
-    queue.sweep()
-
-    assert (config_of(queue).phase, config_of(queue).since_us) == (Phase.PREPARING, time.now())
-
-
-def test_the_settle_time_covers_a_config_and_all_that_can_follow_it():
-    """A process reads the other row, and sends its request four times, with pauses between them."""
-    requests, pauses = (1 + ATTEMPTS) * AWS_SECONDS, 10
-
-    assert CONFIG_SECONDS + requests + pauses + DOUBT_SECONDS + 600 < SETTLE_SECONDS
-    assert EXPIRE_SECONDS > MARK_SECONDS
-
-
-def test_a_machine_that_was_suspended_reads_the_config_again(queue, time):
-    """Its monotonic clock can stand still meanwhile."""
-    cache, seconds = queue.context.cache, time.monotonic()
-
-    assert cache.fresh(seconds, time.now()) is not None
-    assert cache.fresh(seconds, time.now() + 61_000_000) is None
-
-
 def test_a_job_of_a_full_part_is_left_and_others_are_taken(make, store, monkeypatch, caplog):
     queue = make(parts=OLD)
     queue.add_all([MOVES, STAYS])
@@ -230,3 +195,174 @@ def test_a_job_of_a_full_part_is_left_and_others_are_taken(make, store, monkeypa
         assert len(jobs) == 1
     assert jobs[0].key.part != full
     assert "cannot be claimed: a part holds 10 GB" in caplog.text
+
+
+MINUTE, MICROSECOND = 60, 1e-6
+
+
+def key_of(*rows):
+    """Return a job's key by its part in queues of so many parts: pairs of these two numbers."""
+    keys = map(str, range(9999))
+    return next(each for each in keys if all(job_key(KEY, of, each).part.number == n for n, of in rows))
+
+
+def raise_stored(bench, phase, parts, **facts):
+    """Store a raise to *parts* whose phase begins now."""
+    seen = bench.store.real.config(KEY)
+    facts = {"revision": seen.revision + 1, "before": seen.parts, "since_us": bench.time.now()} | facts
+    bench.store.real.reconfigure(KEY, replace(seen, parts=parts, phase=phase, **facts))
+
+
+def swept(bench):
+    """Let the phase settle, sweep, and return the stored config."""
+    bench.time.sleep(30 * MINUTE)
+    bench.forget()
+    widening.advance(bench.context)
+    return bench.store.real.config(KEY)
+
+
+def rows_of_part(rows):
+    """Return pages of a part that holds so many marks and no live job."""
+
+    def page(_, after, limit):
+        end = int(after or 0) + limit
+        return [], f"{end:05}" if end < rows else None
+
+    return page
+
+
+def pages(bench):
+    """Return the part and the row before the first one of each page that the last sweep read."""
+    return [(part.number, after) for part, after, _ in bench.store.of("page")]
+
+
+def live_parts(bench):
+    return {job.name: job.key.part.number for job in bench.store.real.stored.values() if job.is_live}
+
+
+@pytest.mark.parametrize(
+    ("phase", "minutes", "after"),
+    [
+        (Phase.PREPARING, 30, Phase.DRAINING),
+        (Phase.DRAINING, 30, Phase.EXPIRING),
+        (Phase.EXPIRING, 61, Phase.STEADY),
+    ],
+)
+def test_a_phase_ends_after_its_minutes_and_the_process_that_ends_it_knows(phase, minutes, after):
+    bench = Bench()
+    raise_stored(bench, phase, 2)
+    bench.time.sleep(minutes * MINUTE - MICROSECOND)
+    widening.advance(bench.context)
+    assert bench.store.real.config(KEY).phase is phase
+
+    bench.time.sleep(MICROSECOND)
+    widening.advance(bench.context)
+
+    assert bench.store.real.config(KEY).phase is bench.context.config().phase is after
+
+
+@pytest.mark.parametrize(("rows", "sweeps"), [(10_000, 1), (10_001, 2), (20_000, 2), (20_001, 3)])
+def test_a_sweep_reads_10000_rows_of_the_old_parts_and_the_next_one_goes_on_after_them(rows, sweeps):
+    bench = Bench()
+    raise_stored(bench, Phase.DRAINING, 2)
+    bench.store.scripts["page"] = rows_of_part(rows)
+    phases = [swept(bench).phase for _ in range(sweeps)]
+
+    assert phases == [Phase.DRAINING] * (sweeps - 1) + [Phase.EXPIRING]
+
+
+def test_each_old_part_is_read_once():
+    bench, read = Bench(parts=17), []
+    raise_stored(bench, Phase.DRAINING, 18)
+    while swept(bench).phase is Phase.DRAINING:
+        read += pages(bench)
+
+    assert read + pages(bench) == [(part, "") for part in range(17)]
+
+
+def test_a_waiting_job_is_moved_at_once_and_rings_for_its_new_part():
+    bench, job = Bench(), key_of((1, 2))
+    bench.add(job)
+    raise_stored(bench, Phase.DRAINING, 2)
+
+    assert swept(bench).phase is Phase.EXPIRING
+    assert live_parts(bench) == {job: 1}
+    assert bench.bell.rung == [(1, False, 0.0)]
+
+
+def test_rows_before_the_first_busy_job_are_not_read_again():
+    bench = Bench()
+    stays, moves = key_of((0, 2)), key_of((1, 2))
+    bench.add(stays, moves)
+    taken = bench.claims.take([0], 2)
+    raise_stored(bench, Phase.DRAINING, 2)
+    swept(bench)
+    bench.claims.give_back_all(taken)
+    swept(bench)
+
+    assert pages(bench) == [(0, f"k#{stays}")]
+
+
+def test_busy_jobs_of_several_parts_are_moved_once_they_wait():
+    bench = Bench(parts=2)
+    jobs = [key_of((0, 2), (2, 4)), key_of((1, 2), (3, 4))]
+    bench.add(*jobs)
+    taken = bench.claims.take([0, 1], 2)
+    raise_stored(bench, Phase.DRAINING, 4)
+    assert swept(bench).phase is Phase.DRAINING
+    bench.claims.give_back_all(taken)
+
+    assert swept(bench).phase is Phase.EXPIRING
+    assert live_parts(bench) == dict(zip(jobs, (2, 3), strict=True))
+
+
+@pytest.fixture
+def beginning():
+    made = Bench(parts=OLD)
+    made.forget()
+    return made
+
+
+def raise_asked(beginning, parts=NEW):
+    return raise_parts(beginning.store, beginning.context.effects, KEY, parts)
+
+
+def change(beginning, **facts):
+    """Store a config over the present one."""
+    configs = beginning.store.real.configs
+    configs[KEY] = replace(configs[KEY], revision=configs[KEY].revision + 1, **facts)
+
+
+@pytest.mark.parametrize("answer", ["none", "the change of another"])
+def test_a_raise_whose_write_others_win_is_begun_again(beginning, answer):
+    def refused(queue, _):
+        beginning.store.scripts.clear()
+        change(beginning, paused=True)
+        return None if answer == "none" else beginning.store.real.config(queue)
+
+    beginning.store.scripts["reconfigure"] = refused
+    found = raise_asked(beginning)
+
+    assert (found.parts, found.paused, found) == (NEW, True, beginning.store.real.config(KEY))
+
+
+@pytest.mark.parametrize("parts", [OLD, NEW])
+def test_the_parts_of_a_queue_that_is_being_removed_are_not_raised(beginning, parts):
+    change(beginning, removing_us=1)
+    with pytest.raises(Conflict, match=r"^queue 'orders' is being removed"):
+        raise_asked(beginning, parts)
+
+    assert beginning.store.real.config(KEY).parts == OLD
+
+
+def test_a_queue_that_is_removed_while_its_raise_begins_is_not_found(beginning):
+    beginning.store.scripts["reconfigure"] = lambda *_: beginning.store.real.configs.clear()
+    with pytest.raises(NotFound, match=r"^there is no queue 'orders'$"):
+        raise_asked(beginning)
+
+
+def test_a_raise_wakes_the_queue(beginning):
+    change(beginning, idle_us=1, asleep_us=2)
+    found = raise_asked(beginning)
+
+    assert (found.idle_us, found.asleep_us) == (None, None)

@@ -1,0 +1,259 @@
+"""Functions as batch APIs: a Lambda function, which is invoked, and one of this process."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import time
+from datetime import timedelta
+
+import pytest
+from botocore.exceptions import ClientError, ReadTimeoutError
+
+from fanin.grouper import (
+    Answer,
+    ByTarget,
+    Call,
+    Function,
+    Isolation,
+    Member,
+    Outcome,
+    Policy,
+    Refused,
+    Retry,
+    Verdict,
+)
+from fanin.grouper.calls.invoking import LambdaDownstream
+from fanin.grouper.calls.timeouts import answered_within
+from fanin.grouper.rules.downstream import OK
+from fanin.grouper.work.registering import PAYLOAD_BYTES as TASK_BYTES
+
+CALL = Call("t", "search", "b-1", 2, (Member("a", {"x": 1}), Member("b", None)))
+ARN = "arn:aws:lambda:eu-west-1:111122223333:function:batch"
+LIMIT, LONGEST = 6_291_456, 1_048_576
+"""Bytes of a payload that docs/grouper.md names as too many, and the longest response."""
+LONGER = Answer(Outcome(Verdict.RETRY, f"the response is longer than {LONGEST} bytes"))
+
+
+class Lambda:
+    """Lambda with the answer that the test gives; notes the requests."""
+
+    def __init__(self, answer):
+        self.answer, self.asked = answer, []
+
+    def invoke(self, **request):
+        self.asked.append(request)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer() if callable(self.answer) else self.answer
+
+
+def returning(value, **facts):
+    text = value if isinstance(value, bytes) else json.dumps(value).encode()
+    return {"StatusCode": 200, "Payload": io.BytesIO(text), **facts}
+
+
+def refusing(status, code="X", **headers):
+    facts = {"HTTPStatusCode": status, "HTTPHeaders": headers}
+    return ClientError({"Error": {"Code": code}, "ResponseMetadata": facts}, "Invoke")
+
+
+def called(answer, call=CALL, timeout=10.0):
+    return LambdaDownstream(Lambda(answer), ARN, timeout).call(call)
+
+
+def again(detail, seconds=None):
+    return Answer(Outcome(Verdict.RETRY, detail), retry_after=seconds and timedelta(seconds=seconds))
+
+
+def refused(detail):
+    return Answer(Outcome(Verdict.FAIL, detail))
+
+
+def test_one_invocation_carries_tasks_and_the_key():
+    client = Lambda(returning(None))
+    answer = LambdaDownstream(client, ARN).call(CALL)
+    (asked,) = client.asked
+    tasks = [{"taskId": "a", "payload": {"x": 1}}, {"taskId": "b", "payload": None}]
+    facts = {"bundleId": "b-1", "target": "search", "attempt": 2, "tasks": tasks}
+
+    assert answer == Answer()
+    assert (asked["FunctionName"], asked["InvocationType"]) == (ARN, "RequestResponse")
+    assert json.loads(asked["Payload"]) == {"idempotencyKey": "b-1", **facts}
+
+
+FAILS = [{"taskId": "a", "outcome": "fail"}]
+
+
+@pytest.mark.parametrize(
+    ("value", "answer"),
+    [
+        *(
+            (each, Answer())
+            for each in ("done", [1], True, None, b"", b" ", {"statusCode": 200, "body": "x"})
+        ),
+        ({"results": FAILS}, Answer(members={"a": Outcome(Verdict.FAIL)})),
+        *(({"statusCode": each}, refused(f"status {each}")) for each in (199, 300, 422)),
+        *(({"statusCode": each}, Answer()) for each in (200, 299, None)),
+        *(({"statusCode": each}, again(f"status {each}")) for each in (503, "500")),
+        (b"{}".ljust(LONGEST), Answer()),
+        (b"{}".ljust(LONGEST + 1), LONGER),
+    ],
+    ids=lambda value: repr(value)[:30],
+)
+def test_what_it_returns_is_the_response_and_a_status_code_in_it_the_status(value, answer):
+    assert called(returning(value)) == answer
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"results": 1}, b'{"results": [', b"[" * 100_000, {"statusCode": 200, "body": json.dumps(FAILS)}],
+)
+def test_what_cannot_be_read_is_no_success(value):
+    assert called(returning(value)).whole.detail.startswith("the response is not of the form")
+
+
+class Stalled(io.BytesIO):
+    """A response that times out if more is read than was sent."""
+
+    def read(self, amount):
+        found = super().read(amount)
+        if len(found) < amount:
+            raise ReadTimeoutError(endpoint_url="https://lambda.eu-west-1.amazonaws.com")
+        return found
+
+
+def test_a_response_that_is_too_long_is_not_waited_for():
+    assert called({"StatusCode": 200, "Payload": Stalled(b" " * (LONGEST + 1))}) == LONGER
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [({"errorType": "KeyError", "errorMessage": "'x'"}, "KeyError")]
+    + [(each, "unknown error") for each in (b"", b"{", b"\xff", b"{}", b"[1]", b"null", b"[" * 100_000)],
+    ids=lambda body: repr(body)[:12],
+)
+def test_after_an_error_of_the_function_the_bundle_is_called_again(body, name):
+    assert called(returning(body, FunctionError="Unhandled")) == again(f"the function failed: {name}")
+
+
+@pytest.mark.parametrize(
+    ("error", "answer"),
+    [
+        *((refusing(each, **{"retry-after": "7"}), again(f"status {each}", 7)) for each in (429, 500, 503)),
+        *((refusing(each), refused(f"status {each}")) for each in (400, 404, 413)),
+        (refusing(403, "AccessDeniedException"), again("status 403: AccessDeniedException")),
+        (ReadTimeoutError(endpoint_url="https://x"), again("no response: ReadTimeoutError")),
+    ],
+)
+def test_an_error_of_lambda_calls_the_bundle_again_or_refuses_it(error, answer):
+    assert called(error) == answer
+
+
+def test_a_late_answer_is_none():
+    assert called(lambda: time.sleep(5), timeout=0.05) == again("no response within the timeout")
+
+
+def payload_of(client, length):
+    """The answer of a call whose payload has *length* bytes."""
+    empty = Lambda(lambda: returning(None))
+    for api, missing in ((empty, 0), (client, length)):
+        text = "x" * (missing and missing - len(empty.asked[0]["Payload"]))
+        answer = LambdaDownstream(api, ARN).call(Call("t", "search", "b-1", 1, (Member("a", text),)))
+    return answer
+
+
+def test_the_longest_payload_is_sent_and_one_byte_more_refuses_the_bundle():
+    client = Lambda(lambda: returning(None))
+    answers = [payload_of(client, length) for length in (LIMIT - 1, LIMIT)]
+
+    assert answers == [
+        Answer(),
+        refused(f"the payload has {LIMIT} bytes; an invocation takes less than {LIMIT}"),
+    ]
+    assert [len(asked["Payload"]) for asked in client.asked] == [LIMIT - 1]
+    assert TASK_BYTES < LIMIT // 100
+
+
+def test_a_bundle_that_is_too_large_is_called_in_halves(make_bench):
+    bench = make_bench(Policy(max_size=4, isolation=Isolation.HALVES))
+    client = Lambda(lambda: returning(None))
+
+    class Small(LambdaDownstream):
+        """A function that takes two tasks at most."""
+
+        def call(self, call):
+            return super().call(call) if len(call.members) <= 2 else refused("too large")
+
+    bench.api = Small(client, ARN)
+    bench.register(*"abcd")
+    bench.drain()
+
+    assert bench.states(*"abcd") == ["SUCCEEDED"] * 4
+    assert [len(json.loads(each["Payload"])["tasks"]) for each in client.asked] == [2, 2]
+
+
+def raising(error):
+    def function(call):
+        raise error
+
+    return Function(function)
+
+
+def cancelled(call):
+    async def call_api():
+        raise asyncio.CancelledError
+
+    return asyncio.run(call_api())
+
+
+NAMED = {"a": Outcome(Verdict.FAIL, "no")}
+
+
+@pytest.mark.parametrize(
+    ("function", "answer"),
+    [
+        (Function(lambda call: None), Answer()),
+        (Function(lambda call: NAMED), Answer(OK, NAMED)),
+        (raising(Retry("busy", timedelta(seconds=3))), again("busy", 3)),
+        (raising(Refused("never")), refused("never")),
+        (raising(KeyError("x")), again("KeyError: 'x'")),
+        (Function(cancelled), again("CancelledError: ")),
+    ],
+)
+def test_a_function_returns_outcomes_or_raises_what_is_to_be_done(function, answer):
+    assert function.call(CALL) == answer
+
+
+@pytest.mark.parametrize(
+    "result", [False, True, 0, "OK", [FAILS], {"a": "fail"}, {"a": OK, "b": "ok"}], ids=repr
+)
+def test_a_function_that_returns_anything_but_outcomes_is_no_success(result):
+    whole = Function(lambda call: result).call(CALL).whole
+
+    assert whole.verdict is Verdict.RETRY
+    assert f"the function returned {type(result).__name__}" in whole.detail
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_the_end_of_a_process_is_no_answer_of_a_function(error):
+    with pytest.raises(error):
+        raising(error).call(CALL)
+
+
+@pytest.mark.parametrize("error", [ValueError("token"), OSError("token"), RecursionError()], ids=repr)
+def test_an_error_of_a_call_is_answered_at_once_without_its_text(error):
+    def call():
+        raise error
+
+    assert answered_within(1, call) == again(f"no response: {type(error).__name__}")
+
+
+def test_the_first_pattern_that_fits_the_target_is_called():
+    apis = ByTarget([("mail*", raising(Refused("wrong"))), ("*", Function(lambda call: None))])
+    unset = ByTarget([]).call(CALL).whole
+
+    assert apis.call(CALL) == Answer()
+    assert unset.verdict is Verdict.FAIL
+    assert "grouper_downstream" in unset.detail

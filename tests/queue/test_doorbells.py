@@ -1,0 +1,396 @@
+"""The doorbells: on SQS as moto implements it and by the requests, and in memory."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
+from moto import mock_aws
+
+from fanin.errors import InvalidRequest
+from fanin.queue import MemoryDoorbell, QueueContext, Ring, doorbell
+from fanin.queue.memory import MemoryStore
+from fanin.queue.rules.config import QueueConfig
+from fanin.queue.rules.errors import DoorbellMissing
+from fanin.queue.rules.messages import ring_of
+from fanin.queue.sqs import SqsDoorbell, SqsDoorbells
+from tests.contract import moto_clients
+from tests.queue.conftest import KEY
+
+
+@pytest.fixture
+def bell():
+    with mock_aws():
+        client = moto_clients.client("sqs", config=Config(read_timeout=5))
+        url = client.create_queue(QueueName="doorbell")["QueueUrl"]
+        yield SqsDoorbell(client, url, KEY)
+
+
+def messages(bell) -> int:
+    names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+    names.append("ApproximateNumberOfMessagesDelayed")
+    found = bell.client.get_queue_attributes(QueueUrl=bell.url, AttributeNames=names)["Attributes"]
+    return sum(int(value) for value in found.values())
+
+
+def test_a_ring_is_received_and_deleted(bell):
+    bell.ring([Ring(3), Ring(4, due=True)])
+    received = bell.wait(5, 10)
+
+    assert sorted(received, key=lambda ring: ring.part) == [Ring(3), Ring(4, due=True)]
+    assert messages(bell) == 2
+    bell.delete(received)
+
+    assert messages(bell) == 0
+
+
+def test_refused_entries_are_sent_once_more(bell, monkeypatch):
+    sent = []
+
+    def partly(**request):
+        sent.append([entry["Id"] for entry in request["Entries"]])
+        return {"Failed": [{"Id": "1"}]} if len(sent) == 1 else {}
+
+    monkeypatch.setattr(bell.client, "send_message_batch", partly)
+    bell.ring([Ring(0), Ring(1), Ring(2)])
+
+    assert sent == [["0", "1", "2"], ["1"]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "1",
+        "[]",
+        "{}",
+        '{"tenant": "t", "queue": "q", "part": "x", "due": 0}',
+        '{"tenant": "t", "queue": "q", "part": 1e400, "due": 0}',
+        "[" * 100_000,
+    ],
+    ids=lambda text: text[:60],
+)
+def test_a_message_that_is_no_ring_is_refused_and_left_where_it_is(bell, text):
+    with pytest.raises(InvalidRequest):
+        ring_of(KEY, text, "r")
+    bell.client.send_message(QueueUrl=bell.url, MessageBody=text or " ")
+
+    assert bell.wait(0, 10) == []
+    assert messages(bell) == 1
+
+
+def test_a_wait_uses_a_client_of_its_own(bell):
+    bell.ring([Ring(3)])
+    polls = moto_clients.client("sqs", config=Config(read_timeout=25))
+    sent, polled = [], []
+    bell.client.meta.events.register("before-send.sqs", lambda event_name, **_: sent.append(event_name))
+    polls.meta.events.register("before-send.sqs", lambda event_name, **_: polled.append(event_name))
+    waiting = SqsDoorbell(bell.client, bell.url, KEY, polls)
+    waiting.ring([Ring(4)])
+    waiting.delete(waiting.wait(5, 10))
+
+    assert waiting._longest_poll() == 20
+    assert bell._longest_poll() == 4
+    assert set(polled) == {"before-send.sqs.ReceiveMessage"}
+    assert set(sent) == {"before-send.sqs.SendMessageBatch", "before-send.sqs.DeleteMessageBatch"}
+
+
+ARNS = "arn:aws:sqs:eu-west-1:123456789012:fanin-dev_bell"
+
+
+REQUESTS_MAX = 50
+"""After so many requests a test fails, instead of polling forever."""
+
+
+class Sqs:
+    """A client of SQS that notes its requests; *clock*: seconds, in which a poll without a message lasts."""
+
+    def __init__(self, read_timeout=60, refuse=None):
+        self.meta = SimpleNamespace(config=SimpleNamespace(read_timeout=read_timeout))
+        self.clock, self.refuse, self.made = 1000.0, refuse or {}, []
+        self.messages: list[dict[str, str]] = []
+
+    def __getattr__(self, operation):
+        def request(**facts):
+            assert len(self.made) < REQUESTS_MAX
+            self.made.append((operation, facts))
+            if operation in self.refuse:
+                raise ClientError({"Error": {"Code": self.refuse[operation]}}, operation)
+            return self.answer(operation, facts)
+
+        return request
+
+    def answer(self, operation, facts):
+        if operation == "receive_message":
+            if not self.messages:
+                self.clock += facts.get("WaitTimeSeconds", 0)
+            return {"Messages": self.messages}
+        return {"QueueUrl": f"https://sqs/123456789012/{facts.get('QueueName')}"}
+
+    def of(self, operation):
+        return [facts for name, facts in self.made if name == operation]
+
+    def polls(self):
+        return [facts["WaitTimeSeconds"] for facts in self.of("receive_message")]
+
+
+def bell_on(monkeypatch, sqs) -> SqsDoorbell:
+    """A doorbell whose clock is that of *sqs*."""
+    monkeypatch.setattr("fanin.queue.sqs.time", SimpleNamespace(monotonic=lambda: sqs.clock))
+    return SqsDoorbell(sqs, "https://sqs/123456789012/bell", KEY)
+
+
+@pytest.mark.parametrize(
+    ("read_timeout", "seconds", "polls"),
+    [
+        (60, 0, [0]),
+        (60, 20, [20]),
+        (60, 50, [20, 20, 10]),
+        (60, 0.5, [1]),
+        (60, 20.5, [20, 1]),
+        (5, 6, [4, 2]),
+        (1, 3, [1, 1, 1]),
+    ],
+)
+def test_a_wait_is_made_of_polls_that_end_before_the_client_times_out(
+    monkeypatch, read_timeout, seconds, polls
+):
+    sqs = Sqs(read_timeout)
+
+    assert bell_on(monkeypatch, sqs).wait(seconds, 1) == []
+    assert sqs.polls() == polls
+
+
+@pytest.mark.parametrize(("most", "messages"), [(1, 1), (10, 10), (11, 10)])
+def test_a_poll_asks_for_ten_messages_at_most(monkeypatch, most, messages):
+    sqs = Sqs()
+    bell_on(monkeypatch, sqs).wait(0, most)
+
+    assert [facts["MaxNumberOfMessages"] for facts in sqs.of("receive_message")] == [messages]
+
+
+def test_a_batch_has_ten_rings(monkeypatch):
+    sqs = Sqs()
+    bell = bell_on(monkeypatch, sqs)
+    bell.ring([Ring(part) for part in range(21)])
+    bell.delete([Ring(part, receipt=str(part)) for part in range(21)])
+
+    for operation in ("send_message_batch", "delete_message_batch"):
+        assert [len(facts["Entries"]) for facts in sqs.of(operation)] == [10, 10, 1]
+
+
+@pytest.mark.parametrize(
+    ("delay", "seconds"),
+    [({}, 0), ({"delay": 0.2}, 1), ({"delay": 900.0}, 900), ({"delay": 900.5}, 900)],
+    ids=str,
+)
+def test_a_ring_is_delayed_by_whole_seconds_up_to_a_quarter_of_an_hour(monkeypatch, delay, seconds):
+    sqs = Sqs()
+    bell_on(monkeypatch, sqs).ring([Ring(1)], **delay)
+    ((entry,),) = [facts["Entries"] for facts in sqs.of("send_message_batch")]
+
+    assert entry["DelaySeconds"] == seconds
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("AWS.SimpleQueueService.NonExistentQueue", "does not exist"),
+        ("QueueDoesNotExist", "does not exist"),
+        ("AWS.SimpleQueueService.QueueDeletedRecently", "less than 60 s ago"),
+        ("QueueDeletedRecently", "less than 60 s ago"),
+    ],
+)
+def test_an_sqs_queue_that_does_not_exist_is_a_missing_doorbell(monkeypatch, code, text):
+    sqs = Sqs(refuse={"send_message_batch": code})
+    with pytest.raises(DoorbellMissing, match=text):
+        bell_on(monkeypatch, sqs).ring([Ring(1)])
+
+
+def created(code=None):
+    """Create a doorbell where the stack made none; SQS refuses with *code*, if any."""
+    sqs = Sqs()
+    find = sqs.answer
+
+    def answer(operation, facts):
+        if operation == "get_queue_url" and not sqs.of("create_queue"):
+            raise ClientError({"Error": {"Code": "QueueDoesNotExist"}}, operation)
+        return find(operation, facts)
+
+    sqs.answer = answer
+    sqs.refuse = {"create_queue": code} if code else {}
+    return sqs, SqsDoorbells(sqs, ARNS).create(KEY)
+
+
+@pytest.mark.parametrize("code", ["QueueAlreadyExists", "QueueNameExists"])
+def test_a_doorbell_that_has_other_attributes_is_kept(code):
+    sqs, url = created(code)
+
+    assert url == f"https://sqs/123456789012/{sqs.of('create_queue')[0]['QueueName']}"
+    assert sqs.made[-1][0] == "get_queue_url"
+
+
+def test_any_other_refusal_to_create_a_doorbell_is_raised():
+    with pytest.raises(ClientError, match="AccessDenied"):
+        created("AccessDenied")
+
+
+def test_a_new_doorbell_is_encrypted_and_accepts_requests_with_tls_alone():
+    sqs, _ = created()
+    (request,) = sqs.of("create_queue")
+    policy = json.loads(request["Attributes"].pop("Policy"))
+
+    assert request["Attributes"] == {
+        "VisibilityTimeout": "180",
+        "MessageRetentionPeriod": "3600",
+        "ReceiveMessageWaitTimeSeconds": "20",
+        "SqsManagedSseEnabled": "true",
+    }
+    assert policy == {
+        "Version": "2012-10-17",
+        "Statement": [
+            {
+                "Effect": "Deny",
+                "Principal": {"AWS": "*"},
+                "Action": "sqs:*",
+                "Resource": f"arn:aws:sqs:eu-west-1:123456789012:{request['QueueName']}",
+                "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+            }
+        ],
+    }
+
+
+def existing():
+    """A store with the queue, whose doorbell its config has."""
+    store = MemoryStore()
+    store.create(KEY, QueueConfig(1, doorbell="https://orders"))
+    return store
+
+
+class Refusing:
+    """A creator that may create nothing; *doorbell*: the one that every request finds to be missing."""
+
+    def __init__(self):
+        self.requested = []
+
+    def create(self, queue, config):
+        raise InvalidRequest("this key may not create queues")
+
+    def at(self, url):
+        self.requested.append(url)
+        return self
+
+    def ring(self, rings, delay=0.0):
+        raise DoorbellMissing("gone")
+
+
+def test_a_doorbell_that_this_process_may_not_create_stays_missing():
+    refusing = Refusing()
+    context = QueueContext(existing(), refusing, KEY, creator=refusing)
+    with pytest.raises(DoorbellMissing, match="this key may not create queues"):
+        context.at_doorbell(lambda bell: bell.ring([Ring(0)]))
+
+    assert refusing.requested == ["https://orders"]
+
+
+def test_a_ring_at_a_queue_that_was_removed_creates_none():
+    refusing, store = Refusing(), existing()
+    context = QueueContext(store, refusing, KEY)
+    gone = replace(context.config(), revision=1, removing_us=1, removed_us=2)
+    store.reconfigure(KEY, gone)
+    context.ring([Ring(0)])
+
+    assert refusing.requested == ["https://orders"]
+    assert store.config(KEY) == gone
+
+
+async def reports(_):
+    """Do no work when it is called."""
+
+
+def test_a_report_that_does_no_work_when_it_is_called_is_refused():
+    with pytest.raises(InvalidRequest, match="report is a coroutine function") as caught:
+        QueueContext(MemoryStore(), Refusing(), KEY, report=reports)
+    assert caught.value.field == "report"
+
+
+class Moved(threading.Condition):
+    """A condition whose waits are noted, and pass at once; after ten of them they fail."""
+
+    def __init__(self, memory_clock):
+        super().__init__()
+        self.memory_clock, self.noted = memory_clock, []
+
+    def wait(self, timeout=None):
+        self.noted.append(timeout)
+        assert len(self.noted) <= 10
+        self.memory_clock.now += timeout
+        return False
+
+
+@pytest.fixture
+def memory_clock(monkeypatch):
+    """The memory_clock of the doorbell, which a test moves; its sleeps pass at once."""
+    memory_clock = SimpleNamespace(now=100.0, slept=[])
+    fake = SimpleNamespace(monotonic=lambda: memory_clock.now, sleep=memory_clock.slept.append)
+    monkeypatch.setattr(doorbell, "time", fake)
+    return memory_clock
+
+
+@pytest.fixture
+def memory_bell(memory_clock):
+    return MemoryDoorbell(rung=Moved(memory_clock))
+
+
+def test_the_ring_that_is_due_first_is_waited_for_and_no_longer(memory_bell):
+    memory_bell.ring([Ring(5)], delay=5.0)
+    memory_bell.ring([Ring(1)], delay=1.0)
+
+    assert memory_bell.wait(60, 10) == [Ring(1)]
+    assert memory_bell.wait(2, 10) == ()
+    assert memory_bell.wait(2, 10) == [Ring(5)]
+    assert memory_bell.rung.noted == [1.0, 2.0, 2.0]
+
+
+def test_a_ring_wakes_all_that_wait():
+    waiting, received = threading.Semaphore(0), []
+
+    class Noted(threading.Condition):
+        def wait(self, timeout=None):
+            waiting.release()
+            return super().wait(timeout)
+
+    memory_bell = MemoryDoorbell(rung=Noted())
+    threads = [
+        threading.Thread(target=lambda: received.extend(memory_bell.wait(20, 1)), daemon=True)
+        for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+        assert waiting.acquire(timeout=5)
+    memory_bell.ring([Ring(1), Ring(2)])
+    for thread in threads:
+        thread.join(5)
+
+    assert sorted(ring.part for ring in received) == [1, 2]
+
+
+def test_as_many_rings_are_received_at_once_as_are_asked_for(memory_bell):
+    memory_bell.ring([Ring(1), Ring(2), Ring(3)])
+
+    assert [memory_bell.wait(0, 2), memory_bell.wait(0, 2)] == [[Ring(1), Ring(2)], [Ring(3)]]
+    assert (memory_bell.wait(0, 10), memory_bell.rung.noted) == ((), [])
+
+
+def test_a_process_that_stood_still_before_its_poll_asks_for_what_is_there(monkeypatch):
+    sqs, passed = Sqs(), iter([0.0])
+    bell = bell_on(monkeypatch, sqs)
+    monkeypatch.setattr("fanin.queue.sqs.time", SimpleNamespace(monotonic=lambda: next(passed, 3600.0)))
+
+    assert bell.wait(20, 1) == []
+    assert sqs.polls() == [0]

@@ -1,0 +1,309 @@
+"""When a session is over, how long its row is kept, and who watches and reads which sessions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from moto import mock_aws
+
+from fanin.queue.dynamodb import DynamoStore
+from fanin.queue.rules.config import QueueConfig
+from fanin.queue.rules.members import CROWD, Watch, neighbours
+from fanin.queue.rules.model import Member
+from fanin.queue.upkeep.maintenance import Maintenance
+from fanin.queue.working.session import enter
+from lab.requests.watching import units_a_second
+from tests.contract import moto_clients
+from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
+from tests.queue.claiming import Bench
+from tests.queue.conftest import KEY, START, session_of, unavailable
+
+
+@pytest.fixture
+def bench():
+    return Bench()
+
+
+def test_a_doubt_is_kept_for_as_long_as_a_request_can_be_late(bench):
+    (job,) = bench.take("a")
+    bench.claims.abandon(job)
+    bench.time.sleep(899.9)
+    late = bench.session.doubts()
+    bench.time.sleep(0.1)
+
+    assert (late, bench.session.doubts()) == ({0}, set())
+
+
+def test_a_session_lasts_a_heartbeat_less_than_its_expiry(bench):
+    bench.time.sleep(3.999)
+    alive = bench.session.alive()
+    bench.time.sleep(0.001)
+
+    assert (alive, bench.session.alive(), bench.session.lost) == (True, False, True)
+
+
+def test_a_session_for_a_while_expires_a_second_after_it(bench):
+    session = enter(bench.context, 30.0)
+
+    assert session.member.expires_us == bench.time.now() + 31_000_000
+    assert (session.member.beats, session.patience) == (False, 30.0)
+    assert (session.member.expiry_us, session.member.started_us) == (5_000_000, bench.time.now())
+
+
+def test_a_session_whose_process_stood_still_before_it_was_stored_creates_its_queue_anew(bench):
+    """The queue was removed meanwhile, and its row counts the changes of the sessions."""
+
+    def stand_still():
+        bench.time.sleep(3600)
+        bench.store.real.configs.clear()
+        return "late"
+
+    effects = replace(bench.context.effects, new_id=stand_still)
+    session = enter(replace(bench.context, effects=effects), None)
+
+    assert (session.id, bench.store.real.config(KEY)) == ("late", QueueConfig(1))
+
+
+def test_a_heartbeat_counts_from_when_it_was_sent(bench):
+    beat = bench.store.real.beat
+    bench.time.sleep(2)
+
+    def slow(*asked):
+        bench.time.sleep(1.5)
+        return beat(*asked)
+
+    bench.store.scripts["beat"] = slow
+
+    assert bench.session.beat()
+    assert bench.session.confirmed_at == bench.time.monotonic() - 1.5 == 2
+    assert bench.store.of("beat")[-1][2] == bench.time.now() - 1_500_000 + 5_000_000
+
+
+def test_a_heartbeat_that_comes_back_too_late_does_not_revive_its_session(bench):
+    beat = bench.store.real.beat
+
+    def slow(*asked):
+        bench.time.sleep(4)
+        return beat(*asked)
+
+    bench.store.scripts["beat"] = slow
+
+    assert (bench.session.beat(), bench.session.confirmed_at) == (False, 0.0)
+
+
+@pytest.mark.parametrize(("beats", "changes"), [(True, 1), (False, 0)])
+def test_a_session_that_ends_counts_as_a_change_if_it_owned_parts(bench, beats, changes):
+    session = bench.session if beats else enter(bench.context, 30.0)
+    bench.forget()
+    session.end()
+
+    assert len(bench.store.of("count_change")) == changes
+    assert not session.alive()
+
+
+MEMBER = Member("s1", True, 10_000_000, 5_000_000, "host", 1, 0)
+
+
+def test_a_session_misses_heartbeats_after_half_its_expiry_and_is_suspected_after_nine_tenths():
+    watch = Watch()
+    watch.observe([MEMBER], 1.0)
+
+    assert [watch.misses_heartbeats(MEMBER, at) for at in (3.499, 3.5)] == [False, True]
+    assert [watch.suspects([MEMBER], at, 0) for at in (5.499, 5.5)] == [[], [MEMBER]]
+
+
+DAY_SECONDS = 24 * 60 * 60
+
+
+@pytest.fixture
+def table():
+    with mock_aws():
+        client = moto_clients.client("dynamodb")
+        create_queue_table(client)
+        yield DynamoStore(client, QUEUE_TABLE)
+
+
+def deleted_at(table) -> int:
+    """Return the second at which DynamoDB may delete the one row of the table."""
+    (row,) = table.client.scan(TableName=QUEUE_TABLE)["Items"]
+    return int(row["ttl"]["N"])
+
+
+def test_the_row_of_a_session_is_kept_for_a_day_after_the_expiry_of_its_last_heartbeat(table):
+    expires_us = START + 5_000_000
+    table.enter(KEY, Member("s1", True, expires_us, 5_000_000, "host", 1, START))
+    entered = deleted_at(table)
+    table.beat(KEY, "s1", expires_us + 90_000_000)
+
+    assert entered == expires_us // 1_000_000 + DAY_SECONDS
+    assert deleted_at(table) == entered + 90
+
+
+LARGE = CROWD + 6
+
+
+def entered(make, count):
+    """Return so many queues of one process each, whose sessions have read each other's."""
+    queues = [make(parts=8) for _ in range(count)]
+    for queue in queues:
+        with queue.take(wait=0):
+            pass
+    for queue in queues:
+        queue._worker.maintenance.read_members()
+    return queues
+
+
+@pytest.mark.parametrize(
+    ("sessions", "me", "watched"),
+    [
+        ("abcd", "a", "bc"),
+        ("abcd", "c", "da"),
+        ("abcd", "d", "ab"),
+        ("ab", "a", "b"),
+        ("a", "a", ""),
+        ("abd", "c", "da"),
+        ("", "c", ""),
+    ],
+)
+def test_a_session_watches_the_two_that_follow_it_on_the_ring(sessions, me, watched):
+    assert neighbours(list(sessions), me) == list(watched)
+
+
+def test_each_session_is_watched_by_two_others():
+    sessions = [f"{number:03}" for number in range(100)]
+    watched = [each for me in sessions for each in neighbours(sessions, me)]
+
+    assert sorted(watched) == sorted(sessions * 2)
+
+
+@pytest.mark.parametrize("end", ["leaves", "is ended"])
+def test_a_session_that_goes_is_noticed_by_those_that_do_not_watch_it(make, store, time, end):
+    queues = entered(make, LARGE)
+    ring = sorted(queues, key=lambda queue: session_of(queue).id)
+    watching = ring[0]._worker.maintenance.watching
+    gone = ring[10]
+    if end == "leaves":
+        gone.close()
+    else:
+        maintenance = ring[9]._worker.maintenance
+        maintenance._end(next(m for m in watching.members if m.id == session_of(gone).id))
+    time.sleep(1)
+    watching.look()
+
+    assert len(watching.members) == LARGE - 1
+
+
+def test_a_session_that_begins_is_noticed_by_all(make, time):
+    queues = entered(make, LARGE)
+    entered(make, 1)
+    time.sleep(1)
+    for queue in queues:
+        queue._worker.maintenance.watching.look()
+
+    assert {len(queue._worker.maintenance.watching.members) for queue in queues} == {LARGE + 1}
+
+
+def test_a_workers_read_units_do_not_grow_with_the_number_of_workers():
+    each = {workers: units_a_second(workers, seconds=30)[0] / workers for workers in (10, CROWD + 1, 120)}
+
+    assert max(each.values()) <= 3
+    assert units_a_second(120, seconds=1)[1] / 120 > 8
+
+
+ALL, TWO, CONFIG = "members", "peek", "peek_config"
+
+
+class Group:
+    """So many sessions that write heartbeats, except the *silent* ones, and the watch of the first one.
+
+    In a group of 50 sessions, all are read every 10 s, and a second after the last read for a change.
+    """
+
+    def __init__(self, sessions, **options):
+        self.bench = Bench(**options)
+        self.sessions = [self.bench.session, *(enter(self.bench.context, None) for _ in range(sessions - 1))]
+        self.silent = []
+        self.watching = Maintenance(self.bench.context, self.bench.session).watching
+        self.watching.read_all()
+
+    def read_at(self, seconds):
+        """Return the requests of a look at this time."""
+        self.bench.time.passed = round(seconds * 1_000_000)
+        for session in self.sessions:
+            if session not in self.silent:
+                session.beat()
+        self.bench.forget()
+        self.watching.look()
+        return self.bench.store.names()
+
+    def reads_all_at(self, *times):
+        """Return those of *times* at which a look reads all sessions."""
+        return [at for at in times if ALL in self.read_at(at)]
+
+    def drop(self, number):
+        """Delete the row of a session that was ended, whose change was not counted."""
+        del self.bench.store.real.sessions[KEY][self.sessions.pop(number).id]
+
+
+def test_a_large_group_without_a_change_is_read_whole_at_its_interval():
+    assert Group(50).reads_all_at(*(step / 2 for step in range(1, 51))) == [10.0, 20.0]
+
+
+@pytest.mark.parametrize(("sessions", "read"), [(24, None), (25, 2)])
+def test_up_to_24_sessions_are_looked_at_by_one_query_and_of_more_two(sessions, read):
+    group = Group(sessions)
+
+    assert group.read_at(0.5) == [TWO]
+    ((_, ids),) = group.bench.store.of(TWO)
+    assert (ids and len(ids)) == read
+
+
+def test_a_counted_change_is_read_once_the_interval_of_changes_has_passed():
+    group = Group(50)
+    group.sessions.pop(20).end()
+
+    assert group.read_at(0.9) == [CONFIG, TWO]
+    assert group.read_at(1.0) == [CONFIG, ALL]
+    assert len(group.watching.members) == 49
+
+
+def test_a_change_that_was_not_counted_is_seen_in_a_small_group():
+    group = Group(5)
+    group.drop(3)
+
+    assert group.reads_all_at(0.5, 1.0) == [0.5]
+    assert len(group.watching.members) == 4
+
+
+def test_a_difference_that_one_look_saw_is_read_although_the_next_does_not_see_it():
+    """A look may read an older copy of a row."""
+    group = Group(50)
+    group.bench.store.scripts[TWO] = lambda *_: []
+    assert group.read_at(0.5) == [TWO]
+    del group.bench.store.scripts[TWO]
+
+    assert group.reads_all_at(1.0, 1.5) == [1.0]
+
+
+def test_while_one_neighbour_misses_heartbeats_all_are_read_for_one_expiry():
+    group = Group(50)
+    group.silent = group.sessions[1:2]
+    assert group.reads_all_at(0.5, 1.0, 1.5, 2.0, 2.5) == [2.5]
+    group.silent = []
+
+    assert group.reads_all_at(*(step / 2 for step in range(6, 18))) == [step / 2 for step in range(6, 15)]
+
+
+def test_a_session_that_another_ended_is_lost_at_its_next_heartbeat(bench):
+    bench.store.real.end_session(KEY, bench.session.id, None)
+
+    assert (bench.session.beat(), bench.session.alive()) == (False, False)
+
+
+def test_a_heartbeat_without_an_answer_ends_no_session(bench):
+    bench.store.scripts["beat"] = unavailable
+
+    assert bench.session.beat()
+    bench.time.sleep(4)
+    assert not bench.session.beat()
