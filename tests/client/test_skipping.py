@@ -117,13 +117,13 @@ def test_a_redelivered_item_that_is_done_is_not_worked_on_but_counts_as_acked(fa
     assert [line.levelno for line in caplog.records if "without work" in line.getMessage()] == [logging.INFO]
 
 
-@pytest.mark.parametrize(("skip_done", "worked"), [(False, 1), (True, 0)])
-def test_the_item_of_a_new_message_is_looked_at_if_asked_for(fanin, work, skip_done, worked):
+@pytest.mark.parametrize(("options", "worked"), [({}, 1), ({"skip_done": True}, 0)])
+def test_the_item_of_a_new_message_is_looked_at_if_asked_for(fanin, work, options, worked):
     batch = fanin.open()
     items = batch.add(2)
     fanin.ack(items[:1])
 
-    assert fanin.acks(skip_done=skip_done)(work)(received(items[0]), None) == DELETED
+    assert fanin.acks(**options)(work)(received(items[0]), None) == DELETED
     assert len(work.items) == worked
 
 
