@@ -190,3 +190,10 @@ def test_a_transaction_claims_98_tasks_at_most():
 def test_a_full_bundle_says_that_more_tasks_may_wait():
     assert Fill(*"abcd")("a") == (("a", "b", "c"), True)
     assert Fill("a", "b")("a") == (("a", "b"), False)
+
+
+def test_a_leader_fills_ten_bundles_at_most():
+    bench = Bench(Policy(max_size=1), Timing())
+    bench.register(*"abcdefghijklm")
+
+    assert len(bench.step().bundles) == 10

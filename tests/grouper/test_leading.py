@@ -308,3 +308,14 @@ def test_the_lane_of_a_leader_that_let_go_is_not_taken_over(bench, noted):
 
     assert (result.outcome, result.took_over, result.contended) == (LeadOutcome.LED, False, False)
     assert len(noted.of("seal")) == len(result.bundles) == 1
+
+
+def test_bundles_of_a_target_are_listed_from_the_newest(bench):
+    bench.register(*"abcdef")
+    bench.drain()
+    page = bench.grouper.bundles(TENANT, "search", limit=1)
+    newest = bench.grouper.bundle(TENANT, page.rows[0].bundle_id)
+    rest = bench.grouper.bundles(TENANT, "search", cursor=page.cursor)
+
+    assert set(newest.members) == set("def")
+    assert len(rest.rows) == 1

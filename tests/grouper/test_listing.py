@@ -407,3 +407,16 @@ def test_more_tasks_wait_if_any_lane_has_more_than_is_seen():
     view = views.view()
 
     assert (view.waiting, view.waiting_more) == (100, True)
+
+
+def test_the_next_call_of_a_rate_is_shown_and_a_full_bundle_is_due_now():
+    bench = with_policies(("*", Policy(max_size=2, rate=0.1)))
+    bench.register("a")
+    bench.drain()
+    bench.register("b", "c", "d")
+    bench.clock.advance(seconds=1)
+    (view,) = bench.grouper.targets(TENANT).rows
+
+    assert view.next_window_at == bench.clock.at
+    assert bench.clock.at < view.next_call_at <= bench.clock.at + timedelta(seconds=10)
+    assert view.rate == 0.1

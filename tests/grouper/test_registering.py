@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from fanin.errors import InvalidRequest, KeyReused, NotFound
-from fanin.grouper import NewTask, Policy, TaskState
+from fanin.grouper import NewTask, Policy, Status, TaskState
 from tests.grouper.conftest import TENANT, Bench, waiting
 from tests.item_ids import item_named
 
@@ -156,3 +156,29 @@ def test_a_payload_nested_too_deeply_is_refused(bench):
     error = refused(bench, payload)
 
     assert (str(error), error.field) == ("payload must be a JSON value", "payload")
+
+
+def test_in_progress_is_answered_and_not_stored(bench):
+    bench.register("a")
+    created = bench.grouper.status(bench.task("a"))
+    bench.step()
+    bundled = bench.grouper.status(bench.task("a"))
+    seen = []
+    bench.api.call = lambda call: seen.append(bench.grouper.status(bench.task("a"))) or None
+    with pytest.raises(AttributeError):
+        bench.step()
+
+    assert [created, bundled, *seen] == [Status.CREATED, Status.BUNDLED, Status.IN_PROGRESS]
+
+
+def test_what_expired_is_in_no_list(bench):
+    bench.register("a", "b", "c")
+    bench.drain()
+    bench.register("d")
+    (listed,) = bench.grouper.bundles(TENANT, "search").rows
+
+    assert bench.grouper.bundles_at([listed])
+    bench.clock.advance(days=21)
+
+    assert waiting(bench) == []
+    assert bench.grouper.bundles_at([listed]) == []
