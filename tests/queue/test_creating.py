@@ -275,3 +275,14 @@ def test_a_queue_that_is_removed_while_it_is_created_again_is_a_retry():
 
     with pytest.raises(StoreUnavailable):
         create_row(store, KEY, QueueConfig(1))
+
+
+def test_a_config_that_never_stands_still_is_unavailable(creator, store, monkeypatch):
+    store.create(KEY, QueueConfig(1))
+    monkeypatch.setattr(store, "reconfigure", lambda queue, config: replace(config, doorbell="other"))
+
+    with pytest.raises(StoreUnavailable, match="too many changes"):
+        creator.create(KEY, QueueConfig(1))
+    monkeypatch.setattr(store, "reconfigure", lambda queue, config: None)
+    with pytest.raises(StoreUnavailable, match="removed"):
+        creator.create(KEY, QueueConfig(1))

@@ -486,3 +486,32 @@ def test_a_config_is_read_again_for_a_later_revision_alone(bench, revision, read
     bench.context.refresh(revision)
 
     assert len(bench.store.of("config")) == reads
+
+
+def test_a_waiting_take_gives_up_after_eight_failed_requests_in_a_row(queue, store):
+    queue.add("a")
+    with queue.take(wait=0) as jobs:
+        assert names(jobs) == ["a"]
+    reads = []
+    store.ready = lambda *_: reads.append(1) or unavailable()
+    with pytest.raises(StoreUnavailable), queue.take():
+        pass
+
+    assert len(reads) == 8
+
+
+def test_a_wait_at_the_doorbell_ends_a_row_of_failed_requests(queue, bell, store, monkeypatch):
+    """Eight requests of each row may fail."""
+    queue.add("a")
+    whole, answers = store.ready, iter("ffffff-fffffff-f")
+
+    def ready(*args):
+        answer = next(answers, "")
+        if answer == "f":
+            raise StoreUnavailable("out of reach")
+        return [] if answer else whole(*args)
+
+    monkeypatch.setattr(bell, "wait", lambda *_: ())
+    monkeypatch.setattr(store, "ready", ready)
+    with queue.take(wait=60) as jobs:
+        assert names(jobs) == ["a"]
