@@ -107,7 +107,15 @@ def functions_in(folder: Path) -> lambda_.Code:
 def table(scope: Construct, name: str) -> dynamodb.Table:
     """Return a table whose key is the text ``pk``."""
     key = dynamodb.Attribute(name="pk", type=dynamodb.AttributeType.STRING)
-    return dynamodb.Table(scope, name, partition_key=key, billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST)
+    return dynamodb.Table(
+        scope,
+        name,
+        partition_key=key,
+        billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
+        point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
+            point_in_time_recovery_enabled=True
+        ),
+    )
 
 
 def queue(scope: Construct, name: str, receives: int) -> sqs.Queue:

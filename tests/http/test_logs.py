@@ -20,8 +20,8 @@ def test_what_a_handler_logs_is_in_the_log_group_of_its_function(run: LocalRun, 
     ]
     give_up, lines = time.monotonic() + PATIENCE_SECONDS, []
     while not any("BatchesOpened" in line for line in lines) and time.monotonic() < give_up:
-        events = run.client("logs").filter_log_events(logGroupName=group)["events"]
-        lines = [event["message"] for event in events]
+        pages = run.client("logs").get_paginator("filter_log_events").paginate(logGroupName=group)
+        lines = [event["message"] for page in pages for event in page["events"]]
 
     assert any(line.startswith("START RequestId") for line in lines)
     opened = [json.loads(line) for line in lines if "BatchesOpened" in line]

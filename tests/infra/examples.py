@@ -10,7 +10,12 @@ from typing import Any
 
 from infra.paths import ROOT
 
-EXAMPLES = {"sqs_workers": "Catalog", "step_functions": "Orders", "spark_nightly": "Nightly"}
+EXAMPLES = {
+    "catalog": "Catalog",
+    "spark_nightly": "Nightly",
+    "sqs_workers": "Catalog",
+    "step_functions": "Orders",
+}
 """The stack of each example by the name of its folder."""
 
 

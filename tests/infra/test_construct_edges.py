@@ -324,7 +324,7 @@ def test_a_prefix_of_user_keys_is_what_a_user_key_is(text):
     from fanin.tracker.rules.options import USER_KEY
     from fanin_cdk.settings import rules
 
-    assert rules.matches(rules.USER_KEY)(text) == bool(USER_KEY.fullmatch(text))
+    assert rules.matches(rules.USER_KEY)(text) == bool(USER_KEY.form.fullmatch(text))
 
 
 # Other stacks
