@@ -25,4 +25,4 @@ def test_what_a_handler_logs_is_in_the_log_group_of_its_function(run: LocalRun, 
 
     assert any(line.startswith("START RequestId") for line in lines)
     opened = [json.loads(line) for line in lines if "BatchesOpened" in line]
-    assert {each["route"] for each in opened} == {"POST /v1/batches"}
+    assert "POST /v1/batches" in {each["route"] for each in opened}

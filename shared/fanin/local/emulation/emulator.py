@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from subprocess import PIPE, STDOUT
 
@@ -20,6 +21,7 @@ from fanin.local.run_directories import RunDirectory, directory_of, running
 
 LOOPBACK = "127.0.0.1"
 START_SECONDS = 60.0
+EXIT_SECONDS = 2.0
 LOG_LINES = 15
 KEPT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONPATH", "FANIN_LOCAL_FORK")
 
@@ -103,6 +105,9 @@ def wait_until_ready(emulator: Emulator) -> None:
         with urllib3.PoolManager(retries=False, timeout=START_SECONDS) as pool:
             pool.request("GET", f"{emulator.endpoint}/_ministack/health")
     except urllib3.exceptions.HTTPError as error:
+        # A process that exits closes its sockets a moment before its exit is known.
+        with suppress(subprocess.TimeoutExpired):
+            emulator.process.wait(EXIT_SECONDS)
         emulator.check()
         raise LocalRunError(f"the emulator did not answer in {START_SECONDS:.0f} s") from error
 
