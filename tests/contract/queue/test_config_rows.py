@@ -69,3 +69,4 @@ def test_a_tenants_queues_are_listed_in_order_with_the_depth_that_was_counted_la
     assert [queue.name for queue in registry.of_tenant(QUEUE.tenant, None, 2)] == ["a", "b"]
     assert [queue.name for queue in registry.of_tenant(QUEUE.tenant, "a", 9)] == ["b", "orders"]
     assert registry.seen([QUEUE])[QUEUE][1] == late
+    assert {queue.name for queue in registry.queues()} == {"orders", "a", "b"}

@@ -169,6 +169,13 @@ def test_a_job_that_died_again_does_not_come_back_as_it_died_before(store):
     assert store.revive(second, lifecycle.revived(second, LATER, mark), mark).deliveries == 2
 
 
+def test_a_dead_job_does_not_come_back_over_a_mark_that_was_not_seen(store):
+    dead, mark = death_of(store, taken(store))
+
+    assert store.revive(dead, lifecycle.revived(dead, LATER, None), None) == mark
+    assert store.dead(PART, 10) == [dead]
+
+
 def test_a_dead_job_does_not_come_back_over_a_live_one(store):
     job = taken(store)
     dead = Dead(job, "boom", LATER)

@@ -134,6 +134,14 @@ def test_a_check_is_postponed_from_the_time_and_the_state_that_were_seen(store, 
     assert store.get(KEY) == batch
 
 
+def test_the_check_that_was_seen_is_removed(store, batch):
+    batch = replace(batch, next_check_at=LATER)
+    store.create(batch)
+    store.postpone(batch, None)
+
+    assert store.get(KEY) == replace(batch, next_check_at=None)
+
+
 def test_a_batch_without_a_check_gets_one_unless_it_got_one_meanwhile(store, batch):
     batch = replace(batch, next_check_at=None)
     store.create(batch)
