@@ -22,6 +22,7 @@ from fanin.grouper.world import World as GroupWorld
 from fanin.queue.effects import Effects
 from fanin.tracker import Tracker
 from fanin.tracker.reads.reading import Reader
+from tests.api.gateway import SERVED
 from tests.crashes.naming import CONSUMER, module_of
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -74,14 +75,21 @@ def forget() -> None:
 
 @contextmanager
 def twin(handler: str) -> Iterator[None]:
-    """Let the handler be imported anew: of two processes each has its own objects of the module."""
+    """Let the handler be imported anew: of two processes each has its own objects of the module.
+
+    So has the function of the API that calls the handler by its route.
+    """
     name = module_of(handler)
-    with patch.dict(sys.modules, {name: _twin(name)}):
-        yield
+    package, _, short = name.rpartition(".")
+    made = _twin(name)
+    with patch.dict(sys.modules, {name: made}), patch.object(sys.modules[package], short, made):
+        calling = {f"functions.{function}" for function, served in SERVED.values() if served == handler}
+        with patch.dict(sys.modules, {each: _twin(each, handler) for each in calling}):
+            yield
 
 
 @cache
-def _twin(name: str) -> ModuleType:
+def _twin(name: str, handler: str = "") -> ModuleType:  # *handler*: the one whose twin it imports
     spec = importlib.util.spec_from_file_location(f"{name}__twin", importlib.import_module(name).__file__)
     if spec is None or spec.loader is None:
         raise ImportError(name)
