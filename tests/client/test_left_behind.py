@@ -1,4 +1,4 @@
-"""Work that a function left behind, in a task, a thread or another process: it speaks for no later item."""
+"""Work that a function left behind, in a task, a thread or a process: it has the item of no later call."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def refused(call, *args):
 
 
 @pytest.mark.parametrize("ask", ["hand_over", "is_over"])
-def test_a_task_that_an_item_left_on_a_kept_runner_speaks_for_no_later_item(fanin, batch, ask):
+def test_a_task_that_an_item_left_on_a_kept_runner_has_the_item_of_no_later_item(fanin, batch, ask):
     later, answers, left = asyncio.Event(), [], []
 
     async def leftover():
@@ -68,7 +68,7 @@ def test_a_task_that_an_item_left_on_a_kept_runner_speaks_for_no_later_item(fani
 
 
 @pytest.mark.parametrize("again", [1, 2])
-def test_a_context_that_was_copied_in_an_item_speaks_for_no_later_call(fanin, batch, again):
+def test_a_context_that_was_copied_in_an_item_has_the_item_of_no_later_call(fanin, batch, again):
     """Neither for the next item, nor for the next attempt of its own."""
     contexts, answers = [], []
 
@@ -86,7 +86,7 @@ def test_a_context_that_was_copied_in_an_item_speaks_for_no_later_call(fanin, ba
     assert outstanding(batch) == [batch.items[2]] if again == 2 else batch.items[1:]
 
 
-def test_a_thread_that_an_item_left_behind_speaks_for_no_later_item(fanin, batch):
+def test_a_thread_that_an_item_left_behind_has_the_item_of_no_later_item(fanin, batch):
     later, threads, answers = Event(), [], []
 
     def leftover():

@@ -86,7 +86,7 @@ class Process:
 
     def __init__(self, world: World) -> None:
         self.calls: dict[int, Any] = {}
-        self.returned: dict[int, Any] = {}
+        self.returned: dict[str, Any] = {}
         self.busy = 0
         self.has_died = False
         self.tracker = world.tracker()
@@ -171,7 +171,7 @@ class World:
         return {} if self._process is None else self._process.calls
 
     @property
-    def returned(self) -> dict[int, Any]:
+    def returned(self) -> dict[str, Any]:
         """Those whose acks are not sent."""
         return {} if self._process is None else self._process.returned
 

@@ -1,7 +1,7 @@
 """The calls of functions for items in this process: which one runs here, and what came of each.
 
 A call is known by the context that it runs in, which its coroutines and ``asyncio.to_thread`` copy. Code that
-it left behind keeps that context, and is refused once the function has returned: it speaks for no later call.
+it left behind keeps that context, and is refused once the function has returned: it has no later call's item.
 """
 
 from __future__ import annotations
@@ -141,8 +141,8 @@ _thread = _Thread()
 _given: ContextVar[UnderWork] = ContextVar("fanin_under_work")
 _all = PerProcess[dict[int, UnderWork]](dict)
 """The calls of this process that run: what a forked child noted here would not reach its parent."""
-_returned = PerProcess[dict[int, UnderWork]](dict)
-"""The calls whose functions have returned, and whose acks the consumer has not sent."""
+_returned = PerProcess[dict[str, UnderWork]](dict)
+"""By item id: the calls whose functions have returned, and whose acks the consumer has not sent."""
 _jobs = PerProcess[dict[int, UnderWork]](dict)
 """The items of the jobs that workers of this process hold, whose reports are noted, too."""
 
@@ -155,7 +155,7 @@ def delivery() -> Iterator[None]:
         yield
     finally:
         for work in _thread.returned:
-            _returned().pop(id(work), None)
+            _forget(work)
         _thread.returned = before
 
 
@@ -180,10 +180,17 @@ def _keep(work: UnderWork) -> None:
     """End the call whose function has returned; it is known until its ack is sent."""
     if _thread.returned is None:
         return
-    _returned()[id(work)] = work
+    _returned()[work.item_id] = work
     _thread.returned.append(work)
     if not work.end():
-        _returned().pop(id(work))
+        _forget(work)
+
+
+def _forget(work: UnderWork) -> None:
+    """Note that the ack of *work* is sent; another call for its item, of a copy of the message, stays."""
+    returned = _returned()
+    if returned.get(work.item_id) is work:
+        returned.pop(work.item_id, None)
 
 
 def _here() -> UnderWork | None:
@@ -253,9 +260,9 @@ def hand_over(item_id: str | None) -> None:
 def refuse_returned(*item_ids: str | None) -> None:
     """Raise InvalidRequest for an item whose function has returned and whose ack is being sent."""
     here = _here()
-    for work in list(_returned().values()):
-        if work.item_id in item_ids and (here is None or here.item_id != work.item_id):
-            raise InvalidRequest(f"item {work.item_id} gets no new owner: {_OVER}", field="itemId")
+    for item_id in item_ids:
+        if item_id in _returned() and (here is None or here.item_id != item_id):
+            raise InvalidRequest(f"item {item_id} gets no new owner: {_OVER}", field="itemId")
 
 
 def note_reports(acks: Sequence[Ack]) -> None:
@@ -276,9 +283,9 @@ def _refuse_failures(failures: Sequence[Ack], here: UnderWork | None) -> None:
     """Raise InvalidRequest for failures of items that a consumer is about to ack, here or in the parent."""
     if not failures:
         return
-    for work in list(_returned().values()):
-        if _of(work, failures) and (here is None or here.item_id != work.item_id):
-            raise InvalidRequest(f"the ack of item {work.item_id} would heal its failure: {_OVER}")
+    for item_id in _returned_of(failures):
+        if here is None or here.item_id != item_id:
+            raise InvalidRequest(f"the ack of item {item_id} would heal its failure: {_OVER}")
     if _all.inherited or any(_of(work, failures) for work in (_jobs.inherited or {}).values()):
         known = [work for work in [*_all().values(), *_jobs().values()] if _of(work, failures)]
         if not known:
@@ -286,6 +293,17 @@ def _refuse_failures(failures: Sequence[Ack], here: UnderWork | None) -> None:
                 "this process was forked by a function that works on an item, whose return would heal the"
                 " failure: return or raise it there, and let the function report"
             )
+
+
+def _returned_of(acks: Sequence[Ack]) -> Iterator[str]:
+    """Yield the items of *acks* whose functions have returned; the time is that of the shorter list."""
+    returned = _returned()
+    if sum(ack.last - ack.first + 1 for ack in acks) > len(returned):
+        yield from (item_id for item_id, work in list(returned.items()) if _of(work, acks))
+        return
+    for ack in acks:
+        ids = (str(ItemId(ack.batch_id, ack.group_id, at)) for at in range(ack.first, ack.last + 1))
+        yield from (item_id for item_id in ids if item_id in returned)
 
 
 def warn_of_unmatched(report: AckReport) -> None:
