@@ -26,9 +26,11 @@ from pipeline.spark.session import spark_session
 from tests.contract.tables import TABLES, create_tables
 
 SETTINGS = {
-    "spark.sql.shuffle.partitions": "3",
+    "spark.sql.shuffle.partitions": "2",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50",
     "spark.python.daemon.module": "tests.pipeline.preloaded",
+    # By TCP, each task waits 40 ms for a delayed acknowledgement.
+    "spark.python.unix.domain.socket.enabled": "true",
     "spark.executorEnv.AWS_ACCESS_KEY_ID": "none",
     "spark.executorEnv.AWS_SECRET_ACCESS_KEY": "none",
 }

@@ -15,6 +15,7 @@ import urllib3
 from fanin.tracker import Ack, OpenBatch, Outcome, Tracker
 from infra.pipeline_jobs import JOBS
 from pipeline import entry
+from pipeline.audit import recheck
 from pipeline.fan_out import manifest
 from pipeline.reconcile import run
 from pipeline.reconcile.run import ReconcileRequest
@@ -137,6 +138,7 @@ def test_a_job_is_granted_what_it_sends_and_no_more(spark, tables, sqs, witness,
     seen = replace(tables, endpoint=witness.url)
     live = ["--batches-table", seen.batches, "--pages-table", seen.pages, "--region", seen.region]
     monkeypatch.setattr(module, "spark_session", lambda name, cores: nullcontext(spark))
+    monkeypatch.setattr(recheck, "SECONDS_BETWEEN", 0)
     (job,) = (job for job in JOBS if job.name == name)
     grants = {(action, "batches") for action in job.batches} | {(action, "pages") for action in job.pages}
 
