@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 import urllib3
@@ -22,6 +21,7 @@ from pipeline.reconcile.run import ReconcileRequest
 from pipeline.snapshot import frames
 from pipeline.snapshot.tables import Tables
 from pipeline.spark import datasets
+from tests.pipeline.conftest import served_on_loopback
 
 ITEMS = 40
 PAGE_BITS = 16
@@ -78,15 +78,9 @@ def _handler(witness: Witness) -> type[BaseHTTPRequestHandler]:
 @pytest.fixture
 def witness(tables) -> Iterator[Witness]:
     witness = Witness(tables.endpoint, {tables.batches: "batches", tables.pages: "pages"})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(witness))
-    server.daemon_threads = True
-    witness.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    yield witness
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with served_on_loopback(_handler(witness)) as port:
+        witness.url = f"http://127.0.0.1:{port}"
+        yield witness
 
 
 class World:
