@@ -36,6 +36,7 @@ from tests.functions.deliveries import delivery, failed
 
 CATALOG = Path(__file__).parents[2] / "data" / "catalog.jsonl.bz2"
 TENANT = "111122223333"
+GAMES = frozenset({"games"})
 RECORD = {
     "name": "libfoo1",
     "version": "1:2.0~rc1+dfsg-3",
@@ -63,26 +64,16 @@ def test_the_records_of_the_catalog_keep_the_rules() -> None:
     assert [checked(record).name for record in records] == [record["name"] for record in records]
 
 
+BROKEN = {
+    "name": ("Foo", "x", None, "foo\n"),
+    "version": ("", "1_2", "x:1"),
+    "size": (0, -1, "1", True, 1.0),
+    "depends": (None, "foo (>> )", "foo,,bar", "foo (= 1"),
+}
+
+
 @pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("name", "Foo"),
-        ("name", "x"),
-        ("name", None),
-        ("name", "foo\n"),
-        ("version", ""),
-        ("version", "1_2"),
-        ("version", "x:1"),
-        ("size", 0),
-        ("size", -1),
-        ("size", "1"),
-        ("size", True),
-        ("size", 1.0),
-        ("depends", None),
-        ("depends", "foo (>> )"),
-        ("depends", "foo,,bar"),
-        ("depends", "foo (= 1"),
-    ],
+    ("field", "value"), [(field, value) for field, values in BROKEN.items() for value in values]
 )
 def test_a_record_that_breaks_a_rule_is_refused_by_field(field: str, value: object) -> None:
     with pytest.raises(InvalidRequest) as refused:
@@ -97,28 +88,20 @@ def test_a_record_is_an_object(record: object) -> None:
         checked(record)
 
 
-def test_chaos_fails_its_share_in_both_places_the_same_again() -> None:
-    faults = [Chaos("seed", 10).fault(f"item-{n}", 1) for n in range(10_000)]
-    again = [Chaos("seed", 10).fault(f"item-{n}", 1) for n in range(10_000)]
+def faults(percent: int, seed: str = "seed", items: int = 1000, receives: int = 1) -> list[Fault]:
+    return [Chaos(seed, percent).fault(f"item-{n}", receives) for n in range(items)]
 
-    counts = Counter(faults)
-    assert faults == again
+
+def test_chaos_fails_its_share_before_the_work_and_before_the_ack_the_same_for_each_seed() -> None:
+    counts = Counter(faults(10, items=10_000))
+
     assert 400 < counts[Fault.BEFORE_WORK] < 600
     assert 400 < counts[Fault.BEFORE_ACK] < 600
+    assert faults(10) == faults(10) != faults(10, seed="another")
 
 
-def test_chaos_of_another_seed_fails_others() -> None:
-    one, other = ([Chaos(seed, 10).fault(f"item-{n}", 1) for n in range(1000)] for seed in ("a", "b"))
-
-    assert one != other
-
-
-def test_chaos_spares_the_second_receive() -> None:
-    assert {Chaos("seed", 100).fault(f"item-{n}", 2) for n in range(100)} == {Fault.NONE}
-
-
-def test_no_chaos_fails_nothing() -> None:
-    assert {Chaos("", 0).fault(f"item-{n}", 1) for n in range(1000)} == {Fault.NONE}
+def test_chaos_spares_the_second_receive_and_no_chaos_fails_nothing() -> None:
+    assert {*faults(100, receives=2), *faults(0)} == {Fault.NONE}
 
 
 @dataclass
@@ -157,15 +140,21 @@ class Stage:
         row = self.client.get_item(TableName="Index", Key=key)["Item"]
         return {name: float(value["N"]) for name, value in row.items() if name != "pk"}
 
-    def bundle(self, *sections: str, **changes: Any) -> Worker:
-        """The worker, told to bundle *sections*."""
-        bundling = replace(self.worker.bundling, sections=frozenset(sections))
-        return replace(self.worker, bundling=bundling, **changes)
+    def bundling(self, **changes: Any) -> Worker:
+        """The worker, told to bundle games."""
+        return replace(self.worker, bundling=replace(self.worker.bundling, sections=GAMES), **changes)
 
-    def queue(self, *sections: str, **changes: Any) -> Worker:
-        """The worker, told to queue *sections*."""
-        queueing = replace(self.worker.queueing, sections=frozenset(sections))
-        return replace(self.worker, queueing=queueing, **changes)
+    def queueing(self) -> Worker:
+        """The worker, told to queue games."""
+        return replace(self.worker, queueing=replace(self.worker.queueing, sections=GAMES))
+
+    def games(self) -> dict[str, str]:
+        """The items of games, by the id of their messages."""
+        found = ((f"message-{at}", json.loads(body)) for at, body in enumerate(self.bodies))
+        return {name: body["itemId"] for name, body in found if body["record"]["section"] == "games"}
+
+    def acked(self) -> int:
+        return self.tracker.progress(self.tracker.get(TENANT, self.batch_id)).acked
 
     def state(self) -> State:
         return self.tracker.get(TENANT, self.batch_id).state
@@ -313,29 +302,28 @@ def test_rows_that_the_store_puts_off_are_written_again(environment: pytest.Monk
 def test_a_package_of_a_bundled_section_is_indexed_and_becomes_a_task_in_place_of_an_ack(
     stage: Stage,
 ) -> None:
-    games = [body for body in stage.bodies if json.loads(body)["record"]["section"] == "games"]
-
-    assert failed(stage.bundle("games").work(delivery(*stage.bodies))) == []
-    assert [task["itemId"] for task in stage.tasks] == [json.loads(body)["itemId"] for body in games]
+    assert failed(stage.bundling().work(delivery(*stage.bodies))) == []
+    assert [task["itemId"] for task in stage.tasks] == list(stage.games().values())
     assert {task["target"] for task in stage.tasks} == {"games"}
     assert len(stage.rows()) == 60
-    acked = stage.tracker.progress(stage.tracker.get(TENANT, stage.batch_id)).acked
-    assert 0 < len(games) == 60 - acked
-    assert (stage.counted()["registrations"], stage.counted()["acks"]) == (len(games), acked)
+    assert 0 < len(stage.games()) == 60 - stage.acked()
+    assert (stage.counted()["registrations"], stage.counted()["acks"]) == (len(stage.games()), stage.acked())
 
 
-def test_an_item_has_one_task_however_often_its_message_comes(stage: Stage) -> None:
-    worker = stage.bundle("games")
-    worker.work(delivery(*stage.bodies))
-    worker.work(delivery(*stage.bodies))
+def test_an_item_has_one_task_and_one_job_however_often_its_message_comes(stage: Stage) -> None:
+    for worker in (stage.bundling(), stage.queueing()):
+        worker.work(delivery(*stage.bodies))
+        worker.work(delivery(*stage.bodies))
 
-    once = {task["taskId"]: task for task in stage.tasks}
-    assert [once[task["taskId"]] for task in stage.tasks] == stage.tasks
-    assert 2 * len(once) == len(stage.tasks) == stage.counted()["registrations"]
+    half = len(stage.games())
+    assert stage.tasks[:half] == stage.tasks[half:]
+    assert stage.jobs[:half] == stage.jobs[half:]
+    assert len({task["taskId"] for task in stage.tasks}) == len({job.id for job in stage.jobs}) == half > 0
+    assert stage.counted()["registrations"] == stage.counted()["jobs"] == 2 * half
 
 
 def test_what_fails_after_its_work_has_its_task_already_and_comes_again(stage: Stage) -> None:
-    worker = stage.bundle("games", chaos=Chaos("seed", 100))
+    worker = stage.bundling(chaos=Chaos("seed", 100))
     back = failed(worker.work(delivery(*stage.bodies)))
 
     assert len(back) == 60
@@ -344,13 +332,15 @@ def test_what_fails_after_its_work_has_its_task_already_and_comes_again(stage: S
     assert {worker.chaos.fault(str(item), 1) for item in items} == {Fault.BEFORE_ACK}
 
 
-def test_a_task_that_may_not_be_there_sends_its_message_back_alone(stage: Stage) -> None:
-    refusing = Registrations([], refuses=True)
-    worker = replace(stage.worker, bundling=Bundling(refusing, "url", frozenset({"games"})))
-    back = failed(worker.work(delivery(*stage.bodies)))
+def test_a_task_or_a_job_that_may_not_be_there_sends_its_message_back_alone(stage: Stage) -> None:
+    def refuse(_jobs: object) -> None:
+        raise StoreUnavailable("the store is busy; ask again")
 
-    sections = [json.loads(body)["record"]["section"] for body in stage.bodies]
-    assert back == [f"message-{n}" for n, section in enumerate(sections) if section == "games"]
+    bundling = Bundling(Registrations([], refuses=True), "url", GAMES)
+    for change in ({"bundling": bundling}, {"queueing": Queueing(refuse, GAMES)}):
+        back = failed(replace(stage.worker, **change).work(delivery(*stage.bodies)))
+
+        assert back == list(stage.games())
     assert stage.counted()["registrations"] == 0
 
 
@@ -364,37 +354,10 @@ def test_a_task_is_one_that_the_grouper_takes(stage: Stage) -> None:
     assert json.loads(task.payload) == {"package": entry.key, "size": 880}
 
 
-def queued_bodies(stage: Stage) -> list[str]:
-    return [body for body in stage.bodies if json.loads(body)["record"]["section"] == "games"]
-
-
 def test_a_package_of_a_queued_section_becomes_a_job_in_place_of_a_row_and_an_ack(stage: Stage) -> None:
-    items = [json.loads(body)["itemId"] for body in queued_bodies(stage)]
+    items = list(stage.games().values())
 
-    assert failed(stage.queue("games").work(delivery(*stage.bodies))) == []
+    assert failed(stage.queueing().work(delivery(*stage.bodies))) == []
     assert [job.item_id for job in stage.jobs] == [job.key for job in stage.jobs] == items
     assert {row["itemId"]["S"] for row in stage.rows()}.isdisjoint(items)
-    acked = stage.tracker.progress(stage.tracker.get(TENANT, stage.batch_id)).acked
-    assert 0 < len(items) == 60 - acked == 60 - len(stage.rows())
-
-
-def test_an_item_has_one_job_however_often_its_message_comes(stage: Stage) -> None:
-    worker = stage.queue("games")
-    worker.work(delivery(*stage.bodies))
-    worker.work(delivery(*stage.bodies))
-
-    half = len(stage.jobs) // 2
-    assert stage.jobs[:half] == stage.jobs[half:]
-    assert len({job.id for job in stage.jobs}) == half > 0
-    assert stage.counted()["jobs"] == 2 * half
-
-
-def test_jobs_that_may_not_be_stored_send_their_messages_back_alone(stage: Stage) -> None:
-    def refuse(_jobs: object) -> None:
-        raise StoreUnavailable("the store is busy; ask again")
-
-    worker = replace(stage.worker, queueing=Queueing(refuse, frozenset({"games"})))
-    back = failed(worker.work(delivery(*stage.bodies)))
-
-    sections = [json.loads(body)["record"]["section"] for body in stage.bodies]
-    assert back == [f"message-{n}" for n, section in enumerate(sections) if section == "games"]
+    assert 0 < len(items) == 60 - stage.acked() == 60 - len(stage.rows())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -26,9 +27,11 @@ from pipeline.spark.session import spark_session
 from tests.contract.tables import TABLES, create_tables
 
 SETTINGS = {
-    "spark.sql.shuffle.partitions": "3",
+    "spark.sql.shuffle.partitions": "2",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50",
     "spark.python.daemon.module": "tests.pipeline.preloaded",
+    # By TCP, each task waits 40 ms for a delayed acknowledgement.
+    "spark.python.unix.domain.socket.enabled": "true",
     "spark.executorEnv.AWS_ACCESS_KEY_ID": "none",
     "spark.executorEnv.AWS_SECRET_ACCESS_KEY": "none",
 }
@@ -57,25 +60,32 @@ def aws() -> Iterator[Connection]:
     started.stop()
 
 
-@pytest.fixture
-def tables(aws: Connection, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tables]:
+@contextmanager
+def live_tables(aws: Connection) -> Iterator[Tables]:
     """The tracker's tables, empty, as the driver and its executors name them."""
-    for name, value in CREDENTIALS.items():
-        monkeypatch.setenv(name, value)
-    client = aws.client("dynamodb")
-    create_tables(client)
-    yield Tables(*TABLES, REGION, aws.endpoint)
-    for table in TABLES:
-        client.delete_table(TableName=table)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in CREDENTIALS.items():
+            patch.setenv(name, value)
+        client = aws.client("dynamodb")
+        create_tables(client)
+        yield Tables(*TABLES, REGION, aws.endpoint)
+        for table in TABLES:
+            client.delete_table(TableName=table)
+
+
+@pytest.fixture
+def tables(aws: Connection) -> Iterator[Tables]:
+    with live_tables(aws) as tables:
+        yield tables
 
 
 def restless(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
     """Every attempt sees its rows in another order, and the first attempt of part 1 dies half-way."""
     task = TaskContext.get()
     rows = Table.from_batches(list(batches))
-    turn = (17 * task.taskAttemptId() + 5) % rows.num_rows
-    turned = concat_tables([rows.slice(turn), rows.slice(0, turn)])
-    for number, batch in enumerate(turned.to_batches(max_chunksize=50)):
+    first = (17 * task.taskAttemptId() + 5) % rows.num_rows
+    rotated = concat_tables([rows.slice(first), rows.slice(0, first)])
+    for number, batch in enumerate(rotated.to_batches(max_chunksize=50)):
         if number == 2 and task.partitionId() == 1 and task.attemptNumber() == 0:
             raise RuntimeError("the first attempt of part 1 dies on purpose")
         yield batch
@@ -138,15 +148,28 @@ def _handler(stub: StubQueue) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-@pytest.fixture
-def sqs() -> Iterator[StubQueue]:
+@contextmanager
+def recording_queue() -> Iterator[StubQueue]:
+    """A queue that records what it is sent, served on a loopback port."""
     stub = StubQueue()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(stub))
+    with served_on_loopback(_handler(stub)) as stub.port:
+        yield stub
+
+
+@contextmanager
+def served_on_loopback(handler: type[BaseHTTPRequestHandler]) -> Iterator[int]:
+    """Serve *handler* while the body runs; its port."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
-    stub.port = server.server_address[1]
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
-    yield stub
+    yield server.server_address[1]
     server.shutdown()
     server.server_close()
     thread.join()
+
+
+@pytest.fixture
+def sqs() -> Iterator[StubQueue]:
+    with recording_queue() as stub:
+        yield stub

@@ -67,7 +67,7 @@ def write_export(
     *more*: fields of the summary in place of the usual ones.
     """
     folder = root / f"AWSDynamoDB/01693685827463-{table.lower()}"
-    (folder / "data").mkdir(parents=True)
+    (folder / "data").mkdir(parents=True, exist_ok=True)
     kept = list(rows)
     parts = [*(kept[part::files] for part in range(files)), []]
     named = [_data_file(folder, number, part) for number, part in enumerate(parts)]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections.abc import Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -19,43 +21,11 @@ from fanin.publishing.publish import Again, AlreadyPublished, FileChanged, Publi
 from fanin.publishing.sending import SendFailed, message_group
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
+from tests.publishing.interrupted import Killed, Network, Watched
 
 ROWS = 25
 URL = "http://sqs/1/work"
 REQUESTS = {"open", "get", "add", "close", "left", "send_message_batch"}
-
-
-class Killed(BaseException):
-    """The process ends here."""
-
-
-class Network:
-    """Ends the process before (or, if *after*, behind) its request of a number; counts all requests."""
-
-    def __init__(self, fatal=None, after=False):
-        self.fatal, self.after, self.count = fatal, after, 0
-
-    def call(self, method, *args, **options):
-        self.count += 1
-        if self.count == self.fatal and not self.after:
-            raise Killed
-        answer = method(*args, **options)
-        if self.count == self.fatal:
-            raise Killed
-        return answer
-
-
-class Watched:
-    """Passes the requests of *target* through a network."""
-
-    def __init__(self, target, network):
-        self.target, self.network = target, network
-
-    def __getattr__(self, name):
-        method = getattr(self.target, name)
-        if name not in REQUESTS:
-            return method
-        return lambda *args, **options: self.network.call(method, *args, **options)
 
 
 class Queue:
@@ -87,9 +57,13 @@ def _small_parts(monkeypatch):
     monkeypatch.setattr(reading, "PART_ROWS", 10)
 
 
+def new_transport():
+    return DirectTransport(Tracker(MemoryStore(), fresh_for=timedelta(0), pause=lambda _: None), "t")
+
+
 @pytest.fixture
 def transport():
-    return DirectTransport(Tracker(MemoryStore(), fresh_for=timedelta(0), pause=lambda _: None), "t")
+    return new_transport()
 
 
 @pytest.fixture
@@ -105,10 +79,9 @@ def request_(tmp_path):
 
 
 def run(transport, queue, request, network=None, report=lambda sent, rows: None):
-    network = network or Network()
-    each = publishing.each_in_turn
-    sender = Sender(Watched(queue, network), request, sleep=lambda _: None, each=each)
-    return publish(Fanin(Watched(transport, network)), sender, request, report)
+    watched = [Watched(target, network or Network(), REQUESTS) for target in (queue, transport)]
+    sender = Sender(watched[0], request, sleep=lambda _: None, each=publishing.each_in_turn)
+    return publish(Fanin(watched[1]), sender, request, report)
 
 
 @pytest.mark.parametrize(("chunk", "messages"), [(None, 25), (4, 8), (1000, 3)])
@@ -128,42 +101,47 @@ def test_row_k_is_item_k_and_the_batch_is_closed(transport, queue, request_, chu
     assert batch.status().is_complete
 
 
-def killed(world, sent, request, fatal, after):
-    """A run that ends at a request, or at its end."""
+def is_killed(transport, queue, request, fatal=None, after=False) -> bool:
+    """Whether a run is killed at a request of a number, which it may not come to."""
+    network = Network(fatal, after)
     with suppress(Killed, Conflict):
-        run(world, sent, request, Network(fatal, after))
+        run(transport, queue, request, network)
+    return network.is_cut
 
 
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("first", range(1, 10))
 def test_killed_twice_at_any_requests_and_run_again_every_row_is_sent_and_the_batch_completes(
-    queue, request_, first, after
+    request_, after
 ):
-    """A run has nine requests; its successor is killed at each of its own, too."""
-    for second in range(1, 13):
-        world = DirectTransport(Tracker(MemoryStore(), fresh_for=timedelta(0)), "t")
-        sent, fanin = Queue(), Fanin(world)
-        killed(world, sent, request_, first, after)
-        acked = set(list(sent.rows())[::2])
+    for first, second in pairs_of_requests(request_, after):
+        transport, queue = new_transport(), Queue()
+        fanin = Fanin(transport)
+        is_killed(transport, queue, request_, first, after)
+        acked = set(list(queue.rows())[::2])
         fanin.ack(list(acked))  # consumers work meanwhile
-        before = len(sent.bodies)
-        killed(world, sent, request_, second, after)
-        killed(world, sent, request_, None, after)
-        again = {item for body in sent.bodies[before:] for item in chunk_of({"body": body}).items}
+        before = len(queue.bodies)
+        is_killed(transport, queue, request_, second, after)
+        is_killed(transport, queue, request_)
+        again = {item for body in queue.bodies[before:] for item in chunk_of({"body": body}).items}
         (summary,) = fanin.batches(user_key="catalog")
 
-        assert sorted(row["n"] for row in sent.rows().values()) == list(range(ROWS))
+        assert sorted(row["n"] for row in queue.rows().values()) == list(range(ROWS))
         assert not again & acked
         assert summary.state is State.CLOSED
-        fanin.ack(list(sent.rows()))
+        fanin.ack(list(queue.rows()))
         assert fanin.get(summary.batch_id).is_complete
 
 
-def test_a_run_has_nine_requests(transport, queue, request_):
-    network = Network()
-    run(transport, queue, request_, network)
-
-    assert network.count == 9
+def pairs_of_requests(request, after) -> Iterator[tuple[int, int]]:
+    """Each request of a run, with each of the run that follows its death."""
+    for first in itertools.count(1):
+        for second in itertools.count(1):
+            transport, queue = new_transport(), Queue()
+            if not is_killed(transport, queue, request, first, after):
+                return
+            if not is_killed(transport, queue, request, second, after):
+                break
+            yield first, second
 
 
 def test_a_closed_batch_is_published_already_unless_it_is_named_what_to_send_again(
@@ -213,11 +191,11 @@ def test_a_batch_that_ended_otherwise_is_refused_with_its_result_and_what_to_do(
 
 def test_an_open_batch_of_other_rows_is_reported(transport, queue, request_, caplog):
     Fanin(transport).open("another"), Fanin(transport).open("catalog").close()
-    killed(transport, queue, request_, 4, after=False)
+    is_killed(transport, queue, request_, 4)
     (first, *_) = Fanin(transport).batches("catalog", "OPEN")
     run(transport, queue, request_)
     assert not caplog.records
-    killed(transport, queue, replace(request_, queue_url="http://sqs/1/elsewhere"), 4, after=False)
+    is_killed(transport, queue, replace(request_, queue_url="http://sqs/1/elsewhere"), 4)
     other = next(Fanin(transport).batches("catalog", "OPEN"))
     request_.path.write_text("1\n")
     run(transport, queue, request_)

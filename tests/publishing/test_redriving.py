@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 from moto import mock_aws
+from moto.sqs.models import sqs_backends
 
 from fanin import Fanin, InvalidRequest, StoreUnavailable
 from fanin.client.transports.direct import DirectTransport
@@ -18,33 +20,10 @@ from fanin.publishing.redriving import Redrive, RedriveRequest
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from tests.contract import moto_clients
+from tests.publishing.interrupted import Killed, Network, Watched
 
 BATCH = "00000000-0000-4000-8000-000000000001"
 WRITES = {"send_message_batch", "delete_message_batch", "change_message_visibility_batch"}
-
-
-class Killed(BaseException):
-    """The process ends here."""
-
-
-class Watched:
-    """Passes requests on; ends the process at (or, if *after*, behind) its write of a number."""
-
-    def __init__(self, sqs, fatal=None, after=False, error=Killed):
-        self.sqs, self.fatal, self.after, self.error, self.count = sqs, fatal, after, error, 0
-
-    def __getattr__(self, name):
-        method = getattr(self.sqs, name)
-        return method if name not in WRITES else lambda **asked: self.write(method, asked)
-
-    def write(self, method, asked):
-        self.count += 1
-        if self.count == self.fatal and not self.after:
-            raise self.error
-        answer = method(**asked)
-        if self.count == self.fatal:
-            raise self.error
-        return answer
 
 
 @pytest.fixture(autouse=True)
@@ -81,6 +60,11 @@ def queues(sqs, suffix=""):
     return queue(sqs, f"work{suffix}", RedrivePolicy=policy), dead
 
 
+def send(sqs, url, *messages):
+    for body in messages:
+        sqs.send_message(QueueUrl=url, MessageBody=body)
+
+
 def bodies(sqs, url):
     """The bodies that are visible in a queue, sorted; they are hidden by this."""
     found = []
@@ -112,8 +96,7 @@ def test_only_what_is_outstanding_or_failed_in_a_live_batch_is_moved(sqs, transp
         f"{live.id}:{items.group_id}:31": Left.NO_ITEM,
         counted.add(5)[0]: Left.ESTIMATED,
     }
-    for body in [*moved, *left]:
-        sqs.send_message(QueueUrl=dead, MessageBody=body)
+    send(sqs, dead, *moved, *left)
     found = run(sqs, transport, dead)
 
     assert found.moved == len(moved)
@@ -126,8 +109,7 @@ def test_only_what_is_outstanding_or_failed_in_a_live_batch_is_moved(sqs, transp
 def test_a_dry_run_moves_nothing_and_hides_nothing(sqs, transport, fanin):
     work, dead = queues(sqs)
     items = fanin.open().add(12)
-    for item in items:
-        sqs.send_message(QueueUrl=dead, MessageBody=item)
+    send(sqs, dead, *items)
     found = run(sqs, transport, dead, is_dry_run=True)
 
     assert (found.moved, bodies(sqs, work), bodies(sqs, dead)) == (12, [], sorted(items))
@@ -136,8 +118,7 @@ def test_a_dry_run_moves_nothing_and_hides_nothing(sqs, transport, fanin):
 def test_one_batch_may_be_named(sqs, transport, fanin):
     work, dead = queues(sqs)
     mine, other = fanin.open().add(1), fanin.open().add(1)
-    for item in (mine[0], other[0]):
-        sqs.send_message(QueueUrl=dead, MessageBody=item)
+    send(sqs, dead, mine[0], other[0])
     found = run(sqs, transport, dead, batch_id=mine.batch_id)
 
     assert (found.moved, dict(found.left)) == (1, {Left.OTHER_BATCH: 1})
@@ -192,7 +173,7 @@ def test_a_message_keeps_its_group_or_gets_that_of_its_batch(sqs, transport, fan
 
 def test_a_message_without_a_source_or_a_group_is_left_and_no_queue_is_its_own_target(sqs, transport, fanin):
     dead, fifo = queue(sqs, "alone"), queue(sqs, "work.fifo")
-    sqs.send_message(QueueUrl=dead, MessageBody=fanin.open().add(1)[0])
+    send(sqs, dead, fanin.open().add(1)[0])
 
     assert dict(run(sqs, transport, dead).left) == {Left.NO_SOURCE: 1}
     assert dict(run(sqs, transport, dead, to=fifo).left) == {Left.NO_GROUP: 1}
@@ -206,8 +187,7 @@ def test_each_message_returns_to_the_queue_that_it_came_from(sqs, transport, fan
     items = fanin.open().add(2)
     arn = "arn:aws:sqs:us-east-1:123456789012"
     arns = {items[0]: f"{arn}:one", items[1]: f"{arn}:two"}
-    for item in items:
-        sqs.send_message(QueueUrl=dead, MessageBody=item)
+    send(sqs, dead, *items)
 
     def receive_message(**asked):
         answer = sqs.receive_message(**asked)
@@ -231,62 +211,37 @@ class Receiving:
 
 
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("fatal", range(1, 8))
-def test_killed_at_any_write_nothing_is_lost_and_what_is_over_stays(sqs, transport, fanin, fatal, after):
-    work, dead = queues(sqs)
-    live, over = fanin.open(), fanin.open()
-    items, ended = live.add(13), over.add(3)
-    over.cancel()
-    for item in [*items, *ended]:
-        sqs.send_message(QueueUrl=dead, MessageBody=item)
-    with pytest.raises(Killed) if fatal <= WRITES_OF_A_RUN else NoError():
-        run(Watched(sqs, fatal, after), transport, dead)
-    make_visible(dead)
-    run(sqs, transport, dead)
+def test_killed_at_any_write_nothing_is_lost_and_what_is_over_stays(sqs, transport, fanin, after):
+    network = Network()
+    while network.fatal is None or network.is_cut:
+        network = Network((network.fatal or 0) + 1, after)
+        work, dead = queues(sqs, str(network.fatal))
+        live, over = fanin.open(), fanin.open()
+        items, ended = live.add(13), over.add(3)
+        over.cancel()
+        send(sqs, dead, *items, *ended)
+        with suppress(Killed):
+            run(Watched(sqs, network, WRITES), transport, dead)
+        make_visible(dead)
+        run(sqs, transport, dead)
 
-    assert set(bodies(sqs, work)) == set(items)
-    assert set(bodies(sqs, dead)) == set(ended)
-
-
-WRITES_OF_A_RUN = 5
-"""Two receives with something to move, each a send and a delete, and a release."""
-
-
-class NoError:
-    def __enter__(self):
-        pass
-
-    def __exit__(self, *_):
-        return False
+        assert set(bodies(sqs, work)) == set(items)
+        assert set(bodies(sqs, dead)) == set(ended)
 
 
 def make_visible(url):
     """Let the visibility timeout of all messages pass."""
-    from moto.sqs.models import sqs_backends
-
     for message in sqs_backends["123456789012"]["us-east-1"].queues[url.rpartition("/")[2]]._messages:
         message.visible_at = 0
-
-
-def test_a_run_has_five_writes(sqs, transport, fanin):
-    _, dead = queues(sqs)
-    items = fanin.open().add(13)
-    for item in [*items, "x"]:
-        sqs.send_message(QueueUrl=dead, MessageBody=item)
-    watched = Watched(sqs)
-    run(watched, transport, dead)
-
-    assert watched.count == WRITES_OF_A_RUN
 
 
 def test_what_is_not_answered_ends_the_run_and_all_that_is_left_is_visible(sqs, transport, fanin):
     work, dead = queues(sqs)
     items = fanin.open().add(3)
-    for item in items:
-        sqs.send_message(QueueUrl=dead, MessageBody=item)
-    lost = Watched(sqs, 1, after=True, error=EndpointConnectionError(endpoint_url="x"))
+    send(sqs, dead, *items)
+    lost = Network(1, after=True, error=EndpointConnectionError(endpoint_url="x"))
     with pytest.raises(StoreUnavailable):
-        run(lost, transport, dead)
+        run(Watched(sqs, lost, WRITES), transport, dead)
 
     assert bodies(sqs, dead) == bodies(sqs, work) == sorted(items)
 
@@ -294,8 +249,7 @@ def test_what_is_not_answered_ends_the_run_and_all_that_is_left_is_visible(sqs, 
 def test_an_entry_that_sqs_refuses_is_left(sqs, transport, fanin):
     work, dead = queues(sqs)
     items = fanin.open().add(3)
-    for item in items:
-        sqs.send_message(QueueUrl=dead, MessageBody=item)
+    send(sqs, dead, *items)
 
     class Refusing(Receiving):
         def send_message_batch(self, QueueUrl, Entries):  # noqa: N803 - the API's names
@@ -314,15 +268,14 @@ def test_a_copy_that_sqs_does_not_delete_is_asked_for_again_and_counted(
 ):
     work, dead = queues(sqs)
     items = fanin.open().add(3)
-    for item in items:
-        sqs.send_message(QueueUrl=dead, MessageBody=item)
-    left = iter(range(refusals))
+    send(sqs, dead, *items)
+    refused = iter([True] * refusals)
 
     class Keeping(Receiving):
         def delete_message_batch(self, QueueUrl, Entries):  # noqa: N803 - the API's names
-            kept = Entries[:1] if next(left, None) is not None else []
-            if rest := Entries[len(kept) :]:
-                self.sqs.delete_message_batch(QueueUrl=QueueUrl, Entries=rest)
+            kept = Entries[:1] if next(refused, False) else []
+            if deleted := Entries[len(kept) :]:
+                self.sqs.delete_message_batch(QueueUrl=QueueUrl, Entries=deleted)
             return {"Failed": [{"Id": each["Id"], "SenderFault": False, "Code": "x"} for each in kept]}
 
     found = run(Keeping(sqs, sqs.receive_message), transport, dead)
@@ -336,7 +289,7 @@ def test_what_dies_again_meanwhile_is_left(sqs, transport, fanin):
     """A consumer that fails at once would make a run endless."""
     work, dead = queues(sqs)
     item, ids = fanin.open().add(1)[0], []
-    sqs.send_message(QueueUrl=dead, MessageBody=item)
+    send(sqs, dead, item)
 
     def receive_message(**asked):
         messages = sqs.receive_message(**asked).get("Messages", [])
@@ -357,7 +310,7 @@ def test_a_queue_that_does_not_exist_is_the_error_of_aws(sqs, transport):
 def test_neighbours_are_one_read(sqs, transport, fanin):
     _, dead = queues(sqs)
     for item in fanin.open().add(10):
-        sqs.send_message(QueueUrl=dead, MessageBody=item)
+        send(sqs, dead, item)
     calls = []
     counted = SimpleNamespace(
         poll=lambda *given: calls.append("poll") or transport.poll(*given),

@@ -1,13 +1,17 @@
-"""The data source `fanin`: items as rows, acks as a write, endings as a stream; over real tables."""
+"""The data source `fanin`: items as rows and acks as a write, by Spark and by what its tasks call."""
 
 from __future__ import annotations
 
 from collections import Counter
 
+import pyarrow as pa
 import pytest
+from pyspark.sql.pandas.types import to_arrow_schema
 
+from fanin.errors import InvalidRequest
 from fanin.tracker import Ack, Mode, OpenBatch, Outcome, State, Tracker
 from pipeline.datasource import FaninSource
+from pipeline.spark import schemas
 
 TENANT = "tenant"
 
@@ -28,21 +32,12 @@ class Batch:
     def ack(self, places, outcome=Outcome.SUCCESS) -> None:
         self.tracker.ack(TENANT, [Ack.of(self.ids[place], "me", outcome) for place in places])
 
+    def expected(self, places, state="outstanding"):
+        return [(place, self.ids[place], state) for place in places]
+
     @property
     def stored(self):
         return self.tracker.get(TENANT, self.id)
-
-
-@pytest.fixture
-def access(spark, tables):
-    spark.dataSource.register(FaninSource)
-    return {
-        "tenant": TENANT,
-        "batchesTable": tables.batches,
-        "pagesTable": tables.pages,
-        "region": tables.region,
-        "endpointUrl": tables.endpoint,
-    }
 
 
 @pytest.fixture
@@ -50,34 +45,77 @@ def batch(tables):
     return Batch(tables)
 
 
-def read(spark, access, batch, **options):
-    """(position, id, state) of what the source gives."""
-    rows = spark.read.format("fanin").options(**access, batchId=batch.id, **options).load().collect()
+def read(access, batch, **options):
+    """(position, id, state) of what the tasks of a read give."""
+    reader = FaninSource({**access, "batchId": batch.id, **options}).reader(schemas.ITEMS)
+    given = (each for part in reader.partitions() for each in reader.read(part))
+    return sorted(tuple(row.values()) for each in given for row in each.to_pylist())
+
+
+def write(access, *tasks, overwrite=False, **options):
+    """Write the rows of each task: an id, or an id with its outcome and its reason."""
+    writer = FaninSource({**access, **options}).writer(schemas.ACKS, overwrite)
+    for rows in tasks:
+        full = [((row,) if isinstance(row, str) else row) + (None, None) for row in rows]
+        given = [dict(zip(schemas.ACKS.names, row, strict=False)) for row in full]
+        writer.write(iter([pa.RecordBatch.from_pylist(given, schema=to_arrow_schema(schemas.ACKS))]))
+
+
+def by_spark(spark, access, batch):
+    rows = spark.read.format("fanin").options(**access, batchId=batch.id).load().collect()
     return sorted(tuple(row) for row in rows)
 
 
-def expected(batch, places, state="outstanding"):
-    return [(place, batch.ids[place], state) for place in places]
+def ack_by_spark(spark, access, ids):
+    frame = spark.createDataFrame([(one,) for one in ids], "item_id string").repartition(3)
+    frame.write.format("fanin").options(**access).mode("append").save()
 
 
-def test_of_a_batch_on_which_nothing_was_acked_every_item_is_outstanding_under_its_own_id(
-    spark, access, batch
-):
-    assert read(spark, access, batch) == expected(batch, range(130))
+def test_spark_reads_the_items_and_writes_acks_until_the_batch_is_complete(spark, access, batch):
+    batch.tracker.close(TENANT, batch.id, "me")
+    assert by_spark(spark, access, batch) == batch.expected(range(130))
+    ack_by_spark(spark, access, batch.ids[:100] * 2)
+
+    assert batch.stored.state is State.CLOSED
+    assert by_spark(spark, access, batch) == batch.expected(range(100, 130))
+    ack_by_spark(spark, access, batch.ids)
+    assert batch.stored.state is State.COMPLETE
 
 
-def test_outstanding_items_are_those_that_are_not_acked_whatever_came_of_the_others(spark, access, batch):
+def test_a_stream_of_acks_goes_in_and_a_repeated_one_changes_nothing(spark, access, batch, tmp_path):
+    acks = str(tmp_path / "acks")
+    for ids in (batch.ids[:60], batch.ids[50:90]):
+        spark.createDataFrame([(one,) for one in ids], "item_id string").write.mode("append").json(acks)
+    for checkpoint in ("one", "two"):
+        rows = spark.readStream.schema("item_id string").option("maxFilesPerTrigger", 1).json(acks)
+        writer = rows.writeStream.format("fanin").options(**access)
+        writer = writer.option("checkpointLocation", str(tmp_path / checkpoint))
+        writer.trigger(availableNow=True).start().awaitTermination()
+
+    assert read(access, batch) == batch.expected(range(90, 130))
+
+
+def test_spark_names_a_wrong_option_and_an_id_that_stops_the_write(spark, access, batch):
+    with pytest.raises(Exception, match="no option colour"):
+        by_spark(spark, access | {"colour": "red"}, batch)
+    with pytest.raises(Exception, match="1 malformed: 'junk'"):
+        ack_by_spark(spark, access, ["junk"])
+
+
+def test_outstanding_items_are_those_that_are_not_acked_whatever_came_of_the_others(access, batch):
+    assert read(access, batch) == batch.expected(range(130))
+
     batch.ack([*range(64), 70, 71, 129])
     batch.ack([65, 72], Outcome.FAILURE)
 
-    assert read(spark, access, batch) == expected(batch, [64, *range(66, 70), *range(73, 129)])
+    assert read(access, batch) == batch.expected([64, *range(66, 70), *range(73, 129)])
 
 
-def test_failed_items_are_found_in_full_pages_too_and_healed_ones_are_not(spark, access, batch):
+def test_failed_items_are_found_in_full_pages_too_and_healed_ones_are_not(access, batch):
     batch.ack([3, 4, 70], Outcome.FAILURE)
     batch.ack(range(64))
 
-    assert read(spark, access, batch, items="failed") == expected(batch, [70], "failed")
+    assert read(access, batch, items="failed") == batch.expected([70], "failed")
 
     batch.ack([66], Outcome.FAILURE)
     batch.ack([*range(64, 72)])
@@ -85,20 +123,15 @@ def test_failed_items_are_found_in_full_pages_too_and_healed_ones_are_not(spark,
     batch.ack([80])
     batch.ack([83, 84, 85, 86, 87])
 
-    assert read(spark, access, batch, items="failed") == expected(batch, [81, 82], "failed")
+    assert read(access, batch, items="failed") == batch.expected([81, 82], "failed")
 
 
-def test_all_items_come_with_their_states(spark, access, batch):
-    batch.ack(range(130))
-    assert {state for _, _, state in read(spark, access, batch, items="all")} == {"succeeded"}
-
-
-def test_a_mixed_batch_gives_every_item_once_with_its_state(spark, access, batch):
+def test_a_mixed_batch_gives_every_item_once_with_its_state(access, batch):
     batch.ack(range(0, 130, 3))
     batch.ack(range(1, 130, 3), Outcome.FAILURE)
 
     states = ("succeeded", "failed", "outstanding")
-    assert read(spark, access, batch, items="all") == [
+    assert read(access, batch, items="all") == [
         (place, batch.ids[place], states[place % 3]) for place in range(130)
     ]
 
@@ -109,96 +142,52 @@ def test_a_mixed_batch_gives_every_item_once_with_its_state(spark, access, batch
         ({"batchId": "0190f3c0-0000-4000-8000-000000000000"}, "has no batch"),
         ({"batchId": "junk"}, "a batch id is a UUID"),
         ({"items": "some"}, "takes outstanding, failed, all"),
-        ({"colour": "red"}, "no option colour"),
         ({"tenant": ""}, "option tenant is required"),
         ({"tenant": "another"}, "has no batch"),
     ],
 )
-def test_a_wrong_option_or_another_tenants_batch_is_named(spark, access, batch, options, problem):
-    options = {**access, "batchId": batch.id, **options}
-
-    with pytest.raises(Exception, match=problem):
-        spark.read.format("fanin").options(**options).load().collect()
+def test_a_wrong_option_or_another_tenants_batch_is_named(access, batch, options, problem):
+    with pytest.raises((ValueError, InvalidRequest), match=problem):
+        read(access | options, batch, **options)
 
 
-def test_a_batch_that_only_counts_has_no_items_to_read(spark, access, tables):
-    counting = Batch(tables, mode=Mode.ESTIMATED)
-
-    with pytest.raises(Exception, match="counts acks and keeps no items"):
-        read(spark, access, counting)
+def test_a_batch_that_only_counts_has_no_items_to_read(access, tables):
+    with pytest.raises(ValueError, match="counts acks and keeps no items"):
+        read(access, Batch(tables, mode=Mode.ESTIMATED))
 
 
-def write(spark, access, rows, columns="item_id string", **options):
-    frame = spark.createDataFrame(rows, columns).repartition(3)
-    frame.write.format("fanin").options(**access, **options).mode("append").save()
+def test_written_failures_are_counted_once_keep_their_reasons_and_yield_to_a_success(access, batch):
+    failed = [(one, "failure", "too heavy") for one in batch.ids[:20]]
+    succeeded = [(one, "success", None) for one in batch.ids[10:30]]
+    for tasks in ([failed, succeeded], [succeeded, failed]):
+        write(access, *tasks)
 
-
-def test_written_acks_complete_the_batch_whatever_comes_twice_and_in_whichever_task(spark, access, batch):
-    batch.tracker.close(TENANT, batch.id, "me")
-    write(spark, access, [(one,) for one in batch.ids[:100] * 2])
-
-    assert batch.stored.state is State.CLOSED
-    assert read(spark, access, batch) == expected(batch, range(100, 130))
-
-    write(spark, access, [(one,) for one in batch.ids])
-
-    assert batch.stored.state is State.COMPLETE
-
-
-def test_written_failures_are_counted_once_keep_their_reasons_and_yield_to_a_success(spark, access, batch):
-    columns = "item_id string, outcome string, reason string"
-    rows = [(one, "failure", "too heavy") for one in batch.ids[:20]]
-    rows += [(one, "success", None) for one in batch.ids[10:30]]
-    for _ in range(2):
-        write(spark, access, rows, columns)
-
-    states = Counter(state for _, _, state in read(spark, access, batch, items="all"))
+    states = Counter(state for _, _, state in read(access, batch, items="all"))
 
     assert states == {"failed": 10, "succeeded": 20, "outstanding": 100}
     assert batch.stored.failed == 10
     assert {sample.reason for sample in batch.tracker.samples(batch.stored)} == {"too heavy"}
 
 
-def test_a_foreign_id_stops_the_write_and_says_which_and_acks_nothing_of_its_task(spark, access, batch):
+def test_a_foreign_id_stops_the_write_and_acks_nothing_of_its_task_or_is_skipped_on_request(access, batch):
     forged = batch.ids[0].rpartition(":")[0] + ":70"
 
-    frame = spark.createDataFrame([(batch.ids[0],), (forged,)], "item_id string").coalesce(1)
+    with pytest.raises(ValueError, match=rf"1 out_of_range: '{forged}'"):
+        write(access, [batch.ids[0], forged])
+    assert read(access, batch) == batch.expected(range(130))
+    write(access, [*batch.ids[:5], "junk", forged], refused="skip")
 
-    with pytest.raises(Exception, match=rf"1 out_of_range: '{forged}'"):
-        frame.write.format("fanin").options(**access).mode("append").save()
-
-    assert read(spark, access, batch) == expected(batch, range(130))
-
-
-def test_foreign_ids_are_skipped_on_request(spark, access, batch):
-    write(spark, access, [(one,) for one in [*batch.ids[:5], "junk", batch.ids[0] + "9"]], refused="skip")
-
-    assert read(spark, access, batch) == expected(batch, range(5, 130))
+    assert read(access, batch) == batch.expected(range(5, 130))
 
 
 @pytest.mark.parametrize(
-    ("mode", "options", "problem"),
+    ("options", "problem"),
     [
-        ("overwrite", {}, "acks cannot be overwritten"),
-        ("append", {"rate": "0"}, "rate takes write units"),
-        ("append", {"refused": "perhaps"}, "takes fail, skip"),
+        ({"overwrite": True}, "acks cannot be overwritten"),
+        ({"rate": "0"}, "rate takes write units"),
+        ({"refused": "perhaps"}, "takes fail, skip"),
     ],
 )
-def test_a_write_that_means_something_else_is_refused(spark, access, batch, mode, options, problem):
-    frame = spark.createDataFrame([(batch.ids[0],)], "item_id string")
-
-    with pytest.raises(Exception, match=problem):
-        frame.write.format("fanin").options(**access, **options).mode(mode).save()
-
-
-def test_a_stream_of_acks_goes_in_and_a_repeated_one_changes_nothing(spark, access, batch, tmp_path):
-    acks = str(tmp_path / "acks")
-    for turn in (batch.ids[:60], batch.ids[50:90]):
-        spark.createDataFrame([(one,) for one in turn], "item_id string").write.mode("append").json(acks)
-    for checkpoint in ("one", "two"):
-        rows = spark.readStream.schema("item_id string").option("maxFilesPerTrigger", 1).json(acks)
-        writer = rows.writeStream.format("fanin").options(**access)
-        writer = writer.option("checkpointLocation", str(tmp_path / checkpoint))
-        writer.trigger(availableNow=True).start().awaitTermination()
-
-    assert read(spark, access, batch) == expected(batch, range(90, 130))
+def test_a_write_that_means_something_else_is_refused(access, batch, options, problem):
+    with pytest.raises(ValueError, match=problem):
+        write(access, [batch.ids[0]], **options)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from fanin.tracker import Ack, OpenBatch, Outcome, Tracker
-from pipeline.datasource import FaninSource
 from pipeline.datasource.stream import ending
 from pipeline.spark import schemas
 
@@ -17,18 +16,6 @@ def tracker(tables):
     images = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
     tables.client.update_table(TableName=tables.batches, StreamSpecification=images)
     return Tracker(tables.store)
-
-
-@pytest.fixture
-def access(spark, tables):
-    spark.dataSource.register(FaninSource)
-    return {
-        "tenant": TENANT,
-        "batchesTable": tables.batches,
-        "pagesTable": tables.pages,
-        "region": tables.region,
-        "endpointUrl": tables.endpoint,
-    }
 
 
 def opened(tracker, tenant=TENANT, count=2, **request):

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import pytest
 
 from pipeline import entry
-from pipeline.jobs import fan_out
 
 # As a script of Glue finds them in sys.argv.
 GLUES = ["--job-bookmark-option", "job-bookmark-disable", "--JOB_ID", "j_1", "--JOB_RUN_ID", "jr_1"]
@@ -19,22 +18,22 @@ def test_the_job_gets_its_own_options_alone():
     assert entry.read([*GLUES, *own[:2], "--fanin-job", "fan_out", *MORE, *own[2:]]) == ("fan_out", own)
 
 
-@pytest.mark.parametrize("value", [["true"], [""], []])
-def test_an_option_that_is_true_or_empty_is_a_flag(value):
-    assert entry.read(["--fanin-job=fan_out", "--dry-run", *value, "--json", *value]) == (
-        "fan_out",
-        ["--dry-run", "--json"],
-    )
-
-
-def test_a_value_may_stand_behind_a_sign_of_equality():
-    assert entry.read(["--fanin-job=fan_out", "--JOB_ID=j", "--limit=5"]) == ("fan_out", ["--limit=5"])
-
-
-def test_paths_that_belong_to_no_option_come_first():
-    given = ["--fanin-job", "bulk_ack", "--rate", "5", "--fanin-paths", "s3://b/acks/ 's3://b/two words'"]
-
-    assert entry.read(given) == ("bulk_ack", ["s3://b/acks/", "s3://b/two words", "--rate", "5"])
+@pytest.mark.parametrize(
+    ("given", "own"),
+    [
+        (["--dry-run", "true", "--json", "true"], ["--dry-run", "--json"]),
+        (["--dry-run", "", "--json", ""], ["--dry-run", "--json"]),
+        (["--dry-run", "--json"], ["--dry-run", "--json"]),
+        (["--JOB_ID=j", "--limit=5"], ["--limit=5"]),
+        (
+            ["--rate", "5", "--fanin-paths", "s3://b/acks/ 's3://b/two words'"],
+            ["s3://b/acks/", "s3://b/two words", "--rate", "5"],
+        ),
+    ],
+    ids=["true is a flag", "empty is a flag", "a flag", "a sign of equality", "paths come first"],
+)
+def test_glues_forms_of_an_option_are_those_of_the_job(given, own):
+    assert entry.read(["--fanin-job=bulk_ack", *given]) == ("bulk_ack", own)
 
 
 def test_what_neither_glue_nor_the_job_knows_is_refused(capsys):
@@ -77,7 +76,3 @@ def test_no_option_of_a_job_has_a_name_that_glue_takes_for_itself(name, capsys):
 
     assert options
     assert not options & {*entry.GLUE, entry.JOB, entry.PATHS}
-
-
-def test_fan_out_is_a_job():
-    assert entry.job("fan_out") is fan_out

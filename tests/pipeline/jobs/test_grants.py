@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 import urllib3
@@ -15,12 +14,14 @@ import urllib3
 from fanin.tracker import Ack, OpenBatch, Outcome, Tracker
 from infra.pipeline_jobs import JOBS
 from pipeline import entry
+from pipeline.audit import recheck
 from pipeline.fan_out import manifest
 from pipeline.reconcile import run
 from pipeline.reconcile.run import ReconcileRequest
 from pipeline.snapshot import frames
 from pipeline.snapshot.tables import Tables
 from pipeline.spark import datasets
+from tests.pipeline.conftest import served_on_loopback
 
 ITEMS = 40
 PAGE_BITS = 16
@@ -77,15 +78,9 @@ def _handler(witness: Witness) -> type[BaseHTTPRequestHandler]:
 @pytest.fixture
 def witness(tables) -> Iterator[Witness]:
     witness = Witness(tables.endpoint, {tables.batches: "batches", tables.pages: "pages"})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(witness))
-    server.daemon_threads = True
-    witness.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    yield witness
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with served_on_loopback(_handler(witness)) as port:
+        witness.url = f"http://127.0.0.1:{port}"
+        yield witness
 
 
 class World:
@@ -137,6 +132,7 @@ def test_a_job_is_granted_what_it_sends_and_no_more(spark, tables, sqs, witness,
     seen = replace(tables, endpoint=witness.url)
     live = ["--batches-table", seen.batches, "--pages-table", seen.pages, "--region", seen.region]
     monkeypatch.setattr(module, "spark_session", lambda name, cores: nullcontext(spark))
+    monkeypatch.setattr(recheck, "SECONDS_BETWEEN", 0)
     (job,) = (job for job in JOBS if job.name == name)
     grants = {(action, "batches") for action in job.batches} | {(action, "pages") for action in job.pages}
 

@@ -35,25 +35,19 @@ def test_the_options_become_what_the_history_is_made_from(asked):
     assert asked == [("2", Sources("s3://b/changes", days, "acks.jsonl", {BATCH: "s3://b/m"}), "o")]
 
 
-def test_an_archive_and_a_place_are_all_that_is_needed(asked):
-    history.main(["--archive", "a", "--out", "o"])
-
-    assert asked == [("*", Sources("a"), "o")]
-
-
 @pytest.mark.parametrize(
     "wrong",
     [
-        ["--out", "o"],
-        ["--archive", "a"],
-        ["--archive", "a", "--out", "o", "--since", "yesterday"],
-        ["--archive", "a", "--out", "o", "--manifest", "m"],
-        ["--archive", "a", "--out", "o", "--manifest", f"{BATCH.upper()}=m"],
+        "--out o",
+        "--archive a",
+        "--archive a --out o --since yesterday",
+        "--archive a --out o --manifest m",
+        f"--archive a --out o --manifest {BATCH.upper()}=m",
     ],
 )
 def test_what_it_lacks_or_cannot_read_is_named(asked, wrong, capsys):
     with pytest.raises(SystemExit):
-        history.main(wrong)
+        history.main(wrong.split())
 
     assert "usage: history" in capsys.readouterr().err
     assert asked == []

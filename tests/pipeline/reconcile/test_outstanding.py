@@ -91,25 +91,11 @@ def test_spark_finds_the_items_that_the_trackers_rules_find(spark, start, upto, 
     assert found(spark, part, pages, failed=True) == in_python(part, pages, failed=True)
 
 
-def test_where_nothing_was_acked_all_is_outstanding(spark):
-    part = part_of(0, 1500, 1500, 1024)
-
-    assert [position for position, *_ in found(spark, part, {})] == list(range(1500))
-
-
-def test_where_all_is_acked_nothing_is(spark):
-    part = part_of(0, 1500, 1500, 1024)
-    pages = {0: Page(n=1024, compacted=True), 1: Page(n=476, size=476, compacted=True)}
-
-    assert found(spark, part, pages) == []
-
-
 def test_failed_items_come_only_where_they_are_asked_for(spark):
     part = part_of(0, 10, 10, 1024)
     pages = {0: Page(0b1111, 4, failed=0b0110)}
 
     assert [position for position, _, _ in found(spark, part, pages)] == [4, 5, 6, 7, 8, 9]
-    assert [position for position, _, failed in found(spark, part, pages, failed=True) if failed] == [1, 2]
 
 
 def test_only_leaves_with_something_to_find_go_to_the_rows(spark):

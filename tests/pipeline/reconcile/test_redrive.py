@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
 from fanin import Fanin
 from fanin.client.consuming.chunks import chunk_of
 from fanin.client.transports.direct import DirectTransport
-from fanin.tracker import State, Tracker
+from fanin.tracker import BatchKey, State, Tracker
 from pipeline.fan_out.publish import FanOutRequest, fan_out
 from pipeline.jobs import redrive
 from pipeline.reconcile import redrive as redriving
@@ -20,6 +20,7 @@ from pipeline.reconcile.redrive import BatchIsOver, RedriveRequest
 from pipeline.reconcile.run import ReconcileRequest
 from pipeline.snapshot import frames
 from pipeline.spark import datasets
+from tests.pipeline.conftest import live_tables, recording_queue
 
 ITEMS = 120
 PAGE_BITS = 16
@@ -31,43 +32,69 @@ def quiet(event: str, facts: dict) -> None:
     """Ignore the event."""
 
 
-class World:
-    """The catalog, fanned out into live tables; consumers ack all but some, and reconcile names those."""
+def received(sqs) -> dict[int, dict]:
+    """The messages since last asked, by the index of their item."""
+    messages = {int(m["itemId"].rpartition(":")[2]): m for m in sqs.messages}
+    assert len(messages) == len(sqs.messages)
+    sqs.bodies.clear()
+    return messages
 
-    def __init__(self, spark, tables, sqs, folder) -> None:
-        self.spark, self.tables, self.sqs, self.folder = spark, tables, sqs, folder
-        self.api = Fanin(DirectTransport(Tracker(tables.store, page_bits=PAGE_BITS), "tenant"))
-        request = FanOutRequest(
-            str(datasets.CATALOG_SLICE), str(folder / "manifest"), sqs.queue, "k", limit=ITEMS
-        )
-        self.batch_id = fan_out(spark, self.api, request, quiet, run="run-1").batch_id
-        self.first = self.received()
-        self.api.ack(self.first[index]["itemId"] for index in set(self.first) - WITHHELD - FAILED)
-        self.api.fail(self.first[index]["itemId"] for index in FAILED)
+
+@dataclass(frozen=True)
+class LossyBatch:
+    """A batch some of whose messages were lost: what was sent, what reconcile saved, its rows by table."""
+
+    batch_id: str
+    messages: dict[int, dict]
+    saved: str
+    rows: dict[str, list[dict]]
+
+
+@pytest.fixture(scope="module")
+def lossy(spark, aws, tmp_path_factory) -> LossyBatch:
+    """The catalog, fanned out into live tables; consumers ack all but some, and reconcile names those."""
+    path = str(tmp_path_factory.mktemp("lossy"))
+    with live_tables(aws) as tables, recording_queue() as sqs:
+        api = Fanin(DirectTransport(Tracker(tables.store, page_bits=PAGE_BITS), "tenant"))
+        catalog = str(datasets.CATALOG_SLICE)
+        request = FanOutRequest(catalog, f"{path}/manifest", sqs.queue, "k", limit=ITEMS)
+        batch_id = fan_out(spark, api, request, quiet, run="run-1").batch_id
+        sent = received(sqs)
+        api.ack(sent[index]["itemId"] for index in set(sent) - WITHHELD - FAILED)
+        api.fail(sent[index]["itemId"] for index in FAILED)
+        snapshot = frames.from_tables(spark, tables, batch_id)
+        lost = ReconcileRequest(batch_id, f"{path}/manifest", f"{path}/saved", failed=True)
+        run.reconcile(spark, snapshot, lost, quiet)
+        rows = {name: tables.client.scan(TableName=name)["Items"] for name in (tables.batches, tables.pages)}
+    return LossyBatch(batch_id, sent, lost.saved, rows)
+
+
+class World:
+    """The lossy batch in live tables, after reconcile."""
+
+    def __init__(self, spark, tables, sqs, lossy: LossyBatch) -> None:
+        self.spark, self.tables, self.sqs, self.saved = spark, tables, sqs, lossy.saved
+        self.api = Fanin(DirectTransport(Tracker(tables.store), "tenant"))
+        self.batch_id, self.first = lossy.batch_id, lossy.messages
+        for name, rows in lossy.rows.items():
+            for row in rows:
+                tables.client.put_item(TableName=name, Item=row)
 
     def received(self) -> dict[int, dict]:
-        """The messages since last asked, by the index of their item."""
-        messages = {int(m["itemId"].rpartition(":")[2]): m for m in self.sqs.messages}
-        assert len(messages) == len(self.sqs.messages)
-        self.sqs.bodies.clear()
-        return messages
+        return received(self.sqs)
 
-    def reconcile(self) -> str:
-        request = ReconcileRequest(
-            self.batch_id, str(self.folder / "manifest"), str(self.folder / "saved"), failed=True
-        )
-        snapshot = frames.from_tables(self.spark, self.tables, self.batch_id)
-        run.reconcile(self.spark, snapshot, request, quiet)
-        return request.saved
+    def ack(self, messages: dict[int, dict], *indexes: int) -> None:
+        """Ack the items *indexes* of *messages*, or all."""
+        self.api.ack(messages[index]["itemId"] for index in indexes or messages)
 
-    def redrive(self, saved: str, **more) -> dict[str, int]:
-        request = replace(RedriveRequest(saved, self.sqs.queue), **more)
+    def redrive(self, **more) -> dict[str, int]:
+        request = replace(RedriveRequest(self.saved, self.sqs.queue), **more)
         return redriving.redrive(self.spark, self.tables, request, quiet)
 
 
 @pytest.fixture
-def world(spark, tables, sqs, tmp_path) -> World:
-    return World(spark, tables, sqs, tmp_path)
+def world(spark, tables, sqs, lossy) -> World:
+    return World(spark, tables, sqs, lossy)
 
 
 def same(messages: dict[int, dict]) -> dict[int, tuple]:
@@ -75,94 +102,71 @@ def same(messages: dict[int, dict]) -> dict[int, tuple]:
 
 
 def test_a_batch_that_lost_messages_completes_by_what_is_redriven_and_not_before(world):
-    saved = world.reconcile()
-
-    counts = world.redrive(saved)
+    counts = world.redrive()
     again = world.received()
     before = world.api.get(world.batch_id).state
-    world.api.ack(message["itemId"] for message in again.values())
+    world.ack(again)
 
     assert counts == {"sent": len(WITHHELD), "retried": 0, "acked": 0}
     assert same(again) == {index: each for index, each in same(world.first).items() if index in WITHHELD}
     assert (before, world.api.get(world.batch_id).state) == (State.CLOSED, State.COMPLETE)
     assert world.api.get(world.batch_id).result == "completed_with_failures"
     with pytest.raises(BatchIsOver, match=r"is COMPLETE since .* nothing was sent"):
-        world.redrive(saved)
+        world.redrive()
     assert world.received() == {}
 
 
 def test_failed_items_are_sent_again_and_first_so_that_a_success_can_heal_them(world):
-    counts = world.redrive(world.reconcile(), failed=True)
+    seen = world.sqs.seen
+    world.sqs.judge = lambda number: "InternalError" if number == seen + 2 else "accept"
+    counts = world.redrive(failed=True)
     again = world.received()
-    world.api.ack(message["itemId"] for message in again.values())
+    world.ack(again)
 
     assert set(list(again)[: len(FAILED)]) == FAILED
     assert set(again) == WITHHELD | FAILED
-    assert (counts["sent"], world.api.get(world.batch_id).result) == (len(again), "succeeded")
+    assert (counts["sent"], counts["retried"]) == (len(again), 1)
+    assert world.api.get(world.batch_id).result == "succeeded"
 
 
-def test_what_was_acked_since_is_left_out_and_a_second_run_sends_the_rest_alone(world):
-    saved = world.reconcile()
-    world.api.ack(world.first[index]["itemId"] for index in (3, 61))
-    world.api.ack([world.first[40]["itemId"]])
+def test_items_acked_since_are_left_out_of_each_run_unless_the_tables_are_not_to_be_read(world):
+    world.ack(world.first, 3, 61, 40)
 
-    counts = world.redrive(saved, failed=True)
+    counts = world.redrive(failed=True)
     once = world.received()
-    world.api.ack(once[index]["itemId"] for index in (15, 0))
-    world.redrive(saved, failed=True)
+    world.ack(once, 15, 0)
+    world.redrive(failed=True)
+    twice = world.received()
+    unread = world.redrive(fresh=False)
 
     assert counts == {"sent": 6, "retried": 0, "acked": 3}
     assert set(once) == (WITHHELD | FAILED) - {3, 61, 40}
-    assert set(world.received()) == set(once) - {15, 0}
+    assert set(twice) == set(once) - {15, 0}
+    assert (set(world.received()), unread["acked"]) == (WITHHELD, 0)
 
 
-def test_without_a_look_all_that_was_saved_is_sent(world):
-    saved = world.reconcile()
-    world.api.ack(world.first[index]["itemId"] for index in (3, 61))
+def test_a_batch_that_is_over_is_not_redriven(world):
+    world.api.cancel(world.batch_id)
+    with pytest.raises(BatchIsOver, match="CANCELLED"):
+        world.redrive()
 
-    counts = world.redrive(saved, fresh=False)
-
-    assert set(world.received()) == WITHHELD
-    assert counts["acked"] == 0
-
-
-def test_entries_that_fail_are_sent_again(world):
-    seen = world.sqs.seen
-    world.sqs.judge = lambda number: "InternalError" if number == seen + 2 else "accept"
-
-    counts = world.redrive(world.reconcile())
-
-    assert (counts["sent"], counts["retried"]) == (len(WITHHELD), 1)
-    assert set(world.received()) == WITHHELD
-
-
-@pytest.mark.parametrize("end", ["cancelled", "gone"])
-def test_a_batch_that_is_over_is_not_redriven(world, end):
-    saved = world.reconcile()
-    if end == "cancelled":
-        world.api.cancel(world.batch_id)
-    else:
-        table = {"TableName": world.tables.batches}
-        keys = [
-            row["pk"] for row in world.tables.client.scan(**table)["Items"] if row["sk"] == {"S": "batch"}
-        ]
-        world.tables.client.delete_item(**table, Key={"pk": keys[0], "sk": {"S": "batch"}})
-
-    with pytest.raises(BatchIsOver, match="CANCELLED" if end == "cancelled" else "no longer exists"):
-        world.redrive(saved)
+    key = {"pk": {"S": str(BatchKey("tenant", world.batch_id))}, "sk": {"S": "batch"}}
+    world.tables.client.delete_item(TableName=world.tables.batches, Key=key)
+    with pytest.raises(BatchIsOver, match="no longer exists"):
+        world.redrive()
 
     assert world.received() == {}
 
 
 def test_the_job_says_what_it_would_cost_and_what_it_did(world, monkeypatch, capsys):
     monkeypatch.setattr(redrive, "spark_session", lambda name, cores: nullcontext(world.spark))
-    saved, tables, queue = world.reconcile(), world.tables, world.sqs.queue
+    tables, queue = world.tables, world.sqs.queue
     places = ["--batches-table", tables.batches, "--pages-table", tables.pages, "--region", tables.region]
     ends = ["--tables-endpoint-url", tables.endpoint, "--endpoint-url", queue.endpoint]
 
-    redrive.main(["--saved", saved, "--dry-run", "--failed"])
+    redrive.main(["--saved", world.saved, "--dry-run", "--failed"])
     before = world.received()
-    redrive.main(["--saved", saved, "--queue-url", queue.url, *places, *ends, "--json"])
+    redrive.main(["--saved", world.saved, "--queue-url", queue.url, *places, *ends, "--json"])
 
     estimate, *events = capsys.readouterr().out.splitlines()
     assert (estimate.startswith(f"{len(WITHHELD | FAILED)} messages: "), before) == (True, {})
@@ -184,7 +188,7 @@ def test_a_mistake_of_the_caller_is_one_line(spark, monkeypatch, tmp_path):
 
 
 def test_what_is_missing_of_chunks_is_sent_again_in_chunks(world):
-    counts = world.redrive(world.reconcile(), chunk=64)
+    counts = world.redrive(chunk=64)
     chunks = [chunk_of({"messageId": "m", "body": body}) for body in world.sqs.bodies]
     rows = {index: chunk.item(index).row for chunk in chunks for index in chunk.items.indexes}
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from fanin import Fanin
 from fanin.client.transports.direct import DirectTransport
-from fanin.tracker import State, Tracker
+from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from pipeline.fan_out import manifest
 from pipeline.jobs import reconcile
@@ -22,7 +22,7 @@ from pipeline.reconcile.run import CannotReconcile, ReconcileRequest
 from pipeline.snapshot import frames
 from pipeline.snapshot.rows import facts_of
 from pipeline.spark import datasets
-from pipeline.spark.output import AlreadyThere, NotOurs
+from pipeline.spark.output import NotOurs
 from tests.pipeline.exporting import TAKEN_AT, rows_of, write_export
 from tests.pipeline.manifests import damage_records
 
@@ -31,10 +31,6 @@ ITEMS = 992
 PAGE_BITS = 64
 WITHHELD = {0, 5, 63, 64, 300, 301, 302, 900, 991}
 FAILED = {7, 64 * 3 + 1}
-
-
-def quiet(event: str, facts: dict) -> None:
-    """Ignore the event."""
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +48,7 @@ class World:
     def __init__(self, spark, source: str, folder: Path) -> None:
         self.store, self.spark, self.source, self.folder = MemoryStore(), spark, source, folder
         self.api = Fanin(DirectTransport(Tracker(self.store, page_bits=PAGE_BITS), "tenant"))
-        self.exports = 0
+        self.events: dict[str, dict] = {}
 
     def batch(self, *counts: int) -> tuple[str, list]:
         """A closed batch of such groups."""
@@ -63,24 +59,24 @@ class World:
 
     def export(self, change: Callable[[dict], dict] = lambda row: row) -> list[str]:
         """Both tables, exported as they are now."""
-        self.exports += 1
-        rows, folder = [change(row) for row in rows_of(self.store)], self.folder / str(self.exports)
+        rows = [change(row) for row in rows_of(self.store)]
         return [
-            write_export(folder, [row for row in rows if "sk" in row], table="Batches"),
-            write_export(folder, [row for row in rows if "sk" not in row], table="Pages"),
+            write_export(self.folder, [row for row in rows if "sk" in row], table="Batches"),
+            write_export(self.folder, [row for row in rows if "sk" not in row], table="Pages"),
         ]
 
-    def request(self, batch_id: str, **more) -> ReconcileRequest:
-        return replace(
-            ReconcileRequest(batch_id, self.source, str(self.folder / f"saved-{self.exports}")), **more
-        )
+    def reconcile(self, batch_id: str, change: Callable = lambda row: row, days: int = 0, **more) -> str:
+        """Reconcile a changed export, so many days after it was taken; the path of what is saved."""
+        snapshot = frames.from_exports(self.spark, self.export(change), batch_id)
+        late = frames.TableSnapshot(snapshot.taken_at + timedelta(days), snapshot.rows)
+        request = ReconcileRequest(batch_id, self.source, str(self.folder / "saved"))
+        request = replace(request, **more)
+        reconciling.reconcile(self.spark, late, request, self.events.__setitem__)
+        return request.saved
 
     def reconciled(self, batch_id: str, **more) -> tuple[reconciling.Label, dict]:
-        """The label of what was saved after an export, and its rows by their positions."""
-        snapshot = frames.from_exports(self.spark, self.export(), batch_id)
-        request = self.request(batch_id, **more)
-        reconciling.reconcile(self.spark, snapshot, request, quiet)
-        label, rows = reconciling.load(self.spark, request.saved)
+        """The label of what was saved, and its rows by their positions."""
+        label, rows = reconciling.load(self.spark, self.reconcile(batch_id, **more))
         return label, {row.position: row for row in rows.collect()}
 
 
@@ -93,42 +89,33 @@ def all_but(items, withheld: Iterable[int]) -> list[str]:
     return [items[index] for index in range(len(items)) if index not in withheld]
 
 
-def test_exactly_the_items_that_were_withheld_are_named_with_their_ids_and_records(world, source):
-    batch_id, (items,) = world.batch(ITEMS)
-    world.api.ack(all_but(items, WITHHELD))
-
-    label, rows = world.reconciled(batch_id)
-
-    committed, _ = manifest.load(world.spark, source)
-    placed = manifest.positions(committed, manifest.measure(committed.rows)).where("position < 6").collect()
-    assert {index: row.item_id for index, row in rows.items()} == {index: items[index] for index in WITHHELD}
-    assert [rows[row.position].record for row in placed if row.position in WITHHELD] == [
-        row.record for row in placed if row.position in WITHHELD
-    ]
-    assert label == reconciling.Label(
-        "tenant", batch_id, items.group_id, PAGE_BITS, TAKEN_AT.isoformat(), source
-    )
-
-
-def test_failed_items_are_named_too_where_they_are_asked_for(world):
+@pytest.mark.parametrize("broadcast", [reconciling.BROADCAST_PAGES, 0])
+def test_exactly_the_items_that_were_withheld_or_failed_are_named_with_their_ids_and_records(
+    world, source, monkeypatch, broadcast
+):
+    """Many leaves are joined by a shuffle, with the same outcome."""
+    monkeypatch.setattr(reconciling, "BROADCAST_PAGES", broadcast)
     batch_id, (items,) = world.batch(ITEMS)
     world.api.ack(all_but(items, WITHHELD | FAILED))
     world.api.fail(items[index] for index in FAILED)
 
-    _, rows = world.reconciled(batch_id, failed=True)
+    label, rows = world.reconciled(batch_id, failed=True)
 
-    assert {index for index, row in rows.items() if not row.failed} == WITHHELD
+    committed, _ = manifest.load(world.spark, source)
+    placed = manifest.positions(committed, manifest.measure(committed.rows)).where("position < 6").collect()
+    assert {index: row.item_id for index, row in rows.items()} == {
+        index: items[index] for index in WITHHELD | FAILED
+    }
     assert {index for index, row in rows.items() if row.failed} == FAILED
-
-
-def test_all_is_outstanding_at_first_and_nothing_at_the_end(world):
-    batch_id, (items,) = world.batch(ITEMS)
-    _, at_first = world.reconciled(batch_id)
-    world.api.ack(items)
-    _, at_the_end = world.reconciled(batch_id)
-
-    assert (set(at_first), at_the_end) == (set(range(ITEMS)), {})
-    assert world.api.get(batch_id).state is State.COMPLETE
+    records = {row.position: row.record for row in placed if row.position in WITHHELD}
+    assert {index: rows[index].record for index in records} == records
+    assert label == reconciling.Label(
+        "tenant", batch_id, items.group_id, PAGE_BITS, TAKEN_AT.isoformat(), source
+    )
+    assert world.events["batch"]["state"] == "CLOSED"
+    saved = {name: world.events["saved"][name] for name in ("outstanding", "failed", "rows")}
+    assert saved == {"outstanding": len(WITHHELD), "failed": len(FAILED), "rows": ITEMS}
+    assert "salt" not in str(world.events)
 
 
 def test_parts_without_an_outstanding_item_are_not_read(world, source, tmp_path):
@@ -142,24 +129,6 @@ def test_parts_without_an_outstanding_item_are_not_read(world, source, tmp_path)
     damage_records(copy, {3, 4})
 
     assert set(world.reconciled(batch_id)[1]) == withheld
-
-
-def test_every_other_leaf_is_outstanding(world):
-    batch_id, (items,) = world.batch(ITEMS)
-    withheld = {index for index in range(ITEMS) if index // PAGE_BITS % 2}
-    world.api.ack(all_but(items, withheld))
-
-    _, rows = world.reconciled(batch_id)
-
-    assert {index: row.item_id for index, row in rows.items()} == {index: items[index] for index in withheld}
-
-
-def test_many_leaves_are_joined_by_a_shuffle_with_the_same_outcome(world, monkeypatch):
-    monkeypatch.setattr(reconciling, "BROADCAST_PAGES", 0)
-    batch_id, (items,) = world.batch(ITEMS)
-    world.api.ack(all_but(items, WITHHELD))
-
-    assert set(world.reconciled(batch_id)[1]) == WITHHELD
 
 
 def test_the_rows_of_one_group_of_several_lie_where_the_group_lies(world):
@@ -184,20 +153,23 @@ def test_a_batch_of_one_group_is_that_group(world):
     assert (part.group_id, part.start, part.upto) == (items.group_id, 0, ITEMS)
 
 
-@pytest.mark.parametrize("group_id", ["58d9d56b-8361-8f2d-866d-f2cd7edf87cc", UNKNOWN, "nonsense", ""])
-def test_a_group_that_the_batch_did_not_hand_out_is_refused(world, group_id):
-    batch_id, _ = world.batch(5, ITEMS)
-
-    with pytest.raises(CannotReconcile, match="is not a group of batch"):
-        reconciling.part_of(facts(world, batch_id), ITEMS, group_id)
-
-
-@pytest.mark.parametrize("counts", [(ITEMS + 1,), (ITEMS, 1), ()])
-def test_a_manifest_of_another_size_than_the_batch_is_refused(world, counts):
+@pytest.mark.parametrize(
+    ("counts", "group_id", "message"),
+    [
+        ((5, ITEMS), "58d9d56b-8361-8f2d-866d-f2cd7edf87cc", "is not a group of batch"),
+        ((5, ITEMS), UNKNOWN, "is not a group of batch"),
+        ((5, ITEMS), "nonsense", "is not a group of batch"),
+        ((5, ITEMS), "", "is not a group of batch"),
+        ((ITEMS + 1,), None, "with --group"),
+        ((ITEMS, 1), None, "with --group"),
+        ((), None, "with --group"),
+    ],
+)
+def test_a_manifest_of_another_group_than_the_one_that_is_named_is_refused(world, counts, group_id, message):
     batch_id, _ = world.batch(*counts)
 
-    with pytest.raises(CannotReconcile, match="with --group"):
-        reconciling.part_of(facts(world, batch_id), ITEMS, None)
+    with pytest.raises(CannotReconcile, match=message):
+        reconciling.part_of(facts(world, batch_id), ITEMS, group_id)
 
 
 def test_a_manifest_of_another_size_than_its_group_is_refused(world):
@@ -207,21 +179,26 @@ def test_a_manifest_of_another_size_than_its_group_is_refused(world):
         reconciling.part_of(facts(world, batch_id), ITEMS, items.group_id)
 
 
-def test_a_batch_that_is_not_there_is_refused(world):
-    snapshot = frames.from_exports(world.spark, world.export())
-
-    with pytest.raises(CannotReconcile, match="has 0 rows in what was read"):
-        reconciling.reconcile(
-            world.spark, snapshot, world.request("58d9d56b-8361-8f2d-866d-f2cd7edf87cc"), quiet
-        )
+def is_malformed(row: dict) -> dict:
+    """*row*, malformed if it is that of page 3."""
+    return row | {"n": {"N": "many"}} if row["pk"]["S"].endswith("#0#3") else row
 
 
-def test_a_source_that_is_no_manifest_is_refused(world):
-    batch_id, _ = world.batch(ITEMS)
-    snapshot = frames.from_exports(world.spark, world.export())
+REFUSED = {
+    "a batch that is not there": ({"batch_id": UNKNOWN}, "has 0 rows in what was read"),
+    "no manifest": ({"source": "/nowhere"}, "no manifest is committed at /nowhere"),
+    "pages that may be gone": ({"days": 800}, "its pages may have been deleted"),
+    "a malformed page": ({"change": is_malformed}, r"malformed rows .*\n.*n is 'many'; expected a whole"),
+}
 
-    with pytest.raises(CannotReconcile, match="no manifest is committed at /nowhere"):
-        reconciling.reconcile(world.spark, snapshot, world.request(batch_id, source="/nowhere"), quiet)
+
+@pytest.mark.parametrize(("request_", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_does_not_tell_what_is_outstanding_is_refused(world, request_, message):
+    batch_id, (items,) = world.batch(ITEMS)
+    world.api.ack(items[:200])
+
+    with pytest.raises(CannotReconcile, match=message):
+        world.reconcile(**{"batch_id": batch_id, **request_})
 
 
 def test_an_estimated_batch_does_not_know_what_is_outstanding(world):
@@ -229,36 +206,7 @@ def test_an_estimated_batch_does_not_know_what_is_outstanding(world):
     batch.add(ITEMS)
 
     with pytest.raises(CannotReconcile, match="counts acks and keeps no items"):
-        world.reconciled(batch.id)
-
-
-def test_a_batch_whose_pages_may_be_gone_is_refused(world):
-    batch_id, _ = world.batch(ITEMS)
-    snapshot = frames.from_exports(world.spark, world.export())
-    late = frames.TableSnapshot(snapshot.taken_at.replace(year=2028), snapshot.rows)
-
-    with pytest.raises(CannotReconcile, match="its pages may have been deleted"):
-        reconciling.reconcile(world.spark, late, world.request(batch_id), quiet)
-
-
-def test_a_page_that_cannot_be_read_is_not_taken_for_one_on_which_nothing_was_acked(world):
-    batch_id, (items,) = world.batch(ITEMS)
-    world.api.ack(items[:200])
-    broken = world.export(lambda row: row | {"n": {"N": "many"}} if row["pk"]["S"].endswith("#0#3") else row)
-    snapshot = frames.from_exports(world.spark, broken, batch_id)
-
-    with pytest.raises(
-        CannotReconcile, match=r"malformed rows in the tables .*\n.*n is 'many'; expected a whole number"
-    ):
-        reconciling.reconcile(world.spark, snapshot, world.request(batch_id), quiet)
-
-
-def test_what_was_found_before_is_not_written_over(world):
-    batch_id, _ = world.batch(ITEMS)
-    world.reconciled(batch_id)
-
-    with pytest.raises(AlreadyThere, match="name another --out"):
-        world.reconciled(batch_id, saved=str(world.folder / "saved-1"))
+        world.reconcile(batch.id)
 
 
 def test_what_reconcile_did_not_write_is_not_written_over(world):
@@ -268,7 +216,7 @@ def test_what_reconcile_did_not_write_is_not_written_over(world):
     kept.write_text("dear")
 
     with pytest.raises(NotOurs, match=r"kept holds notes\.txt, which this job did not write"):
-        world.reconciled(batch_id, saved=str(kept.parent))
+        world.reconcile(batch_id, saved=str(kept.parent))
 
     assert kept.read_text() == "dear"
 
@@ -296,25 +244,15 @@ def job(world, monkeypatch):
     return run
 
 
-def test_the_job_says_what_it_found(world, job, capsys):
-    batch_id, (items,) = world.batch(ITEMS)
-    world.api.ack(all_but(items, WITHHELD))
-
-    job(batch_id, "--json")
-
-    events = {event["event"]: event for event in map(json.loads, capsys.readouterr().out.splitlines())}
-    assert events["batch"]["state"] == "CLOSED"
-    assert (events["saved"]["outstanding"], events["saved"]["rows"]) == (len(WITHHELD), ITEMS)
-    assert "salt" not in str(events)
-
-
-def test_events_print_as_sentences(world, job, capsys):
+def test_the_job_says_what_it_found_and_does_not_write_over_it(world, job, capsys):
     batch_id, (items,) = world.batch(ITEMS)
     world.api.ack(items)
 
     job(batch_id)
 
     assert "of 992 rows 0 outstanding, 0 failed" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="name another --out"):
+        job(batch_id)
 
 
 def test_a_mistake_of_the_caller_is_one_line(job):
