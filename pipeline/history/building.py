@@ -104,7 +104,7 @@ def _of_latency(tables: Tables, rows: DataFrame, log: DataFrame, manifests: Mapp
     positioned = tables["items"]
     taken = latency.since_start(positioned, tables["batches"]).unionByName(deliveries.since_sent(log))
     reasons = lifecycle.reasons(rows).withColumn("source", F.lit("sample"))
-    from_log = deliveries.said(log).withColumn("source", F.lit("log"))
+    from_log = deliveries.reasons(log).withColumn("source", F.lit("log"))
     tables.keep("deliveries", deliveries.repeats(log))
     shares = tables.keep("latencies", latency.percentiles(taken))
     tables.keep("histogram", latency.histogram(taken, shares))

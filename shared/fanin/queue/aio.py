@@ -54,7 +54,7 @@ class StoppableDoorbell:
                 return rings
         raise ShutDown("this take was cancelled")
 
-    def rest(self, seconds: float) -> None:
+    def pause(self, seconds: float) -> None:
         if self.stopped.wait(min(POLL_SECONDS, seconds)):
             raise ShutDown("this take was cancelled")
 
@@ -150,7 +150,7 @@ class AsyncJobs(Sequence[Job]):
         began = time.monotonic()
         if await self._acquired():
             try:
-                await self._enter(self._left(time.monotonic() - began))
+                await self._enter(self._remaining(time.monotonic() - began))
             finally:
                 self._queue.line().release()
         return self
@@ -187,7 +187,7 @@ class AsyncJobs(Sequence[Job]):
             self._queue.threads(), lambda: self._scope.release(job, failed=failed, delay=delay, error=error)
         )
 
-    def _left(self, spent: float) -> Jobs:
+    def _remaining(self, spent: float) -> Jobs:
         """Return the take that is left after *spent* seconds of its wait."""
         most, wait, parts = self._request.most, self._request.wait, self._request.parts
         return self._queue.queue.take(most, None if wait is None else max(0.0, wait - spent), parts)

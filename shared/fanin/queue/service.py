@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from fanin.arguments import number_of_seconds, one_of
 from fanin.aws.forking import PerProcess
-from fanin.calling import block, done, has_text, text_of
+from fanin.calling import block, finished, has_text, text_of
 from fanin.errors import Conflict, StoreUnavailable
 from fanin.queue.administration.listing import Listings
 from fanin.queue.context import QueueContext
@@ -204,7 +204,7 @@ class Queue(Listings):
             try:
                 config = self._existing()
                 jobs = [] if config.paused else self._look(worker, request.within(config.parts), rings)
-                left = self._left(deadline)
+                left = self._wait_seconds(deadline)
                 if jobs or left <= 0:
                     return worker, jobs
                 rings, failed = self._wait(left, request.most, paused=config.paused), 0
@@ -225,7 +225,7 @@ class Queue(Listings):
         """Wait for rings; while the queue is paused, wait until the config is to be looked at again."""
         if not paused:
             return self.context.wait(left, most)
-        self.context.rest(min(left, PAUSED_SECONDS))
+        self.context.pause(min(left, PAUSED_SECONDS))
         return ()
 
     def _look(self, worker: Worker, request: TakeRequest, rings: Sequence[Ring]) -> list[Job]:
@@ -244,7 +244,7 @@ class Queue(Listings):
         if rings:
             self.context.delete(rings)
 
-    def _left(self, deadline: float | None) -> float:
+    def _wait_seconds(self, deadline: float | None) -> float:
         longest = self.context.options.doorbell_wait
         return longest if deadline is None else min(longest, deadline - self.context.effects.monotonic())
 
@@ -277,7 +277,7 @@ class Queue(Listings):
         if entry is None or report is None:
             return
         try:
-            done(report(entry), "report")
+            finished(report(entry), "report")
             self.context.store.delete_outbox_entry(self.key, entry)
         except Exception as error:  # the job is done, and the others of its scope are not affected
             line = "the end of job %s is not reported yet, the sweep repeats it: %s"

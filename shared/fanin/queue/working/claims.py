@@ -64,7 +64,7 @@ class Claims:
         try:
             for attempt in range(CLAIM_ROUNDS):
                 left = most - len(taken)
-                heads = effects.insist(partial(self.context.store.ready, key, left))
+                heads = effects.answer_of(partial(self.context.store.ready, key, left))
                 taken += self.take_these(heads, left)
                 if len(taken) == most or not heads or not self.session.alive():
                     return taken
@@ -164,7 +164,7 @@ class Claims:
 
     def _give_back(self, job: Job, how: GivenBack) -> None:
         entry = lifecycle.entry_of(job)
-        self.context.effects.insist(lambda: self.context.store.give_back(entry, how))
+        self.context.effects.answer_of(lambda: self.context.store.give_back(entry, how))
 
     def _try_to_end(self, job: Job, writes: Sequence[Write], dead: Dead | None) -> Job | None:
         """Return the job as stored after one attempt; *job* itself where the request timed out."""
