@@ -32,7 +32,7 @@ def reference() -> str:
 
 
 def page() -> str:
-    """Return docs/cli.md as it is to be."""
+    """Return docs/cli.md, written anew."""
     return f"{PAGE.read_text().partition(MARKER)[0]}{MARKER}\n\n{reference()}"
 
 
