@@ -126,7 +126,7 @@ class Consumer:
         return self._not_due(record, ack, tally, looks) or self._work_done(record, ack, work)
 
     def _not_due(self, record: Record, ack: Ack, tally: Tally, looks: Looks) -> Worked | None:
-        """Return what becomes of *record* without its work; None if its work is due."""
+        """Return the outcome of *record* if its work is skipped; None if its work is due."""
         found = looks.at(ack, record)
         if found is Look.DUE:
             return None
