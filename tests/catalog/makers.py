@@ -15,26 +15,10 @@ BATCH = "906d42f0-ef2f-802e-aaee-3ecf7139c8b7"
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
-def sample(
-    at: float,
-    acked: int,
-    bundled: int = 0,
-    calls: int = 0,
-    queued: int = 0,
-    awaited: tuple[str, ...] = (),
-    **counters: int,
-) -> Sample:
-    return Sample(
-        at,
-        acked,
-        waiting=1234,
-        in_hand=40,
-        counters=Counters(**counters),
-        bundled=bundled,
-        calls=calls,
-        queued=queued,
-        awaited=awaited,
-    )
+def sample(at: float, acked: int, bundled: int = 0, calls: int = 0, queued: int = 0, **more: Any) -> Sample:
+    """A sample; *more*: the reasons *awaited*, and counters."""
+    counts = {"bundled": bundled, "calls": calls, "queued": queued, "awaited": more.pop("awaited", ())}
+    return Sample(at, acked, waiting=1234, in_hand=40, counters=Counters(**more), **counts)
 
 
 def detail(**facts: Any) -> dict[str, Any]:

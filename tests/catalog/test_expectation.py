@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from examples.catalog.checks import expectation
-from pipeline.spark import datasets
 
 PACKAGES = [("a", "1"), ("a", "2"), ("b", "1"), ("a", "1")]
 TEXT = "".join(json.dumps({"name": name, "version": version}) + "\n" for name, version in PACKAGES)
@@ -25,10 +24,11 @@ def test_keys_are_distinct_packages_and_items_are_lines(tmp_path, name, pack):
     assert expectation.read(path) == expectation.Expectation(4, frozenset({"a_1", "a_2", "b_1"}))
 
 
-def test_a_limit_takes_the_first_lines(tmp_path):
+def test_a_limit_takes_the_first_lines_and_blank_ones_are_no_items(tmp_path):
     path = tmp_path / "x.jsonl"
-    path.write_text(TEXT)
+    path.write_text("\n" + TEXT + "  \n\n")
 
+    assert expectation.read(path).items == 4
     assert expectation.read(path, 2) == expectation.Expectation(2, frozenset({"a_1", "a_2"}))
 
 
@@ -45,13 +45,6 @@ def test_packages_of_the_named_sections_are_bundled_as_often_as_they_come(tmp_pa
     assert (both.bundled, both.queued) == ({"a_1": 2}, {"a_2": 1})
 
 
-def test_blank_lines_are_no_items(tmp_path):
-    path = tmp_path / "x.jsonl"
-    path.write_text("\n" + TEXT + "  \n\n")
-
-    assert expectation.read(path).items == 4
-
-
 @pytest.mark.parametrize("line", ["no json", "{}", '{"name": "a"}', "[1]"])
 def test_a_line_that_is_no_package_is_named(tmp_path, line):
     path = tmp_path / "x.jsonl"
@@ -59,12 +52,6 @@ def test_a_line_that_is_no_package_is_named(tmp_path, line):
 
     with pytest.raises(ValueError, match=r"line 5 .*a name and a version"):
         expectation.read(path)
-
-
-def test_the_catalog_is_a_dataset_without_two_records_of_a_package():
-    read = expectation.read(datasets.CATALOG)
-
-    assert read.items == len(read.keys) == 63_440
 
 
 def test_a_dataset_that_is_not_there_or_of_another_kind_is_a_problem(tmp_path):

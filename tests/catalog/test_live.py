@@ -1,3 +1,5 @@
+"""The bar of the demo on a terminal, and its lines elsewhere."""
+
 from __future__ import annotations
 
 import io
@@ -46,21 +48,8 @@ def test_lines_of_progress_are_five_seconds_apart():
         samples.append(sample(second, 10 * second))
         view.moved(samples, 110)
 
-    assert [line.partition("acked ")[2].split()[0] for line in written.getvalue().splitlines()] == [
-        "0",
-        "50",
-        "100",
-    ]
-
-
-def test_the_bar_shows_acks_rate_and_time_left():
-    console, written = on(terminal=True)
-
-    with BarView(console) as view:
-        view.step("sending")
-        view.moved([sample(0, 1), sample(10, 5001, faults=3)], 20_001)
-
-    assert "5,001 of 20,001, 500/s, 0:30 left; 1,234 waiting; 3 failed on purpose" in written.getvalue()
+    acked = [line.partition("acked ")[2].split()[0] for line in written.getvalue().splitlines()]
+    assert acked == ["0", "50", "100"]
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,5 @@
+"""Rates and times left, as the demo shows them."""
+
 from __future__ import annotations
 
 import pytest
@@ -10,19 +12,14 @@ def test_the_rate_is_that_of_the_last_seconds_not_of_the_whole_run():
     samples = [sample(0, 0), sample(100, 1000), sample(110, 1500)]
 
     assert progress.rate(samples, window=15) == 50
+    for too_few in ([], [sample(1, 10)], [sample(1, 10), sample(1, 10)]):
+        assert progress.rate(too_few) == 0
 
 
-@pytest.mark.parametrize("samples", [[], [sample(1, 10)], [sample(1, 10), sample(1, 10)]])
-def test_without_two_moments_there_is_no_rate(samples):
-    assert progress.rate(samples) == 0
-
-
-def test_the_time_left_is_what_the_rest_takes_at_the_present_rate():
+def test_the_time_left_is_what_the_other_items_take_at_the_present_rate():
     assert progress.seconds_left([sample(0, 100), sample(10, 300)], total=1300) == 50
-
-
-def test_the_time_left_is_unknown_while_nothing_moves():
     assert progress.seconds_left([sample(0, 100), sample(10, 100)], total=1300) is None
+    assert progress.left([sample(0, 0)], total=10) == "estimating the time left"
 
 
 def test_the_first_acks_of_cold_workers_say_nothing_of_the_time_left():
@@ -38,10 +35,6 @@ def test_the_first_acks_of_cold_workers_say_nothing_of_the_time_left():
 )
 def test_the_time_left_is_reported_in_minutes_and_seconds(total, reported):
     assert progress.left([sample(0, 1), sample(9.9, 100)], total) == f"{reported} left"
-
-
-def test_an_unknown_time_is_said_to_be_estimated():
-    assert progress.left([sample(0, 0)], total=10) == "estimating the time left"
 
 
 def test_a_line_shows_the_whole_state():

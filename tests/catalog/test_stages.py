@@ -1,6 +1,9 @@
+"""The demo before it starts: what it promises, and a manifest that its job finds."""
+
 from __future__ import annotations
 
 import io
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -8,6 +11,8 @@ from rich.console import Console
 from examples.catalog import options, stages
 from examples.catalog.errors import DemoError
 from examples.catalog.output.live import View
+from examples.catalog.system import spark
+from pipeline.jobs import fan_out
 from pipeline.spark import datasets
 
 
@@ -19,13 +24,10 @@ def reported(*argv: str) -> tuple[int, str]:
 
 
 def test_more_items_than_the_dataset_has_are_named_at_once():
-    items, said = reported("--dataset", str(datasets.CATALOG_SLICE), "--items", "5000")
+    items, printed = reported("--dataset", str(datasets.CATALOG_SLICE), "--items", "5000")
 
     assert items == 992
-    assert "--items 5,000 is more than there are: all 992 packages are taken" in said
-
-
-def test_of_as_many_items_as_there_are_nothing_is_said():
+    assert "--items 5,000 is more than there are: all 992 packages are taken" in printed
     assert reported("--dataset", str(datasets.CATALOG_SLICE), "--items", "992") == (992, "")
 
 
@@ -35,3 +37,20 @@ def test_a_dataset_without_packages_is_refused(tmp_path):
 
     with pytest.raises(DemoError, match="holds no package"):
         reported("--dataset", str(empty))
+
+
+RUN = SimpleNamespace(
+    url="http://127.0.0.1:1", endpoint="http://127.0.0.1:2", outputs={"DemoQueueUrl": "http://127.0.0.1:2/q"}
+)
+
+
+@pytest.mark.parametrize("argv", [["--items", "300"], ["--whole"]])
+def test_the_job_finds_the_manifest_that_was_written_before_its_arguments_were_known(argv, tmp_path):
+    given = options.parse(argv)
+    prepared = stages.manifest_of(given, str(tmp_path))
+
+    before = spark.request_of(prepared)
+    job = fan_out._request(fan_out.arguments().parse_args([*prepared, *stages.arguments(given, RUN)]))
+
+    assert (before.manifest, before.source, before.limit) == (job.manifest, job.source, job.limit)
+    assert (before.dataset, before.user_key) == (job.dataset, job.user_key)
