@@ -49,7 +49,9 @@ def report(**facts: Any) -> Report:
             write_units=1300.0,
             ack_units=206.0,
         ),
-        "bundled": Bundled(calls=12, bundles=8, refused=3, lost=1, done={f"p{n}_1": 1 for n in range(200)}),
+        "bundled": Bundled(
+            calls=12, bundles=8, refused=3, lost=1, successes={f"p{n}_1": 1 for n in range(200)}
+        ),
         "queued": 50,
         "times": Times([n / 10 for n in range(1, 1001)], sending=10.0, total=50.0, event_delay=0.4),
         "event_redeliveries": 0,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from datetime import timedelta
-from types import SimpleNamespace
 
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
@@ -305,17 +304,3 @@ def test_what_dies_again_meanwhile_is_left(sqs, transport, fanin):
 def test_a_queue_that_does_not_exist_is_the_error_of_aws(sqs, transport):
     with pytest.raises(ClientError, match="NonExistentQueue"):
         run(sqs, transport, "https://sqs.us-east-1.amazonaws.com/123456789012/nope")
-
-
-def test_neighbours_are_one_read(sqs, transport, fanin):
-    _, dead = queues(sqs)
-    for item in fanin.open().add(10):
-        send(sqs, dead, item)
-    calls = []
-    counted = SimpleNamespace(
-        poll=lambda *given: calls.append("poll") or transport.poll(*given),
-        left=lambda *given, **more: calls.append("left") or transport.left(*given, **more),
-    )
-    run(sqs, counted, dead)
-
-    assert calls == ["poll", "left"]

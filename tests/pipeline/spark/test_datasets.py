@@ -1,4 +1,4 @@
-"""A dataset is read by the suffix of its name, with its first rows, or not at all."""
+"""A dataset is read by the suffix of its name, or not at all; files are dealt to tasks of one size."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import gzip
 
 import pytest
 
-from pipeline.spark import datasets, schemas
+from pipeline.spark import datasets, files, schemas
+from pipeline.spark.files import ListedFile
 
 
 def test_the_bundled_catalog_has_the_schema_it_is_known_for_and_a_limit_takes_the_first_rows(spark):
@@ -50,3 +51,27 @@ def test_a_table_of_the_catalog_is_a_dataset(spark):
     spark.range(5).createOrReplaceTempView("five")
 
     assert datasets.read_dataset(spark, "table:five", 3).count() == 3
+
+
+@pytest.mark.parametrize(
+    ("count", "size", "slots"), [(1, 5, 4), (3, 5, 8), (100, 10, 8), (10, files.BYTES_A_TASK, 2)]
+)
+def test_logs_are_dealt_whole_and_evenly(count, size, slots):
+    logs = [ListedFile(f"{number:03d}", size) for number in range(count)]
+
+    dealt = files.shares(logs, slots)
+
+    assert sorted(path for paths in dealt for path in paths) == [log.path for log in logs]
+    assert len(dealt) == min(count, max(slots, count * size // files.BYTES_A_TASK))
+    assert max(map(len, dealt)) - min(map(len, dealt)) <= 1
+
+
+def test_the_largest_log_has_a_task_to_itself():
+    logs = [
+        ListedFile("small", 1),
+        ListedFile("large", 1000),
+        ListedFile("middle", 3),
+        ListedFile("little", 2),
+    ]
+
+    assert sorted(map(sorted, files.shares(logs, 2))) == [["large"], ["little", "middle", "small"]]
