@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.audit.packages import compared, reported
-from tests.audit.secrets import unseen
+from tests.audit.packages import compared
 
 LOCKED = {"urllib3": "2.0.6", "a-b": "1.0"}
 
@@ -16,20 +15,6 @@ def advisory(**affected):
 
 def within(*events):
     return advisory(ranges=[{"type": "ECOSYSTEM", "events": list(events)}])
-
-
-def test_a_package_that_the_tool_skipped_is_unknown():
-    report = {
-        "dependencies": [
-            {"name": "a", "version": "1", "vulns": []},
-            {"name": "b", "skip_reason": "Dependency not found"},
-            {"name": "c", "version": "3", "vulns": [{"id": "PYSEC-9"}]},
-        ]
-    }
-
-    found = reported(report)
-
-    assert (found.packages, found.unknown, found.vulnerable) == (3, ["b"], [("c", "3", "PYSEC-9")])
 
 
 @pytest.mark.parametrize(
@@ -50,12 +35,3 @@ def test_a_package_that_the_tool_skipped_is_unknown():
 )
 def test_a_version_is_affected_if_it_is_listed_or_in_a_range(document, hit):
     assert bool(compared(LOCKED, [document]).vulnerable) is hit
-
-
-def test_a_secret_is_new_unless_it_was_looked_at_in_this_file():
-    def report(path, digest):
-        return {"results": {path: [{"type": "AWS", "hashed_secret": digest, "line_number": 3}]}}
-
-    assert unseen(report("a.py", "00"), report("a.py", "00")) == []
-    assert unseen(report("a.py", "01"), report("a.py", "00")) == ["a.py:3 AWS"]
-    assert unseen(report("b.py", "00"), report("a.py", "00")) == ["b.py:3 AWS"]

@@ -9,7 +9,7 @@ from threading import Barrier
 import pytest
 
 from fanin import InvalidRequest, NewJob, Options
-from fanin.client import handing
+from fanin.client import under_work
 from fanin.client.consuming.consumer import Consumer
 from fanin.client.queues.handing_queue import HandingQueue
 from fanin.client.queues.job_acks import acking
@@ -100,7 +100,7 @@ def test_outside_of_a_function_nothing_can_be_handed_over(fanin, parent):
         fanin.hand_over(parent.items[0])
     with pytest.raises(InvalidRequest, match=r"function of @fanin\.acks"):
         fanin.is_over()
-    assert handing._all() == {}
+    assert under_work._all() == {}
 
 
 # Tasks and jobs.
@@ -141,21 +141,6 @@ def test_an_item_with_a_job_belongs_to_the_job(fanin, parent, queue):
 
 
 # Threads, coroutines and their contexts.
-
-
-def test_a_runner_that_is_kept_has_the_item_of_each_call(fanin):
-    batch = fanin.open()
-    items = batch.add(4)
-    runner = asyncio.Runner()
-
-    async def work(record):
-        await asyncio.sleep(0)
-        if record["body"] in items[1::2]:
-            await asyncio.to_thread(fanin.hand_over)
-
-    assert fanin.acks(lambda record: runner.run(work(record)))(sqs_event(*items), None) == DELETED
-    runner.close()
-    assert [item for left in batch.outstanding() for item in left] == list(items[1::2])
 
 
 def test_a_thread_without_the_functions_context_names_its_item(fanin, parent):

@@ -8,13 +8,14 @@ from contextlib import suppress
 
 import pytest
 
-from fanin import AsyncFanin, NewJob, Options, StoreUnavailable
+from fanin import AsyncFanin, InvalidRequest, NewJob, Options, StoreUnavailable
 from fanin.client.queues.handing_queue import HandingQueue
 from fanin.client.queues.job_acks import acking
 from fanin.queue import MemoryDoorbell, QueueContext, QueueKey
 from fanin.queue.memory import MemoryStore as QueueStore
 from tests.client.conftest import answers, lost_before
 from tests.client.received import DELETED, RETURNED, acked, delivered, received
+from tests.forks import forked, status_of
 
 REASON = "not a JPEG"
 
@@ -126,3 +127,15 @@ def test_the_item_that_the_worker_of_a_job_failed_stays_failed_when_the_job_is_d
 
     assert acked(batch) == (2, 1)
     assert [(each.item_id, each.reason) for each in batch.samples()] == [(batch.items[0], REASON)]
+
+
+def test_a_forked_child_does_not_fail_the_item_of_a_job_that_its_parent_holds(fanin, batch, jobs):
+    def child():
+        with pytest.raises(InvalidRequest, match="forked"):
+            fanin.fail([batch.items[0]], REASON)
+
+    jobs.add(NewJob("job", item_id=batch.items[0]))
+    with jobs.take(1, wait=0):
+        assert status_of(forked(child)) == 0
+
+    assert acked(batch) == (1, 0)

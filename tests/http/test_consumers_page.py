@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,9 @@ def names(run):
 
 
 def test_every_python_block_of_the_page_is_run():
-    assert [title for title, _ in EXAMPLES] == ["client", "fail", "grow", "by_name", "is_over", "poll"]
+    assert [title for title, _ in EXAMPLES] == [
+        *("client", "fail", "in_threads", "in_processes", "grow", "by_name", "is_over", "poll")
+    ]
     assert PAGE.count("```python") - PAGE.count("<!-- not run:") == len(EXAMPLES)
 
 
@@ -38,6 +41,20 @@ def test_what_is_no_jpeg_fails_for_good(names):
 
     assert names["thumbnail"](sqs_event(*bodies), None) == DELETED
     assert (sent, batch.status().result) == (["a.jpg"], "completed_with_failures")
+
+
+@pytest.mark.parametrize("way", ["in_threads", "in_processes"])
+def test_work_in_pools_is_waited_for(names, way):
+    fanin, sent = names["fanin"], names["sent"]
+    with fanin.open() as batch:
+        items = batch.add(2)
+    sent.clear()
+    body = {"names": ["a", "b"], "sum": zlib.crc32(b"b")}
+    bodies = [json.dumps({**body, "itemId": items[0]}), json.dumps({**body, "itemId": items[1], "sum": 1})]
+
+    assert names[way](sqs_event(*bodies), None) == DELETED
+    assert sent == (["A", "B"] * 2 if way == "in_threads" else [])
+    assert batch.status().failed == (0 if way == "in_threads" else 1)
 
 
 def test_the_pages_of_a_chapter_ack_it(names):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.simulating import exploring
-from tests.simulating.exploring import Script, distinct, explore, first_broken
-from tests.simulating.faults import CONFLICT, LOST, ON_READS, ON_TRANSACTIONS, THROTTLED
+from tests.simulating.exploring import explore, first_broken
 from tests.simulating.room import Outcome, played
 from tests.simulating.violation import require
 from tests.simulation import exhaustive as tracker
@@ -72,16 +71,6 @@ def test_the_first_broken_run_is_found_and_replayed(capsys):
     replay = exploring.written(found)
     assert exploring.drive({"three": play}, ["--scenario", "three", "--replay", replay]) == 1
     assert "took [0, 2, 1]" in capsys.readouterr().out
-
-
-def test_faults_that_do_the_same_are_placed_once():
-    kinds = distinct(ON_TRANSACTIONS)
-
-    assert len(kinds) == len(ON_TRANSACTIONS) - 2
-    assert [fault for fault in kinds if fault in (THROTTLED, LOST, CONFLICT)] == [CONFLICT]
-    assert len(distinct(ON_READS)) == 2
-    assert Script({0: 1}).fault(ON_READS) in ON_READS
-    assert Script().fault(ON_READS) is None
 
 
 @pytest.mark.parametrize(("room", "name"), SLICE, ids=lambda value: getattr(value, "__name__", value))

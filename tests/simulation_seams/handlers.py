@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fanin.client.consuming.chunks import ChunkItem
 from fanin.client.fanin import Fanin
-from fanin.client.handing import taken_over
+from fanin.client.handing import new_owner
 from fanin.errors import StoreUnavailable
 from fanin.isolating import Record, receives
 from tests.simulating.faults import Crash
@@ -120,7 +120,7 @@ class Handling:
         """Add a job as the client's queue does, or as the user of a queue of another kind."""
         add = partial(self.world.network.send, self.world.outside, "register", JOB, f"job-{item.id}", item.id)
         if item.plan.careless:
-            with taken_over(item.id):
+            with new_owner(item.id):
                 add()
         else:
             add()

@@ -10,7 +10,7 @@ from itertools import count
 from fanin.announcing.ending_event import EndingEvent
 from fanin.api.events import resuming, task_acks
 from fanin.callbacks.delivering import Delivered
-from fanin.client import handing
+from fanin.client import handing, under_work
 from fanin.client.batch import Batch as ClientBatch
 from fanin.client.consuming import consumer, consumers, each, ordering, settling, skipping
 from fanin.client.consuming.chunks import Chunk
@@ -18,7 +18,7 @@ from fanin.client.consuming.consumer import Consumer
 from fanin.client.consuming.each import Part
 from fanin.client.consuming.settling import Tally
 from fanin.client.consuming.skipping import Look, Looks
-from fanin.client.handing import UnderWork
+from fanin.client.under_work import UnderWork
 from fanin.isolating import receives
 from fanin.tracker import Batch, Outcome, State, Tracker, service
 from fanin.tracker.memory import MemoryStore
@@ -36,7 +36,7 @@ from tests.simulation_seams.run import ROOM
 
 _apply, _settled, _known = Transition.apply, Tally.settled, Tracker._known_batch
 _key, _reached = UnderWork.key, sweeping.reached_by
-_failed, _at, _worked, _made = Consumer._failed, Looks.at, Part.worked, handing.made
+_failed, _at, _worked, _made = Consumer._failed, Looks.at, Part.worked, handing.owner_created
 _ended, _acks, _end = EndingEvent.ended, task_acks._by_tenant, resuming._end
 
 
@@ -98,7 +98,7 @@ def _number_each_add(self, *names):
 
 
 def _latest_call():
-    return next(reversed(list(handing._all().values())), None)
+    return next(reversed(list(under_work._all().values())), None)
 
 
 def _all_items(self, transport):
@@ -175,7 +175,7 @@ _limit_of_open_too = property(_failure_limit)
 
 
 def _cancelled_by_its_block(self, error):
-    if self._work is None or not self._work.left(self.id, lambda: self._cancel_for(error)):
+    if self._work is None or not self._work.block_raised(self.id, lambda: self._cancel_for(error)):
         self._cancel_for(error)
 
 
@@ -191,15 +191,20 @@ MUTANTS = (
     Mutant("redelivered records go last", (consumer, "runs_of", _redelivered_first)),
     Mutant("the order of redelivered records changes", (ordering, "in_turn", _as_ever)),
     Mutant("the order of a redelivered chunk changes", (each, "in_turn", _as_ever)),
-    Mutant("an owner that the client makes is noticed", (handing, "made", lambda *_, error=None: None)),
-    Mutant("an owner that may not exist is none", (handing, "made", _made_whatever_the_answer)),
+    Mutant(
+        "an owner that the client makes is noticed", (handing, "owner_created", lambda *_, error=None: None)
+    ),
+    Mutant("an owner that may not exist is none", (handing, "owner_created", _made_whatever_the_answer)),
     Mutant(
         "an item that may have an owner is not acked", (UnderWork, "is_open", property(lambda self: False))
     ),
     Mutant("an owner that the user names is noticed", (consumers, "hand_over", lambda item_id: None)),
     Mutant("attempts share a key", (UnderWork, "key", _new_key_each_time)),
     Mutant("attempts share the keys of their adds", (UnderWork, "key", _number_each_add)),
-    Mutant("a batch stays open for the next attempt", (UnderWork, "left", lambda self, batch, error: False)),
+    Mutant(
+        "a batch stays open for the next attempt",
+        (UnderWork, "block_raised", lambda self, batch, error: False),
+    ),
     Mutant(
         "a block under a key leaves its batch to the next run",
         (ClientBatch, "abandon", _cancelled_by_its_block),
@@ -229,7 +234,7 @@ MUTANTS = (
     Mutant("a percentage of failures is one of a final total", (Batch, "failure_limit", _limit_of_open_too)),
     Mutant("a report is kept with its mark", (MemoryStore, "report", lambda self, seen, reached: True)),
     Mutant("a report stands when its function returns", (UnderWork, "settled", lambda self, ack: ack)),
-    Mutant("a function has the item of its thread", (handing, "_here", _latest_call)),
+    Mutant("a function has the item of its thread", (under_work, "_here", _latest_call)),
     Mutant("no work begins behind a message that returns", (Tally, "is_behind", lambda self, record: False)),
     Mutant("a message returns behind one that does", (settling, "behind", lambda records, returned: [])),
     Mutant("no item of a chunk begins behind one that raised", (each, "is_in_order", lambda record: False)),

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 from unittest.mock import patch
 
-from fanin.client import handing
+from fanin.client import under_work
 from fanin.client.checks import checking
 from tests.simulating.room import Outcome, played
 from tests.simulation_seams import aftermath, scenario
 from tests.simulation_seams.scenario import CALLBACKS
-from tests.simulation_seams.world import World
+from tests.simulation_seams.world import Thread, World
 
 
 def simulate(seed: int, lines: list[str] | None = None) -> Outcome:
@@ -24,22 +26,38 @@ def simulate(seed: int, lines: list[str] | None = None) -> Outcome:
 
 def play(world: World) -> Outcome:
     """Run a world to its end, or to the first promise that breaks."""
-    own = {"_all": lambda: world.under_work, "_thread": _OfActor(world)}
-    with patch.object(checking, "uuid4", world.new_id), patch.multiple(handing, **own):
+    own = {
+        "_all": _OfProcess(lambda: world.under_work),
+        "_returned": _OfProcess(lambda: world.returned),
+        "_thread": _OfActor(world),
+    }
+    with patch.object(checking, "uuid4", world.new_id), patch.multiple(under_work, **own):
         violation = played(world.run, lambda: aftermath.check(world))
     return Outcome(violation, world.network.requests, world.network.faults, _events(world))
 
 
+@dataclass
+class _OfProcess:
+    """What the process of the running actor notes: no process of a run is forked."""
+
+    value: Callable[[], Any]
+    inherited = None
+
+    def __call__(self) -> Any:
+        return self.value()
+
+
 class _OfActor:
-    """The place of the running actor: all actors are greenlets of one thread."""
+    """What the thread of the running actor notes: all actors are greenlets of one thread."""
 
     def __init__(self, world: World) -> None:
-        self.world = world
+        vars(self)["of"] = lambda: Thread() if world.loop.actor is None else world.loop.actor.place
 
-    @property
-    def place(self) -> Any:
-        actor = self.world.loop.actor
-        return handing._Place() if actor is None else actor.place
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.of(), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self.of(), name, value)
 
 
 def _events(world: World) -> Counter[str]:

@@ -12,7 +12,6 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
-from fanin.client import handing
 from fanin.client.consuming.adapter import Adapter
 from fanin.client.consuming.consumer import handler_of
 from fanin.client.consuming.records import dead_letter_message_ack
@@ -52,6 +51,14 @@ KILLED = "killed"
 """How a process that is killed at a moment of its own is counted."""
 
 
+@dataclass(eq=False, slots=True)
+class Thread:
+    """What the client notes of a thread, as ``under_work._Thread``."""
+
+    call: Any = None
+    returned: list[Any] | None = None
+
+
 @dataclass(eq=False)
 class Actor(loop.Actor):
     """Work under way: a thread of *process*, with the call that runs in it, and the *delivery* it works on.
@@ -60,7 +67,7 @@ class Actor(loop.Actor):
     """
 
     killed_at: datetime | None = None
-    place: handing._Place = field(default_factory=handing._Place)
+    place: Thread = field(default_factory=Thread)
     process: Process | None = None
     delivery: Delivery | None = None
     acking: Sequence[Ack] = ()
@@ -79,6 +86,7 @@ class Process:
 
     def __init__(self, world: World) -> None:
         self.calls: dict[int, Any] = {}
+        self.returned: dict[str, Any] = {}
         self.busy = 0
         self.has_died = False
         self.tracker = world.tracker()
@@ -160,8 +168,16 @@ class World:
     @property
     def under_work(self) -> dict[int, Any]:
         """The calls of functions in the running actor's process."""
-        process = self.loop.actor.process if self.loop.actor else None
-        return {} if process is None else process.calls
+        return {} if self._process is None else self._process.calls
+
+    @property
+    def returned(self) -> dict[str, Any]:
+        """Those whose acks are not sent."""
+        return {} if self._process is None else self._process.returned
+
+    @property
+    def _process(self) -> Process | None:
+        return self.loop.actor.process if self.loop.actor else None
 
     def run(self) -> None:
         """Go on until nothing is left to do, every batch has ended, and the bus has every event."""

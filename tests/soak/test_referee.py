@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import random
-import threading
 from collections import Counter
 
 import pytest
 
 from tests.soak import referee
-from tests.soak.folding import drawn_log, odd
 from tests.soak.ledger import Expected, Ledger
 
 NOW = 1000.0
@@ -125,43 +122,6 @@ BROKEN = {
 @pytest.mark.parametrize("name", [*SOUND, *BROKEN])
 def test_what_breaks_a_promise_is_found_and_nothing_else(name):
     assert (SOUND | BROKEN)[name].holds is (name in SOUND)
-
-
-def test_only_requests_that_were_repeated_are_in_doubt():
-    ledger = Ledger()
-    ledger.repeat()
-    with ledger.doubting("ItemsAdded", 60):
-        ledger.repeat()
-        ledger.repeat()
-    with ledger.doubting("BatchesOpened"):
-        threading.Thread(target=ledger.repeat).start()
-
-    assert ledger.doubts["ItemsAdded"] == 120
-    assert ledger.doubts["BatchesOpened"] == 0
-
-
-def test_errors_of_the_load_are_broken_rules():
-    ledger = Ledger()
-    ledger.failed_with("direct", TimeoutError("late"))
-
-    assert referee.errors(ledger).broken == ("direct: TimeoutError: late",)
-    assert "1 broken" in referee.errors(ledger).seen
-
-
-def test_a_spark_round_that_counts_otherwise_or_did_not_run_is_found():
-    log = drawn_log([f"item-{number}" for number in range(300)], random.Random(1))
-    acked = {"fresh": 200, "failed": 6}
-    saved = {"rows": 300, "outstanding": 100, "failed": 6}
-    ledger = Ledger()
-
-    assert odd(log, acked, saved) == []
-    assert len(odd(log, acked | {"fresh": 199}, saved | {"outstanding": 101})) == 2
-    assert len({*log.acked, *log.failed, *log.left}) == 300
-    assert not referee.spark(ledger).holds
-    ledger.happened("Spark round: well")
-    assert referee.spark(ledger).holds
-    ledger.folds += ["bulk_ack: fresh 199, not 200"]
-    assert not referee.spark(ledger).holds
 
 
 def test_a_worker_may_end_by_a_documented_error_alone():

@@ -23,6 +23,7 @@ class PerProcess(Generic[T]):
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
         self._made: tuple[T, ...] = ()
+        self._inherited: tuple[T, ...] = ()
         self._lock = threading.Lock()
         _ALL.add(self)
 
@@ -32,6 +33,11 @@ class PerProcess(Generic[T]):
             with self._lock:
                 made = self._made = self._made or (self._make(),)
         return made[0]
+
+    @property
+    def inherited(self) -> T | None:
+        """The value that the parent of a forked child had at the fork; None in any other process."""
+        return self._inherited[0] if self._inherited else None
 
     def clear(self) -> None:
         """Call *make* again at the next use."""
@@ -43,6 +49,7 @@ class PerProcess(Generic[T]):
         The value is kept referenced, because closing it could wait for a lock that no thread releases.
         """
         _INHERITED.append(self._made)
+        self._inherited = self._made or self._inherited
         self._made, self._lock = (), threading.Lock()
 
 

@@ -13,6 +13,7 @@ from fanin.arguments import instance
 from fanin.client.batch import Batch, Reopened, refusal_in_block
 from fanin.client.fanin import Fanin
 from fanin.client.model import Closed, Status
+from fanin.client.under_work import of_this_thread
 from fanin.client.waiting import async_looks, is_ended
 from fanin.queue.aio import run_in
 from fanin.tracker.rules.model import ALIVE
@@ -33,7 +34,7 @@ class Over(Protocol[C_co]):
 
 async def in_thread(call: Callable[[], T]) -> T:
     """Return the result of *call*, in a thread of the event loop; see :func:`run_in`."""
-    return await run_in(None, call)
+    return await run_in(None, of_this_thread(call))
 
 
 def awaited(

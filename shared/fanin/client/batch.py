@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Protocol, Self
 from uuid import UUID, uuid5
 
 from fanin.client.checks.reasons import reason_of
-from fanin.client.handing import adding_call
 from fanin.client.items import Items
 from fanin.client.model import Cancelled, Closed, Status
+from fanin.client.under_work import adding_call
 from fanin.errors import BatchEnded, Conflict, FaninError, InvalidRequest
 from fanin.tracker import BatchMap, Sample
 from fanin.tracker.reads.mapping import CELLS_MAX
 from fanin.tracker.writing.reopening import ReopenItems
 
 if TYPE_CHECKING:
-    from fanin.client.handing import UnderWork
+    from fanin.client.under_work import UnderWork
 
 logger = logging.getLogger("fanin")
 _GO_ON = "if it is live, run again under its keys to go on, or cancel it"
@@ -208,7 +208,7 @@ class Batch:
         if isinstance(error, BatchEnded) and error.batch_id == self.id:
             return
         if self._work is not None:
-            if not self._work.left(self.id, partial(self._cancel_for, error)):
+            if not self._work.block_raised(self.id, partial(self._cancel_for, error)):
                 self._cancel_for(error)
         elif self._is_keyed:
             hint = _REFUSED_AGAIN if isinstance(error, Conflict) and not is_short else _GO_ON

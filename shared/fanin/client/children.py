@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from fanin.client import handing
 from fanin.client.checks.checking import key_or_fresh
-from fanin.client.handing import UnderWork
+from fanin.client.handing import new_owner
 from fanin.client.transports.transport import Transport
+from fanin.client.under_work import UnderWork, calls_for
 from fanin.errors import BatchEnded, InvalidRequest, KeyReused
 from fanin.tracker import OpenBatch
 
 
 def opened(transport: Transport, spec: OpenBatch, given: str | None) -> tuple[str, str, UnderWork | None]:
     """Open a batch; return its id, its key, and the call for its parent item, if that is under work here."""
-    calls = handing.calls_for(spec.parent_item_id)
+    calls = calls_for(spec.parent_item_id)
     work = calls[0] if calls else None
-    with handing.taken_over(spec.parent_item_id):
+    with new_owner(spec.parent_item_id):
         if work is None or given is not None:
             key = key_or_fresh(given)
             batch_id = _opened(transport, spec, key, work)

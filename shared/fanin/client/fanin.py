@@ -29,7 +29,7 @@ from fanin.client.checks.naming import named_as_arguments
 from fanin.client.checks.opening import OpenOptions, spec_of
 from fanin.client.children import opened
 from fanin.client.consuming.consumers import Consumers
-from fanin.client.handing import add_key, note_reports, taken_over, tasks_key, warn_of_unmatched
+from fanin.client.handing import add_key, new_owner, tasks_key
 from fanin.client.items import Items, adjacent
 from fanin.client.model import (
     Cancelled,
@@ -50,6 +50,7 @@ from fanin.client.transports.environment import ENVIRONMENT, Environment, maker_
 from fanin.client.transports.reports import AckReport
 from fanin.client.transports.slot import TransportSlot
 from fanin.client.transports.transport import Transport, acked, ranged_requests_of, requests_of
+from fanin.client.under_work import note_reports, warn_of_unmatched
 from fanin.client.waiting import Waiting
 from fanin.client.wire.paging import pages
 from fanin.errors import FaninError, InvalidRequest
@@ -319,7 +320,7 @@ class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
         *item_id*: an item of a batch of the tenant, acked with the task's outcome. Over HTTP only.
         """
         new = task_given(NewTask(target, payload, task_id, priority, checked_item_id(item_id, "item_id")))
-        with taken_over(new.item_id):
+        with new_owner(new.item_id):
             return self._transport.register(new, tasks_key([new], key))
 
     @property

@@ -10,7 +10,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from fanin.arguments import instance, text, text_or_none, whole
 from fanin.client.checks.checking import PRIORITY_MAX, json_value
-from fanin.client.handing import made, making, tasks_key
+from fanin.client.handing import creating_owner, owner_created, tasks_key
 from fanin.client.model import BundleSummary, ListedTask, NewTask, TargetSummary, TaskResult
 from fanin.client.wire.paging import pages
 from fanin.errors import InvalidRequest
@@ -46,10 +46,10 @@ class Tasks:
 
     def _registered(self, tasks: Sequence[NewTask], key: str) -> tuple[TaskResult, ...]:
         """Register the tasks of one request; those that are stored become the owners of their items."""
-        with making(*(task.item_id for task in tasks)):
+        with creating_owner(*(task.item_id for task in tasks)):
             results = self._transport.register_all(tasks, key)
-        for task, result in zip(tasks, results, strict=True):
-            made(task.item_id, error=result.error)
+            for task, result in zip(tasks, results, strict=True):
+                owner_created(task.item_id, error=result.error)
         return results
 
     def list(self, target: str, state: str = "CREATED") -> Iterator[ListedTask]:

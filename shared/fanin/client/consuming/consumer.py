@@ -21,8 +21,8 @@ from fanin.client.consuming.ordering import runs_of
 from fanin.client.consuming.records import item_id_of
 from fanin.client.consuming.settling import Outcomes, Settled, Tally, Worked, log_deleted, log_unmatched
 from fanin.client.consuming.skipping import Look, Looks
-from fanin.client.handing import UnderWork, under_work
 from fanin.client.transports.transport import ITEMS_A_REQUEST, Acks
+from fanin.client.under_work import UnderWork, delivery, under_work
 from fanin.errors import InvalidRequest
 from fanin.isolating import Record, receives, records_of
 from fanin.tracker import Ack, ItemId, Outcome, Verdict
@@ -71,8 +71,9 @@ class Consumer:
         records = records_of(event)
         tally, looks = Tally(records if self._works else ()), Looks(self.transport, self.skip_done)
         started = _Started(context, self.margin_seconds)
-        for run in self._runs(self._not_done(records, tally, looks, started)):
-            self._settle_run(started.of(run, tally), tally, looks)
+        with delivery():
+            for run in self._runs(self._not_done(records, tally, looks, started)):
+                self._settle_run(started.of(run, tally), tally, looks)
         tally.fail(started.deferred)
         started.log()
         looks.log()
@@ -141,7 +142,7 @@ class Consumer:
         try:
             with under_work(call):
                 done(work(), "the function")
-                call.returned()
+                call.cancel_unclosed()
         except BaseException as error:
             if not is_failure(error):
                 raise

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
 
-from fanin.client.handing import UnderWork, held, job_id, let_go, made, making
+from fanin.client.handing import creating_owner, job_id, owner_created
+from fanin.client.under_work import UnderWork, held, let_go
 from fanin.queue import Job, Jobs, NewJob, OnBusy, Queue, Rejected
 from fanin.queue.rules.taking import new_jobs
 from fanin.queue.scope import Take
@@ -25,9 +26,9 @@ class HandingQueue(Queue):
 
     def add_all(self, jobs: Iterable[str | NewJob], *, on_busy: str = OnBusy.REJECT) -> tuple[Rejected, ...]:
         asked = [_named(job) for job in new_jobs(jobs)]
-        with making(*(job.item_id for job in asked)):
+        with creating_owner(*(job.item_id for job in asked)):
             rejected = super().add_all(asked, on_busy=on_busy)
-        made(*_added(asked, rejected))
+            owner_created(*_added(asked, rejected))
         return rejected
 
     def _scope(self, take: Take) -> Jobs:

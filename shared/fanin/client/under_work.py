@@ -1,0 +1,350 @@
+"""The calls of functions for items in this process: which one runs here, and what came of each.
+
+A call is known by the context that it runs in, which its coroutines and ``asyncio.to_thread`` copy. Code that
+it left behind keeps that context, and is refused once the function has returned: it has no later call's item.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeVar
+from uuid import UUID, uuid5
+
+from fanin.aws.forking import PerProcess
+from fanin.errors import InvalidRequest
+from fanin.tracker import Ack, ItemId, Outcome, Verdict
+
+if TYPE_CHECKING:
+    from fanin.client.transports.reports import AckReport
+
+logger = logging.getLogger("fanin")
+OF_ITEMS = UUID("5f0c6d0e-4c1e-5b43-9d58-53d1c0a3a7f2")
+T = TypeVar("T")
+
+_NO_CALL = (
+    "no item is under work here: call it in a function of @fanin.acks, or pass the item; threads of a pool"
+    " and other processes do not know the function that started them"
+)
+_OVER = (
+    "the function that started this code has returned: wait in a function for the threads and tasks that it"
+    " starts"
+)
+_ASTRAY = (
+    "it is unknown which item this code works for, because it does not run in the context of the function:"
+    " run a coroutine by runner.run(..., context=contextvars.copy_context()), or pass {}"
+)
+
+
+@dataclass(eq=False, slots=True)
+class UnderWork:
+    """One call of a function for one item.
+
+    *last*: an exception of this call fails the item. *message_id*, *queue*: of the message, so that another
+    message of the item makes tasks and jobs of its own. *handed*: the item has a new owner. *doubtful*: it
+    may have one. *creating*: how many owners are being created now. *child*: the batch that was opened under
+    a derived key. *unclosed*: batches whose blocks raised, each with what cancels it. *report*: the last ack
+    of the item that the function sent itself. *is_over*: the function has returned, or raised.
+    """
+
+    item_id: str
+    last: bool = False
+    message_id: str = ""
+    queue: str = ""
+    handed: bool = False
+    doubtful: bool = False
+    creating: int = 0
+    child: str | None = None
+    keys: dict[str, str] = field(default_factory=dict)
+    adds: Counter[str] = field(default_factory=Counter)
+    unclosed: dict[str, Callable[[], bool]] = field(default_factory=dict)
+    report: Ack | None = None
+    is_over: bool = False
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def key(self, *names: str) -> str:
+        """Return the key of what this item makes under *names*, the same in each call for the item."""
+        return str(uuid5(OF_ITEMS, json.dumps([self.item_id, *names])))
+
+    def opened(self, batch_id: str, key: str) -> None:
+        """Note that the batch of *key* is the new owner; its adds begin from the first one."""
+        self.keys[batch_id] = key
+        self.unclosed.pop(batch_id, None)
+        self.adds.pop(batch_id, None)
+
+    def block_raised(self, batch_id: str, cancel: Callable[[], bool]) -> bool:
+        """Note that the block of a child raised; return whether it stays open for the next attempt.
+
+        *cancel*: cancels the child, where there is none, and returns whether it has ended.
+        """
+        if self.last or batch_id not in self.keys:
+            return False
+        self.unclosed[batch_id] = cancel
+        self.child = None if self.child == batch_id else self.child
+        return True
+
+    def cancel_unclosed(self) -> None:
+        """End what the function gave up although it returned: there is no next attempt."""
+        for cancel in self.unclosed.values():
+            if not cancel():
+                self.doubtful, self.handed = True, False
+
+    def settled(self, ack: Ack) -> Ack:
+        """Return *ack* of the item with the outcome that the function reported, a success by default.
+
+        Sent again, the report also makes up for a first request without an answer.
+        """
+        report = self.report
+        return ack if report is None else replace(ack, outcome=report.outcome, reason=report.reason)
+
+    def change(self, **changes: object) -> None:
+        """Set fields of a call that runs. Raises InvalidRequest once the function has returned."""
+        with self.lock:
+            if self.is_over:
+                raise InvalidRequest(f"item {self.item_id} cannot be changed: {_OVER}", field="itemId")
+            for name, value in changes.items():
+                setattr(self, name, value)
+
+    def start_owner(self) -> None:
+        """Note that an owner of the item is being created. Raises InvalidRequest after the return."""
+        with self.lock:
+            if self.is_over:
+                raise InvalidRequest(f"item {self.item_id} gets no new owner: {_OVER}", field="itemId")
+            self.creating += 1
+
+    def end(self) -> bool:
+        """Note that the function has returned, and return whether the consumer acks the item."""
+        with self.lock:
+            self.is_over, self.doubtful = True, self.doubtful or self.creating > 0
+            return not (self.handed or self.is_open)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is unknown if the item has a new owner, so that the message has to return."""
+        return self.doubtful and not self.handed
+
+
+class _Thread(threading.local):
+    """The call that a thread runs now, in whatever context, and the calls of its delivery that returned."""
+
+    call: UnderWork | None = None
+    returned: list[UnderWork] | None = None
+
+
+_thread = _Thread()
+_given: ContextVar[UnderWork] = ContextVar("fanin_under_work")
+_all = PerProcess[dict[int, UnderWork]](dict)
+"""The calls of this process that run: what a forked child noted here would not reach its parent."""
+_returned = PerProcess[dict[str, UnderWork]](dict)
+"""By item id: the calls whose functions have returned, and whose acks the consumer has not sent."""
+_jobs = PerProcess[dict[int, UnderWork]](dict)
+"""The items of the jobs that workers of this process hold, whose reports are noted, too."""
+
+
+@contextmanager
+def delivery() -> Iterator[None]:
+    """Know the calls of a delivery that have returned until the block, which sends their acks, ends."""
+    before, _thread.returned = _thread.returned, []
+    try:
+        yield
+    finally:
+        for work in _thread.returned:
+            _forget(work)
+        _thread.returned = before
+
+
+@contextmanager
+def under_work(work: UnderWork) -> Iterator[UnderWork]:
+    """Run the block as the call for an item."""
+    before, _thread.call = _thread.call, work
+    token = _given.set(work)
+    calls = _all()
+    calls[id(work)] = work
+    try:
+        yield work
+        _keep(work)
+    finally:
+        work.end()
+        calls.pop(id(work), None)
+        _given.reset(token)
+        _thread.call = before
+
+
+def _keep(work: UnderWork) -> None:
+    """End the call whose function has returned; it is known until its ack is sent."""
+    if _thread.returned is None:
+        return
+    _returned()[work.item_id] = work
+    _thread.returned.append(work)
+    if not work.end():
+        _forget(work)
+
+
+def _forget(work: UnderWork) -> None:
+    """Note that the ack of *work* is sent; another call for its item, of a copy of the message, stays."""
+    returned = _returned()
+    if returned.get(work.item_id) is work:
+        returned.pop(work.item_id, None)
+
+
+def _here() -> UnderWork | None:
+    """Return the call whose context this code runs in, unless its function has returned."""
+    found = _given.get(None)
+    return found if id(found) in _all() else None
+
+
+def current() -> UnderWork:
+    """Return the call that runs here. Raises InvalidRequest."""
+    found = _here()
+    if found is not None:
+        return found
+    if _thread.call is not None and id(_thread.call) in _all():
+        raise InvalidRequest(_ASTRAY.format("the item"))
+    raise InvalidRequest(_OVER if _given.get(None) and not _all.inherited else _NO_CALL)
+
+
+def refuse_astray() -> None:
+    """Raise InvalidRequest in code of a function that does not run in its context, or after its return."""
+    if _here() is not None:
+        return
+    if _thread.call is not None and id(_thread.call) in _all():
+        raise InvalidRequest(_ASTRAY.format("a key"), field="key")
+    if _given.get(None) and not _all.inherited:
+        raise InvalidRequest(f"{_OVER}, or pass a key", field="key")
+
+
+def of_this_thread(call: Callable[[], T]) -> Callable[[], T]:
+    """Return *call* as code of the function that this thread runs, for a call in another thread."""
+    work = _thread.call
+
+    def run() -> T:
+        before, _thread.call = _thread.call, work
+        try:
+            return call()
+        finally:
+            _thread.call = before
+
+    return run
+
+
+def calls_for(*item_ids: str | None) -> list[UnderWork]:
+    """Return the calls of this process that work on one of *item_ids*, the one that runs here first."""
+    here = _here()
+    found = [work for work in list(_all().values()) if work.item_id in item_ids]
+    return sorted(found, key=lambda work: work is not here)
+
+
+def hand_over(item_id: str | None) -> None:
+    """Leave an item, by default the one under work, to its new owner. Raises InvalidRequest."""
+    here = current() if item_id is None else _here()
+    if here is not None and item_id in {None, here.item_id}:
+        here.change(handed=True)
+        return
+    calls = calls_for(item_id)
+    if not calls or here is not None:
+        raise InvalidRequest(
+            f"item {item_id} is not under work here: an item is handed over by the function of @fanin.acks"
+            " that is called for it, before it returns, and in its process",
+            field="itemId",
+        )
+    for work in calls:
+        work.change(handed=True)
+
+
+def refuse_returned(*item_ids: str | None) -> None:
+    """Raise InvalidRequest for an item whose function has returned and whose ack is being sent."""
+    here = _here()
+    for item_id in item_ids:
+        if item_id in _returned() and (here is None or here.item_id != item_id):
+            raise InvalidRequest(f"item {item_id} gets no new owner: {_OVER}", field="itemId")
+
+
+def note_reports(acks: Sequence[Ack]) -> None:
+    """Note the acks of items under work that their functions send; of the same item, the one that runs here.
+
+    A copy of the message, which is worked on at the same time, has an outcome of its own. Raises
+    InvalidRequest for a failure that the ack of a returned function would heal.
+    """
+    here = _here()
+    _refuse_failures([ack for ack in acks if ack.outcome is Outcome.FAILURE], here)
+    for work in [*_all().values(), *_jobs().values()]:
+        own = _of(work, acks)
+        if own and (here is None or here is work or here.item_id != work.item_id):
+            work.change(report=own[-1])
+
+
+def _refuse_failures(failures: Sequence[Ack], here: UnderWork | None) -> None:
+    """Raise InvalidRequest for failures of items that a consumer is about to ack, here or in the parent."""
+    if not failures:
+        return
+    for item_id in _returned_of(failures):
+        if here is None or here.item_id != item_id:
+            raise InvalidRequest(f"the ack of item {item_id} would heal its failure: {_OVER}")
+    if _all.inherited or any(_of(work, failures) for work in (_jobs.inherited or {}).values()):
+        known = [work for work in [*_all().values(), *_jobs().values()] if _of(work, failures)]
+        if not known:
+            raise InvalidRequest(
+                "this process was forked by a function that works on an item, whose return would heal the"
+                " failure: return or raise it there, and let the function report"
+            )
+
+
+def _returned_of(acks: Sequence[Ack]) -> Iterator[str]:
+    """Yield the items of *acks* whose functions have returned; the time is that of the shorter list."""
+    returned = _returned()
+    if sum(ack.last - ack.first + 1 for ack in acks) > len(returned):
+        yield from (item_id for item_id, work in list(returned.items()) if _of(work, acks))
+        return
+    for ack in acks:
+        ids = (str(ItemId(ack.batch_id, ack.group_id, at)) for at in range(ack.first, ack.last + 1))
+        yield from (item_id for item_id in ids if item_id in returned)
+
+
+def warn_of_unmatched(report: AckReport) -> None:
+    """Log the items of a *report* to a function that no batch has: its own item is acked all the same."""
+    if _here() is None:
+        return
+    for each in report.results:
+        if each.verdict in {Verdict.NOT_FOUND, Verdict.OUT_OF_RANGE}:
+            line = "item %s is in no batch of this tenant (%s): it was not acked"
+            logger.warning(line, each.item_id, each.verdict.value)
+
+
+def held(item_id: str) -> UnderWork:
+    """Return the call that stands for a job with an item, until it is passed to ``let_go``."""
+    work = UnderWork(item_id)
+    _jobs()[id(work)] = work
+    return work
+
+
+def let_go(work: UnderWork) -> None:
+    """Note that the job of *work* has ended, or returned to its queue."""
+    _jobs().pop(id(work), None)
+
+
+def adding_call(batch_id: str) -> UnderWork | None:
+    """Return the call that adds to a batch: the one that runs here, else the one whose child it is.
+
+    None outside of a function of a consumer. Raises InvalidRequest where it is unknown.
+    """
+    here = _here()
+    if here is not None:
+        return here
+    found = next((work for work in list(_all().values()) if batch_id in work.keys), None)
+    if found is None:
+        refuse_astray()
+    return found
+
+
+def _of(work: UnderWork, acks: Sequence[Ack]) -> list[Ack]:
+    """Return those of *acks* that are of the item of *work*."""
+    item = ItemId.parse(work.item_id)
+    place = (item.batch_id, item.group_id)
+    named = (ack for ack in acks if (ack.batch_id, ack.group_id) == place)
+    return [ack for ack in named if ack.first <= item.index <= ack.last]
