@@ -28,8 +28,15 @@ def detail(**facts: Any) -> dict[str, Any]:
 
 def status(**facts: Any) -> Status:
     known = {"state": State.COMPLETE, "total": 3, "acked": 3, "result": "succeeded"}
-    rest = {"user_key": "demo", "mode": "exact", "failed": 0, "estimate": 3, "upper_bound": 3, "exact": True}
-    return Status(batch_id=BATCH, created_at=NOON, expires_at=NOON, **{**known, **rest, **facts})
+    others = {
+        "user_key": "demo",
+        "mode": "exact",
+        "failed": 0,
+        "estimate": 3,
+        "upper_bound": 3,
+        "exact": True,
+    }
+    return Status(batch_id=BATCH, created_at=NOON, expires_at=NOON, **{**known, **others, **facts})
 
 
 def report(**facts: Any) -> Report:

@@ -104,8 +104,8 @@ def test_what_is_awaited_is_printed_at_once_and_later_if_it_is_of_another_kind()
         samples.append(sample(at, acked, awaited=awaited))
         view.moved(samples, 100)
 
-    said = [line.partition(" s  ")[2] for line in written.getvalue().splitlines()]
-    assert [line for line in said if not line.startswith("acked")] == [
+    lines = [line.partition(" s  ")[2] for line in written.getvalue().splitlines()]
+    assert [line for line in lines if not line.startswith("acked")] == [
         "all sent, 3 items left; waiting for 2 bundles refused, 3 jobs",
         "all sent, 1 item left; waiting for 1 job",
     ]
