@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from fanin.local.request_rules.expression_rules import NAMES, VALUES, resolved, type_of
 from fanin.local.request_rules.expressions import Call, Parsed
-from fanin.local.request_rules.operands import resolved, type_of
-from fanin.local.request_rules.placeholders import NAMES, VALUES
 from fanin.local.request_rules.refusal import bounded, invalid
 from fanin.local.request_rules.table_keys import TableKeys
 
