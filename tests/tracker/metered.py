@@ -12,7 +12,7 @@ CALLS = {name for name, member in vars(TrackerStore).items() if callable(member)
 
 
 class Metered(MemoryStore):
-    """*calls* of the port by name; *read*: the keys of the pages that were read, in order; *groups_read*: how many groups."""
+    """*calls* of the port by name; *read*: the pages that were read; *groups_read*: how many groups."""
 
     def __init__(self):
         super().__init__()
