@@ -266,7 +266,7 @@ def worked_at_and_abandoned(client):
     worked_at(client)
     queue = fresh(client)
     queue.take(1, wait=0).__enter__()
-    store, session = queue.context.store, queue._worker.session.id
+    store, session = queue.context.store, queue.taker.worker.session.id
     store.end_session(KEY, session, None)
     store.forget(KEY, session)
 

@@ -24,7 +24,7 @@ from fanin.queue.rules.errors import ShutDown
 from fanin.queue.rules.model import Job, NewJob, OnBusy, Rejected, Ring
 from fanin.queue.rules.taking import TakeRequest, checked_wait
 from fanin.queue.scope import Jobs
-from fanin.queue.service import Queue, new_process_state
+from fanin.queue.service import Queue
 from fanin.queue.store import Write
 
 POLL_SECONDS = 1.0
@@ -73,7 +73,8 @@ class AsyncQueue:
         instance(queue, Queue, "queue", "queue")
         self.doorbell = StoppableDoorbell(queue.context.doorbell)
         context = replace(queue.context, doorbell=self.doorbell)
-        self.queue = replace(queue, context=context, _process=new_process_state())
+        self.queue = replace(queue, context=context)
+        self.queue.taker = queue.taker.separate(context)
         self.line = PerProcess(asyncio.Lock)
         self.threads = PerProcess(partial(ThreadPoolExecutor, thread_name_prefix=queue.key.name))
 
