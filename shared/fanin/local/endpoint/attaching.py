@@ -18,8 +18,7 @@ from fanin.local.endpoint.engine import Engine, EngineRefusal
 from fanin.local.endpoint.expiry import Expire, Expiry
 from fanin.local.endpoint.forwarding import forwarded
 from fanin.local.endpoint.given import Address, parse
-from fanin.local.endpoint.records import Records
-from fanin.local.endpoint.streams import StreamFeed
+from fanin.local.endpoint.streams import Records, StreamFeed
 from fanin.local.endpoint.tables import EngineTables
 from fanin.local.errors import LocalRunError
 
