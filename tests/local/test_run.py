@@ -14,6 +14,7 @@ from fanin.local import LocalRun, LocalRunError, run_directories
 from fanin.local.emulation import emulator
 from tests.http.events import Events
 from tests.local import processes
+from tests.polling import eventually
 
 POOL = urllib3.PoolManager(retries=False, timeout=120)
 
@@ -71,7 +72,7 @@ def test_acks_sent_to_the_queue_are_consumed(run):
         entries = [{"Id": str(i), "MessageBody": f"{batch}:{group}:{i}"} for i in range(first, first + 10)]
         sqs.send_message_batch(QueueUrl=run.outputs["AcksQueueUrl"], Entries=entries)
 
-    assert processes.eventually(lambda: call(run, "GET", f"/v1/batches/{batch}")[1]["state"] == "COMPLETE")
+    assert eventually(lambda: call(run, "GET", f"/v1/batches/{batch}")[1]["state"] == "COMPLETE")
 
 
 def test_a_wrong_route_is_the_gateways_to_deny(run):
