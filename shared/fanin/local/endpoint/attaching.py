@@ -130,7 +130,7 @@ class Attached:
         self.tables.delete(name)
 
     def _connect(self, name: str, described: Json) -> None:
-        """Bring the records of the table's stream, if it has one, to that of the emulator."""
+        """Copy the records of the table's stream, if it has one, to the emulator's stream."""
         table = dynamodb._tables.get_scoped(ACCOUNT, REGION, name)
         if name in self.feeds or not (table.get("StreamSpecification") or {}).get("StreamEnabled"):
             return
