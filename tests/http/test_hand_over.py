@@ -7,7 +7,7 @@ import pytest
 from fanin import Fanin, KeyReused, NewJob
 from tests.client.received import DELETED, acked, delivered
 from tests.client.test_poison import failed_items, function
-from tests.http.test_job_consumer import QUEUE, left, unused
+from tests.http.test_job_consumer import QUEUE, states, unused
 from tests.polling import eventually
 
 
@@ -53,7 +53,7 @@ def test_the_end_of_a_job_decides_on_the_item_that_was_handed_over(library, api,
         assert library.queue(QUEUE).add(NewJob(key, payload, item_id=record["body"]))
 
     assert delivered(library, item, add) == DELETED
-    assert eventually(lambda: left(api, key) == state)
+    assert eventually(lambda: states(api, key) == state)
     library.queue(QUEUE).sweep()
     assert eventually(lambda: acked(batch) == (1, failed))
 

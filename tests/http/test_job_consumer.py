@@ -32,10 +32,17 @@ def unused(prefix: str) -> str:
     return f"{prefix}-{uuid4().hex[:8]}"
 
 
-def left(api: Api, key: str) -> list[str]:
-    """The listings that have a job of this key."""
-    states = ("queued", "inProgress", "delayed", "dead")
-    return [state for state in states if key in [job["key"] for job in listed(api, QUEUE, state, limit=100)]]
+def states_of(api: Api) -> dict[str, list[str]]:
+    """The listings that have a job, by its key."""
+    found: dict[str, list[str]] = {}
+    for state in ("queued", "inProgress", "delayed", "dead"):
+        for job in listed(api, QUEUE, state, limit=100):
+            found.setdefault(job["key"], []).append(state)
+    return found
+
+
+def states(api: Api, key: str) -> list[str]:
+    return states_of(api).get(key, [])
 
 
 @pytest.mark.side_by_side
@@ -59,14 +66,14 @@ def test_each_job_that_was_added_is_acked_once_with_its_outcome(api: Api, outcom
 
     assert answer["added"] == keys
     assert [each["key"] for each in answer["rejected"]] == keys[:1]
-    assert eventually(lambda: not any(left(api, key) for key in keys))
+    assert eventually(lambda: not states_of(api).keys() & set(keys))
 
 
 @pytest.mark.side_by_side
 def test_a_delayed_job_is_worked_on_when_its_ring_comes(api: Api, outcomes) -> None:
     key = unused("delayed")
     api.post(path(QUEUE), {"jobs": [{"key": key, "delaySeconds": 3}]})
-    early = left(api, key), key in outcomes()
+    early = states(api, key), key in outcomes()
     assert eventually(lambda: key in outcomes())
 
     assert early == (["delayed"], False)
@@ -78,7 +85,7 @@ def test_a_write_that_is_refused_takes_the_ack_with_it(run: LocalRun, api: Api, 
     row = {"pk": {"S": key}, "job": {"S": "another"}}
     run.client("dynamodb").put_item(TableName=table, Item=row)
     api.post(path(QUEUE), {"jobs": [{"key": key}]})
-    assert eventually(lambda: left(api, key) == ["dead"])
+    assert eventually(lambda: states(api, key) == ["dead"])
 
     assert outcomes()[key] == "another"
 
@@ -89,7 +96,7 @@ def test_a_job_that_fails_is_dead_at_last_and_fails_its_item(api: Api, outcomes)
     api.close(batch)
     names = unused("good"), unused("bad")
     api.post(path(QUEUE), {"jobs": [{"key": names[1], "payload": "bad", "itemId": bad}]})
-    assert eventually(lambda: left(api, names[1]) == ["dead"])
+    assert eventually(lambda: states(api, names[1]) == ["dead"])
     api.post(path(QUEUE), {"jobs": [{"key": names[0], "itemId": good}]})
     assert eventually(lambda: names[0] in outcomes())
     (dead,) = [job for job in listed(api, QUEUE, "dead", limit=100) if job["key"] == names[1]]
