@@ -88,7 +88,7 @@ class Marker:
             spent = self._spent()
             yield {**_counted(portion, answers), **spent}
             pace = pace.after(spent["write_units"])
-            self.sleep(pace.rest(time.monotonic()))
+            self.sleep(pace.pause(time.monotonic()))
 
     def _mark_with_retries(self, portion: Portion) -> Sequence[PageAcked]:
         """Write a portion; if the store refuses it, write it page by page, with pauses and retries."""

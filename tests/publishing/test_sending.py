@@ -123,6 +123,6 @@ def test_pauses_are_spread_below_a_bound_that_doubles_up_to_a_limit():
 def test_a_pace_rests_until_its_messages_are_due_and_without_a_rate_not_at_all():
     pace = Pace(rate=100.0, started=50.0).after(10).after(20)
 
-    assert pace.rest(now=50.1) == pytest.approx(0.2)
-    assert pace.rest(now=51.0) == 0
-    assert Pace(rate=None, started=50.0).after(1000).rest(now=50.0) == 0
+    assert pace.pause(now=50.1) == pytest.approx(0.2)
+    assert pace.pause(now=51.0) == 0
+    assert Pace(rate=None, started=50.0).after(1000).pause(now=50.0) == 0
