@@ -266,7 +266,7 @@ def worked_at_and_abandoned(client):
     worked_at(client)
     queue = fresh(client)
     queue.take(1, wait=0).__enter__()
-    store, session = queue.context.store, queue._worker.session.id
+    store, session = queue.context.store, queue.taker.worker.session.id
     store.end_session(KEY, session, None)
     store.forget(KEY, session)
 
@@ -339,7 +339,7 @@ DEEDS = {
 
 def test_no_function_may_create_change_or_delete_a_doorbell_of_the_stack():
     assembly = synthesised(job_queues="thumbs,mail.v2")
-    policies = Written(assembly.template, "Fanin-dev").plain(assembly.of_type("AWS::IAM::Policy")).values()
+    policies = Written(assembly.template, "Fanin-dev").resolved(assembly.of_type("AWS::IAM::Policy")).values()
     changes = {
         (action, resource.rpartition(":")[2])
         for each in policies

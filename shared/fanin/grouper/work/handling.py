@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 
-from fanin.calling import done
+from fanin.calling import finished
 from fanin.grouper.rules import protocol as rules
 from fanin.grouper.rules.downstream import Answer, Call, Downstream, Member
 from fanin.grouper.rules.messages import BundleMessage, Posting, TaskMessage, waiting_copy
@@ -119,7 +119,7 @@ class Handler:
         lane = bundle.lane
         limits = policy.call_timeout, policy.longest_call
         call = Call(lane.tenant, lane.target, bundle.bundle_id, bundle.attempt, members, *limits)
-        return done(self.downstream.call(call), "call").about(bundle.members)
+        return finished(self.downstream.call(call), "call").about(bundle.members)
 
     def _again(self, bundle: Bundle, policy: Policy, answer: Answer, repeat: int) -> Bundle | None:
         """Return the bundle at its next attempt in place, or None if no further call may be made in place."""
