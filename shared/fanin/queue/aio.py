@@ -48,13 +48,13 @@ class StoppableDoorbell:
     def wait(self, seconds: float, most: int) -> Sequence[Ring]:
         until = time.monotonic() + seconds
         while not self.stopped.is_set():
-            rest = until - time.monotonic()
-            rings = self.bell.wait(max(0.0, min(POLL_SECONDS, rest)), most)
-            if rings or rest <= POLL_SECONDS:
+            remaining = until - time.monotonic()
+            rings = self.bell.wait(max(0.0, min(POLL_SECONDS, remaining)), most)
+            if rings or remaining <= POLL_SECONDS:
                 return rings
         raise ShutDown("this take was cancelled")
 
-    def rest(self, seconds: float) -> None:
+    def sleep(self, seconds: float) -> None:
         if self.stopped.wait(min(POLL_SECONDS, seconds)):
             raise ShutDown("this take was cancelled")
 
@@ -151,7 +151,7 @@ class AsyncJobs(Sequence[Job]):
         began = time.monotonic()
         if await self._acquired():
             try:
-                await self._enter(self._left(time.monotonic() - began))
+                await self._enter(self._take_of_remaining_wait(time.monotonic() - began))
             finally:
                 self._queue.line().release()
         return self
@@ -188,7 +188,7 @@ class AsyncJobs(Sequence[Job]):
             self._queue.threads(), lambda: self._scope.release(job, failed=failed, delay=delay, error=error)
         )
 
-    def _left(self, spent: float) -> Jobs:
+    def _take_of_remaining_wait(self, spent: float) -> Jobs:
         """Return the take that is left after *spent* seconds of its wait."""
         most, wait, parts = self._request.most, self._request.wait, self._request.parts
         return self._queue.queue.take(most, None if wait is None else max(0.0, wait - spent), parts)
