@@ -40,7 +40,7 @@ class WorkNotDone(TypeError):
     """A function returned a coroutine, a future or a generator instead of doing its work."""
 
 
-def require_callable(function: F, name: str) -> F:
+def synchronous(function: F, name: str) -> F:
     """Return *function*, the argument *name*. Raises InvalidRequest for a coroutine or generator function."""
     if function is not None and not callable(function):
         raise InvalidRequest(f"{name} is a function, not {function!r}", field=name)
@@ -50,7 +50,7 @@ def require_callable(function: F, name: str) -> F:
     return function
 
 
-def require_finished(result: T, name: str) -> T:
+def finished(result: T, name: str) -> T:
     """Return *result* of the function *name*.
 
     Raises WorkNotDone for an awaitable, a future, a generator or a ``map``, also in lists, tuples, sets and

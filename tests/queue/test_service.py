@@ -265,7 +265,7 @@ def test_a_request_is_insisted_on_so_often_and_not_more():
         raise StoreUnavailable("x")
 
     with pytest.raises(StoreUnavailable):
-        effects.retry_until_answered(times_out)
+        effects.answer_of(times_out)
     assert len(asked) == 4
 
 

@@ -54,7 +54,7 @@ class StoppableDoorbell:
                 return rings
         raise ShutDown("this take was cancelled")
 
-    def sleep(self, seconds: float) -> None:
+    def pause(self, seconds: float) -> None:
         if self.stopped.wait(min(POLL_SECONDS, seconds)):
             raise ShutDown("this take was cancelled")
 

@@ -78,7 +78,7 @@ class SqsDoorbell:
             if rings or time.monotonic() >= until:
                 return rings
 
-    def sleep(self, seconds: float) -> None:
+    def pause(self, seconds: float) -> None:
         time.sleep(seconds)
 
     def delete(self, rings: Sequence[Ring]) -> None:

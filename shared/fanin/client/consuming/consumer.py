@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from fanin.calling import is_failure, log_failure, require_callable, require_finished
+from fanin.calling import finished, is_failure, log_failure, synchronous
 from fanin.client.checks.reasons import reason_of
 from fanin.client.consuming.answering import Named, answers_of
 from fanin.client.consuming.ordering import runs_of
@@ -61,7 +61,7 @@ class Consumer:
     def __post_init__(self) -> None:
         """Refuse functions whose call does no work, because their messages would be acked without it."""
         for name in ("handle", "item_id", "on_acked", "ack_of"):
-            require_callable(getattr(self, name), name)
+            synchronous(getattr(self, name), name)
 
     def settle(self, event: Mapping[str, Any], context: Any = None) -> Settled:
         """Process a delivery, ack the items whose work is done, and return the result.
@@ -141,7 +141,7 @@ class Consumer:
         call = self._call(record, ack)
         try:
             with under_work(call):
-                require_finished(work(), "the function")
+                finished(work(), "the function")
                 call.cancel_unclosed()
         except BaseException as error:
             if not is_failure(error):
@@ -199,7 +199,7 @@ class Consumer:
             self._log_unmatched(settled.unmatched)
         log_deleted(settled)
         if self.on_acked and settled.acked:
-            require_finished(self.on_acked(settled.acked), "on_acked")
+            finished(self.on_acked(settled.acked), "on_acked")
 
     def _log_unmatched(self, unmatched: Outcomes) -> None:
         log_unmatched(unmatched)

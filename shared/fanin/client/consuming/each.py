@@ -15,7 +15,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from fanin.calling import require_callable
+from fanin.calling import synchronous
 from fanin.client.consuming.chunks import Chunk, ChunkItem, chunk_of
 from fanin.client.consuming.consumer import Consumer, Handler, handler_of, seconds_left
 from fanin.client.consuming.ordering import in_turn, is_in_order
@@ -58,7 +58,7 @@ class EachConsumer(Consumer):
     context: Any = None
 
     def __post_init__(self) -> None:
-        require_callable(self.work, "work")
+        synchronous(self.work, "work")
 
     def settle(self, event: Mapping[str, Any], context: Any = None) -> Settled:
         """Process a delivery, ack the items whose work is done, and return the result."""

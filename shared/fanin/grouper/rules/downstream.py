@@ -8,7 +8,7 @@ from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
-from fanin.calling import has_text, is_failure, require_callable, require_finished, text_of
+from fanin.calling import finished, has_text, is_failure, synchronous, text_of
 from fanin.grouper.rules.model import Outcome, Verdict
 
 OK = Outcome(Verdict.OK)
@@ -106,11 +106,11 @@ class Function:
 
     def __post_init__(self) -> None:
         """Refuse a function that does no work when it is called."""
-        require_callable(self.function, "function")
+        synchronous(self.function, "function")
 
     def call(self, call: Call) -> Answer:
         try:
-            return Answer(members=_outcomes(require_finished(self.function(call), "function")))
+            return Answer(members=_outcomes(finished(self.function(call), "function")))
         except Retry as retry:
             return Answer(Outcome(Verdict.RETRY, _text(retry)), retry_after=retry.after)
         except Refused as refused:

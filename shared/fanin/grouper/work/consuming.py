@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from fanin.calling import log_failure, require_callable, require_finished
+from fanin.calling import finished, log_failure, synchronous
 
 Done = TypeVar("Done")
 logger = logging.getLogger("fanin")
@@ -33,12 +33,12 @@ def consume(
     An error fails its record alone, and so does a lack of time.
     """
     answers: list[Done] = []
-    require_callable(answer, "answer")
+    synchronous(answer, "answer")
     failed: list[str] = []
     for record in records:
         try:
             if has_time():
-                answers.append(require_finished(answer(record["body"]), "answer"))
+                answers.append(finished(answer(record["body"]), "answer"))
                 continue
         except Exception as error:  # a failed message must not fail the others of its delivery
             log_failure(

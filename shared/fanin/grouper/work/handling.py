@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 
-from fanin.calling import require_finished
+from fanin.calling import finished
 from fanin.grouper.rules import protocol as rules
 from fanin.grouper.rules.downstream import Answer, Call, Downstream, Member
 from fanin.grouper.rules.messages import BundleMessage, Posting, TaskMessage, waiting_copy
@@ -119,7 +119,7 @@ class Handler:
         lane = bundle.lane
         limits = policy.call_timeout, policy.longest_call
         call = Call(lane.tenant, lane.target, bundle.bundle_id, bundle.attempt, members, *limits)
-        return require_finished(self.downstream.call(call), "call").about(bundle.members)
+        return finished(self.downstream.call(call), "call").about(bundle.members)
 
     def _again(self, bundle: Bundle, policy: Policy, answer: Answer, repeat: int) -> Bundle | None:
         """Return the bundle at its next attempt in place, or None if no further call may be made in place."""
@@ -161,10 +161,10 @@ class Handler:
         back = [task for task in tasks if task and task.state is TaskState.CREATED]
         if back:
             self.world.queue.send([self._posting(task) for task in back])
-        finished = bundle.transition(rules.ended_state(bundle), call_until=None)
-        if self.on_failed is not None and finished.state is BundleState.FAILED:
-            self.on_failed(finished)
-        return Handled(HandledAs.APPLIED, self.world.store.replace_bundle(finished))
+        ended_bundle = bundle.transition(rules.ended_state(bundle), call_until=None)
+        if self.on_failed is not None and ended_bundle.state is BundleState.FAILED:
+            self.on_failed(ended_bundle)
+        return Handled(HandledAs.APPLIED, self.world.store.replace_bundle(ended_bundle))
 
     def _settle(self, bundle: Bundle, task: Task, policy: Policy) -> Task | None:
         """Apply the outcome to a task that is still in the bundle; return the task as stored."""

@@ -83,7 +83,7 @@ class QueueCreator:
         with suppress(StoreUnavailable):
             url = self.doorbells.create(queue)
         new = replace(config, doorbell=url)
-        stored = self.effects.retry_until_answered(lambda: create_row(self.store, queue, new))
+        stored = self.effects.answer_of(lambda: create_row(self.store, queue, new))
         return stored if url is None else self._changed(queue, stored, doorbell=url)
 
     def ensure(self, queue: QueueKey, parts: int | None, metrics: bool | None = None) -> Ensured:

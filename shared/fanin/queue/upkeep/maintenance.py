@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from fanin.calling import log_failure, require_finished
+from fanin.calling import finished, log_failure
 from fanin.errors import NewerSchema, StoreUnavailable
 from fanin.queue.administration.looking import look
 from fanin.queue.context import QueueContext
@@ -185,7 +185,7 @@ class Maintenance:
             return bool(found)
         for entry in found:
             try:
-                require_finished(report(entry), "report")
+                finished(report(entry), "report")
             except StoreUnavailable:
                 raise
             except Exception as error:  # one entry must not keep the others from being reported

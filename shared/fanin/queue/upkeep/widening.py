@@ -51,7 +51,7 @@ def advance(context: QueueContext) -> None:
 def _store(context: QueueContext, config: QueueConfig) -> QueueConfig | None:
     """Store a change over the config that it was made of; return what is stored then."""
     wanted = replace(config, revision=config.revision + 1)
-    context.effects.retry_until_answered(lambda: context.store.reconfigure(context.key, wanted))
+    context.effects.answer_of(lambda: context.store.reconfigure(context.key, wanted))
     return context.read_config()
 
 
@@ -121,7 +121,7 @@ class Drain:
         row, store, effects = self._row(job), self.context.store, self.context.effects
         over, at = store.get(row), effects.now()
         moved = lifecycle.moved(job, row, over)
-        return row if effects.retry_until_answered(lambda: store.move(job, moved, over, at)) else None
+        return row if effects.answer_of(lambda: store.move(job, moved, over, at)) else None
 
 
 def _cursor(part: int, sort: str) -> str:

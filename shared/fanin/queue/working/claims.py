@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from fanin.calling import has_text, require_finished, text_of
+from fanin.calling import finished, has_text, text_of
 from fanin.errors import PartFull, StoreUnavailable
 from fanin.queue.context import QueueContext
 from fanin.queue.rules import lifecycle
@@ -65,7 +65,7 @@ class Claims:
         try:
             for attempt in range(CLAIM_ROUNDS):
                 wanted = most - len(taken)
-                heads = effects.retry_until_answered(partial(self.context.store.ready, key, wanted))
+                heads = effects.answer_of(partial(self.context.store.ready, key, wanted))
                 taken += self.take_these(heads, wanted)
                 if len(taken) == most or not heads or not self.session.alive():
                     return taken
@@ -117,7 +117,7 @@ class Claims:
         if entry is None or report is None:
             return
         try:
-            require_finished(report(entry), "report")
+            finished(report(entry), "report")
             self.context.store.delete_outbox_entry(self.context.key, entry)
         except Exception as error:  # the job is done, and the others of its scope are not affected
             line = "the end of job %s is not reported yet, the sweep repeats it: %s"
@@ -177,7 +177,7 @@ class Claims:
 
     def _give_back(self, job: Job, how: GivenBack) -> None:
         entry = lifecycle.entry_of(job)
-        self.context.effects.retry_until_answered(lambda: self.context.store.give_back(entry, how))
+        self.context.effects.answer_of(lambda: self.context.store.give_back(entry, how))
 
     def _try_to_end(self, job: Job, writes: Sequence[Write], dead: Dead | None) -> Job | None:
         """Return the job as stored after one attempt; *job* itself where the request timed out."""

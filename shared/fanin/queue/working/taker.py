@@ -137,7 +137,7 @@ class Taker:
         """Wait for rings; while the queue is paused, wait until the config is to be looked at again."""
         if not paused:
             return self.context.wait(seconds, most)
-        self.context.sleep(min(seconds, PAUSED_SECONDS))
+        self.context.pause(min(seconds, PAUSED_SECONDS))
         return ()
 
     def _look(self, worker: Worker, request: TakeRequest, rings: Sequence[Ring]) -> list[Job]:
