@@ -15,9 +15,6 @@ COLUMNS = (
     "write units",
     "read units",
     "refused writes",
-    "come again",
-    "bytes sent",
-    "bytes returned",
     "$ a million, tables",
     "$ a million, all",
 )
@@ -59,8 +56,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     return (
         row.name,
         *units,
-        *(f"{each:.4f}" if each else "0" for each in (row.refused, row.again)),
-        *(f"{each:,.0f}" for each in (row.sent, row.returned)),
+        f"{row.refused:.4f}" if row.refused else "0",
         *(f"${each:.3f}" for each in (row.tables, row.dollars)),
     )
 

@@ -339,7 +339,7 @@ DEEDS = {
 
 def test_no_function_may_create_change_or_delete_a_doorbell_of_the_stack():
     assembly = synthesised(job_queues="thumbs,mail.v2")
-    policies = Written(assembly.template, "Fanin-dev").plain(assembly.of_type("AWS::IAM::Policy")).values()
+    policies = Written(assembly.template, "Fanin-dev").resolved(assembly.of_type("AWS::IAM::Policy")).values()
     changes = {
         (action, resource.rpartition(":")[2])
         for each in policies

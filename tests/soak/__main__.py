@@ -63,8 +63,7 @@ def note(report: Report) -> str:
     """Return the load and the crashes in a sentence."""
     load = ", ".join(f"{count:,} {name}" for name, count in sorted(report.load.items()))
     chaos = ", ".join(f"{count} {name}" for name, count in sorted(report.chaos.items())) or "no crashes"
-    memory = "; ".join(f"{name} {series}" for name, series in report.memory.items())
-    return f"{report.minutes:.0f} minutes: {load}. {chaos}. Memory: {memory}."
+    return f"{report.minutes:.0f} minutes: {load}. {chaos}."
 
 
 if __name__ == "__main__":

@@ -151,7 +151,7 @@ class AsyncJobs(Sequence[Job]):
         began = time.monotonic()
         if await self._acquired():
             try:
-                await self._enter(self._take_of_remaining_wait(time.monotonic() - began))
+                await self._enter(self._remaining(time.monotonic() - began))
             finally:
                 self._queue.line().release()
         return self
@@ -188,7 +188,7 @@ class AsyncJobs(Sequence[Job]):
             self._queue.threads(), lambda: self._scope.release(job, failed=failed, delay=delay, error=error)
         )
 
-    def _take_of_remaining_wait(self, spent: float) -> Jobs:
+    def _remaining(self, spent: float) -> Jobs:
         """Return the take that is left after *spent* seconds of its wait."""
         most, wait, parts = self._request.most, self._request.wait, self._request.parts
         return self._queue.queue.take(most, None if wait is None else max(0.0, wait - spent), parts)

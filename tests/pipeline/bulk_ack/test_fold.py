@@ -147,9 +147,8 @@ def test_an_id_of_another_tenant_is_of_no_batch(tracker):
 
 def test_bytes_that_are_no_text_are_handed_on_as_text(tracker):
     raw = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff:\xfe"]).buffers())
-    nothing = pa.nulls(1, pa.string())
 
-    found = folded(Folder(tracker.store, TENANT), Portion(raw, nothing, nothing))
+    found = folded(Folder(tracker.store, TENANT), Portion(raw, *[pa.nulls(1, pa.string())] * 2))
 
     assert [row["item_id"] for row in found["rejected"]] == ["\ufffd:\ufffd"]
 
@@ -203,15 +202,11 @@ def test_what_a_task_folds_is_what_single_acks_set(tracker):
 
     tracker.ack(TENANT, acks)
 
-    stored = {key.number: page for key, page in tracker.store.stored_pages.items()}
-    for kind, mask_of in (
-        ("succeeded", lambda page: page.bits & ~page.failed),
-        ("failed", lambda page: page.failed),
-    ):
+    stored = [(key.number * P, page) for key, page in tracker.store.stored_pages.items()]
+    masks = {
+        "succeeded": [(first, page.bits & ~page.failed) for first, page in stored],
+        "failed": [(first, page.failed) for first, page in stored],
+    }
+    for kind, pages in masks.items():
         (held,) = positions_in(found, kind).values()
-        assert held == {
-            number * P + bit
-            for number, page in stored.items()
-            for bit in range(P)
-            if mask_of(page) >> bit & 1
-        }
+        assert held == {first + bit for first, mask in pages for bit in range(P) if mask >> bit & 1}

@@ -1,10 +1,12 @@
+"""What a job prints of its stages and its counts."""
+
 from __future__ import annotations
 
 import pytest
 from pyspark import SparkStageInfo
 
 from pipeline.spark import progress
-from pipeline.spark.progress import event_printer, moving, under_way
+from pipeline.spark.progress import count, event_printer, moving, under_way
 
 
 def stage(at: int, done: int, tasks: int) -> SparkStageInfo:
@@ -57,3 +59,11 @@ def test_what_stands_still_is_reported_again_only_after_a_while(clock):
         emit("progress", {"sent": sent})
 
     assert reported == [(5, 0), (7, 250), (9, 500)]
+
+
+def test_one_is_counted_as_one():
+    assert (count(1, "call"), count(1200, "call"), count(2, "batch", "batches")) == (
+        "1 call",
+        "1,200 calls",
+        "2 batches",
+    )

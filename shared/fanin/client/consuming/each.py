@@ -84,7 +84,7 @@ class EachConsumer(Consumer):
         try:
             return chunk_of(record)
         except InvalidRequest as error:
-            self._nameless(record, error)
+            self._log_unnamed(record, error)
             return None
 
     def _wanted(self, chunk: Chunk, tally: Tally) -> Sequence[int] | None:
@@ -136,7 +136,9 @@ class EachConsumer(Consumer):
 
     def _do(self, item: ChunkItem, part: Part) -> None:
         """Work on one item and note in *part* what came of it."""
-        worked = self._done(item.record, Ack.of(item.id, item.record["messageId"]), partial(self.work, item))
+        worked = self._work_done(
+            item.record, Ack.of(item.id, item.record["messageId"]), partial(self.work, item)
+        )
         part.acks += worked.acks
         part.returns = part.returns or worked.returns
 

@@ -63,7 +63,7 @@ class Answer:
     retry_after: timedelta | None = None
 
     def about(self, members: Collection[str]) -> Answer:
-        """Return this answer to a call for *members*; a retry if it names a task that is none of them.
+        """Return this answer to a call for *members*; a retry if it names another task.
 
         The outcome of that task would be lost, and whichever member was meant would succeed.
         """

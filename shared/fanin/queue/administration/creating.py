@@ -1,7 +1,7 @@
 """Creates queues: the doorbell first, then the config row that has its URL.
 
 Each step can be repeated, and two creators of one queue end with the same row: the doorbell's name follows
-from the queue's, and the config row is put on condition that there is none.
+from the queue's, and the config row is put on condition that it does not exist.
 """
 
 from __future__ import annotations

@@ -75,8 +75,8 @@ def progress_of(call: Invocation, batch_id: str, timeout: float | None, timer: T
     for answer in looks(look, Pacing(batch_id, timeout, timer)):
         status = answer.value
         rate.see(timer.monotonic(), status.estimate)
-        left = seconds_left(status.total, status.estimate, rate.a_second, status.state is State.CLOSED)
-        yield answer.document, Look(status, rate.a_second, left)
+        time_left = seconds_left(status.total, status.estimate, rate.a_second, status.state is State.CLOSED)
+        yield answer.document, Look(status, rate.a_second, time_left)
         if is_ended(status):
             return
 
@@ -87,9 +87,9 @@ def waited(
     """Yield the status of each batch at its end, one after another; the timeout is that of all together."""
     until = None if timeout is None else timer.monotonic() + timeout
     for name, batch_id in names.items():
-        left = None if until is None else max(0.0, until - timer.monotonic())
+        remaining = None if until is None else max(0.0, until - timer.monotonic())
         try:
-            answer = _ended(call, batch_id, Pacing(batch_id, left, timer))
+            answer = _ended(call, batch_id, Pacing(batch_id, remaining, timer))
         except TimeoutError:
             raise TimeoutError(f"batch {name} has not ended within {timeout:g} s") from None
         if call.output.as_json:
