@@ -48,7 +48,7 @@ def acking_all(worked):
 
 
 MUTANTS = {
-    "a redelivery works on all items": (Chunk, "left", lambda _: everything),
+    "a redelivery works on all items": (Chunk, "remaining", lambda _: everything),
     "a message is deleted although an item is left": (Part, "worked", forgetting),
     "an item that was not worked on is acked": (Part, "worked", acking_all),
     "a failure fails at any receive": (EachConsumer, "_is_last", lambda _: lambda self, record: True),

@@ -210,7 +210,7 @@ MUTANTS = (
         (ClientBatch, "abandon", _cancelled_by_its_block),
     ),
     Mutant("an end that was not asked for is raised", (service, "unless_ended", lambda batch, *_: batch)),
-    Mutant("a redelivered chunk is read first", (Chunk, "left", _all_items)),
+    Mutant("a redelivered chunk is read first", (Chunk, "remaining", _all_items)),
     Mutant("a chunk with an item left returns", (Part, "worked", _returns_never)),
     Mutant("of a chunk only what is done is acked", (Part, "worked", _whole_chunk)),
     Mutant("a batch fails its parent's item if it fails", (service, "parent_ack", _parent_succeeds)),

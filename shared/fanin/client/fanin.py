@@ -164,8 +164,8 @@ class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
         caller = key_or_fresh(key)
         if is_range(items):
             return self.ack_ranges([items], key=key)
-        done = [Ack.of(item, caller) for item in listed_ids(items, "ack")]
-        return self._in_parts(done, requests_of, key)
+        acks = [Ack.of(item, caller) for item in listed_ids(items, "ack")]
+        return self._in_parts(acks, requests_of, key)
 
     def fail(
         self, items: Iterable[str | ItemId], reason: str | None = None, *, key: str | None = None
@@ -263,10 +263,10 @@ class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
             raise InvalidRequest(
                 "the time before which batches ended is a datetime with a time zone", field="before"
             )
-        done = Deleted(0, 0)
+        total = Deleted(0, 0)
         for part in pages(partial(self._transport.delete_ended, before)):
-            done = Deleted(done.deleted + part.deleted, done.unconfirmed + part.unconfirmed)
-        return done
+            total = Deleted(total.deleted + part.deleted, total.unconfirmed + part.unconfirmed)
+        return total
 
     def outstanding(self, batch_id: str) -> Iterator[Items]:
         """Yield the ranges of items that are not acked yet; those that touch are one, also across pages."""

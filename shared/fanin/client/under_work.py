@@ -205,15 +205,15 @@ def _forget(work: UnderWork) -> None:
 
 def _here() -> UnderWork | None:
     """Return the call whose context this code runs in, unless its function has returned."""
-    found = _given.get(None)
-    return found if id(found) in _all() else None
+    given = _given.get(None)
+    return given if id(given) in _all() else None
 
 
 def current() -> UnderWork:
     """Return the call that runs here. Raises InvalidRequest."""
-    found = _here()
-    if found is not None:
-        return found
+    here = _here()
+    if here is not None:
+        return here
     if _thread.call is not None and id(_thread.call) in _all():
         raise InvalidRequest(_ASTRAY.format("the item"))
     raise InvalidRequest(_OVER if _given.get(None) and not any(_all.inherited) else _NO_CALL)
@@ -246,8 +246,8 @@ def of_this_thread(call: Callable[[], T]) -> Callable[[], T]:
 def calls_for(*item_ids: str | None) -> list[UnderWork]:
     """Return the calls of this process that work on one of *item_ids*, the one that runs here first."""
     here = _here()
-    found = [work for work in list(_all().values()) if work.item_id in item_ids]
-    return sorted(found, key=lambda work: work is not here)
+    calls = [work for work in list(_all().values()) if work.item_id in item_ids]
+    return sorted(calls, key=lambda work: work is not here)
 
 
 def hand_over(item_id: str | None) -> None:
@@ -366,10 +366,10 @@ def adding_call(batch_id: str) -> UnderWork | None:
     here = _here()
     if here is not None:
         return here
-    found = next((work for work in list(_all().values()) if batch_id in work.keys), None)
-    if found is None:
+    work = next((each for each in list(_all().values()) if batch_id in each.keys), None)
+    if work is None:
         refuse_astray()
-    return found
+    return work
 
 
 def _of(work: UnderWork, acks: Sequence[Ack]) -> list[Ack]:

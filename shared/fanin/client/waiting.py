@@ -55,10 +55,10 @@ class Pacing:
 
         Raises TimeoutError after that one.
         """
-        left = self._until - self.timer.monotonic()
-        if left <= 0:
+        seconds_left = self._until - self.timer.monotonic()
+        if seconds_left <= 0:
             raise TimeoutError(f"batch {self._batch_id} has not ended within {self._timeout:g} s")
-        return min(next(self._pauses), left)
+        return min(next(self._pauses), seconds_left)
 
     def answered(self) -> None:
         """Record a look that was answered."""

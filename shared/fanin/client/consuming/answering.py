@@ -37,8 +37,8 @@ def answers_of(send: Send, acks: Sequence[Named]) -> list[Answered]:
     if len(acks) > ITEMS_A_REQUEST:
         order = sorted(order, key=lambda at: _place(acks[at][1]))
     answers = [answer for part in _parts([acks[at] for at in order]) for answer in _sent(send, part)]
-    found = dict(zip(order, answers, strict=True))
-    return [found[at] for at in range(len(acks))]
+    answer_at = dict(zip(order, answers, strict=True))
+    return [answer_at[at] for at in range(len(acks))]
 
 
 def _place(ack: Ack) -> tuple[str, str, int]:

@@ -47,7 +47,7 @@ class Chunk:
         """Return the ack of all items, on behalf of the message."""
         return ranged(self.items, self.record["messageId"])
 
-    def left(self, transport: Acks) -> list[int]:
+    def remaining(self, transport: Acks) -> list[int]:
         """Return the indexes of the items that are not done with success; all, if the batch is estimated."""
         indexes = self.items.indexes
         try:

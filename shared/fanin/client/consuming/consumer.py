@@ -218,8 +218,8 @@ def handler_of(consumer: Consumer) -> Handler:
 class _Started:
     """Starts records while there is time, and keeps the others, which are *deferred*.
 
-    *held*: how many were not started because a message before them in their group returns. *left*: the
-    seconds that were left at the last look.
+    *held*: how many were not started because a message before them in their group returns.
+    *last_seconds_left*: the seconds that were left at the last look.
     """
 
     context: Any
@@ -228,7 +228,7 @@ class _Started:
     begun: bool = False
     late: bool = False
     held: int = 0
-    left: float = math.inf
+    last_seconds_left: float = math.inf
 
     def looks(self, named: Sequence[Named]) -> Iterator[Sequence[Named]]:
         """Yield records to look at, those of one request at a time; half of the time is for the work."""
@@ -253,8 +253,8 @@ class _Started:
 
     def _seconds_left(self) -> float:
         """Return the seconds that are left now, and keep them for the log."""
-        self.left = seconds_left(self.context)
-        return self.left
+        self.last_seconds_left = seconds_left(self.context)
+        return self.last_seconds_left
 
     def log(self) -> None:
         if self.deferred:
@@ -262,7 +262,7 @@ class _Started:
                 "no time left: %.1f s of the invocation, and margin_seconds is %.1f: %d messages return to"
                 " the queue, not started; raise the timeout of the function, or lower margin_seconds"
             )
-            logger.warning(line, self.left, self.margin_seconds, len(self.deferred))
+            logger.warning(line, self.last_seconds_left, self.margin_seconds, len(self.deferred))
         if self.held:
             logger.warning("%d messages return to the queue, behind one of their group", self.held)
 

@@ -111,10 +111,10 @@ class Consumers:
         options_given(None, None, margin_seconds, fail_after)
 
         def decorate(work: HandleItem) -> Handler:
-            made = EachConsumer(
+            consumer = EachConsumer(
                 self._transport, work=work, margin_seconds=margin_seconds, fail_after=fail_after
             )
-            return each_handler_of(made)
+            return each_handler_of(consumer)
 
         return decorate if work is None else decorate(work)
 

@@ -96,14 +96,14 @@ class EachConsumer(Consumer):
         if times < 2:
             return indexes
         try:
-            left = chunk.left(self.transport)
+            remaining = chunk.remaining(self.transport)
         except NotFound:
             tally.unmatched.append((chunk.record, Verdict.NOT_FOUND))
             return None
         except (StoreUnavailable, NewerSchema) as error:
             _log_returned(chunk.record, f"its outstanding items cannot be read: {error}")
             return None
-        return left if is_in_order(chunk.record) else in_turn(left, times, str)
+        return remaining if is_in_order(chunk.record) else in_turn(remaining, times, str)
 
     def _work_on(self, chunk: Chunk, wanted: Sequence[int], tally: Tally, looks: Looks) -> Worked:
         """Work on the *wanted* items while there is time and the batch is live.

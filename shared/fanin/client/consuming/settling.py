@@ -87,7 +87,7 @@ class Tally:
     failed: list[str] = field(default_factory=list)
     unmatched: list[tuple[Record, Verdict]] = field(default_factory=list)
     skipped: list[tuple[Record, str]] = field(default_factory=list)
-    done: list[tuple[Record, Verdict]] = field(default_factory=list)
+    done_before: list[tuple[Record, Verdict]] = field(default_factory=list)
     handed: list[Record] = field(default_factory=list)
     ended: dict[str, str] = field(default_factory=dict)
 
@@ -109,17 +109,17 @@ class Tally:
         if batch_id is not None:
             self.ended[record["messageId"]] = batch_id
         if reason == DONE:
-            self.done.append((record, Verdict.DUPLICATE))
+            self.done_before.append((record, Verdict.DUPLICATE))
 
     def look(self, answer: Answered) -> bool:
         """Note what a look at an item found; return whether no work of its record is due."""
-        found = set(answer.counts or ())
+        verdicts = set(answer.counts or ())
         if answer.counts is None:
             self.fail([answer.record])
-        elif found == {Verdict.DUPLICATE}:
+        elif verdicts == {Verdict.DUPLICATE}:
             self.skip(answer.record, DONE)
-        self.unmatched += [(answer.record, verdict) for verdict in found & UNMATCHED]
-        return found <= {Verdict.DUPLICATE, *UNMATCHED}
+        self.unmatched += [(answer.record, verdict) for verdict in verdicts & UNMATCHED]
+        return verdicts <= {Verdict.DUPLICATE, *UNMATCHED}
 
     def is_behind(self, record: Record) -> bool:
         """Return whether *record* stands behind a message of its group that returns."""
@@ -130,7 +130,7 @@ class Tally:
         returned = self._returned()
         returned |= {record["messageId"]: None for record in behind(self.records, returned)}
         return Settled(
-            acked=[*(each for each in self._outcomes() if each[1] not in UNMATCHED), *self.done],
+            acked=[*(each for each in self._outcomes() if each[1] not in UNMATCHED), *self.done_before],
             failed=list(returned),
             unmatched=self._unmatched(),
             skipped=[each for each in self.skipped if each[0]["messageId"] not in returned],

@@ -52,17 +52,17 @@ class QueueAdministration:
 
     def revive_jobs(self, name: str, dead_ids: Iterable[str]) -> RevivedJobs:
         """Return dead jobs, by their ``dead_id``, to their queue; 100 in each request."""
-        done = RevivedJobs(0, {})
+        revived = RevivedJobs(0, {})
         for some in _hundreds(dead_ids, "dead_ids"):
-            done += self._revive(name, {"deadIds": some})
-        return done
+            revived += self._revive(name, {"deadIds": some})
+        return revived
 
     def revive_all_jobs(self, name: str) -> RevivedJobs:
         """Return all dead jobs to their queue, 100 in each request."""
-        done = self._revive(name, {"all": True})
-        while done.cursor is not None:
-            done += self._revive(name, {"all": True, "cursor": done.cursor})
-        return done
+        revived = self._revive(name, {"all": True})
+        while revived.cursor is not None:
+            revived += self._revive(name, {"all": True, "cursor": revived.cursor})
+        return revived
 
     def delete_jobs(
         self, name: str, keys: Iterable[str] = (), *, dead_ids: Iterable[str] = ()
@@ -71,12 +71,12 @@ class QueueAdministration:
 
         The items of queued and delayed jobs fail; 100 jobs of each kind in a request.
         """
-        done = DeletedJobs({}, {})
+        deleted = DeletedJobs({}, {})
         requests = [{"keys": some} for some in _hundreds(keys, "keys")]
         requests += [{"deadIds": some} for some in _hundreds(dead_ids, "dead_ids")]
         for body in requests:
-            done += self._post(name, "/jobs/delete", body, documents.deleted_of)
-        return done
+            deleted += self._post(name, "/jobs/delete", body, documents.deleted_of)
+        return deleted
 
     def pause_queue(self, name: str) -> None:
         """Pause a work queue: it takes adds and acks, and within a second no job of it is claimed."""

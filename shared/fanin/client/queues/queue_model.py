@@ -104,14 +104,14 @@ class QueuePage:
     cursor: Any
 
 
-def description_of(name: str, done: Ensured) -> QueueDescription:
+def description_of(name: str, ensured: Ensured) -> QueueDescription:
     """Return the queue *name* as its creation answers it."""
-    config = done.config
+    config = ensured.config
     return QueueDescription(
         name=name,
         parts=config.before or config.parts,
         doorbell_url=config.doorbell or "",
-        doorbell_arn=done.doorbell_arn,
+        doorbell_arn=ensured.doorbell_arn,
         target=config.parts if config.before else None,
         phase=config.phase.value,
         since=None if config.since_us is None else datetime.fromtimestamp(config.since_us / 1e6, UTC),

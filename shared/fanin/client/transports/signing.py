@@ -25,9 +25,9 @@ class Signer:
     """Signs requests with the credentials that boto3 finds; without credentials it adds nothing."""
 
     def __init__(self, host: str, region: str | None, session: Session | None = None) -> None:
-        made = PerProcess(lambda: session or Session())
-        self._region = region or region_in(host) or made().get_config_variable("region")
-        self._signature = SigV4(SERVICE, made)
+        sessions = PerProcess(lambda: session or Session())
+        self._region = region or region_in(host) or sessions().get_config_variable("region")
+        self._signature = SigV4(SERVICE, sessions)
 
     def __call__(self, method: str, url: str, body: bytes | None, headers: Headers) -> Headers:
         if not self._signature.has_credentials():

@@ -30,8 +30,8 @@ def page_of_jobs(answer: Document) -> QueuePage:
 
 
 def revived_of(answer: Document) -> RevivedJobs:
-    left = {each["deadId"]: each["reason"] for each in answer["notRevived"]}
-    return RevivedJobs(answer["revived"], left, answer.get("cursor"))
+    not_revived = {each["deadId"]: each["reason"] for each in answer["notRevived"]}
+    return RevivedJobs(answer["revived"], not_revived, answer.get("cursor"))
 
 
 def deleted_of(answer: Document) -> DeletedJobs:
