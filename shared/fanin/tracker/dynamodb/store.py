@@ -117,9 +117,9 @@ class DynamoStore:
         before = next(self._query(lookups.group_before(table, key, start), 1), None)
         found = [items.group_of(before)] if before else []
         found = [(at, group) for at, group in found if at + group.upto > start]
-        left = limit - len(found)
-        if last > start and left:
-            rows = self._query(lookups.groups(table, key, start + 1, last), left)
+        remaining = limit - len(found)
+        if last > start and remaining:
+            rows = self._query(lookups.groups(table, key, start + 1, last), remaining)
             found += [items.group_of(row) for row in rows]
         return found
 
