@@ -22,10 +22,10 @@ from fanin.client.under_work import UnderWork
 from fanin.isolating import receives
 from fanin.tracker import Batch, Outcome, State, Tracker, service
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.resuming import TaskEnd
 from fanin.tracker.rules import lifecycle, thresholds
 from fanin.tracker.rules.children import parent_ack
 from fanin.tracker.rules.lifecycle import Transition
+from fanin.tracker.task_ends import TaskEnd
 from fanin.tracker.writing import repairing, sweeping
 from fanin.tracker.writing.sweeping import Sweeper
 from tests.simulating.mutants import Mutant, drive
