@@ -167,7 +167,7 @@ class SqsDoorbells:
         return doorbells_of(prefix, account, queue.tenant, queue.name)
 
     def _is_own(self, queue: QueueKey, url: str) -> bool:
-        """Return whether the doorbell at *url* was made here, and not by the stack."""
+        """Return whether the doorbell at *url* was created here, and not by the stack."""
         return url.rpartition("/")[2] == self._names(queue)[-1]
 
     def _key_of(self, url: str) -> str:

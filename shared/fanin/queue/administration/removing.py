@@ -141,7 +141,7 @@ def _has_dead(context: QueueContext) -> bool:
 
 
 def _is_under_way(context: QueueContext, config: QueueConfig) -> bool:
-    """Return whether the removal that *config* began has not ended: what was read before is its queue's."""
+    """Return whether the removal that *config* began has not ended: rows read before are its queue's."""
     return context.read_config() == config
 
 

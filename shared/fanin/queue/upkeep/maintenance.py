@@ -30,9 +30,9 @@ SECOND_RING_SECONDS = 1.0
 class Maintenance:
     """Maintains the queue of *context*; *session* is the one of this worker, None in the scheduled sweep.
 
-    *freed*: the jobs whose claims it freed, as they are since, until its worker takes them, and when it freed
-    them, in seconds of the monotonic clock: a wall clock can be set meanwhile. *newer*: the error that ended
-    the maintenance, because a newer release has written a row of the queue.
+    *freed*: the jobs whose claims it freed and its worker has not taken yet, each with the time at which it
+    was freed, in seconds of the monotonic clock, because a wall clock can be set. *newer*: the error that
+    ended the maintenance, because a newer release has written a row of the queue.
     """
 
     context: QueueContext

@@ -49,7 +49,7 @@ def advance(context: QueueContext) -> None:
 
 
 def _store(context: QueueContext, config: QueueConfig) -> QueueConfig | None:
-    """Store a change over the config that it was made of; return what is stored then."""
+    """Store a change over the config from which it was derived; return the config that is stored then."""
     wanted = replace(config, revision=config.revision + 1)
     context.effects.answer_of(lambda: context.store.reconfigure(context.key, wanted))
     return context.read_config()
