@@ -34,7 +34,7 @@ def add_jobs(queue: QueueName, body: AddJobsBody, idempotency_key: IdempotencyKe
     tracking.tracker().bind_key(who.tenant, "jobs", idempotency_key, f"{queue}\n{body.canonical()}")
     jobs = body.new_jobs(idempotency_key)
     charge(who.tenant, "jobs", len(jobs))
-    rejected = counting_jobs(queueing.made(who.tenant, queue)).add_all(jobs, on_busy=body.on_busy)
+    rejected = counting_jobs(queueing.created(who.tenant, queue)).add_all(jobs, on_busy=body.on_busy)
     answer = AddedJobs.of(jobs, rejected)
     count({names.JOBS_REJECTED: len(answer.rejected)})
     return answer

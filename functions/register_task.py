@@ -35,7 +35,7 @@ def register_task(
     """
     who = caller(app)
     if body.tasks is not None or body.task_id is not None:
-        tracking.tracker().bind_key(who.tenant, "tasks", idempotency_key, body.said())
+        tracking.tracker().bind_key(who.tenant, "tasks", idempotency_key, body.canonical())
     new_tasks = body.new_tasks(idempotency_key)
     charge(who.tenant, "tasks", len(new_tasks))
     if body.tasks is None:

@@ -66,7 +66,7 @@ def _visited(listed: Listed, event: Mapping[str, Any]) -> dict[QueueKey, Visited
     depth = visit(queue.context, queueing.doorbells(), known_dead=dead)
     if depth is None:
         return {}
-    queueing.registry().record(queue.key, listed.found(depth, dead, now()))
+    queueing.registry().record(queue.key, listed.visited(depth, dead, now()))
     config = queue.context.config()
     if config.doorbell is not None and _is_the_days_visit(queue.key, event):
         queueing.doorbells().update(queue.key, config.doorbell)

@@ -52,7 +52,7 @@ def read(argv: Iterable[str]) -> tuple[str, list[str]]:
     """Return the job's name, and the arguments for its own parser."""
     names: list[str] = []
     paths: list[str] = []
-    kept: list[str] = []
+    own: list[str] = []
     for option in _options(argv):
         name, _, joined = option[0].partition("=")
         values = [joined] if joined else option[1:]
@@ -61,10 +61,10 @@ def read(argv: Iterable[str]) -> tuple[str, list[str]]:
         elif name == PATHS:
             paths += [path for value in values for path in shlex.split(value)]
         elif name not in GLUE:
-            kept += option[:1] if option[1:] in (["true"], [""]) else option
+            own += option[:1] if option[1:] in (["true"], [""]) else option
     if len(names) != 1:
         raise WrongArguments(f"{JOB} takes the name of one job: {', '.join(known())}")
-    return names[0], paths + kept
+    return names[0], paths + own
 
 
 def _options(argv: Iterable[str]) -> Iterator[Option]:
@@ -94,11 +94,11 @@ def job(name: str) -> ModuleType:
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the job that *argv* names, to its end."""
     try:
-        name, rest = read(sys.argv[1:] if argv is None else argv)
+        name, arguments = read(sys.argv[1:] if argv is None else argv)
         chosen = job(name)
     except WrongArguments as error:
         raise SystemExit(f"entry: {error}") from error
-    chosen.main(rest)
+    chosen.main(arguments)
 
 
 if __name__ == "__main__":

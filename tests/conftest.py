@@ -20,9 +20,9 @@ OURS = ("AWS_", "FANIN_", "_X_AMZN_", "POWERTOOLS_")
 LANES = {
     "tests/pipeline/": "one Spark session",
     "tests/http/": "one local run",
-    "tests/catalog/": "one local run",
-    "tests/local/": "one local run",
     "tests/infra/": "one CDK",
+    "tests/local/": "local runs",
+    "tests/catalog/": "the demo",
     "tests/dashboard/": "one browser",
     "tests/website/": "one site",
     "tests/fuzz/": "one deployment",

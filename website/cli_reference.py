@@ -32,7 +32,7 @@ def reference() -> str:
 
 
 def page() -> str:
-    """Return docs/cli.md as it is to be."""
+    """Return docs/cli.md, written anew."""
     return f"{PAGE.read_text().partition(MARKER)[0]}{MARKER}\n\n{reference()}"
 
 
@@ -71,7 +71,7 @@ def _section(path: str, command: Any) -> Iterator[str]:
         yield from ("", paragraph)
     rows = [_row(each) for each in command.params if not _is_described_above(each)]
     if rows:
-        yield from ("", "| argument or option | |", "|---|---|", *rows)
+        yield from ("", *rows)
 
 
 def _is_described_above(parameter: Any) -> bool:
@@ -89,8 +89,7 @@ def _row(parameter: Any) -> str:
     shown = "" if callable(default) or default in (None, False, (), []) else f" Default: {default}."
     if default is True:
         shown = f" Default: {parameter.opts[0]}."
-    text = f"{(parameter.help or '').rstrip('.')}.{shown}".replace("|", "\\|")
-    return f"| `{name}` | {text} |".replace("`|", "`|")
+    return f"- `{name}`: {(parameter.help or '').rstrip('.')}.{shown}"
 
 
 def _options(parameter: Any) -> str:

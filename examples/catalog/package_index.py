@@ -36,8 +36,8 @@ def find_index(lists: Path = LISTS) -> Path:
 
 def read_index(path: Path) -> str:
     """Return the text of an index, decompressed by apt."""
-    done = subprocess.run([APT_HELPER, "cat-file", str(path)], check=True, capture_output=True)
-    return done.stdout.decode("utf-8")
+    unpacked = subprocess.run([APT_HELPER, "cat-file", str(path)], check=True, capture_output=True)
+    return unpacked.stdout.decode("utf-8")
 
 
 def paragraphs(index: str) -> Iterator[dict[str, str]]:

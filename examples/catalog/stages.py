@@ -180,7 +180,9 @@ def _finish(
     listener.go_on(LISTEN_SECONDS - (time.time() - arrival.at.timestamp()))
     details = [each.detail for each in listener.book.of(watch.batch_id)]
     indexed = [row.key for row in rows]
-    result = verdict.Result(status, indexed, details, deployed.dead_letter_messages(), bundled.done, queued)
+    result = verdict.Result(
+        status, indexed, details, deployed.dead_letter_messages(), bundled.successes, queued
+    )
     return Finish(
         watch=watch,
         arrival=arrival,

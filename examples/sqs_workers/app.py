@@ -23,17 +23,17 @@ class Catalog(cdk.Stack):
     def __init__(self, scope: Construct, id_: str) -> None:
         super().__init__(scope, id_)
         work = queue(self, "Work", cdk.Duration.minutes(3))
-        done = queue(self, "Done", cdk.Duration.seconds(30))
+        completed = queue(self, "Done", cdk.Duration.seconds(30))
         loader = function(self, "Loader", "loader.handler", {"QUEUE_URL": work.queue_url})
         worker = function(self, "Worker", "worker.handler")
         tracker = FaninTracker(self, "Fanin")
         tracker.grant_publish(loader)
         tracker.consume(work, worker)
-        tracker.on_completed(targets.SqsQueue(done), user_key_prefix="catalog-")
+        tracker.on_completed(targets.SqsQueue(completed), user_key_prefix="catalog-")
         tracker.add_outputs()
         work.grant_send_messages(loader)
         cdk.CfnOutput(self, "LoaderName", value=loader.function_name)
-        cdk.CfnOutput(self, "DoneUrl", value=done.queue_url)
+        cdk.CfnOutput(self, "DoneUrl", value=completed.queue_url)
 
 
 def queue(scope: Construct, name: str, visibility: cdk.Duration) -> sqs.Queue:

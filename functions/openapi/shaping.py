@@ -70,7 +70,7 @@ def _answer(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def never_null(field: dict[str, Any]) -> dict[str, Any]:
-    """Return *field* without the alternative null, which a query, a header or an absent field has not."""
+    """Return *field* without the alternative null, which queries and headers do not have."""
     forms = [form for form in field.get("anyOf", ()) if form != {"type": "null"}]
     if len(forms) != 1:
         return field

@@ -51,7 +51,7 @@ def registry() -> Registry:
 
 
 @lru_cache(maxsize=QUEUES_KNOWN)
-def made(tenant: str, name: str) -> Queue:
+def created(tenant: str, name: str) -> Queue:
     """Return a queue for producers, which its first use creates."""
     return _queue(QueueKey(tenant, name), creator())
 
@@ -63,7 +63,7 @@ def known(tenant: str, name: str) -> Queue | None:
 
 def existing(tenant: str, name: str) -> Queue:
     """Return a queue for readers. Raises NotFound for a queue that does not exist."""
-    return _found(known(tenant, name), name)
+    return _existing_or_refused(known(tenant, name), name)
 
 
 def ringing(tenant: str, name: str) -> Queue:
@@ -71,7 +71,7 @@ def ringing(tenant: str, name: str) -> Queue:
 
     Raises NotFound for a queue that does not exist.
     """
-    return _found(_existing(_queue(QueueKey(tenant, name), creator())), name)
+    return _existing_or_refused(_existing(_queue(QueueKey(tenant, name), creator())), name)
 
 
 def of_tenant(tenant: str, after: str | None, limit: int) -> list[Queue]:
@@ -97,7 +97,7 @@ def _existing(queue: Queue) -> Queue | None:
     return None if queue.context.read_config() is None else queue
 
 
-def _found(queue: Queue | None, name: str) -> Queue:
+def _existing_or_refused(queue: Queue | None, name: str) -> Queue:
     if queue is None:
         raise NotFound(f"queue {name!r} does not exist")
     return queue

@@ -70,7 +70,7 @@ def _sweep(stack: Stack, meter: UnitMeter, handler: str) -> Counted:
 
 def _sweep_with_a_queue(stack: Stack, meter: UnitMeter) -> Counted:
     """Return the count of a sweep of the work queues where there is one, without jobs."""
-    queueing.made(ACCOUNT, "empty").context.config()  # the first use creates the queue
+    queueing.created(ACCOUNT, "empty").context.config()  # the first use creates the queue
     return _sweep(stack, meter, "sweep_jobs")
 
 

@@ -53,13 +53,12 @@ A month of an idle deployment costs about {idle}, and {full} with `monitoring=fu
 `make cost` writes this page from the synthesised template and the requests, units, metrics and log bytes of
 the handlers. A month has 30 days. An invocation takes 10 ms, and 8 ms for each request; X-Ray records the
 first trace of each second and 5 % of the others. Your own queues and consumers, and data transfer, are not
-included. Counted is the most: each delivery reads the row of its batch. A warm consumer reads it once in
-5 s, which takes up to $0.125 off a million items that are acked alone:
-[Ways to ack](performance/ways_to_ack.md).
+included. Each delivery reads the row of its batch; a warm consumer reads it once in 5 s, which takes up to
+$0.125 off a million items that are acked alone: [Ways to ack](performance/ways_to_ack.md).
 """
 IDLE = """
 Lambda polls each queue that feeds a function by five long polls of 20 s at a time, also while it is empty.
-The sweepers run every minute. A metric is charged only for the hours in which it counts something.
+The sweepers run every minute.
 """
 ITEMS = """## A month with items
 
@@ -74,15 +73,14 @@ for each name.
 """
 TRANSACTIONS = """## Indexes in a transaction
 
-DynamoDB bills a write of a transaction twice. Its pages do not say whether that is true of entries in
-secondary indexes; all figures of this project count these once. The difference, for a million transactions:
+DynamoDB bills a write of a transaction twice. Whether entries in secondary indexes too is not documented;
+all figures of this project count these once. The difference, for a million transactions:
 """
 MEASURED = """
 `make smoke` prints `entries in indexes are billed once in a transaction` or `billed twice` for an account.
 """
 SWITCHES = """
-Ack neighbours together: it divides every line but that of the metrics. Let consumers write to the tables.
-For a billion items whose acks can wait for minutes, use `bulk_ack`.
+Ack neighbours together, at the tables. For a billion items whose acks can wait for minutes, use `bulk_ack`.
 """
 BULK = "by [bulk_ack](pipeline.md#bulk-ack-ack-the-items-that-logs-list), tables only"
 Usages = Callable[[float], Usage]
@@ -116,13 +114,10 @@ def _cell(bill: Bill, price: Price) -> str:
 
 def _items(counts: Counts) -> Iterable[str]:
     yield ITEMS
-    rows = list(_ways(counts))
     yield from _head("acks arrive", "together", "1 M items", "1 B items")
-    for name, together, usage in rows:
+    for name, together, usage in _ways(counts):
         yield _line(name, together, *(dollars(Bill(usage(items)).dollars) for items in (MILLION, BILLION)))
     yield _line(BULK, "1,024", dollars(counts.bulk / 1000), dollars(counts.bulk))
-    yield "\nThe same by service, for a billion items:\n"
-    yield from _by_service([(name, together, Bill(usage(BILLION))) for name, together, usage in rows])
     yield BATCHES
 
 
@@ -131,14 +126,6 @@ def _ways(counts: Counts) -> Iterable[tuple[str, str, Usages]]:
     yield from (("at the tables", str(page.together), page.acks) for page in counts.queue)
     yield from (("by the acks queue", str(page.together), page.by_queue) for page in counts.queue)
     yield from (("by the API", str(page.together), page.by_api) for page in counts.api)
-
-
-def _by_service(rows: Sequence[tuple[str, str, Bill]]) -> Iterable[str]:
-    services = sorted({line.price.service for _, _, bill in rows for line in bill.lines})
-    yield from _head("acks arrive", "together", *services)
-    for name, together, bill in rows:
-        found = bill.by_service()
-        yield _line(name, together, *(dollars(found[each]) if each in found else "" for each in services))
 
 
 def _transactions() -> Iterable[str]:
@@ -165,8 +152,8 @@ def _switches(counts: Counts) -> Iterable[str]:
 METER = """## Meter your own requests
 
 `UsageMeter().attach(client, ...)`, from `fanin.cost`, adds up what the requests of boto3 clients of
-DynamoDB, SQS and EventBridge are billed: `usage` in units, `dollars` in money. It takes the units that the
-engine reports; `UsageMeter(takes_reports=False)` computes them from the rows, for moto for example.
+DynamoDB, SQS and EventBridge are billed: `usage` in units, `dollars` in money.
+`UsageMeter(takes_reports=False)` computes units that the engine does not report, such as moto.
 `fanin cost` estimates a fan-out before it is sent, `fanin status BATCH --cost` what a batch has cost so far.
 """
 

@@ -16,7 +16,6 @@ Found = Mapping[str, Any]
 IN_TENS = PEERS["tens"].name
 USE = (
     "peer",
-    "engine",
     "publish, s",
     "requests an item",
     "write units an item",
@@ -64,11 +63,8 @@ def _by_size(large: Sequence[Found], sizes: Sequence[int], cell: Callable[[Found
     """Return a table with a row for each tracker and a column for each size."""
     cells = {(each["peer"], each["items"]): cell(each) for each in large}
     return Table(
-        ("peer", "engine", *(f"{size:,} items" for size in sizes)),
-        [
-            (peer.name, peer.engine, *(cells.get((peer.name, size), "-") for size in sizes))
-            for peer in _peers(large)
-        ],
+        ("peer", *(f"{size:,} items" for size in sizes)),
+        [(peer.name, *(cells.get((peer.name, size), "-") for size in sizes)) for peer in _peers(large)],
     )
 
 
@@ -78,7 +74,7 @@ def _use(each: Found) -> tuple[str, ...]:
     units = [f"{each[kind] / items:.3f}" if kind in each else "-" for kind in ("write_unit", "read_unit")]
     stored = [f"{each[kind] / items:,.2f}" if kind in each else "-" for kind in ("peak_bytes", "kept_bytes")]
     requests = f"{each['requests'] / items:.2f} {peer.requests}"
-    return peer.name, peer.engine, f"{each['published']:.2f}", requests, *units, *stored
+    return peer.name, f"{each['published']:.2f}", requests, *units, *stored
 
 
 def _ends(few: Sequence[Found]) -> Table:

@@ -88,7 +88,7 @@ def visited(config: QueueConfig, known_dead: int | None, jobs: int = 0) -> float
         with counted(client) as meter:
             depth = visit(context, known_dead=known_dead)
             if depth is not None:
-                registry.record(QUEUE, listed.found(depth, known_dead, context.effects.now()))
+                registry.record(QUEUE, listed.visited(depth, known_dead, context.effects.now()))
         return meter.totals["requests"]
 
 

@@ -18,16 +18,7 @@ NAMES = {
     "duckdb-files": "DuckDB",
     "polars-files": "Polars",
 }
-COLUMNS = (
-    "rows",
-    "way",
-    "CPU s, all",
-    "CPU s, again",
-    "rows a CPU second",
-    "in bulk_ack's or fan_out's",
-    "MB",
-)
-ALONE_COLUMNS = ("rows", "way", "CPU s, all", "CPU s, again", "rows a CPU second", "MB")
+COLUMNS = ("rows", "way", "CPU s, all", "CPU s, again", "rows a CPU second", "MB")
 PACKAGES = ("pyspark", "pyarrow", "numpy", "duckdb", "polars")
 
 
@@ -84,7 +75,7 @@ def keep_all(found: Found, command: str, rounds: int) -> Result:
         command,
         {
             "folds": Table(COLUMNS, list(_rows(found, False))),
-            "alone": Table(ALONE_COLUMNS, [_alone_row(each) for each in found.alone]),
+            "alone": Table(COLUMNS, [_row(each) for each in found.alone]),
             "files": Table(COLUMNS, list(_rows(found, True))),
         },
         {"folds": _plot(found)},
@@ -95,22 +86,11 @@ def keep_all(found: Found, command: str, rounds: int) -> Result:
 
 
 def _rows(found: Found, files: bool) -> Iterator[tuple[str, ...]]:
-    base = "spark-files" if files else "spark"
-    bases = {each.rows: each.rate for each in found.of(base)}
     chosen = [each for each in found.all if each.way.endswith("-files") is files]
-    for each in sorted(chosen, key=lambda each: each.rows):
-        times = f"{each.rate / bases[each.rows]:.2f}"
-        cells = (
-            f"{each.first:.1f}",
-            f"{each.again:.1f}",
-            f"{each.rate:,.0f}",
-            times,
-            f"{each.megabytes:,.0f}",
-        )
-        yield (f"{each.rows:,}", NAMES[each.way], *cells)
+    return map(_row, sorted(chosen, key=lambda each: each.rows))
 
 
-def _alone_row(each: Measured) -> tuple[str, ...]:
+def _row(each: Measured) -> tuple[str, ...]:
     cells = f"{each.first:,.1f}", f"{each.again:,.1f}", f"{each.rate:,.0f}", f"{each.megabytes:,.0f}"
     return f"{each.rows:,}", NAMES[each.way], *cells
 

@@ -15,17 +15,14 @@ COLUMNS = (
     "write units",
     "read units",
     "refused writes",
-    "come again",
-    "bytes sent",
-    "bytes returned",
     "$ a million, tables",
     "$ a million, all",
 )
-CLIMB = "each full page takes two more writes, its bit in its parent and its compaction: 0.002 an item"
-READS = "each process reads the row of its batch once in 5 s, which is one read for 50 acks of this consumer"
+CLIMB = "each full page takes two more writes: 0.002 an item"
+READS = "each process reads its batch once in 5 s"
 MIXED = (
-    "100 items lie in about three pages, and more than 20 digits of a page take a read, and a write over"
-    " what was read, which another function may change meanwhile; deliveries of 1,000 take a seventh"
+    "a write of more than 20 digits of a page needs a read, and may be refused;"
+    " deliveries of 1,000 take a seventh"
 )
 LONELY = f"an ack of 64 is 0.0156; {CLIMB}; ten chunks a delivery, the default of `consume`, share both"
 
@@ -59,8 +56,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     return (
         row.name,
         *units,
-        *(f"{each:.4f}" if each else "0" for each in (row.refused, row.again)),
-        *(f"{each:,.0f}" for each in (row.sent, row.returned)),
+        f"{row.refused:.4f}" if row.refused else "0",
         *(f"${each:.3f}" for each in (row.tables, row.dollars)),
     )
 

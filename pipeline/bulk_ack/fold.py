@@ -143,8 +143,8 @@ def _by_batch(located: Located) -> Iterator[tuple[int, Rows | slice]]:
 
 def _reasons(fold: _BatchFold, batch_id: str, portion: Portion, failed: Rows) -> Iterator[pa.RecordBatch]:
     """Yield the reasons of some of the failures that have one that the API would accept."""
-    left = failed[portion.reason.is_valid().to_numpy(False)[failed]][: REASONS - fold.reasons]
-    given = [(_text(portion.item_id[row]), _text(portion.reason[row])) for row in left.tolist()]
+    explained = failed[portion.reason.is_valid().to_numpy(False)[failed]][: REASONS - fold.reasons]
+    given = [(_text(portion.item_id[row]), _text(portion.reason[row])) for row in explained.tolist()]
     kept = [(item, reason) for item, reason in given if reason is not None and is_reason(reason)]
     fold.reasons += len(kept)
     if kept:

@@ -27,14 +27,14 @@ _LEAST = np.array([0, 0, *(10**digits for digits in range(1, MOST_DIGITS))], np.
 """The least number of so many digits, without a zero before it."""
 
 
-def _kept(lengths: range) -> Eights:
+def _last_bytes(lengths: range) -> Eights:
     """Return for each length the mask of an eight that keeps its last so many bytes."""
     sizes = [min(max(length, 0), EIGHT) for length in lengths]
     return np.array([(1 << 64) - (1 << 8 * (EIGHT - size)) for size in sizes], np.uint64)
 
 
-_LOW = _kept(range(MOST_DIGITS + 1))
-_HIGH = _kept(range(-EIGHT, MOST_DIGITS - EIGHT + 1))
+_LOW = _last_bytes(range(MOST_DIGITS + 1))
+_HIGH = _last_bytes(range(-EIGHT, MOST_DIGITS - EIGHT + 1))
 
 
 def after(raw: pa.Array, skip: int) -> Longs | None:

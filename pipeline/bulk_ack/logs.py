@@ -93,10 +93,10 @@ def _located(path: str) -> tuple[Any, str]:
 
     Unlike `files.located` it takes Spark's notation: a URI whose characters are not escaped.
     """
-    scheme, colon, rest = path.partition(":")
+    scheme, colon, location = path.partition(":")
     if not colon or scheme == "file":
-        return pyarrow.fs.LocalFileSystem(), "/" + rest.lstrip("/") if colon else path
-    bucket, _, key = rest.lstrip("/").partition("/")
+        return pyarrow.fs.LocalFileSystem(), "/" + location.lstrip("/") if colon else path
+    bucket, _, key = location.lstrip("/").partition("/")
     system, root = pyarrow.fs.FileSystem.from_uri(f"{_HADOOP_SCHEMES.get(scheme, scheme)}://{bucket}")
     return system, f"{root}/{key}"
 
@@ -150,18 +150,18 @@ def _json(system: Any, path: str) -> Iterator[Portion]:
 
 def _blocks(source: Any) -> Iterator[bytes]:
     """Yield the text of *source* in blocks of whole lines."""
-    rest = b""
+    unended = b""
     while text := source.read(BLOCK_BYTES):
         cut = text.rfind(b"\n") + 1
         if cut:
-            yield rest + text[:cut]
-            rest = text[cut:]
+            yield unended + text[:cut]
+            unended = text[cut:]
         else:
-            rest += text
-        if len(rest) > BLOCK_BYTES:
+            unended += text
+        if len(unended) > BLOCK_BYTES:
             raise pa.ArrowInvalid(f"a line is longer than {BLOCK_BYTES:,} bytes")
-    if rest.strip():
-        yield rest
+    if unended.strip():
+        yield unended
 
 
 _JSON_ROWS = pa.schema([(name, pa.string()) for name in NAMES])

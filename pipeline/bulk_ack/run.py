@@ -268,8 +268,8 @@ def _mark(fold: Fold, request: BulkAckRequest, report: Report) -> list[dict[str,
     moved = moving(report, "done")
 
     def progress() -> None:
-        done = {"done": min(tally.pages.value, fold.counts.pages), "fresh": tally.fresh.value}
-        moved("progress", {**done, "pages": fold.counts.pages, "seconds": _since(started)})
+        counts = {"done": min(tally.pages.value, fold.counts.pages), "fresh": tally.fresh.value}
+        moved("progress", {**counts, "pages": fold.counts.pages, "seconds": _since(started)})
 
     with every(PROGRESS_SECONDS, progress):
         marked = frames.mark(fold.page_masks, target, tally, fold.tasks)

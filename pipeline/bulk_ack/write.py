@@ -79,16 +79,16 @@ class Marker:
     meter: Meter
     sleep: Callable[[float], None] = time.sleep
 
-    def mark_all(self, found: Iterable[Portion]) -> Iterator[Row]:
+    def mark_all(self, portions: Iterable[Portion]) -> Iterator[Row]:
         """Yield rows of MARKED, one per portion, pausing between portions to stay within the rate."""
         pace = Pace(self.target.rate, time.monotonic())
         self._spent()
-        for portion in found:
-            done = self._mark_with_retries(portion)
+        for portion in portions:
+            answers = self._mark_with_retries(portion)
             spent = self._spent()
-            yield {**_counted(portion, done), **spent}
+            yield {**_counted(portion, answers), **spent}
             pace = pace.after(spent["write_units"])
-            self.sleep(pace.rest(time.monotonic()))
+            self.sleep(pace.pause(time.monotonic()))
 
     def _mark_with_retries(self, portion: Portion) -> Sequence[PageAcked]:
         """Write a portion; if the store refuses it, write it page by page, with pauses and retries."""
@@ -96,7 +96,7 @@ class Marker:
             return self._mark(portion)
         except StoreUnavailable:
             pages = [Portion(portion.batch_id, {number: masks}) for number, masks in portion.pages.items()]
-            return [done for page in pages for done in self._mark_page(page)]
+            return [answer for page in pages for answer in self._mark_page(page)]
 
     def _mark_page(self, page: Portion) -> Sequence[PageAcked]:
         for pause in waits(random.Random()):
@@ -128,15 +128,15 @@ class Marker:
         return {"requests": int(requests), "write_units": int(self.meter.take("write_units") + refused)}
 
 
-def _counted(portion: Portion, done: Sequence[PageAcked]) -> Row:
-    verdicts: Counter[Verdict] = sum((Counter(page.counts) for page in done), Counter())
+def _counted(portion: Portion, answers: Sequence[PageAcked]) -> Row:
+    verdicts: Counter[Verdict] = sum((Counter(page.counts) for page in answers), Counter())
     return {
         "batch_id": portion.batch_id,
         "pages": len(portion.pages),
-        "written": sum(bool(page.written or page.healed) for page in done),
-        "fresh": sum(page.written for page in done),
-        "failed": sum(page.failed for page in done),
-        "healed": sum(page.healed for page in done),
+        "written": sum(bool(page.written or page.healed) for page in answers),
+        "fresh": sum(page.written for page in answers),
+        "failed": sum(page.failed for page in answers),
+        "healed": sum(page.healed for page in answers),
         **{str(verdict): verdicts[verdict] for verdict in Verdict},
     }
 

@@ -5,9 +5,9 @@
 
     tables = {"tenant": "123456789012", "batchesTable": "Batches", "pagesTable": "Pages"}
     spark.read.format("fanin").options(**tables, batchId=batch_id).load()
-    done.write.format("fanin").options(**tables).mode("append").save()
+    acks.write.format("fanin").options(**tables).mode("append").save()
     spark.readStream.format("fanin").options(**tables).load()
-    done.writeStream.format("fanin").options(**tables, checkpointLocation=path).start()
+    acks.writeStream.format("fanin").options(**tables, checkpointLocation=path).start()
 
 A thin layer over the functions of the jobs. `pipeline.datasource.options` lists the options.
 """

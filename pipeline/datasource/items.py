@@ -66,7 +66,7 @@ class ItemReader(DataSourceReader):
         store, schema = self.request.access.tables.store, to_arrow_schema(schemas.ITEMS)
         leaves = self._worth(store, partition)
         for at in range(0, len(leaves), LEAVES_A_READ):
-            found, states = self._found(store, partition, leaves[at : at + LEAVES_A_READ])
+            found, states = self._items_in(store, partition, leaves[at : at + LEAVES_A_READ])
             if found.size:
                 ids = item_ids(self.request.batch_id, groups_of(store, self.key, found), found)
                 yield pa.RecordBatch.from_arrays([pa.array(found), ids, STATES.take(states)], schema=schema)
@@ -89,7 +89,7 @@ class ItemReader(DataSourceReader):
         failures = self.request.items is Items.FAILED
         return [leaf for leaf in branch.leaves if parent.is_worth(leaf - branch.leaves.start, failures)]
 
-    def _found(self, store: TrackerStore, branch: Branch, leaves: Sequence[int]) -> tuple[Longs, pa.Array]:
+    def _items_in(self, store: TrackerStore, branch: Branch, leaves: Sequence[int]) -> tuple[Longs, pa.Array]:
         """Return the positions of the wanted items, ascending, and the index in STATES of each."""
         keys = [PageKey(self.key, 0, leaf) for leaf in leaves]
         stored = store.pages(keys)

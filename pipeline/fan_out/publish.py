@@ -183,10 +183,10 @@ def _save(frame: DataFrame, batch_id: str, path: str, report: Report) -> FannedO
         frame.write.mode("overwrite").parquet(path)
         saved = frame.sparkSession.read.parquet(path).groupBy("copy").count().collect()
     rows = {row.copy: row["count"] for row in saved}
-    done = FannedOut(batch_id, sent=rows.get(1, 0), copies=rows.get(2, 0))
+    fanned_out = FannedOut(batch_id, sent=rows.get(1, 0), copies=rows.get(2, 0))
     seconds = round(time.monotonic() - started, 3)
-    report("saved", {"path": path, "sent": done.sent, "copies": done.copies, "seconds": seconds})
-    return done
+    report("saved", {"path": path, "sent": fanned_out.sent, "copies": fanned_out.copies, "seconds": seconds})
+    return fanned_out
 
 
 def _dataset(spark: SparkSession, request: FanOutRequest) -> DataFrame:

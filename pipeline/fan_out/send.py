@@ -133,7 +133,7 @@ def _send_part(
         tally.copies.add(sum(message.items for message in batch if message.copy > 1))
         tally.retried.add(repeats)
         pace = pace.after(len(batch))
-        time.sleep(pace.rest(time.monotonic()))
+        time.sleep(pace.pause(time.monotonic()))
 
 
 @cache_per_process

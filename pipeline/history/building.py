@@ -83,7 +83,7 @@ def build(spark: SparkSession, sources: Sources, out: str, report: Report = _no_
 
 def _of_batches(tables: Tables, archive: Archive, sources: Sources) -> None:
     frames = [changes(tables.spark, archive, kind, sources.days) for kind in ("pages", "batches")]
-    with _held(*frames) as (pages, rows):
+    with _cached(*frames) as (pages, rows):
         (span,) = tables.keep("archive", _span(pages, rows, archive.root)).collect()
         _of_lifecycle(tables, pages, rows, F.lit(span.until or datetime.now(UTC)))
         _of_latency(tables, rows, _log(tables, sources.ack_log), sources.manifests)
@@ -104,7 +104,7 @@ def _of_latency(tables: Tables, rows: DataFrame, log: DataFrame, manifests: Mapp
     positioned = tables["items"]
     taken = latency.since_start(positioned, tables["batches"]).unionByName(deliveries.since_sent(log))
     reasons = lifecycle.reasons(rows).withColumn("source", F.lit("sample"))
-    from_log = deliveries.said(log).withColumn("source", F.lit("log"))
+    from_log = deliveries.reported_reasons(log).withColumn("source", F.lit("log"))
     tables.keep("deliveries", deliveries.repeats(log))
     shares = tables.keep("latencies", latency.percentiles(taken))
     tables.keep("histogram", latency.histogram(taken, shares))
@@ -115,13 +115,13 @@ def _of_latency(tables: Tables, rows: DataFrame, log: DataFrame, manifests: Mapp
 
 
 def _of_groups(tables: Tables, read: Callable[[str], DataFrame]) -> None:
-    with _held(read("bundles"), read("tasks"), read("jobs")) as (bundles, tasks, jobs):
-        made = tables.keep("bundles", grouping.bundles(bundles))
-        bundled = tables.keep("tasks", grouping.tasks(tasks, made))
-        queued = tables.keep("jobs", grouping.jobs(jobs))
-    tables.keep("targets", grouping.targets(bundled, made))
-    tables.keep("sizes", grouping.sizes(made))
-    tables.keep("queues", grouping.queues(queued))
+    with _cached(read("bundles"), read("tasks"), read("jobs")) as (bundles, tasks, jobs):
+        of_bundles = tables.keep("bundles", grouping.bundles(bundles))
+        of_tasks = tables.keep("tasks", grouping.tasks(tasks, of_bundles))
+        of_jobs = tables.keep("jobs", grouping.jobs(jobs))
+    tables.keep("targets", grouping.targets(of_tasks, of_bundles))
+    tables.keep("sizes", grouping.sizes(of_bundles))
+    tables.keep("queues", grouping.queues(of_jobs))
 
 
 def _log(tables: Tables, path: str | None) -> DataFrame:
@@ -135,13 +135,15 @@ def _log(tables: Tables, path: str | None) -> DataFrame:
 
 def _records(spark: SparkSession, manifests: Mapping[str, str]) -> DataFrame:
     """Return (batch_id, position, record): the rows of the batches' datasets as JSON."""
-    made = spark.createDataFrame([], "batch_id string, position long, record string")
+    records = spark.createDataFrame([], "batch_id string, position long, record string")
     for batch_id, path in manifests.items():
         loaded, _ = manifest.load(spark, path)
         positioned = manifest.positions(loaded, manifest.count(loaded))
         record = F.to_json("record").alias("record")
-        made = made.unionByName(positioned.select(F.lit(batch_id).alias("batch_id"), "position", record))
-    return made
+        records = records.unionByName(
+            positioned.select(F.lit(batch_id).alias("batch_id"), "position", record)
+        )
+    return records
 
 
 def _span(pages: DataFrame, rows: DataFrame, root: str) -> DataFrame:
@@ -151,7 +153,7 @@ def _span(pages: DataFrame, rows: DataFrame, root: str) -> DataFrame:
 
 
 @contextmanager
-def _held(*frames: DataFrame) -> Iterator[tuple[DataFrame, ...]]:
+def _cached(*frames: DataFrame) -> Iterator[tuple[DataFrame, ...]]:
     """Yield *frames*, cached while the body runs."""
     kept = tuple(frame.persist() for frame in frames)
     try:

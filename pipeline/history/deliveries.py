@@ -50,7 +50,7 @@ def since_sent(of_log: DataFrame) -> DataFrame:
     return ends.select("batch_id", "position", acked_at, latency, F.lit("sent").alias("basis"))
 
 
-def said(of_log: DataFrame) -> DataFrame:
+def reported_reasons(of_log: DataFrame) -> DataFrame:
     """Return (batch_id, reason, items): why items failed, by the log."""
     failures = of_log.where((F.col("outcome") == "failure") & F.col("reason").isNotNull())
     return failures.groupBy("batch_id", "reason").agg(F.count_distinct("position").alias("items"))

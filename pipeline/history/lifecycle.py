@@ -74,8 +74,8 @@ def events(rows: DataFrame) -> DataFrame:
 def reasons(rows: DataFrame) -> DataFrame:
     """Return (batch_id, reason, items): why items failed, from the bounded sample that the batch keeps."""
     samples = rows.where(F.col("what") == "sample").select("batch_id", "sample.*")
-    said = samples.dropDuplicates(["batch_id", "item_id"]).groupBy("batch_id", "reason")
-    return said.agg(F.count("*").alias("items"))
+    sampled = samples.dropDuplicates(["batch_id", "item_id"]).groupBy("batch_id", "reason")
+    return sampled.agg(F.count("*").alias("items"))
 
 
 def acking(throughput: DataFrame, of_items: DataFrame) -> DataFrame:

@@ -50,15 +50,15 @@ class Fresh:
     batch: BatchKey
     page_bits: int
     failed: bool
-    done: Accumulator[int]
+    acked: Accumulator[int]
 
     def __call__(self, rows: Iterator[Row]) -> Iterator[Row]:
         store = self.tables.store
         while some := list(islice(rows, ROWS_A_LOOK)):
             pages = store.pages({self._page(row) for row in some})
-            left = [row for row in some if self._is_wanted(row, pages.get(self._page(row), Page()))]
-            self.done.add(len(some) - len(left))
-            yield from left
+            wanted = [row for row in some if self._is_wanted(row, pages.get(self._page(row), Page()))]
+            self.acked.add(len(some) - len(wanted))
+            yield from wanted
 
     def _page(self, row: Row) -> PageKey:
         return PageKey(self.batch, 0, row.position // self.page_bits)
@@ -73,13 +73,13 @@ def redrive(spark: SparkSession, tables: Tables, request: RedriveRequest, report
     label, rows = load(spark, request.saved)
     batch = _live(tables, label, datetime.now(UTC))
     report("batch", {"batchId": label.batch_id, "state": str(batch.state), "takenAt": label.taken_at})
-    done = spark.sparkContext.accumulator(0)
+    acked = spark.sparkContext.accumulator(0)
     sent: list[dict[str, int]] = []
     # Failed items first: after the last outstanding item is acked the batch is over and heals nothing.
     for failed in (True, False) if request.failed else (False,):
-        only = Fresh(tables, batch.key, label.page_bits, failed, done) if request.fresh else iter
+        only = Fresh(tables, batch.key, label.page_bits, failed, acked) if request.fresh else iter
         sent.append(_send(rows.where(rows.failed == failed), request, only, report))
-    counts = {name: sum(each[name] for each in sent) for name in ("sent", "retried")} | {"acked": done.value}
+    counts = {name: sum(each[name] for each in sent) for name in ("sent", "retried")} | {"acked": acked.value}
     report("redriven", counts)
     return counts
 
@@ -89,8 +89,8 @@ def preview(spark: SparkSession, request: RedriveRequest) -> cost.Estimate:
     _, rows = load(spark, request.saved)
     chosen = rows if request.failed else rows.where("NOT failed")
     size = chosen.selectExpr("count(*) AS items", "coalesce(sum(octet_length(to_json(record))), 0) AS bytes")
-    (found,) = size.collect()
-    return cost.estimate(found.items, found.bytes, request.chunk or 1)
+    (total,) = size.collect()
+    return cost.estimate(total.items, total.bytes, request.chunk or 1)
 
 
 def _send(rows: DataFrame, request: RedriveRequest, only: send.Only, report: Report) -> dict[str, int]:

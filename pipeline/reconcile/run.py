@@ -120,7 +120,7 @@ def _reconcile(
     label = Label(batch["tenant"], part.batch_id, part.group_id, part.page_bits, taken_at, request.source)
     with watching(spark.sparkContext, report):
         leaves = _wanted(spark, snapshot.pages, part, request.failed)
-        save(_found(source, parts, leaves, part), label, request.saved)
+        save(_outstanding(source, parts, leaves, part), label, request.saved)
     counts = count(load(spark, request.saved)[1])
     seconds = round(time.monotonic() - started, 3)
     report("saved", {**counts, "rows": rows, "path": request.saved, "seconds": seconds})
@@ -207,7 +207,9 @@ def _wanted(spark: SparkSession, pages: DataFrame, part: Part, failed: bool) -> 
     return wanted(leaves, pages, part, failed).cache()
 
 
-def _found(source: manifest.Manifest, parts: list[manifest.Part], leaves: DataFrame, part: Part) -> DataFrame:
+def _outstanding(
+    source: manifest.Manifest, parts: list[manifest.Part], leaves: DataFrame, part: Part
+) -> DataFrame:
     """Return OUTSTANDING with *record*; if *leaves* (WANTED) are few, only ranges around them are read."""
     if leaves.count() <= BROADCAST_PAGES:
         source = manifest.between(source, parts, covering(_pages(leaves), part))

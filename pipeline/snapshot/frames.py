@@ -71,7 +71,7 @@ def scan(segment: Segment, about: str | None, sleep: Callable[[float], None] = t
             return
         request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
         pace = pace.after(answer["ConsumedCapacity"]["CapacityUnits"])
-        sleep(pace.rest(time.monotonic()))
+        sleep(pace.pause(time.monotonic()))
 
 
 ROWS_A_BATCH = 1000

@@ -41,8 +41,8 @@ def major_version(banner: str) -> int | None:
 
 def java_version(command: str) -> int | None:
     """Return the major version of *command*; None if it does not run."""
-    done = subprocess.run([command, "-version"], capture_output=True, text=True, check=False)
-    return major_version(done.stderr) if done.returncode == 0 else None
+    answer = subprocess.run([command, "-version"], capture_output=True, text=True, check=False)
+    return major_version(answer.stderr) if answer.returncode == 0 else None
 
 
 def java_problem(env: Mapping[str, str], which: Which = shutil.which) -> str | None:

@@ -11,8 +11,6 @@ from typing import Any
 
 from pyspark import SparkContext, SparkStageInfo
 
-from pipeline.spark.format import count
-
 WATCH_SECONDS = 5.0
 MOST_STAGES = 3
 """The most concurrent stages that are named."""
@@ -34,6 +32,11 @@ def event_printer(sentences: Mapping[str, str], as_json: bool) -> Report:
         print(line, flush=True)
 
     return emit
+
+
+def count(value: int, one: str, many: str | None = None) -> str:
+    """Return *value* with its noun: 1 batch, 2 batches."""
+    return f"{value:,} {one if value == 1 else many or one + 's'}"
 
 
 @contextmanager
@@ -77,9 +80,9 @@ def under_way(stages: Iterable[SparkStageInfo], most: dict[int, int]) -> str:
     """
     lines = []
     for stage in sorted(stages, key=lambda stage: stage.stageId):
-        done = max(most.get(stage.stageId, 0), stage.numCompletedTasks)
-        most[stage.stageId] = done
-        lines.append(f"stage {stage.stageId}: {done:,} of {count(stage.numTasks, 'task')}")
+        completed = max(most.get(stage.stageId, 0), stage.numCompletedTasks)
+        most[stage.stageId] = completed
+        lines.append(f"stage {stage.stageId}: {completed:,} of {count(stage.numTasks, 'task')}")
     more = [f"{len(lines) - MOST_STAGES:,} more"] if len(lines) > MOST_STAGES else []
     return ", ".join(lines[:MOST_STAGES] + more)
 

@@ -6,12 +6,12 @@ import inspect
 import logging
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, ValuesView
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import partial, wraps
-from itertools import islice, starmap
+from itertools import chain, islice
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
@@ -28,10 +28,9 @@ KINDS = {
 }
 INSTEAD = "pass a plain function that waits for what it starts: asyncio.run(...), future.result()"
 
-
-LAZY = (map, filter, zip, starmap)
-CONTAINERS = (list, tuple, set, frozenset, dict, deque)
-CONTAINERS_DEEP, CONTAINED = 3, 1000
+LAZY = (map, filter, zip, enumerate)
+CONTAINERS = (list, tuple, set, frozenset, deque, KeysView, ValuesView, ItemsView)
+CONTAINERS_DEEP, VALUES_A_LEVEL = 3, 10_000
 
 _NOTED: ContextVar[list[BaseException] | None] = ContextVar("fanin_noted_failures", default=None)
 
@@ -40,7 +39,7 @@ class WorkNotDone(TypeError):
     """A function returned a coroutine, a future or a generator instead of doing its work."""
 
 
-def plain(function: F, name: str) -> F:
+def synchronous(function: F, name: str) -> F:
     """Return *function*, the argument *name*. Raises InvalidRequest for a coroutine or generator function."""
     if function is not None and not callable(function):
         raise InvalidRequest(f"{name} is a function, not {function!r}", field=name)
@@ -50,13 +49,13 @@ def plain(function: F, name: str) -> F:
     return function
 
 
-def done(result: T, name: str) -> T:
+def finished(result: T, name: str) -> T:
     """Return *result* of the function *name*.
 
     Raises WorkNotDone for an awaitable, a future, a generator or a ``map``, also in lists, tuples, sets and
-    dicts: three levels of them, and the first thousand values of each, are looked at.
+    dicts: three levels of them, and the first ten thousand values of each level, are looked at.
     """
-    pending = list(_pending(result, CONTAINERS_DEEP))
+    pending = list(_pending(result))
     for each in pending:
         if inspect.iscoroutine(each):
             each.close()
@@ -66,19 +65,26 @@ def done(result: T, name: str) -> T:
     return result
 
 
-def _pending(result: object, levels: int) -> Iterator[object]:
+def _pending(result: object) -> Iterator[object]:
     """Yield what in *result* is work that may not be done."""
-    if _is_pending(result):
-        yield result
-    elif levels and isinstance(result, CONTAINERS):
-        for each in islice(result.values() if isinstance(result, dict) else result, CONTAINED):
-            yield from _pending(each, levels - 1)
+    level = [result]
+    for _ in range(CONTAINERS_DEEP + 1):
+        yield from filter(_is_pending, level)
+        level = list(islice(chain.from_iterable(map(_contained, level)), VALUES_A_LEVEL))
+
+
+def _contained(value: object) -> Iterable[object]:
+    """Return the values in a container, of a dict its keys, too; none of any other value."""
+    if isinstance(value, dict):
+        return chain(value.keys(), value.values())
+    return value if isinstance(value, CONTAINERS) else ()
 
 
 def _is_pending(result: object) -> bool:
     """Return whether *result* stands for work that goes on elsewhere, or starts when it is iterated."""
     waits = inspect.isawaitable(result) or isinstance(result, Future) or _is_of_pool(result)
-    return waits or inspect.isgenerator(result) or inspect.isasyncgen(result) or isinstance(result, LAZY)
+    is_lazy = isinstance(result, LAZY) or type(result).__module__ == "itertools"
+    return waits or is_lazy or inspect.isgenerator(result) or inspect.isasyncgen(result)
 
 
 def _is_of_pool(result: object) -> bool:

@@ -56,7 +56,7 @@ class Pace:
         """Return the pace after *count* more are sent."""
         return Pace(self.rate, self.started, self.sent + count)
 
-    def rest(self, now: float) -> float:
+    def pause(self, now: float) -> float:
         """Return the seconds to wait before the next one is sent."""
         return max(0.0, self.started + self.sent / self.rate - now) if self.rate else 0.0
 

@@ -228,7 +228,9 @@ def _metrics(widget: Mapping[str, Any]) -> int:
 
 def _length(template: Template, value: Any) -> int:
     """Return the characters of *value* as AWS counts them: compact JSON, without white space."""
-    return len(json.dumps(template.written.plain(value), separators=(",", ":"), ensure_ascii=False).encode())
+    return len(
+        json.dumps(template.written.resolved(value), separators=(",", ":"), ensure_ascii=False).encode()
+    )
 
 
 CLOUDFORMATION = "CloudFormation quotas"

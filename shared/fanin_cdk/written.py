@@ -59,15 +59,15 @@ class Written:
                 return "x" * 255
         return str(value)
 
-    def plain(self, value: Any) -> Any:
+    def resolved(self, value: Any) -> Any:
         """Return *value*, a JSON value, with the longest text for each intrinsic function in it."""
         match value:
             case {"Ref": _} | {"Fn::GetAtt": _} | {"Fn::Join": _} | {"Fn::Sub": _}:
                 return self.text(value)
             case dict():
-                return {name: self.plain(each) for name, each in value.items()}
+                return {name: self.resolved(each) for name, each in value.items()}
             case list():
-                return [self.plain(each) for each in value]
+                return [self.resolved(each) for each in value]
         return value
 
     def _reference(self, name: str) -> str:

@@ -88,7 +88,7 @@ def _seconds(text: str) -> float:
 
 
 def cases_of(parser: argparse.ArgumentParser, wanted: str | None) -> list[Case]:
-    """Return the wanted cases in order, all without a list; exit with 2 for an id that is none."""
+    """Return the wanted cases in order, or all if none is named; exit with 2 for an unknown id."""
     ids = list(dict.fromkeys(each.strip().upper() for each in wanted.split(","))) if wanted else list(CASES)
     if unknown := [each for each in ids if each not in CASES]:
         parser.error(f"there is no case {unknown[0]!r}; the cases are {', '.join(CASES)}")

@@ -74,7 +74,7 @@ def test_repeated_tasks_are_counted_once(gateway: Gateway, grouper, counted):
 def queue(gateway: Gateway, environment):
     context = QueueContext(MemoryStore(), MemoryDoorbell(), QueueKey(TENANT, "thumbs"), Options(parts=2))
     queue = Queue(context, background=lambda _: lambda: None)
-    environment.setattr(queueing, "made", lambda tenant, name: queue)
+    environment.setattr(queueing, "created", lambda tenant, name: queue)
     return queue
 
 

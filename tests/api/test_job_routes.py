@@ -30,7 +30,7 @@ def queues(gateway, environment):
         )
         return made.setdefault((tenant, name), fresh)
 
-    environment.setattr(queueing, "made", make)
+    environment.setattr(queueing, "created", make)
     environment.setattr(queueing, "known", lambda tenant, name: made.get((tenant, name)))
     return made
 

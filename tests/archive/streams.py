@@ -62,11 +62,11 @@ def read_on(streams: Any, table: str, place: str) -> tuple[list[Record], str]:
 
 def as_delivered(record: Record, stream_arn: str) -> Record:
     """*record* of GetRecords as Lambda delivers it: plain JSON, with the ARN of its stream."""
-    plain: Record = json.loads(json.dumps(record, default=_plain))
-    return {**plain, "eventSourceARN": stream_arn}
+    delivered: Record = json.loads(json.dumps(record, default=_as_json))
+    return {**delivered, "eventSourceARN": stream_arn}
 
 
-def _plain(value: object) -> object:
+def _as_json(value: object) -> object:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, datetime):

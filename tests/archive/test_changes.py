@@ -39,28 +39,22 @@ def test_neither_the_salt_nor_a_payload_lands_in_a_file(kind):
     assert line["dynamodb"]["Keys"] == {"pk": JOB["pk"], "sk": JOB["sk"]}
 
 
-def test_of_a_page_what_both_images_hold_alike_is_left_out_but_for_its_fullness():
-    change = change_of(record(ACKED, PAGE), "pages")
-
-    assert images(change) == {
-        "OldImage": {"n": {"N": "8"}, "d1": {"N": "3"}},
-        "NewImage": {"n": {"N": "9"}, "d1": {"N": "7"}},
-    }
+def fullness(n: int, **digits: str) -> dict[str, Any]:
+    return {"n": {"N": str(n)}, **{name: {"N": value} for name, value in digits.items()}}
 
 
-def test_a_healed_page_still_says_how_full_it_is():
-    failed = PAGE | {"x0": {"N": "1"}}
-    change = change_of(record(PAGE | {"x0": {"N": "0"}}, failed), "pages")
+FAILED = PAGE | {"x0": {"N": "1"}}
+KEPT = {
+    "another digit": (PAGE, ACKED, fullness(8, d1="3"), fullness(9, d1="7")),
+    "a healed page": (FAILED, PAGE | {"x0": {"N": "0"}}, fullness(8, x0="1"), fullness(8, x0="0")),
+    "a first image": (None, PAGE, None, PAGE),
+    "a last image": (PAGE, None, PAGE, None),
+}
 
-    assert images(change) == {
-        "OldImage": {"n": {"N": "8"}, "x0": {"N": "1"}},
-        "NewImage": {"n": {"N": "8"}, "x0": {"N": "0"}},
-    }
 
-
-def test_a_first_image_and_a_last_one_stay_whole():
-    assert images(change_of(record(PAGE), "pages")) == {"OldImage": None, "NewImage": PAGE}
-    assert images(change_of(record(None, PAGE), "pages")) == {"OldImage": PAGE, "NewImage": None}
+@pytest.mark.parametrize(("old", "new", "kept_old", "kept_new"), KEPT.values(), ids=KEPT)
+def test_of_a_page_what_both_images_hold_alike_is_left_out_but_for_its_fullness(old, new, kept_old, kept_new):
+    assert images(change_of(record(new, old), "pages")) == {"OldImage": kept_old, "NewImage": kept_new}
 
 
 @pytest.mark.parametrize("kind", ["batches", "tasks", "bundles", "jobs"])
@@ -73,13 +67,12 @@ def test_rows_of_other_tables_are_kept_as_they_were(kind):
 
 def test_all_else_of_a_record_is_kept_as_it_came():
     came = record(ACKED, PAGE) | {"userIdentity": {"type": "Service"}}
-    kept = change_of(came, "pages").record
-    body = {name: value for name, value in kept["dynamodb"].items() if not name.endswith("Image")}
 
-    assert {**kept, "dynamodb": body} == {
-        **came,
-        "dynamodb": {k: v for k, v in came["dynamodb"].items() if not k.endswith("Image")},
-    }
+    def without_images(whole: dict[str, Any]) -> dict[str, Any]:
+        body = {name: value for name, value in whole["dynamodb"].items() if not name.endswith("Image")}
+        return {**whole, "dynamodb": body}
+
+    assert without_images(change_of(came, "pages").record) == without_images(came)
 
 
 def test_the_name_says_table_day_hour_and_place_in_the_stream():
@@ -144,27 +137,19 @@ def kept(records: list[dict[str, Any]]) -> tuple[str | None, list[str]]:
     return answer, [line["eventID"] for body in shelf.values() for line in lines(body)]
 
 
-def test_a_delivery_is_one_file():
+def test_a_delivery_is_one_file_and_an_empty_one_is_none():
     records = [record(ACKED, PAGE, number=number) for number in range(1, 4)]
 
     assert kept(records) == (None, [each["eventID"] for each in records])
-
-
-def test_an_empty_delivery_is_none():
     assert kept([]) == (None, [])
 
 
-def test_of_a_delivery_with_a_malformed_record_those_before_it_are_kept():
+@pytest.mark.parametrize("at", [0, 2])
+def test_of_a_delivery_those_before_a_malformed_record_are_kept_and_it_is_named(at):
     records = [record(ACKED, PAGE, number=number) for number in range(1, 5)]
-    records[2]["eventName"] = "?"
+    records[at]["eventName"] = "?"
 
-    assert kept(records) == (sequence_of(records[2]), [each["eventID"] for each in records[:2]])
-
-
-def test_a_malformed_record_at_the_head_keeps_nothing_and_is_named():
-    bad = {**record(PAGE), "eventName": "?"}
-
-    assert kept([bad, record(ACKED, PAGE, number=2)]) == (sequence_of(bad), [])
+    assert kept(records) == (sequence_of(records[at]), [each["eventID"] for each in records[:at]])
 
 
 def test_a_record_whose_place_cannot_be_read_fails_its_delivery():

@@ -15,26 +15,10 @@ BATCH = "906d42f0-ef2f-802e-aaee-3ecf7139c8b7"
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
-def sample(
-    at: float,
-    acked: int,
-    bundled: int = 0,
-    calls: int = 0,
-    queued: int = 0,
-    awaited: tuple[str, ...] = (),
-    **counters: int,
-) -> Sample:
-    return Sample(
-        at,
-        acked,
-        waiting=1234,
-        in_hand=40,
-        counters=Counters(**counters),
-        bundled=bundled,
-        calls=calls,
-        queued=queued,
-        awaited=awaited,
-    )
+def sample(at: float, acked: int, bundled: int = 0, calls: int = 0, queued: int = 0, **more: Any) -> Sample:
+    """A sample; *more*: the reasons *awaited*, and counters."""
+    counts = {"bundled": bundled, "calls": calls, "queued": queued, "awaited": more.pop("awaited", ())}
+    return Sample(at, acked, waiting=1234, in_hand=40, counters=Counters(**more), **counts)
 
 
 def detail(**facts: Any) -> dict[str, Any]:
@@ -44,8 +28,15 @@ def detail(**facts: Any) -> dict[str, Any]:
 
 def status(**facts: Any) -> Status:
     known = {"state": State.COMPLETE, "total": 3, "acked": 3, "result": "succeeded"}
-    rest = {"user_key": "demo", "mode": "exact", "failed": 0, "estimate": 3, "upper_bound": 3, "exact": True}
-    return Status(batch_id=BATCH, created_at=NOON, expires_at=NOON, **{**known, **rest, **facts})
+    others = {
+        "user_key": "demo",
+        "mode": "exact",
+        "failed": 0,
+        "estimate": 3,
+        "upper_bound": 3,
+        "exact": True,
+    }
+    return Status(batch_id=BATCH, created_at=NOON, expires_at=NOON, **{**known, **others, **facts})
 
 
 def report(**facts: Any) -> Report:
@@ -65,7 +56,9 @@ def report(**facts: Any) -> Report:
             write_units=1300.0,
             ack_units=206.0,
         ),
-        "bundled": Bundled(calls=12, bundles=8, refused=3, lost=1, done={f"p{n}_1": 1 for n in range(200)}),
+        "bundled": Bundled(
+            calls=12, bundles=8, refused=3, lost=1, successes={f"p{n}_1": 1 for n in range(200)}
+        ),
         "queued": 50,
         "times": Times([n / 10 for n in range(1, 1001)], sending=10.0, total=50.0, event_delay=0.4),
         "event_redeliveries": 0,

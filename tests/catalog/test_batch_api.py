@@ -18,7 +18,7 @@ DONE = Ruling(200)
 
 
 @dataclass
-class Says:
+class RecordingJudge:
     """A judge of one ruling, which remembers what it was asked."""
 
     ruling: Ruling = DONE
@@ -30,17 +30,19 @@ class Says:
 
 
 @pytest.fixture
-def judge() -> Says:
-    return Says()
+def judge() -> RecordingJudge:
+    return RecordingJudge()
 
 
 @pytest.fixture
-def api(judge: Says) -> Iterator[BatchApi]:
+def api(judge: RecordingJudge) -> Iterator[BatchApi]:
     with BatchApi(judge) as api:
         yield api
 
 
-def test_a_call_reaches_the_judge_and_its_success_is_in_the_book(api: BatchApi, judge: Says) -> None:
+def test_a_call_reaches_the_judge_and_its_success_is_in_the_book(
+    api: BatchApi, judge: RecordingJudge
+) -> None:
     answer = HttpDownstream(api.url).call(CALL)
 
     assert answer == Answer()
@@ -48,14 +50,14 @@ def test_a_call_reaches_the_judge_and_its_success_is_in_the_book(api: BatchApi, 
     assert api.successes() == Counter(t1=1, t2=1)
 
 
-def test_a_rejected_task_fails_by_itself_and_is_no_success(api: BatchApi, judge: Says) -> None:
+def test_a_rejected_task_fails_by_itself_and_is_no_success(api: BatchApi, judge: RecordingJudge) -> None:
     judge.ruling = Ruling(200, rejected={"t2"})
 
     assert HttpDownstream(api.url).call(CALL).members == {"t2": Outcome(Verdict.FAIL, "rejected")}
     assert api.successes() == Counter(t1=1)
 
 
-def test_a_refusal_says_when_to_come_again(api: BatchApi, judge: Says) -> None:
+def test_a_refusal_says_when_to_come_again(api: BatchApi, judge: RecordingJudge) -> None:
     judge.ruling = Ruling(429, retry_after=7)
     answer = HttpDownstream(api.url).call(CALL)
 
@@ -63,7 +65,7 @@ def test_a_refusal_says_when_to_come_again(api: BatchApi, judge: Says) -> None:
     assert api.successes() == Counter()
 
 
-def test_of_a_lost_answer_only_the_book_knows(api: BatchApi, judge: Says) -> None:
+def test_of_a_lost_answer_only_the_book_knows(api: BatchApi, judge: RecordingJudge) -> None:
     judge.ruling = Ruling(200, lost=True)
     downstream = HttpDownstream(api.url)
 

@@ -1,4 +1,8 @@
+"""The rate-limited batch API of the demo, and the account of its calls."""
+
 from __future__ import annotations
+
+import pytest
 
 from examples.catalog.system import bundles
 from examples.catalog.system.batch_api import Call, Request, Ruling
@@ -22,54 +26,36 @@ class Clock:
         return self.at
 
 
-def test_a_call_too_many_a_second_is_refused_and_taken_later():
+def test_a_call_too_many_a_second_is_refused_and_taken_later_and_a_repeated_one_is_not_done_again():
     clock = Clock()
     api = RateLimited(rate=2, now=clock)
 
     first, second = api.judge(request("a")), api.judge(request("b"))
     clock.at += 0.5
     third = api.judge(request("b"))
+    clock.at += 0.5
 
     assert [each.status for each in (first, second, third)] == [200, 429, 200]
-    assert second.retry_after == 1
-    assert not third.again
-
-
-def test_a_bundle_that_comes_again_is_answered_and_not_done_again():
-    clock = Clock()
-    api = RateLimited(rate=2, now=clock)
-
-    api.judge(request("a"))
-    clock.at += 1
-
+    assert (second.retry_after, third.again) == (1, False)
     assert api.judge(request("a")) == Ruling(200, again=True)
 
 
-def test_one_answer_in_so_many_is_lost_the_first_among_them():
-    clock = Clock()
-    api = RateLimited(lose_every=3, now=clock)
-    lost = []
-    for number in range(7):
-        clock.at += 1
-        lost.append(api.judge(request(str(number))).lost)
-
-    assert lost == [True, False, False, True, False, False, True]
-
-
-def test_the_answer_to_a_repeated_call_is_not_lost_but_that_to_the_next_first_one():
+@pytest.mark.parametrize(
+    ("every", "attempts", "lost"),
+    [(3, [1] * 7, [0, 3, 6]), (2, [3, 1, 1, 2, 1], [1, 2, 4]), (0, [1] * 3, [])],
+)
+def test_one_answer_in_so_many_is_lost_the_first_among_them_but_none_to_a_repeated_call(
+    every, attempts, lost
+):
     """The backoff after a third attempt is four times that after the first."""
     clock = Clock()
-    api = RateLimited(lose_every=2, now=clock)
-    lost = []
-    for number, attempt in enumerate((3, 1, 1, 2, 1)):
+    api = RateLimited(lose_every=every, now=clock)
+    found = []
+    for number, attempt in enumerate(attempts):
         clock.at += 1
-        lost.append(api.judge(request(str(number), attempt=attempt)).lost)
+        found += [number] * api.judge(request(str(number), attempt=attempt)).lost
 
-    assert lost == [False, True, True, False, True]
-
-
-def test_without_chaos_no_answer_is_lost():
-    assert not RateLimited().judge(request("a")).lost
+    assert found == lost
 
 
 def test_the_account_counts_bundles_calls_and_what_was_done_in_them():
@@ -83,18 +69,14 @@ def test_the_account_counts_bundles_calls_and_what_was_done_in_them():
 
     found = Bundled.of(calls)
 
-    assert found == Bundled(calls=4, bundles=2, refused=1, lost=1, done={"p": 1, "q": 1, "r": 1})
+    assert found == Bundled(calls=4, bundles=2, refused=1, lost=1, successes={"p": 1, "q": 1, "r": 1})
     assert (found.tasks, found.mean_size, found.saved) == (3, 1.5, -1)
 
 
-def test_a_package_in_two_successful_calls_is_seen():
+def test_a_package_in_two_successful_calls_is_seen_and_without_calls_there_is_no_size():
     calls = [Call(request(bundle, "p"), Ruling(200)) for bundle in ("a", "b")]
 
-    assert Bundled.of(calls).done == {"p": 2}
-
-
-def test_where_nothing_was_bundled_there_is_no_size():
-    assert Bundled.of([]).mean_size == 0
+    assert (Bundled.of(calls).successes, Bundled.of([]).mean_size) == ({"p": 2}, 0)
 
 
 def test_the_functions_understand_their_settings():

@@ -56,11 +56,11 @@ def read_until(process: subprocess.Popen[str], text: str) -> None:
 
 
 def test_three_hundred_packages_complete_once_whatever_chaos_does(demo, tmp_path):
-    done = demo("--items", "300", "--seed", "5")
+    process = demo("--items", "300", "--seed", "5")
 
-    reported, errors = done.communicate()
+    reported, errors = process.communicate()
 
-    assert (done.returncode, errors) == (0, "")
+    assert (process.returncode, errors) == (0, "")
     report = json.loads((tmp_path / "out" / "report.json").read_text())
     assert "PASS: 300 items" in reported
     assert (report["passed"], report["items"], report["eventRedeliveries"]) == (True, 300, 0)

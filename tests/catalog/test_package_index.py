@@ -32,8 +32,9 @@ def unpacked(path: Path) -> list[dict[str, str | int]]:
     return [json.loads(line) for line in bz2.decompress(path.read_bytes()).splitlines()]
 
 
-def test_a_package_becomes_a_record_without_the_mail_address():
-    last = package_index.catalog(INDEX)[-1]
+def test_a_package_becomes_a_record_without_the_mail_address_in_an_order_of_its_own():
+    first, last = package_index.catalog(INDEX)
+    swapped = package_index.catalog("\n\n".join(reversed(INDEX.strip().split("\n\n"))))
 
     assert last == {
         "name": "zeta",
@@ -43,20 +44,8 @@ def test_a_package_becomes_a_record_without_the_mail_address():
         "size": 880,
         "depends": "libc6 (>= 2.34), alpha | beta",
     }
-
-
-def test_a_package_without_dependencies_says_so_with_an_empty_text():
-    first = package_index.catalog(INDEX)[0]
-
     assert (first["name"], first["version"], first["depends"]) == ("alpha", "2:1.0", "")
-
-
-def test_the_order_of_the_index_does_not_change_the_bytes():
-    swapped = "\n\n".join(reversed(INDEX.strip().split("\n\n")))
-
-    assert package_index.packed(package_index.catalog(INDEX)) == package_index.packed(
-        package_index.catalog(swapped)
-    )
+    assert package_index.packed([first, last]) == package_index.packed(swapped)
 
 
 def test_the_bundled_catalog_is_what_its_notice_says():
@@ -80,14 +69,10 @@ def test_the_bundled_bytes_are_what_the_script_makes_of_their_records():
     assert package_index.packed(records) == datasets.CATALOG_SLICE.read_bytes()
 
 
-def test_two_indexes_are_not_chosen_from(tmp_path):
-    (tmp_path / "a_Packages.lz4").touch()
-    (tmp_path / "b_Packages.lz4").touch()
+@pytest.mark.parametrize(("names", "message"), [("ab", "--index"), ("", "apt-get update")])
+def test_without_one_index_the_error_says_how_to_name_or_to_bring_one(tmp_path, names, message):
+    for name in names:
+        (tmp_path / f"{name}_Packages.lz4").touch()
 
-    with pytest.raises(FileNotFoundError, match="--index"):
-        package_index.find_index(tmp_path)
-
-
-def test_no_index_names_the_command_that_brings_one(tmp_path):
-    with pytest.raises(FileNotFoundError, match="apt-get update"):
+    with pytest.raises(FileNotFoundError, match=message):
         package_index.find_index(tmp_path)

@@ -287,9 +287,9 @@ def test_rows_that_the_store_puts_off_are_written_again(environment: pytest.Monk
         taken: list[str]
 
         def batch_write_item(self, RequestItems: dict[str, list[Any]]) -> dict[str, Any]:  # noqa: N803
-            first, *rest = RequestItems["Index"]
+            first, *others = RequestItems["Index"]
             self.taken.append(first["PutRequest"]["Item"]["pk"]["S"])
-            return {"UnprocessedItems": {"Index": rest} if rest else {}}
+            return {"UnprocessedItems": {"Index": others} if others else {}}
 
     client = Busy()
     client.taken = []

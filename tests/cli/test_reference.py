@@ -40,8 +40,8 @@ def test_the_page_shows_an_output_as_it_is(fanin):
 
 
 def test_each_option_says_what_it_does():
-    assert re.findall(r"^\| `(-[^`]+)` \| *\.? *\|", PAGE, re.MULTILINE) == []
-    assert len(re.findall(r"^\| `(-[^`]+)` \| .+ \|", PAGE, re.MULTILINE)) > 40
+    assert re.findall(r"^- `(-[^`]+)`: *\.?$", PAGE, re.MULTILINE) == []
+    assert len(re.findall(r"^- `(-[^`]+)`: .+", PAGE, re.MULTILINE)) > 40
 
 
 def test_a_wrong_state_is_named_without_the_name_of_an_exception(fanin):

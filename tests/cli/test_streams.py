@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from fanin.cli.arguments.api import Answer
-from fanin.cli.arguments.items import ItemRange, given, item_range
+from fanin.cli.arguments.items import ItemRange, item_range, item_ranges
 from fanin.cli.batches import looking
 from fanin.cli.terminal.output import Output
 from fanin.client.transports.transport import ranged_requests_of
@@ -109,7 +109,7 @@ def test_lines_are_sent_while_they_are_read():
 
     for request in ranged_requests_of(
         Ack(each.batch, each.group_id, each.first, each.last, "c")
-        for each in joined(given(["-"], lines()), ItemRange.joined)
+        for each in joined(item_ranges(["-"], lines()), ItemRange.joined)
     ):
         seen.append((len(read), len(request)))
 
@@ -161,5 +161,5 @@ def test_arguments_are_checked_before_a_line_is_read():
     lines = iter([f"{BATCH}:{GROUP}:1"])
 
     with pytest.raises(Exception, match="'nope' is no item"):
-        given(["-", "nope"], lines)
+        item_ranges(["-", "nope"], lines)
     assert len(list(lines)) == 1

@@ -10,7 +10,7 @@ import pytest
 
 from fanin import Fanin, State
 from fanin.cli.arguments.where import Where
-from fanin.cli.batches import watching
+from fanin.cli.batches import watch
 from fanin.cli.terminal.exits import ExitCode
 from fanin.cli.verbs import Invocation
 from fanin.client import waiting
@@ -44,7 +44,7 @@ class Clock(Timer):
 def clock(monkeypatch):
     """The clock of the verbs."""
     clock = Clock()
-    monkeypatch.setattr(watching, "REAL", clock)
+    monkeypatch.setattr(watch, "REAL", clock)
     return clock
 
 
@@ -193,8 +193,8 @@ def test_a_terminal_shows_one_line_that_is_drawn_again(fanin, clock, served):
 
     clock.then = ack
     call = Invocation("watch", Where(url=served.url), False, False)
-    found = watching.progress_of(call, call.names.id_of("hello"), None, clock)
-    last = watching.drawn(found, terminal, lambda: 80)
+    found = watch.progress_of(call, call.names.id_of("hello"), None, clock)
+    last = watch.drawn(found, terminal, lambda: 80)
     lines = terminal.getvalue().split("\r")[1:]
 
     assert last.status.state is State.COMPLETE

@@ -6,8 +6,9 @@ import asyncio
 import multiprocessing.pool
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import copy_context
-from itertools import starmap
+from itertools import chain, starmap
 from threading import Event, Thread
 
 import pytest
@@ -212,6 +213,30 @@ def test_an_owner_that_is_made_while_the_function_returns_keeps_the_message(fani
     assert acked(batch) == (0, 0)
 
 
+def test_a_block_that_raises_after_the_return_cancels_its_child(fanin, batch):
+    """No attempt follows, because the message is deleted; an open child would keep the item outstanding."""
+    opened, returned = Event(), Event()
+    children, threads = [], []
+
+    def leftover():
+        with suppress(ValueError), fanin.open(parent=batch.items[0]) as child:
+            children.append(child)
+            opened.set()
+            assert returned.wait(20)
+            raise ValueError("too late")
+
+    def work(_):
+        threads.append(Thread(target=leftover))
+        threads[0].start()
+        assert opened.wait(20)
+
+    assert delivered(fanin, batch.items[0], work) == DELETED
+    returned.set()
+    threads[0].join()
+    assert children[0].status().state == "CANCELLED"
+    assert acked(batch) == (1, 1)
+
+
 def test_the_owner_of_a_handed_over_item_may_fail_it_before_the_delivery_ends(fanin, batch):
     def work(record):
         if record["body"] == batch.items[0]:
@@ -260,6 +285,44 @@ def test_a_forked_child_does_not_fail_an_item_whose_function_returns_in_its_pare
     assert acked(batch) == (1, 0)
 
 
+def test_nor_does_a_child_of_that_child(fanin, batch):
+    statuses = []
+
+    def grandchild():
+        with pytest.raises(InvalidRequest, match="forked"):
+            fanin.fail([batch.items[0]], REASON)
+
+    def child():
+        fanin.ack([batch.items[1]])
+        assert status_of(forked(grandchild)) == 0
+
+    delivered(fanin, batch.items[0], lambda _: statuses.append(status_of(forked(child))))
+    assert statuses == [0]
+
+
+def test_a_forked_child_gives_an_item_under_work_in_its_parent_no_new_owner(fanin, batch):
+    """The parent would ack the item, though the child batch is not done."""
+    statuses = []
+
+    def child():
+        with pytest.raises(InvalidRequest, match="new owner"):
+            fanin.open(parent=batch.items[0])
+
+    delivered(fanin, batch.items[0], lambda _: statuses.append(status_of(forked(child))))
+    assert statuses == [0]
+
+
+def test_a_forked_child_fails_an_item_that_was_handed_over_before_the_fork(fanin, batch):
+    statuses = []
+
+    def work(record):
+        fanin.hand_over()
+        statuses.append(status_of(forked(lambda: fanin.fail([record["body"]], REASON))))
+
+    assert delivered(fanin, batch.items[0], work) == DELETED
+    assert statuses == [0]
+
+
 def test_a_forked_child_reports_the_items_of_its_own_functions(fanin, batch):
     statuses = []
 
@@ -291,6 +354,11 @@ NOT_DONE = {
     "a zip": lambda: zip([1], map(print, [1]), strict=False),
     "a starmap": lambda: starmap(print, [(1,)]),
     "a map in a list": lambda: [map(print, [1])],
+    "a chain of maps": lambda: chain(map(print, [1]), map(print, [2])),
+    "an enumerated map": lambda: enumerate(map(print, [1])),
+    "values of a dict": {"page": Future()}.values,
+    "futures with names": lambda: {Future(): "page"},
+    "a future behind long results": lambda: [list(range(2_000)), [Future()]],
 }
 
 

@@ -59,7 +59,7 @@ BY_DESIGN = frozenset(
 
 
 def queue(name: str = QUEUE) -> Any:
-    return queueing.made(TENANT, name)
+    return queueing.created(TENANT, name)
 
 
 def with_jobs(count: int = 3, items: list[str] | None = None) -> None:

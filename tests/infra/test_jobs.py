@@ -264,7 +264,7 @@ def worked_at_and_abandoned(client):
     worked_at(client)
     queue = fresh(client)
     queue.take(1, wait=0).__enter__()
-    store, session = queue.context.store, queue._worker.session.id
+    store, session = queue.context.store, queue.taker.worker.session.id
     store.end_session(KEY, session, None)
     store.forget(KEY, session)
 
@@ -336,9 +336,8 @@ DEEDS = {
 
 
 def test_no_function_may_create_change_or_delete_a_doorbell_of_the_stack(configured):
-    policies = (
-        Written(configured.template, "Fanin-dev").plain(configured.of_type("AWS::IAM::Policy")).values()
-    )
+    written = Written(configured.template, "Fanin-dev")
+    policies = written.resolved(configured.of_type("AWS::IAM::Policy")).values()
     changes = {
         (action, resource.rpartition(":")[2])
         for each in policies

@@ -14,7 +14,7 @@ from uuid import uuid4
 import pytest
 
 from fanin.local import LocalRun, run_directories
-from fanin.local.emulation.loopback import FOREIGN, MISDIRECTED, LoopbackOnly, is_loopback, refusal
+from fanin.local.emulation.gateway import FOREIGN, MISDIRECTED, LoopbackOnly, is_loopback, refusal
 from tests.local import processes
 
 WAIT_SECONDS = 30

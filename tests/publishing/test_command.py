@@ -44,11 +44,11 @@ def depth(sqs):
 
 
 def test_the_id_is_printed_alone_and_the_user_key_is_the_name_of_the_file(fanin, sqs, rows, served):
-    done = fanin("publish", rows, "--queue", "work").ok()
-    status = Fanin(served.url).get(done.out.strip())
+    result = fanin("publish", rows, "--queue", "work").ok()
+    status = Fanin(served.url).get(result.out.strip())
 
     assert (status.user_key, status.total, status.state) == ("catalog-7", 25, "CLOSED")
-    assert done.err == f"publish at {served.url.partition('//')[2]}\nsent 25 of 25 rows\n"
+    assert result.err == f"publish at {served.url.partition('//')[2]}\nsent 25 of 25 rows\n"
     assert depth(sqs) == 25
 
 
@@ -70,19 +70,19 @@ def test_a_file_or_a_queue_that_does_not_serve_is_named_and_no_batch_is_opened(
     sqs.create_queue(QueueName="work.fifo", Attributes={"FifoQueue": "true"})
     if content is not None:
         (tmp_path / name).write_text(content)
-    done = fanin("publish", str(tmp_path / name), "--queue", queue)
+    result = fanin("publish", str(tmp_path / name), "--queue", queue)
 
-    assert (done.code, done.out) == (ExitCode.REFUSED, "")
-    assert why in done.err
+    assert (result.code, result.out) == (ExitCode.REFUSED, "")
+    assert why in result.err
     assert list(Fanin(served.url).batches()) == []
 
 
 def test_with_json_the_document_of_the_batch_is_printed(fanin, sqs, rows):
-    done = fanin("publish", rows, "--queue", "work", "--chunk", "10", "--json").ok()
-    (document,) = done.documents
+    result = fanin("publish", rows, "--queue", "work", "--chunk", "10", "--json").ok()
+    (document,) = result.documents
 
     assert depth(sqs) == 3
-    checked("GET", f"/v1/batches/{document['batchId']}", 200, JSON, done.out)
+    checked("GET", f"/v1/batches/{document['batchId']}", 200, JSON, result.out)
 
 
 def test_options_say_the_name_the_size_of_a_message_and_what_is_sent_again(fanin, sqs, rows, served):
@@ -108,18 +108,18 @@ def test_a_file_whose_rows_are_done_is_published_again_with_0_and_nothing_is_sen
     first = fanin("publish", rows, "--queue", "work").ok()
     client = Fanin(served.url)
     client.ack_ranges(client.outstanding(first.out.strip()))
-    done = fanin("publish", rows, "--queue", "work", "--again", "failed").ok()
+    result = fanin("publish", rows, "--queue", "work", "--again", "failed").ok()
 
-    assert (done.out, depth(sqs)) == (first.out, 25)
-    assert "is COMPLETE (succeeded): all rows of " in done.err
+    assert (result.out, depth(sqs)) == (first.out, 25)
+    assert "is COMPLETE (succeeded): all rows of " in result.err
 
 
 def test_an_open_batch_of_other_rows_is_named_on_standard_error(fanin, sqs, rows, served):
     other = Fanin(served.url).open("catalog-7")
-    done = fanin("publish", rows, "--queue", "work").ok()
+    result = fanin("publish", rows, "--queue", "work").ok()
 
-    assert f"batch {other.id} of this user key is still OPEN" in done.err
-    assert f"fanin cancel {other.id}" in done.err
+    assert f"batch {other.id} of this user key is still OPEN" in result.err
+    assert f"fanin cancel {other.id}" in result.err
 
 
 def test_refused_credentials_are_4_and_no_answer_is_5(fanin, sqs, rows, served):
@@ -146,6 +146,6 @@ def test_the_fields_of_csv_are_printed_so_that_a_missing_header_is_noticed(fanin
     path = tmp_path / "books.csv"
     path.write_text("Emma,7.5\nUlysses,12\n")
 
-    done = fanin("publish", str(path), "--queue", "work").ok()
+    result = fanin("publish", str(path), "--queue", "work").ok()
 
-    assert "the first line is the header, so each row has the fields: Emma, 7.5" in done.err
+    assert "the first line is the header, so each row has the fields: Emma, 7.5" in result.err

@@ -170,7 +170,7 @@ def test_a_closed_batch_is_published_already_unless_it_is_named_what_to_send_aga
 
 
 @pytest.mark.parametrize(
-    ("end", "said"),
+    ("end", "message"),
     [
         (lambda batch, ids: batch.cancel("a mistake"), r"is CANCELLED \(cancelled: a mistake\).*unfinished"),
         (
@@ -180,11 +180,11 @@ def test_a_closed_batch_is_published_already_unless_it_is_named_what_to_send_aga
     ],
 )
 def test_a_batch_that_ended_otherwise_is_refused_with_its_result_and_what_to_do(
-    transport, queue, request_, end, said
+    transport, queue, request_, end, message
 ):
     end(run(transport, queue, request_), list(queue.rows()))
 
-    with pytest.raises(Conflict, match=rf"{said}.*another --user-key") as refusal:
+    with pytest.raises(Conflict, match=rf"{message}.*another --user-key") as refusal:
         run(transport, queue, request_)
     assert not isinstance(refusal.value, AlreadyPublished)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from datetime import timedelta
-from types import SimpleNamespace
 
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
@@ -84,7 +83,7 @@ def test_only_what_is_outstanding_or_failed_in_a_live_batch_is_moved(sqs, transp
     fanin.ack([items[0], *items[10:20]]), fanin.fail([items[1]])
     over.cancel()
     moved = [items[1], json.dumps({"itemId": items[2]}), items[8:14].message(), items[14:22].message([0] * 8)]
-    left = {
+    unmoved = {
         items[0]: Left.DONE,
         items[10:20].message(): Left.DONE,
         ended[0]: Left.ENDED,
@@ -96,13 +95,15 @@ def test_only_what_is_outstanding_or_failed_in_a_live_batch_is_moved(sqs, transp
         f"{live.id}:{items.group_id}:31": Left.NO_ITEM,
         counted.add(5)[0]: Left.ESTIMATED,
     }
-    send(sqs, dead, *moved, *left)
+    send(sqs, dead, *moved, *unmoved)
     found = run(sqs, transport, dead)
 
     assert found.moved == len(moved)
-    assert dict(found.left) == {reason: list(left.values()).count(reason) for reason in set(left.values())}
+    assert dict(found.left) == {
+        reason: list(unmoved.values()).count(reason) for reason in set(unmoved.values())
+    }
     assert bodies(sqs, work) == sorted(moved)
-    assert bodies(sqs, dead) == sorted(left)
+    assert bodies(sqs, dead) == sorted(unmoved)
     assert found.unseen == 0
 
 
@@ -305,17 +306,3 @@ def test_what_dies_again_meanwhile_is_left(sqs, transport, fanin):
 def test_a_queue_that_does_not_exist_is_the_error_of_aws(sqs, transport):
     with pytest.raises(ClientError, match="NonExistentQueue"):
         run(sqs, transport, "https://sqs.us-east-1.amazonaws.com/123456789012/nope")
-
-
-def test_neighbours_are_one_read(sqs, transport, fanin):
-    _, dead = queues(sqs)
-    for item in fanin.open().add(10):
-        send(sqs, dead, item)
-    calls = []
-    counted = SimpleNamespace(
-        poll=lambda *given: calls.append("poll") or transport.poll(*given),
-        left=lambda *given, **more: calls.append("left") or transport.left(*given, **more),
-    )
-    run(sqs, counted, dead)
-
-    assert calls == ["poll", "left"]

@@ -147,4 +147,4 @@ def fail(queue: Queue, most: int = 1, error: type[BaseException] = Boom) -> list
 
 
 def session_of(queue: Queue) -> Session:
-    return queue._worker.session
+    return queue.taker.worker.session

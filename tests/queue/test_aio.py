@@ -79,7 +79,7 @@ async def cancelled_at(gate: Gate, task: asyncio.Task) -> None:
 def test_a_take_waits_for_a_job_and_acks_it_on_leaving(inner):
     async def story(queue):
         taking = asyncio.create_task(take_one(queue))
-        await until(lambda: queue.queue._take_lock.line)
+        await until(lambda: queue.queue.taker.lock.line)
         added = await queue.add("a")
         return added, await taking
 
@@ -144,7 +144,7 @@ def test_what_is_claimed_when_the_cancellation_comes_is_returned(inner):
         await queue.add("a")
         taking = asyncio.create_task(enter(queue.take()))
         await cancelled_at(gate, taking)
-        return queued(inner), inner.in_progress(), queue.queue._worker.session.held
+        return queued(inner), inner.in_progress(), queue.queue.taker.worker.session.held
 
     async def enter(scope):
         async with scope:
@@ -184,7 +184,7 @@ def test_whatever_the_moment_of_a_cancellation_no_job_is_lost_or_acked_twice(inn
         for worker in workers:
             worker.cancel()
         await asyncio.gather(*workers, return_exceptions=True)
-        return queue.queue._worker.session.held
+        return queue.queue.taker.worker.session.held
 
     async def work_on(queue):
         while True:
@@ -208,7 +208,7 @@ def test_waiters_are_served_in_order_and_one_that_timed_out_is_skipped(inner):
         waiting = []
         for number in range(3):
             waiting.append(asyncio.create_task(wait(number)))
-            await until(lambda: queue.queue._take_lock.line)
+            await until(lambda: queue.queue.taker.lock.line)
         waiting[1].cancel()
         for key in "ab":
             await queue.add(key)
@@ -230,7 +230,7 @@ def test_a_stream_acks_each_job_when_the_next_is_asked_for(inner):
 def test_closing_ends_a_waiting_stream_and_returns_what_is_held(inner):
     async def story(queue):
         streaming = asyncio.create_task(drain(queue))
-        await until(lambda: queue.queue._take_lock.line)
+        await until(lambda: queue.queue.taker.lock.line)
         await queue.__aexit__(None, None, None)
         await streaming
         with expects(ShutDown):
@@ -319,7 +319,7 @@ def test_the_time_in_the_line_is_part_of_the_wait(inner, monkeypatch):
         whole = queue.queue.take
         monkeypatch.setattr(queue.queue, "take", lambda *args: asked.append(args) or whole(*args))
         entering = [asyncio.create_task(enter(queue.take(1, PATIENCE))) for _ in range(2)]
-        await until(lambda: queue.queue._take_lock.line)
+        await until(lambda: queue.queue.taker.lock.line)
         await queue.add_all([*"ab"])
         await asyncio.gather(*entering)
 
@@ -336,7 +336,7 @@ def test_the_time_in_the_line_is_part_of_the_wait(inner, monkeypatch):
 def test_a_lock_that_is_not_acquired_in_time_gives_an_empty_take(inner):
     async def story(queue):
         first = asyncio.create_task(enter(queue, None))
-        await until(lambda: queue.queue._take_lock.line)
+        await until(lambda: queue.queue.taker.lock.line)
         second = await enter(queue, 0.01), await enter(queue, 0)
         await queue.add("a")
         return second, await first, await enter(queue, 0)

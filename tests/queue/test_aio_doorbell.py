@@ -96,7 +96,7 @@ def test_rings_end_a_wait(stoppable, bell):
 
 def test_a_stopped_doorbell_neither_waits_nor_rests(stoppable, bell):
     stoppable.stopped.set()
-    for call in (lambda: stoppable.wait(60, 3), lambda: stoppable.rest(60)):
+    for call in (lambda: stoppable.wait(60, 3), lambda: stoppable.pause(60)):
         with pytest.raises(ShutDown, match="this take was cancelled"):
             call()
 

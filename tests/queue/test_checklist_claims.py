@@ -245,17 +245,17 @@ def test_23_an_execution_may_be_repeated_and_its_acknowledgement_is_not(make):
 def test_24_a_new_session_takes_over_parts_and_gives_them_back(make, duties):
     one, two = make(parts=8), make(parts=8)
     with one.take(wait=0):
-        alone = list(one._worker.maintenance.own_parts())
+        alone = list(one.taker.worker.maintenance.own_parts())
     with two.take(wait=0):
         pass
     duties.pass_seconds(1)
-    shared = [list(queue._worker.maintenance.own_parts()) for queue in (one, two)]
+    shared = [list(queue.taker.worker.maintenance.own_parts()) for queue in (one, two)]
     two.close()
     duties.pass_seconds(1)
 
     assert alone == list(range(8))
     assert sorted(shared) == [[0, 1, 2, 3], [4, 5, 6, 7]]
-    assert list(one._worker.maintenance.own_parts()) == list(range(8))
+    assert list(one.taker.worker.maintenance.own_parts()) == list(range(8))
 
 
 def test_24_dropping_a_part_leaves_the_work_on_it_alone(make, duties):
@@ -280,7 +280,7 @@ def test_24_without_contention_each_claims_in_its_own_parts(make, duties):
         with queue.take(40, wait=0) as jobs:
             parts = {job.key.part.number for job in jobs}
 
-            assert parts <= set(queue._worker.maintenance.own_parts())
+            assert parts <= set(queue.taker.worker.maintenance.own_parts())
 
 
 def test_24_a_ring_is_followed_into_a_part_of_another_session(make, duties, bell):
@@ -289,11 +289,11 @@ def test_24_a_ring_is_followed_into_a_part_of_another_session(make, duties, bell
         with queue.take(wait=0):
             pass
     duties.pass_seconds(1)
-    foreign = next(p for p in (0, 1) if p not in one._worker.maintenance.own_parts())
+    foreign = next(p for p in (0, 1) if p not in one.taker.worker.maintenance.own_parts())
     name = next(str(i) for i in range(99) if job_key(KEY, 2, str(i)).part == PartKey(KEY, foreign))
     one.add(name)
 
-    assert names(one._look(one._live_worker(), TakeRequest(), bell.wait(0, 1))) == [name]
+    assert names(one.taker._look(one.taker._live_worker(), TakeRequest(), bell.wait(0, 1))) == [name]
 
 
 def test_25_more_parts_are_the_way_to_more_throughput_and_order_holds_within_each(make, time):

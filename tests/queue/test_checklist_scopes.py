@@ -94,9 +94,9 @@ def test_09_no_interruption_comes_between_a_claim_and_the_scope_that_returns_it(
     if moment == "delete":
         queue.take(2, wait=0).__enter__()._return_all(KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
-        queue._look(queue._live_worker(), TakeRequest(2), bell.wait(0, 2))
+        queue.taker._look(queue.taker._live_worker(), TakeRequest(2), bell.wait(0, 2))
     setattr(target, moment, whole)
-    queue._worker.maintenance.sweep([0])
+    queue.taker.worker.maintenance.sweep([0])
 
     assert names(queue.queued()) == ["a", "b"]
     assert not session_of(queue).held
@@ -113,7 +113,7 @@ def test_10_waiters_are_served_in_the_order_in_which_they_came():
     for number in range(3):
         threads.append(threading.Thread(target=consume, args=(number,)))
         threads[-1].start()
-        while len(queue._take_lock.line) <= number:
+        while len(queue.taker.lock.line) <= number:
             threading.Event().wait(0.001)
     for key in "abc":
         queue.add(key)

@@ -66,7 +66,7 @@ def test_a_child_takes_though_its_parent_waits_in_a_take():
     queue = Queue(QueueContext(MemoryStore(), MemoryDoorbell(), KEY, Options(parts=1)))
     waiting = threading.Thread(target=lambda: list(queue.stream(wait=60)), daemon=True)
     waiting.start()
-    while not queue._take_lock.line:
+    while not queue.taker.lock.line:
         threading.Event().wait(0.001)
 
     def work():

@@ -73,8 +73,8 @@ def run_each_use_case(queue, time):
     with queue.bounded(3.0) as bounded, bounded.take(5, wait=0) as jobs:
         jobs.release(jobs[0])
     with queue.take(wait=0):
-        queue._worker.session.beat()
-        queue._worker.maintenance.tick()
+        queue.taker.worker.session.beat()
+        queue.taker.worker.maintenance.tick()
     queue.close()
     queue.sweep()
 

@@ -55,7 +55,7 @@ def test_a_paused_take_receives_no_ring(queue, bell, monkeypatch):
     pause(queue.context)
     rested = []
     monkeypatch.setattr(bell, "wait", unavailable)
-    monkeypatch.setattr(bell, "rest", lambda seconds: rested.append(seconds) or resume(queue.context))
+    monkeypatch.setattr(bell, "pause", lambda seconds: rested.append(seconds) or resume(queue.context))
     with queue.take(wait=30) as jobs:
         assert names(jobs) == ["a"]
 

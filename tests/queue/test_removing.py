@@ -428,7 +428,7 @@ def test_a_worker_that_stood_still_while_its_queue_was_removed_does_not_create_i
     scope = queue.take()
     with scope:
         remove(make(), time)
-        queue._worker.maintenance.tick()
+        queue.taker.worker.maintenance.tick()
         for job in list(scope):
             scope.release(job)
     queue.context.ring([Ring(0)])

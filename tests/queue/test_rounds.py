@@ -159,7 +159,7 @@ def test_dead_jobs_are_counted_at_every_fifth_visit_and_where_their_number_is_an
         listed = Listed(queue, IN_USE, world.last.get(queue))
         dead = listed.known_dead(now)
         counted.append(dead is None)
-        world.last[queue] = listed.found(replace(EMPTY, dead=7), dead, now)
+        world.last[queue] = listed.visited(replace(EMPTY, dead=7), dead, now)
 
         assert dead in (None, 7)
     assert counted == [True, *[False] * 4] * 2 + [True]

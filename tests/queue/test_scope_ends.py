@@ -153,7 +153,7 @@ def test_a_return_that_is_broken_off_leaves_no_claim_that_is_not_swept(make, sto
     with pytest.raises(error):
         fail(queue, 4)
     store.give_back, store.end = whole["give_back"], whole["end"]
-    queue._worker.maintenance.tick()
+    queue.taker.worker.maintenance.tick()
 
     assert names(queue.in_progress()) == []
     assert len(queue.queued()) + len(queue.dead()) == 4

@@ -48,7 +48,7 @@ def test_a_ring_that_is_due_wakes_a_delayed_job_before_the_sweep_does(queue, tim
     (ring,) = [ring for _, ring in bell.rings]
 
     assert ring == Ring(0, due=True)
-    assert names(queue._look(queue._live_worker(), TakeRequest(), [ring])) == ["a"]
+    assert names(queue.taker._look(queue.taker._live_worker(), TakeRequest(), [ring])) == ["a"]
 
 
 def test_a_single_release_has_its_own_delay_and_counts_only_where_it_says_so(queue, time):
@@ -265,7 +265,7 @@ def test_a_request_is_insisted_on_so_often_and_not_more():
         raise StoreUnavailable("x")
 
     with pytest.raises(StoreUnavailable):
-        effects.insist(times_out)
+        effects.answer_of(times_out)
     assert len(asked) == 4
 
 

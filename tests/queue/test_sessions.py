@@ -150,7 +150,7 @@ def entered(make, count):
         with queue.take(wait=0):
             pass
     for queue in queues:
-        queue._worker.maintenance.read_members()
+        queue.taker.worker.maintenance.read_members()
     return queues
 
 
@@ -181,12 +181,12 @@ def test_each_session_is_watched_by_two_others():
 def test_a_session_that_goes_is_noticed_by_those_that_do_not_watch_it(make, store, time, end):
     queues = entered(make, LARGE)
     ring = sorted(queues, key=lambda queue: session_of(queue).id)
-    watching = ring[0]._worker.maintenance.watching
+    watching = ring[0].taker.worker.maintenance.watching
     gone = ring[10]
     if end == "leaves":
         gone.close()
     else:
-        maintenance = ring[9]._worker.maintenance
+        maintenance = ring[9].taker.worker.maintenance
         maintenance._end(next(m for m in watching.members if m.id == session_of(gone).id))
     time.sleep(1)
     watching.look()
@@ -199,9 +199,9 @@ def test_a_session_that_begins_is_noticed_by_all(make, time):
     entered(make, 1)
     time.sleep(1)
     for queue in queues:
-        queue._worker.maintenance.watching.look()
+        queue.taker.worker.maintenance.watching.look()
 
-    assert {len(queue._worker.maintenance.watching.members) for queue in queues} == {LARGE + 1}
+    assert {len(queue.taker.worker.maintenance.watching.members) for queue in queues} == {LARGE + 1}
 
 
 def test_a_workers_read_units_do_not_grow_with_the_number_of_workers():

@@ -197,7 +197,7 @@ def part_that_falls_to(worker, without) -> int:
 
 
 def session_id(queue) -> str:
-    return queue._worker.session.id
+    return queue.taker.worker.session.id
 
 
 def name_in(part: int) -> str:
@@ -217,7 +217,7 @@ def test_a_killed_workers_job_runs_elsewhere_in_time_though_another_freezes(work
 
 
 def test_the_parts_of_an_ended_session_are_shared_anew_at_once(workers, duties):
-    maintenance = workers[FROZEN]._worker.maintenance
+    maintenance = workers[FROZEN].taker.worker.maintenance
     duties.pass_seconds(4, without=(KILLED,))
     before = list(maintenance.own_parts())
     duties.pass_seconds(1, without=(KILLED,))
@@ -240,14 +240,14 @@ def test_a_freed_job_is_rung_for_twice_since_a_frozen_worker_can_receive_the_fir
 
 def test_freed_jobs_are_returned_once_in_order_and_within_the_bound_of_the_take(workers, duties):
     killed, _, alive = workers
-    parts = [part for part in range(PARTS) if part not in alive._worker.maintenance.own_parts()]
+    parts = [part for part in range(PARTS) if part not in alive.taker.worker.maintenance.own_parts()]
     orphans = [name_in(part) for part in reversed(parts)]
     for orphan in orphans:
         alive.add(orphan)
         duties.pass_seconds(1)
         killed.take(1, wait=0, parts=parts).__enter__()
     duties.pass_seconds(TAKEOVER_SECONDS, without=(KILLED, FROZEN))
-    maintenance = alive._worker.maintenance
+    maintenance = alive.taker.worker.maintenance
     popped = [maintenance.pop_freed(1), maintenance.pop_freed(PARTS), maintenance.pop_freed(PARTS)]
 
     assert [[entry.key.sort for entry in some] for some in popped] == [
@@ -264,12 +264,12 @@ def test_freed_jobs_are_kept_though_the_wall_clock_is_set_forward(workers, dutie
     shown = time.now() + 300_000_000
     monkeypatch.setattr(time, "now", lambda: shown)
 
-    assert len(workers[ALIVE]._worker.maintenance.pop_freed(1)) == 1
+    assert len(workers[ALIVE].taker.worker.maintenance.pop_freed(1)) == 1
 
 
 def test_a_freed_job_runs_at_once_though_its_part_has_others_that_come_first(workers, duties, time):
     killed, _, alive = workers
-    part = next(part for part in range(PARTS) if part not in alive._worker.maintenance.own_parts())
+    part = next(part for part in range(PARTS) if part not in alive.taker.worker.maintenance.own_parts())
     orphan, *others = [str(i) for i in range(99) if job_key(KEY, PARTS, str(i)).part.number == part]
     alive.add(orphan)
     killed.take(1, wait=0, parts=[part]).__enter__()

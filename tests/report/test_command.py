@@ -45,40 +45,40 @@ def report(*arguments):
 
 def test_the_page_is_written_and_its_path_is_printed(folder, tmp_path):
     page = tmp_path / "page.html"
-    done = report(folder, "--out", page, "--json")
+    result = report(folder, "--out", page, "--json")
 
-    assert (done.exit_code, done.stderr) == (0, "")
-    assert json.loads(done.stdout) == {"page": str(page)}
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert json.loads(result.stdout) == {"page": str(page)}
     assert "2026-03-01 12:00:00 to 2026-03-01 12:00:00 UTC, from s3://b/changes" in page.read_text()
     assert ">&lt;i&gt;</a>" in page.read_text()
 
 
 def test_a_folder_without_tables_is_refused_with_what_to_name(tmp_path):
-    done = report(tmp_path)
+    result = report(tmp_path)
 
-    assert (done.exit_code, done.stdout) == (1, "")
+    assert (result.exit_code, result.stdout) == (1, "")
     needed = "name the folder that the job history wrote with --out"
-    assert done.stderr == f"{tmp_path} has no table archive: {needed}\n"
+    assert result.stderr == f"{tmp_path} has no table archive: {needed}\n"
 
 
 def test_what_is_no_parquet_is_refused_and_named(folder):
     (folder / "batches" / "part-0.parquet").write_text("no Parquet")
-    done = report(folder)
+    result = report(folder)
 
-    assert done.exit_code == 1
-    assert done.stderr.startswith(f"{folder}/batches cannot be read (")
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"{folder}/batches cannot be read (")
 
 
 def test_a_page_that_cannot_be_written_is_named(folder, tmp_path):
-    done = report(folder, "--out", tmp_path / "none" / "page.html")
+    result = report(folder, "--out", tmp_path / "none" / "page.html")
 
-    assert (done.exit_code, done.stderr) == (1, f"{tmp_path}/none/page.html: No such file or directory\n")
+    assert (result.exit_code, result.stderr) == (1, f"{tmp_path}/none/page.html: No such file or directory\n")
 
 
 @pytest.mark.parametrize("missing", ["matplotlib", "jinja2"])
 def test_without_the_extra_the_line_that_installs_it_is_printed(folder, missing):
-    done = command("report", str(folder), before=MISSING % ([missing],))
+    result = command("report", str(folder), before=MISSING % ([missing],))
 
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith(f"fanin report needs {missing}")
-    assert done.stderr.endswith(": pip install 'fanin[report]'\n")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"fanin report needs {missing}")
+    assert result.stderr.endswith(": pip install 'fanin[report]'\n")

@@ -17,8 +17,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from fanin.local.request_rules.expression_rules import EXPRESSIONS
 from fanin.local.request_rules.expressions import TOKEN
-from fanin.local.request_rules.placeholders import EXPRESSIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCTION = tuple(str(ROOT / room) for room in ("shared", "functions", "pipeline"))

@@ -47,7 +47,7 @@ class Bell:
     def delete(self, rings: Sequence[Ring]) -> None:
         self._send("unring", tuple(rings))
 
-    def rest(self, seconds: float) -> None:
+    def pause(self, seconds: float) -> None:
         self.loop.sleep(ceil(seconds * SECOND))
 
     def _send(self, name: str, *args: Any) -> Any:

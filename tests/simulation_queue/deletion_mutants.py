@@ -43,7 +43,7 @@ def _marked_by_any(context, seen):
     """A job that is over is taken for deleted by this request."""
     entries = lifecycle.removal_entries(seen, deleting.REASON)
     at, deletion = context.effects.now(), context.effects.new_id()
-    stored = context.effects.insist(lambda: context.store.delete(seen, entries, at, deletion))
+    stored = context.effects.answer_of(lambda: context.store.delete(seen, entries, at, deletion))
     return stored is None or not stored.is_live
 
 

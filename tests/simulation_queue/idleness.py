@@ -16,10 +16,11 @@ from random import Random
 from unittest.mock import patch
 
 from fanin.errors import Conflict, NotFound, StoreUnavailable
-from fanin.queue import Dead, LostClaim, NewJob, Queue, ShutDown, config_cache, service
+from fanin.queue import Dead, LostClaim, NewJob, Queue, ShutDown, config_cache
 from fanin.queue.administration import removing
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.upkeep.visiting import visit
+from fanin.queue.working import taker
 from tests.simulating.faults import CRASH_AFTER, CRASH_BEFORE, LATE, ON_READS, STALLED, Fault
 from tests.simulating.network import Request
 from tests.simulating.violation import require
@@ -160,7 +161,7 @@ class Idleness(World):
                     rings = self.bell.wait(20.0, 3)
                     if rings:
                         with queue.bounded(3.0) as bounded:
-                            service._promote(bounded._live_worker(), rings)
+                            taker._promote(bounded.taker._live_worker(), rings)
                             self._scope(bounded, 0.0)
                         self.bell.delete(rings)
         finally:

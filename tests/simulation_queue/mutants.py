@@ -11,11 +11,11 @@ from fanin.queue.rules import lifecycle, members
 from fanin.queue.rules.lifecycle import ClaimStatus
 from fanin.queue.rules.model import GivenBack, Job, JobState
 from fanin.queue.scope import Jobs
-from fanin.queue.service import Queue
 from fanin.queue.upkeep.maintenance import Maintenance
-from fanin.queue.upkeep.watching import Watching
+from fanin.queue.upkeep.session_watch import SessionWatch
 from fanin.queue.working.claims import Claims
 from fanin.queue.working.session import Session
+from fanin.queue.working.taker import Taker
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation_queue.claim_mutants import CLAIM_MUTANTS
 from tests.simulation_queue.deletion_mutants import DELETION_MUTANTS
@@ -135,8 +135,9 @@ def _return_errors_only(self, error):
             self.release(job, failed=True)
 
 
-def _look_at_rings_only(self, worker, most, parts, rings):
-    jobs = worker.claims.take(list({ring.part for ring in rings}) if rings else parts or [], most)
+def _look_at_rings_only(self, worker, request, rings):
+    parts = list({ring.part for ring in rings}) if rings else request.parts or []
+    jobs = worker.claims.take(parts, request.most)
     self._delete(rings)
     return jobs
 
@@ -237,7 +238,7 @@ MUTANTS = (
     Mutant("an interruption returns the jobs", (Jobs, "_return_all", _return_errors_only)),
     Mutant(
         "lost rings are made up for",
-        (Queue, "_look", _look_at_rings_only),
+        (Taker, "_look", _look_at_rings_only),
         (Maintenance, "_ring_for_old", lambda self, key: False),
     ),
     Mutant("the sweep promotes", (Maintenance, "promote", lambda self, entry: None)),
@@ -277,7 +278,7 @@ MUTANTS = (
     Mutant("two sessions watch each one", (members, "NEIGHBOURS", 1), since=10_056),
     Mutant(
         "missed heartbeats of a neighbour have all others noted",
-        (Watching, "_alarm", lambda self, seen, at: None),
+        (SessionWatch, "_alarm", lambda self, seen, at: None),
         since=4_056,
     ),
     Mutant("a freed job is rung for twice", (Maintenance, "_ring_again", lambda self, rings: None)),

@@ -19,7 +19,7 @@ def check_shares(queues: Iterable[tuple[Process, Queue]], store: MemoryStore) ->
     """Compare what the living workers own that know the same sessions and parts."""
     shares: dict[Known, dict[str, range]] = defaultdict(dict)
     for process, queue in queues:
-        worker, config = queue._worker, queue.context.cache.config
+        worker, config = queue.taker.worker, queue.context.cache.config
         if process.dead or worker is None or config is None or not worker.session.member.beats:
             continue
         known = tuple(sorted(maintenance.owners(worker.maintenance.watching.members)))

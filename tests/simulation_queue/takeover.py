@@ -116,11 +116,11 @@ class Takeover(World):
         self.orphans += [(self.loop.at, job) for job in held]
 
     def _held(self, queue: Queue) -> list[Job]:
-        session = queue._worker.session.id if queue._worker else ""
+        session = queue.taker.worker.session.id if queue.taker.worker else ""
         return [job for job in self._jobs(JobState.BUSY) if job.session == session]
 
     def _session(self, process: Process) -> str:
-        worker = self.crew[process]._worker
+        worker = self.crew[process].taker.worker
         return worker.session.id if worker else ""
 
     def _judge(self, orphan: Job) -> None:

@@ -9,53 +9,15 @@ import pytest
 
 from fanin.errors import TooManyBatches, TooManyPages
 from fanin.pacing import each_in_threads
-from fanin.tracker import Ack, Outcome, State, Tracker, TrackerStore, Verdict
+from fanin.tracker import Ack, Outcome, State, Tracker, Verdict
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.reads import sampling
 from fanin.tracker.rules.acking import BATCHES_MAX, PAGES_MAX
 from fanin.tracker.writing import recording
 from tests.tracker.calls import DAY, fail, opened
+from tests.tracker.metered import Metered
 
 SUCCESS, FAILURE = Outcome.SUCCESS, Outcome.FAILURE
-
-
-class Counting(MemoryStore):
-    """Notes what a request sends."""
-
-    def __init__(self):
-        super().__init__()
-        self.sent = []
-
-    def get(self, key):
-        self.sent.append("look")
-        return super().get(key)
-
-    def add_bits(self, key, masks, expires_at):
-        self.sent.append("fail" if masks.failed and key.is_leaf else "add")
-        return super().add_bits(key, masks, expires_at)
-
-    def replace_bits(self, *args):
-        self.sent.append("replace")
-        return super().replace_bits(*args)
-
-    def sample(self, *args):
-        self.sent.append("sample")
-        return super().sample(*args)
-
-
-class Metered(MemoryStore):
-    """Counts what is sent."""
-
-    sent = 0
-
-    def __getattribute__(self, name):
-        found = super().__getattribute__(name)
-        if name in REQUESTS:
-            self.sent += 1
-        return found
-
-
-REQUESTS = {name for name, member in vars(TrackerStore).items() if callable(member) and name[0] != "_"}
 
 
 @pytest.mark.parametrize("outcome", Outcome)
@@ -71,14 +33,14 @@ def test_a_request_that_touches_too_many_pages_is_refused_before_anything_is_wri
 
 
 def test_a_request_of_items_of_too_many_batches_is_refused_before_anything_is_read(clock):
-    tracker = Tracker(Counting(), page_bits=4, now=clock, pause=lambda _: None)
+    tracker = Tracker(Metered(), page_bits=4, now=clock, pause=lambda _: None)
     batches = [opened(tracker, 1) for _ in range(BATCHES_MAX + 1)]
     acks = [Ack(*of, 0, 0, "me") for of in batches]
-    tracker.store.sent.clear()
+    tracker.store.reset()
 
     with pytest.raises(TooManyBatches, match=rf"{BATCHES_MAX + 1} batches.* {BATCHES_MAX} .*; send fewer"):
         tracker.ack("t", acks)
-    assert tracker.store.sent == []
+    assert not tracker.store.calls
     assert len(tracker.ack("t", acks[1:] * 2).results) == 2 * BATCHES_MAX
 
 
@@ -92,34 +54,34 @@ def test_as_many_batches_as_a_request_may_name_cost_no_more_than_as_many_pages(c
     for batch_id, _ in batches:
         tracker.close("t", batch_id, "closer")
     clock.at += DAY
-    tracker.store.sent = 0
+    tracker.store.reset()
     report = tracker.ack("t", [Ack(*of, 0, 0, "me", outcome) for of in batches[-BATCHES_MAX:]])
 
     assert len(report.completions) == BATCHES_MAX
     assert {tracker.get("t", batch_id).state for batch_id, _ in batches} == {State.COMPLETE}
-    assert tracker.store.sent <= 3 * max(PAGES_MAX.values())
+    assert tracker.store.calls.total() <= 3 * max(PAGES_MAX.values())
 
 
 def test_a_batch_is_asked_once_a_request_whether_it_bears_so_many_failures(clock):
-    tracker = Tracker(Counting(), page_bits=4, now=clock, pause=lambda _: None)
+    tracker = Tracker(Metered(), page_bits=4, now=clock, pause=lambda _: None)
     one, two = (opened(tracker, 100, max_failures=most) for most in (3, 90))
     acks = [Ack(*of, at, at, "me", FAILURE) for at in range(0, 100, 4) for of in (one, two)]
-    tracker.store.sent.clear()
+    tracker.store.reset()
     report = replace(tracker, _known={}).ack("t", acks)
 
-    assert tracker.store.sent.count("fail") == 50
-    assert tracker.store.sent.count("look") == 2 * 2  # before the first page of a batch, and after its last
+    assert tracker.store.calls["add_bits"] + tracker.store.calls["replace_bits"] == 50
+    assert tracker.store.calls["get"] == 2 * 2  # before the first page of a batch, and after its last
     assert not report.completions
     assert tracker.get("t", one[0]).state is State.FAILED
     assert tracker.get("t", two[0]).state is State.OPEN
 
 
 def test_a_request_offers_a_bounded_number_of_reasons():
-    tracker = Tracker(Counting(), pause=lambda _: None)
+    tracker = Tracker(Metered(), pause=lambda _: None)
     batch_id, group = opened(tracker, 1000)
     fail(tracker, batch_id, group, *range(200))
     kept = len(tracker.samples(tracker.get("t", batch_id)))
-    offers = tracker.store.sent.count("sample")
+    offers = tracker.store.calls["sample"]
     fail(tracker, batch_id, group, *range(200, 300))
 
     assert 1 <= kept <= recording.OFFERS_A_REQUEST

@@ -59,6 +59,14 @@ def test_a_batch_whose_row_is_gone_by_then_is_not_found(tracker, act):
         act(tracker, batch_id)
 
 
+def test_the_last_ack_of_a_batch_whose_row_is_gone_by_then_completes_nothing(tracker):
+    batch_id, group = opened(tracker, 1)
+    tracker.close("t", batch_id, "closer")
+    tracker.store.meanwhile = tracker.store.batches.clear
+
+    assert ack(tracker, batch_id, group, 0).completions == ()
+
+
 def test_a_repeated_close_is_refused_for_the_end_that_came_meanwhile(tracker):
     batch_id, _ = opened(tracker, 2)
     tracker.close("t", batch_id, "closer")

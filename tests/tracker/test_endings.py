@@ -10,6 +10,7 @@ from fanin.errors import BatchEnded, Conflict, NotFound
 from fanin.tracker import Ack, BatchKey, ItemRange, OpenBatch, Retention, State, Tracker
 from fanin.tracker.memory import MemoryStore
 from tests.tracker.calls import DAY, HOUR, ack, opened, verdicts
+from tests.tracker.metered import Metered
 
 
 def test_a_cancelled_batch_takes_no_acks_and_completes_never(tracker):
@@ -88,20 +89,13 @@ def test_acks_and_adds_keep_a_batch_alive(tracker, clock):
 
 
 def test_activity_is_written_down_a_few_times_a_retention(clock):
-    class Counting(MemoryStore):
-        extended = 0
-
-        def extend(self, *args):
-            self.extended += 1
-            return super().extend(*args)
-
-    tracker = Tracker(Counting(), now=clock)
+    tracker = Tracker(Metered(), now=clock)
     batch_id, group = opened(tracker, 1000, retention=Retention(open=8 * HOUR))
     for index in range(480):
         clock.at += timedelta(minutes=1)
         ack(tracker, batch_id, group, index)
 
-    assert 7 <= tracker.store.extended <= 9
+    assert 7 <= tracker.store.calls["extend"] <= 9
 
 
 @pytest.mark.parametrize("count", [0, 5])

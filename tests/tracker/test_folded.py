@@ -17,22 +17,10 @@ from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.model import BatchKey, PageKey
 from fanin.tracker.rules.page import Page, mask_of
 from tests.tracker.calls import START, opened
+from tests.tracker.metered import Metered
 
 ALL = 0b1111
 items = st.sets(st.integers(0, 29))
-
-
-class CountingStore(MemoryStore):
-    """Counts the requests that reach the store."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen: Counter[str] = Counter()
-
-    def __getattribute__(self, name: str):
-        if name in {"pages", "add_bits", "replace_bits", "heal_bits", "compact", "transition", "get"}:
-            super().__getattribute__("seen")[name] += 1
-        return super().__getattribute__(name)
 
 
 def folded(good, bad=(), width=4) -> dict[int, PageMasks]:
@@ -101,12 +89,12 @@ def test_the_last_folded_ack_completes_the_batch_in_its_callers_name(tracker):
 
 
 def test_a_page_is_written_once_and_all_are_read_at_once(clock):
-    tracker = Tracker(store := CountingStore(), now=clock, pause=lambda _: None)
+    tracker = Tracker(store := Metered(), now=clock, pause=lambda _: None)
     batch_id, _ = opened(tracker, 5000)
-    store.seen.clear()
+    store.reset()
     tracker.ack_pages("t", batch_id, folded(range(0, 5000, 2), [], 1024), "bulk")
 
-    assert {name: store.seen[name] for name in ("pages", "replace_bits", "add_bits", "transition")} == {
+    assert {name: store.calls[name] for name in ("pages", "replace_bits", "add_bits", "transition")} == {
         "pages": 1,
         "replace_bits": 5,
         "add_bits": 0,
@@ -115,17 +103,17 @@ def test_a_page_is_written_once_and_all_are_read_at_once(clock):
 
 
 def test_acked_again_all_is_duplicate_and_nothing_is_written(clock):
-    tracker = Tracker(store := CountingStore(), page_bits=4, now=clock, pause=lambda _: None)
+    tracker = Tracker(store := Metered(), page_bits=4, now=clock, pause=lambda _: None)
     batch_id, _ = opened(tracker, 30)
     tracker.get("t", batch_id)
     put(tracker, batch_id, range(25), [25, 26])
-    store.seen.clear()
+    store.reset()
 
     again = put(tracker, batch_id, range(25), [25, 26])
 
     assert sum((Counter(counts) for _, counts, *_ in again), Counter()) == {Verdict.DUPLICATE: 27}
     assert [page[2:] for page in again] == [(0, 0, 0)] * 7
-    assert store.seen == {"pages": 1}
+    assert store.calls == {"pages": 1}
 
 
 def test_a_full_page_that_a_crash_kept_from_climbing_climbs(tracker):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 
@@ -17,29 +16,9 @@ from tests.tracker.stored import TICK
 FRESH = timedelta(seconds=5)
 
 
-class Counting(MemoryStore):
-    """Counts the reads of rows."""
-
-    def __init__(self):
-        super().__init__()
-        self.read = Counter()
-
-    def get(self, key):
-        self.read["batch"] += 1
-        return super().get(key)
-
-    def announced(self, key):
-        self.read["confirmation"] += 1
-        return super().announced(key)
-
-    def is_put(self, key):
-        self.read["put"] += 1
-        return super().is_put(key)
-
-
 @pytest.fixture
 def store():
-    return Counting()
+    return MemoryStore()
 
 
 @pytest.fixture

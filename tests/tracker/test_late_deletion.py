@@ -9,10 +9,10 @@ import pytest
 
 from fanin.errors import KeyReused
 from fanin.tracker import OpenBatch, Retention, Tracker
-from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.options import LIFETIME_MAX
 from fanin.tracker.service import KEYS_KEPT
 from tests.tracker.calls import DAY, HOUR, START, ack, fail
+from tests.tracker.metered import Metered
 
 DELETIONS = {
     "early": lambda row: True,
@@ -49,22 +49,14 @@ def test_a_key_never_stands_for_two_live_batches_however_late_the_first_one_is_d
 
 
 def test_a_key_is_found_in_few_requests_however_many_of_its_batches_are_over(clock):
-    class Metered(MemoryStore):
-        sent = 0
-
-        def __getattribute__(self, name):
-            if name in ("get", "named", "create", "create_under", "transition"):
-                self.sent += 1
-            return super().__getattribute__(name)
-
     tracker = Tracker(Metered(), now=clock, pause=lambda _: None)
     for _ in range(40):
         tracker.open("t", OpenBatch(retention=Retention(open=HOUR)), key="hourly")
         clock.at += HOUR
-    tracker.store.sent = 0
+    tracker.store.reset()
     tracker.open("t", OpenBatch(), key="hourly")
 
-    assert tracker.store.sent <= 4
+    assert tracker.store.calls.total() <= 4
 
 
 def test_a_payload_s_key_is_free_again_once_it_has_expired(tracker, pass_to):

@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fanin.tracker import Ack, Outcome, Tracker
-from fanin.tracker.memory import MemoryStore
 from fanin.tracker.reads import walking
 from tests.tracker.calls import ack, opened
-
-
-class Metered(MemoryStore):
-    """Counts calls, and the rows that they read."""
-
-    def __init__(self):
-        super().__init__()
-        self.calls, self.rows = Counter(), Counter()
-
-    def pages(self, keys):
-        self.calls["pages"] += 1
-        self.rows["pages"] += len(keys)
-        return super().pages(keys)
-
-    def groups(self, *args):
-        found = super().groups(*args)
-        self.calls["groups"] += 1
-        self.rows["groups"] += len(found)
-        return found
+from tests.tracker.metered import Metered
 
 
 def metered(page_bits=1024):
@@ -59,13 +38,12 @@ def test_of_very_many_groups_a_request_reads_so_many_and_goes_on(monkeypatch):
         group = tracker.add("t", batch_id, 1).groups[0].id
         if len(store.stretches) % 3:
             ack(tracker, batch_id, group, 0)
-    store.calls.clear()
-    store.rows.clear()
+    store.reset()
     found, requests = listed(tracker, batch_id, tracker.outstanding, 1000)
 
     assert found == list(range(2, 200, 3))
     assert store.calls["groups"] <= 4 * requests
-    assert store.rows["groups"] <= 4 * 5 * requests
+    assert store.groups_read <= 4 * 5 * requests
     assert requests >= 200 // (4 * 7)
 
 

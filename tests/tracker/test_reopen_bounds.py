@@ -9,10 +9,10 @@ import pytest
 
 from fanin.errors import Conflict
 from fanin.tracker import Ack, State, Tracker
-from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.page import Page
 from fanin.tracker.writing.reopening import ReopenBatch, ReopenItems, check_origin
 from tests.tracker.calls import HOUR, ack, fail, opened
+from tests.tracker.metered import Metered
 from tests.tracker.stored import BATCH, ID
 
 UNFINISHED = ReopenItems.UNFINISHED
@@ -22,18 +22,8 @@ DONE = replace(BATCH, state=State.COMPLETE, total=1)
 RANGES = 5_000
 
 
-class Counting(MemoryStore):
-    """Counts the pages that are read."""
-
-    rows = 0
-
-    def pages(self, keys):
-        self.rows += len(keys)
-        return super().pages(keys)
-
-
 def of(page_bits):
-    return Tracker(Counting(), page_bits=page_bits, fresh_for=timedelta(0), pause=lambda _: None)
+    return Tracker(Metered(), page_bits=page_bits, fresh_for=timedelta(0), pause=lambda _: None)
 
 
 def reopen(tracker, origin, key=None, **options):
@@ -45,7 +35,7 @@ def scattered(tracker, ranges):
     batch_id, group = opened(tracker, 2 * ranges)
     tracker.ack("t", [Ack(batch_id, group, at, at, "me") for at in range(1, 2 * ranges, 2)])
     tracker.cancel("t", batch_id)
-    tracker.store.rows = 0
+    tracker.store.reset()
     return batch_id
 
 
@@ -61,7 +51,7 @@ def test_one_range_more_is_refused_by_the_walk_that_finds_it():
 
     with pytest.raises(Conflict, match="too many ranges or pages"):
         reopen(tracker, origin, items=UNFINISHED)
-    assert tracker.store.rows <= 100
+    assert len(tracker.store.read) <= 100
 
 
 def untouched(tracker, leaves):
@@ -76,7 +66,7 @@ def test_what_is_untouched_is_reopened_whatever_its_size(leaves):
     reopened = reopen(tracker, untouched(tracker, leaves), items=UNFINISHED)
 
     assert reopened.total == leaves * 1024
-    assert tracker.store.rows <= 4 * 1024
+    assert len(tracker.store.read) <= 4 * 1024
 
 
 @pytest.mark.parametrize("count", [1, MOST])

@@ -5,35 +5,23 @@ from __future__ import annotations
 from datetime import timedelta
 
 from fanin.tracker import Ack, BatchKey, Mode, State, Tracker
-from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.lifecycle import CHECK_AFTER, transition
 from fanin.tracker.rules.model import ESTIMATED_LEAF, PageKey
 from fanin.tracker.rules.page import Page
 from tests.tracker.calls import ack, fail, opened, verdicts
+from tests.tracker.metered import Metered
 
 MINUTE = timedelta(minutes=1)
 
 
-class Reading(MemoryStore):
-    """Notes the pages that are read."""
-
-    def __init__(self):
-        super().__init__()
-        self.read = []
-
-    def pages(self, keys):
-        self.read += [(key.level, key.number) for key in keys]
-        return super().pages(keys)
-
-
 def tracker_of(clock, page_bits):
-    return Tracker(Reading(), page_bits=page_bits, fresh_for=timedelta(0), now=clock, pause=lambda _: None)
+    return Tracker(Metered(), page_bits=page_bits, fresh_for=timedelta(0), now=clock, pause=lambda _: None)
 
 
 def swept(tracker, clock):
     """The pages that the next sweep reads, after a check that found no error."""
     clock.at += CHECK_AFTER
-    tracker.store.read.clear()
+    tracker.store.reset()
     assert tracker.sweep().failed == 0
     return tracker.store.read
 
@@ -49,7 +37,7 @@ def test_a_repair_reads_5000_pages_at_most(clock):
     read = swept(tracker, clock)
 
     assert len(read) == 5_000
-    assert [number for level, number in read if level == 1] == list(range(905))
+    assert [key.number for key in read if key.level == 1] == list(range(905))
     assert tracker.get("t", batch_id).state is State.CLOSED
 
 

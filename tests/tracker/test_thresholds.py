@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from fanin.errors import InvalidRequest, StoreUnavailable
-from fanin.tracker import BatchKey, OpenBatch, State, Tracker, TrackerStore
+from fanin.tracker import BatchKey, OpenBatch, State, Tracker
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.model import PageKey
 from fanin.tracker.rules.options import Threshold
@@ -17,23 +16,16 @@ from fanin.tracker.rules.page import Page
 from fanin.tracker.writing.climb import Climber
 from fanin.tracker.writing.sweeping import reached_by
 from tests.tracker.calls import HOUR, START, Clock, ack, fail, opened
+from tests.tracker.metered import Metered
 from tests.tracker.stored import ASKS, BATCH, MINUTE, SECOND, STUCK, TICK
 
 ALL = ("firstFailure", "50%", "90%")
-CALLS = {name for name, member in vars(TrackerStore).items() if callable(member) and name[0] != "_"}
 
 
-@dataclass
-class Seen(MemoryStore):
-    """Counts the calls, and loses the answers of reports while *silent*."""
+class Silent(Metered):
+    """Loses the answers of reports while *silent*."""
 
-    calls: Counter = field(default_factory=Counter)
-    silent: bool = False
-
-    def __getattribute__(self, name):
-        if name in CALLS:
-            super().__getattribute__("calls")[name] += 1
-        return super().__getattribute__(name)
+    silent = False
 
     def report(self, seen, reached):
         done = super().report(seen, reached)
@@ -49,7 +41,7 @@ def clock():
 
 @pytest.fixture
 def tracker(clock):
-    return Tracker(Seen(), page_bits=4, now=clock, fresh_for=timedelta(0), pause=lambda _: None)
+    return Tracker(Silent(), page_bits=4, now=clock, fresh_for=timedelta(0), pause=lambda _: None)
 
 
 def marks(tracker):
@@ -144,7 +136,7 @@ def test_a_batch_that_asks_for_nothing_costs_nothing(tracker, clock):
     batch, group = opened(tracker, 9)
     ack(tracker, batch, group, *range(5))
     tracker.close("t", batch, "c")
-    tracker.store.calls.clear()
+    tracker.store.reset()
     swept(tracker, clock, 14)
 
     assert tracker.store.calls["record_ack"] == tracker.store.calls["get"] == 0
@@ -153,7 +145,7 @@ def test_a_batch_that_asks_for_nothing_costs_nothing(tracker, clock):
 
 def test_a_stall_is_looked_for_when_it_can_be_and_acks_are_recorded_a_few_times(tracker, clock):
     batch, group = opened(tracker, 2000, stuck_after=HOUR)
-    tracker.store.calls.clear()
+    tracker.store.reset()
     for index in range(720):
         clock.at += 10 * SECOND
         ack(tracker, batch, group, index)

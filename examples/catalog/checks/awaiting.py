@@ -9,7 +9,7 @@ from typing import Self
 
 from examples.catalog.system import bundles
 from examples.catalog.system.batch_api import Call
-from pipeline.spark.format import count
+from pipeline.spark.progress import count
 
 FAILED = "at work, or redelivered 1 s after they failed on purpose"
 LOST = "called again 1 to 2 s after a response that was lost on purpose"
@@ -32,12 +32,12 @@ class Unanswered:
     def of(cls, calls: Sequence[Call]) -> Self:
         """Return what the last call of each bundle left."""
         last = {call.request.bundle: call for call in calls}.values()
-        done = {call.request.bundle for call in calls if call.succeeded}
+        answered = {call.request.bundle for call in calls if call.succeeded}
         refused = [call.request for call in last if call.ruling.status == HTTPStatus.TOO_MANY_REQUESTS]
         return cls(
             lost=sum(call.ruling.lost for call in last),
             refused=len(refused),
-            tasks=sum(len(request.tasks) for request in refused if request.bundle not in done),
+            tasks=sum(len(request.tasks) for request in refused if request.bundle not in answered),
         )
 
 

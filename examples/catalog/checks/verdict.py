@@ -72,9 +72,9 @@ def _in_calls(expected: Mapping[str, int], called: Mapping[str, int]) -> Iterato
     yield from _named("in more successful calls of the batch API than one", more)
 
 
-def _in_jobs(expected: int, done: int) -> Iterator[str]:
-    if done != expected:
-        yield f"{done:,} jobs have an outcome, not {expected:,}"
+def _in_jobs(expected: int, finished: int) -> Iterator[str]:
+    if finished != expected:
+        yield f"{finished:,} jobs have an outcome, not {expected:,}"
 
 
 def _named(fault: str, keys: Collection[str]) -> Iterator[str]:

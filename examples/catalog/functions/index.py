@@ -71,10 +71,10 @@ class Index:
         )
 
     def _put(self, writes: list[Any]) -> None:
-        left: Any = {self.table: writes}
+        unprocessed: Any = {self.table: writes}
         for attempt in range(ATTEMPTS):
-            left = self.client.batch_write_item(RequestItems=left).get("UnprocessedItems")
-            if not left:
+            unprocessed = self.client.batch_write_item(RequestItems=unprocessed).get("UnprocessedItems")
+            if not unprocessed:
                 return
             self.sleep(random.uniform(0, FIRST_PAUSE_SECONDS * 2**attempt))
         raise StoreUnavailable("the index table is throttled; retry")

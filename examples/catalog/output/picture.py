@@ -17,7 +17,7 @@ from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from examples.catalog.output.progress import Sample
 from fanin.report.drawing import LIGHT, STYLE
-from pipeline.spark.format import count
+from pipeline.spark.progress import count
 
 SENT, ACKED, DONE = LIGHT["soft"], LIGHT["acks"], LIGHT["good"]
 FAULT, REPEAT = LIGHT["bad"], LIGHT["late"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipeline.spark.format import count
+from pipeline.spark.progress import count
 
 RATE_SECONDS = 15.0
 """Seconds over which the rate is measured."""
@@ -67,15 +67,15 @@ def seconds_left(samples: Sequence[Sample], total: int) -> float | None:
     return (total - samples[-1].acked) / pace if is_warm and pace > 0 else None
 
 
-def left(samples: Sequence[Sample], total: int) -> str:
-    """Return ``1:05 left`` for 65 seconds; ``all sent`` once the rest no longer depends on the rate."""
+def time_left(samples: Sequence[Sample], total: int) -> str:
+    """Return ``1:05 left`` for 65 seconds; ``all sent`` once the time no longer depends on the rate."""
     if samples[-1].awaited:
         return "all sent"
     seconds = seconds_left(samples, total)
     if seconds is None:
         return "estimating the time left"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes}:{rest:02d} left"
+    minutes, seconds_over = divmod(round(seconds), 60)
+    return f"{minutes}:{seconds_over:02d} left"
 
 
 def awaited(sample: Sample, total: int) -> str:
@@ -100,20 +100,19 @@ def happened(sample: Sample) -> list[str]:
 def brief(samples: Sequence[Sample], total: int, width: int) -> str:
     """Return the state beside a bar in *width* characters; the least important parts are dropped first."""
     last = samples[-1]
-    said = f"{last.acked:,} of {total:,}"
-    moving = [f", {rate(samples):,.0f}/s", f", {left(samples, total)}", f"; {last.waiting:,} waiting"]
+    text = f"{last.acked:,} of {total:,}"
+    moving = [f", {rate(samples):,.0f}/s", f", {time_left(samples, total)}", f"; {last.waiting:,} waiting"]
     reasons = [", all sent", *(f"; {reason}" for reason in last.awaited)]
     for clause in reasons if last.awaited else [*moving, *happened(last)]:
-        if len(said) + len(clause) > width:
+        if len(text) + len(clause) > width:
             break
-        said += clause
-    return said
+        text += clause
+    return text
 
 
 def line(samples: Sequence[Sample], total: int) -> str:
     """Return the whole state, for output without a bar."""
     last = samples[-1]
-    return (
-        f"acked {last.acked:,} of {total:,} ({last.acked / total:.0%}), {rate(samples):,.0f}/s, "
-        f"{left(samples, total)}; {last.waiting:,} waiting, {last.in_hand:,} in hand{''.join(happened(last))}"
-    )
+    acked = f"acked {last.acked:,} of {total:,} ({last.acked / total:.0%}), {rate(samples):,.0f}/s"
+    waiting = f"{last.waiting:,} waiting, {last.in_hand:,} in hand"
+    return f"{acked}, {time_left(samples, total)}; {waiting}{''.join(happened(last))}"

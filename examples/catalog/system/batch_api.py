@@ -12,6 +12,8 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 DONE = 200
+POLL_SECONDS = 0.05
+"""Between looks of the server at whether it is to end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class BatchApi:
     def __enter__(self) -> Self:
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _serving(self))
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(POLL_SECONDS,), daemon=True).start()
         return self
 
     def __exit__(
@@ -119,13 +121,13 @@ def _serving(api: BatchApi) -> type[BaseHTTPRequestHandler]:
                 self._answer(ruling)
 
         def _answer(self, ruling: Ruling) -> None:
-            said = json.dumps(_document(ruling)).encode()
+            body = json.dumps(_document(ruling)).encode()
             self.send_response(ruling.status)
             if ruling.retry_after is not None:
                 self.send_header("Retry-After", str(ruling.retry_after))
-            self.send_header("Content-Length", str(len(said)))
+            self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(said)
+            self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
             """Log nothing: the calls are recorded."""

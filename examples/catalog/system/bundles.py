@@ -85,13 +85,13 @@ class RateLimited:
 
 @dataclass(frozen=True, slots=True)
 class Bundled:
-    """The outcome of the stage; *done*: the number of successful calls of each package."""
+    """The outcome of the stage; *successes*: the number of successful calls of each package."""
 
     calls: int = 0
     bundles: int = 0
     refused: int = 0
     lost: int = 0
-    done: Mapping[str, int] = field(default_factory=dict)
+    successes: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, calls: Sequence[Call]) -> Bundled:
@@ -103,13 +103,13 @@ class Bundled:
             bundles=len({call.request.bundle for call in calls}),
             refused=sum(ruling.status == HTTPStatus.TOO_MANY_REQUESTS for ruling in rulings),
             lost=sum(ruling.lost for ruling in rulings),
-            done=Counter(packages),
+            successes=Counter(packages),
         )
 
     @property
     def tasks(self) -> int:
         """Return the number of tasks done."""
-        return sum(self.done.values())
+        return sum(self.successes.values())
 
     @property
     def mean_size(self) -> float:

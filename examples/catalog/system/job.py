@@ -102,8 +102,8 @@ class SparkJob:
 
     def _failure(self) -> DemoError:
         code = self._process.wait()
-        said = "\n".join(self._log.read_text(errors="replace").splitlines()[-ERROR_LINES:])
-        return DemoError(f"the Spark job ended with {code}; its log, {self._log}, ends with:\n{said}")
+        last_lines = "\n".join(self._log.read_text(errors="replace").splitlines()[-ERROR_LINES:])
+        return DemoError(f"the Spark job ended with {code}; its log, {self._log}, ends with:\n{last_lines}")
 
 
 def environment(user: Mapping[str, str]) -> dict[str, str]:

@@ -55,9 +55,9 @@ class Listener:
         if kind is None:
             self._thread.join()
 
-    def _until(self, done: Callable[[], bool], seconds: float) -> None:
+    def _until(self, is_over: Callable[[], bool], seconds: float) -> None:
         deadline = time.monotonic() + seconds
-        while not done() and time.monotonic() < deadline:
+        while not is_over() and time.monotonic() < deadline:
             if self._failure:
                 raise DemoError(f"the queue of events cannot be read any more: {self._failure}")
             time.sleep(CHECK_SECONDS)

@@ -35,9 +35,9 @@ class PerProcess(Generic[T]):
         return made[0]
 
     @property
-    def inherited(self) -> T | None:
-        """The value that the parent of a forked child had at the fork; None in any other process."""
-        return self._inherited[0] if self._inherited else None
+    def inherited(self) -> tuple[T, ...]:
+        """The values that the ancestors of a forked child had at their forks; none in any other process."""
+        return self._inherited
 
     def clear(self) -> None:
         """Call *make* again at the next use."""
@@ -49,7 +49,7 @@ class PerProcess(Generic[T]):
         The value is kept referenced, because closing it could wait for a lock that no thread releases.
         """
         _INHERITED.append(self._made)
-        self._inherited = self._made or self._inherited
+        self._inherited += self._made
         self._made, self._lock = (), threading.Lock()
 
 

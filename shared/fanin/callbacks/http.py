@@ -1,4 +1,4 @@
-"""Calls a webhook: one POST of an event, signed; its status says what becomes of the event."""
+"""Calls a webhook: one POST of an event, signed; its status decides whether it is sent again."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from fanin.cli.batches import acking, changing, looking, opening, publish, redrive, watching
+from fanin.cli.batches import acking, changing, looking, opening, publish, redrive, watch
 from fanin.cli.services import cost, dashboard, grouping, local, queues, report, work
 from fanin.cli.terminal.exits import ExitCode, code_of, sentence_of
 from fanin.cli.terminal.output import clean
@@ -63,7 +63,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for verbs in (opening.verb, changing.verb, acking.verb, looking.verb, watching.verb):
+for verbs in (opening.verb, changing.verb, acking.verb, looking.verb, watch.verb):
     verbs.add_to(app)
 for verbs in (publish.verb, redrive.verb, grouping.verb, queues.verb, dashboard.verb):
     verbs.add_to(app)

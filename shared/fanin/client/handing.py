@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from fanin.client.checks.checking import key_or_fresh
-from fanin.client.under_work import adding_call, calls_for, refuse_returned
+from fanin.client.under_work import adding_call, calls_for, refuse_late_owner
 from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound
 
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ def creating_owner(*item_ids: str | None) -> Iterator[None]:
     """Run the block, which creates owners of items; if its outcome is unknown, each may have one.
 
     So it is for a function that returns before the block ends. Raises InvalidRequest for an item whose
-    function has returned.
+    function has returned, or runs in the parent of this process.
     """
-    refuse_returned(*item_ids)
+    refuse_late_owner(*item_ids)
     calls = calls_for(*item_ids)
     for work in calls:
         work.start_owner()

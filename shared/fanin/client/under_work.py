@@ -36,6 +36,10 @@ _OVER = (
     "the function that started this code has returned: wait in a function for the threads and tasks that it"
     " starts"
 )
+_IN_PARENT = (
+    "this process was forked by a function that works on an item, and whose return {}: return or raise the"
+    " outcome there, or hand the item over before the fork"
+)
 _ASTRAY = (
     "it is unknown which item this code works for, because it does not run in the context of the function:"
     " run a coroutine by runner.run(..., context=contextvars.copy_context()), or pass {}"
@@ -50,7 +54,8 @@ class UnderWork:
     message of the item makes tasks and jobs of its own. *handed*: the item has a new owner. *doubtful*: it
     may have one. *creating*: how many owners are being created now. *child*: the batch that was opened under
     a derived key. *unclosed*: batches whose blocks raised, each with what cancels it. *report*: the last ack
-    of the item that the function sent itself. *is_over*: the function has returned, or raised.
+    of the item that the function sent itself. *has_returned*: there is no next attempt, unless an owner is in
+    doubt. *is_over*: the function has returned, or raised.
     """
 
     item_id: str
@@ -65,6 +70,7 @@ class UnderWork:
     adds: Counter[str] = field(default_factory=Counter)
     unclosed: dict[str, Callable[[], bool]] = field(default_factory=dict)
     report: Ack | None = None
+    has_returned: bool = False
     is_over: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -83,15 +89,19 @@ class UnderWork:
 
         *cancel*: cancels the child, where there is none, and returns whether it has ended.
         """
-        if self.last or batch_id not in self.keys:
-            return False
-        self.unclosed[batch_id] = cancel
-        self.child = None if self.child == batch_id else self.child
-        return True
+        with self.lock:
+            is_final = self.last or (self.has_returned and not self.is_open)
+            if is_final or batch_id not in self.keys:
+                return False
+            self.unclosed[batch_id] = cancel
+            self.child = None if self.child == batch_id else self.child
+            return True
 
     def cancel_unclosed(self) -> None:
         """End what the function gave up although it returned: there is no next attempt."""
-        for cancel in self.unclosed.values():
+        with self.lock:
+            self.has_returned = True
+        for cancel in list(self.unclosed.values()):
             if not cancel():
                 self.doubtful, self.handed = True, False
 
@@ -206,7 +216,7 @@ def current() -> UnderWork:
         return found
     if _thread.call is not None and id(_thread.call) in _all():
         raise InvalidRequest(_ASTRAY.format("the item"))
-    raise InvalidRequest(_OVER if _given.get(None) and not _all.inherited else _NO_CALL)
+    raise InvalidRequest(_OVER if _given.get(None) and not any(_all.inherited) else _NO_CALL)
 
 
 def refuse_astray() -> None:
@@ -215,7 +225,7 @@ def refuse_astray() -> None:
         return
     if _thread.call is not None and id(_thread.call) in _all():
         raise InvalidRequest(_ASTRAY.format("a key"), field="key")
-    if _given.get(None) and not _all.inherited:
+    if _given.get(None) and not any(_all.inherited):
         raise InvalidRequest(f"{_OVER}, or pass a key", field="key")
 
 
@@ -257,9 +267,11 @@ def hand_over(item_id: str | None) -> None:
         work.change(handed=True)
 
 
-def refuse_returned(*item_ids: str | None) -> None:
-    """Raise InvalidRequest for an item whose function has returned and whose ack is being sent."""
+def refuse_late_owner(*item_ids: str | None) -> None:
+    """Raise InvalidRequest for an item that a consumer is about to ack, here or in an ancestor."""
     here = _here()
+    if any(work.item_id in item_ids and not work.handed for work in _at_forks()) and not calls_for(*item_ids):
+        raise InvalidRequest(_IN_PARENT.format("would not see its new owner"), field="itemId")
     for item_id in item_ids:
         if item_id in _returned() and (here is None or here.item_id != item_id):
             raise InvalidRequest(f"item {item_id} gets no new owner: {_OVER}", field="itemId")
@@ -272,27 +284,45 @@ def note_reports(acks: Sequence[Ack]) -> None:
     InvalidRequest for a failure that the ack of a returned function would heal.
     """
     here = _here()
-    _refuse_failures([ack for ack in acks if ack.outcome is Outcome.FAILURE], here)
-    for work in [*_all().values(), *_jobs().values()]:
-        own = _of(work, acks)
-        if own and (here is None or here is work or here.item_id != work.item_id):
-            work.change(report=own[-1])
+    running = [
+        work
+        for work in [*_all().values(), *_jobs().values()]
+        if here is None or here is work or here.item_id != work.item_id
+    ]
+    reports = [(work, own[-1]) for work in running if (own := _of(work, acks))]
+    if failures := [ack for ack in acks if ack.outcome is Outcome.FAILURE]:
+        _refuse_returned(failures, [work for work, _ in reports])
+        _refuse_forked(failures)
+    for work, report in reports:
+        work.change(report=report)
 
 
-def _refuse_failures(failures: Sequence[Ack], here: UnderWork | None) -> None:
-    """Raise InvalidRequest for failures of items that a consumer is about to ack, here or in the parent."""
-    if not failures:
-        return
+def _refuse_returned(failures: Sequence[Ack], running: Sequence[UnderWork]) -> None:
+    """Raise InvalidRequest for failures of items whose functions have returned, but for those *running*.
+
+    One that has returned since they were listed refuses the report itself.
+    """
+    here = _here()
     for item_id in _returned_of(failures):
-        if here is None or here.item_id != item_id:
+        is_own = here is not None and here.item_id == item_id
+        if not is_own and _returned().get(item_id) not in running:
             raise InvalidRequest(f"the ack of item {item_id} would heal its failure: {_OVER}")
-    if _all.inherited or any(_of(work, failures) for work in (_jobs.inherited or {}).values()):
-        known = [work for work in [*_all().values(), *_jobs().values()] if _of(work, failures)]
-        if not known:
-            raise InvalidRequest(
-                "this process was forked by a function that works on an item, whose return would heal the"
-                " failure: return or raise it there, and let the function report"
-            )
+
+
+def _refuse_forked(failures: Sequence[Ack]) -> None:
+    """Raise InvalidRequest in a child that a function forked: it may outlive the call, and the next one."""
+    at_forks = list(_at_forks())
+    jobs = [work for works in _jobs.inherited for work in works.values()]
+    if not at_forks and not any(_of(work, failures) for work in jobs):
+        return
+    known = [*_all().values(), *_jobs().values(), *(work for work in at_forks if work.handed)]
+    if any(not any(_of(work, [ack]) for work in known) for ack in failures):
+        raise InvalidRequest(_IN_PARENT.format("would heal the failure"))
+
+
+def _at_forks() -> Iterator[UnderWork]:
+    """Yield the calls that ran in the ancestors of this process when they forked."""
+    return (work for works in _all.inherited for work in works.values())
 
 
 def _returned_of(acks: Sequence[Ack]) -> Iterator[str]:

@@ -68,7 +68,7 @@ class UsageMeter:
             units_of, events_of = _SERVICES[service], client.meta.events
             name = client.meta.service_model.service_id.hyphenize()
             # A resource of boto3 has rows of Python's types before the one and after the other.
-            events_of.register(f"before-parameter-build.{name}", self._asked)
+            events_of.register(f"before-parameter-build.{name}", self._ask_for_units)
             events_of.register_first(
                 f"after-call.{name}", lambda units_of=units_of, **of: self._answered(units_of, of)
             )
@@ -79,7 +79,7 @@ class UsageMeter:
         with self._lock:
             self._units.update(usage.units)
 
-    def _asked(self, params: dict[str, Any], model: Any, context: dict[str, Any], **_: Any) -> None:
+    def _ask_for_units(self, params: dict[str, Any], model: Any, context: dict[str, Any], **_: Any) -> None:
         if model.name in _WRITES | _READS | _STATEMENTS:
             params.setdefault("ReturnConsumedCapacity", "TOTAL")
         context[_KEPT] = params

@@ -18,7 +18,7 @@ Read in this order:
 
 - ``rules/model.py`` and ``rules/protocol.py``: the values, and every decision as a pure function.
 - ``work/registering.py``, ``work/leading.py``, ``work/filling.py``: a task, its leader, its bundle.
-- ``work/handling.py``: the call, its outcome, and what becomes of each member. ``calls/``: HTTP or Lambda.
+- ``work/handling.py``: the call, its outcome, and the outcome of each member. ``calls/``: HTTP or Lambda.
 - ``work/sweeping.py``: what a crash left. ``settings/``: policies and batch APIs by pattern of targets.
 - ``service.py``: the use cases. ``store.py``: the port, of which each call is one atomic request.
 """

@@ -132,21 +132,21 @@ def _run_app(origin: Origin, context: Mapping[str, Any], outdir: Path) -> None:
         command, cwd=outdir.parent, env=env, stdout=PIPE, stderr=STDOUT, text=True, start_new_session=True
     )
     try:
-        said, _ = app.communicate()
+        output, _ = app.communicate()
     except BaseException:
         os.killpg(app.pid, signal.SIGKILL)
         raise
     if app.returncode != 0:
-        raise LocalRunError(_failure(said))
+        raise LocalRunError(_failure(output))
 
 
-def _failure(said: str) -> str:
-    refused = [line for line in said.splitlines() if line.startswith("configuration: ")]
-    return refused[-1] if refused else f"the CDK app failed:\n{said[-4000:]}"
+def _failure(output: str) -> str:
+    refused = [line for line in output.splitlines() if line.startswith("configuration: ")]
+    return refused[-1] if refused else f"the CDK app failed:\n{output[-4000:]}"
 
 
 def _prune(folder: Path) -> None:
-    made = [path for path in folder.iterdir() if not path.name.startswith("draft-")]
-    made.sort(key=lambda path: path.stat().st_mtime, reverse=True)
-    for old in made[KEPT:]:
+    assemblies = [path for path in folder.iterdir() if not path.name.startswith("draft-")]
+    assemblies.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+    for old in assemblies[KEPT:]:
         shutil.rmtree(old, ignore_errors=True)

@@ -38,9 +38,9 @@ def deploy(assembly: Assembly, aws: Connection, progress: Progress) -> Stack:
         TemplateURL=template,
         Capabilities=["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"],
     )
-    made = _wait(cloudformation, assembly)
+    described = _wait(cloudformation, assembly)
     stack = Stack(
-        {output["OutputKey"]: output["OutputValue"] for output in made.get("Outputs", [])},
+        {output["OutputKey"]: output["OutputValue"] for output in described.get("Outputs", [])},
         _physical_ids(cloudformation, assembly.stack),
     )
     _expire_items(assembly.template, stack, aws)

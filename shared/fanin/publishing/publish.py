@@ -111,7 +111,7 @@ class Sender:
 
     def _send(self, messages: Sequence[Message]) -> None:
         if self.pace.rate is not None:
-            self.sleep(self.pace.rest(self.clock()))
+            self.sleep(self.pace.pause(self.clock()))
             self.pace = self.pace.after(len(messages))
         pauses = waits(random.Random())
         send(self.client, self.request.queue_url, messages, pauses, self.sleep, self.request.group)

@@ -18,6 +18,7 @@ Read in this order:
 
 - ``rules/model.py``, ``rules/keys.py``, ``rules/lifecycle.py``: jobs, their keys, and each transition.
 - ``service.py`` and ``scope.py``: add, take, and the block that acks or returns what it took.
+- ``working/taker.py``: a take looks for jobs and waits at the doorbell, in turns.
 - ``working/claims.py``, ``working/session.py``: a claim, a heartbeat. ``working/producer.py``: an add.
 - ``upkeep/maintenance.py``: frees the claims of the dead. ``upkeep/sleeping.py``: why an idle queue is free.
 - ``administration/``: what operators do, one file a request.

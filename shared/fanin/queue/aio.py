@@ -24,7 +24,7 @@ from fanin.queue.rules.errors import ShutDown
 from fanin.queue.rules.model import Job, NewJob, OnBusy, Rejected, Ring
 from fanin.queue.rules.taking import TakeRequest, checked_wait
 from fanin.queue.scope import Jobs
-from fanin.queue.service import Queue, new_process_state
+from fanin.queue.service import Queue
 from fanin.queue.store import Write
 
 POLL_SECONDS = 1.0
@@ -48,13 +48,13 @@ class StoppableDoorbell:
     def wait(self, seconds: float, most: int) -> Sequence[Ring]:
         until = time.monotonic() + seconds
         while not self.stopped.is_set():
-            rest = until - time.monotonic()
-            rings = self.bell.wait(max(0.0, min(POLL_SECONDS, rest)), most)
-            if rings or rest <= POLL_SECONDS:
+            remaining = until - time.monotonic()
+            rings = self.bell.wait(max(0.0, min(POLL_SECONDS, remaining)), most)
+            if rings or remaining <= POLL_SECONDS:
                 return rings
         raise ShutDown("this take was cancelled")
 
-    def rest(self, seconds: float) -> None:
+    def pause(self, seconds: float) -> None:
         if self.stopped.wait(min(POLL_SECONDS, seconds)):
             raise ShutDown("this take was cancelled")
 
@@ -73,7 +73,8 @@ class AsyncQueue:
         instance(queue, Queue, "queue", "queue")
         self.doorbell = StoppableDoorbell(queue.context.doorbell)
         context = replace(queue.context, doorbell=self.doorbell)
-        self.queue = replace(queue, context=context, _process=new_process_state())
+        self.queue = replace(queue, context=context)
+        self.queue.taker = queue.taker.separate(context)
         self.line = PerProcess(asyncio.Lock)
         self.threads = PerProcess(partial(ThreadPoolExecutor, thread_name_prefix=queue.key.name))
 
@@ -150,7 +151,7 @@ class AsyncJobs(Sequence[Job]):
         began = time.monotonic()
         if await self._acquired():
             try:
-                await self._enter(self._left(time.monotonic() - began))
+                await self._enter(self._remaining(time.monotonic() - began))
             finally:
                 self._queue.line().release()
         return self
@@ -187,7 +188,7 @@ class AsyncJobs(Sequence[Job]):
             self._queue.threads(), lambda: self._scope.release(job, failed=failed, delay=delay, error=error)
         )
 
-    def _left(self, spent: float) -> Jobs:
+    def _remaining(self, spent: float) -> Jobs:
         """Return the take that is left after *spent* seconds of its wait."""
         most, wait, parts = self._request.most, self._request.wait, self._request.parts
         return self._queue.queue.take(most, None if wait is None else max(0.0, wait - spent), parts)

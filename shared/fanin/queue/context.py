@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
-from fanin.calling import plain
+from fanin.calling import synchronous
 from fanin.errors import InvalidRequest, StoreUnavailable
 from fanin.queue.administration.creating import Creator, create_row
 from fanin.queue.config_cache import ConfigCache
@@ -46,7 +46,7 @@ class QueueContext:
 
     def __post_init__(self) -> None:
         """Refuse a *report* that does no work when it is called."""
-        plain(self.report, "report")
+        synchronous(self.report, "report")
 
     def config(self) -> QueueConfig:
         """Return the config of the queue, read within the last 60 s; the first use creates the queue."""
@@ -59,7 +59,7 @@ class QueueContext:
     def read_config(self) -> QueueConfig | None:
         """Read the config of the queue now; None for a queue that does not exist, or was removed."""
         read_at, wall_us = self.effects.monotonic(), self.effects.now()
-        stored = existing(self.effects.insist(lambda: self.store.config(self.key)))
+        stored = existing(self.effects.answer_of(lambda: self.store.config(self.key)))
         self.cache.keep(stored, read_at, wall_us)
         return stored
 
@@ -72,7 +72,7 @@ class QueueContext:
     def write_config(self, config: QueueConfig) -> bool:
         """Store *config* over the one of the revision before it; return whether it is stored now."""
         read_at, wall_us = self.effects.monotonic(), self.effects.now()
-        stored = self.effects.insist(lambda: self.store.reconfigure(self.key, config))
+        stored = self.effects.answer_of(lambda: self.store.reconfigure(self.key, config))
         if stored == config:
             self.cache.keep(existing(config), read_at, wall_us)
         return stored == config
@@ -82,7 +82,7 @@ class QueueContext:
         read_at, wall_us = self.effects.monotonic(), self.effects.now()
         new = QueueConfig(self.options.parts)
         create = self.creator.create if self.creator else partial(create_row, self.store)
-        stored = self.effects.insist(lambda: create(self.key, new))
+        stored = self.effects.answer_of(lambda: create(self.key, new))
         self.cache.keep(stored, read_at, wall_us)
         return stored
 
@@ -100,7 +100,7 @@ class QueueContext:
 
     def check(self, key: JobKey | None) -> Check | None:
         """Read the row of *key*, for the condition that it holds no live job and does not change."""
-        return None if key is None else Check(key, self.effects.insist(lambda: self.store.get(key)))
+        return None if key is None else Check(key, self.effects.answer_of(lambda: self.store.get(key)))
 
     def ring(self, rings: Sequence[Ring], delay: float = 0.0) -> None:
         """Ring the doorbell; if a ring cannot be sent, the sweep rings later."""
@@ -115,9 +115,9 @@ class QueueContext:
             self.effects.pause(LONG_PAUSE)
             return ()
 
-    def rest(self, seconds: float) -> None:
+    def pause(self, seconds: float) -> None:
         """Wait for *seconds* without receiving rings."""
-        self.doorbell.rest(seconds)
+        self.doorbell.pause(seconds)
 
     def delete(self, rings: Sequence[Ring]) -> None:
         """Delete received rings; one that cannot be deleted may arrive again."""

@@ -27,7 +27,7 @@ class Doorbell(Protocol):
     def wait(self, seconds: float, most: int) -> Sequence[Ring]:
         """Return the first 1 to *most* rings; none after *seconds* without a ring."""
 
-    def rest(self, seconds: float) -> None:
+    def pause(self, seconds: float) -> None:
         """Wait for *seconds* without receiving rings."""
 
     def delete(self, rings: Sequence[Ring]) -> None:
@@ -60,7 +60,7 @@ class MemoryDoorbell:
                 self.rung.wait(max(0.001, min(until, next_due) - now))
             return found
 
-    def rest(self, seconds: float) -> None:
+    def pause(self, seconds: float) -> None:
         time.sleep(seconds)
 
     def delete(self, rings: Sequence[Ring]) -> None:

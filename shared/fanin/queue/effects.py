@@ -33,7 +33,7 @@ class Effects:
     pause: Callable[[int], None] = pause
     each: Each = each_in_threads
 
-    def insist(self, request: Callable[[], T]) -> T:
+    def answer_of(self, request: Callable[[], T]) -> T:
         """Return the answer to an idempotent request, sent up to 4 times while it is StoreUnavailable."""
         for attempt in range(ATTEMPTS - 1):
             try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import TracebackType
 from typing import overload
 
@@ -11,10 +11,11 @@ from fanin.aws.forking import PerProcess
 from fanin.errors import InvalidRequest, NewerSchema, StoreUnavailable
 from fanin.queue.rules.errors import LostClaim, SessionLost, ShutDown
 from fanin.queue.rules.model import SECONDS_MAX, Job
+from fanin.queue.rules.taking import TakeRequest
 from fanin.queue.store import MOST_WRITES, Write, checked_write
+from fanin.queue.working.taker import Taker
 from fanin.queue.working.worker import Worker
 
-Take = Callable[[], tuple[Worker, list[Job]]]
 # These count no failure: the job did not fail, its claim, the store or this release did.
 NO_FAILURE = (LostClaim, SessionLost, ShutDown, NewerSchema, StoreUnavailable)
 
@@ -23,21 +24,20 @@ class Jobs(Sequence[Job]):
     """The jobs of one take, in the order of the queue.
 
     Leaving the block acks the remaining ones. An Exception returns them to their old position and counts a
-    failure of each; an interruption (any other BaseException) returns them and counts none. *retry_delay*:
-    seconds that a failed job waits. The jobs belong to the process that took them: a forked child can neither
-    ack nor return them, and leaves its copy of the block without a request.
+    failure of each; an interruption (any other BaseException) returns them and counts none. The jobs belong
+    to the process that took them: a forked child can neither ack nor return them, and leaves its copy of the
+    block without a request.
     """
 
-    def __init__(self, take: Take, ended: Callable[[Job], None], retry_delay: float) -> None:
-        self._take = take
-        self._ended = ended
-        self._retry_delay = retry_delay
+    def __init__(self, taker: Taker, request: TakeRequest) -> None:
+        self._taker = taker
+        self._request = request
         self._worker: Worker | None = None
         self._jobs: list[Job] = []
         self._open = PerProcess[dict[str, Job]](dict)
 
     def __enter__(self) -> Jobs:
-        self._worker, self._jobs = self._take()
+        self._worker, self._jobs = self._taker.take(self._request)
         self._open().update({job.claim: job for job in self._jobs if job.claim})
         return self
 
@@ -80,19 +80,20 @@ class Jobs(Sequence[Job]):
         worker = self._holder(job)
         job = self._as_reported(job)
         try:
-            done = worker.claims.end(job, given)
+            ended = worker.claims.end(job, given)
         except LostClaim:
             self._open().pop(job.claim or "")
             raise
         self._open().pop(job.claim or "")
-        self._ended(job)
-        return done
+        worker.claims.report_end(job)
+        return ended
 
     def release(self, job: Job, *, failed: bool = False, delay: float | None = None, error: str = "") -> None:
         """Return *job* to its position, to be ready after *delay* seconds; *failed* counts a failure."""
         worker = self._holder(job)
         flag(failed, "failed"), text(error, "error", "error")
-        wait = self._retry_delay * failed if delay is None else number_of_seconds(delay, "delay", SECONDS_MAX)
+        retry_delay = self._taker.context.options.retry_delay
+        wait = retry_delay * failed if delay is None else number_of_seconds(delay, "delay", SECONDS_MAX)
         self._open().pop(job.claim or "")
         worker.claims.give_back(job, failed=failed, delay=wait, error=error)
 

@@ -70,7 +70,7 @@ class Shelf:
             raise NoTables(f"{path} cannot be read ({error}): {NEEDED}") from error
         except OSError as error:
             raise NoTables(f"{error}; check the folder and, for s3://, the AWS credentials") from error
-        return [{name: _plain(value) for name, value in row.items()} for row in found.to_pylist()]
+        return [{name: _with_zone(value) for name, value in row.items()} for row in found.to_pylist()]
 
     def by_batch(self, name: str, ids: Collection[str]) -> Mapping[str, list[Row]]:
         """Return the rows of some batches, by batch."""
@@ -200,6 +200,6 @@ def _repeats(rows: Sequence[Row]) -> Repeats | None:
     return Repeats(sum(row["acks"] for row in rows), sum(row["duplicates"] for row in rows))
 
 
-def _plain(value: Any) -> Any:
+def _with_zone(value: Any) -> Any:
     """Return a time with its zone, UTC."""
     return value.replace(tzinfo=UTC) if isinstance(value, datetime) else value

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from fanin.arguments import whole
-from fanin.calling import noted_failures, plain
+from fanin.calling import noted_failures, synchronous
 from fanin.client.consuming.deliveries import returned_ids
 from fanin.errors import InvalidRequest
 
@@ -62,7 +62,7 @@ def deliver(
     handler may raise, which returns its message. Once the queue is empty, the first such exception is raised,
     unless *raises* is False.
     """
-    plain(handler, "handler")
+    synchronous(handler, "handler")
     most = whole(max_receives, "max_receives", 1, RECEIVES_MAX)
     size = whole(batch_size, "batch_size", 1, BATCH_MAX)
     if isinstance(bodies, str | bytes | Mapping):

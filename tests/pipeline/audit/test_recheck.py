@@ -26,7 +26,7 @@ def rechecked(world: World, *findings: Finding, meanwhile: Callable[[int], objec
 
 @pytest.mark.parametrize("name", DOUBTFUL)
 def test_what_is_broken_is_still_there(name):
-    case, world = DOUBTFUL[name], DOUBTFUL[name].made()
+    case, world = DOUBTFUL[name], DOUBTFUL[name].sound()
     case.broken(world)
     (finding,) = (f for f in world.audited() if (f.rule, (f.level, f.page)) == (case.rule, case.place))
 
@@ -37,7 +37,7 @@ def test_what_is_broken_is_still_there(name):
 def test_what_a_write_has_put_right_is_gone(name):
     case = DOUBTFUL[name]
 
-    assert rechecked(case.made(), Finding(case.rule, "", *case.place)) == [False]
+    assert rechecked(case.sound(), Finding(case.rule, "", *case.place)) == [False]
 
 
 def test_a_climb_that_is_under_way_at_the_first_look_is_no_finding():

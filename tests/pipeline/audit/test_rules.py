@@ -29,13 +29,13 @@ from tests.pipeline.worlds import (
 )
 
 
-@pytest.mark.parametrize("made", SOUND, ids=lambda made: made.__name__)
-def test_nothing_is_wrong_with_what_production_code_wrote(made):
-    assert made().audited() == []
+@pytest.mark.parametrize("world", SOUND, ids=lambda world: world.__name__)
+def test_nothing_is_wrong_with_what_production_code_wrote(world):
+    assert world().audited() == []
 
 
 def test_the_sound_batches_are_in_the_states_that_they_are_named_for():
-    states = {made.__name__: made().batch.state for made in SOUND}
+    states = {world.__name__: world().batch.state for world in SOUND}
 
     assert [name for name, state in states.items() if state is State.COMPLETE] == [
         "complete",
@@ -51,7 +51,7 @@ def test_the_sound_batches_are_in_the_states_that_they_are_named_for():
 class Case:
     """What is done to a sound batch, and what is to be found then."""
 
-    made: Callable[[], World]
+    sound: Callable[[], World]
     broken: Callable[[World], object]
     rule: Rule
     place: tuple[int, int] | tuple[None, None]
@@ -123,7 +123,7 @@ BROKEN = {
 @pytest.mark.parametrize("case", BROKEN)
 def test_what_is_broken_is_found_and_named_where_it_is(case):
     reported = BROKEN[case]
-    world = reported.made()
+    world = reported.sound()
     reported.broken(world)
 
     found = [(f.rule, (f.level, f.page), f.sure) for f in world.audited()]

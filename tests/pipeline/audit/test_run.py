@@ -60,7 +60,7 @@ def found_in(snapshot: frames.TableSnapshot) -> dict[tuple[str, str], bool]:
 
 def test_each_batch_is_held_to_its_own_pages_and_sound_ones_are_passed(spark, tmp_path):
     broken = broken_worlds()
-    worlds = [*(made() for made in SOUND), *broken.values()]
+    worlds = [*(world() for world in SOUND), *broken.values()]
     snapshot = frames.from_exports(spark, exported(tmp_path, worlds))
 
     expected = {(world.key.batch_id, str(rule)): rule is Rule.COUNT for rule, world in broken.items()}

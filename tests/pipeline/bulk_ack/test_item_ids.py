@@ -22,56 +22,14 @@ LAST = str(GroupId.make(SALTS[BATCH], BATCH, 2**40 - 2**36, 2**36))
 OTHERS = str(GroupId.make(SALTS[OTHER], OTHER, 0, 10))
 
 GOOD = f"{BATCH}:{MINE}:"
-INDEXES = [
-    "0",
-    "7",
-    "1999",
-    "2000",
-    "00",
-    "01",
-    "-1",
-    "-0",
-    "+5",
-    " 5",
-    "5 ",
-    "5\n",
-    "",
-    "x",
-    "0x1F",
-    "0xFFFFF",
-]
-INDEXES += ["1e3", "1_0", "٣", "9" * 18, "1" + "0" * 18, "9" * 19, "1" + "0" * 19, "0" * 19, "1" * 40]
-STRANGE = [
-    "",
-    ":",
-    "::",
-    "a:b:c",
-    GOOD,
-    GOOD[:-1],
-    GOOD[:40],
-    GOOD.upper() + "1",
-    "é" + GOOD + "1",
-    GOOD + "1:2",
-]
-STRANGE += [
-    f"{BATCH}:{OTHERS}:1",
-    f"{ABSENT}:{MINE}:1",
-    f"{BATCH}:{BATCH}:1",
-    f"{OTHER}:{OTHERS}:9",
-    f"{BATCH}:{NEXT}:0",
-]
-STRANGE += [
-    f"{OTHER}:{OTHERS}:10",
-    f"{BATCH}:{NEXT}:1",
-    f"{BATCH}:{LAST}:{2**36 - 1}",
-    f"{BATCH}:{LAST}:{2**36}",
-]
-STRANGE += [
-    f"{BATCH}:{MINE[:-1]}{(int(MINE[-1], 16) + 1) % 16:x}:3",
-    f"{BATCH}:{'é' * 18}:1",
-    "é" * 37 + "1",
-    " " + GOOD,
-]
+INDEXES = ["0", "7", "1999", "2000", "00", "01", "-1", "-0", "+5", "x", "0x1F", "0xFFFFF", "1e3", "1_0", "٣"]
+INDEXES += [" 5", "5 ", "5\n", "", "9" * 18, "1" + "0" * 18, "9" * 19, "1" + "0" * 19, "0" * 19, "1" * 40]
+STRANGE = ["", ":", "::", "a:b:c", GOOD, GOOD[:-1], GOOD[:40], GOOD.upper() + "1", " " + GOOD, GOOD + "1:2"]
+STRANGE += [f"é{GOOD}1", "é" * 37 + "1", f"{BATCH}:{'é' * 18}:1", f"{ABSENT}:{MINE}:1", f"{BATCH}:{BATCH}:1"]
+STRANGE += [f"{OTHER}:{OTHERS}:{index}" for index in (9, 10)] + [f"{BATCH}:{OTHERS}:1"]
+STRANGE += [f"{BATCH}:{NEXT}:{index}" for index in (0, 1)]
+STRANGE += [f"{BATCH}:{LAST}:{index}" for index in (2**36 - 1, 2**36)]
+STRANGE += [f"{BATCH}:{MINE[:-1]}{(int(MINE[-1], 16) + 1) % 16:x}:3"]
 
 texts = st.one_of(
     st.sampled_from([GOOD + index for index in INDEXES] + STRANGE),
@@ -148,18 +106,14 @@ def test_a_part_of_a_column_is_read_from_its_own_beginning():
     assert located(pa.array(column)[2:4]) == [by_the_rules(text) for text in column[2:4]]
 
 
-def test_an_empty_column_asks_for_no_salt():
+@pytest.mark.parametrize(
+    ("column", "batches"),
+    [([], []), ([*(f"{OTHER}:{OTHERS}:{n % 3}" for n in range(500)), GOOD + "1", "x"], [(BATCH, OTHER)])],
+    ids=["none", "two"],
+)
+def test_the_salts_of_all_batches_are_asked_for_once(column, batches):
     asked = []
 
-    found = item_ids.locate(pa.array([], pa.string()), lambda batches: asked.append(batches) or {})
+    found = item_ids.locate(pa.array(column, pa.string()), lambda found: asked.append(tuple(found)) or SALTS)
 
-    assert (found.refusal.size, asked) == (0, [])
-
-
-def test_the_salts_of_all_batches_are_asked_for_once():
-    asked = []
-    column = pa.array([f"{OTHER}:{OTHERS}:{index % 3}" for index in range(500)] + [GOOD + "1", "x"])
-
-    item_ids.locate(column, lambda batches: asked.append(tuple(batches)) or SALTS)
-
-    assert asked == [(BATCH, OTHER)]
+    assert (found.refusal.size, asked) == (len(column), batches)

@@ -39,9 +39,9 @@ def test_every_format_says_the_same(tmp_path, name):
 @pytest.mark.parametrize(("suffix", "pack"), [(".gz", gzip.compress), (".bz2", bz2.compress)])
 @pytest.mark.parametrize("name", ["log.jsonl", "log.csv"])
 def test_a_compressed_log_says_the_same(tmp_path, name, suffix, pack):
-    plain = write_log(tmp_path / name, ROWS).read_bytes()
+    unpacked = write_log(tmp_path / name, ROWS).read_bytes()
 
-    assert read(written(tmp_path / (name + suffix), pack(plain))) == (columns(ROWS), [])
+    assert read(written(tmp_path / (name + suffix), pack(unpacked))) == (columns(ROWS), [])
 
 
 def test_a_log_is_found_by_the_name_that_spark_gives_it(tmp_path):
@@ -57,26 +57,10 @@ def test_items_may_be_named_as_in_the_messages_of_the_queue(tmp_path):
     assert read(written(tmp_path / "log.csv", "\ufeffitemId,n\na,1\nb,x\n"))[0] == columns(["a", "b"])
 
 
-def test_a_dictionary_of_texts_is_a_column_of_texts(tmp_path):
-    pq.write_table(
-        pa.table({"item_id": pa.array(["a", "b", "a"]).dictionary_encode()}), tmp_path / "x.parquet"
-    )
-
-    assert read(tmp_path / "x.parquet")[0] == columns(["a", "b", "a"])
+NO_ROWS = ['{"item_id":5}', "nonsense", '["a"]', '"a"', '{"item_id":"a"', '{"item_id":"a","outcome":true}']
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        '{"item_id":5}',
-        "nonsense",
-        '["a"]',
-        '"a"',
-        '{"item_id":"a"',
-        '{"item_id":"a","outcome":true}',
-        "[" * 99_999,
-    ],
-)
+@pytest.mark.parametrize("line", [*NO_ROWS, "[" * 99_999])
 def test_a_line_that_is_no_row_is_rejected_and_its_neighbours_are_read(tmp_path, line):
     path = written(tmp_path / "log.jsonl", f'{{"item_id":"b"}}\n{line}\n\n{{"item_id":"c"}}')
 
@@ -89,18 +73,14 @@ def test_a_line_that_has_more_or_fewer_columns_is_rejected(tmp_path):
     assert read(path) == (columns([("a", "success"), "d"]), ["b", "c,failure,x"])
 
 
-def test_lines_may_lie_across_the_blocks_that_are_read(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("name", "reason"), [("log.jsonl", None), ("log.csv", "why\nitem 0,success,\nso")])
+def test_lines_and_reasons_of_lines_may_lie_across_the_blocks_that_are_read(
+    tmp_path, monkeypatch, name, reason
+):
     monkeypatch.setattr(logs, "BLOCK_BYTES", 64)
-    ids = [f"item {number}" for number in range(500)]
+    rows = [(f"item {number}", "failure", reason) for number in range(500)]
 
-    assert read(write_log(tmp_path / "log.jsonl", ids)) == (columns(ids), [])
-
-
-def test_a_reason_may_have_lines_across_the_blocks_that_are_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(logs, "BLOCK_BYTES", 64)
-    rows = [(f"item {number}", "failure", "why\nitem 0,success,\nso") for number in range(50)]
-
-    assert read(write_log(tmp_path / "log.csv", rows)) == (columns(rows), [])
+    assert read(write_log(tmp_path / name, rows)) == (columns(rows), [])
 
 
 def test_a_reason_that_was_cut_within_a_character_costs_no_ack(tmp_path):
@@ -142,22 +122,16 @@ def test_a_file_that_cannot_be_read_is_named_with_what_is_wrong(tmp_path, name, 
         read(path)
 
 
-def test_a_parquet_file_with_a_column_twice_is_named(tmp_path):
-    ids = pa.array(["a"])
-    pq.write_table(pa.table([ids, ids], names=["item_id", "item_id"]), tmp_path / "x.parquet")
-
-    with pytest.raises(UnreadableLog, match=r"x\.parquet cannot be read: .* item_id twice"):
-        read(tmp_path / "x.parquet")
-
-
-def test_the_last_suffix_names_the_format(tmp_path):
+def test_a_parquet_file_has_its_ids_as_text_once_whatever_else_its_name_ends_in(tmp_path):
     write_log(tmp_path / "x.parquet", ROWS).rename(tmp_path / "x.csv.parquet")
-
     assert read(tmp_path / "x.csv.parquet") == (columns(ROWS), [])
 
-
-def test_a_column_of_numbers_is_no_column_of_ids(tmp_path):
-    pq.write_table(pa.table({"item_id": [1, 2]}), tmp_path / "x.parquet")
-
+    ids, path = pa.array(["a", "b", "a"]), tmp_path / "x.parquet"
+    pq.write_table(pa.table({"item_id": ids.dictionary_encode()}), path)
+    assert read(path)[0] == columns(["a", "b", "a"])
+    pq.write_table(pa.table([ids, ids], names=["item_id", "item_id"]), path)
+    with pytest.raises(UnreadableLog, match=r"x\.parquet cannot be read: .* item_id twice"):
+        read(path)
+    pq.write_table(pa.table({"item_id": [1, 2]}), path)
     with pytest.raises(UnreadableLog, match="its column item_id is int64"):
-        read(tmp_path / "x.parquet")
+        read(path)

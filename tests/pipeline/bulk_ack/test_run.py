@@ -70,19 +70,14 @@ def scattered(tmp_path, rows, seed=1):
     return [str(tmp_path / "logs")]
 
 
-def run(spark, bulk_request, paths, events=None):
-    return bulk_acking.bulk_ack(
-        spark,
-        bulk_acking.list_logs(spark, paths),
-        bulk_request,
-        lambda *fact: (events if events is not None else []).append(fact),
-    )
+def run(spark, bulk_request, paths, report=lambda *_: None):
+    return bulk_acking.bulk_ack(spark, bulk_acking.list_logs(spark, paths), bulk_request, report)
 
 
 def pages_of(tables):
     """Every row of the table of pages."""
     rows = tables.client.scan(TableName=tables.pages, ConsistentRead=True)["Items"]
-    return sorted((row for row in rows), key=lambda row: row["pk"]["S"])
+    return sorted(rows, key=lambda row: row["pk"]["S"])
 
 
 def test_batches_of_any_size_complete_and_a_second_run_writes_nothing(
@@ -93,19 +88,15 @@ def test_batches_of_any_size_complete_and_a_second_run_writes_nothing(
     paths = scattered(tmp_path, rows + rows)
     events: list = []
 
-    first = run(spark, bulk_request, paths, events)
+    first = run(spark, bulk_request, paths, lambda *fact: events.append(fact))
     before = pages_of(tables)
     second = run(spark, bulk_request, paths)
 
     found = [tracker.get(TENANT, batch_id) for batch_id in batches]
     assert {(batch.state, batch.completed_by) for batch in found} == {(State.COMPLETE, "bulk-ack:run")}
     assert (first["fresh"], first["duplicate"], first["rejected"]) == (len(rows), 0, 0)
-    assert (second["fresh"], second["duplicate"], second["written"], second["write_units"]) == (
-        0,
-        len(rows),
-        0,
-        0,
-    )
+    counts = {name: second[name] for name in ("fresh", "duplicate", "written", "write_units")}
+    assert counts == {"fresh": 0, "duplicate": len(rows), "written": 0, "write_units": 0}
     assert pages_of(tables) == before
     event, facts = events[-1]
     expected = {"acks": 2 * len(rows), "items": len(rows), "repeated": len(rows), "batches": 8, "complete": 8}
@@ -170,11 +161,8 @@ def test_a_task_that_dies_half_way_and_is_run_again_leaves_the_same(
     spark, tables, tracker, bulk_request, tmp_path
 ):
     batches = dict(opened(tracker, 5 * P + 1) for _ in range(2))
-    rows = [
-        (item, "failure" if at % 100 == 0 else None)
-        for ids in batches.values()
-        for at, item in enumerate(ids)
-    ]
+    positions = [(at, item) for ids in batches.values() for at, item in enumerate(ids)]
+    rows = [(item, "failure" if at % 100 == 0 else None) for at, item in positions]
     dying = DyingTables(tables.batches, tables.pages, tables.region, tables.endpoint)
 
     totals = run(spark, BulkAckRequest(dying, TENANT, bulk_request.rejects, "run"), scattered(tmp_path, rows))

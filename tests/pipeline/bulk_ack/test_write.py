@@ -13,6 +13,7 @@ from fanin.tracker import OpenBatch, PageMasks, Tracker
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.writing.recording import OFFERS_A_REQUEST
 from pipeline.bulk_ack import write
+from pipeline.bulk_ack.run import estimate_acks
 from pipeline.bulk_ack.write import Marker, PagesLeft, Portion, Target
 from pipeline.snapshot.tables import Tables
 from pipeline.spark import bitmaps, schemas
@@ -76,18 +77,10 @@ def test_rows_of_one_batch_go_together_a_hundred_pages_at_a_time():
 
     found = list(write.portions([page_masks(*rows[:30]), page_masks(*rows[30:])]))
 
-    assert [(one.batch_id, len(one.pages)) for one in found] == [
-        ("a", 100),
-        ("a", 100),
-        ("a", 50),
-        ("b", 1),
-        ("a", 1),
-    ]
+    sizes = [(one.batch_id, len(one.pages)) for one in found]
+    assert sizes == [("a", 100), ("a", 100), ("a", 50), ("b", 1), ("a", 1)]
     assert found[0].pages[0] == PageMasks(success=0b01, failure=0b10)
     assert found[-1].pages == {999: PageMasks(success=0, failure=1)}
-
-
-def test_no_rows_are_no_portion():
     assert list(write.portions([])) == []
 
 
@@ -147,18 +140,13 @@ def test_a_batch_that_is_gone_meanwhile_is_reported_and_keeps_none_back(tracker)
     assert [(row["not_found"], row["accepted"]) for row in rows] == [(3, 0), (0, 1)]
 
 
-def test_a_task_rests_until_the_units_that_it_spent_are_due(tracker):
+@pytest.mark.parametrize(("rate", "expected"), [(0.001, [1, 2, 3]), (None, [])])
+def test_a_task_with_a_rate_rests_until_the_units_that_it_spent_are_due(tracker, rate, expected):
     portions = [Portion(opened(tracker, 5), {0: PageMasks(1)}) for _ in range(3)]
 
-    _, rests = mark(tracker, *portions, rate=0.001, meter=Spending())
+    _, rests = mark(tracker, *portions, rate=rate, meter=Spending())
 
-    assert [round(rest / 10_000) for rest in rests] == [1, 2, 3]
-
-
-def test_without_a_rate_a_task_does_not_rest(tracker):
-    _, rests = mark(tracker, Portion(opened(tracker, 5), {0: PageMasks(1)}), meter=Spending())
-
-    assert rests == []
+    assert [round(pause / 10_000) for pause in rests] == expected
 
 
 def test_reasons_are_kept_of_what_failed(tracker, monkeypatch):
@@ -166,14 +154,23 @@ def test_reasons_are_kept_of_what_failed(tracker, monkeypatch):
     batch = tracker.open("tenant", OpenBatch())
     group = tracker.add("tenant", batch.batch_id, 300).groups[0]
     mark(tracker, Portion(batch.batch_id, {0: PageMasks(0, (1 << 250) - 1)}))
-    said = [
+    failures = [
         {"batch_id": batch.batch_id, "item_id": f"{batch.batch_id}:{group.id}:{i}", "reason": f"why {i}"}
         for i in (0, 120, 249, 299, *range(1, 120))
     ]
 
-    write.keep_reasons(Target(TABLES, "tenant", "bulk"), said)
+    write.keep_reasons(Target(TABLES, "tenant", "bulk"), failures)
 
     kept = {sample.reason for sample in tracker.samples(tracker.get("tenant", batch.batch_id))}
     assert {"why 0", "why 120", "why 249"} <= kept
     assert "why 299" not in kept
     assert len(kept) > OFFERS_A_REQUEST
+
+
+def test_folded_acks_take_a_read_and_at_most_three_writes_a_page_and_eight_where_some_failed():
+    assert estimate_acks(pages=100, failing=10).facts() == {
+        "reads": 100,
+        "mostWrites": 90 * 3 + 10 * 8,
+        "mostDollars": round((100 * 0.125 + 350 * 0.625) / 1e6, 4),
+        "price": "under $0.01",
+    }

@@ -1,10 +1,11 @@
+"""The manifest: each row at a position that stays, committed once, read in parts."""
+
 from __future__ import annotations
 
 import shutil
 
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import functions as F
 
 from pipeline.fan_out import manifest
 from tests.pipeline.conftest import restless
@@ -34,26 +35,15 @@ def ensure(spark, path: str, frame, run: str = "run-1", source: str = "a dataset
     return manifest.ensure(spark, path, lambda: frame, run=run, source=source)
 
 
-def test_positions_are_dense_and_every_row_has_one(spark, path):
-    found = placed(ensure(spark, path, dataset(spark)))
-
-    assert sorted(found) == list(range(ROWS))
-    assert sorted(found.values()) == list(range(ROWS))
-
-
-def test_a_task_that_dies_half_way_leaves_no_trace_in_the_positions(spark, path):
-    unstable = dataset(spark).mapInArrow(restless, "id long")
-
-    found = placed(ensure(spark, path, unstable))
-
-    assert sorted(found) == list(range(ROWS))
-    assert sorted(found.values()) == list(range(ROWS))
-
-
-def test_a_row_keeps_its_position_though_its_source_never_gives_the_same_order_twice(spark, path):
+def test_positions_are_dense_and_every_row_keeps_its_own_though_its_source_gives_another_order_each_time(
+    spark, path
+):
+    """A task that dies half-way leaves no trace in them."""
     committed = ensure(spark, path, dataset(spark).mapInArrow(restless, "id long"))
+    found = placed(committed)
 
-    assert placed(committed) == placed(committed)
+    assert sorted(found) == sorted(found.values()) == list(range(ROWS))
+    assert placed(committed) == found
 
 
 def test_a_committed_manifest_is_used_again_and_nothing_is_read(spark, path):
@@ -105,14 +95,6 @@ def test_an_empty_dataset_has_a_manifest_and_a_run(spark, path):
     assert (empty.run, manifest.measure(empty.rows)) == ("run-1", [])
 
 
-def test_parts_without_rows_take_no_positions(spark, path):
-    gaps = dataset(spark).where(F.col("id") >= ROWS // 2)
-
-    found = placed(ensure(spark, path, gaps))
-
-    assert sorted(found) == list(range(ROWS // 2))
-
-
 PART_ROWS = ROWS // PARTS
 PICKED = {
     "one row": [(7, 7)],
@@ -125,12 +107,16 @@ PICKED = {
 }
 
 
-@pytest.mark.parametrize("ranges", PICKED.values(), ids=PICKED)
-def test_exactly_the_rows_of_the_ranges_are_kept_at_their_positions(spark, path, ranges):
-    committed = ensure(spark, path, dataset(spark))
-    parts = manifest.count(committed)
+@pytest.fixture(scope="module")
+def whole(spark, tmp_path_factory) -> manifest.Manifest:
+    return ensure(spark, str(tmp_path_factory.mktemp("whole") / "manifest"), dataset(spark))
 
-    rows = manifest.positions(manifest.between(committed, parts, ranges), parts).collect()
+
+@pytest.mark.parametrize("ranges", PICKED.values(), ids=PICKED)
+def test_exactly_the_rows_of_the_ranges_are_kept_at_their_positions(whole, ranges):
+    parts = manifest.count(whole)
+
+    rows = manifest.positions(manifest.between(whole, parts, ranges), parts).collect()
 
     wanted = [position for first, last in ranges for position in range(first, last + 1)]
     assert sorted((row.position, row.record.id) for row in rows) == [(each, each) for each in wanted]

@@ -43,48 +43,39 @@ EMPTY, SOME = Page(), Page().with_bits(PageMasks(0b1001))
 FULL = Page().with_bits(PageMasks(mask_of(0, 7)))
 
 
+FAILED = replace(FULL, failed=5)
+CHANGES = {
+    "the first acks of a page": (None, SOME, [(0, "success", 1), (3, "success", 1)]),
+    "a digit that was not there": (SOME, SOME.with_bits(PageMasks(1 << 70)), [(70, "success", 1)]),
+    "a bit more of a digit": (SOME, SOME.with_bits(PageMasks(0b100)), [(2, "success", 1)]),
+    "a failure": (SOME, SOME.with_bits(PageMasks(failure=0b10)), [(1, "failure", 1)]),
+    "both at once": (
+        SOME,
+        SOME.with_bits(PageMasks(0b100, 0b110000)),
+        [(2, "success", 1), (4, "failure", 1), (5, "failure", 1)],
+    ),
+    "a failure healed": (
+        SOME.with_bits(PageMasks(failure=0b10)),
+        SOME.with_bits(PageMasks(0b10)),
+        [(1, "healed", 0)],
+    ),
+    "compaction": (FULL, FULL.compact(), [(None, "touched", 0)]),
+    "compaction with failures": (FAILED, FAILED.compact(), [(None, "touched", 0)]),
+    "healed after compaction": (
+        FAILED.compact(),
+        replace(FULL, failed=4).compact(),
+        [(0, "healed", 0)],
+    ),
+    "marked by close": (SOME, replace(SOME, size=8, root=True), [(None, "touched", 0)]),
+    "marked before any ack": (None, replace(EMPTY, size=8), [(None, "touched", 0)]),
+    "acks that are only counted": (Page(n=3), Page(n=8), [(None, "counted", 5)]),
+    "the first of them": (None, Page(n=2), [(None, "counted", 2)]),
+    "a full counter": (Page(n=9), replace(Page(n=9), compacted=True), [(None, "touched", 0)]),
+}
+
+
 @pytest.mark.parametrize("whole", [True, False])
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
-        pytest.param(None, SOME, [(0, "success", 1), (3, "success", 1)], id="the first acks of a page"),
-        pytest.param(
-            SOME, SOME.with_bits(PageMasks(1 << 70)), [(70, "success", 1)], id="a digit that was not there"
-        ),
-        pytest.param(SOME, SOME.with_bits(PageMasks(0b100)), [(2, "success", 1)], id="a bit more of a digit"),
-        pytest.param(SOME, SOME.with_bits(PageMasks(failure=0b10)), [(1, "failure", 1)], id="a failure"),
-        pytest.param(
-            SOME,
-            SOME.with_bits(PageMasks(0b110, 0b110000)),
-            [(1, "success", 1), (2, "success", 1), (4, "failure", 1), (5, "failure", 1)],
-            id="both at once",
-        ),
-        pytest.param(
-            SOME.with_bits(PageMasks(failure=0b10)),
-            SOME.with_bits(PageMasks(0b10)),
-            [(1, "healed", 0)],
-            id="a failure healed",
-        ),
-        pytest.param(FULL, FULL.compact(), [(None, "touched", 0)], id="compaction"),
-        pytest.param(
-            replace(FULL, failed=5),
-            replace(FULL, failed=5).compact(),
-            [(None, "touched", 0)],
-            id="with failures",
-        ),
-        pytest.param(
-            replace(FULL, failed=5).compact(),
-            replace(FULL, failed=4).compact(),
-            [(0, "healed", 0)],
-            id="healed after compaction",
-        ),
-        pytest.param(SOME, replace(SOME, size=8, root=True), [(None, "touched", 0)], id="marked by close"),
-        pytest.param(None, replace(EMPTY, size=8), [(None, "touched", 0)], id="marked before any ack"),
-        pytest.param(Page(n=3), Page(n=8), [(None, "counted", 5)], id="acks that are only counted"),
-        pytest.param(None, Page(n=2), [(None, "counted", 2)], id="the first of them"),
-        pytest.param(Page(n=9), replace(Page(n=9), compacted=True), [(None, "touched", 0)], id="it is full"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "expected"), CHANGES.values(), ids=CHANGES)
 def test_a_change_yields_the_items_that_it_acked(old, new, expected, whole):
     assert reported(new, old, whole=whole) == expected
 
@@ -97,17 +88,13 @@ def test_every_bit_of_a_page_is_reported(bits):
 
 
 def test_a_whole_page_at_once_is_every_item():
-    assert reported(Page().with_bits(PageMasks(mask_of(0, 1023))), None) == [
-        (bit, "success", 1) for bit in range(1024)
-    ]
+    whole = Page().with_bits(PageMasks(mask_of(0, 1023)))
+
+    assert reported(whole, None) == [(bit, "success", 1) for bit in range(1024)]
 
 
-def test_parents_hold_no_items():
-    assert reported(SOME, None, replace(KEY, level=1)) == []
-
-
-def test_a_page_that_goes_acks_nothing():
-    assert reported(None, SOME) == []
+def test_parents_hold_no_items_and_a_page_that_goes_acks_nothing():
+    assert reported(SOME, None, replace(KEY, level=1)) == reported(None, SOME) == []
 
 
 def test_how_full_the_page_is_stands_in_every_row():
@@ -117,16 +104,16 @@ def test_how_full_the_page_is_stands_in_every_row():
     assert [row[5] for row in rows] == [4, 4]
 
 
-@pytest.mark.parametrize("pk", ["", "b#0", "tenant#batch#zero#0", "tenant#batch#0#x"])
-def test_a_row_that_is_no_page_is_named_so(pk):
-    came = record({"pk": {"S": pk}, "n": {"N": "1"}})
-
-    with pytest.raises(MalformedLine, match="tenant#batch#level#page"):
-        list(rows_of(change_of(json.dumps(came).encode())))
-
-
-def test_an_image_that_is_no_page_is_named_so():
-    came = record(image(SOME) | {"n": {"S": "many"}})
-
-    with pytest.raises(MalformedLine, match="no page"):
-        list(rows_of(change_of(json.dumps(came).encode())))
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        *[
+            ({"pk": {"S": pk}, "n": {"N": "1"}}, "tenant#batch#level#page")
+            for pk in ("", "b#0", "tenant#batch#zero#0", "tenant#batch#0#x")
+        ],
+        (image(SOME) | {"n": {"S": "many"}}, "no page"),
+    ],
+)
+def test_a_row_that_is_no_page_is_named_so(row, message):
+    with pytest.raises(MalformedLine, match=message):
+        list(rows_of(change_of(json.dumps(record(row)).encode())))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 
@@ -57,7 +58,7 @@ class Outbox:
 
 
 @dataclass
-class Says:
+class RefusingApi:
     """A batch API that refuses some tasks; endings have no listener."""
 
     refused: tuple[str, ...]
@@ -89,7 +90,7 @@ def bundled(spark, tmp_path_factory):
     """Five tasks for one target, bundled two seconds later; one is refused. One more still waits."""
     folder = tmp_path_factory.mktemp("bundled")
     with recorded(folder, "GroupTasks", "GroupBundles") as recorder:
-        outbox, says = Outbox(), Says(("task-1",))
+        outbox, api = Outbox(), RefusingApi(("task-1",))
         grouper = grouper_of(recorder, outbox)
         for number in range(5):
             grouper.register(TENANT, NewTask([number], "orders", f"task-{number}"))
@@ -97,29 +98,29 @@ def bundled(spark, tmp_path_factory):
         lead(grouper, outbox)
         recorder.wait(3)
         for message in outbox.take(BundleMessage):
-            grouper.handle(message, says, says)
+            grouper.handle(message, api, api)
         recorder.wait(10)
         grouper.register(TENANT, NewTask([9], "mails", "late"))
-    made = bundles(read(spark, folder, "bundles")).cache()
-    of_tasks = tasks(read(spark, folder, "tasks"), made).cache()
-    return {
-        "bundles": made.collect(),
-        "tasks": {row.task_id: row for row in of_tasks.collect()},
-        "targets": {row.target: row for row in targets(of_tasks, made).collect()},
-        "sizes": {row["size"]: row.bundles for row in sizes(made).collect()},
-    }
+    of_bundles = bundles(read(spark, folder, "bundles")).cache()
+    of_tasks = tasks(read(spark, folder, "tasks"), of_bundles).cache()
+    return SimpleNamespace(
+        bundles=sorted(of_bundles.collect(), key=lambda row: row["size"]),
+        tasks={row.task_id: row for row in of_tasks.collect()},
+        targets={row.target: row for row in targets(of_tasks, of_bundles).collect()},
+        sizes={row["size"]: row.bundles for row in sizes(of_bundles).collect()},
+    )
 
 
 def test_bundles_have_the_sizes_that_they_were_sealed_with(bundled):
-    rows = sorted(bundled["bundles"], key=lambda row: row["size"])
+    rows = bundled.bundles
 
     assert [(row["size"], row.state, row.calls) for row in rows] == [(2, "DONE", 1), (3, "DONE", 1)]
-    assert bundled["sizes"] == {2: 1, 3: 1}
+    assert bundled.sizes == {2: 1, 3: 1}
     assert {row.lasted for row in rows} == {3.0}
 
 
 def test_a_task_waits_from_its_registration_to_its_first_bundle(bundled):
-    rows = bundled["tasks"]
+    rows = bundled.tasks
 
     assert {name: row.waited for name, row in rows.items()} == {
         **{f"task-{number}": 2.0 for number in range(5)},
@@ -131,7 +132,7 @@ def test_a_task_waits_from_its_registration_to_its_first_bundle(bundled):
 
 
 def test_a_target_sums_its_tasks_and_bundles_up(bundled):
-    orders, mails = bundled["targets"]["orders"], bundled["targets"]["mails"]
+    orders, mails = bundled.targets["orders"], bundled.targets["mails"]
 
     assert (orders.tasks, orders.states) == (5, {"SUCCEEDED": 4, "FAILED": 1})
     assert (orders.bundles, orders["size"], orders.largest, orders.calls) == (2, 2.5, 3, 2)
@@ -189,24 +190,26 @@ def worked(spark, tmp_path_factory):
         recorder.wait(1)
         line.store.collide(line.store.get(line.key("waiting")))
     found = jobs(read(spark, folder, "jobs")).cache()
-    return {row.job_id: row for row in found.collect()}, queues(found).collect(), folder
+    rows = {row.job_id: row for row in found.collect()}
+    return SimpleNamespace(jobs=rows, queues=queues(found).collect(), folder=folder)
 
 
-FATES = {
-    # state, waited, worked, deliveries, seconds from the add to the end
-    "id-plain": ("done", 4.0, 3.0, 1, 7),
-    "id-again": ("done", 6.0, 8.0, 2, 14),
-    "id-twice": ("done", 4.0, 5.0, 1, 9),
-    "id-rerun": ("ready", 0.0, 0.0, 0, None),
-    "id-hopeless": ("dead", 4.0, 5.0, 1, 9),
-    "id-waiting": ("ready", 0.0, 0.0, 0, None),
-}
-
-
-@pytest.mark.parametrize("job_id", FATES)
-def test_a_job_is_reported_as_it_ended_with_its_waits_and_its_work(worked, job_id):
-    row = worked[0][job_id]
-    state, waited, busy, deliveries, seconds = FATES[job_id]
+@pytest.mark.parametrize(
+    ("job_id", "state", "waited", "busy", "deliveries", "seconds"),
+    [
+        ("id-plain", "done", 4.0, 3.0, 1, 7),
+        ("id-again", "done", 6.0, 8.0, 2, 14),
+        ("id-twice", "done", 4.0, 5.0, 1, 9),
+        ("id-rerun", "ready", 0.0, 0.0, 0, None),
+        ("id-hopeless", "dead", 4.0, 5.0, 1, 9),
+        ("id-waiting", "ready", 0.0, 0.0, 0, None),
+    ],
+)
+def test_a_job_is_reported_as_it_ended_with_its_waits_and_its_work(
+    worked, job_id, state, waited, busy, deliveries, seconds
+):
+    """*seconds*: from the first job's add to this one's end."""
+    row = worked.jobs[job_id]
     ended = None if seconds is None else (START + timedelta(seconds=seconds)).timestamp()
 
     assert (row.state, row.waited, row.worked, row.deliveries) == (state, waited, busy, deliveries)
@@ -214,15 +217,10 @@ def test_a_job_is_reported_as_it_ended_with_its_waits_and_its_work(worked, job_i
 
 
 def test_two_jobs_of_one_id_are_two_rows(spark):
-    facts = {name: None for name in schemas.JOB_IMAGES.names} | {
-        "tenant": "t",
-        "queue": "q",
-        "job_id": "mine",
-    }
+    facts = dict.fromkeys(schemas.JOB_IMAGES.names) | {"tenant": "t", "queue": "q", "job_id": "mine"}
     images = [facts | {"name": name, "place": "1", "state": "done"} for name in ("a", "b")]
-    rows = [[image[name] for name in schemas.JOB_IMAGES.names] for image in images]
 
-    found = jobs(spark.createDataFrame(rows, schemas.JOB_IMAGES)).collect()
+    found = jobs(spark.createDataFrame(images, schemas.JOB_IMAGES)).collect()
 
     assert sorted((row.job_id, row.name, row.state) for row in found) == [
         ("mine", "a", "done"),
@@ -231,13 +229,13 @@ def test_two_jobs_of_one_id_are_two_rows(spark):
 
 
 def test_every_job_is_there_once_and_the_dead_one_says_why(worked):
-    assert worked[0].keys() == FATES.keys()
-    assert worked[0]["id-hopeless"].error == "boom"
-    assert worked[0]["id-again"].failures == 1
+    assert len(worked.jobs) == 6
+    assert worked.jobs["id-hopeless"].error == "boom"
+    assert worked.jobs["id-again"].failures == 1
 
 
 def test_a_queue_sums_its_jobs_up(worked):
-    (row,) = worked[1]
+    (row,) = worked.queues
 
     assert (row.tenant, row.queue, row.jobs) == (TENANT, "thumbs", 6)
     assert row.states == {"done": 3, "dead": 1, "ready": 2}
@@ -246,7 +244,7 @@ def test_a_queue_sums_its_jobs_up(worked):
 
 
 def test_what_jobs_carry_is_not_in_the_archive(worked):
-    files = [b"".join(Archive("").lines(str(path))) for path in worked[2].rglob("*.gz")]
+    files = [b"".join(Archive("").lines(str(path))) for path in worked.folder.rglob("*.gz")]
 
     assert any(b"id-plain" in body for body in files)
     assert not any(b"secret" in body for body in files)

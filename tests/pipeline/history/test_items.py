@@ -36,10 +36,8 @@ class Seen:
 
     def acked(self, life):
         """(acked, failed) of each second of a batch."""
-        rows = sorted(
-            (row for row in self.seconds if row.batch_id == life.batch_id), key=lambda row: row.second
-        )
-        return [(row.acked, row.failed) for row in rows]
+        rows = [row for row in self.seconds if row.batch_id == life.batch_id]
+        return [(row.acked, row.failed) for row in sorted(rows, key=lambda row: row.second)]
 
 
 @pytest.fixture(scope="module")
@@ -64,19 +62,14 @@ def test_the_acks_recovered_from_images_are_the_acks_that_were_done(seen, name):
     assert {position: at for position, (at, *_) in seen.of(life).items()} == first_acks(life)
 
 
-def test_a_failure_stays_one_unless_a_success_heals_it(seen):
-    fates = {position: fate for position, (_, *fate) in seen.of(cast()["with failures"]).items()}
+def test_a_failure_stays_one_unless_a_success_heals_it_also_where_pages_were_acked_at_one_go(seen):
+    some, folded = (seen.of(cast()[name]) for name in ("with failures", "folded"))
 
-    assert {position for position, (failed, _) in fates.items() if failed} == {0, 1, 2, 3}
-    assert {position for position, (_, healed) in fates.items() if healed} == {4}
-
-
-def test_pages_that_were_acked_at_one_go_are_reported_item_by_item(seen):
-    fates = seen.of(cast()["folded"])
-
-    assert fates.keys() == set(range(200))
-    assert {position for position, (_, _, healed) in fates.items() if healed} == set(range(7))
-    assert not any(failed for _, failed, _ in fates.values())
+    assert {position for position, (_, failed, _) in some.items() if failed} == {0, 1, 2, 3}
+    assert {position for position, (*_, healed) in some.items() if healed} == {4}
+    assert folded.keys() == set(range(200))
+    assert {position for position, (*_, healed) in folded.items() if healed} == set(range(7))
+    assert not any(failed for _, failed, _ in folded.values())
 
 
 def test_the_end_of_a_nested_batch_is_an_ack_of_its_parents_item(seen):
@@ -103,12 +96,10 @@ def test_the_seconds_of_a_batch_add_up_to_its_items(seen):
     assert sum(failed for _, failed in seen.acked(cast()["with failures"])) == 4
 
 
-@pytest.mark.parametrize(
-    ("name", "pages", "acked"),
-    [("well", 7, 50), ("with failures", 3, 20), ("timed out", 3, 13), ("open", 1, 8)],
-)
-def test_pages_say_themselves_how_many_items_are_acked(seen, name, pages, acked):
-    assert seen.filled[cast()[name].batch_id] == (pages, acked)
+def test_pages_say_themselves_how_many_items_are_acked(seen):
+    filled = {"well": (7, 50), "with failures": (3, 20), "timed out": (3, 13), "open": (1, 8)}
+
+    assert {name: seen.filled[cast()[name].batch_id] for name in filled} == filled
 
 
 def test_files_in_another_order_and_more_than_once_tell_the_same(spark, seen, tmp_path):
@@ -124,16 +115,12 @@ def test_files_in_another_order_and_more_than_once_tell_the_same(spark, seen, tm
     assert again.filled == seen.filled
 
 
-def test_an_item_of_a_batch_that_the_archive_does_not_know_has_no_place(spark, tmp_path):
+def test_an_item_of_a_batch_that_the_archive_does_not_know_has_no_place_and_none_is_no_item(spark, tmp_path):
     folder = tmp_path / "changes"
     shutil.copytree(Path(cast().archive) / "table=pages", folder / "table=pages")
     found = Seen(spark, str(folder))
+    none = Seen(spark, str(tmp_path))
 
     assert len(found.items) > 300
     assert {row.position for row in found.items} == {None}
-
-
-def test_an_archive_of_nothing_is_no_items(spark, tmp_path):
-    found = Seen(spark, str(tmp_path))
-
-    assert (found.items, found.seconds, found.filled) == ([], [], {})
+    assert (none.items, none.seconds, none.filled) == ([], [], {})

@@ -39,10 +39,10 @@ def test_an_export_says_which_table_it_is_of_and_when_it_was_taken(tmp_path, row
 
 
 def test_a_relative_path_is_a_path_too(tmp_path, rows, monkeypatch):
-    root = write_export(tmp_path, rows)
-    monkeypatch.chdir(Path(root).parent)
+    root = Path(write_export(tmp_path, rows))
+    monkeypatch.chdir(root.parent)
 
-    assert len(items(Path(root).name + "/")) == len(rows)
+    assert len(items(f"{root.name}/")) == len(rows)
 
 
 def test_only_the_rows_about_one_batch_are_read(tmp_path):

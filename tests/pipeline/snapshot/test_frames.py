@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -48,25 +49,21 @@ def rows_in(frame) -> list[dict]:
     return in_order(frame.toArrow().to_pylist())
 
 
-def test_an_export_comes_as_the_pages_and_batches_that_were_stored(spark, tmp_path, worlds):
-    snapshot = frames.from_exports(spark, exported(tmp_path, *worlds))
-
+def assert_holds(snapshot, *worlds) -> None:
+    """The frames hold the pages and the batch of each of *worlds*, and no others."""
     assert rows_in(snapshot.pages) == expected_pages(*worlds)
     assert rows_in(snapshot.batches) == expected_batches(*worlds)
+
+
+def test_an_export_comes_as_the_pages_and_batches_that_were_stored_of_all_or_of_one(spark, tmp_path, worlds):
+    exports = exported(tmp_path, *worlds)
+    snapshot = frames.from_exports(spark, exports)
+
+    assert_holds(snapshot, *worlds)
+    assert_holds(frames.from_exports(spark, exports, worlds[0].key.batch_id), worlds[0])
     assert snapshot.pages.schema.simpleString() == schemas.PAGES.simpleString()
     assert snapshot.batches.schema.simpleString() == schemas.BATCHES.simpleString()
     assert (snapshot.malformed.count(), snapshot.taken_at) == (0, TAKEN_AT)
-
-
-def test_one_batch_can_be_read_out_of_an_export(spark, tmp_path, worlds):
-    one, _ = worlds
-
-    snapshot = frames.from_exports(spark, exported(tmp_path, *worlds), one.key.batch_id)
-
-    assert (rows_in(snapshot.pages), rows_in(snapshot.batches)) == (
-        expected_pages(one),
-        expected_batches(one),
-    )
 
 
 def test_what_two_exports_say_is_as_old_as_the_older(spark, tmp_path, worlds):
@@ -109,22 +106,9 @@ def stored(tables, aws, worlds) -> Tables:
     return tables
 
 
-def test_a_scan_comes_as_the_same_frames(spark, stored, worlds):
-    snapshot = frames.from_tables(spark, stored)
-
-    assert rows_in(snapshot.pages) == expected_pages(*worlds)
-    assert rows_in(snapshot.batches) == expected_batches(*worlds)
-
-
-def test_one_batch_can_be_scanned_for(spark, stored, worlds):
-    one, _ = worlds
-
-    snapshot = frames.from_tables(spark, stored, one.key.batch_id)
-
-    assert (rows_in(snapshot.pages), rows_in(snapshot.batches)) == (
-        expected_pages(one),
-        expected_batches(one),
-    )
+def test_a_scan_comes_as_the_same_frames_of_all_or_of_one(spark, stored, worlds):
+    assert_holds(frames.from_tables(spark, stored), *worlds)
+    assert_holds(frames.from_tables(spark, stored, worlds[0].key.batch_id), worlds[0])
 
 
 def test_a_malformed_row_of_a_live_table_is_named_by_its_key(spark, stored, aws, worlds):
@@ -160,40 +144,28 @@ class Scripted:
         return {"Items": rows, "ConsumedCapacity": {"CapacityUnits": units}, **more}
 
 
-class FakeTables:
-    """Tables whose client answers by a script."""
+def scanned(client: Scripted, pauses: list[float], **facts) -> list:
+    """The rows of segment 2 of 8 of *client*'s table."""
+    segment = Segment(SimpleNamespace(client=client), "Pages", 2, 8, **facts)
+    return list(scan(segment, None, pauses.append))
 
-    def __init__(self, client: Scripted) -> None:
-        self.client = client
 
-
-def test_a_segment_is_read_to_its_end():
+def test_a_segment_is_read_to_its_end_without_a_rest():
+    pauses: list[float] = []
     client = Scripted((["a"], 1.0), ([], 1.0), (["b", "c"], 1.0))
 
-    assert list(scan(Segment(FakeTables(client), "Pages", 2, 8), None, lambda _: None)) == ["a", "b", "c"]
-    assert [asked.get("ExclusiveStartKey") for asked in client.asked] == [
-        None,
-        {"pk": {"S": "2"}},
-        {"pk": {"S": "1"}},
-    ]
+    assert scanned(client, pauses) == ["a", "b", "c"]
+    starts = [asked.get("ExclusiveStartKey") for asked in client.asked]
+    assert starts == [None, {"pk": {"S": "2"}}, {"pk": {"S": "1"}}]
     assert {(asked["Segment"], asked["TotalSegments"]) for asked in client.asked} == {(2, 8)}
+    assert (pauses, "Limit" in client.asked[0]) == ([0.0, 0.0], False)
 
 
-def test_a_segment_rests_until_the_units_that_it_used_are_due():
+def test_a_segment_with_a_rate_rests_until_the_units_that_it_used_are_due():
     pauses: list[float] = []
     client = Scripted(([], 50.0), ([], 25.0), ([], 100.0))
 
-    list(scan(Segment(FakeTables(client), "Pages", 0, 1, rate=10.0), None, pauses.append))
+    scanned(client, pauses, rate=10.0)
 
     assert pauses == pytest.approx([5.0, 7.5], abs=0.5)
     assert {asked["Limit"] for asked in client.asked} == {20}
-
-
-def test_without_a_rate_a_segment_does_not_rest():
-    pauses: list[float] = []
-    client = Scripted(([], 50.0), ([], 25.0))
-
-    list(scan(Segment(FakeTables(client), "Pages", 0, 1), None, pauses.append))
-
-    assert pauses == [0.0]
-    assert "Limit" not in client.asked[0]

@@ -1,47 +1,39 @@
+"""A dataset is read by the suffix of its name, or not at all; files are dealt to tasks of one size."""
+
 from __future__ import annotations
 
 import gzip
 
 import pytest
 
-from pipeline.spark import datasets, schemas
+from pipeline.spark import datasets, files, schemas
+from pipeline.spark.files import ListedFile
 
 
-def test_the_bundled_catalog_has_the_schema_it_is_known_for(spark):
+def test_the_bundled_catalog_has_the_schema_it_is_known_for_and_a_limit_takes_the_first_rows(spark):
     rows = datasets.read_dataset(spark, str(datasets.CATALOG_SLICE))
+    some = datasets.read_dataset(spark, str(datasets.CATALOG_SLICE), 3).collect()
 
     assert (rows.schema, rows.count()) == (schemas.CATALOG, 992)
+    assert (some[0].name, len(some)) == ("0ad", 3)
 
 
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("rows.csv", "name,size\na,1\nb,2\n"),
-        ("rows.jsonl.gz", '{"name":"a","size":1}\n{"name":"b","size":2}\n'),
+        ("rows.csv", 'name,size\n"a\n2,b",1\n"he said ""yes"", then",2\n'),
+        ("rows.jsonl.gz", '{"name":"a\\n2,b","size":1}\n{"name":"he said \\"yes\\", then","size":2}\n'),
     ],
 )
-def test_another_dataset_is_read_by_its_suffix(spark, tmp_path, name, text):
+def test_another_dataset_is_read_by_its_suffix_with_lines_and_quotes_within_its_values(
+    spark, tmp_path, name, text
+):
     path = tmp_path / name
     path.write_bytes(gzip.compress(text.encode()) if name.endswith("gz") else text.encode())
 
     rows = datasets.read_dataset(spark, str(path)).select("name", "size").collect()
 
-    assert [tuple(row) for row in rows] == [("a", 1), ("b", 2)]
-
-
-def test_a_limit_takes_the_first_rows(spark):
-    rows = datasets.read_dataset(spark, str(datasets.CATALOG_SLICE), 3).collect()
-
-    assert rows[0].name == "0ad"
-    assert len(rows) == 3
-
-
-def test_a_malformed_row_stops_the_job(spark, tmp_path):
-    path = tmp_path / "rows.jsonl"
-    path.write_text('{"name":"a"}\n{"name":\n')
-
-    with pytest.raises(Exception, match=r"rows\.jsonl: Malformed records"):
-        datasets.read_dataset(spark, str(path)).collect()
+    assert [tuple(row) for row in rows] == [("a\n2,b", 1), ('he said "yes", then', 2)]
 
 
 @pytest.mark.parametrize("name", ["rows.xlsx", "rows.csv.zip", "rows.jsonl.bak", "rows.jsonl.lz4", "rows"])
@@ -55,16 +47,31 @@ def test_the_last_suffix_names_the_format():
     assert datasets.format_of("day.json/rows.csv.gz")[0] == "csv"
 
 
-def test_lines_and_quotes_within_the_quotes_of_a_csv_are_a_part_of_its_values(spark, tmp_path):
-    path = tmp_path / "rows.csv"
-    path.write_text('id,text\n1,"a\n2,b"\n3,"he said ""yes"", then"\n')
-
-    rows = datasets.read_dataset(spark, str(path)).collect()
-
-    assert [tuple(row) for row in rows] == [(1, "a\n2,b"), (3, 'he said "yes", then')]
-
-
 def test_a_table_of_the_catalog_is_a_dataset(spark):
     spark.range(5).createOrReplaceTempView("five")
 
     assert datasets.read_dataset(spark, "table:five", 3).count() == 3
+
+
+@pytest.mark.parametrize(
+    ("count", "size", "slots"), [(1, 5, 4), (3, 5, 8), (100, 10, 8), (10, files.BYTES_A_TASK, 2)]
+)
+def test_logs_are_dealt_whole_and_evenly(count, size, slots):
+    logs = [ListedFile(f"{number:03d}", size) for number in range(count)]
+
+    dealt = files.shares(logs, slots)
+
+    assert sorted(path for paths in dealt for path in paths) == [log.path for log in logs]
+    assert len(dealt) == min(count, max(slots, count * size // files.BYTES_A_TASK))
+    assert max(map(len, dealt)) - min(map(len, dealt)) <= 1
+
+
+def test_the_largest_log_has_a_task_to_itself():
+    logs = [
+        ListedFile("small", 1),
+        ListedFile("large", 1000),
+        ListedFile("middle", 3),
+        ListedFile("little", 2),
+    ]
+
+    assert sorted(map(sorted, files.shares(logs, 2))) == [["large"], ["little", "middle", "small"]]

@@ -1,14 +1,16 @@
+"""What a job prints of its stages and its counts."""
+
 from __future__ import annotations
 
 import pytest
 from pyspark import SparkStageInfo
 
 from pipeline.spark import progress
-from pipeline.spark.progress import event_printer, moving, under_way
+from pipeline.spark.progress import count, event_printer, moving, under_way
 
 
-def stage(at: int, done: int, tasks: int) -> SparkStageInfo:
-    return SparkStageInfo(at, 0, "collect", tasks, 0, done, 0)
+def stage(at: int, completed: int, tasks: int) -> SparkStageInfo:
+    return SparkStageInfo(at, 0, "collect", tasks, 0, completed, 0)
 
 
 def test_stages_are_named_so_that_the_counts_of_one_never_follow_those_of_another():
@@ -23,7 +25,7 @@ def test_stages_are_named_so_that_the_counts_of_one_never_follow_those_of_anothe
 def test_a_stage_that_is_tried_again_does_not_count_backwards():
     most: dict[int, int] = {}
 
-    reported = [under_way([stage(7, done, 32)], most) for done in (15, 3, 16)]
+    reported = [under_way([stage(7, completed, 32)], most) for completed in (15, 3, 16)]
 
     assert [text.split()[2] for text in reported] == ["15", "15", "16"]
 
@@ -57,3 +59,11 @@ def test_what_stands_still_is_reported_again_only_after_a_while(clock):
         emit("progress", {"sent": sent})
 
     assert reported == [(5, 0), (7, 250), (9, 500)]
+
+
+def test_one_is_counted_as_one():
+    assert (count(1, "call"), count(1200, "call"), count(2, "batch", "batches")) == (
+        "1 call",
+        "1,200 calls",
+        "2 batches",
+    )

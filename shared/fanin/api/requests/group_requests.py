@@ -84,6 +84,6 @@ class RegisterTaskBody(TaskBody):
             for number, task in enumerate(self.tasks)
         ]
 
-    def said(self) -> str:
+    def canonical(self) -> str:
         """Return the body as canonical JSON; equal requests have equal texts."""
         return self.model_dump_json(by_alias=True, exclude={"tasks"} if self.tasks is None else None)

@@ -65,7 +65,7 @@ def range_of(batch: str, document: Document) -> ItemRange:
     return ItemRange(batch, document["groupId"], document["from"], document["to"])
 
 
-def given(arguments: Iterable[str], lines: Iterable[str]) -> Iterator[ItemRange]:
+def item_ranges(arguments: Iterable[str], lines: Iterable[str]) -> Iterator[ItemRange]:
     """Return the items of the *arguments*; ``-`` stands for *lines*, which are read as they come.
 
     Raises UsageError at once for an argument, and for a line when it is read.

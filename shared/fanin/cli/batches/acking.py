@@ -11,7 +11,7 @@ from uuid import NAMESPACE_OID, uuid5
 import typer
 
 from fanin.cli.arguments.api import both
-from fanin.cli.arguments.items import ItemRange, given
+from fanin.cli.arguments.items import ItemRange, item_ranges
 from fanin.cli.terminal.exits import Refused, UsageError
 from fanin.cli.terminal.output import note
 from fanin.cli.verbs import Invocation, Verbs
@@ -66,7 +66,7 @@ class Acking:
 
     def run(self, arguments: Sequence[str]) -> None:
         """Ack the items of *arguments*; print the counts, of what was sent before an error too."""
-        ranges = given(arguments, sys.stdin)
+        ranges = item_ranges(arguments, sys.stdin)
         try:
             self._send(map(self._ack, joined(self._to_error(ranges), ItemRange.joined)))
         finally:

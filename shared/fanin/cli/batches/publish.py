@@ -86,9 +86,9 @@ def _published(call: Invocation, sqs: SQSClient, request: PublishRequest) -> str
     try:
         batch_id = publish(call.fanin, Sender(sqs, request), request, counts.show, note).id
         counts.note()
-    except AlreadyPublished as done:
-        batch_id = done.batch_id
-        note(str(done))
+    except AlreadyPublished as published:
+        batch_id = published.batch_id
+        note(str(published))
     finally:
         call.progress.clear()
     return batch_id

@@ -122,7 +122,7 @@ def down(
     if not chosen:
         where = "" if port is None else f" on port {port}; fanin local list prints the runs"
         typer.echo(f"nothing to end{where}")
-    _print_left(_matching(run_directories.running(), port))
+    _print_others(_matching(run_directories.running(), port))
 
 
 @app.command()
@@ -174,8 +174,8 @@ def _is_ours(state: State) -> bool:
     return state.checkout == str(ORIGIN.folder)
 
 
-def _print_left(left: Sequence[State]) -> None:
-    urls = ", ".join(state.url for state in left)
+def _print_others(others: Sequence[State]) -> None:
+    urls = ", ".join(state.url for state in others)
     if urls:
         text = f"left running, started by other checkouts: {urls}; end them with --all, or one with --port"
         typer.echo(text, err=True)

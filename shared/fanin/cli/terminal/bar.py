@@ -71,8 +71,8 @@ def _facts(look: Look) -> Sequence[str]:
     if status.result:
         return (status.result, failed)
     rate = "" if look.rate is None else rate_text(look.rate)
-    left = "" if look.seconds is None else f"{duration_text(look.seconds)} left"
-    return (failed, left, rate, "open" if status.state is State.OPEN else "")
+    time_left = "" if look.seconds is None else f"{duration_text(look.seconds)} left"
+    return (failed, time_left, rate, "open" if status.state is State.OPEN else "")
 
 
 def _cells(done: int, total: int, width: int, exact: bool) -> int:

@@ -59,8 +59,8 @@ def done_shown(document: Document) -> str:
 
 def outstanding_shown(document: Document) -> str | None:
     """Return how many items are outstanding; None if no item is."""
-    left = _outstanding(document)
-    return f"{'' if document['progress']['exact'] else '≈ '}{left:,}" if left else None
+    outstanding = _outstanding(document)
+    return f"{'' if document['progress']['exact'] else '≈ '}{outstanding:,}" if outstanding else None
 
 
 def _outstanding(document: Document) -> int:

@@ -48,9 +48,9 @@ def rate_text(rate: float) -> str:
 
 def duration_text(seconds: float) -> str:
     """Return a duration in its two largest units, such as ``2 h 5 min``."""
-    left, parts = max(1, round(seconds)), []
+    remaining, parts = max(1, round(seconds)), []
     for size, unit in UNITS:
-        count, left = divmod(left, size)
+        count, remaining = divmod(remaining, size)
         if count:
             parts.append(f"{count:,} {unit}")
         if parts and (len(parts) == 2 or not count):

@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 from uuid import uuid4
 
 from fanin.arguments import kind_of, number_of_seconds, text, text_or_none, whole
-from fanin.calling import plain
+from fanin.calling import synchronous
 from fanin.client.checks.naming import named_as_arguments
 from fanin.client.checks.reasons import fitting
 from fanin.client.items import Items
@@ -120,8 +120,8 @@ def json_value(payload: Any) -> Any:
 
 def options_given(item_id: Any, on_acked: Any, margin_seconds: float, fail_after: int | None) -> None:
     """Refuse options of a consumer that have the wrong type."""
-    plain(item_id, "item_id")
-    plain(on_acked, "on_acked")
+    synchronous(item_id, "item_id")
+    synchronous(on_acked, "on_acked")
     number_of_seconds(margin_seconds, "margin_seconds")
     if fail_after is not None:
         whole(fail_after, "fail_after", 1, TOTAL_MAX)

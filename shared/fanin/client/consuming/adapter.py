@@ -51,7 +51,7 @@ class Adapter(Consumer):
             unmatched=[each for each in settled.unmatched if each[0]["messageId"] not in sent],
         )
 
-    def _nameless(self, record: Record, error: Exception) -> None:
+    def _log_unnamed(self, record: Record, error: Exception) -> None:
         """Log nothing for a single message, because the delivery has one line for all."""
 
     def _log_unmatched(self, unmatched: Outcomes) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from fanin.calling import done, is_failure, log_failure, plain
+from fanin.calling import finished, is_failure, log_failure, synchronous
 from fanin.client.checks.reasons import reason_of
 from fanin.client.consuming.answering import Named, answers_of
 from fanin.client.consuming.ordering import runs_of
@@ -61,7 +61,7 @@ class Consumer:
     def __post_init__(self) -> None:
         """Refuse functions whose call does no work, because their messages would be acked without it."""
         for name in ("handle", "item_id", "on_acked", "ack_of"):
-            plain(getattr(self, name), name)
+            synchronous(getattr(self, name), name)
 
     def settle(self, event: Mapping[str, Any], context: Any = None) -> Settled:
         """Process a delivery, ack the items whose work is done, and return the result.
@@ -123,10 +123,10 @@ class Consumer:
         if self.handle is None:
             return Worked(record, [ack])
         work = partial(self.handle, record)
-        return self._not_due(record, ack, tally, looks) or self._done(record, ack, work)
+        return self._not_due(record, ack, tally, looks) or self._work_done(record, ack, work)
 
     def _not_due(self, record: Record, ack: Ack, tally: Tally, looks: Looks) -> Worked | None:
-        """Return what becomes of *record* without its work; None if its work is due."""
+        """Return the outcome of *record* if its work is skipped; None if its work is due."""
         found = looks.at(ack, record)
         if found is Look.DUE:
             return None
@@ -136,12 +136,12 @@ class Consumer:
             tally.skip(record, looks.states[ack.batch_id], ack.batch_id)
         return Worked(record, returns=found is Look.UNKNOWN)
 
-    def _done(self, record: Record, ack: Ack, work: Callable[[], object]) -> Worked:
+    def _work_done(self, record: Record, ack: Ack, work: Callable[[], object]) -> Worked:
         """Do the *work* of an item and return its ack; none if it was handed over, or has to return."""
         call = self._call(record, ack)
         try:
             with under_work(call):
-                done(work(), "the function")
+                finished(work(), "the function")
                 call.cancel_unclosed()
         except BaseException as error:
             if not is_failure(error):
@@ -176,7 +176,7 @@ class Consumer:
         ack = self._ack_or_error(record)
         if isinstance(ack, Ack):
             return ack
-        self._nameless(record, ack)
+        self._log_unnamed(record, ack)
         return None
 
     def _ack_or_error(self, record: Record) -> Ack | Exception:
@@ -187,7 +187,7 @@ class Consumer:
         except Exception as error:
             return error
 
-    def _nameless(self, record: Record, error: Exception) -> None:
+    def _log_unnamed(self, record: Record, error: Exception) -> None:
         facts = {"messageId": record["messageId"], "reason": type(error).__name__}
         why = str(error) if isinstance(error, InvalidRequest) else f"item_id raised {facts['reason']}"
         line = "message %s cannot be worked on, and returns to the queue: %s"
@@ -199,7 +199,7 @@ class Consumer:
             self._log_unmatched(settled.unmatched)
         log_deleted(settled)
         if self.on_acked and settled.acked:
-            done(self.on_acked(settled.acked), "on_acked")
+            finished(self.on_acked(settled.acked), "on_acked")
 
     def _log_unmatched(self, unmatched: Outcomes) -> None:
         log_unmatched(unmatched)
@@ -232,9 +232,9 @@ class _Started:
 
     def looks(self, named: Sequence[Named]) -> Iterator[Sequence[Named]]:
         """Yield records to look at, those of one request at a time; half of the time is for the work."""
-        until = max(self._left() / 2, self.margin_seconds) if named else 0
+        until = max(self._seconds_left() / 2, self.margin_seconds) if named else 0
         for first in range(0, len(named), ITEMS_A_REQUEST):
-            if first and self._left() < until:
+            if first and self._seconds_left() < until:
                 self.deferred += [record for record, _ in named[first:]]
                 return
             yield named[first : first + ITEMS_A_REQUEST]
@@ -242,7 +242,7 @@ class _Started:
     def of(self, run: Sequence[Record], tally: Tally) -> Iterator[Record]:
         """Yield the records to work on: each is started when it is requested."""
         for record in run:
-            self.late = self.late or (self.begun and self._left() < self.margin_seconds)
+            self.late = self.late or (self.begun and self._seconds_left() < self.margin_seconds)
             if self.late:
                 self.deferred.append(record)
             elif tally.is_behind(record):
@@ -251,7 +251,7 @@ class _Started:
                 self.begun = True
                 yield record
 
-    def _left(self) -> float:
+    def _seconds_left(self) -> float:
         """Return the seconds that are left now, and keep them for the log."""
         self.left = seconds_left(self.context)
         return self.left

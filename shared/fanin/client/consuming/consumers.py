@@ -7,7 +7,7 @@ from functools import partial
 from typing import overload
 
 from fanin.arguments import instance
-from fanin.calling import plain
+from fanin.calling import synchronous
 from fanin.client.checks.checking import options_given
 from fanin.client.consuming.adapter import Adapter, hide_by_sqs
 from fanin.client.consuming.consumer import (
@@ -124,5 +124,5 @@ class Consumers:
         A message that matches no item returns to the queue after growing pauses. *item_id*: record -> item
         id.
         """
-        ack_of = partial(dead_letter_message_ack, item_id=plain(item_id, "item_id"))
+        ack_of = partial(dead_letter_message_ack, item_id=synchronous(item_id, "item_id"))
         return handler_of(Adapter(self._transport, ack_of=ack_of, hide=hide_by_sqs))

@@ -15,7 +15,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from fanin.calling import plain
+from fanin.calling import synchronous
 from fanin.client.consuming.chunks import Chunk, ChunkItem, chunk_of
 from fanin.client.consuming.consumer import Consumer, Handler, handler_of, seconds_left
 from fanin.client.consuming.ordering import in_turn, is_in_order
@@ -58,7 +58,7 @@ class EachConsumer(Consumer):
     context: Any = None
 
     def __post_init__(self) -> None:
-        plain(self.work, "work")
+        synchronous(self.work, "work")
 
     def settle(self, event: Mapping[str, Any], context: Any = None) -> Settled:
         """Process a delivery, ack the items whose work is done, and return the result."""
@@ -84,7 +84,7 @@ class EachConsumer(Consumer):
         try:
             return chunk_of(record)
         except InvalidRequest as error:
-            self._nameless(record, error)
+            self._log_unnamed(record, error)
             return None
 
     def _wanted(self, chunk: Chunk, tally: Tally) -> Sequence[int] | None:
@@ -136,7 +136,9 @@ class EachConsumer(Consumer):
 
     def _do(self, item: ChunkItem, part: Part) -> None:
         """Work on one item and note in *part* what came of it."""
-        worked = self._done(item.record, Ack.of(item.id, item.record["messageId"]), partial(self.work, item))
+        worked = self._work_done(
+            item.record, Ack.of(item.id, item.record["messageId"]), partial(self.work, item)
+        )
         part.acks += worked.acks
         part.returns = part.returns or worked.returns
 

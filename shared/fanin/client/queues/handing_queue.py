@@ -10,8 +10,7 @@ from types import TracebackType
 from fanin.client.handing import creating_owner, job_id, owner_created
 from fanin.client.under_work import UnderWork, held, let_go
 from fanin.queue import Job, Jobs, NewJob, OnBusy, Queue, Rejected
-from fanin.queue.rules.taking import new_jobs
-from fanin.queue.scope import Take
+from fanin.queue.rules.taking import TakeRequest, new_jobs
 from fanin.tracker import Outcome
 
 REPORTED = "the worker of the job failed it"
@@ -31,8 +30,8 @@ class HandingQueue(Queue):
             owner_created(*_added(asked, rejected))
         return rejected
 
-    def _scope(self, take: Take) -> Jobs:
-        return HandingJobs(take, self._report_end, self.context.options.retry_delay)
+    def _scope(self, request: TakeRequest) -> Jobs:
+        return HandingJobs(self.taker, request)
 
 
 class HandingJobs(Jobs):

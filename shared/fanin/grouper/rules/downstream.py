@@ -8,7 +8,7 @@ from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
-from fanin.calling import done, has_text, is_failure, plain, text_of
+from fanin.calling import finished, has_text, is_failure, synchronous, text_of
 from fanin.grouper.rules.model import Outcome, Verdict
 
 OK = Outcome(Verdict.OK)
@@ -63,7 +63,7 @@ class Answer:
     retry_after: timedelta | None = None
 
     def about(self, members: Collection[str]) -> Answer:
-        """Return this answer to a call for *members*; a retry if it names a task that is none of them.
+        """Return this answer to a call for *members*; a retry if it names another task.
 
         The outcome of that task would be lost, and whichever member was meant would succeed.
         """
@@ -106,11 +106,11 @@ class Function:
 
     def __post_init__(self) -> None:
         """Refuse a function that does no work when it is called."""
-        plain(self.function, "function")
+        synchronous(self.function, "function")
 
     def call(self, call: Call) -> Answer:
         try:
-            return Answer(members=_outcomes(done(self.function(call), "function")))
+            return Answer(members=_outcomes(finished(self.function(call), "function")))
         except Retry as retry:
             return Answer(Outcome(Verdict.RETRY, _text(retry)), retry_after=retry.after)
         except Refused as refused:

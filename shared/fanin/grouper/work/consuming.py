@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from fanin.calling import done, log_failure, plain
+from fanin.calling import finished, log_failure, synchronous
 
 Done = TypeVar("Done")
 logger = logging.getLogger("fanin")
@@ -15,9 +15,9 @@ logger = logging.getLogger("fanin")
 
 @dataclass(frozen=True, slots=True)
 class Consumed(Generic[Done]):
-    """The results of a delivery. *failed*: ids of messages that SQS delivers again."""
+    """What *answer* returned for each message. *failed*: ids of messages that SQS delivers again."""
 
-    done: tuple[Done, ...]
+    answers: tuple[Done, ...]
     failed: tuple[str, ...]
 
     def response(self) -> dict[str, Any]:
@@ -33,12 +33,12 @@ def consume(
     An error fails its record alone, and so does a lack of time.
     """
     answers: list[Done] = []
-    plain(answer, "answer")
+    synchronous(answer, "answer")
     failed: list[str] = []
     for record in records:
         try:
             if has_time():
-                answers.append(done(answer(record["body"]), "answer"))
+                answers.append(finished(answer(record["body"]), "answer"))
                 continue
         except Exception as error:  # a failed message must not fail the others of its delivery
             log_failure(

@@ -110,7 +110,7 @@ def _is_open(task: object) -> bool:
 
 
 def payload_text(payload: object) -> str:
-    """Return the payload as canonical JSON; raise InvalidRequest if it is none or longer than 32 KiB."""
+    """Return the payload as canonical JSON; raise InvalidRequest if it is not JSON or over 32 KiB."""
     try:
         text = json.dumps(payload, allow_nan=False, sort_keys=True, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError) as error:

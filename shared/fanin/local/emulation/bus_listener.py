@@ -73,7 +73,7 @@ class BusListener(threading.Thread):
 
 
 def _lines(bodies: Iterable[str]) -> Iterator[Event]:
-    """Yield the events of *bodies*, without those that are none, which another program sent."""
+    """Yield the events of *bodies*; skip messages of other programs."""
     for body in bodies:
         with suppress(ValueError, KeyError, TypeError):
             yield _line(json.loads(body))

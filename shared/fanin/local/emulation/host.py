@@ -26,8 +26,7 @@ from ministack.app import app as emulator
 from uvicorn import Config, Server
 
 from fanin.local.emulation import looping, parent_watch, reading, refusing
-from fanin.local.emulation.gateway import Gateway
-from fanin.local.emulation.loopback import LoopbackOnly
+from fanin.local.emulation.gateway import Gateway, LoopbackOnly
 from fanin.local.endpoint import leftovers
 from fanin.local.errors import LocalRunError
 from fanin.local.functions import tuning

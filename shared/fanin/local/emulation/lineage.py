@@ -33,7 +33,7 @@ class Chain:
 
     @classmethod
     def parse(cls, header: str) -> Chain:
-        """Return the chain of a trace header; what is no count of ours is left out."""
+        """Return the counts in a trace header; skip entries of another form."""
         fields = dict(part.strip().partition("=")[::2] for part in header.split(";"))
         entries = [entry.rpartition(":")[::2] for entry in fields.get(FIELD, "").split("|")]
         return cls({name: int(count) for name, count in entries if count.isdecimal()})

@@ -25,7 +25,7 @@ def apply() -> None:
     """Patch the emulator of this process."""
     for service in (lambda_svc, sqs):
         service.handle_request = _traced(service.handle_request)
-    sqs._build_send_sys_attrs = _kept(sqs._build_send_sys_attrs)
+    sqs._build_send_sys_attrs = _with_trace(sqs._build_send_sys_attrs)
     lambda_svc._execute_function = counted(lambda_svc._execute_function)
     lambda_svc._xray_trace_id_for_invocation = lambda *_: _sent.get()
 
@@ -60,7 +60,9 @@ def _traced(handle: Handle) -> Handle:
     return handle_traced
 
 
-def _kept(attributes_of: Callable[[float, Any], dict[str, Any]]) -> Callable[[float, Any], dict[str, Any]]:
+def _with_trace(
+    attributes_of: Callable[[float, Any], dict[str, Any]],
+) -> Callable[[float, Any], dict[str, Any]]:
     """Return *attributes_of*, a sent message, with the trace header of the request where it names none."""
 
     def attributes_with_trace(now: float, given: Any) -> dict[str, Any]:

@@ -55,12 +55,12 @@ class Reads:
             operation = headers.get("x-amz-target", "").rpartition(".")[2]
             if operation not in REPORTS:
                 return await handle(method, path, headers, body, query)
-            self.asked, left = _within_batch(operation, _parsed(body))
-            sent = json.dumps(self.asked).encode() if left else body
+            self.asked, unprocessed = _within_batch(operation, _parsed(body))
+            sent = json.dumps(self.asked).encode() if unprocessed else body
             status, found, answer = await handle(method, path, headers, sent, query)
-            if status != 200 or not (left or self.asked.get("ReturnConsumedCapacity") in ASKING):
+            if status != 200 or not (unprocessed or self.asked.get("ReturnConsumedCapacity") in ASKING):
                 return status, found, answer
-            reported = self._reported(operation, answer, left)
+            reported = self._reported(operation, answer, unprocessed)
             # A client compares the checksum, and sends the request again where it is that of other bytes.
             return status, {**found, "x-amz-crc32": str(zlib.crc32(reported))}, reported
 
@@ -93,10 +93,10 @@ class Reads:
         kept |= set(index["Projection"].get("NonKeyAttributes") or ())
         return not _asked_names(self.asked.get("ProjectionExpression") or "", names) <= kept
 
-    def _reported(self, operation: str, body: bytes, left: Json) -> bytes:
+    def _reported(self, operation: str, body: bytes, unprocessed: Json) -> bytes:
         answer = json.loads(body)
-        if left:
-            answer["UnprocessedKeys"] = {**answer.get("UnprocessedKeys", {}), **left}
+        if unprocessed:
+            answer["UnprocessedKeys"] = {**answer.get("UnprocessedKeys", {}), **unprocessed}
         if self.asked.get("ReturnConsumedCapacity") in ASKING:
             answer["ConsumedCapacity"] = REPORTS[operation](self)
         return json.dumps(answer, ensure_ascii=False).encode()
@@ -149,13 +149,13 @@ def stored(name: str, key: Row) -> Row:
 
 
 def fitting(keys: Iterable[Row], size: Callable[[Row], int], room: int) -> tuple[list[Row], list[Row], int]:
-    """Return those of *keys* whose rows fit into *room* bytes, the others, and the room that is left."""
+    """Return those of *keys* whose rows fit into *room* bytes, the others, and the room that remains."""
     taken: list[Row] = []
-    left: list[Row] = []
+    unprocessed: list[Row] = []
     for key in keys:
-        room -= 0 if left else size(key)
-        (taken if room >= 0 and not left else left).append(key)
-    return taken, left, room
+        room -= 0 if unprocessed else size(key)
+        (taken if room >= 0 and not unprocessed else unprocessed).append(key)
+    return taken, unprocessed, room
 
 
 def _within_batch(operation: str, asked: Json) -> tuple[Json, Json]:
@@ -167,9 +167,9 @@ def _within_batch(operation: str, asked: Json) -> tuple[Json, Json]:
     others: Json = {}
     try:
         for name, each in asked["RequestItems"].items():
-            taken, left, room = fitting(each["Keys"], partial(_stored_bytes, name), room)
+            taken, unprocessed, room = fitting(each["Keys"], partial(_stored_bytes, name), room)
             items |= {name: {**each, "Keys": taken}} if taken else {}
-            others |= {name: {**each, "Keys": left}} if left else {}
+            others |= {name: {**each, "Keys": unprocessed}} if unprocessed else {}
     except (KeyError, TypeError, AttributeError):
         return asked, {}  # the emulator answers a malformed request
     return {**asked, "RequestItems": items}, others

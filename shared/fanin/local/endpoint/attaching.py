@@ -18,8 +18,7 @@ from fanin.local.endpoint.engine import Engine, EngineRefusal
 from fanin.local.endpoint.expiry import Expire, Expiry
 from fanin.local.endpoint.forwarding import forwarded
 from fanin.local.endpoint.given import Address, parse
-from fanin.local.endpoint.records import Records
-from fanin.local.endpoint.streams import StreamFeed
+from fanin.local.endpoint.streams import Records, StreamFeed
 from fanin.local.endpoint.tables import EngineTables
 from fanin.local.errors import LocalRunError
 
@@ -131,7 +130,7 @@ class Attached:
         self.tables.delete(name)
 
     def _connect(self, name: str, described: Json) -> None:
-        """Bring the records of the table's stream, if it has one, to that of the emulator."""
+        """Copy the records of the table's stream, if it has one, to the emulator's stream."""
         table = dynamodb._tables.get_scoped(ACCOUNT, REGION, name)
         if name in self.feeds or not (table.get("StreamSpecification") or {}).get("StreamEnabled"):
             return

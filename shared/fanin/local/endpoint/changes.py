@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fanin.local.endpoint.engine import TABLES, Answer, Engine
-from fanin.local.endpoint.records import Records
+from fanin.local.endpoint.streams import Records
 
 Json = dict[str, Any]
 Row = tuple[str, Json]

@@ -53,7 +53,7 @@ class Expiry:
 
     def _delete(self, name: str, keys: tuple[str, ...], attribute: str, now: float) -> None:
         condition = _condition(attribute, now)
-        for item in self._found(name, condition):
+        for item in self._expired_items(name, condition):
             key = {each: item[each] for each in keys}
             try:
                 self.expire_of(name)(_deletion(name, key, condition))
@@ -62,7 +62,7 @@ class Expiry:
                 if error.code != "ConditionalCheckFailedException":
                     raise
 
-    def _found(self, name: str, condition: Json) -> Iterator[Json]:
+    def _expired_items(self, name: str, condition: Json) -> Iterator[Json]:
         request = {"TableName": name, "FilterExpression": condition["ConditionExpression"], **condition}
         del request["ConditionExpression"]
         page: Json = {"LastEvaluatedKey": None}

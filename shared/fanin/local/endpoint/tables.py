@@ -45,7 +45,7 @@ class EngineTables:
             self.engine.ask("CreateTable", request_of(name, properties))
         except EngineRefusal as error:
             if error.code == "ResourceInUseException":
-                raise EngineRefusal(error.code, taken(name, self.engine.url)) from None
+                raise EngineRefusal(error.code, table_exists(name, self.engine.url)) from None
             raise
         self.names.append(name)
         self.note(self.names)
@@ -90,7 +90,7 @@ def request_of(name: str, properties: Mapping[str, Any]) -> Json:
     return {"TableName": name, **request}
 
 
-def taken(name: str, url: str) -> str:
+def table_exists(name: str, url: str) -> str:
     """Return the text for a table that exists before the run makes it."""
     return (
         f"{url} has a table {name} already, of another run or stack: end that run, or delete its tables"

@@ -53,10 +53,10 @@ def look_on(look: Callable[[], bool], stopped: threading.Event) -> None:
     """Call *look* until *stopped*: again at once if it found something, else after a pause."""
     pause = 0.0
     while not stopped.wait(pause):
-        pause = 0.0 if _found(look) else STREAM_POLL_SECONDS
+        pause = 0.0 if _has_records(look) else STREAM_POLL_SECONDS
 
 
-def _found(look: Callable[[], bool]) -> bool:
+def _has_records(look: Callable[[], bool]) -> bool:
     try:
         return look()
     except Exception:  # the next look may succeed

@@ -65,12 +65,12 @@ class LinkedFile:
         with _one_at_a_time:
             _, first = self._written.setdefault(id(content), (content, ""))
             if not first or not os.path.exists(first):
-                self._written[id(content)] = content, (first := _kept(content))
+                self._written[id(content)] = content, (first := _saved(content))
         os.link(first, self.path)
         return len(content)
 
 
-def _kept(content: bytes) -> str:
+def _saved(content: bytes) -> str:
     """Write *content* to a file that stays until the run ends; return its path."""
     with tempfile.NamedTemporaryFile(suffix=".zip", delete=False) as file:
         file.write(content)

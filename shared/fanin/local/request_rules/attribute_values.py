@@ -113,10 +113,10 @@ def _check_set(kind: str, members: Iterable[Any]) -> None:
         raise invalid("One or more parameter values were invalid: An set may not be empty", QUOTAS)
     for each in listed:
         check_value({SETS[kind]: each})
-    distinct = {Decimal(each) for each in listed} if kind == "NS" else set(map(_plain, listed))
+    distinct = {Decimal(each) for each in listed} if kind == "NS" else set(map(_hashable, listed))
     if len(distinct) != len(listed):
         raise invalid("One or more parameter values were invalid: Input collection contains duplicates")
 
 
-def _plain(member: Any) -> Any:
+def _hashable(member: Any) -> Any:
     return bytes(member) if isinstance(member, bytes | bytearray) else member

@@ -14,9 +14,8 @@ from fanin.local.request_rules.attribute_values import (
     octets,
     size_of_item,
 )
+from fanin.local.request_rules.expression_rules import NAMES, VALUES, check_expressions, resolved
 from fanin.local.request_rules.expressions import UPDATES, Parsed
-from fanin.local.request_rules.operands import resolved
-from fanin.local.request_rules.placeholders import NAMES, VALUES, check_expressions
 from fanin.local.request_rules.queries import check_read
 from fanin.local.request_rules.refusal import TRANSACTIONS, bounded, invalid
 from fanin.local.request_rules.table_keys import PAGE, PARTITION_BYTES, TableKeys, Tables

@@ -180,15 +180,15 @@ class _Parser:
             at += 1
 
     def comparison(self) -> None:
-        left = self.operand(OPERANDS)
+        first = self.operand(OPERANDS)
         if self.next in COMPARATORS:
-            self.called(self.operator(), left, self.operand(OPERANDS))
+            self.called(self.operator(), first, self.operand(OPERANDS))
         elif self.keyword == "BETWEEN":
-            self.called(self.operator().upper(), left, *self.bounds())
+            self.called(self.operator().upper(), first, *self.bounds())
         elif self.keyword == "IN":
             operator, listed = self.operator().upper(), self.arguments(OPERANDS)
             bounded(f"Invalid {self.kind}: operands of IN", len(listed), OPERANDS_MAX, PAGE)
-            self.called(operator, left, *listed)
+            self.called(operator, first, *listed)
         else:
             self.expect("a comparison")
 

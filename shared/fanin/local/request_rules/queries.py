@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from fanin.local.request_rules.expression_rules import NAMES, VALUES, resolved, type_of
 from fanin.local.request_rules.expressions import Call, Parsed
-from fanin.local.request_rules.operands import resolved, type_of
-from fanin.local.request_rules.placeholders import NAMES, VALUES
 from fanin.local.request_rules.refusal import bounded, invalid
 from fanin.local.request_rules.table_keys import TableKeys
 
@@ -60,10 +59,10 @@ def _check_key_condition(request: Mapping[str, Any], condition: Parsed, keys: tu
 
 
 def _name(request: Mapping[str, Any], call: Call) -> str:
-    """Return the attribute at the left of *call*; nothing where there is none, or a part of one."""
-    left = call.operands[0]
-    is_name = isinstance(left, tuple) and len(left) == 1
-    return str(resolved(left, request.get(NAMES) or {})[0]) if is_name else ""  # type: ignore[arg-type]
+    """Return the attribute that *call* compares; nothing where there is none, or a part of one."""
+    operand = call.operands[0]
+    is_name = isinstance(operand, tuple) and len(operand) == 1
+    return str(resolved(operand, request.get(NAMES) or {})[0]) if is_name else ""  # type: ignore[arg-type]
 
 
 def _check_key_types(request: Mapping[str, Any], condition: Parsed, known: TableKeys) -> None:

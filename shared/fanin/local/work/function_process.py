@@ -97,16 +97,16 @@ class FunctionProcess:
 
     def _write(self, request: bytes) -> None:
         with suppress(BrokenPipeError):  # the read of the answer finds the end
-            left = memoryview(request)
-            while left:
-                left = left[os.write(self._requests, left) :]
+            unsent = memoryview(request)
+            while unsent:
+                unsent = unsent[os.write(self._requests, unsent) :]
 
     def _answer(self, seconds: float) -> dict[str, Any]:
         """Return the next answer, and note the files that it names. Raises InvocationFailed without one."""
         until = time.monotonic() + seconds
         while b"\n" not in self._unread:
-            left = max(0.0, until - time.monotonic())
-            if not select.select([self._answers], [], [], left)[0]:
+            remaining = max(0.0, until - time.monotonic())
+            if not select.select([self._answers], [], [], remaining)[0]:
                 raise InvocationFailed(f"it had not returned after {seconds:g} s")
             part = os.read(self._answers, READ_BYTES)
             if not part:

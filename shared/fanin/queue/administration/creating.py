@@ -1,7 +1,7 @@
 """Creates queues: the doorbell first, then the config row that has its URL.
 
 Each step can be repeated, and two creators of one queue end with the same row: the doorbell's name follows
-from the queue's, and the config row is put on condition that there is none.
+from the queue's, and the config row is put on condition that it does not exist.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class QueueCreator:
         with suppress(StoreUnavailable):
             url = self.doorbells.create(queue)
         new = replace(config, doorbell=url)
-        stored = self.effects.insist(lambda: create_row(self.store, queue, new))
+        stored = self.effects.answer_of(lambda: create_row(self.store, queue, new))
         return stored if url is None else self._changed(queue, stored, doorbell=url)
 
     def ensure(self, queue: QueueKey, parts: int | None, metrics: bool | None = None) -> Ensured:

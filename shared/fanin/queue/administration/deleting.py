@@ -48,7 +48,7 @@ def delete_dead(context: QueueContext, records: Sequence[Record]) -> dict[Record
     def delete(record: Record) -> Deletion:
         if record not in found:
             return Deletion.NOT_FOUND
-        is_deleted = context.effects.insist(lambda: context.store.remove_dead(found[record]))
+        is_deleted = context.effects.answer_of(lambda: context.store.remove_dead(found[record]))
         return Deletion.DELETED if is_deleted else Deletion.NOT_FOUND
 
     distinct = list(dict.fromkeys(records))
@@ -86,6 +86,6 @@ def _mark(context: QueueContext, seen: Job) -> bool:
     """Store the mark over the job as it was seen, with its outbox entries; return whether it is stored."""
     effects, entries = context.effects, lifecycle.removal_entries(seen, REASON)
     at, deletion = effects.now(), effects.new_id()
-    stored = effects.insist(lambda: context.store.delete(seen, entries, at, deletion))
+    stored = effects.answer_of(lambda: context.store.delete(seen, entries, at, deletion))
     # The next job of the key names the request, too.
     return stored is not None and stored.done_by == deletion

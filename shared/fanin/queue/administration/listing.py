@@ -91,4 +91,4 @@ def _in_index(job: Job) -> str:
 
 
 def _revive(context: QueueContext, dead: Dead, job: Job, over: Job | None, check: Check | None) -> Job | None:
-    return context.effects.insist(lambda: context.store.revive(dead, job, over, check))
+    return context.effects.answer_of(lambda: context.store.revive(dead, job, over, check))

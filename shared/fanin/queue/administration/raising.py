@@ -19,14 +19,14 @@ def raise_parts(store: QueueStore, effects: Effects, queue: QueueKey, parts: int
     Raises Conflict for fewer parts, and while they are being raised to another number.
     """
     for attempt in range(RAISE_ATTEMPTS):
-        config = existing(effects.insist(lambda: store.config(queue)))
+        config = existing(effects.answer_of(lambda: store.config(queue)))
         if config is None:
             raise NotFound(f"there is no queue {queue.name!r}")
         refuse_removing(queue.name, config)
         if config.parts == parts:
             return config
         wanted = _raised(config, parts)
-        stored = effects.insist(lambda: store.reconfigure(queue, wanted))  # noqa: B023
+        stored = effects.answer_of(lambda: store.reconfigure(queue, wanted))  # noqa: B023
         if stored == wanted:
             return wanted
         effects.pause(attempt)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fanin.arguments import instance, listed, number_of_seconds, whole
 from fanin.errors import InvalidRequest
 from fanin.queue.rules.keys import PARTS_MAX
-from fanin.queue.rules.model import SECONDS_MAX, NewJob
+from fanin.queue.rules.model import SECONDS_MAX, NewJob, Ring
 
 TAKEN_MAX = 10_000
 """The most jobs of one take."""
@@ -20,12 +20,14 @@ LISTED_MAX = 1_000_000
 class TakeRequest:
     """A request of 1 to *most* jobs, with *wait* seconds to wait for the first one (None: no limit).
 
-    *parts*: the numbers of the parts to look in; None for those of the session.
+    *parts*: the numbers of the parts to look in; None for those of the session. *rings*: those of one
+    invocation, which asks for one job at most for each, of its part, and does not wait.
     """
 
     most: int = 1
     wait: float | None = None
     parts: Sequence[int] | None = None
+    rings: Sequence[Ring] | None = None
 
     def __post_init__(self) -> None:
         whole(self.most, "most", 1, TAKEN_MAX)

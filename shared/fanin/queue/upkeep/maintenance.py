@@ -12,13 +12,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from fanin.calling import done, log_failure
+from fanin.calling import finished, log_failure
 from fanin.errors import NewerSchema, StoreUnavailable
 from fanin.queue.administration.looking import look
 from fanin.queue.context import QueueContext
 from fanin.queue.rules.members import overdue, owned, owners
 from fanin.queue.rules.model import SECOND_US, Entry, GivenBack, JobState, Member, PartLook, Ring
-from fanin.queue.upkeep.watching import Watching
+from fanin.queue.upkeep.session_watch import SessionWatch
 from fanin.queue.working.session import Session
 
 logger = logging.getLogger("fanin")
@@ -41,10 +41,10 @@ class Maintenance:
     freed: list[tuple[float, Entry]] = field(default_factory=list)
     newer: NewerSchema | None = None
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-    watching: Watching = field(init=False)
+    watching: SessionWatch = field(init=False)
 
     def __post_init__(self) -> None:
-        self.watching = Watching(self.context, self.session.id if self.session else None)
+        self.watching = SessionWatch(self.context, self.session.id if self.session else None)
 
     def tick(self) -> bool:
         """Run one round of a long-lived worker; return whether its session is alive and reads all rows."""
@@ -185,7 +185,7 @@ class Maintenance:
             return bool(found)
         for entry in found:
             try:
-                done(report(entry), "report")
+                finished(report(entry), "report")
             except StoreUnavailable:
                 raise
             except Exception as error:  # one entry must not keep the others from being reported

@@ -64,7 +64,7 @@ class Listed:
             return None
         return counted.depth.dead if _is_within(DEAD_SECONDS, counted.dead_us, now) else None
 
-    def found(self, depth: Depth, dead: int | None, now: int) -> CountedDepth:
+    def visited(self, depth: Depth, dead: int | None, now: int) -> CountedDepth:
         """Return what a visit at *now* counted; *dead*: the number of dead jobs if it was known before."""
         return CountedDepth(depth, now, now if dead is None or self.counted is None else self.counted.dead_us)
 
@@ -92,7 +92,7 @@ class Rounds:
             tenant = min(tenants, key=self.spent.__getitem__)
             if tenant in ready:
                 began = self.monotonic()
-                yield _taken(ready, tenant, 1)[0]
+                yield _removed_from(ready, tenant, 1)[0]
                 self.spent[tenant] += self.monotonic() - began
                 continue
             for each in self._looked_up(lines):
@@ -102,7 +102,7 @@ class Rounds:
     def _looked_up(self, lines: dict[str, list[QueueKey]]) -> Iterable[Listed]:
         """Remove the next queues from *lines*, those of the tenants whose turn it is, and read them again."""
         first = nsmallest(LOOKED_UP, lines, key=self.spent.__getitem__)
-        some = [queue for tenant in first for queue in _taken(lines, tenant, LOOKED_UP // len(first))]
+        some = [queue for tenant in first for queue in _removed_from(lines, tenant, LOOKED_UP // len(first))]
         return self.look_up(some)
 
     def _lines(self, queues: Iterable[Listed]) -> dict[str, list[QueueKey]]:
@@ -121,7 +121,7 @@ class Rounds:
         return list(dict.fromkeys(chain.from_iterable(zip(any_order, by_age, strict=True))))[::-1]
 
 
-def _taken(lines: dict[str, list[T]], tenant: str, most: int) -> list[T]:
+def _removed_from(lines: dict[str, list[T]], tenant: str, most: int) -> list[T]:
     """Remove and return up to *most* of the last ones of a tenant's line, and the line with its first one."""
     line = lines[tenant]
     taken = [line.pop() for _ in range(min(most, len(line)))]

@@ -58,7 +58,9 @@ def observed(config: QueueConfig, in_use: bool, now: int, settle: float) -> Queu
     return asleep(config, now) if settled and config.asleep_us is None else config
 
 
-def rest(context: QueueContext, before: QueueConfig, in_use: bool, settle: float = SETTLE_SECONDS) -> None:
+def note_activity(
+    context: QueueContext, before: QueueConfig, in_use: bool, settle: float = SETTLE_SECONDS
+) -> None:
     """Write what a look of the sweep found to the config, unless it changed since *before*."""
     after = observed(before, in_use, context.effects.now(), settle)
     if after != before:

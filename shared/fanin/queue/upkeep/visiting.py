@@ -32,7 +32,7 @@ def visit(
         return None
     looks, has_outbox = Maintenance(context).sweep_queue(before.parts)
     in_use = has_outbox or any(each.in_use for each in looks)
-    sleeping.rest(context, before, in_use, settle)
+    sleeping.note_activity(context, before, in_use, settle)
     removing.begin_if_forgotten(context)
     depth = depth_of(context, looks, known_dead)
     if before.phase is not Phase.STEADY:  # last, because a row that cannot be moved must not stop the others

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from fanin.calling import finished, has_text, text_of
 from fanin.errors import PartFull, StoreUnavailable
 from fanin.queue.context import QueueContext
 from fanin.queue.rules import lifecycle
 from fanin.queue.rules.errors import LostClaim
-from fanin.queue.rules.lifecycle import ClaimStatus
+from fanin.queue.rules.lifecycle import ClaimStatus, outbox_entry
 from fanin.queue.rules.model import SECOND_US, Dead, Entry, GivenBack, Job, Ring
 from fanin.queue.store import Write
 from fanin.queue.working.session import Session
@@ -63,9 +64,9 @@ class Claims:
         key, taken, effects = self.context.part(part), list[Job](), self.context.effects
         try:
             for attempt in range(CLAIM_ROUNDS):
-                left = most - len(taken)
-                heads = effects.insist(partial(self.context.store.ready, key, left))
-                taken += self.take_these(heads, left)
+                wanted = most - len(taken)
+                heads = effects.answer_of(partial(self.context.store.ready, key, wanted))
+                taken += self.take_these(heads, wanted)
                 if len(taken) == most or not heads or not self.session.alive():
                     return taken
                 effects.pause(attempt)
@@ -109,6 +110,18 @@ class Claims:
                 job = replace(stored, item_failure=job.item_failure)  # a rerun was requested meanwhile
             self.context.effects.pause(attempt)
         raise StoreUnavailable(f"job {job.name!r}: whether it was ended is unknown; ack it again")
+
+    def report_end(self, job: Job) -> None:
+        """Report the end of an acked job at once; where that fails, the sweep reports its outbox entry."""
+        entry, report = outbox_entry(job, None), self.context.report
+        if entry is None or report is None:
+            return
+        try:
+            finished(report(entry), "report")
+            self.context.store.delete_outbox_entry(self.context.key, entry)
+        except Exception as error:  # the job is done, and the others of its scope are not affected
+            line = "the end of job %s is not reported yet, the sweep repeats it: %s"
+            logger.warning(line, job.id, text_of(error), exc_info=error if has_text(error) else None)
 
     def give_back(self, job: Job, *, failed: bool, delay: float = 0.0, error: str = "") -> None:
         """Return a job to its position, or end it as dead at ``max_failures``. A lost claim is no error."""
@@ -164,7 +177,7 @@ class Claims:
 
     def _give_back(self, job: Job, how: GivenBack) -> None:
         entry = lifecycle.entry_of(job)
-        self.context.effects.insist(lambda: self.context.store.give_back(entry, how))
+        self.context.effects.answer_of(lambda: self.context.store.give_back(entry, how))
 
     def _try_to_end(self, job: Job, writes: Sequence[Write], dead: Dead | None) -> Job | None:
         """Return the job as stored after one attempt; *job* itself where the request timed out."""

@@ -77,7 +77,7 @@ class Producer:
         check = self.context.check(other)
         if check is not None and check.seen is not None and _decides(check.seen, job):
             return check.seen
-        return self.context.effects.insist(lambda: self.context.store.add(job, over, check))
+        return self.context.effects.answer_of(lambda: self.context.store.add(job, over, check))
 
     def _refuse(self, stored: Job) -> JobState:
         with suppress(StoreUnavailable):
@@ -103,7 +103,7 @@ class Producer:
         return False
 
     def _rerun(self, seen: Job, rerun: Rerun) -> Job | None:
-        return self.context.effects.insist(lambda: self.context.store.rerun(seen, rerun))
+        return self.context.effects.answer_of(lambda: self.context.store.rerun(seen, rerun))
 
     def _announce(self, added: Sequence[tuple[NewJob, int]]) -> None:
         """Ring once for each job, with one call for each delay; a lost ring costs time and no job."""

@@ -66,8 +66,8 @@ class Session:
         """End and delete the session at once; no error where another worker ended it before."""
         self.lost = True
         effects, store, queue = self.context.effects, self.context.store, self.context.key
-        effects.insist(lambda: store.end_session(queue, self.id, None))
-        effects.insist(lambda: store.forget(queue, self.id))
+        effects.answer_of(lambda: store.end_session(queue, self.id, None))
+        effects.answer_of(lambda: store.forget(queue, self.id))
         if self.member.beats:
             store.count_change(queue)
 
@@ -125,7 +125,7 @@ def enter(context: QueueContext, seconds: float | None) -> Session:
         started_us=now,
     )
     context.config()  # the row that counts the changes of the sessions
-    effects.insist(lambda: context.store.enter(context.key, member))
+    effects.answer_of(lambda: context.store.enter(context.key, member))
     if beats:
         with suppress(StoreUnavailable):
             context.store.count_change(context.key)

@@ -47,7 +47,7 @@ def start(context: QueueContext, background: Background) -> Worker:
     """Return a worker with a heartbeat, which maintains the queue."""
     session = sessions.enter(context, None)
     maintenance = Maintenance(context, session)
-    context.effects.insist(maintenance.read_members)
+    context.effects.answer_of(maintenance.read_members)
     every = context.options.heartbeat
     # Two looks in each heartbeat: a dead session is found half a heartbeat after its expiry at the latest.
     stop = background([Duty(session.beat, every), Duty(maintenance.tick, every / 2)])

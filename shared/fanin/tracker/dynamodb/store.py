@@ -13,7 +13,7 @@ from fanin.aws.dynamodb.rows import Item, text
 from fanin.aws.settings.tracking import Tables
 from fanin.errors import StaleWrite
 from fanin.pacing import pause
-from fanin.tracker.dynamodb import items, lookups, repairs, requests, watching
+from fanin.tracker.dynamodb import items, lookups, repairs, requests, thresholds
 from fanin.tracker.rules.children import Children
 from fanin.tracker.rules.filters import Query
 from fanin.tracker.rules.lifecycle import Transition
@@ -136,11 +136,11 @@ class DynamoStore:
         self._written(self.client.put_item, requests.notice(self.tables.batches, batch, at))
 
     def report(self, seen: Batch, reached: Reached) -> bool:
-        request = watching.report(self.tables.batches, seen, reached)
+        request = thresholds.report(self.tables.batches, seen, reached)
         return self._written(self.client.transact_write_items, request)
 
     def record_ack(self, key: BatchKey, at: datetime) -> Batch | None:
-        return self._change(key, watching.record_ack(self.tables.batches, key, at))
+        return self._change(key, thresholds.record_ack(self.tables.batches, key, at))
 
     def announced(self, key: BatchKey) -> bool:
         row = self._row(items.event_key(key))

@@ -61,9 +61,9 @@ class Walk:
         while level:
             pieces = self._below(pieces, level)
             level -= 1
-        yield from joined(self._found(pieces), adjacent)
+        yield from joined(self._leaf_stretches(pieces), adjacent)
 
-    def _found(self, pieces: Sequence[Piece]) -> Iterator[Stretch]:
+    def _leaf_stretches(self, pieces: Sequence[Piece]) -> Iterator[Stretch]:
         """Yield the stretches of *pieces*, whose pages are leaves."""
         for piece, page in self._read(pieces, 0):
             if not isinstance(piece, PageKey):

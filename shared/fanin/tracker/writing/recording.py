@@ -76,7 +76,7 @@ class Recorder:
         numbers = sorted(pages)
         if is_expired(batch, at):
             return [PageAcked(each, {Verdict.EXPIRED: pages[each].mask.bit_count()}) for each in numbers]
-        self._found(batch)
+        self._note_end(batch)
         stored = self.climber.store.pages([PageKey(batch.key, 0, number) for number in numbers])
         seen = {number: stored.get(PageKey(batch.key, 0, number), Page()) for number in numbers}
         due = [number for number in numbers if batch.is_alive and pages[number].need_write(seen[number])]
@@ -102,17 +102,17 @@ class Recorder:
             if bits.page.is_full(write.batch.shape.leaf)
         ]
         for batch in self.each(self._climb, full):
-            self._found(batch)
+            self._note_end(batch)
         for batch in {write.batch.key: write.batch for write in writes if write.fails}.values():
             if batch.key not in self.ended:
-                self._found(self.climber.end_by_failures(batch))
+                self._note_end(self.climber.end_by_failures(batch))
         return done
 
     def _climb(self, full: tuple[LeafWrite, Page]) -> Batch | None:
         write, page = full
         return self.climber.climb(write.batch, PageKey(write.batch.key, 0, write.number), page, write.caller)
 
-    def _found(self, batch: Batch | None) -> None:
+    def _note_end(self, batch: Batch | None) -> None:
         """Note the batch if it has ended."""
         if batch is not None and not batch.is_alive:
             self.ended[batch.key] = batch
@@ -120,7 +120,7 @@ class Recorder:
     def _refusal(self, batch: Batch, usual: Verdict = Verdict.LATE) -> Verdict:
         """Return the verdict of items that were not set; the batch is read if its end is not known."""
         stored = self.ended.get(batch.key) or self.climber.store.get(batch.key)
-        self._found(stored)
+        self._note_end(stored)
         return TOO_LATE.get(_state(stored), usual)
 
     def _acked(self, batch: Batch, number: int, masks: PageMasks, done: BitsSet) -> PageAcked:

@@ -1,0 +1,62 @@
+"""Ends the Step Functions task that waits for a batch, when the ending event of the batch arrives."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Protocol
+
+from fanin.api.events.ending_events import batch_of_event
+from fanin.errors import InvalidRequest
+from fanin.tracker import OpenBatch, Tracker
+from fanin.tracker.task_ends import TaskEnd, task_end
+
+
+class Resumed(StrEnum):
+    """The outcome of an event: its task was ended, had ended before, or no task waits for its batch."""
+
+    NOW = "now"
+    BEFORE = "before"
+    NOTHING = "nothing"
+
+
+class WaitingTasks(Protocol):
+    """Ends tasks by their tokens; False for a task that had ended before. Raises StoreUnavailable."""
+
+    def succeed(self, token: str, output: str) -> bool: ...
+
+    def fail(self, token: str, error: str, cause: str) -> bool: ...
+
+
+def resumable(request: OpenBatch, resumes: Callable[[], bool]) -> OpenBatch:
+    """Return *request*. Raises InvalidRequest for a task token if the stack resumes no state machine."""
+    if request.task_token is not None and not resumes():
+        raise InvalidRequest(
+            "this stack resumes no state machine: name yours in its setting resumed_state_machines, or give"
+            " it to resumes() of its construct",
+            field="taskToken",
+        )
+    return request
+
+
+def resume(message: str, tracker: Tracker, tasks: WaitingTasks) -> Resumed:
+    """End the task of the batch in *message*, an ending event as a rule delivers it. May be repeated.
+
+    The token is dropped after the task has ended. A crash in between leaves a token that no longer ends
+    anything, so the task is resumed once.
+    """
+    detail = json.loads(message)["detail"]
+    batch = batch_of_event(detail, tracker)
+    token = tracker.store.task_token(batch.key) if batch is not None else None
+    if batch is None or token is None:
+        return Resumed.NOTHING
+    ended = _end(tasks, token.text, task_end(batch.state, token.on_failures, detail))
+    tracker.store.drop_token(batch.key)
+    return Resumed.NOW if ended else Resumed.BEFORE
+
+
+def _end(tasks: WaitingTasks, token: str, end: TaskEnd) -> bool:
+    if end.error:
+        return tasks.fail(token, end.error, end.cause)
+    return tasks.succeed(token, end.output)

@@ -1,0 +1,140 @@
+"""The verbs that wait for batches: watch, which shows the progress, and wait, which prints nothing."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Annotated, TextIO
+
+import typer
+
+from fanin.cli.arguments.api import Answer
+from fanin.cli.arguments.options import Batch
+from fanin.cli.terminal.bar import Look, line
+from fanin.cli.terminal.durations import duration
+from fanin.cli.terminal.exits import ExitCode, Refused
+from fanin.cli.terminal.output import clean, dumped
+from fanin.cli.terminal.rate import Rate, seconds_left
+from fanin.cli.verbs import Invocation, Verbs
+from fanin.client.model import Status
+from fanin.client.timer import REAL, Timer
+from fanin.client.waiting import Pacing, is_ended, looks
+from fanin.client.wire import documents
+from fanin.client.wire.codec import Document
+from fanin.tracker import State
+from fanin.tracker.rules.model import ALIVE
+
+verb = Verbs()
+
+SUCCEEDED = "succeeded"
+LINE_SECONDS = 10.0
+"""The time after which a line is printed where no terminal is, changed or not."""
+Timeout = Annotated[
+    str | None, typer.Option("--timeout", metavar="TIME", help="Stop after it: 90s, 15m, 2h; exit code 3.")
+]
+Batches = Annotated[list[str], typer.Argument(metavar="BATCH...", help="Ids of batches, or user keys.")]
+Seen = tuple[Document, Look]
+
+
+@verb("watch")
+def watch(call: Invocation, batch: Batch, timeout: Timeout = None) -> None:
+    """Show the progress of BATCH until it ends.
+
+    Exits with 0 if it succeeded, else with 1. Without a terminal: a line every 10 s and at each new state.
+    """
+    seconds = _seconds(timeout)
+    found = progress_of(call, call.names.id_of(batch), seconds, REAL)
+    if call.output.on_terminal:
+        last = drawn(found, sys.stdout, lambda: shutil.get_terminal_size().columns)
+    else:
+        last = printed(found, call, REAL.monotonic)
+    if last.status.result != SUCCEEDED:
+        raise typer.Exit(ExitCode.REFUSED)
+
+
+@verb("wait")
+def wait(call: Invocation, batches: Batches, timeout: Timeout = None) -> None:
+    """Wait until each BATCH has ended; print nothing.
+
+    Exits with 0 if all succeeded, else with 1, and names the others.
+    """
+    seconds = _seconds(timeout)
+    names = {name: call.names.id_of(name) for name in batches}
+    ended = {name: status for name, status in waited(call, names, seconds, REAL)}
+    others = [f"{name} ({status.result})" for name, status in ended.items() if status.result != SUCCEEDED]
+    if others:
+        raise Refused(f"{len(others)} of {len(ended)} batches did not succeed: {', '.join(others)}")
+
+
+def progress_of(call: Invocation, batch_id: str, timeout: float | None, timer: Timer) -> Iterator[Seen]:
+    """Yield what each look at a batch finds, the last one being its end. Raises TimeoutError."""
+    look = partial(call.api.get, f"/v1/batches/{batch_id}", documents.status_of)
+    rate = Rate()
+    for answer in looks(look, Pacing(batch_id, timeout, timer)):
+        status = answer.value
+        rate.see(timer.monotonic(), status.estimate)
+        time_left = seconds_left(status.total, status.estimate, rate.a_second, status.state is State.CLOSED)
+        yield answer.document, Look(status, rate.a_second, time_left)
+        if is_ended(status):
+            return
+
+
+def waited(
+    call: Invocation, names: dict[str, str], timeout: float | None, timer: Timer
+) -> Iterator[tuple[str, Status]]:
+    """Yield the status of each batch at its end, one after another; the timeout is that of all together."""
+    until = None if timeout is None else timer.monotonic() + timeout
+    for name, batch_id in names.items():
+        remaining = None if until is None else max(0.0, until - timer.monotonic())
+        try:
+            answer = _ended(call, batch_id, Pacing(batch_id, remaining, timer))
+        except TimeoutError:
+            raise TimeoutError(f"batch {name} has not ended within {timeout:g} s") from None
+        if call.output.as_json:
+            call.output.value(answer.document, "")
+        yield name, answer.value
+
+
+def _ended(call: Invocation, batch_id: str, pacing: Pacing) -> Answer[Status]:
+    """Return the status of a batch at its end. Raises TimeoutError."""
+    for state in looks(partial(call.api.transport.poll, batch_id), pacing):
+        if state not in ALIVE:
+            break
+    return next(looks(partial(call.api.get, f"/v1/batches/{batch_id}", documents.status_of), pacing))
+
+
+def drawn(found: Iterator[Seen], terminal: TextIO, width: Callable[[], int]) -> Look:
+    """Draw each look over the one before, and return the last."""
+    try:
+        for _, look in found:
+            # One column is left free: a full line would wrap on some terminals.
+            terminal.write(f"\r{clean(line(look, width() - 1))}\x1b[K")
+            terminal.flush()
+    finally:
+        terminal.write("\n")
+    return look
+
+
+def printed(found: Iterator[Seen], call: Invocation, now: Callable[[], float]) -> Look:
+    """Print a line at each change of state and every 10 seconds, and return the last look."""
+    shown, at = "", now()
+    for document, look in found:
+        if look.state != shown or now() >= at + LINE_SECONDS:
+            call.output.line(dumped(document) if call.output.as_json else "\t".join(_cells(look)))
+            sys.stdout.flush()
+            shown, at = look.state, now()
+    return look
+
+
+def _cells(look: Look) -> Iterator[str]:
+    """Yield the cells of a line: name, state or result, done, total, failed, rate, seconds left."""
+    yield from (clean(look.name), look.state)
+    yield from map(str, (look.status.estimate, look.status.total, look.status.failed))
+    yield "" if look.rate is None else f"{look.rate:.2f}"
+    yield "" if look.seconds is None else f"{look.seconds:.0f}"
+
+
+def _seconds(timeout: str | None) -> float | None:
+    return None if timeout is None else duration(timeout).total_seconds()

@@ -1,0 +1,179 @@
+"""Load on the tracker: batches over HTTP and SQS, with failures, copies, children, cancels and orphans."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from threading import Event
+from typing import Any
+
+from fanin import Fanin
+from fanin.client.consuming.deliveries import returned_ids
+from fanin.errors import Conflict, NotFound
+from fanin.local.work.source import Message, WorkSource
+from fanin.testing.delivering import LambdaContext
+from fanin.tracker import Retention
+from tests.soak.load.ledger import Expected, Ledger
+
+ITEMS_MOST = 60
+POISON = 0.01
+TRANSIENT = 0.05
+COPIES = 0.05
+ORPHAN_SECONDS = 60
+DEADLINE_SECONDS = 5
+
+
+@dataclass
+class Tracking:
+    """What the threads of this load share; each has its own randomness."""
+
+    fanin: Fanin
+    ledger: Ledger
+    source: WorkSource
+    chance: random.Random
+    halt: Event = field(default_factory=Event)
+    """Set where the load ends."""
+
+    def open(self, kind: str, state: str = "COMPLETE", **options: Any) -> str:
+        with self.ledger.doubting("BatchesOpened"):
+            batch = self.fanin.open(f"soak-{kind}", **options).id
+        self.ledger.opened(batch, Expected(kind, state=state))
+        return batch
+
+    def filled(self, batch: str, count: int) -> list[str]:
+        with self.ledger.doubting("ItemsAdded", count):
+            items = [str(item) for item in self.fanin.add(batch, count)]
+        self.ledger.added(batch, count)
+        return items
+
+    def close(self, batch: str) -> None:
+        if self.fanin.close(batch).completed_by_you:
+            self.ledger.reported_by_close(batch)
+
+    def ack(self, items: list[str]) -> None:
+        """Ack items in an order of its own, some of them twice."""
+        acked = items + [item for item in items if self.chance.random() < COPIES]
+        self.chance.shuffle(acked)
+        for at in range(0, len(acked), 20):
+            with self.ledger.doubting("AcksAccepted", 20):
+                self.ledger.acked(self.fanin.ack(acked[at : at + 20]))
+
+    def fail(self, items: list[str], reason: str) -> None:
+        with self.ledger.doubting("AcksAccepted", len(items)):
+            self.ledger.acked(self.fanin.fail(items, reason))
+
+    def direct(self) -> None:
+        """Open, fill, ack and fail over HTTP, closing somewhere between."""
+        batch = self.open("direct")
+        items = self.filled(batch, self.chance.randint(1, ITEMS_MOST))
+        failed = [item for item in items if self.chance.random() < 0.1]
+        self.ledger.batches[batch].failed = len(failed)
+        steps: list[Callable[[], None]] = [
+            lambda: self.ack([item for item in items if item not in failed]),
+            lambda: self.close(batch),
+        ]
+        if failed:
+            steps.append(lambda: self.fail(failed, "bad record"))
+        self.chance.shuffle(steps)
+        for step in steps:
+            step()
+
+    def queued(self) -> None:
+        """Send the items to the queue of the consumers; a few are poison."""
+        batch = self.open("queued")
+        items = self.filled(batch, self.chance.randint(1, ITEMS_MOST))
+        poison = [item for item in items if self.chance.random() < POISON]
+        self.ledger.batches[batch].failed = len(poison)
+        self.ledger.poison.update(poison)
+        sent = items + [item for item in items if item not in poison and self.chance.random() < COPIES]
+        for at in range(0, len(sent), 10):
+            entries = [{"Id": str(n), "MessageBody": item} for n, item in enumerate(sent[at : at + 10])]
+            self.source.sqs.send_message_batch(QueueUrl=self.source.url, Entries=entries)
+        self.close(batch)
+
+    def nested(self) -> None:
+        """Open a batch whose items are batches."""
+        parent = self.open("parent")
+        items = self.filled(parent, 2)
+        self.close(parent)
+        for item in items:
+            child = self.open("child", parent=item)
+            inner = self.filled(child, self.chance.randint(1, 10))
+            self.ack(inner)
+            self.close(child)
+
+    def cancelled(self) -> None:
+        batch = self.open("cancelled", "CANCELLED")
+        items = self.filled(batch, self.chance.randint(2, 20))
+        self.ack(items[: len(items) // 2])
+        self.fanin.cancel(batch, "soak")
+        self.ack(items)
+
+    def overdue(self) -> None:
+        batch = self.open("overdue", "TIMED_OUT", deadline=timedelta(seconds=DEADLINE_SECONDS))
+        with suppress(Conflict):  # a machine that is slow enough is too late for its own items
+            self.ack(self.filled(batch, 10)[:3])
+
+    def orphaned(self) -> None:
+        """Open a batch and forget it, sometimes without any item."""
+        kept = Retention(open=timedelta(seconds=ORPHAN_SECONDS))
+        batch = self.open("orphan", "EXPIRED", retention=kept)
+        if self.chance.random() < 0.5:
+            with suppress(NotFound):  # on a machine so slow that it has expired by then
+                self.filled(batch, 5)
+
+
+@dataclass
+class Consuming:
+    """A consumer of the queue, as Lambda runs one: deliveries of ten, some of them delivered twice."""
+
+    fanin: Fanin
+    ledger: Ledger
+    source: WorkSource
+    chance: random.Random
+
+    def __post_init__(self) -> None:
+        self.handler = self.fanin.acks(self.handle)
+
+    def handle(self, record: Any) -> None:
+        if record["body"] in self.ledger.poison:
+            raise ValueError("poison")
+        if self.chance.random() < TRANSIENT:
+            raise TimeoutError("a service is not there for a moment")
+
+    def deliver(self) -> None:
+        """Receive one delivery and work on it."""
+        messages = self.source.receive(10)
+        if not messages:
+            return
+        returned = self.invoked(messages)
+        if self.chance.random() < COPIES:
+            self.invoked(messages)
+        self.source.delete([each for each in messages if each["MessageId"] not in returned])
+        self.source.release([each for each in messages if each["MessageId"] in returned])
+
+    def invoked(self, messages: list[Message]) -> set[str]:
+        event = {"Records": [self.source.record(each) for each in messages]}
+        with self.ledger.doubting("AcksAccepted", len(messages)):
+            answer = self.handler(event, LambdaContext())
+        return returned_ids(answer, {each["MessageId"] for each in messages})
+
+
+def fail_dead_letters(tracking: Tracking, dead: list[str]) -> None:
+    """Fail the items of the dead-letter messages, so that their batches end."""
+    for at in range(0, len(dead), 100):
+        tracking.fail(dead[at : at + 100], "poison")
+
+
+def wait_until(holds: Callable[[], bool], seconds: float) -> bool:
+    """Return whether *holds* comes true in time."""
+    until = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > until:
+            return False
+        time.sleep(1)
+    return True
