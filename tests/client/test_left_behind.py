@@ -166,10 +166,7 @@ def test_a_failure_that_is_reported_after_the_return_is_refused_and_not_healed(f
         if record["body"] != first:
             answers.append(refused(fanin.fail, [first], REASON))
 
-    event = sqs_event(*batch.items[:2])
-    for each in event["Records"]:
-        each["attributes"] = {"ApproximateReceiveCount": str(times)}
-    assert fanin.acks(work)(event, None) == DELETED
+    assert fanin.acks(work)(sqs_event(*batch.items[:2], times=times), None) == DELETED
     assert answers == [True]
     assert acked(batch) == (2, 0)
 
