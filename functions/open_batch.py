@@ -5,7 +5,7 @@ from typing import Any
 from fanin.api.answers.batch_answers import OpenedBatch
 from fanin.api.answers.documents import answers
 from fanin.api.edge import IdempotencyKey, caller, edge
-from fanin.api.events.resuming import resumable
+from fanin.api.events.step_functions import resumable
 from fanin.api.requests.batch_requests import OpenBatchBody
 from functions.metrics.created import counting_batches
 from functions.metrics.measuring import measured

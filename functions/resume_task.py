@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from fanin import names
-from fanin.api.events.resuming import Resumed, resume
+from fanin.api.events.step_functions import Resumed, resume
 from fanin.aws import clients
 from fanin.aws.sending.step_functions import StepFunctions
 from fanin.grouper.work.consuming import consume
@@ -20,7 +20,7 @@ LAST_MS = 10_000
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     end = partial(resume, tracker=tracking.tracker(), tasks=StepFunctions(clients.workflows()))
     consumed = consume(event["Records"], end, lambda: context.get_remaining_time_in_millis() > LAST_MS)
-    became = Counter(consumed.done)
+    became = Counter(consumed.answers)
     count(
         {
             names.TASKS_RESUMED: became[Resumed.NOW],

@@ -18,16 +18,17 @@ from tests.request_rules import hook, shapes
 OURS = ("AWS_", "FANIN_", "_X_AMZN_", "POWERTOOLS_")
 
 LANES = {
+    "tests/pipeline/fan_out/test_faults.py": "JVMs that are killed",
     "tests/pipeline/": "one Spark session",
     "tests/http/": "one local run",
-    "tests/catalog/": "one local run",
-    "tests/local/": "one local run",
     "tests/infra/": "one CDK",
+    "tests/local/": "local runs",
+    "tests/catalog/": "the demo",
     "tests/dashboard/": "one browser",
     "tests/website/": "one site",
     "tests/fuzz/": "one deployment",
 }
-"""Rooms whose tests share what is expensive to start, the longest first; all others are spread by file."""
+"""Tests that share what is expensive to start, the longest first; all others are spread by file."""
 
 # A JVM of the tests runs for minutes, too short for its best compiler to pay.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")

@@ -180,7 +180,7 @@ HOMES: dict[str, set[str]] = {
 }
 # Within a capability: rules <- services <- adapters. All that is neither a rule nor an adapter is a service.
 RULES = {
-    "fanin.tracker": {"rules", "events", "resuming"},
+    "fanin.tracker": {"rules", "events", "task_ends"},
     "fanin.grouper": {"rules", "settings"},
     "fanin.callbacks": {"model", "parsing"},
     "fanin.queue": {"rules"},

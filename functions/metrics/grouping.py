@@ -10,7 +10,7 @@ from functions.metrics.measuring import age, count
 
 def count_lead_results(consumed: Consumed[LeadResult]) -> None:
     """Emit the metrics of a delivery of task messages; each bundle's size is a value of its own."""
-    results = consumed.done
+    results = consumed.answers
     sizes = [len(bundle.members) for result in results for bundle in result.bundles]
     count(
         {
@@ -32,7 +32,7 @@ def count_lead_results(consumed: Consumed[LeadResult]) -> None:
 
 def count_handled(consumed: Consumed[Handled]) -> None:
     """Emit the metrics of a delivery of bundle messages: calls, repeated calls, waits for the rate."""
-    handled = consumed.done
+    handled = consumed.answers
     count(
         {
             names.BUNDLE_MESSAGES: len(handled) + len(consumed.failed),

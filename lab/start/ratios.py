@@ -11,7 +11,7 @@ from lab.pages.results import Plot, Result, Table, Target, keep
 PYTHON = "python"
 ROUNDS = 7
 """Processes of each program."""
-COLUMNS = ("start of", "CPU ms", "times boto3", "at most", "MB")
+COLUMNS = ("start of", "CPU ms", "times boto3", "MB")
 BOTH = frozenset({"sweep_jobs"})
 """Imports the tracker and another capability: 50 modules more than ``sweep``."""
 TWICE = "each imports the tracker and another capability, and two runs on a busy machine differ by a fifth"
@@ -56,8 +56,7 @@ def keep_ratios(ratios: Sequence[Ratio], rounds: int) -> Result:
 
 
 def _cells(each: Ratio) -> tuple[str, ...]:
-    limit = "" if each.limit is None else f"{each.limit:.2f}"
-    return each.name, f"{each.seconds * 1000:.0f}", f"{each.ratio:.2f}", limit, f"{each.megabytes:.0f}"
+    return each.name, f"{each.seconds * 1000:.0f}", f"{each.ratio:.2f}", f"{each.megabytes:.0f}"
 
 
 def _of(ratios: Sequence[Ratio], kind: str) -> list[Ratio]:

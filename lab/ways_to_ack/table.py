@@ -18,11 +18,11 @@ COLUMNS = (
     "$ a million, tables",
     "$ a million, all",
 )
-CLIMB = "each full page takes two more writes, its bit in its parent and its compaction: 0.002 an item"
-READS = "each process reads the row of its batch once in 5 s, which is one read for 50 acks of this consumer"
+CLIMB = "each full page takes two more writes: 0.002 an item"
+READS = "each process reads its batch once in 5 s"
 MIXED = (
-    "100 items lie in about three pages, and more than 20 digits of a page take a read, and a write over"
-    " what was read, which another function may change meanwhile; deliveries of 1,000 take a seventh"
+    "a write of more than 20 digits of a page needs a read, and may be refused;"
+    " deliveries of 1,000 take a seventh"
 )
 LONELY = f"an ack of 64 is 0.0156; {CLIMB}; ten chunks a delivery, the default of `consume`, share both"
 

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from fanin.api.events.ending_events import confirm, ended_states, endings
 from fanin.instants import iso
 from fanin.tracker import Ack, BatchKey, Outcome, Tracker
-from fanin.tracker.dynamodb.watching import notice_item
+from fanin.tracker.dynamodb.thresholds import notice_item
 from fanin.tracker.memory import MemoryStore
 from tests.api.conftest import TENANT
 from tests.api.test_events import opened

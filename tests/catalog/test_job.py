@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 from examples.catalog.system import job
-from tests.local.processes import eventually
+from tests.polling import eventually
 
 
 def test_the_job_sees_no_aws_setting_of_the_user_and_no_proxy_for_this_machine():

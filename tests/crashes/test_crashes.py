@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fanin.api.events import resuming
+from fanin.api.events import step_functions
 from tests.crashes.account import Account, opened
 from tests.crashes.judging import Disturbance, Judge, disturbances
 from tests.crashes.naming import CONSUMER
@@ -50,7 +50,7 @@ def test_a_handler_that_is_killed_and_called_again_leaves_what_it_leaves_undistu
 def test_a_handler_with_its_steps_in_the_wrong_order_is_found(
     account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ended = resuming._end
+    ended = step_functions._end
 
     def drop_first(tasks, token, end):  # the token is gone before the task has ended
         batch = current["batch"]
@@ -58,15 +58,15 @@ def test_a_handler_with_its_steps_in_the_wrong_order_is_found(
         return ended(tasks, token, end)
 
     current = {}
-    named = resuming.batch_of_event
+    named = step_functions.batch_of_event
 
     def found(detail, tracker):
         batch = named(detail, tracker)
         current.update(tracker=tracker, batch=batch.key)
         return batch
 
-    monkeypatch.setattr(resuming, "batch_of_event", found)
-    monkeypatch.setattr(resuming, "_end", drop_first)
+    monkeypatch.setattr(step_functions, "batch_of_event", found)
+    monkeypatch.setattr(step_functions, "_end", drop_first)
     judged = Judge(account, lambda each, _: each.kind == "killed before").judge(_named("resume_task"))
 
     assert any("missing task token-0" in failure for failure in judged.failures)

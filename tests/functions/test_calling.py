@@ -11,7 +11,7 @@ from fanin.aws import clients
 from fanin.grouper.calls.http import HttpDownstream
 from fanin.grouper.calls.invoking import LambdaDownstream
 from functions.wiring import calling, deployed
-from tests.infra.test_grouper import INVOKED, KINDS, SECRET
+from tests.infra.options import BATCH_API_SECRET, CONFIGURED, INVOKED
 
 
 class Secrets:
@@ -41,7 +41,7 @@ def test_each_kind_is_made_and_its_secret_is_read_at_the_start(environment: pyte
     secrets = Secrets()
     environment.setattr(clients, "secrets", Regional(secrets))
     environment.setattr(clients, "functions", Regional("lambda"))
-    environment.setenv("FANIN_SETTINGS", json.dumps({"grouper_downstream": KINDS}))
+    environment.setenv("FANIN_SETTINGS", json.dumps({"grouper_downstream": CONFIGURED["grouper_downstream"]}))
     deployed.settings_file.cache_clear()
     calling.downstream.cache_clear()
     (_, secret), (_, signed), (_, invoked) = calling.downstream().patterns
@@ -50,7 +50,7 @@ def test_each_kind_is_made_and_its_secret_is_read_at_the_start(environment: pyte
     assert isinstance(secret, HttpDownstream)
     assert secret.secret is not None
     assert secret.secret.headers() == {"X-Api-Key": "a-key-of-ours"}
-    assert secrets.asked == [SECRET]
+    assert secrets.asked == [BATCH_API_SECRET]
     assert isinstance(signed, HttpDownstream)
     assert (signed.secret, signed.sign is not None) == (None, True)
     assert isinstance(invoked, LambdaDownstream)

@@ -25,7 +25,7 @@ def test_what_went_well_is_gone_and_only_the_rest_comes_back():
 
     consumed = consume(RECORDS, answer, always)
 
-    assert consumed.done == (0, 3)
+    assert consumed.answers == (0, 3)
     assert consumed.response() == {"batchItemFailures": [{"itemIdentifier": "m1"}, {"itemIdentifier": "m2"}]}
 
 
@@ -60,7 +60,7 @@ def test_an_error_without_a_text_fails_its_own_message_and_no_other():
     records = [{"messageId": body, "body": body} for body in "abc"]
     consumed = consume(records, answer, lambda: True)
 
-    assert (consumed.done, consumed.failed) == (("b", "c"), ("a",))
+    assert (consumed.answers, consumed.failed) == (("b", "c"), ("a",))
 
 
 def test_an_answer_that_is_still_to_be_awaited_is_none():

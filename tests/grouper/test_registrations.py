@@ -83,7 +83,7 @@ def test_a_delivery_registers_its_tasks_and_returns_what_is_malformed(bench):
     )
 
     assert consumed.failed == ("m-2", "m-3")
-    assert [each.payload for each in consumed.done] == ['"m-1"', '"m-4"']
+    assert [each.payload for each in consumed.answers] == ['"m-1"', '"m-4"']
     assert (bench.task("a").item_id, bench.task("a").priority) == (ITEM, 3)
 
 
@@ -110,7 +110,7 @@ def test_a_message_needs_a_payload_which_may_be_null(bench):
     body = json.dumps({"target": "search"})
 
     assert register(bench, {"messageId": "m-1", "body": body}).failed == ("m-1",)
-    assert register(bench, message("m-1", payload=None)).done
+    assert register(bench, message("m-1", payload=None)).answers
 
 
 MALFORMED = {"messageId": "m-1", "body": "{"}
@@ -134,7 +134,7 @@ def test_a_message_that_registers_no_task_is_isolated_at_its_fifth_receive(bench
 
     assert dead.ids == (["m-1"] if isolated else [])
     assert consumed.failed == (() if isolated else ("m-1",))
-    assert [each.payload for each in consumed.done] == ['"m-2"']
+    assert [each.payload for each in consumed.answers] == ['"m-2"']
 
 
 def test_a_message_that_the_dead_letter_queue_did_not_accept_returns(bench):
@@ -174,7 +174,7 @@ def test_messages_over_the_quota_return_and_register_nothing(bench, caplog):
     records = [delivered("m1", 1), delivered("m2", 1)]
     consumed = register_messages(bench.grouper, TENANT, records, new_task_of, admit=over)
 
-    assert (consumed.done, consumed.failed) == ((), ("m1", "m2"))
+    assert (consumed.answers, consumed.failed) == ((), ("m1", "m2"))
     assert bench.queue.sent == []
     assert [each.getMessage() for each in caplog.records] == ["2 messages return to the queue: over"]
 
@@ -205,7 +205,7 @@ def test_the_messages_of_a_delivery_are_charged_together_without_the_invalid_one
     consumed = register_messages(bench.grouper, TENANT, records, new_task_of, admit=charged.append)
 
     assert charged == [2]
-    assert [len(consumed.done), consumed.failed] == [2, ("bad",)]
+    assert [len(consumed.answers), consumed.failed] == [2, ("bad",)]
 
 
 def test_a_message_without_a_receipt_handle_is_not_hidden(bench):

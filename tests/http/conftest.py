@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
 from functools import wraps
 from typing import Any
@@ -22,8 +23,12 @@ from fanin.tracker.dynamodb import DynamoStore
 from lab.local.jobs import Site
 from lab.local.races import Api
 from tests.api.published import Unpublished, checked
+from tests.http import tenants
 from tests.http.callbacks import CALLBACKS
 from tests.http.events import Events
+from tests.side_by_side import alone, beside_the_module, beside_the_session, pytest_pyfunc_call
+
+__all__ = ["alone", "beside_the_module", "beside_the_session", "pytest_pyfunc_call"]
 
 SETTINGS = {
     "events": ["TaskSucceeded", "BundleFailed", "JobDead"],
@@ -58,6 +63,18 @@ def as_published(run: LocalRun) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def run_of_tenants(run: LocalRun, request: pytest.FixtureRequest) -> Iterator[Future[LocalRun] | None]:
+    """The run of test_tenants, which starts while other modules are tested."""
+    if not any(item.path.name == "test_tenants.py" for item in request.session.items):
+        yield None
+        return
+    with ThreadPoolExecutor(1) as threads:
+        starting = threads.submit(LocalRun.start, page_bits=4, context=tenants.SETTINGS)
+        yield starting
+        starting.result().stop()
+
+
 @pytest.fixture(scope="session")
 def api(run: LocalRun) -> Api:
     return Api(run.url)
@@ -69,7 +86,7 @@ def bus(run: LocalRun) -> Events:
     return Events.on(run)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def tracker(run: LocalRun) -> Tracker:
     """The tracker itself on the tables of the run, for what HTTP cannot do: crash, or wait for a week."""
     tables = Tables(run.outputs["BatchesTable"], run.outputs["PagesTable"])

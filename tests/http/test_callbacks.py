@@ -6,8 +6,7 @@ import hashlib
 import hmac
 import json
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
@@ -22,6 +21,7 @@ from lab.local.races import Api
 from tests.http.callbacks import CALLBACKS, QUEUE, TOPIC
 from tests.http.test_life import later, opened
 from tests.http.test_tracking import get, send
+from tests.polling import eventually
 
 KEY = "k" * 32
 
@@ -58,15 +58,6 @@ def configured(run: LocalRun) -> Iterator[None]:
     server.server_close()
 
 
-def wait_for(found: Callable[[], Any]) -> Any:
-    """Return what *found* returns once it is true; give up after a minute."""
-    give_up = time.monotonic() + 60
-    while not (value := found()):
-        assert time.monotonic() < give_up
-        time.sleep(0.05)
-    return value
-
-
 def received(run: LocalRun, url: str) -> list[Any]:
     messages = run.client("sqs").receive_message(QueueUrl=url, MaxNumberOfMessages=10, WaitTimeSeconds=1)
     return [json.loads(message["Body"]) for message in messages.get("Messages", [])]
@@ -84,7 +75,7 @@ def test_a_queue_gets_the_threshold_and_the_end_of_the_batch_that_names_it(
     later(tracker, timedelta(minutes=2)).sweep()
     api.ack(*items[2:])
     got: dict[str, Any] = {}
-    wait_for(lambda: got.update({each["eventId"]: each for each in received(run, url)}) or len(got) == 2)
+    eventually(lambda: got.update({each["eventId"]: each for each in received(run, url)}) or len(got) == 2)
 
     half, end = got[f"{batch}:50"], got[f"{batch}:COMPLETE"]
     assert (half["detailType"], half["threshold"], half["acked"], half["total"]) == (
@@ -109,7 +100,7 @@ def test_a_topic_gets_the_end(run: LocalRun, api: Api) -> None:
     sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn, Attributes={"RawMessageDelivery": "true"})
     batch, _ = opened(api, callback="people")
     api.close(batch)
-    (event,) = wait_for(lambda: received(run, url))
+    (event,) = eventually(lambda: received(run, url))
 
     assert (event["eventId"], event["callback"]) == (f"{batch}:COMPLETE", "people")
 
@@ -117,7 +108,7 @@ def test_a_topic_gets_the_end(run: LocalRun, api: Api) -> None:
 def test_a_webhook_gets_the_end_signed_and_it_is_kept_after_a_503(run: LocalRun, api: Api) -> None:
     batch, _ = opened(api, callback="hook")
     api.close(batch)
-    (_, signed, body), *_ = wait_for(lambda: [each for each in Receiver.got if each[0].startswith(batch)])
+    (_, signed, body), *_ = eventually(lambda: [each for each in Receiver.got if each[0].startswith(batch)])
     sent_at, digest = signed.removeprefix("t=").split(",v1=")
 
     assert json.loads(body)["eventId"] == f"{batch}:COMPLETE"

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -20,14 +19,10 @@ ROOT = Path(__file__).resolve().parents[2]
 ROWS = 10
 
 
-@pytest.fixture
-def queue(run: LocalRun) -> Iterator[str]:
-    sqs = run.client("sqs")
-    url = sqs.create_queue(QueueName=f"work-{uuid4().hex[:8]}", Attributes={"VisibilityTimeout": "0"})[
-        "QueueUrl"
-    ]
-    yield url
-    sqs.delete_queue(QueueUrl=url)
+def queue_of(run: LocalRun) -> str:
+    name, shown_at_once = f"work-{uuid4().hex[:8]}", {"VisibilityTimeout": "0"}
+    url: str = run.client("sqs").create_queue(QueueName=name, Attributes=shown_at_once)["QueueUrl"]
+    return url
 
 
 def published(run: LocalRun, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -53,7 +48,9 @@ def delivery(run: LocalRun, queue: str) -> list[dict[str, Any]]:
     ]
 
 
-def test_a_file_is_published_in_chunks_and_each_item_is_worked_on_until_it_is_done(run, queue, tmp_path):
+@pytest.mark.side_by_side
+def test_a_file_is_published_in_chunks_and_each_item_is_worked_on_until_it_is_done(run, tmp_path):
+    queue = queue_of(run)
     name = f"rows-{uuid4().hex[:8]}"
     path = tmp_path / f"{name}.jsonl"
     path.write_text("".join(f'{{"n": {n}}}\n' for n in range(ROWS)))

@@ -9,7 +9,7 @@ from fanin.aws import clients
 from fanin.aws.settings.tracking import Tables
 from fanin.tracker import Ack
 from tests.http.test_endings import shown
-from tests.http.test_tenants import eventually
+from tests.polling import eventually
 
 
 def event_of(api, batch):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 
 import urllib3
@@ -10,8 +9,7 @@ import urllib3
 from fanin.local import LocalRun
 from tests.dashboard.asking import Browser
 from tests.dashboard.process import running
-
-WAIT_SECONDS = 60
+from tests.polling import eventually
 
 
 def test_a_batch_is_read_closed_and_its_event_is_shown(run: LocalRun) -> None:
@@ -25,7 +23,7 @@ def test_a_batch_is_read_closed_and_its_event_is_shown(run: LocalRun) -> None:
         assert [each.status for each in (closed, known, drawn)] == [200, 200, 200]
         assert known.json()["state"] == "COMPLETE"
         assert sum(drawn.json()["acked"]) == 20
-        assert is_shown(browser, batch)
+        assert eventually(lambda: is_shown(browser, batch))
 
 
 def acked(url: str) -> str:
@@ -38,11 +36,8 @@ def acked(url: str) -> str:
 
 
 def is_shown(browser: Browser, batch: str) -> bool:
-    """Whether the events come to have the completion of *batch*."""
-    deadline = time.monotonic() + WAIT_SECONDS
-    while time.monotonic() < deadline:
-        for event in browser.ask("/events").json()["events"]:
-            if (event["detailType"], event["detail"].get("batchId")) == ("BatchCompleted", batch):
-                return True
-        time.sleep(0.1)
-    return False
+    """Whether the events have the completion of *batch*."""
+    shown = browser.ask("/events").json()["events"]
+    return ("BatchCompleted", batch) in [
+        (each["detailType"], each["detail"].get("batchId")) for each in shown
+    ]

@@ -6,9 +6,8 @@ import io
 import json
 import sys
 import threading
-import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
 
@@ -19,6 +18,7 @@ from fanin.local import LocalRun
 from fanin.local.functions import deployed as functions
 from lab.local.grouping import endings
 from lab.local.races import Api
+from tests.polling import eventually
 
 HANDLERS = (
     "api.write_tasks",
@@ -108,22 +108,17 @@ def configured(run: LocalRun, guarded: str, secret: str, function: str) -> None:
     functions.configure(run.client("lambda"), HANDLERS, {VARIABLE: file.to_json()})
 
 
-def wait_for(event: Callable[[], bool]) -> None:
-    """Wait until *event* is seen; give up after a minute."""
-    give_up = time.monotonic() + 60
-    while not event():
-        assert time.monotonic() < give_up
-        time.sleep(0.1)
-
-
 def is_there(api: Api, task_id: str) -> bool:
     status: int = api.pool.request("GET", f"{api.url}/v1/tasks/{task_id}").status
     return status == 200
 
 
-def test_a_bearer_token_is_read_again_after_it_was_refused(run: LocalRun, api: Api, secret: str) -> None:
+@pytest.mark.side_by_side
+def test_a_bearer_token_is_read_again_after_it_was_refused(
+    run: LocalRun, api: Api, secret: str, configured: None
+) -> None:
     api.post("/v1/tasks", {"taskId": "before", "target": "guarded", "payload": 1})
-    wait_for(lambda: ("/secret", FIRST) in Guarded.asked)
+    assert eventually(lambda: ("/secret", FIRST) in Guarded.asked)
     run.client("secretsmanager").put_secret_value(
         SecretId=secret, SecretString=json.dumps({"Authorization": SECOND})
     )
@@ -135,7 +130,8 @@ def test_a_bearer_token_is_read_again_after_it_was_refused(run: LocalRun, api: A
     assert {given for path, given in Guarded.asked if path == "/secret"} == {FIRST, SECOND}
 
 
-def test_a_request_is_signed_with_the_credentials_of_the_function(api: Api) -> None:
+@pytest.mark.side_by_side
+def test_a_request_is_signed_with_the_credentials_of_the_function(api: Api, configured: None) -> None:
     api.post("/v1/tasks", {"taskId": "signed", "target": "signed", "payload": 1})
     found = endings(api, ["signed"])
 
@@ -143,7 +139,10 @@ def test_a_request_is_signed_with_the_credentials_of_the_function(api: Api) -> N
     assert any("/execute-api/aws4_request" in given for path, given in Guarded.asked if path == "/signed")
 
 
-def test_a_function_is_invoked_for_tasks_of_a_queue_with_computed_targets(run: LocalRun, api: Api) -> None:
+@pytest.mark.side_by_side
+def test_a_function_is_invoked_for_tasks_of_a_queue_with_computed_targets(
+    run: LocalRun, api: Api, configured: None
+) -> None:
     sqs, url = run.client("sqs"), run.outputs["RegistrationsQueueUrl"]
     bodies = [
         {"taskId": "good", "payload": {"customer": "acme"}},
@@ -152,7 +151,7 @@ def test_a_function_is_invoked_for_tasks_of_a_queue_with_computed_targets(run: L
     ]
     for body in bodies:
         sqs.send_message(QueueUrl=url, MessageBody=json.dumps(body))
-    wait_for(lambda: is_there(api, "good") and is_there(api, "bad"))
+    assert eventually(lambda: is_there(api, "good") and is_there(api, "bad"))
     found = endings(api, ["good", "bad"])
 
     assert (found["good"]["state"], found["good"]["target"]) == ("SUCCEEDED", "invoked/acme")

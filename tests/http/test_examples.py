@@ -16,6 +16,7 @@ from fanin.local.emulation.connection import Connection
 from infra.paths import ROOT
 from tests.infra.examples import EXAMPLES, stack_of
 from tests.infra.synthesis import scratch_folder
+from tests.polling import eventually
 
 PATIENCE_SECONDS = 60
 
@@ -76,10 +77,8 @@ def test_an_execution_goes_on_when_its_workers_are_done(run):
         arn = machines.start_execution(stateMachineArn=stack.outputs["MachineArn"], input=given)[
             "executionArn"
         ]
-        give_up = time.monotonic() + PATIENCE_SECONDS
-        while (found := machines.describe_execution(executionArn=arn))["status"] == "RUNNING":
-            assert time.monotonic() < give_up
-            time.sleep(0.2)
+        assert eventually(lambda: machines.describe_execution(executionArn=arn)["status"] != "RUNNING")
+        found = machines.describe_execution(executionArn=arn)
 
     assert found["status"] == "SUCCEEDED", found
     assert json.loads(found["output"])["batch"]["acked"] == 2

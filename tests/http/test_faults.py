@@ -1,7 +1,4 @@
-"""A few schedules under faults between the functions and the emulator; ``make faults`` runs hundreds.
-
-In ``make test``, tests/faults tries the proxy itself.
-"""
+"""A few schedules under faults between the functions and the emulator; ``make faults`` runs hundreds."""
 
 from __future__ import annotations
 
@@ -9,11 +6,11 @@ import pytest
 
 from fanin.local import LocalRun
 from lab.local.races import Api
-from tests.faults.flows import Expected
-from tests.faults.referee import Referee
-from tests.faults.schedules import run as run_schedules
-from tests.faults.site import faulty
 from tests.http.events import Events
+from tests.soak.schedules.flows import Expected
+from tests.soak.schedules.referee import Referee
+from tests.soak.schedules.running import run as run_schedules
+from tests.soak.wire.site import faulty
 
 SCHEDULES = 5
 SEED = 16

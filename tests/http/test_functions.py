@@ -3,7 +3,8 @@ from __future__ import annotations
 import os
 import signal
 
-from tests.local.processes import eventually, state
+from tests.local.processes import state
+from tests.polling import eventually
 from tests.soak.chaos import host_of, is_function
 from tests.soak.memory import family
 
@@ -18,7 +19,7 @@ def kill_functions(run) -> None:
     assert eventually(lambda: all(state(pid) in {"", "Z"} for pid in processes))
 
 
-def test_killed_function_processes_are_replaced_and_no_ack_is_lost(run, api):
+def test_killed_function_processes_are_replaced_and_no_ack_is_lost(run, api, alone):
     batch, items = api.opened(2)
     api.close(batch)
     api.ack(items[0])

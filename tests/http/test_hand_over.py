@@ -7,7 +7,8 @@ import pytest
 from fanin import Fanin, KeyReused, NewJob
 from tests.client.received import DELETED, acked, delivered
 from tests.client.test_poison import failed_items, function
-from tests.http.test_job_consumer import QUEUE, left, unused, wait_for
+from tests.http.test_job_consumer import QUEUE, states, unused
+from tests.polling import eventually
 
 
 @pytest.mark.parametrize(
@@ -52,9 +53,9 @@ def test_the_end_of_a_job_decides_on_the_item_that_was_handed_over(library, api,
         assert library.queue(QUEUE).add(NewJob(key, payload, item_id=record["body"]))
 
     assert delivered(library, item, add) == DELETED
-    wait_for(lambda: left(api, key) == state)
+    assert eventually(lambda: states(api, key) == state)
     library.queue(QUEUE).sweep()
-    wait_for(lambda: acked(batch) == (1, failed))
+    assert eventually(lambda: acked(batch) == (1, failed))
 
 
 def test_the_work_of_a_batch_that_is_over_is_skipped_and_so_is_a_redelivered_item_that_is_done(run):

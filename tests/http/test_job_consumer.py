@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from uuid import uuid4
 
@@ -14,11 +13,10 @@ from fanin.local import LocalRun
 from lab.local.races import Api
 from tests.http.test_jobs import listed, path
 from tests.http.test_tracking import get
+from tests.polling import eventually
 
-PATIENCE_SECONDS = 120.0
 
-
-@pytest.fixture
+@pytest.fixture(scope="module")
 def outcomes(run: LocalRun) -> Callable[[], dict[str, str]]:
     """What the consumer wrote: the job by its key."""
     dynamodb, table = run.client("dynamodb"), run.outputs["DemoOutcomesTable"]
@@ -34,19 +32,20 @@ def unused(prefix: str) -> str:
     return f"{prefix}-{uuid4().hex[:8]}"
 
 
-def wait_for(holds: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not holds():
-        assert time.monotonic() < deadline, "nothing came of it"
-        time.sleep(0.2)
+def states_of(api: Api) -> dict[str, list[str]]:
+    """The listings that have a job, by its key."""
+    found: dict[str, list[str]] = {}
+    for state in ("queued", "inProgress", "delayed", "dead"):
+        for job in listed(api, QUEUE, state, limit=100):
+            found.setdefault(job["key"], []).append(state)
+    return found
 
 
-def left(api: Api, key: str) -> list[str]:
-    """The listings that have a job of this key."""
-    states = ("queued", "inProgress", "delayed", "dead")
-    return [state for state in states if key in [job["key"] for job in listed(api, QUEUE, state, limit=100)]]
+def states(api: Api, key: str) -> list[str]:
+    return states_of(api).get(key, [])
 
 
+@pytest.mark.side_by_side
 def test_the_doorbell_is_the_functions_event_source(run: LocalRun) -> None:
     lambda_ = run.client("lambda")
     names = [each["FunctionName"] for each in lambda_.list_functions(MaxItems=1000)["Functions"]]
@@ -59,43 +58,47 @@ def test_the_doorbell_is_the_functions_event_source(run: LocalRun) -> None:
     assert mapping["State"] == "Enabled"
 
 
+@pytest.mark.side_by_side
 def test_each_job_that_was_added_is_acked_once_with_its_outcome(api: Api, outcomes) -> None:
     keys = [unused("job") for _ in range(25)]
     answer = api.post(path(QUEUE), {"jobs": [{"key": key} for key in (*keys, keys[0])]})
-    wait_for(lambda: set(keys) <= outcomes().keys())
+    assert eventually(lambda: set(keys) <= outcomes().keys())
 
     assert answer["added"] == keys
     assert [each["key"] for each in answer["rejected"]] == keys[:1]
-    wait_for(lambda: not any(left(api, key) for key in keys))
+    assert eventually(lambda: not states_of(api).keys() & set(keys))
 
 
+@pytest.mark.side_by_side
 def test_a_delayed_job_is_worked_on_when_its_ring_comes(api: Api, outcomes) -> None:
     key = unused("delayed")
     api.post(path(QUEUE), {"jobs": [{"key": key, "delaySeconds": 3}]})
-    early = left(api, key), key in outcomes()
-    wait_for(lambda: key in outcomes())
+    early = states(api, key), key in outcomes()
+    assert eventually(lambda: key in outcomes())
 
     assert early == (["delayed"], False)
 
 
+@pytest.mark.side_by_side
 def test_a_write_that_is_refused_takes_the_ack_with_it(run: LocalRun, api: Api, outcomes) -> None:
     key, table = unused("taken"), run.outputs["DemoOutcomesTable"]
     row = {"pk": {"S": key}, "job": {"S": "another"}}
     run.client("dynamodb").put_item(TableName=table, Item=row)
     api.post(path(QUEUE), {"jobs": [{"key": key}]})
-    wait_for(lambda: left(api, key) == ["dead"])
+    assert eventually(lambda: states(api, key) == ["dead"])
 
     assert outcomes()[key] == "another"
 
 
+@pytest.mark.side_by_side
 def test_a_job_that_fails_is_dead_at_last_and_fails_its_item(api: Api, outcomes) -> None:
     batch, (good, bad) = api.opened(2)
     api.close(batch)
     names = unused("good"), unused("bad")
     api.post(path(QUEUE), {"jobs": [{"key": names[1], "payload": "bad", "itemId": bad}]})
-    wait_for(lambda: left(api, names[1]) == ["dead"])
+    assert eventually(lambda: states(api, names[1]) == ["dead"])
     api.post(path(QUEUE), {"jobs": [{"key": names[0], "itemId": good}]})
-    wait_for(lambda: names[0] in outcomes())
+    assert eventually(lambda: names[0] in outcomes())
     (dead,) = [job for job in listed(api, QUEUE, "dead", limit=100) if job["key"] == names[1]]
 
     assert (dead["failures"], dead["error"]) == (
@@ -104,4 +107,4 @@ def test_a_job_that_fails_is_dead_at_last_and_fails_its_item(api: Api, outcomes)
     )
     assert names[1] not in outcomes()
     # The good job's item; the deployed sweep may have failed the other one meanwhile.
-    wait_for(lambda: get(api, batch)["progress"]["acked"] in (1, 2))
+    assert eventually(lambda: get(api, batch)["progress"]["acked"] in (1, 2))

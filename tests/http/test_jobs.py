@@ -23,7 +23,7 @@ SWEEPS_MAX = 30
 BOOM = RuntimeError("boom")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def fanin(library: Fanin) -> Fanin:
     return library
 
@@ -56,6 +56,7 @@ def test_a_waiting_take_reads_nothing_and_is_woken_by_an_add(run: LocalRun) -> N
     assert min(waited.wakes) < WAIT_SECONDS / 2, "a take ended with its wait, and not with the ring"
 
 
+@pytest.mark.side_by_side
 def test_a_key_is_taken_while_its_job_is_alive_and_free_afterwards(api: Api, fanin: Fanin) -> None:
     jobs = {"jobs": [{"key": "a"}, {"key": "b", "priority": 5, "payload": {"n": 1}}, {"key": "a"}]}
     first = api.post(path("distinct"), jobs)
@@ -71,6 +72,7 @@ def test_a_key_is_taken_while_its_job_is_alive_and_free_afterwards(api: Api, fan
     assert api.post(path("distinct"), {"jobs": [{"key": "a"}]})["added"] == ["a"]
 
 
+@pytest.mark.side_by_side
 def test_a_failed_job_returns_to_its_place_and_then_is_dead(api: Api, fanin: Fanin) -> None:
     api.post(path("failing"), {"jobs": [{"key": "first"}, {"key": "second"}]})
     with fanin.queue("failing", options=Options(max_failures=2)) as queue:
@@ -87,6 +89,7 @@ def test_a_failed_job_returns_to_its_place_and_then_is_dead(api: Api, fanin: Fan
     )
 
 
+@pytest.mark.side_by_side
 def test_a_job_that_dies_is_an_event_on_the_bus(api: Api, fanin: Fanin, bus: Events) -> None:
     api.post(path("dying"), {"jobs": [{"key": "fine"}, {"key": "bad"}]})
     with fanin.queue("dying", options=Options(max_failures=1)) as queue, queue.take(2, wait=20) as taken:
@@ -101,6 +104,7 @@ def test_a_job_that_dies_is_an_event_on_the_bus(api: Api, fanin: Fanin, bus: Eve
     assert not bus.by_batch[by_name["fine"].id]
 
 
+@pytest.mark.side_by_side
 def test_an_acked_job_acks_its_item_afterwards_and_a_dead_one_fails_it(api: Api, fanin: Fanin) -> None:
     batch, (good, bad) = api.opened(2)
     api.close(batch)
@@ -120,6 +124,7 @@ def test_an_acked_job_acks_its_item_afterwards_and_a_dead_one_fails_it(api: Api,
     )
 
 
+@pytest.mark.side_by_side
 def test_the_same_request_is_the_same_add_under_its_key(api: Api) -> None:
     body, key = {"jobs": [{"key": "a"}, {"key": "b"}]}, uuid4().hex
     answers = [send(api, path("keyed"), body, key=key) for _ in range(2)]
@@ -129,6 +134,7 @@ def test_the_same_request_is_the_same_add_under_its_key(api: Api) -> None:
     assert send(api, path("other"), body, key=key)[0] == 422
 
 
+@pytest.mark.side_by_side
 def test_a_repeated_request_is_the_same_add_after_the_next_job_of_its_key(api: Api, fanin: Fanin) -> None:
     body, keys = {"jobs": [{"key": "a"}], "onBusy": "rerun"}, [uuid4().hex for _ in range(2)]
     with fanin.queue("again") as queue:
@@ -142,6 +148,7 @@ def test_a_repeated_request_is_the_same_add_after_the_next_job_of_its_key(api: A
             assert list(jobs) == []
 
 
+@pytest.mark.side_by_side
 def test_another_tenants_queue_is_invisible(run: LocalRun, api: Api) -> None:
     theirs = Queue(QueueContext(Site(run, "tenants").store, MemoryDoorbell(), QueueKey("another", "mine")))
     theirs.add("secret")
@@ -151,6 +158,7 @@ def test_another_tenants_queue_is_invisible(run: LocalRun, api: Api) -> None:
     assert [job.name for job in theirs.queued()] == ["secret"]
 
 
+@pytest.mark.side_by_side
 def test_the_sweep_frees_what_a_dead_invocation_held_and_emits_the_depth_of_the_queues(
     run: LocalRun, api: Api
 ) -> None:

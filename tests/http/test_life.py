@@ -1,17 +1,14 @@
-"""Black-box cases of a batch's whole life, over HTTP against the local run. T-numbers: docs/peers.md."""
+"""A batch's whole life over HTTP against the local run, beside test_conformance. T-numbers: docs/peers.md."""
 
 from __future__ import annotations
 
 import json
-import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fanin.tracker import Ack, BatchKey, OpenBatch, State, Tracker
+from fanin.tracker import Ack, OpenBatch, State, Tracker
 from fanin.tracker.rules.lifecycle import transition
-from fanin.tracker.rules.model import PageKey
-from fanin.tracker.rules.page import PageMasks
 from tests.http.test_tracking import ack, get, send
 
 TENANT = "000000000000"
@@ -62,36 +59,6 @@ def of_full_pages(tracker, count):
     return batch, wide.add(TENANT, batch, count).groups[0].id
 
 
-def test_t24_a_crash_between_the_last_bit_and_the_announcement_is_repaired_by_the_sweep(api, bus, tracker):
-    """The last bits are stored, and whoever stored them died before anything else."""
-    batch, items = opened(api, 9)
-    api.ack(*items[:6])
-    api.close(batch)
-    key = BatchKey(TENANT, batch)
-    far = datetime.now(UTC) + timedelta(days=1)
-    tracker.store.add_bits(PageKey(key, 0, 1), PageMasks(0b1100), far)
-    tracker.store.add_bits(PageKey(key, 0, 2), PageMasks(0b1), far)
-    assert get(api, batch)["state"] == "CLOSED"
-    later(tracker, timedelta(minutes=16)).sweep()
-
-    assert get(api, batch)["state"] == "COMPLETE"
-    assert [event["kind"] for event in bus.of(batch)] == ["BatchCompleted"]
-
-
-def test_t25_a_failed_item_completes_the_batch_with_failures(api, bus):
-    batch, items = opened(api, 10)
-    api.close(batch)
-    api.ack(*items[:9])
-    verdicts, completions = fail(api, items[9], reason="bad record")
-    (event,) = bus.of(batch)
-
-    assert (verdicts, [done["result"] for done in completions]) == (["accepted"], ["completed_with_failures"])
-    assert get(api, batch)["result"] == event["result"] == "completed_with_failures"
-    assert (event["failed"], event["total"]) == (1, 10)
-    page = listed(api, f"/v1/batches/{batch}/failures")[0]
-    assert [(sample["itemId"], sample["reason"]) for sample in page["samples"]] == [(items[9], "bad record")]
-
-
 def test_t26_success_heals_and_failure_never_overrides(api):
     batch, items = opened(api, 3)
     fail(api, *items[:2])
@@ -111,33 +78,6 @@ def test_t27_five_thousand_failures_are_counted_and_listed(api, tracker):
     assert sum(high - low + 1 for low, high in ranges(api, batch, "failures")) == 5000
 
 
-def test_t28_an_active_batch_outlives_its_retention(api, tracker):
-    batch, items = opened(api, 5, retentionSeconds={"open": 600})
-    key = BatchKey(TENANT, batch)
-    for index in range(5):
-        moment = later(tracker, timedelta(seconds=400 * (index + 1)))
-        moment.ack(TENANT, [Ack.of(items[index], "me")])
-        moment.sweep()
-
-    assert tracker.store.get(key).state is State.OPEN
-    assert tracker.store.get(key).expires_at > datetime.now(UTC) + timedelta(seconds=2500)
-
-
-def test_t29_a_passed_deadline_is_one_event_with_what_is_missing(api, bus):
-    batch, items = opened(api, 10, deadlineSeconds=1)
-    api.ack(*items[:3], items[7])
-    time.sleep(1.2)
-    verdicts, _ = ack(api, items[0], items[9])
-    (event,) = bus.of(batch)
-
-    assert verdicts == ["duplicate", "late"]
-    assert get(api, batch)["state"] == "TIMED_OUT"
-    assert event["kind"] == "BatchTimedOut"
-    assert [(part["from"], part["to"]) for part in event["ranges"]] == [(3, 6), (8, 9)]
-    assert ranges(api, batch, "outstanding") == [(3, 6), (8, 9)]
-    assert len(bus.later(batch, 3)) == 1
-
-
 @pytest.mark.parametrize("count", [0, 6])
 def test_t30_an_abandoned_batch_expires_with_an_event_even_if_it_is_empty(api, bus, tracker, count):
     batch, _ = opened(api, count, retentionSeconds={"open": 60})
@@ -149,27 +89,6 @@ def test_t30_an_abandoned_batch_expires_with_an_event_even_if_it_is_empty(api, b
     assert event["ranges"] == (
         [{"groupId": event["ranges"][0]["groupId"], "from": 0, "to": 5}] if count else []
     )
-
-
-def test_t34_a_batch_with_fewer_items_than_expected_is_not_closed(api):
-    batch, _ = opened(api, 90, expectedItems=100)
-    status, problem = send(api, f"/v1/batches/{batch}/close", {})
-
-    assert (status, problem["status"]) == (409, 409)
-    assert get(api, batch)["state"] == "OPEN"
-    api.post(f"/v1/batches/{batch}/items", {"count": 10})
-    assert send(api, f"/v1/batches/{batch}/close", {})[0] == 200
-
-
-def test_t36_cancel_is_said_to_acks_and_on_the_bus_once(api, bus):
-    batch, items = opened(api, 4)
-    api.ack(items[0])
-    assert send(api, f"/v1/batches/{batch}/cancel", {"reason": "no longer wanted"})[0] == 200
-
-    assert ack(api, *items)[0] == ["duplicate", "cancelled", "cancelled", "cancelled"]
-    assert send(api, f"/v1/batches/{batch}/close", {})[0] == 409
-    events = bus.later(batch, 4)
-    assert [(event["kind"], event["reason"]) for event in events] == [("BatchCancelled", "no longer wanted")]
 
 
 @pytest.mark.parametrize("count", [50_000, pytest.param(1_000_000, marks=pytest.mark.proof)])

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
@@ -15,7 +16,7 @@ import pytest
 from fanin import Fanin
 from fanin.local import LocalRun
 from fanin.local.work.source import dead_letter_queue_name
-from tests.local import processes
+from tests.polling import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 APP = """
@@ -30,7 +31,7 @@ def handler(record):
 """
 
 
-@pytest.fixture
+@contextmanager
 def work(run: LocalRun, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The command at work, and the name of its queue."""
     queue = f"work-{uuid4().hex[:8]}"
@@ -43,10 +44,12 @@ def work(run: LocalRun, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str],
         text=True,
         stderr=subprocess.PIPE,
     )
-    yield started, queue
-    started.kill()
-    started.wait()
-    started.stderr.close()
+    try:
+        yield started, queue
+    finally:
+        started.kill()
+        started.wait()
+        started.stderr.close()
 
 
 def length(run: LocalRun, queue: str) -> int:
@@ -56,8 +59,13 @@ def length(run: LocalRun, queue: str) -> int:
     return int(facts["ApproximateNumberOfMessages"])
 
 
-def test_items_are_worked_on_failures_are_dead_letter_messages_and_ctrl_c_ends_it(run, work):
-    started, queue = work
+@pytest.mark.side_by_side
+def test_items_are_worked_on_failures_are_dead_letter_messages_and_ctrl_c_ends_it(run, tmp_path):
+    with work(run, tmp_path) as (started, queue):
+        is_worked_on(run, started, queue)
+
+
+def is_worked_on(run: LocalRun, started: subprocess.Popen[str], queue: str) -> None:
     lines = [started.stderr.readline()]  # the queue is made by now
     sqs = run.client("sqs")
     url = sqs.get_queue_url(QueueName=queue)["QueueUrl"]
@@ -65,8 +73,8 @@ def test_items_are_worked_on_failures_are_dead_letter_messages_and_ctrl_c_ends_i
         for n, item in enumerate(batch.add(5)):
             sqs.send_message(QueueUrl=url, MessageBody=f'{{"itemId": "{item}", "record": {{"n": {n}}}}}')
 
-    assert processes.eventually(lambda: batch.status().acked == 4)
-    assert processes.eventually(lambda: length(run, dead_letter_queue_name(queue)) == 1)
+    assert eventually(lambda: batch.status().acked == 4)
+    assert eventually(lambda: length(run, dead_letter_queue_name(queue)) == 1)
     started.send_signal(signal.SIGINT)
     lines += started.stderr.readlines()
     assert started.wait(60) == 0

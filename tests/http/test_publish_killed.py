@@ -8,7 +8,6 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
@@ -26,22 +25,16 @@ MOMENTS = [random.Random(seed).random() for seed in range(50)]
 """Parts of the time of a run."""
 
 
-@pytest.fixture
-def queue(run: LocalRun) -> Iterator[str]:
-    sqs = run.client("sqs")
-    url = sqs.create_queue(QueueName=f"work-{uuid4().hex[:8]}")["QueueUrl"]
-    yield url
-    sqs.delete_queue(QueueUrl=url)
+def new_queue(run: LocalRun) -> str:
+    url: str = run.client("sqs").create_queue(QueueName=f"work-{uuid4().hex[:8]}")["QueueUrl"]
+    return url
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def seconds(run: LocalRun, tmp_path_factory: pytest.TempPathFactory) -> float:
     """The time of a whole run."""
-    sqs = run.client("sqs")
-    url = sqs.create_queue(QueueName=f"work-{uuid4().hex[:8]}")["QueueUrl"]
     started = time.monotonic()
-    assert publish(run, rows(tmp_path_factory.mktemp("rows")), url).wait(60) == 0
-    sqs.delete_queue(QueueUrl=url)
+    assert publish(run, rows(tmp_path_factory.mktemp("rows")), new_queue(run)).wait(60) == 0
     return time.monotonic() - started
 
 
@@ -75,13 +68,14 @@ def sent(run: LocalRun, queue: str) -> dict[str, int]:
     return found
 
 
-def killed_and_run_again(run: LocalRun, path: Path, queue: str, moment: float) -> None:
+def killed_and_run_again(run: LocalRun, path: Path, moment: float) -> None:
+    queue = new_queue(run)
     first = publish(run, path, queue)
     with suppress(subprocess.TimeoutExpired):
         first.wait(moment)
     first.kill()
     first.wait()
-    time.sleep(1)  # its last request may still be under way
+    time.sleep(0.3)  # its last request may still be under way
     fanin = Fanin(run.url)
     again = publish(run, path, queue)
     out, _ = again.communicate(timeout=60)
@@ -96,11 +90,12 @@ def killed_and_run_again(run: LocalRun, path: Path, queue: str, moment: float) -
 
 
 @pytest.mark.parametrize("part", MOMENTS[:3])
-def test_killed_at_a_random_moment_and_run_again_every_row_is_sent(run, queue, tmp_path, seconds, part):
-    killed_and_run_again(run, rows(tmp_path), queue, part * seconds)
+@pytest.mark.side_by_side
+def test_killed_at_a_random_moment_and_run_again_every_row_is_sent(run, tmp_path, seconds, part):
+    killed_and_run_again(run, rows(tmp_path), part * seconds)
 
 
 @pytest.mark.proof
 @pytest.mark.parametrize("part", MOMENTS)
-def test_killed_at_50_random_moments(run, queue, tmp_path, seconds, part):
-    killed_and_run_again(run, rows(tmp_path), queue, part * seconds)
+def test_killed_at_50_random_moments(run, tmp_path, seconds, part):
+    killed_and_run_again(run, rows(tmp_path), part * seconds)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
+
 from tests.pages import ROOT, PageRun, blocks_of
 
 README = (ROOT / "README.md").read_text()
@@ -38,6 +40,7 @@ def test_the_readmes_publisher_consumer_and_acks_work_together(run, api, monkeyp
     assert api.status(batch)["result"] == "completed_with_failures"
 
 
+@pytest.mark.side_by_side
 def test_the_readmes_commands_print_what_it_shows(run, tmp_path):
     (commands,) = [block for block in blocks_of(ROOT / "README.md") if block.language == "console"]
 

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from uuid import uuid4
 
+import pytest
+
 from fanin import Fanin
 from fanin.local.work.source import source_of
 
@@ -26,6 +28,7 @@ def received(sqs, url):
     return sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", [])
 
 
+@pytest.mark.side_by_side
 def test_what_can_be_done_returns_to_its_queue_and_the_rest_stays(run):
     sqs, fanin = run.client("sqs"), Fanin(run.url)
     source = source_of(sqs, f"work-{uuid4().hex[:8]}", visibility=0, receives=1)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import time
 
 from tests.http.test_life import fail, listed, opened
 from tests.http.test_tracking import ack, get, send
+from tests.polling import eventually
 
-PATIENCE_SECONDS = 60
 CALLER = "arn:aws:iam::000000000000:root"  # whom the emulator takes for the caller of its API
 
 
@@ -19,10 +18,12 @@ def deleted(api, path, **query):
 
 def delete_when_confirmed(api, batch):
     """Delete a batch as soon as its ending event is confirmed."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while (answer := deleted(api, f"/v1/batches/{batch}"))[0] == 409 and time.monotonic() < deadline:
-        time.sleep(0.2)
-    return answer
+
+    def delete():
+        answer = deleted(api, f"/v1/batches/{batch}")
+        return None if answer[0] == 409 else answer
+
+    return eventually(delete)
 
 
 def test_failed_items_are_done_again_in_a_new_batch_of_which_the_event_names_the_origin(api, bus):

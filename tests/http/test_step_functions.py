@@ -15,6 +15,7 @@ import pytest
 
 from fanin import Fanin
 from fanin.local import LocalRun
+from tests.polling import eventually
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "step_functions.md").read_text()
@@ -78,12 +79,15 @@ def fanned_out(run: LocalRun, queue: str, count: int) -> list[str]:
 
 
 def ended(run: LocalRun, execution: str) -> dict[str, Any]:
-    give_up = time.monotonic() + PATIENCE_SECONDS
-    while True:
-        found: dict[str, Any] = run.client("stepfunctions").describe_execution(executionArn=execution)
-        if found["status"] != "RUNNING" or time.monotonic() > give_up:
-            return found
-        time.sleep(0.05)
+    machines = run.client("stepfunctions")
+
+    def look() -> dict[str, Any] | None:
+        found: dict[str, Any] = machines.describe_execution(executionArn=execution)
+        return None if found["status"] == "RUNNING" else found
+
+    end = eventually(look)
+    assert end
+    return end
 
 
 def token_of(run: LocalRun, batch_id: str) -> Any:
@@ -116,10 +120,7 @@ def test_a_batch_that_is_cancelled_fails_the_execution(run: LocalRun, machine: s
     batch_id = item.partition(":")[0]
     Fanin(run.url).cancel(batch_id, "not wanted")
     end = ended(run, execution)
-    give_up = time.monotonic() + PATIENCE_SECONDS
-    while token_of(run, batch_id) and time.monotonic() < give_up:
-        time.sleep(0.05)
 
     assert (end["status"], end.get("error")) == ("FAILED", "fanin.Cancelled")
     assert json.loads(end["cause"])["reason"] == "not wanted"
-    assert token_of(run, batch_id) is None
+    assert eventually(lambda: token_of(run, batch_id) is None)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,20 +15,8 @@ from fanin.local import LocalRun
 from fanin.local.functions import deployed as functions
 from tests.api.published import checked
 from tests.http.issuer import AUDIENCE, Issuer
-
-LETTERS = "arn:aws:sqs:us-east-1:000000000000:orders-dead"
-PATIENCE_SECONDS = 60
-OPEN_AT_MOST = 10
-SETTINGS = {
-    "stage": "tenants",  # with --dynamodb, the other run of these tests has tables there too
-    "jwt_issuer": "https://issuer.example.com/",
-    "jwt_audience": AUDIENCE,
-    "jwt_tenant_claim": "org",
-    "acks_tenant": "acme",
-    "dead_letter_queue_arns": f"{LETTERS}=acme",
-    "grouper": False,
-    "quota_open_batches": OPEN_AT_MOST,
-}
+from tests.http.tenants import LETTERS, OPEN_AT_MOST
+from tests.polling import eventually
 
 
 @dataclass(frozen=True)
@@ -76,8 +64,8 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
-    with Issuer() as issuer, LocalRun.start(page_bits=4, context=SETTINGS) as run:
+def site(run_of_tenants: Future[LocalRun]) -> Iterator[Site]:
+    with Issuer() as issuer, run_of_tenants.result() as run:
         gateway = run.client("apigatewayv2")
         api = run.outputs["ApiId"]
         (authorizer,) = gateway.get_authorizers(ApiId=api)["Items"]
@@ -89,16 +77,6 @@ def site() -> Iterator[Site]:
         )
         letters = run.client("sqs").create_queue(QueueName=LETTERS.rpartition(":")[2])["QueueUrl"]
         yield Site(run, issuer, letters, urllib3.PoolManager(retries=False, timeout=60))
-
-
-def eventually(holds: Callable[[], bool]) -> bool:
-    """Whether *holds* comes true in time."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < deadline:
-        if holds():
-            return True
-        time.sleep(0.2)
-    return False
 
 
 def test_a_request_without_a_token_or_with_one_of_another_audience_is_refused(site: Site) -> None:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from tests.infra.options import CALLBACKS
+from tests.infra.options import CALLBACKS, CONFIGURED, EVERYTHING
 from tests.infra.synthesis import Assembly, synthesised
 
 STATE_MACHINE = "arn:aws:states:eu-west-1:123456789012:stateMachine:waits"
@@ -17,5 +19,23 @@ def plain() -> Assembly:
 @pytest.fixture(scope="session")
 def full() -> Assembly:
     """The deployment with a work queue, the registrations queue, a resumed state machine, callbacks."""
-    more = {"resumed_state_machines": STATE_MACHINE, "callbacks": CALLBACKS}
+    more: dict[str, Any] = {"resumed_state_machines": STATE_MACHINE, "callbacks": CALLBACKS}
     return synthesised(grouper_registrations=True, job_queues="thumbs", **more)
+
+
+@pytest.fixture(scope="session")
+def everything() -> Assembly:
+    """The deployment with every part, no setting at its default, and the jobs on Glue."""
+    return synthesised(**EVERYTHING)
+
+
+@pytest.fixture(scope="session")
+def on_emr() -> Assembly:
+    """The same with the jobs on EMR Serverless."""
+    return synthesised(**{**EVERYTHING, "analytics": "emr"})
+
+
+@pytest.fixture(scope="session")
+def configured() -> Assembly:
+    """The deployment whose settings have values that the tests find in its template."""
+    return synthesised(**CONFIGURED)

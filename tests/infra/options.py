@@ -150,3 +150,47 @@ EVERYTHING: dict[str, Any] = {
     "stage": "dev",
 }
 """Every part of the stack, and an entry in every list that makes resources or grants."""
+
+BATCH_API_SECRET = "arn:aws:secretsmanager:eu-west-1:111122223333:secret:batch-api-AbCdEf"
+BATCH_API_KEY = "arn:aws:kms:eu-west-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+INVOKED = "arn:aws:lambda:eu-west-1:111122223333:function:batch"
+SIGNED = "arn:aws:execute-api:eu-west-1:111122223333:abcdef1234/$default/POST/batch"
+SIGNING = {
+    "service": "execute-api",
+    "region": "eu-west-1",
+    "actions": ["execute-api:Invoke"],
+    "resource": SIGNED,
+}
+CONFIGURED: dict[str, Any] = {
+    "monitoring": "full",
+    "alarm_email": "ops@example.com",
+    "oldest_batch_alarm_hours": 2,
+    "oldest_message_alarm_minutes": 90,
+    "archive": True,
+    "archive_days": 7,
+    "acks_tenant": "umbrella",
+    "dead_letter_queue_arns": f"{ARN}orders-dead=acme,{ARN}mails-dead.fifo",
+    "keep_dead_letter_messages": True,
+    "domain_name": "fanin.example.com",
+    "certificate_arn": CERTIFICATE,
+    "jwt_issuer": "https://issuer.example.com/",
+    "jwt_audience": "fanin",
+    "jwt_tenant_claim": "org",
+    "jwt_caller_claim": "client_id",
+    "throttle_rate": 7,
+    "throttle_burst": 9,
+    "job_queues": "thumbs,mail.v2",
+    "callbacks": [
+        *({**CALLBACKS[3], "name": name} for name in ("a.b", "a_b", "ab")),
+        *({**CALLBACKS[0], "name": name} for name in ("c.d", "c_d", "cd", "CD")),
+    ],
+    "grouper_registrations": True,
+    "grouper_target": "{a}/{b}",
+    "grouper_policies": [{"pattern": "slow-*", "leaseSeconds": 40, "callLeaseSeconds": 840}],
+    "grouper_downstream": [
+        {"pattern": "a", "url": "https://a", "secret": BATCH_API_SECRET, "secretKey": BATCH_API_KEY},
+        {"pattern": "b", "url": "https://b", "signing": SIGNING},
+        {"pattern": "c", "function": INVOKED},
+    ],
+}
+"""Values that tests find again in the one template that has them."""

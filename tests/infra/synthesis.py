@@ -1,13 +1,20 @@
-"""Templates as the app synthesises them: each variant once, however many tests look at it."""
+"""Templates as the app synthesises them: each variant once for all workers and runs of the same sources.
+
+The assemblies lie in ``build/synthesised``, by a digest of what synthesis reads and by their settings.
+"""
 
 from __future__ import annotations
 
 import atexit
+import fcntl
 import functools
 import json
 import shutil
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
+from importlib.metadata import version
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -16,11 +23,20 @@ from fanin.aws.settings.settings_file import SettingsFile
 from fanin.local.functions.deployed import module_of
 from fanin_cdk.settings.config import Config
 from infra.config import StackConfig
+from infra.paths import ROOT
 
 Resource = dict[str, Any]
 
 # No stack is bundled: these tests look at the layer's place, not at its packages.
 UNBUNDLED: dict[str, Any] = {"aws:cdk:bundling-stacks": []}
+
+STORE = ROOT / "build" / "synthesised"
+READ = (
+    *("infra", "shared", "functions", "pipeline", "tests/infra/synthesis.py"),
+    *("cdk.json", "pyproject.toml", "requirements.txt"),
+)
+PACKAGES = ("aws-cdk-lib", "cdk-nag", "cfn-lint", "constructs", "jsii")
+"""The files, folders and packages that decide what a synthesis writes and what the checks of it find."""
 
 
 @dataclass(frozen=True)
@@ -87,13 +103,54 @@ def synthesised(**settings: Any) -> Assembly:
 
 @functools.cache
 def _synthesised(settings: str) -> Assembly:
+    folder = stored(f"template {settings}", lambda folder: _synthesise(json.loads(settings), folder))
+    (path,) = folder.glob("*.template.json")
+    return Assembly(json.loads(path.read_text()), folder)
+
+
+def _synthesise(settings: Mapping[str, Any], folder: Path) -> None:
     # Here, for loading the CDK starts a Node, which the collection of other tests need not wait for.
     from infra.app import build
 
-    folder = scratch_folder()
-    app, stack = build({**UNBUNDLED, **json.loads(settings)}, outdir=str(folder))
-    template: Mapping[str, Any] = app.synth().get_stack_by_name(stack.stack_name).template
-    return Assembly(dict(template), folder)
+    build({**UNBUNDLED, **settings}, outdir=str(folder))[0].synth()
+    without_sources(folder)
+
+
+def without_sources(folder: Path) -> None:
+    """Delete the modules in the assets of *folder*: tests read the settings file beside them."""
+    for path in folder.glob("asset.*/**/*.py"):
+        path.unlink()
+
+
+def stored(key: str, write: Callable[[Path], None]) -> Path:
+    """Return the folder of *key*, which *write* fills once for all processes and runs of the same sources."""
+    folder = STORE / sources() / sha256(key.encode()).hexdigest()[:16]
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    complete = folder.with_suffix(".complete")
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not complete.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            write(folder)
+            complete.touch()
+    return folder
+
+
+@functools.cache
+def sources() -> str:
+    """Return a digest of the files that synthesis and its checks read; what other sources left is removed."""
+    files = sorted(path for read in READ for path in (ROOT / read).glob("**/*") if path.is_file())
+    files += [ROOT / read for read in READ if (ROOT / read).is_file()]
+    digest = sha256(f"{sys.version} {[version(each) for each in PACKAGES]}".encode())
+    for path in files:
+        if path.suffix != ".pyc":
+            digest.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
+    name = digest.hexdigest()[:16]
+    for other in STORE.glob("*"):
+        if other.name != name:
+            shutil.rmtree(other, ignore_errors=True)
+    return name
 
 
 def tracker_config(**settings: Any) -> Config:

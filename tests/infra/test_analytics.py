@@ -20,6 +20,7 @@ from infra.paths import PIPELINE, ROOT
 from infra.pipeline_jobs import JOBS
 from pipeline import entry
 from tests.infra.synthesis import synthesised
+from tests.infra.test_alarms import OFF
 from tests.infra.test_checks import ANALYTICS, VARIANTS
 from tests.infra.test_functions import grants_of, role_of
 
@@ -202,7 +203,7 @@ def test_a_job_may_do_what_is_said_of_it_and_no_more(glue, jobs, name):
 
 
 def test_without_a_queue_to_send_to_no_job_sends():
-    bare = synthesised(analytics="glue")
+    bare = synthesised(**OFF)
 
     assert not [
         action

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 
 import pytest
 
-from tests.infra.synthesis import UNBUNDLED, logs_by_a_policy, synthesised
+from tests.infra.synthesis import UNBUNDLED, logs_by_a_policy
 
 ROUTES = {
     "POST /v1/batches": "WriteBatches",
@@ -91,29 +91,22 @@ def test_a_grant_of_a_route_covers_no_other_but_the_reads_below_it():
     assert [(a, b) for a, b in more if not b.startswith(f"{a}/")] == []
 
 
-def test_with_an_issuer_every_route_asks_for_its_jwt():
-    with_issuer = synthesised(jwt_issuer="https://issuer.example.com/", jwt_audience="fanin")
-    routes = routes_of(with_issuer).values()
-    authorizer = with_issuer.only("AWS::ApiGatewayV2::Authorizer")["Properties"]
+def test_with_an_issuer_every_route_asks_for_its_jwt(configured):
+    routes = routes_of(configured).values()
+    authorizer = configured.only("AWS::ApiGatewayV2::Authorizer")["Properties"]
 
     assert {each["AuthorizationType"] for each in routes} == {"JWT"}
-    assert all(each["AuthorizerId"]["Ref"] in with_issuer.template["Resources"] for each in routes)
+    assert all(each["AuthorizerId"]["Ref"] in configured.template["Resources"] for each in routes)
     assert authorizer["JwtConfiguration"] == {
         "Issuer": "https://issuer.example.com/",
         "Audience": ["fanin"],
     }
 
 
-def test_every_function_has_the_claims_of_a_jwt(plain):
+def test_every_function_has_the_claims_of_a_jwt(configured, plain):
     claims = {"FANIN_JWT_TENANT_CLAIM": "org", "FANIN_JWT_CALLER_CLAIM": "client_id"}
-    with_issuer = synthesised(
-        jwt_issuer="https://issuer.example.com/",
-        jwt_audience="fanin",
-        jwt_tenant_claim="org",
-        jwt_caller_claim="client_id",
-    )
 
-    for assembly, expected in ((with_issuer, claims), (plain, {})):
+    for assembly, expected in ((configured, claims), (plain, {})):
         for function in assembly.of_type("AWS::Lambda::Function").values():
             variables = function["Properties"]["Environment"]["Variables"]
             assert {name: value for name, value in variables.items() if "_JWT_" in name} == expected
@@ -179,8 +172,8 @@ def test_the_access_log_names_the_caller_first_so_that_its_text_replaces_no_othe
     assert not [each for each in fields.values() if "header" in each.lower() or "apikey" in each.lower()]
 
 
-def test_the_throttle_is_configured():
-    stage = synthesised(throttle_rate=7, throttle_burst=9).only("AWS::ApiGatewayV2::Stage")["Properties"]
+def test_the_throttle_is_configured(configured):
+    stage = configured.only("AWS::ApiGatewayV2::Stage")["Properties"]
 
     assert stage["DefaultRouteSettings"] == {"ThrottlingBurstLimit": 9, "ThrottlingRateLimit": 7}
 

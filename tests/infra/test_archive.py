@@ -20,6 +20,7 @@ from fanin.queue.rules.keys import PartKey, QueueKey
 from fanin.tracker.dynamodb import items
 from fanin_cdk.settings.config import ConfigError
 from infra.config import StackConfig
+from tests.infra.options import CONFIGURED
 from tests.infra.synthesis import handler_of, synthesised
 from tests.infra.test_functions import WRITE_LOG, grants_of, listed, role_of, target_of
 
@@ -148,9 +149,9 @@ def test_the_bucket_is_private_encrypted_and_refuses_plain_http(archive):
     )
 
 
-@pytest.mark.parametrize(("settings", "days"), [({}, 90), ({"archive_days": 7}, 7)])
+@pytest.mark.parametrize(("settings", "days"), [({"archive": True}, 90), (CONFIGURED, 7)])
 def test_files_go_after_their_time(settings, days):
-    bucket = synthesised(archive=True, **settings).only("AWS::S3::Bucket")
+    bucket = synthesised(**settings).only("AWS::S3::Bucket")
     (rule,) = bucket["Properties"]["LifecycleConfiguration"]["Rules"]
 
     assert (rule["ExpirationInDays"], rule["Status"]) == (days, "Enabled")

@@ -84,15 +84,12 @@ def test_what_does_not_belong_stays_out(tmp_path):
     assert staged_files == {"functions/open.py", "fanin/a.py", "fanin/deep/local/b.py"}
 
 
-def test_the_same_code_has_the_same_hash():
-    assert keys_of(synthesised(page_bits=2)) == keys_of(synthesised(page_bits=4))
+def test_the_same_code_has_the_same_hash(plain):
+    assert keys_of(synthesised(monitoring="full")) == keys_of(plain)
 
 
-def test_other_settings_in_the_file_have_another_hash_in_the_same_code(plain):
-    other = synthesised(grouper_target="{a}/{b}")
-
-    assert keys_of(other) != keys_of(plain)
-    assert other.settings_file.grouper_target == "{a}/{b}"
+def test_other_settings_in_the_file_have_another_hash_in_the_same_code(configured, plain):
+    assert keys_of(configured) != keys_of(plain)
 
 
 def test_other_code_has_another_hash(tmp_path):

@@ -13,8 +13,7 @@ from fanin_cdk.written import Written
 from infra.execution_policy import MOST_CHARACTERS, declared, length, main, policies, used
 from infra.execution_resources import EVERYWHERE, MORE, OF_OTHER_SERVICES, TYPES, UNUSED
 from infra.paths import ROOT
-from tests.infra.options import EVERYTHING
-from tests.infra.synthesis import Assembly, synthesised
+from tests.infra.synthesis import Assembly
 
 ACCOUNT, REGION = "111122223333", "ap-southeast-1"  # a name of a region is no longer than 14 characters
 POLICIES_OF_A_ROLE = 10
@@ -33,8 +32,8 @@ OF_NO_RESOURCE = {
 
 
 @pytest.fixture(scope="module")
-def assemblies() -> list[Assembly]:
-    return [synthesised(**EVERYTHING), synthesised(**{**EVERYTHING, "analytics": "emr"})]
+def assemblies(everything: Assembly, on_emr: Assembly) -> list[Assembly]:
+    return [everything, on_emr]
 
 
 def granted() -> dict[str, set[str]]:

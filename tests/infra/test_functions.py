@@ -332,16 +332,19 @@ def test_a_function_of_the_api_ends_before_the_api_gives_it_up_and_has_the_memor
     assert of_api == {(29, 1024)}
 
 
-def test_the_runtime_and_the_page_size_are_configured():
-    other = synthesised(python_version="3.13", page_bits=64).of_type("AWS::Lambda::Function").values()
-    properties = [each["Properties"] for each in other]
+PROD = {"stage": "prod", "python_version": "3.13"}
 
-    assert {each["Runtime"] for each in properties} == {"python3.13"}
-    assert {each["Environment"]["Variables"]["FANIN_PAGE_BITS"] for each in properties} == {"64"}
+
+def test_the_runtime_and_the_page_size_are_configured(everything):
+    older = synthesised(**PROD).of_type("AWS::Lambda::Function").values()
+    smaller = everything.of_type("AWS::Lambda::Function").values()
+
+    assert {each["Properties"]["Runtime"] for each in older} == {"python3.13"}
+    assert {each["Properties"]["Environment"]["Variables"]["FANIN_PAGE_BITS"] for each in smaller} == {"2"}
 
 
 def test_two_stages_of_one_account_do_not_count_together(plain):
-    prod = synthesised(stage="prod")
+    prod = synthesised(**PROD)
 
     services = {
         each["Properties"]["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"]
@@ -352,8 +355,8 @@ def test_two_stages_of_one_account_do_not_count_together(plain):
     assert services == {"fanin-dev", "fanin-prod"}
 
 
-@pytest.mark.parametrize(("stage", "days"), [("dev", 14), ("prod", 90)])
-def test_every_log_group_forgets(stage, days):
-    groups = synthesised(stage=stage).of_type("AWS::Logs::LogGroup").values()
+@pytest.mark.parametrize(("settings", "days"), [({}, 14), (PROD, 90)])
+def test_every_log_group_forgets(settings, days):
+    groups = synthesised(**settings).of_type("AWS::Logs::LogGroup").values()
 
     assert {each["Properties"]["RetentionInDays"] for each in groups} == {days}

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from fanin.api.events.ending_events import confirm, endings
-from fanin.api.events.resuming import resume
+from fanin.api.events.step_functions import resume
 from fanin.errors import BatchEnded, Conflict
 from fanin.tracker import Ack, BatchKey, ListQuery, OpenBatch, Outcome, State, Tracker
 from fanin.tracker.rules.lifecycle import transition

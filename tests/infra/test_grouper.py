@@ -10,11 +10,9 @@ from fanin.grouper import Policy
 from fanin_cdk.settings.config import ConfigError
 from infra.config import StackConfig
 from tests.contract.grouper_tables import create_tables
+from tests.infra.options import BATCH_API_KEY, BATCH_API_SECRET, CONFIGURED, INVOKED, SIGNED
 from tests.infra.synthesis import handler_of, synthesised
 from tests.infra.test_tables_and_queues import Created, properties_of
-
-POLICIES = json.dumps([{"pattern": "orders-*", "maxSize": 50, "rate": 2.5}])
-DOWNSTREAM = json.dumps([{"pattern": "*", "url": "https://batch.example.com/"}])
 
 
 def variables(assembly, handler):
@@ -96,11 +94,9 @@ def test_the_sweeper_runs_every_minute(plain):
     assert any(name.startswith("FunctionsSweepGroups") for name in clocks)
 
 
-def test_policies_and_batch_apis_reach_those_who_read_them():
-    assembly = synthesised(grouper_policies=POLICIES, grouper_downstream=DOWNSTREAM)
-
-    assert assembly.settings_file.grouper_policies == json.loads(POLICIES)
-    assert assembly.settings_file.grouper_downstream == json.loads(DOWNSTREAM)
+def test_policies_batch_apis_and_targets_reach_the_functions(configured):
+    for name in ("grouper_policies", "grouper_downstream", "grouper_target"):
+        assert getattr(configured.settings_file, name) == CONFIGURED[name]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +116,7 @@ def test_an_invalid_entry_is_refused_at_synthesis_with_its_number(name, entry, r
 
 
 def test_without_the_grouper_nothing_of_it_is_there():
-    assembly = synthesised(grouper=False)
+    assembly = synthesised(archive=True, grouper=False)
 
     assert not [name for name in assembly.template["Resources"] if name.startswith("Grouper")]
     assert not {"api.write_tasks", "lead_tasks"} & {
@@ -145,13 +141,10 @@ def test_a_consumer_that_isolates_messages_has_the_dead_letter_queue_of_its_own_
     assert variables(full, handler)["FANIN_OWN_DEAD_LETTER_QUEUE"] == {"Ref": redrive["Fn::GetAtt"][0]}
 
 
-def test_the_tasks_of_a_queue_have_the_tenant_of_the_acks():
-    assembly = synthesised(grouper_registrations=True, acks_tenant="acme")
+def test_the_tasks_of_a_queue_have_the_tenant_of_the_acks(configured):
+    tenants = {variables(configured, each)["FANIN_TENANT"] for each in ("consume_acks", "consume_tasks")}
 
-    assert [variables(assembly, each)["FANIN_TENANT"] for each in ("consume_acks", "consume_tasks")] == [
-        "acme",
-        "acme",
-    ]
+    assert tenants == {"umbrella"}
 
 
 def test_registrations_need_the_grouper():
@@ -165,28 +158,10 @@ def test_settings_by_pattern_are_a_list_that_names_patterns(text):
         StackConfig(grouper_policies=text)
 
 
-SECRET = "arn:aws:secretsmanager:eu-west-1:111122223333:secret:batch-api-AbCdEf"
-KEY = "arn:aws:kms:eu-west-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
-INVOKED = "arn:aws:lambda:eu-west-1:111122223333:function:batch"
-RESOURCE = "arn:aws:execute-api:eu-west-1:111122223333:abcdef1234/$default/POST/batch"
-SIGNING = {
-    "service": "execute-api",
-    "region": "eu-west-1",
-    "actions": ["execute-api:Invoke"],
-    "resource": RESOURCE,
-}
-KINDS = [
-    {"pattern": "a", "url": "https://a", "secret": SECRET, "secretKey": KEY},
-    {"pattern": "b", "url": "https://b", "signing": SIGNING},
-    {"pattern": "c", "function": INVOKED},
-]
-
-
-def test_each_kind_of_batch_api_has_its_grant_and_the_caller_alone_has_it():
-    assembly = synthesised(grouper_downstream=json.dumps(KINDS))
+def test_each_kind_of_batch_api_has_its_grant_and_the_caller_alone_has_it(configured):
     by_role = {
         each["Properties"]["Roles"][0]["Ref"]: each["Properties"]["PolicyDocument"]["Statement"]
-        for each in assembly.of_type("AWS::IAM::Policy").values()
+        for each in configured.of_type("AWS::IAM::Policy").values()
     }
     services = ("secretsmanager:", "kms:", "execute-api:", "lambda:")
     found = {
@@ -195,12 +170,13 @@ def test_each_kind_of_batch_api_has_its_grant_and_the_caller_alone_has_it():
         for each in statements
         if isinstance(each["Action"], str) and each["Action"].startswith(services)
         if isinstance(each["Resource"], str)
+        if role.startswith("FunctionsHandleBundle") or "111122223333" in each["Resource"]
     }
 
     assert found == {
-        ("HandleBundle", "secretsmanager:GetSecretValue", SECRET),
-        ("HandleBundle", "kms:Decrypt", KEY),
-        ("HandleBundle", "execute-api:Invoke", RESOURCE),
+        ("HandleBundle", "secretsmanager:GetSecretValue", BATCH_API_SECRET),
+        ("HandleBundle", "kms:Decrypt", BATCH_API_KEY),
+        ("HandleBundle", "execute-api:Invoke", SIGNED),
         ("HandleBundle", "lambda:InvokeFunction", INVOKED),
     }
     (decrypt,) = [
@@ -209,14 +185,12 @@ def test_each_kind_of_batch_api_has_its_grant_and_the_caller_alone_has_it():
     assert "secretsmanager.eu-west-1" in json.dumps(decrypt["Condition"]["StringEquals"]["kms:ViaService"])
 
 
-def test_functions_last_as_long_as_the_longest_leases():
-    slow = json.dumps([{"pattern": "slow-*", "leaseSeconds": 40, "callLeaseSeconds": 840}])
-    assembly = synthesised(grouper_policies=slow)
+def test_functions_last_as_long_as_the_longest_leases(configured):
     timeouts = {
         handler_of(each): each["Properties"]["Timeout"]
-        for each in assembly.of_type("AWS::Lambda::Function").values()
+        for each in configured.of_type("AWS::Lambda::Function").values()
     }
-    hidden = assembly.named("AWS::SQS::Queue", "GrouperBundleMessagesQueue")["Properties"][
+    hidden = configured.named("AWS::SQS::Queue", "GrouperBundleMessagesQueue")["Properties"][
         "VisibilityTimeout"
     ]
 
@@ -232,7 +206,6 @@ def test_a_timeout_that_outlasts_the_lease_of_its_call_is_refused_at_synthesis()
         )
 
 
-def test_a_template_of_targets_reaches_the_functions_and_is_checked_at_synthesis():
-    assert synthesised(grouper_target="{a}/{b}").settings_file.grouper_target == "{a}/{b}"
+def test_a_template_of_targets_is_checked_at_synthesis():
     with pytest.raises(ConfigError, match="needs a / between two fields"):
         StackConfig(grouper_target="{a}{b}")

@@ -33,7 +33,6 @@ from infra.config import StackConfig
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 from tests.infra.sending import Sent
-from tests.infra.synthesis import synthesised
 from tests.infra.test_functions import listed, target_of
 from tests.item_ids import item_named
 
@@ -85,11 +84,10 @@ def test_every_minute_is_swept(plain):
     assert swept["ScheduleExpression"] == "rate(1 minute)"
 
 
-def test_the_doorbells_of_named_queues_are_made_as_the_functions_make_and_find_them():
-    assembly = synthesised(job_queues="thumbs,mail.v2")
-    properties = [each["Properties"] for each in assembly.of_type("AWS::SQS::Queue").values()]
+def test_the_doorbells_of_named_queues_are_made_as_the_functions_make_and_find_them(configured):
+    properties = [each["Properties"] for each in configured.of_type("AWS::SQS::Queue").values()]
     made = {each["QueueName"]: each for each in properties if "QueueName" in each}
-    adding = assembly.named("AWS::Lambda::Function", "FunctionsApiWriteQueues")["Properties"]
+    adding = configured.named("AWS::Lambda::Function", "FunctionsApiWriteQueues")["Properties"]
     prefix = target_of(adding["Environment"]["Variables"]["FANIN_DOORBELL_PREFIX"]).rpartition(":")[2]
     with mock_aws():
         sqs = moto_clients.client("sqs")
@@ -337,9 +335,9 @@ DEEDS = {
 }
 
 
-def test_no_function_may_create_change_or_delete_a_doorbell_of_the_stack():
-    assembly = synthesised(job_queues="thumbs,mail.v2")
-    policies = Written(assembly.template, "Fanin-dev").resolved(assembly.of_type("AWS::IAM::Policy")).values()
+def test_no_function_may_create_change_or_delete_a_doorbell_of_the_stack(configured):
+    written = Written(configured.template, "Fanin-dev")
+    policies = written.resolved(configured.of_type("AWS::IAM::Policy")).values()
     changes = {
         (action, resource.rpartition(":")[2])
         for each in policies

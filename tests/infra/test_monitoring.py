@@ -9,12 +9,11 @@ from fanin import names
 from fanin.announcing import metrics as announced
 from fanin_cdk.monitoring.metrics import OF_REGISTRATIONS, OF_RESUMES, WEBHOOKS
 from fanin_cdk.packaging.paths import FUNCTIONS
-from tests.infra.options import CALLBACKS
+from tests.infra.options import CALLBACKS, CONFIGURED
 from tests.infra.synthesis import synthesised
 
 MACHINE = "arn:aws:states:eu-west-1:123456789012:stateMachine:waits"
 SERVICE = [{"Name": "service", "Value": "fanin-dev"}]
-DEAD_LETTER_QUEUE = "arn:aws:sqs:eu-west-1:123456789012:orders-dead"
 
 
 @pytest.fixture(scope="module")
@@ -104,10 +103,10 @@ def test_a_sweeper_that_is_not_invoked_or_fails_each_time_raises_an_alarm_withou
 
 
 def test_a_sweeper_that_is_not_there_is_not_missed():
-    assert len(stopped(synthesised(grouper=False))) == 2
+    assert len(stopped(synthesised(archive=True, grouper=False))) == 2
 
 
-@pytest.mark.parametrize(("settings", "hours"), [({}, 168), ({"oldest_batch_alarm_hours": 2}, 2)])
+@pytest.mark.parametrize(("settings", "hours"), [({}, 168), (CONFIGURED, 2)])
 def test_a_batch_that_has_not_ended_for_the_configured_time_rings(settings, hours):
     alarm = alarm_on(synthesised(**settings), "OldestOpenBatchSeconds")
 
@@ -117,8 +116,8 @@ def test_a_batch_that_has_not_ended_for_the_configured_time_rings(settings, hour
     assert (alarm["Namespace"], alarm["Dimensions"]) == ("fanin", SERVICE)
 
 
-def test_an_address_subscribes_to_the_alarms():
-    subscription = synthesised(alarm_email="ops@example.com").only("AWS::SNS::Subscription")["Properties"]
+def test_an_address_subscribes_to_the_alarms(configured):
+    subscription = configured.only("AWS::SNS::Subscription")["Properties"]
 
     assert (subscription["Protocol"], subscription["Endpoint"]) == ("email", "ops@example.com")
 
@@ -213,10 +212,8 @@ def test_the_dashboard_draws_the_age_of_queues_and_the_depth_of_dead_letter_queu
     ]
 
 
-def test_the_dashboard_draws_the_queues_of_users():
-    with_queue = synthesised(dead_letter_queue_arns=DEAD_LETTER_QUEUE, monitoring="full")
-
-    assert ("ApproximateAgeOfOldestMessage", "orders-dead") in drawn(with_queue, "AWS/SQS")
+def test_the_dashboard_draws_the_queues_of_users(configured):
+    assert ("ApproximateAgeOfOldestMessage", "orders-dead") in drawn(configured, "AWS/SQS")
 
 
 def test_the_dashboard_shows_the_rate_of_acks_and_every_alarm(full):

@@ -219,12 +219,12 @@ def unused(assembly: Any, asked: dict[str, set[str]], uses: Sequence[Use] = BY_S
 
 
 @pytest.fixture(scope="module", params=["glue", "emr"])
-def everything(request: pytest.FixtureRequest) -> Any:
+def deployed(request: pytest.FixtureRequest) -> Any:
     return synthesised(**{**EVERYTHING, "analytics": request.param})
 
 
-def test_every_action_of_every_role_is_asked_for_or_used_by_a_service(everything, asked):
-    assert unused(everything, asked) == []
+def test_every_action_of_every_role_is_asked_for_or_used_by_a_service(deployed, asked):
+    assert unused(deployed, asked) == []
 
 
 def test_every_use_by_a_service_is_granted_somewhere():
@@ -242,12 +242,12 @@ def test_every_use_by_a_service_is_granted_somewhere():
     assert {(use.why, action) for use in BY_SERVICES for action in use.actions} == granted
 
 
-def test_an_action_that_no_request_needs_is_found(everything, asked):
+def test_an_action_that_no_request_needs_is_found(deployed, asked):
     less = {handler: actions - {"events:PutEvents"} for handler, actions in asked.items()}
 
-    assert {each.rpartition(" ")[0].split()[-1] for each in unused(everything, less)} == {
+    assert {each.rpartition(" ")[0].split()[-1] for each in unused(deployed, less)} == {
         "handle_bundle:",
         "publish_dead_jobs:",
         "publish_endings:",
     }
-    assert unused(everything, asked, uses=BY_SERVICES[1:])
+    assert unused(deployed, asked, uses=BY_SERVICES[1:])

@@ -33,7 +33,7 @@ from tests.infra.options import CALLBACKS
 from tests.infra.sending import Sent
 from tests.infra.shop import shop
 from tests.infra.synthesis import Assembly, synthesised, tracker_config
-from tests.infra.test_alarms import EVERYTHING, alarms, series_of
+from tests.infra.test_alarms import alarms, series_of
 from tests.item_ids import item_named
 
 PAGE = (ROOT / RUNBOOKS).read_text()
@@ -54,13 +54,8 @@ def runbooks() -> dict[str, str]:
     return {anchor(heading): body for heading, body in zip(parts[::2], parts[1::2], strict=True)}
 
 
-@pytest.fixture(scope="module")
-def everything() -> Assembly:
-    return synthesised(**EVERYTHING)
-
-
-def test_each_alarm_links_to_its_runbook_and_each_runbook_has_an_alarm(everything: Assembly) -> None:
-    of_all = (*alarms(everything).values(), *alarms(shop()[0]).values())
+def test_each_alarm_links_to_its_runbook_and_each_runbook_has_an_alarm(on_emr: Assembly) -> None:
+    of_all = (*alarms(on_emr).values(), *alarms(shop()[0]).values())
     described = [alarm["Properties"]["AlarmDescription"] for alarm in of_all]
     linked = [re.fullmatch(rf"(.+)\. What to do: {RUNBOOKS}#([a-z-]+)", text) for text in described]
 
@@ -85,9 +80,8 @@ def test_the_page_counts_the_alarms_of_a_default_stack(preset: str) -> None:
     assert f"| {len(found)} alarms on {metrics} metrics |" in PAGE
 
 
-def test_a_users_name_of_a_queue_is_no_part_of_an_anchor() -> None:
-    assembly = synthesised(job_queues="thumbs")
-    described = [alarm["Properties"]["AlarmDescription"] for alarm in alarms(assembly).values()]
+def test_a_users_name_of_a_queue_is_no_part_of_an_anchor(configured: Assembly) -> None:
+    described = [alarm["Properties"]["AlarmDescription"] for alarm in alarms(configured).values()]
 
     assert {text.rpartition("#")[2] for text in described} <= runbooks().keys()
 
@@ -127,10 +121,8 @@ def test_a_policy_is_one_that_iam_accepts_and_grants_no_action_by_a_star(heading
         assert all(ARN.fullmatch(resource) for resource in listed(statement["Resource"]))
 
 
-def test_callers_of_the_api_may_send_each_route_and_nothing_but_routes(everything: Assembly) -> None:
-    routes = [
-        each["Properties"]["RouteKey"] for each in everything.of_type("AWS::ApiGatewayV2::Route").values()
-    ]
+def test_callers_of_the_api_may_send_each_route_and_nothing_but_routes(on_emr: Assembly) -> None:
+    routes = [each["Properties"]["RouteKey"] for each in on_emr.of_type("AWS::ApiGatewayV2::Route").values()]
     ((action, resource),) = grants("API callers")
 
     assert action == "execute-api:Invoke"
@@ -303,8 +295,8 @@ def test_the_page_says_what_all_routes_admit_if_each_has_the_rate(plain: Assembl
     assert f"and not {rate};" in PAGE
 
 
-def test_the_runbook_of_waiting_messages_names_each_queue_of_the_stack(everything: Assembly) -> None:
-    waiting = [re.match(r"Monitoring(\w+?)Waiting", name) for name in alarms(everything)]
+def test_the_runbook_of_waiting_messages_names_each_queue_of_the_stack(on_emr: Assembly) -> None:
+    waiting = [re.match(r"Monitoring(\w+?)Waiting", name) for name in alarms(on_emr)]
     queues = {match[1].replace("Webhooksshop", "Webhooks-NAME") for match in waiting if match}
 
     assert {"Acks", "Webhooks-NAME", "Resumes"} <= queues
@@ -312,8 +304,8 @@ def test_the_runbook_of_waiting_messages_names_each_queue_of_the_stack(everythin
     assert [name for name in sorted(ours) if f"`{name}`" not in runbooks()["waiting-messages"]] == []
 
 
-def test_the_runbook_of_a_reader_s_lag_names_each_reader(everything: Assembly) -> None:
-    lags = [name for name in alarms(everything) if name.startswith("Monitoring") and "Lag" in name]
+def test_the_runbook_of_a_reader_s_lag_names_each_reader(on_emr: Assembly) -> None:
+    lags = [name for name in alarms(on_emr) if name.startswith("Monitoring") and "Lag" in name]
 
     assert lags
     for name in lags:

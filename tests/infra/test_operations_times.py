@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from fanin.callbacks.model import TIMEOUT_MAX
-from tests.infra.options import EVERYTHING
 from tests.infra.shop import shop
-from tests.infra.synthesis import Assembly, synthesised
+from tests.infra.synthesis import Assembly
 from tests.infra.test_operations_page import PAGE, runbooks
 
 IN_WORDS = {
@@ -22,11 +21,6 @@ IN_WORDS = {
     1_209_600: "14 days",
 }
 STREAM_KEEPS_SECONDS = 86_400
-
-
-@pytest.fixture(scope="module")
-def everything() -> Assembly:
-    return synthesised(**{**EVERYTHING, "analytics": "emr"})
 
 
 def mapping(assembly: Assembly, function: str) -> dict[str, Any]:
@@ -57,21 +51,18 @@ def test_the_page_counts_the_roles_of_a_default_stack(plain: Assembly) -> None:
 
 
 @pytest.mark.parametrize("reader", ["PublishEndings", "ArchiveChanges", "PublishDeadJobs"])
-def test_a_record_is_given_up_after_twelve_times_the_lag_of_the_alarm(
-    everything: Assembly, reader: str
-) -> None:
-    lag = alarm(everything, f"{reader}Lag")["Threshold"] / 1000
+def test_a_record_is_given_up_after_twelve_times_the_lag_of_the_alarm(on_emr: Assembly, reader: str) -> None:
+    lag = alarm(on_emr, f"{reader}Lag")["Threshold"] / 1000
     text = runbooks()["stream-lag"].split(f"`{reader}`", 1)[1]
 
-    assert mapping(everything, reader)["MaximumRecordAgeInSeconds"] == 12 * lag
+    assert mapping(on_emr, reader)["MaximumRecordAgeInSeconds"] == 12 * lag
     assert "given up after twelve times as long" in text
     assert f"by {IN_WORDS[lag]}" in text
 
 
-def test_a_reader_takes_as_many_records_as_the_page_says(everything: Assembly) -> None:
+def test_a_reader_takes_as_many_records_as_the_page_says(on_emr: Assembly) -> None:
     archive, died, endings = (
-        mapping(everything, name)["BatchSize"]
-        for name in ("ArchiveChanges", "PublishDeadJobs", "PublishEndings")
+        mapping(on_emr, name)["BatchSize"] for name in ("ArchiveChanges", "PublishDeadJobs", "PublishEndings")
     )
 
     said = f"{archive:,} records at a time and shard, `PublishDeadJobs` {died}, `PublishEndings` {endings}."
@@ -87,9 +78,9 @@ def test_a_reader_takes_as_many_records_as_the_page_says(everything: Assembly) -
     ],
 )
 def test_what_a_reader_gives_up_was_tried_for_as_long_as_the_page_says(
-    everything: Assembly, section: str, reader: str
+    on_emr: Assembly, section: str, reader: str
 ) -> None:
-    age = mapping(everything, reader)["MaximumRecordAgeInSeconds"]
+    age = mapping(on_emr, reader)["MaximumRecordAgeInSeconds"]
 
     assert f"for {IN_WORDS[age]}" in runbooks()[section]
     if "keeps the records for 12 hours more" in runbooks()[section]:
@@ -105,9 +96,9 @@ def test_what_a_reader_gives_up_was_tried_for_as_long_as_the_page_says(
     ],
 )
 def test_an_event_is_delivered_for_as_long_as_the_page_says(
-    everything: Assembly, section: str, rule: str, said: str
+    on_emr: Assembly, section: str, rule: str, said: str
 ) -> None:
-    seconds = retried_for(everything.named("AWS::Events::Rule", rule))
+    seconds = retried_for(on_emr.named("AWS::Events::Rule", rule))
 
     assert said.format(IN_WORDS[seconds]) in runbooks()[section]
 
@@ -121,17 +112,17 @@ def test_a_target_of_yours_is_tried_for_as_long_as_the_page_says() -> None:
     assert f"for {IN_WORDS[seconds]}" in runbooks()["deliveries-dead-letter-queue"]
 
 
-def test_a_resumed_task_is_tried_for_as_long_as_its_message_is_received(everything: Assembly) -> None:
-    queue = everything.named("AWS::SQS::Queue", "ResumingEventsQueue")["Properties"]
+def test_a_resumed_task_is_tried_for_as_long_as_its_message_is_received(on_emr: Assembly) -> None:
+    queue = on_emr.named("AWS::SQS::Queue", "ResumingEventsQueue")["Properties"]
     hours = queue["VisibilityTimeout"] * queue["RedrivePolicy"]["maxReceiveCount"] / 3600
 
     assert f"in {hours:.0f} hours" in runbooks()["resumes-dead-letter-queue"]
 
 
-def test_a_schedule_and_a_sweeper_are_given_up_when_the_page_says(everything: Assembly) -> None:
-    runs = everything.of_type("AWS::Scheduler::Schedule").values()
+def test_a_schedule_and_a_sweeper_are_given_up_when_the_page_says(on_emr: Assembly) -> None:
+    runs = on_emr.of_type("AWS::Scheduler::Schedule").values()
     (ages,) = {each["Properties"]["Target"]["RetryPolicy"]["MaximumEventAgeInSeconds"] for each in runs}
-    rules = everything.of_type("AWS::Events::Rule")
+    rules = on_emr.of_type("AWS::Events::Rule")
     sweeps = {retried_for(each) for name, each in rules.items() if "SweeperEveryMinute" in name}
 
     assert f"in {IN_WORDS[ages]}" in runbooks()["schedules-dead-letter-queue"]
@@ -139,8 +130,8 @@ def test_a_schedule_and_a_sweeper_are_given_up_when_the_page_says(everything: As
     assert not sweeps
 
 
-def test_the_alarms_of_the_api_are_raised_when_the_page_says(everything: Assembly) -> None:
-    errors, latency = alarm(everything, "ApiErrors"), alarm(everything, "ApiLatency")
+def test_the_alarms_of_the_api_are_raised_when_the_page_says(on_emr: Assembly) -> None:
+    errors, latency = alarm(on_emr, "ApiErrors"), alarm(on_emr, "ApiLatency")
     number = {1: "one", 2: "two", 3: "three"}
     (period,) = {each["MetricStat"]["Period"] for each in errors["Metrics"] if "MetricStat" in each}
 
@@ -154,27 +145,27 @@ def test_the_alarms_of_the_api_are_raised_when_the_page_says(everything: Assembl
     )
 
 
-def test_the_functions_of_the_api_end_when_the_page_says(everything: Assembly) -> None:
+def test_the_functions_of_the_api_end_when_the_page_says(on_emr: Assembly) -> None:
     called = {
         str(each["Properties"]["FunctionName"]["Fn::GetAtt"][0])
-        for each in everything.of_type("AWS::Lambda::Permission").values()
+        for each in on_emr.of_type("AWS::Lambda::Permission").values()
         if each["Properties"]["Principal"] == "apigateway.amazonaws.com"
     }
-    functions = everything.of_type("AWS::Lambda::Function")
+    functions = on_emr.of_type("AWS::Lambda::Function")
     (timeout,) = {functions[name]["Properties"]["Timeout"] for name in called}
 
     assert f"Functions end after {timeout} s." in runbooks()["api-latency"]
 
 
-def test_a_sweeper_is_stopped_and_an_event_late_when_the_page_says(everything: Assembly) -> None:
-    stopped = alarm(everything, "SweepStopped")
+def test_a_sweeper_is_stopped_and_an_event_late_when_the_page_says(on_emr: Assembly) -> None:
+    stopped = alarm(on_emr, "SweepStopped")
     (period,) = {each["MetricStat"]["Period"] for each in stopped["Metrics"] if "MetricStat" in each}
 
     assert f"for {IN_WORDS[period * stopped['EvaluationPeriods']]}" in runbooks()["stopped-sweepers"]
 
 
-def test_messages_are_kept_as_the_page_says(everything: Assembly) -> None:
-    queues = everything.of_type("AWS::SQS::Queue")
+def test_messages_are_kept_as_the_page_says(on_emr: Assembly) -> None:
+    queues = on_emr.of_type("AWS::SQS::Queue")
     kept = {
         each["Properties"].get("MessageRetentionPeriod")
         for name, each in queues.items()
@@ -185,8 +176,8 @@ def test_messages_are_kept_as_the_page_says(everything: Assembly) -> None:
     assert "Messages of the stack are kept for 14 days" in runbooks()["waiting-messages"]
 
 
-def test_a_webhook_is_asked_as_often_at_once_and_as_long_as_the_page_says(everything: Assembly) -> None:
-    at_once = {10: "ten"}[mapping(everything, "CallWebhook")["BatchSize"]]
+def test_a_webhook_is_asked_as_often_at_once_and_as_long_as_the_page_says(on_emr: Assembly) -> None:
+    at_once = {10: "ten"}[mapping(on_emr, "CallWebhook")["BatchSize"]]
 
     said = f"{at_once} requests a function at once, up to {TIMEOUT_MAX:.0f} s each"
     assert said in runbooks()["waiting-messages"]

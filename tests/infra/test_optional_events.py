@@ -9,8 +9,8 @@ import pytest
 from fanin_cdk.events.job_events import DIED
 from fanin_cdk.settings.config import ConfigError
 from infra.config import StackConfig
-from tests.infra.synthesis import handler_of, synthesised
-from tests.infra.test_functions import WRITE_LOG, grants_of, role_of, target_of
+from tests.infra.synthesis import handler_of
+from tests.infra.test_functions import WRITE_LOG, X_RAY, grants_of, role_of, target_of
 
 READ = {
     "dynamodb:DescribeStream",
@@ -19,11 +19,6 @@ READ = {
     "dynamodb:ListStreams",
 }
 STREAM = "arn:aws:dynamodb:eu-west-1:123456789012:table/new/stream/2026-11-22T08:00:00.000"
-
-
-@pytest.fixture(scope="module")
-def wanted():
-    return synthesised(events="TaskSucceeded,BundleFailed,JobDead")
 
 
 def function_of(assembly, name):
@@ -41,16 +36,16 @@ def test_by_default_nothing_is_added_for_them(plain):
     assert "FANIN_EVENTS" not in function_of(plain, "handle_bundle")["Environment"]["Variables"]
 
 
-def test_the_function_of_bundles_knows_which_events_are_wanted(wanted):
-    variables = function_of(wanted, "handle_bundle")["Environment"]["Variables"]
+def test_the_function_of_bundles_knows_which_events_are_wanted(everything):
+    variables = function_of(everything, "handle_bundle")["Environment"]["Variables"]
 
     assert variables["FANIN_EVENTS"] == "TaskSucceeded,BundleFailed,JobDead"
 
 
-def test_the_stream_of_jobs_is_read_for_the_dead_alone(wanted):
-    mapping = wanted.named("AWS::Lambda::EventSourceMapping", "FunctionsPublishDeadJobs")["Properties"]
+def test_the_stream_of_jobs_is_read_for_the_dead_alone(everything):
+    mapping = everything.named("AWS::Lambda::EventSourceMapping", "FunctionsPublishDeadJobs")["Properties"]
     (pattern,) = mapping["FilterCriteria"]["Filters"]
-    (queue,) = (name for name in wanted.of_type("AWS::SQS::Queue") if name.startswith("JobEvents"))
+    (queue,) = (name for name in everything.of_type("AWS::SQS::Queue") if name.startswith("JobEvents"))
 
     assert json.loads(pattern["Pattern"]) == DIED
     assert mapping["EventSourceArn"]["Fn::GetAtt"][1] == "StreamArn"
@@ -60,9 +55,9 @@ def test_the_stream_of_jobs_is_read_for_the_dead_alone(wanted):
     assert mapping["DestinationConfig"]["OnFailure"]["Destination"]["Fn::GetAtt"][0] == queue
 
 
-def test_the_function_may_read_the_stream_put_events_and_no_more(wanted):
-    function, granted = function_of(wanted, "publish_dead_jobs"), {}
-    for actions, resource in grants_of(wanted, role_of(function)):
+def test_the_function_may_read_the_stream_put_events_and_no_more(everything):
+    function, granted = function_of(everything, "publish_dead_jobs"), {}
+    for actions, resource in grants_of(everything, role_of(function)):
         granted.setdefault(target_of(resource)[:9], set()).update(actions)
 
     assert granted == {
@@ -70,6 +65,7 @@ def test_the_function_may_read_the_stream_put_events_and_no_more(wanted):
         "EventsBus": {"events:PutEvents"},
         "JobEvents": {"sqs:GetQueueAttributes", "sqs:GetQueueUrl", "sqs:SendMessage"},
         "Functions": set(WRITE_LOG),
+        "*": set(X_RAY),
     }
 
 

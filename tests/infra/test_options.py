@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import pytest
@@ -22,10 +23,11 @@ from fanin_cdk.written import Written
 from infra.config import StackConfig
 from infra.execution_resources import TYPES
 from tests.infra.options import EVERYTHING, OPTIONS, covering, settings
-from tests.infra.synthesis import UNBUNDLED, scratch_folder
+from tests.infra.synthesis import UNBUNDLED, stored, without_sources
 
 # A function waits for its role by name and by reference; the CDK says so twice, which is harmless.
 ACCEPTED = {"W3005"}
+LINTED = "lint.json"
 # These take no narrower resource. EMR Serverless checks with DescribeLogGroups that its log group exists.
 OF_NO_RESOURCE = {"logs:DescribeLogGroups", "xray:PutTelemetryRecords", "xray:PutTraceSegments"}
 SINGLE = [settings(row) for row in covering(1)] + [{**EVERYTHING, "analytics": "emr"}]
@@ -38,29 +40,42 @@ DEPLOYMENTS = [
 
 @dataclass(frozen=True)
 class Checked:
-    """A template with the findings of cdk-nag; an error of cdk-nag ends its synthesis."""
+    """A template with the findings of cdk-nag and cfn-lint; an error of cdk-nag ends its synthesis."""
 
     template: Mapping[str, Any]
     findings: list[str]
+    linted: list[tuple[str, str]]
     stack: str
-    config: Config
-    others: int
+    config: StackConfig
 
 
 @pytest.fixture(scope="module", params=DEPLOYMENTS)
 def checked(request: pytest.FixtureRequest) -> Checked:
-    # Here, for importing it starts a Node, which the collection of other tests need not wait for.
-    from infra.app import build, check
-
-    folder = scratch_folder()
-    app, stack = build({**UNBUNDLED, **request.param}, outdir=str(folder))
-    check(app)
-    template = app.synth().get_stack_by_name(stack.stack_name).template
+    deployment = request.param
+    folder = stored(f"checked {json.dumps(deployment)}", lambda folder: check_and_lint(deployment, folder))
+    (path,) = folder.glob("*.template.json")
     report = json.loads((folder / "validation-report.json").read_text())
     found = [each["ruleName"] for plugin in report["pluginReports"] for each in plugin["violations"]]
     # The stack's own warning, of settings that share few executions.
     findings = [rule for rule in found if "lambda_concurrency" not in rule]
-    return Checked(template, findings, stack.stack_name, stack.tracker.config, stack.config.other_queues)
+    config = StackConfig.from_context(deployment)
+    linted = json.loads((folder / LINTED).read_text())
+    return Checked(json.loads(path.read_text()), findings, linted, path.name.partition(".")[0], config)
+
+
+def check_and_lint(deployment: Mapping[str, Any], folder: Path) -> None:
+    """Synthesise *deployment* with cdk-nag into *folder*, and write what cfn-lint finds in its template."""
+    # Here, for importing these starts a Node and takes seconds.
+    from cfnlint import api as cfn_lint
+
+    from infra.app import build, check
+
+    app, stack = build({**UNBUNDLED, **deployment}, outdir=str(folder))
+    check(app)
+    template = json.dumps(app.synth().get_stack_by_name(stack.stack_name).template)
+    without_sources(folder)
+    found = cfn_lint.lint(template, regions=["us-east-1"])
+    (folder / LINTED).write_text(json.dumps([(each.rule.id, str(each)) for each in found]))
 
 
 def test_the_shares_count_every_queue_that_feeds_a_function(checked: Checked) -> None:
@@ -68,7 +83,8 @@ def test_the_shares_count_every_queue_that_feeds_a_function(checked: Checked) ->
     mappings = [each for each in resources if each["Type"] == "AWS::Lambda::EventSourceMapping"]
     queues = [each for each in mappings if "ScalingConfig" in each["Properties"]]
 
-    assert shares(checked.config).queues == len(queues) + checked.others
+    tracker = Config.of(checked.config.of_tracker)
+    assert shares(tracker).queues == len(queues) + checked.config.other_queues
 
 
 def test_cdk_nag_finds_nothing(checked: Checked) -> None:
@@ -76,12 +92,7 @@ def test_cdk_nag_finds_nothing(checked: Checked) -> None:
 
 
 def test_cfn_lint_finds_nothing(checked: Checked) -> None:
-    # Here, for it takes seconds to load.
-    from cfnlint import api as cfn_lint
-
-    found = cfn_lint.lint(json.dumps(checked.template), regions=["us-east-1"])
-
-    assert [str(each) for each in found if each.rule.id not in ACCEPTED] == []
+    assert [sentence for rule, sentence in checked.linted if rule not in ACCEPTED] == []
 
 
 def test_no_limit_of_aws_is_exceeded(checked: Checked) -> None:

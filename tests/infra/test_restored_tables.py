@@ -9,7 +9,8 @@ import pytest
 from fanin_cdk.settings.config import ConfigError
 from fanin_cdk.settings.restored import ARCHIVED, KINDS, STREAMED
 from infra.config import StackConfig
-from tests.infra.synthesis import synthesised
+from tests.infra.options import EVERYTHING
+from tests.infra.synthesis import Assembly, synthesised
 
 TABLES = {
     "batches": "TablesBatches",
@@ -23,8 +24,7 @@ ARN = "arn:aws:dynamodb:eu-west-1:123456789012:table/"
 STREAM = "/stream/2026-11-22T09:00:00.000"
 SETTINGS: dict[str, dict[str, Any]] = {
     "plain": {"protect_data": True},
-    "archive": {"protect_data": True, "archive": True},
-    "glue": {"protect_data": True, "analytics": "glue"},
+    "archive": {"protect_data": True, "archive": True, "analytics": "glue"},
 }
 
 
@@ -88,12 +88,12 @@ def test_the_tables_that_are_replaced_were_to_be_retained() -> None:
     assert {each["DeletionPolicy"] for each in own} == {"Retain"}
 
 
-def test_one_table_may_be_replaced_alone() -> None:
-    assembly = synthesised(protect_data=True, restored_tables=entries(("pages",), ()))
-    left = assembly.of_type("AWS::DynamoDB::Table")
+def test_one_table_may_be_replaced_alone(everything: Assembly) -> None:
+    tables = everything.of_type("AWS::DynamoDB::Table")
 
-    assert not [name for name in left if name.startswith("TablesPages")]
-    assert len(left) == len(TABLES) - 1
+    assert EVERYTHING["restored_tables"][0].startswith("pages=")
+    assert not [name for name in tables if name.startswith("TablesPages")]
+    assert len(tables) == len(TABLES) - 1
 
 
 @pytest.mark.parametrize(

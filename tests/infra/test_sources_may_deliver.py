@@ -7,21 +7,15 @@ from typing import Any
 
 import pytest
 
-from tests.infra.options import CALLBACKS
+from tests.infra.options import CONFIGURED, EVERYTHING
 from tests.infra.synthesis import Assembly, synthesised
 
 ENFORCE_TLS = {"Bool": {"aws:SecureTransport": "false"}}
-DEAD_LETTER_QUEUE = "arn:aws:sqs:eu-west-1:123456789012:orders-dead"
 STAGES: dict[str, dict[str, Any]] = {
     "plain": {},
-    "archive": {
-        "archive": True,
-        "alarm_email": "ops@example.com",
-        "resumed_state_machines": "arn:aws:states:eu-west-1:123456789012:stateMachine:waits",
-        "callbacks": CALLBACKS,
-    },
-    "glue": {"analytics": "glue", "archive": True, "dead_letter_queue_arns": DEAD_LETTER_QUEUE},
-    "emr": {"analytics": "emr", "analytics_schedule": "cron(0 3 * * ? *)"},
+    "configured": CONFIGURED,
+    "everything": EVERYTHING,
+    "emr": {**EVERYTHING, "analytics": "emr"},
 }
 # What a service does to a target that has a policy of its own, by the type of the target.
 DELIVERS = {

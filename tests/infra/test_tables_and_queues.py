@@ -6,7 +6,7 @@ from fanin import names
 from fanin.aws.settings.settings_file import SettingsFile
 from tests.contract.tables import create_tables
 from tests.infra.synthesis import synthesised
-from tests.infra.test_functions import QUEUE_EATER
+from tests.infra.test_functions import PROD, QUEUE_EATER
 
 GROUPS = ("GrouperTablesTasks", "GrouperTablesLeases", "GrouperTablesBundles")
 TABLES = ("TablesBatches", "TablesPages", *GROUPS, "JobsTable")
@@ -105,11 +105,9 @@ class Created:
         self.tables.append(asked)
 
 
-@pytest.mark.parametrize(
-    ("stage", "protected", "policy"), [("prod", True, "Retain"), ("dev", False, "Delete")]
-)
-def test_prod_keeps_its_tables_and_another_stage_lets_them_go(stage, protected, policy):
-    tables = synthesised(stage=stage).of_type("AWS::DynamoDB::Table").values()
+@pytest.mark.parametrize(("settings", "protected", "policy"), [(PROD, True, "Retain"), ({}, False, "Delete")])
+def test_prod_keeps_its_tables_and_another_stage_lets_them_go(settings, protected, policy):
+    tables = synthesised(**settings).of_type("AWS::DynamoDB::Table").values()
 
     assert {table["DeletionPolicy"] for table in tables} == {policy}
     assert {table["UpdateReplacePolicy"] for table in tables} == {policy}
@@ -118,30 +116,30 @@ def test_prod_keeps_its_tables_and_another_stage_lets_them_go(stage, protected, 
     assert [each["PointInTimeRecoveryEnabled"] for each in restored] == [True] * len(tables)
 
 
-def test_a_cap_on_request_units_holds_for_every_table():
-    capped = properties_of(synthesised(max_request_units=4000), "AWS::DynamoDB::Table")
+def test_a_cap_on_request_units_holds_for_every_table(everything):
+    capped = properties_of(everything, "AWS::DynamoDB::Table")
 
     both = {"MaxReadRequestUnits": 4000, "MaxWriteRequestUnits": 4000}
     indexes = [index for table in capped for index in table.get("GlobalSecondaryIndexes", [])]
-    assert [each["OnDemandThroughput"] for each in (*capped, *indexes)] == [both] * 16
+    assert [each["OnDemandThroughput"] for each in (*capped, *indexes)] == [both] * 15
 
 
-def test_warm_throughput_holds_for_a_table_and_its_indexes_and_for_no_other():
-    warm = synthesised(warm_throughput="batches=12000/8000,jobs=40000/70000")
+def test_warm_throughput_holds_for_a_table_and_its_indexes_and_for_no_other(everything):
     found = {
         name: [each.get("WarmThroughput") for each in (table, *table.get("GlobalSecondaryIndexes", []))]
         for name, table in (
-            (name, resource["Properties"]) for name, resource in warm.of_type("AWS::DynamoDB::Table").items()
+            (name, resource["Properties"])
+            for name, resource in everything.of_type("AWS::DynamoDB::Table").items()
         )
     }
     batches, jobs = ({"ReadUnitsPerSecond": reads, "WriteUnitsPerSecond": writes} for reads, writes in UNITS)
 
     assert sorted(map(str, found.values())) == sorted(
-        map(str, [[batches] * 5, [jobs] * 3, [None], [None] * 2, [None] * 2, [None] * 3])
+        map(str, [[batches] * 5, [jobs] * 3, [None] * 2, [None] * 2, [None] * 3])
     )
 
 
-UNITS = ((12_000, 8_000), (40_000, 70_000))
+UNITS = ((12_000, 8_000), (40_000, 40_000))
 
 
 def dead_letter_queues(assembly):
@@ -222,8 +220,8 @@ def mapped(assembly):
     return {each["EventSourceArn"]: each for each in mappings if isinstance(each["EventSourceArn"], str)}
 
 
-def test_the_dead_letter_queues_of_users_feed_the_function_that_fails_their_items():
-    found = mapped(synthesised(dead_letter_queue_arns=f"{DEAD_LETTER_QUEUE},{IN_ORDER}"))
+def test_the_dead_letter_queues_of_users_feed_the_function_that_fails_their_items(configured):
+    found = mapped(configured)
 
     assert found.keys() == {DEAD_LETTER_QUEUE, IN_ORDER}
     for mapping in found.values():
@@ -232,8 +230,8 @@ def test_the_dead_letter_queues_of_users_feed_the_function_that_fails_their_item
         assert mapping["ScalingConfig"] == {"MaximumConcurrency": 2}
 
 
-def test_a_queue_that_keeps_an_order_is_read_in_the_batches_it_allows():
-    found = mapped(synthesised(dead_letter_queue_arns=f"{DEAD_LETTER_QUEUE},{IN_ORDER}"))
+def test_a_queue_that_keeps_an_order_is_read_in_the_batches_it_allows(configured):
+    found = mapped(configured)
 
     assert (
         found[DEAD_LETTER_QUEUE]["BatchSize"],
@@ -243,11 +241,10 @@ def test_a_queue_that_keeps_an_order_is_read_in_the_batches_it_allows():
     assert "MaximumBatchingWindowInSeconds" not in found[IN_ORDER]
 
 
-def test_the_grants_on_the_queues_of_users_name_those_queues_and_no_others(plain):
-    assembly = synthesised(dead_letter_queue_arns=f"{DEAD_LETTER_QUEUE},{IN_ORDER}")
+def test_the_grants_on_the_queues_of_users_name_those_queues_and_no_others(configured, plain):
     granted = [
         (each["Action"], each["Resource"])
-        for policy in properties_of(assembly, "AWS::IAM::Policy")
+        for policy in properties_of(configured, "AWS::IAM::Policy")
         if policy["PolicyName"].startswith("FunctionsFailDeadLetterMessages")
         for each in policy["PolicyDocument"]["Statement"]
         if any(action.startswith("sqs:") for action in each["Action"])
@@ -258,17 +255,12 @@ def test_the_grants_on_the_queues_of_users_name_those_queues_and_no_others(plain
     assert not mapped(plain)
 
 
-def test_the_queues_of_users_and_the_acks_queue_are_of_the_tenants_that_the_configuration_names(plain):
-    assembly = synthesised(
-        dead_letter_queue_arns=f"{DEAD_LETTER_QUEUE}=acme,{IN_ORDER}", acks_tenant="umbrella"
-    )
+def test_the_queues_of_users_and_the_acks_queue_are_of_the_tenants_that_the_configuration_names(
+    configured, plain
+):
+    failing, acks = (environment_of(configured, name) for name in ("FailDeadLetterMessages", "ConsumeAcks"))
 
-    failing, acks = (
-        environment_of(assembly, "FailDeadLetterMessages"),
-        environment_of(assembly, "ConsumeAcks"),
-    )
-    assert mapped(assembly).keys() == {DEAD_LETTER_QUEUE, IN_ORDER}
-    assert assembly.settings_file.dead_letter_tenants == {DEAD_LETTER_QUEUE: "acme"}
+    assert configured.settings_file.dead_letter_tenants == {DEAD_LETTER_QUEUE: "acme"}
     assert failing["FANIN_TENANT"] == {"Ref": "AWS::AccountId"}
     assert acks["FANIN_TENANT"] == "umbrella"
     assert environment_of(plain, "ConsumeAcks")["FANIN_TENANT"] == {"Ref": "AWS::AccountId"}
@@ -277,36 +269,40 @@ def test_the_queues_of_users_and_the_acks_queue_are_of_the_tenants_that_the_conf
     )
 
 
-def test_kept_messages_go_to_a_queue_of_the_longest_retention_and_the_function_may_only_send(plain):
-    assembly = synthesised(dead_letter_queue_arns=DEAD_LETTER_QUEUE, keep_dead_letter_messages=True)
-    queue = assembly.named("AWS::SQS::Queue", "LettersKept")
+def test_kept_messages_go_to_a_queue_of_the_longest_retention_and_the_function_may_only_send(
+    configured, plain
+):
+    queue = configured.named("AWS::SQS::Queue", "LettersKept")
     sends = [
         (each["Action"], each["Resource"])
-        for policy in properties_of(assembly, "AWS::IAM::Policy")
+        for policy in properties_of(configured, "AWS::IAM::Policy")
         for each in policy["PolicyDocument"]["Statement"]
         if policy["PolicyName"].startswith("FunctionsFailDeadLetterMessages")
         and "sqs:SendMessage" in each["Action"]
     ]
     (name, unmatched) = (
-        next(each for each in assembly.of_type("AWS::SQS::Queue") if each.startswith(part))
+        next(each for each in configured.of_type("AWS::SQS::Queue") if each.startswith(part))
         for part in ("LettersKept", "LettersUnmatched")
     )
 
     assert queue["Properties"]["MessageRetentionPeriod"] == 14 * 24 * 3600
     assert queue["Properties"]["SqsManagedSseEnabled"] is True
     assert sends == [("sqs:SendMessage", [{"Fn::GetAtt": [each, "Arn"]} for each in (name, unmatched)])]
-    assert environment_of(assembly, "FailDeadLetterMessages")["FANIN_KEPT_MESSAGES_QUEUE"] == {"Ref": name}
-    assert assembly.template["Outputs"]["KeptMessagesQueueUrl"]["Value"] == {"Ref": name}
+    assert environment_of(configured, "FailDeadLetterMessages")["FANIN_KEPT_MESSAGES_QUEUE"] == {"Ref": name}
+    assert configured.template["Outputs"]["KeptMessagesQueueUrl"]["Value"] == {"Ref": name}
     assert "KeptMessagesQueueUrl" not in plain.template["Outputs"]
 
 
-def test_messages_that_match_no_item_have_a_queue_with_an_alarm_once_a_queue_of_a_user_is_consumed(plain):
-    assembly = synthesised(dead_letter_queue_arns=DEAD_LETTER_QUEUE)
-    (name,) = (each for each in assembly.of_type("AWS::SQS::Queue") if each.startswith("LettersUnmatched"))
-    alarm = assembly.named("AWS::CloudWatch::Alarm", "MonitoringUnmatchedDeadLetters")["Properties"]
+def test_messages_that_match_no_item_have_a_queue_with_an_alarm_once_a_queue_of_a_user_is_consumed(
+    configured, plain
+):
+    (name,) = (each for each in configured.of_type("AWS::SQS::Queue") if each.startswith("LettersUnmatched"))
+    alarm = configured.named("AWS::CloudWatch::Alarm", "MonitoringUnmatchedDeadLetters")["Properties"]
 
-    assert environment_of(assembly, "FailDeadLetterMessages")["FANIN_OWN_DEAD_LETTER_QUEUE"] == {"Ref": name}
-    assert assembly.template["Outputs"]["UnmatchedMessagesQueueUrl"]["Value"] == {"Ref": name}
+    assert environment_of(configured, "FailDeadLetterMessages")["FANIN_OWN_DEAD_LETTER_QUEUE"] == {
+        "Ref": name
+    }
+    assert configured.template["Outputs"]["UnmatchedMessagesQueueUrl"]["Value"] == {"Ref": name}
     assert alarm["Dimensions"][0]["Value"] == {"Fn::GetAtt": [name, "QueueName"]}
     assert "FANIN_OWN_DEAD_LETTER_QUEUE" not in environment_of(plain, "FailDeadLetterMessages")
 
@@ -322,11 +318,11 @@ def test_lambda_accepts_a_queue_of_a_user_that_hides_its_messages_for_the_usual_
     assert function["Timeout"] <= 30
 
 
-def test_the_ceiling_is_configured():
-    mappings = properties_of(synthesised(consumer_concurrency=3), "AWS::Lambda::EventSourceMapping")
+def test_the_ceiling_is_configured(everything):
+    mappings = properties_of(everything, "AWS::Lambda::EventSourceMapping")
     of_queues = [each for each in mappings if "StartingPosition" not in each]
 
-    assert [each["ScalingConfig"]["MaximumConcurrency"] for each in of_queues] == [3] * 3
+    assert [each["ScalingConfig"]["MaximumConcurrency"] for each in of_queues] == [1000] * 8
 
 
 def test_a_message_stays_away_while_its_consumer_may_still_work(full):

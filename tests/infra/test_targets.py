@@ -7,6 +7,8 @@ from typing import Any
 
 from tests.infra.synthesis import synthesised
 
+LOCAL = {"monitoring": "full", "target": "local"}
+
 
 def differences(one: Any, other: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """The paths at which two JSON values differ."""
@@ -22,7 +24,7 @@ def differences(one: Any, other: Any, path: tuple[Any, ...] = ()) -> Iterator[tu
 
 def test_the_templates_differ_in_bytecode_alarms_on_metric_math_and_the_leave_to_be_anonymous_alone():
     aws = synthesised(monitoring="full", target="aws")
-    local = synthesised(monitoring="full", target="local")
+    local = synthesised(**LOCAL)
     (layer,) = aws.of_type("AWS::Lambda::LayerVersion")
     functions = aws.of_type("AWS::Lambda::Function")
     variable = ("Properties", "Environment", "Variables", "FANIN_ALLOW_ANONYMOUS")

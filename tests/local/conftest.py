@@ -5,6 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from fanin.local import LocalRun
+from tests.side_by_side import alone, beside_the_module, beside_the_session, pytest_pyfunc_call
+
+__all__ = ["alone", "beside_the_module", "beside_the_session", "pytest_pyfunc_call"]
 
 
 @pytest.fixture(scope="session")

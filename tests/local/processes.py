@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from pathlib import Path
-
-PATIENCE_SECONDS = 180
 
 
 def naming(path: Path) -> list[int]:
@@ -16,16 +12,6 @@ def naming(path: Path) -> list[int]:
         for command in Path("/proc").glob("[0-9]*/cmdline")
         if str(path).encode() in _read(command)
     ]
-
-
-def eventually(holds: Callable[[], object]) -> bool:
-    """Whether *holds* comes true in good time."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < deadline:
-        if holds():
-            return True
-        time.sleep(0.1)
-    return False
 
 
 def state(pid: int) -> str:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import gzip
 import json
-import time
 from collections import Counter
 from typing import Any
 
+import pytest
+
 from fanin import Fanin
 from fanin.local import LocalRun
+from tests.polling import eventually
 
-SECONDS = 60.0
 ITEMS = 5
 
 
@@ -33,6 +34,7 @@ def ended(found: list[dict[str, Any]]) -> bool:
     return acked >= ITEMS and any(image.get("state") == {"S": "COMPLETE"} for image in images)
 
 
+@pytest.mark.side_by_side
 def test_the_lifecycle_of_a_batch_arrives_in_the_bucket():
     with LocalRun.start(archive=True) as run:
         batch = Fanin(run.url).open(user_key="archived")
@@ -40,10 +42,8 @@ def test_the_lifecycle_of_a_batch_arrives_in_the_bucket():
         for item in group:
             Fanin(run.url).ack([item])
         batch.close()
-        deadline = time.monotonic() + SECONDS
-        while not ended(found := changes(run)) and time.monotonic() < deadline:
-            time.sleep(0.5)
+        assert eventually(lambda: ended(changes(run)))
+        found = changes(run)
 
-    assert ended(found)
     assert max(Counter(each["eventID"] for each in found).values()) == 1
     assert "salt" not in json.dumps(found)

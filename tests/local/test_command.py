@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,16 +16,20 @@ from typer.testing import CliRunner
 
 from fanin.cli.app import app
 from fanin.local import run_directories
+from fanin.local.run_directories import RunDirectory
 from tests.local import processes
+from tests.polling import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, "-m", "fanin.cli.main", "local"]
 ENV = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "shared"), str(ROOT)])}
 URL = re.compile(r"http://127\.0\.0\.1:(\d+)")
+RUNS = run_directories.root()
+"""Asked once: other tests in this process replace it."""
 BATCH = "/v1/batches/00000000-0000-0000-0000-000000000000"
 
 
-@pytest.fixture
+@contextmanager
 def up() -> Iterator[tuple[subprocess.Popen[str], int]]:
     """`fanin local up` in the foreground, answering; and its port."""
     started = subprocess.Popen(
@@ -36,80 +41,86 @@ def up() -> Iterator[tuple[subprocess.Popen[str], int]]:
     )
     line = started.stdout.readline()
     port = int(URL.fullmatch(line.strip())[1])
-    yield started, port
-    started.kill()
-    started.wait()
-    started.stdout.close()
+    try:
+        yield started, port
+    finally:
+        started.kill()
+        started.wait()
+        started.stdout.close()
+
+
+def asked(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*COMMAND, *arguments], env=ENV, text=True, capture_output=True, check=False)
+
+
+def directory_of(port: int) -> RunDirectory:
+    return RunDirectory(RUNS / str(port))
 
 
 def nothing_is_left(port: int) -> bool:
-    path = run_directories.directory_of(port).path
-    return processes.eventually(lambda: not path.exists() and not processes.naming(path))
+    path = directory_of(port).path
+    return eventually(lambda: not path.exists() and not processes.naming(path))
 
 
 def answers(port: int) -> int:
     return urllib3.request("GET", f"http://127.0.0.1:{port}{BATCH}", retries=False).status
 
 
-def test_up_prints_the_url_of_an_api_that_answers_and_ctrl_c_ends_it(up):
-    started, port = up
+@pytest.mark.side_by_side
+def test_up_prints_the_url_of_an_api_that_answers_and_ctrl_c_ends_it():
+    with up() as (started, port):
+        assert answers(port) == 404
+        assert processes.naming(directory_of(port).path)
 
-    assert answers(port) == 404
-    assert processes.naming(run_directories.directory_of(port).path)
+        started.send_signal(signal.SIGINT)
 
-    started.send_signal(signal.SIGINT)
-
-    assert started.wait(60) == 0
-    assert nothing_is_left(port)
-
-
-def test_a_parent_that_is_killed_leaves_no_process_and_no_file(up):
-    started, port = up
-    answers(port)
-
-    started.kill()
-
-    assert nothing_is_left(port)
+        assert started.wait(60) == 0
+        assert nothing_is_left(port)
 
 
-def test_an_emulator_that_is_killed_ends_the_command_as_a_failure_and_its_workers(up):
-    started, port = up
-    answers(port)
+@pytest.mark.side_by_side
+def test_a_parent_that_is_killed_leaves_no_process_and_no_file():
+    with up() as (started, port):
+        answers(port)
 
-    os.kill(run_directories.directory_of(port).read().host, signal.SIGKILL)
+        started.kill()
 
-    assert started.wait(60) == 1
-    assert nothing_is_left(port)
+        assert nothing_is_left(port)
 
 
+@pytest.mark.side_by_side
+def test_an_emulator_that_is_killed_ends_the_command_as_a_failure_and_its_workers():
+    with up() as (started, port):
+        answers(port)
+
+        os.kill(directory_of(port).read().host, signal.SIGKILL)
+
+        assert started.wait(60) == 1
+        assert nothing_is_left(port)
+
+
+@pytest.mark.side_by_side
 def test_down_ends_a_detached_run_and_a_second_down_finds_nothing():
-    up = subprocess.run(
-        [*COMMAND, "up", "--port", "0", "--detach"],
-        env=ENV,
-        text=True,
-        capture_output=True,
-        check=False,
-    )
+    up = asked("up", "--port", "0", "--detach")
     port = int(URL.search(up.stdout)[1])
 
     assert up.returncode == 0
     assert answers(port) == 404
 
-    first, second = (CliRunner().invoke(app, ["local", "down", "--port", str(port)]) for _ in range(2))
+    first, second = (asked("down", "--port", str(port)).stdout for _ in range(2))
 
-    assert first.output == f"ended http://127.0.0.1:{port}\n"
-    assert second.output.startswith(f"nothing to end on port {port};")
+    assert first == f"ended http://127.0.0.1:{port}\n"
+    assert second.startswith(f"nothing to end on port {port};")
     assert nothing_is_left(port)
 
 
+@pytest.mark.side_by_side
 def test_a_port_in_use_is_a_plain_message(run):
-    asked = subprocess.run(
-        [*COMMAND, "up", "--port", str(run.port)], env=ENV, text=True, capture_output=True, check=False
-    )
+    up = asked("up", "--port", str(run.port))
 
-    assert asked.returncode == 1
-    assert asked.stderr.startswith(f"port {run.port} is in use by a local run")
-    assert "Traceback" not in asked.stderr
+    assert up.returncode == 1
+    assert up.stderr.startswith(f"port {run.port} is in use by a local run")
+    assert "Traceback" not in up.stderr
 
 
 def test_the_version_is_that_of_the_project():
@@ -130,6 +141,7 @@ subprocess.run(module, start_new_session=True)
 """
 
 
+@pytest.mark.side_by_side
 def test_a_killed_parent_takes_the_synthesis_along(tmp_path):
     draft, folder = tmp_path / "draft", tmp_path / "infra"
     draft.mkdir()
@@ -140,8 +152,8 @@ def test_a_killed_parent_takes_the_synthesis_along(tmp_path):
         [sys.executable, "-c", PARENT], cwd=tmp_path, env={**ENV, "PYTHONPATH": path, "DRAFT": str(draft)}
     )
 
-    assert processes.eventually((draft / "started").exists)
+    assert eventually((draft / "started").exists)
     parent.kill()
     parent.wait()
 
-    assert processes.eventually(lambda: not processes.naming(draft) and not draft.exists())
+    assert eventually(lambda: not processes.naming(draft) and not draft.exists())

@@ -73,10 +73,6 @@ def test_what_env_prints_is_all_that_a_worker_and_a_reader_of_tables_need(run):
     assert (done.stdout.split(), done.stderr) == (["7", "7", "one"], "")
 
 
-def test_the_three_names_that_consumers_read_before_are_gone(run):
-    assert run.environment.keys().isdisjoint({"BATCHES", "PAGES", "TENANT"})
-
-
 def test_every_output_that_an_error_names_is_one_of_the_stacks(run):
     assert set(OUTPUTS.values()) <= run.outputs.keys()
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from zipfile import ZipFile
@@ -44,22 +45,29 @@ class Installation:
         return {path for path in self.packages.rglob("*") if path.is_file() and path.suffix != ".pyc"}
 
 
-@pytest.fixture(scope="module")
-def installation(tmp_path_factory) -> Iterator[Installation]:
-    """A wheel of the tree, unpacked where no clone is; its runs are ended."""
-    folder = tmp_path_factory.mktemp("installed")
-    made = Installation(*(folder / name for name in ("packages", "work", "cache", "scratch")))
-    made.work.mkdir()
-    made.scratch.mkdir()
+@contextmanager
+def installed(folder: Path) -> Iterator[Installation]:
+    """A wheel of the tree, unpacked in *folder*, where no clone is; its runs are ended."""
+    installation = Installation(*(folder / name for name in ("packages", "work", "cache", "scratch")))
+    installation.work.mkdir()
+    installation.scratch.mkdir()
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
     (wheel,) = folder.glob("*.whl")
-    ZipFile(wheel).extractall(made.packages)
-    yield made
-    made.fanin("local", "down")
+    ZipFile(wheel).extractall(installation.packages)
+    try:
+        yield installation
+    finally:
+        installation.fanin("local", "down")
 
 
-def test_a_run_outside_a_clone_is_known_to_the_command_and_leaves_nothing_among_the_packages(installation):
+@pytest.mark.side_by_side
+def test_a_run_outside_a_clone_is_known_to_the_command_and_leaves_nothing_among_the_packages(tmp_path):
+    with installed(tmp_path) as installation:
+        runs_outside_a_clone(installation)
+
+
+def runs_outside_a_clone(installation: Installation) -> None:
     before = installation.files()
 
     up = installation.fanin("local", "up", "--detach", "--port", "0", *SMALL)

@@ -14,6 +14,7 @@ from fanin.local import LocalRun, LocalRunError, run_directories
 from fanin.local.emulation import emulator
 from tests.http.events import Events
 from tests.local import processes
+from tests.polling import eventually
 
 POOL = urllib3.PoolManager(retries=False, timeout=120)
 
@@ -31,21 +32,6 @@ def opened(run: LocalRun, count: int) -> tuple[str, str]:
     return batch, call(run, "POST", f"/v1/batches/{batch}/items", {"count": count})[1]["groups"][0]["id"]
 
 
-def events_of(run: LocalRun, queue: str, batch: str) -> list[dict[str, Any]]:
-    """The events of *batch*, as soon as there is one; those of other tests go unread."""
-    sqs, received = run.client("sqs"), []
-    for _ in range(20):
-        messages = sqs.receive_message(QueueUrl=queue, WaitTimeSeconds=1, MaxNumberOfMessages=10).get(
-            "Messages", []
-        )
-        received += [
-            event for each in messages if (event := json.loads(each["Body"]))["detail"]["batchId"] == batch
-        ]
-        if received and not messages:
-            break
-    return received
-
-
 def test_a_batch_completes_and_one_event_reaches_the_bus(run):
     events = Events.on(run)
     batch, group = opened(run, 3)
@@ -53,13 +39,10 @@ def test_a_batch_completes_and_one_event_reaches_the_bus(run):
     items = [f"{batch}:{group}:{index}" for index in range(3)]
 
     status, answer = call(run, "POST", "/v1/acks", {"items": items})
-    found = events_of(run, events.queue_url, batch)
 
     assert status == 200
     assert len(answer["completions"]) == 1
-    assert [(e["source"], e["detail-type"], e["detail"]["total"]) for e in found] == [
-        ("fanin", "BatchCompleted", 3)
-    ]
+    assert [(event["kind"], event["total"]) for event in events.of(batch)] == [("BatchCompleted", 3)]
 
 
 def test_acks_sent_to_the_queue_are_consumed(run):
@@ -71,7 +54,7 @@ def test_acks_sent_to_the_queue_are_consumed(run):
         entries = [{"Id": str(i), "MessageBody": f"{batch}:{group}:{i}"} for i in range(first, first + 10)]
         sqs.send_message_batch(QueueUrl=run.outputs["AcksQueueUrl"], Entries=entries)
 
-    assert processes.eventually(lambda: call(run, "GET", f"/v1/batches/{batch}")[1]["state"] == "COMPLETE")
+    assert eventually(lambda: call(run, "GET", f"/v1/batches/{batch}")[1]["state"] == "COMPLETE")
 
 
 def test_a_wrong_route_is_the_gateways_to_deny(run):

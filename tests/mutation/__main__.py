@@ -29,7 +29,7 @@ COLUMNS = (
     *("package", "files", "mutants", "killed", "timeout", "equivalent", "survivors"),
     *("score before", "score after"),
 )
-ALWAYS = re.compile(r"/(?:dynamodb/(?:requests|repairs|page_requests|watching)|memory)\.py$")
+ALWAYS = re.compile(r"/(?:dynamodb/(?:requests|repairs|page_requests|thresholds)|memory)\.py$")
 """Modules whose mutants are all in a sample: the conditions of the stores."""
 DRAWN = " Conditions of the requests and of the stores in memory are judged first, then rules and services."
 SECONDS_A_MUTANT = 20.0

@@ -59,16 +59,6 @@ def test_an_end_that_finds_a_later_job_of_the_key_does_not_end_that_one(bench):
     assert {asked[0] for asked in bench.store.of("end")} == {job}
 
 
-def test_a_take_of_rings_asks_only_for_what_is_missing(bench):
-    bench.add(*"abc")
-    claim, lost = bench.store.real.claim, [False, True]
-    bench.store.scripts["claim"] = lambda *asked: None if lost and lost.pop(0) else claim(*asked)
-
-    assert names(bench.claims.take_each({0: 2})) == ["a", "b"]
-    assert [most for _, most in bench.store.of("ready")] == [2, 1]
-    assert bench.bell.rung == []
-
-
 @pytest.mark.parametrize("method", ["take", "take_each"])
 def test_a_take_that_breaks_off_returns_what_it_claimed(bench, method):
     bench.add(*"abc")

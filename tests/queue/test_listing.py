@@ -227,15 +227,6 @@ def test_of_a_huge_number_it_is_known_how_many_there_are_at_least(jobs):
     assert read == COUNTED_MAX + 1
 
 
-def test_a_queue_with_few_jobs_is_counted_by_the_look_alone(queue, store):
-    queue.add_all(["a", NewJob("b", delay=60)])
-    store.requests.clear()
-    depth = queue.depth()
-
-    assert (depth.ready, depth.busy, depth.delayed) == (1, 0, 1)
-    assert sorted(set(store.requests)) == ["count_dead", "first"]
-
-
 UNKNOWN, EMPTY = PartLook((), (), complete=False), PartLook((), (), complete=True)
 
 

@@ -11,7 +11,6 @@ from fanin.queue.administration.looking import LOOK_ROWS
 from fanin.queue.rules.keys import PartKey
 from lab.requests.queue_reads import (
     QUEUE,
-    bytes_of,
     described,
     index_bytes,
     swept,
@@ -48,10 +47,6 @@ def test_the_reads_of_a_visit_are_bounded_whatever_the_number_of_jobs(jobs, part
     assert visited(jobs, parts) <= (130 if parts == 8 else 1400)
 
 
-def test_the_status_of_a_queue_with_few_jobs_reads_each_part_once():
-    assert described(0) == described(LOOK_ROWS * 8 - 8) == 1 + 8 + 8 * 0.5
-
-
 @pytest.mark.parametrize("jobs", [10**3, 10**5, 10**7])
 @pytest.mark.parametrize("parts", [8, 256])
 def test_the_reads_of_a_status_are_bounded_whatever_the_number_of_jobs(jobs, parts):
@@ -59,14 +54,6 @@ def test_the_reads_of_a_status_are_bounded_whatever_the_number_of_jobs(jobs, par
 
     assert counted < 100
     assert described(jobs, parts) <= 1.5 + 3.5 * parts + counted
-
-
-def test_a_look_at_a_part_is_one_read_unit():
-    assert units(LOOK_ROWS, index_bytes(waiting_job(PART))) == 1
-
-
-def test_a_row_has_the_bytes_of_its_names_and_values():
-    assert bytes_of({"a": {"S": "é"}, "bc": {"N": "12345"}}) == 1 + 2 + 2 + 4
 
 
 def test_the_page_has_the_table():

@@ -284,7 +284,7 @@ def test_the_mark_of_a_deleted_job_and_of_one_that_was_moved():
     assert lifecycle.deleted(replace(DELAYED, rerun=RERUN), 950, "request") == replace(
         mark, done_by="request"
     )
-    assert lifecycle.left_behind(replace(DELAYED, rerun=RERUN), 950) == mark
+    assert lifecycle.moved_mark(replace(DELAYED, rerun=RERUN), 950) == mark
 
 
 def test_a_moved_job_counts_the_generations_of_its_new_row():

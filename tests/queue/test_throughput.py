@@ -138,9 +138,3 @@ def test_ten_thousand_jobs_a_second_fit_into_their_parts_on_average_and_at_256_i
 
     assert RATE / parts * each < 0.75 * UNITS_A_PARTITION
     assert max(seconds) < (1.1 if parts == 128 else 0.7) * UNITS_A_PARTITION
-
-
-def test_eight_parts_do_not_hold_ten_thousand_jobs_a_second_nor_one_partition_their_outbox():
-    assert RATE / 8 * 7 > 8 * UNITS_A_PARTITION
-    assert RATE * 3 > 25 * UNITS_A_PARTITION
-    assert RATE / 128 * 4 < UNITS_A_PARTITION / 3

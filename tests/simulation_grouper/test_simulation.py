@@ -1,4 +1,4 @@
-"""A few seeds and every mutant; the long run is ``python -m tests.simulation_grouper.run``."""
+"""Every fault at every request of a small scenario, and a seed that found an error."""
 
 from __future__ import annotations
 
@@ -9,42 +9,9 @@ import pytest
 
 from fanin.grouper import Policy
 from tests.simulating.faults import ON_TRANSACTIONS
-from tests.simulating.mutants import first_kill, kill
-from tests.simulating.run import run_seeds
-from tests.simulation_grouper.mutants import EQUIVALENT, MUTANTS
-from tests.simulation_grouper.run import ROOM
 from tests.simulation_grouper.scenario import TICK, Wanted, draw
 from tests.simulation_grouper.simulation import play, simulate
 from tests.simulation_grouper.world import World
-
-SEEDS = 250
-
-
-@pytest.fixture(scope="module")
-def tally():
-    return run_seeds(simulate, range(SEEDS))
-
-
-def test_no_schedule_of_faults_breaks_a_promise(tally):
-    assert tally.violations == []
-
-
-def test_every_kind_of_fault_and_of_ending_was_met(tally):
-    faults = {
-        "throttled",
-        "lost before",
-        "lost after",
-        "repeated",
-        "late copy",
-        "stalled",
-        "paused",
-        "clock set",
-    }
-    endings = {"tasks succeeded", "tasks failed", "tasks dead", "voids", "calm runs", "bundles failed"}
-    expiries = {"came again", "came too early", "rows deleted"}
-
-    assert faults | {"crash before", "crash after", "clock set"} <= set(tally.faults)
-    assert endings | expiries <= set(tally.events)
 
 
 @pytest.mark.parametrize("fault", ON_TRANSACTIONS, ids=lambda fault: fault.name)
@@ -82,25 +49,3 @@ def test_sweeps_go_on_until_a_bundle_in_its_backoff_is_overdue():
     late copy returns the bundle to READY with a backoff: only the sweeper can send its message again.
     """
     assert simulate(375_197).violation is None
-
-
-def test_a_seed_is_the_same_run_each_time():
-    first, again = [], []
-    simulate(7, first)
-    simulate(7, again)
-
-    assert first == again
-    assert first
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.rule)
-def test_a_broken_rule_is_noticed(mutant):
-    found = kill(ROOM, mutant, 2_000)
-
-    assert found is not None
-    assert found.invariant != "error"
-
-
-@pytest.mark.parametrize(("mutant", "_reason"), EQUIVALENT, ids=lambda given: getattr(given, "rule", ""))
-def test_a_rule_that_only_saves_time_breaks_nothing_when_it_is_gone(mutant, _reason):
-    assert first_kill(ROOM, mutant, 60) is None

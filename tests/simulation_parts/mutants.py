@@ -66,7 +66,7 @@ def _move_in_two_steps(self, seen, job, over, at):
         return False
     self._put(job)
     if lifecycle.may_be_moved(self.stored.get(seen.key), seen):
-        self._put(lifecycle.left_behind(seen, at))
+        self._put(lifecycle.moved_mark(seen, at))
     return True
 
 
@@ -80,7 +80,7 @@ def _move_without_a_mark(self, seen, job, over, at):
 def _move_over_any(self, seen, job, over, at):
     if not lifecycle.may_be_moved(self.stored.get(seen.key), seen):
         return False
-    self._put(lifecycle.left_behind(seen, at))
+    self._put(lifecycle.moved_mark(seen, at))
     self._put(job)
     return True
 

@@ -8,8 +8,8 @@ from fanin.queue.administration import looking
 from fanin.queue.memory import MemoryStore
 from fanin.queue.rules import order
 from fanin.queue.rules.model import SECOND_US
-from fanin.queue.upkeep import maintenance, watching
-from fanin.queue.upkeep.watching import Watching
+from fanin.queue.upkeep import maintenance, session_watch
+from fanin.queue.upkeep.session_watch import SessionWatch
 from fanin.queue.working import producer
 from fanin.queue.working.claims import CLAIM_ROUNDS, Claims
 from tests.simulating.mutants import Mutant
@@ -90,13 +90,13 @@ CLAIM_MUTANTS = (
     Mutant(
         "sessions without a heartbeat own no parts",
         (maintenance, "owners", _live_sessions),
-        (watching, "owners", _live_sessions),
+        (session_watch, "owners", _live_sessions),
     ),
     Mutant("a collision counts on the job that it met", (MemoryStore, "collide", _collide_with_any)),
     Mutant("a collision is counted", (producer.Producer, "_refuse", lambda self, stored: stored.state)),
     Mutant(
         "sessions are watched by the monotonic clock",
-        (Watching, "_now", lambda self: self.context.effects.now() / SECOND_US),
+        (SessionWatch, "_now", lambda self: self.context.effects.now() / SECOND_US),
     ),
     Mutant(
         "freed jobs are kept by the monotonic clock",

@@ -12,7 +12,7 @@ from fanin.queue.rules.lifecycle import ClaimStatus
 from fanin.queue.rules.model import GivenBack, Job, JobState
 from fanin.queue.scope import Jobs
 from fanin.queue.upkeep.maintenance import Maintenance
-from fanin.queue.upkeep.watching import Watching
+from fanin.queue.upkeep.session_watch import SessionWatch
 from fanin.queue.working.claims import Claims
 from fanin.queue.working.session import Session
 from fanin.queue.working.taker import Taker
@@ -278,7 +278,7 @@ MUTANTS = (
     Mutant("two sessions watch each one", (members, "NEIGHBOURS", 1), since=10_056),
     Mutant(
         "missed heartbeats of a neighbour have all others noted",
-        (Watching, "_alarm", lambda self, seen, at: None),
+        (SessionWatch, "_alarm", lambda self, seen, at: None),
         since=4_056,
     ),
     Mutant("a freed job is rung for twice", (Maintenance, "_ring_again", lambda self, rings: None)),

@@ -8,7 +8,7 @@ from datetime import timedelta
 from itertools import count
 
 from fanin.announcing.ending_event import EndingEvent
-from fanin.api.events import resuming, task_acks
+from fanin.api.events import step_functions, task_acks
 from fanin.callbacks.delivering import Delivered
 from fanin.client import handing, under_work
 from fanin.client.batch import Batch as ClientBatch
@@ -22,10 +22,10 @@ from fanin.client.under_work import UnderWork
 from fanin.isolating import receives
 from fanin.tracker import Batch, Outcome, State, Tracker, service
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.resuming import TaskEnd
 from fanin.tracker.rules import lifecycle, thresholds
 from fanin.tracker.rules.children import parent_ack
 from fanin.tracker.rules.lifecycle import Transition
+from fanin.tracker.task_ends import TaskEnd
 from fanin.tracker.writing import repairing, sweeping
 from fanin.tracker.writing.sweeping import Sweeper
 from tests.simulating.mutants import Mutant, drive
@@ -37,7 +37,7 @@ from tests.simulation_seams.run import ROOM
 _apply, _settled, _known = Transition.apply, Tally.settled, Tracker._known_batch
 _key, _reached = UnderWork.key, sweeping.reached_by
 _failed, _at, _worked, _made = Consumer._failed, Looks.at, Part.worked, handing.owner_created
-_ended, _acks, _end = EndingEvent.ended, task_acks._by_tenant, resuming._end
+_ended, _acks, _end = EndingEvent.ended, task_acks._by_tenant, step_functions._end
 
 
 def _complete_by_failures(self, batch):
@@ -152,16 +152,16 @@ def _checks_rarely(batch, closed, at, wait=None):
 
 
 def _drop_first(message, tracker, tasks):
-    batch = resuming.batch_of_event(resuming.json.loads(message)["detail"], tracker)
+    batch = step_functions.batch_of_event(step_functions.json.loads(message)["detail"], tracker)
     token = tracker.store.task_token(batch.key)
     if token is not None:
         tracker.store.drop_token(batch.key)
-        detail = resuming.json.loads(message)["detail"]
-        _end(tasks, token.text, resuming.task_end(batch.state, token.on_failures, detail))
+        detail = step_functions.json.loads(message)["detail"]
+        _end(tasks, token.text, step_functions.task_end(batch.state, token.on_failures, detail))
 
 
 def _always_output(state, on_failures, detail):
-    return TaskEnd(output=resuming.json.dumps(detail))
+    return TaskEnd(output=step_functions.json.dumps(detail))
 
 
 def _failure_limit(self):
@@ -225,8 +225,8 @@ MUTANTS = (
     ),
     Mutant("a batch that is only not completed is not stuck", (Sweeper, "_reported", _reported_unrepaired)),
     Mutant("a threshold is looked for each minute", (lifecycle, "next_threshold_check", _checks_rarely)),
-    Mutant("a task ends before its token is dropped", (resuming, "resume", _drop_first)),
-    Mutant("a task fails if its batch does not complete", (resuming, "task_end", _always_output)),
+    Mutant("a task ends before its token is dropped", (step_functions, "resume", _drop_first)),
+    Mutant("a task fails if its batch does not complete", (step_functions, "task_end", _always_output)),
     Mutant(
         "a batch is deleted once it is settled", (repairing, "check_deletable", lambda batch, waits: None)
     ),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fanin.names import BATCH_FAILED
 from fanin.tracker import Batch, BatchKey, Outcome, State
-from fanin.tracker.dynamodb.watching import notice_item
+from fanin.tracker.dynamodb.thresholds import notice_item
 from fanin.tracker.events import CompletionEvent
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.model import PageKey

@@ -41,7 +41,7 @@ class _OfProcess:
     """What the process of the running actor notes: no process of a run is forked."""
 
     value: Callable[[], Any]
-    inherited = None
+    inherited = ()
 
     def __call__(self) -> Any:
         return self.value()

@@ -15,6 +15,8 @@ from tests.soak.referee import Rule
 from tests.soak.soaking import Plan, Report, soak
 
 FAULTS = 0.03
+FAULT = "faults: "
+"""How names of faults on the wire begin in a report."""
 
 
 def main() -> int:
@@ -62,7 +64,9 @@ def text_of(report: Report) -> str:
 def note(report: Report) -> str:
     """Return the load and the crashes in a sentence."""
     load = ", ".join(f"{count:,} {name}" for name, count in sorted(report.load.items()))
-    chaos = ", ".join(f"{count} {name}" for name, count in sorted(report.chaos.items())) or "no crashes"
+    faults = sum(count for name, count in report.chaos.items() if name.startswith(FAULT))
+    others = {name: count for name, count in sorted(report.chaos.items()) if not name.startswith(FAULT)}
+    chaos = ", ".join([*(f"{count} {name}" for name, count in others.items()), f"{faults:,} faults"])
     return f"{report.minutes:.0f} minutes: {load}. {chaos}."
 
 

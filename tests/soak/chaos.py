@@ -13,9 +13,9 @@ from pathlib import Path
 from fanin.local import LocalRun
 from fanin.local.functions import deployed as functions
 from tests.soak import referee
-from tests.soak.ledger import Ledger
+from tests.soak.load.ledger import Ledger
+from tests.soak.load.work import Queueing
 from tests.soak.memory import family
-from tests.soak.work import Queueing
 
 ENDINGS_A_DELIVERY = 10
 """Ended batches of one delivery of the stream, at the pace of the load."""

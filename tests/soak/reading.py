@@ -12,7 +12,7 @@ from typing import Any
 
 from fanin.local import LocalRun
 from fanin.local.functions import deployed as functions
-from tests.faults.client import Client
+from tests.soak.wire.client import Client
 
 EVENTS_MOST = 10_000
 READERS = 4

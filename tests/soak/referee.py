@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fanin import names
-from tests.soak.ledger import Expected, Ledger
+from tests.soak.load.ledger import Expected, Ledger
 
 EVENT_OF = {
     "COMPLETE": "BatchCompleted",

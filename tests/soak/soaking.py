@@ -19,19 +19,19 @@ from fanin.local import LocalRun
 from fanin.local.work.source import WorkSource, source_of
 from lab.local.batch_api import BatchApi
 from lab.local.grouping import configure, endings, judged, progress
-from tests.faults.client import Client
-from tests.faults.proxy import FaultProxy
-from tests.faults.site import proxied, sweep
 from tests.http.events import Events
 from tests.soak import reading, referee
 from tests.soak.chaos import Chaos, host_of
-from tests.soak.folding import Folding
-from tests.soak.ledger import Ledger
+from tests.soak.load.folding import Folding
+from tests.soak.load.ledger import Ledger
+from tests.soak.load.tracking import Consuming, Tracking, fail_dead_letters, wait_until
+from tests.soak.load.work import POLICY, Downstream, Grouping, ProxiedSite, Queueing
 from tests.soak.memory import FUNCTION, WORKER, Sampler, drawn
+from tests.soak.progress_lines import ProgressLines
 from tests.soak.referee import Rule
-from tests.soak.tracking import Consuming, Tracking, fail_dead_letters, wait_until
-from tests.soak.watching import Watching
-from tests.soak.work import POLICY, Downstream, Grouping, ProxiedSite, Queueing
+from tests.soak.wire.client import Client
+from tests.soak.wire.proxy import FaultProxy
+from tests.soak.wire.site import proxied, sweep
 
 QUEUE = "soak-items"
 VISIBILITY_SECONDS = 20
@@ -117,7 +117,7 @@ class Soak:
         progress(f"the local run is up: {self.plan.seconds:.0f} s of load")
         self.queueing.hire()
         self.sampler.start()
-        shown = Watching(
+        shown = ProgressLines(
             self.ledger, self.sampler, self.proxy, lambda: len(self.bus.by_batch), progress
         ).start()
         ending = [self.thread(*each, halt=over) for each in self.steps()]

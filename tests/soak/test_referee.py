@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from tests.soak import referee
-from tests.soak.ledger import Expected, Ledger
+from tests.soak.load.ledger import Expected, Ledger
 
 NOW = 1000.0
 

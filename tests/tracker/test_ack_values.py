@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.errors import InvalidRequest, TooManyBatches, TooManyPages
+from fanin.errors import InvalidRequest
 from fanin.tracker import Ack, Completion, Outcome, State, Verdict
 from fanin.tracker.rules import acking as acks
-from fanin.tracker.rules.acking import AckPlan, covers, judge, payload_of, plan, verdicts
+from fanin.tracker.rules.acking import covers, judge, payload_of, plan, verdicts
 from fanin.tracker.rules.ids import GroupId
 from fanin.tracker.rules.page import PageMasks
 from tests.tracker.calls import DAY, START
@@ -87,27 +87,6 @@ def test_a_request_is_cut_into_a_page_for_each_outcome():
         {},
         {Verdict.OUT_OF_RANGE: 100},
     ]
-
-
-@pytest.mark.parametrize(("outcome", "most"), [(Outcome.SUCCESS, 1000), (Outcome.FAILURE, 250)])
-def test_a_request_writes_a_bounded_number_of_pages(outcome, most):
-    made = AckPlan([], [])
-    for number in range(most):
-        made.page(BATCH, number, outcome)
-    assert made.page(BATCH, 0, outcome) is made.page(BATCH, 0, outcome)
-    verb = "fail" if outcome is Outcome.FAILURE else "ack"
-    with pytest.raises(TooManyPages, match=f"may {verb} items in {most} pages, of 4 items") as refused:
-        made.page(BATCH, most, outcome)
-
-    assert refused.value.field == "acks"
-
-
-def test_a_request_names_a_bounded_number_of_batches():
-    given = [ack(0, 0, batch=f"{number}") for number in range(100)]
-
-    assert acks.batch_ids([*given, *given]) == [str(number) for number in range(100)]
-    with pytest.raises(TooManyBatches):
-        acks.batch_ids([*given, ack(0, 0, batch="100")])
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ import pytest
 from fanin.errors import InvalidRequest
 from fanin.tracker import OpenBatch, Outcome, State
 from fanin.tracker.rules.children import Children, has_failed, parent_ack
-from fanin.tracker.rules.filters import BatchFilter, Query
-from fanin.tracker.rules.model import shard_of
+from fanin.tracker.rules.filters import BatchFilter
 from fanin.tracker.rules.options import Retention, Threshold
 from tests.tracker.calls import DAY, START
 from tests.tracker.stored import BATCH, ID, MINUTE, SECOND, TICK
@@ -65,28 +64,6 @@ def test_the_result_of_a_batch_and_the_ack_of_its_parent(facts, result):
     assert ack.reason == (f"batch {ID} {result}" if has_failed(batch) else None)
 
 
-FITS = {"user_key": "key", "labels": {"a": "b"}}
-NO = [
-    {"user_key": "other"},
-    {"user_key": None},
-    {"labels": {"a": "c"}},
-    {"state": State.OPEN},
-    {"created_at": START - TICK},
-    {"created_at": START + DAY},
-]
-
-
-def test_a_filter_takes_only_batches_with_every_property():
-    wanted = {"state": State.CLOSED, "label": "a:b", "opened_from": START, "opened_to": START + DAY}
-    by_key, by_prefix = BatchFilter(user_key="key", **wanted), BatchFilter(user_key_prefix="ke", **wanted)
-    batch = replace(BATCH, **FITS)
-
-    for chosen in (by_key, by_prefix):
-        assert chosen.matches(batch)
-        assert [no for no in NO if chosen.matches(replace(batch, **no))] == []
-    assert BatchFilter().matches(batch)
-
-
 @pytest.mark.parametrize(
     ("given", "reads"),
     [
@@ -116,26 +93,6 @@ def test_only_some_filters_read_the_rows(given, reads):
 def test_a_filter_that_no_batch_can_pass_is_refused(given):
     with pytest.raises(InvalidRequest):
         BatchFilter(**given)
-
-
-def test_a_query_covers_one_shard_or_one_user_key_before_a_position():
-    shard = shard_of(ID)
-    listed, named = (
-        Query(tenant="t", shard=shard, limit=1),
-        Query(tenant="t", shard=0, limit=1, user_key="key"),
-    )
-    batch = replace(BATCH, **FITS)
-
-    assert listed.covers(batch)
-    assert named.covers(batch)
-    assert not replace(listed, shard=shard - 1).covers(batch)
-    assert not replace(named, user_key="other").covers(batch)
-    for query in (listed, named):
-        assert not replace(query, tenant="u").covers(batch)
-        assert not replace(query, before=batch.position).covers(batch)
-        assert replace(query, before=(START, f"{ID}0")).covers(batch)
-        assert not replace(query, opened_from=START + TICK).covers(batch)
-        assert replace(query, state=State.OPEN).covers(batch)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from fanin.errors import BatchEnded, NotFound
 from fanin.tracker import Mode, Tracker
 from fanin.tracker.memory import MemoryStore
-from tests.tracker.calls import ack, opened
+from tests.tracker.calls import ack, fail, opened
 
 
 class Watched(MemoryStore):
@@ -57,6 +57,24 @@ def test_a_batch_whose_row_is_gone_by_then_is_not_found(tracker, act):
 
     with pytest.raises(NotFound, match=f"there is no batch {batch_id}"):
         act(tracker, batch_id)
+
+
+def test_the_last_ack_of_a_batch_whose_row_is_gone_by_then_completes_nothing(tracker):
+    batch_id, group = opened(tracker, 1)
+    tracker.close("t", batch_id, "closer")
+    tracker.store.meanwhile = tracker.store.batches.clear
+
+    assert ack(tracker, batch_id, group, 0).completions == ()
+
+
+def test_a_child_that_has_too_many_failures_no_more_has_not_ended_for_its_parent(tracker):
+    parent, items = opened(tracker, 1)
+    child, group = opened(tracker, 3, parent_item_id=f"{parent}:{items}:0", max_failures=2)
+    tracker.store.meanwhile = lambda: ack(tracker, child, group, 0)
+    fail(tracker, child, group, 0, 1)
+
+    assert tracker.get("t", child).failed == 1
+    assert tracker.progress(tracker.get("t", parent)).acked == 0
 
 
 def test_a_repeated_close_is_refused_for_the_end_that_came_meanwhile(tracker):

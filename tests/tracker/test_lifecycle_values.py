@@ -23,8 +23,6 @@ from fanin.tracker.rules.options import Threshold
 from tests.tracker.calls import DAY, HOUR, START
 from tests.tracker.stored import BATCH, MINUTE, SECOND, STUCK, TICK
 
-LIVE = {State.OPEN, State.CLOSED}
-
 
 @pytest.mark.parametrize("state", State)
 def test_a_batch_is_kept_for_the_retention_of_its_state(state):
@@ -158,15 +156,6 @@ def test_a_transition_writes_its_end_and_nothing_else(to):
         assert after == replace(BATCH, **common, **end, **(complete if to is State.COMPLETE else {}))
     assert made.expected is (to is State.CLOSED)
     assert made.next_check_at == first_check(BATCH, to, START + HOUR, expires)
-
-
-@pytest.mark.parametrize("to", [state for state in State if state is not State.OPEN])
-@pytest.mark.parametrize("final", [False, True])
-def test_the_states_from_which_a_transition_starts(to, final):
-    made = transition(BATCH, to, START + 9 * DAY, final=final)
-    sources = LIVE if to is not State.COMPLETE and not final else {State.CLOSED}
-
-    assert set(made.sources) == ({State.OPEN} if to is State.CLOSED else sources)
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "tracker.md"

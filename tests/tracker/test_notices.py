@@ -8,7 +8,7 @@ import pytest
 
 from fanin.aws.settings.tracking import Tables
 from fanin.tracker.dynamodb import DynamoStore
-from fanin.tracker.dynamodb.watching import NOTICE, notice_item, reached_of
+from fanin.tracker.dynamodb.thresholds import NOTICE, notice_item, reached_of
 from fanin.tracker.rules.model import Progress
 from fanin.tracker.rules.options import Threshold
 from fanin.tracker.rules.thresholds import Reached

@@ -9,10 +9,8 @@ import pytest
 
 from fanin.tracker import Outcome, State
 from fanin.tracker.rules import thresholds as at_times
-from fanin.tracker.rules.model import Progress
 from fanin.tracker.rules.options import Threshold
 from fanin.tracker.rules.page import Page, PageMasks
-from fanin.tracker.rules.thresholds import Reached
 from tests.tracker.calls import HOUR, START
 from tests.tracker.stored import ASKS, BATCH, MINUTE, SECOND, STUCK, TICK
 
@@ -78,30 +76,6 @@ def test_a_percentage_is_passed_at_its_share_of_the_total():
     assert at_times.percentages_left(replace(ASKS, reported=frozenset({"50"}))) == (Threshold.MOST,)
 
 
-def reached(threshold, stall=0):
-    return Reached(threshold, START, Progress(1, 0, 1, 1, True), 10, stall)
-
-
-def test_a_threshold_is_reported_once_and_a_stall_with_its_number():
-    half, second = reached(Threshold.HALF), reached(Threshold.STUCK, 2)
-    stalled = replace(STUCK, stalls=1, acked_at=START + HOUR)
-
-    assert at_times.admits(BATCH, BATCH, half)
-    assert not at_times.admits(at_times.reported(BATCH, half), BATCH, half)
-    assert at_times.admits(replace(BATCH, state=State.COMPLETE), BATCH, half) is False
-    assert at_times.reported(ASKS, half) == replace(ASKS, reported=frozenset({"50"}))
-    first = replace(ASKS, reported=frozenset({"first_failure"}))
-    assert at_times.reported(first, half).reported == {"first_failure", "50"}
-    assert Reached(Threshold.HALF, START, half.progress, 10).stall == 0
-    assert at_times.admits(stalled, stalled, second)
-    assert not at_times.admits(replace(stalled, stalls=2), stalled, second)
-    assert not at_times.admits(replace(stalled, acked_at=START), stalled, second)
-    assert not at_times.admits(replace(stalled, state=State.FAILED), stalled, second)
-    assert at_times.reported(stalled, second) == replace(stalled, stalls=2, stalled_at=START + HOUR)
-    assert [reached(each, 2).mark for each in Threshold] == ["first_failure", "50", "90", "stuck:2"]
-    assert (at_times.asks(BATCH), at_times.asks(ASKS), at_times.asks(STUCK)) == (False, True, True)
-
-
 def test_the_masks_of_a_write():
     both = PageMasks(0b0011, 0b0110)
 
@@ -131,20 +105,6 @@ FULL = Page(bits=0b1111, n=4, compacted=True)
 )
 def test_a_page_that_has_climbed_needs_no_write_but_for_what_it_lacks(masks, page, need):
     assert masks.need_write(page) is need
-
-
-def test_a_page_after_its_writes():
-    page = Page(0b0001, 1, failed=0b0001)
-
-    assert page.with_bits(PageMasks(0b0010, 0b0110)) == Page(0b0111, 3, failed=0b0101)
-    assert page.with_count(5) == replace(page, n=6)
-    assert page.healed(0b11) == replace(page, failed=0)
-    assert replace(page, failed=0b11).healed(0b01).failed == 0b10
-    assert replace(page, size=9).compact() == replace(page, size=9, bits=0, compacted=True)
-    assert [page.may_compact(count) for count in (0, 1, 2)] == [False, True, False]
-    assert not page.compact().may_compact(1)
-    assert (page.admits(0b10), page.admits(0b11), FULL.admits(0b10000)) == (True, False, False)
-    assert (page.unset(0b11), FULL.compact().unset(0b11)) == (0b10, 0)
 
 
 @pytest.mark.parametrize(

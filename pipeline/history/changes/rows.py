@@ -16,7 +16,7 @@ from fanin.queue.rules.keys import PartKey, QueueKey
 from fanin.queue.rules.lifecycle import worked
 from fanin.queue.rules.model import SECOND_US, Job, JobState
 from fanin.tracker.dynamodb import items as tracking
-from fanin.tracker.dynamodb.watching import NOTICE
+from fanin.tracker.dynamodb.thresholds import NOTICE
 from pipeline.history.changes.records import Change, Image, MalformedLine
 from pipeline.history.changes.schemas import BATCH_IMAGES
 from pipeline.snapshot.rows import Facts, facts_of

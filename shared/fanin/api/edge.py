@@ -55,8 +55,8 @@ def _limit(most: int) -> Any:
     """Return the type of a number in the query, 1 to *most*, in ASCII digits without sign or leading zero."""
 
     def checked(text: object) -> object:
-        plain = isinstance(text, str) and text.isascii() and text.isdigit() and text == text.lstrip("0")
-        if not plain or len(str(text)) > len(str(most)) or int(str(text)) > most:
+        is_digits = isinstance(text, str) and text.isascii() and text.isdigit() and text == text.lstrip("0")
+        if not is_digits or len(str(text)) > len(str(most)) or int(str(text)) > most:
             raise PydanticCustomError("limit", "a limit is a whole number from 1 to {most}", {"most": most})
         return text
 

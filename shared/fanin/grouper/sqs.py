@@ -38,12 +38,12 @@ class SqsQueue:
 
     def _send(self, url: str, postings: list[Posting]) -> None:
         """Send at most ten messages, and those again that a successful response names as failed."""
-        left = [_entry(number, posting) for number, posting in enumerate(postings)]
+        remaining = [_entry(number, posting) for number, posting in enumerate(postings)]
         for attempt in range(SEND_ATTEMPTS):
-            answer = send(self.client.send_message_batch, {"QueueUrl": url, "Entries": left})
+            answer = send(self.client.send_message_batch, {"QueueUrl": url, "Entries": remaining})
             failed = {failure["Id"] for failure in answer.get("Failed", [])}
-            left = [entry for entry in left if entry["Id"] in failed]
-            if not left:
+            remaining = [entry for entry in remaining if entry["Id"] in failed]
+            if not remaining:
                 return
             self.pause(FIRST_PAUSE_SECONDS * 2**attempt)
         raise StoreUnavailable("the queue did not accept every message; retry later")

@@ -127,9 +127,11 @@ class LocalRun:
 
     def stop(self) -> None:
         """Stop all processes and remove all files. May be called twice."""
-        self._listener.stopped.set()
-        self._emulator.stop()
-        self._listener.stop()
+        # The listener first: its poll ends within a second, and without the emulator it would be repeated.
+        try:
+            self._listener.stop()
+        finally:
+            self._emulator.stop()
 
     def _wait_for_answer(self) -> None:
         """Read a batch that does not exist until gateway, function and table answer 404.

@@ -48,9 +48,9 @@ class StoppableDoorbell:
     def wait(self, seconds: float, most: int) -> Sequence[Ring]:
         until = time.monotonic() + seconds
         while not self.stopped.is_set():
-            rest = until - time.monotonic()
-            rings = self.bell.wait(max(0.0, min(POLL_SECONDS, rest)), most)
-            if rings or rest <= POLL_SECONDS:
+            remaining = until - time.monotonic()
+            rings = self.bell.wait(max(0.0, min(POLL_SECONDS, remaining)), most)
+            if rings or remaining <= POLL_SECONDS:
                 return rings
         raise ShutDown("this take was cancelled")
 

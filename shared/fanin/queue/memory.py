@@ -206,7 +206,7 @@ class MemoryStore:
                 return False
             if not lifecycle.may_be_added(self.stored.get(job.key), over):
                 return False
-            self._put(lifecycle.left_behind(seen, at))
+            self._put(lifecycle.moved_mark(seen, at))
             self._put(job)
             return True
 

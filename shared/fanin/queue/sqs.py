@@ -73,8 +73,8 @@ class SqsDoorbell:
     def wait(self, seconds: float, most: int) -> Sequence[Ring]:
         until = time.monotonic() + seconds
         while True:
-            left = max(0.0, until - time.monotonic())
-            rings = self._receive(min(self._longest_poll(), math.ceil(left)), most)
+            remaining = max(0.0, until - time.monotonic())
+            rings = self._receive(min(self._longest_poll(), math.ceil(remaining)), most)
             if rings or time.monotonic() >= until:
                 return rings
 
@@ -87,7 +87,7 @@ class SqsDoorbell:
             self._request(self.client.delete_message_batch, Entries=entries)
 
     def _send(self, entries: list[dict[str, Any]]) -> None:
-        """Send; repeat the refused entries once. The sweep makes up for a ring that is lost then."""
+        """Send; repeat the refused entries once. If one is still refused, the sweep rings later."""
         answer = self._request(self.client.send_message_batch, Entries=entries)
         refused = {failure["Id"] for failure in answer.get("Failed", [])}
         if refused:
@@ -167,7 +167,7 @@ class SqsDoorbells:
         return doorbells_of(prefix, account, queue.tenant, queue.name)
 
     def _is_own(self, queue: QueueKey, url: str) -> bool:
-        """Return whether the doorbell at *url* was made here, and not by the stack."""
+        """Return whether the doorbell at *url* was created here, and not by the stack."""
         return url.rpartition("/")[2] == self._names(queue)[-1]
 
     def _key_of(self, url: str) -> str:
@@ -185,7 +185,7 @@ class SqsDoorbells:
     def _create(self, name: str) -> str:
         """Create an SQS queue; one that has other attributes, for example by an older version, is kept."""
         try:
-            made = _send(
+            response = _send(
                 self.client.create_queue,
                 QueueName=name,
                 Attributes=self._attributes(name),
@@ -194,8 +194,8 @@ class SqsDoorbells:
         except ClientError as error:
             if error.response["Error"]["Code"] not in EXISTS:
                 raise
-            made = _send(self.client.get_queue_url, QueueName=name)
-        url: str = made["QueueUrl"]
+            response = _send(self.client.get_queue_url, QueueName=name)
+        url: str = response["QueueUrl"]
         return url
 
     def _attributes(self, name: str) -> dict[str, str]:

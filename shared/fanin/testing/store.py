@@ -11,7 +11,7 @@ from typing import Any
 from fanin.aws.dynamodb.rows import Item, text
 from fanin.tracker import Batch, BatchKey
 from fanin.tracker.dynamodb.items import BATCH_ROW, EVENT_ROW
-from fanin.tracker.dynamodb.watching import notice_item
+from fanin.tracker.dynamodb.thresholds import notice_item
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.thresholds import Reached
 

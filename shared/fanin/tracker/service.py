@@ -201,11 +201,11 @@ class Tracker(Repairs):
         batch = self._holding(BatchKey(tenant, checked_batch_id(batch_id)), pages)
         self._need_exact(batch, "which items are acked")
         recorder = Recorder(self._climber(), self.each)
-        done = recorder.record_folded(batch, pages, caller, at)
+        acked = recorder.record_folded(batch, pages, caller, at)
         self._was_acked(batch)
         for batch in recorder.ended.values():
             self._has_ended(batch)
-        return done
+        return acked
 
     def keep_reasons(self, tenant: str, acks: Sequence[Ack]) -> None:
         """Keep a bounded number of the reasons in *acks*, of items that are stored as failed; ack nothing."""

@@ -16,6 +16,7 @@ from fanin.local.emulation.connection import Connection
 from fanin.local.endpoint import amazon
 from fanin.local.endpoint.checking import checked
 from tests.local import processes
+from tests.polling import eventually
 
 ROOT = Path(__file__).resolve().parents[3]
 # Stands for Java with DynamoDBLocal.jar: notes its arguments, and answers as moto does on the port.
@@ -79,7 +80,7 @@ def test_it_is_started_in_memory_without_telemetry_and_ends_with_the_run(folder,
 
     assert {"-inMemory", "-disableTelemetry"} <= set(arguments.replace('"', "").strip("[]").split(", "))
     assert "-dbPath" not in arguments
-    assert processes.eventually(lambda: not processes.naming(folder))
+    assert eventually(lambda: not processes.naming(folder))
 
 
 def test_the_access_key_is_a_secret_of_the_run(folder, tmp_path, monkeypatch):
@@ -107,7 +108,7 @@ def test_it_ends_with_a_process_that_is_killed(folder, tmp_path, monkeypatch):
         assert parent.stdout.readline() == "started\n"
         parent.kill()
 
-    assert processes.eventually(lambda: not processes.naming(folder))
+    assert eventually(lambda: not processes.naming(folder))
 
 
 def test_a_start_that_fails_is_reported_with_its_output(folder, tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 from fanin.local.emulation import emulator
 from fanin.local.emulation.connection import Connection
 from fanin.local.endpoint.engine import STREAMS, Engine
-from tests.local.processes import eventually
+from tests.polling import eventually
 
 ENGINES = ("emulator", "engine with streams", "engine without streams")
 

@@ -87,18 +87,18 @@ def test_a_fold_holds_the_items_of_its_rows_by_outcome_and_counts_them(logs, pag
     tracker = Tracker(MemoryStore(), page_bits=page_bits)
     ids = opened(tracker, 12, 3, 5) + opened(tracker, 20)
     rows = [[(ids[at], outcome) for at, outcome in log] for log in logs]
-    said = [row for log in rows for row in log]
+    all_rows = [row for log in rows for row in log]
 
     found = folded(Folder(tracker.store, TENANT), *(portion(*log) for log in rows))
 
     for kind, outcomes in (("succeeded", {None, "success"}), ("failed", {"failure"})):
         expected: dict[str, set[int]] = {}
-        for item_id, outcome in said:
+        for item_id, outcome in all_rows:
             if outcome in outcomes:
                 expected.setdefault(item_id[:36], set()).add(position(item_id))
         assert positions_in(found, kind, page_bits) == expected
-    assert sum(found["acks"]) == sum(outcome in {None, "success", "failure"} for _, outcome in said)
-    assert len(found["rejected"]) == sum(outcome in {"other", ""} for _, outcome in said)
+    assert sum(found["acks"]) == sum(outcome in {None, "success", "failure"} for _, outcome in all_rows)
+    assert len(found["rejected"]) == sum(outcome in {"other", ""} for _, outcome in all_rows)
 
 
 @pytest.mark.parametrize("count", [1, 63, 64, 65, P - 1, P, P + 1, 32 * P + 1])
@@ -130,8 +130,8 @@ def test_each_row_that_sets_no_bit_is_handed_on_with_why(tracker):
 
     whys = ["malformed", "malformed", "foreign", "no_batch", "out_of_range", "estimated", "outcome"]
     expected = [
-        {"file": "log", "item_id": item, "outcome": outcome, "reason": (*rest, None)[0], "refusal": why}
-        for (item, outcome, *rest), why in zip(rows[1:], whys, strict=True)
+        {"file": "log", "item_id": item, "outcome": outcome, "reason": (*reasons, None)[0], "refusal": why}
+        for (item, outcome, *reasons), why in zip(rows[1:], whys, strict=True)
     ]
     line = {"file": "log", "item_id": "half a line", "outcome": None, "reason": None, "refusal": "unreadable"}
     assert found["rejected"] == [*expected, line]

@@ -39,9 +39,9 @@ def test_every_format_says_the_same(tmp_path, name):
 @pytest.mark.parametrize(("suffix", "pack"), [(".gz", gzip.compress), (".bz2", bz2.compress)])
 @pytest.mark.parametrize("name", ["log.jsonl", "log.csv"])
 def test_a_compressed_log_says_the_same(tmp_path, name, suffix, pack):
-    plain = write_log(tmp_path / name, ROWS).read_bytes()
+    unpacked = write_log(tmp_path / name, ROWS).read_bytes()
 
-    assert read(written(tmp_path / (name + suffix), pack(plain))) == (columns(ROWS), [])
+    assert read(written(tmp_path / (name + suffix), pack(unpacked))) == (columns(ROWS), [])
 
 
 def test_a_log_is_found_by_the_name_that_spark_gives_it(tmp_path):

@@ -146,7 +146,7 @@ def test_a_task_with_a_rate_rests_until_the_units_that_it_spent_are_due(tracker,
 
     _, rests = mark(tracker, *portions, rate=rate, meter=Spending())
 
-    assert [round(rest / 10_000) for rest in rests] == expected
+    assert [round(pause / 10_000) for pause in rests] == expected
 
 
 def test_reasons_are_kept_of_what_failed(tracker, monkeypatch):
@@ -154,12 +154,12 @@ def test_reasons_are_kept_of_what_failed(tracker, monkeypatch):
     batch = tracker.open("tenant", OpenBatch())
     group = tracker.add("tenant", batch.batch_id, 300).groups[0]
     mark(tracker, Portion(batch.batch_id, {0: PageMasks(0, (1 << 250) - 1)}))
-    said = [
+    failures = [
         {"batch_id": batch.batch_id, "item_id": f"{batch.batch_id}:{group.id}:{i}", "reason": f"why {i}"}
         for i in (0, 120, 249, 299, *range(1, 120))
     ]
 
-    write.keep_reasons(Target(TABLES, "tenant", "bulk"), said)
+    write.keep_reasons(Target(TABLES, "tenant", "bulk"), failures)
 
     kept = {sample.reason for sample in tracker.samples(tracker.get("tenant", batch.batch_id))}
     assert {"why 0", "why 120", "why 249"} <= kept

@@ -38,8 +38,8 @@ def listen(spark, access, path):
 
 
 def test_each_ending_comes_once_for_a_checkpoint_and_of_the_tenant_alone(spark, access, tracker, tmp_path):
-    done, group = opened(tracker, user_key="mine")
-    finish(tracker, done, group)
+    completed, group = opened(tracker, user_key="mine")
+    finish(tracker, completed, group)
     stopped, _ = opened(tracker)
     tracker.cancel(TENANT, stopped, "not needed")
     opened(tracker)
@@ -49,18 +49,18 @@ def test_each_ending_comes_once_for_a_checkpoint_and_of_the_tenant_alone(spark, 
     first = {row.batch_id: row for row in listen(spark, access, path)}
 
     assert {row.event_id: row.result for row in first.values()} == {
-        f"{done}:COMPLETE": "succeeded",
+        f"{completed}:COMPLETE": "succeeded",
         f"{stopped}:CANCELLED": "cancelled",
     }
-    assert first[done].asDict().items() >= {"user_key": "mine", "total": 2, "failed": 0}.items()
-    assert first[done].ended_at >= first[done].closed_at >= first[done].opened_at
+    assert first[completed].asDict().items() >= {"user_key": "mine", "total": 2, "failed": 0}.items()
+    assert first[completed].ended_at >= first[completed].closed_at >= first[completed].opened_at
     assert (first[stopped].detail_type, first[stopped].reason) == ("BatchCancelled", "not needed")
 
     later, group = opened(tracker)
     finish(tracker, later, group, outcome=Outcome.FAILURE)
     rows = listen(spark, access, path)
 
-    assert sorted(row.batch_id for row in rows) == sorted([done, stopped, later])
+    assert sorted(row.batch_id for row in rows) == sorted([completed, stopped, later])
     assert {row.batch_id: row.result for row in rows}[later] == "completed_with_failures"
 
 

@@ -42,19 +42,19 @@ class Faults:
     refuse: int | None = None
     sit_on: int | None = None
     seconds: float = 120.0
-    done: set[int] = field(default_factory=set)
+    happened: set[int] = field(default_factory=set)
 
     def refused(self, indexes: list[int]) -> int | None:
         """The index that is refused now, if any."""
-        if self.refuse not in indexes or self.refuse in self.done:
+        if self.refuse not in indexes or self.refuse in self.happened:
             return None
-        self.done.add(self.refuse)
+        self.happened.add(self.refuse)
         return self.refuse
 
     def hold_back(self, indexes: list[int], over: threading.Event) -> None:
         """Let the answer wait where it is to sit on one."""
-        if self.sit_on in indexes and self.sit_on not in self.done:
-            self.done.add(self.sit_on)
+        if self.sit_on in indexes and self.sit_on not in self.happened:
+            self.happened.add(self.sit_on)
             over.wait(self.seconds)
 
 
@@ -162,7 +162,7 @@ def test_a_driver_that_was_killed_is_started_again_and_finds_its_batch_and_its_i
     queue.faults = Faults(sit_on=2500, seconds=DRIVER_SECONDS)
     first = start()
     over = time.monotonic() + DRIVER_SECONDS
-    while 2500 not in queue.faults.done or len(queue.bodies) < 1000:
+    while 2500 not in queue.faults.happened or len(queue.bodies) < 1000:
         assert time.monotonic() < over, "the first driver did not come to send"
         assert first.poll() is None, "the first driver ended before it could be killed"
         time.sleep(0.1)

@@ -52,7 +52,7 @@ class Run:
     opened: list[tuple[State, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.done = run_job(self.spark, self.api, self.request, self.report)
+        self.answer = run_job(self.spark, self.api, self.request, self.report)
         self.items = items_in(self.sqs)
 
     def report(self, event: str, facts: dict) -> None:
@@ -71,13 +71,13 @@ def fanned_out(request, spark, tmp_path_factory):
 
 def test_every_row_is_sent_under_an_id_of_its_own_and_some_twice_on_purpose(fanned_out):
     times = Counter(item for item, _, _ in fanned_out.items)
-    copies = fanned_out.done.copies
+    copies = fanned_out.answer.copies
 
     assert len(set(fanned_out.items)) == len(times)
     assert sorted(ItemId.parse(item).index for item in times) == list(range(ITEMS))
     assert len({(name, version) for _, name, version in fanned_out.items}) == ITEMS
     assert Counter(times.values()) == {1: ITEMS - copies, 2: copies}
-    assert fanned_out.done == publish.FannedOut(fanned_out.done.batch_id, sent=ITEMS, copies=copies)
+    assert fanned_out.answer == publish.FannedOut(fanned_out.answer.batch_id, sent=ITEMS, copies=copies)
 
 
 def test_messages_go_ten_to_a_request_and_a_copy_is_one_of_a_whole_chunk(fanned_out):
@@ -90,7 +90,7 @@ def test_messages_go_ten_to_a_request_and_a_copy_is_one_of_a_whole_chunk(fanned_
 
 
 def test_the_batch_is_closed_before_its_first_message_and_complete_after_its_last_ack(fanned_out):
-    batch_id, ids = fanned_out.done.batch_id, [item for item, _, _ in fanned_out.items]
+    batch_id, ids = fanned_out.answer.batch_id, [item for item, _, _ in fanned_out.items]
     last = ids[0]
     fanned_out.api.ack(item_id for item_id in ids if item_id != last)
     before = fanned_out.api.get(batch_id).state
@@ -106,7 +106,7 @@ def test_what_happens_is_reported_in_order(fanned_out):
     events = [(event, facts) for event, facts in fanned_out.events if event != "progress"]
 
     assert [event for event, _ in events] == ["manifest", "opened", "sent"]
-    assert events[1][1]["batchId"] == fanned_out.done.batch_id
+    assert events[1][1]["batchId"] == fanned_out.answer.batch_id
     assert (events[2][1]["sent"], events[2][1]["items"]) == (ITEMS, ITEMS)
 
 
@@ -130,10 +130,10 @@ def unstable_catalog(monkeypatch) -> None:
 def test_entries_that_fail_are_sent_again_until_they_are_in(spark, api, asked, sqs):
     sqs.judge = lambda number: "InternalError" if number % 100 == 0 else "accept"
 
-    done = run_job(spark, api, asked)
+    answer = run_job(spark, api, asked)
 
     assert len(set(items_in(sqs))) == len(sqs.messages) == ITEMS
-    assert done.retried == sqs.seen - ITEMS > 0
+    assert answer.retried == sqs.seen - ITEMS > 0
 
 
 def test_a_task_that_dies_sending_repeats_rows_under_the_positions_of_the_manifest(
@@ -161,13 +161,13 @@ def test_started_again_after_a_death_it_sends_under_the_ids_it_had(
     before = set(items_in(sqs))
     sqs.judge = lambda number: "accept"
 
-    done = run_job(spark, api, request)
+    answer = run_job(spark, api, request)
 
     texts = {body.partition(',"sentAt"')[0] for body in sqs.bodies}
     assert 0 < len(before) < ITEMS
     assert len(set(items_in(sqs))) == len({item for item, _, _ in items_in(sqs)}) == ITEMS
     assert len(texts) == messages
-    assert {ItemId.parse(item_id).batch_id for item_id, _, _ in before} == {done.batch_id}
+    assert {ItemId.parse(item_id).batch_id for item_id, _, _ in before} == {answer.batch_id}
 
 
 def test_a_death_between_open_and_add_leaves_one_batch_and_one_group(spark, api, asked, sqs):
@@ -178,15 +178,15 @@ def test_a_death_between_open_and_add_leaves_one_batch_and_one_group(spark, api,
     with pytest.raises(InterruptedError):
         run_job(spark, api, asked, die)
 
-    done = run_job(spark, api, asked)
+    answer = run_job(spark, api, asked)
 
-    assert api.get(done.batch_id).total == len(sqs.messages) == ITEMS
+    assert api.get(answer.batch_id).total == len(sqs.messages) == ITEMS
 
 
 def test_an_empty_dataset_completes_at_close_and_sends_nothing(spark, api, asked, sqs):
-    done = run_job(spark, api, replace(asked, limit=0))
+    answer = run_job(spark, api, replace(asked, limit=0))
 
-    assert (api.get(done.batch_id).state, api.get(done.batch_id).total) == (State.COMPLETE, 0)
+    assert (api.get(answer.batch_id).state, api.get(answer.batch_id).total) == (State.COMPLETE, 0)
     assert sqs.seen == 0
 
 

@@ -153,7 +153,7 @@ def cast() -> Cast:
     folder = Path(tempfile.mkdtemp(prefix="fanin-history-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     with recorded(folder, "Batches", "Pages") as recorder:
-        lives = {name: lived(recorder) for name, lived in FATES.items()}
+        lives = {name: live(recorder) for name, live in FATES.items()}
     return Cast(folder, lives)
 
 

@@ -58,7 +58,7 @@ class Outbox:
 
 
 @dataclass
-class Says:
+class RefusingApi:
     """A batch API that refuses some tasks; endings have no listener."""
 
     refused: tuple[str, ...]
@@ -90,7 +90,7 @@ def bundled(spark, tmp_path_factory):
     """Five tasks for one target, bundled two seconds later; one is refused. One more still waits."""
     folder = tmp_path_factory.mktemp("bundled")
     with recorded(folder, "GroupTasks", "GroupBundles") as recorder:
-        outbox, says = Outbox(), Says(("task-1",))
+        outbox, api = Outbox(), RefusingApi(("task-1",))
         grouper = grouper_of(recorder, outbox)
         for number in range(5):
             grouper.register(TENANT, NewTask([number], "orders", f"task-{number}"))
@@ -98,7 +98,7 @@ def bundled(spark, tmp_path_factory):
         lead(grouper, outbox)
         recorder.wait(3)
         for message in outbox.take(BundleMessage):
-            grouper.handle(message, says, says)
+            grouper.handle(message, api, api)
         recorder.wait(10)
         grouper.register(TENANT, NewTask([9], "mails", "late"))
     of_bundles = bundles(read(spark, folder, "bundles")).cache()

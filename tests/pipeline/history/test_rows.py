@@ -11,7 +11,7 @@ from fanin.errors import NewerSchema
 from fanin.tracker import BatchKey
 from fanin.tracker.dynamodb.items import PUT, batch_of
 from fanin.tracker.dynamodb.requests import mark_put
-from fanin.tracker.dynamodb.watching import notice_item
+from fanin.tracker.dynamodb.thresholds import notice_item
 from fanin.tracker.rules.model import Progress
 from fanin.tracker.rules.options import Threshold
 from fanin.tracker.rules.thresholds import Reached

@@ -20,14 +20,14 @@ RUNS = re.findall(
     r"glue start-job-run --job-name fanin-prod-([\w-]+) --arguments '(\{.*?\})'", PAGE, re.DOTALL
 )
 BILLION = 10**9
-# What a job is told of where it runs is not on the page; any text will do.
+# The options with which Glue names where a job runs are not on the page; any value will do.
 PLACE = "s3://place"
 
 
-def parsed(arguments: list[str], told: tuple[str, ...] = ()):
-    name, rest = entry.read(arguments)
+def parsed(arguments: list[str], places: tuple[str, ...] = ()):
+    name, own = entry.read(arguments)
     module = entry.job(name)
-    return module.arguments().parse_args([*rest, *chain.from_iterable((option, PLACE) for option in told)])
+    return module.arguments().parse_args([*own, *chain.from_iterable((option, PLACE) for option in places)])
 
 
 @pytest.mark.parametrize(("label", "text"), RUNS)

@@ -1,4 +1,4 @@
-"""Bits are tested by Spark where the tracker's rules say they lie."""
+"""Bits are tested by Spark where the tracker's rules say they lie, and few ranges of rows are read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import random
 from dataclasses import replace
 from uuid import uuid4
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyspark.sql import functions as F
 
 from fanin.tracker import GroupId, ItemId
@@ -15,6 +18,7 @@ from fanin.tracker.rules.page import Page
 from fanin.tracker.rules.tree import stretches
 from pipeline.reconcile import outstanding
 from pipeline.reconcile.outstanding import Part
+from pipeline.reconcile.run import covering
 from pipeline.snapshot.rows import read_row
 from pipeline.spark import bitmaps, schemas
 from tests.pipeline.exporting import page_row
@@ -122,3 +126,44 @@ def test_a_bit_is_the_same_in_spark_in_numpy_and_in_the_tracker(spark):
     assert [next(stretches(at, at, 1024))[:2] for at in positions] == list(asked.items())
     assert bitmaps.positions(list(asked), masks, 1024).tolist() == positions
     assert found(spark, part, pages) == [(at, at - part.start, False) for at in positions]
+
+
+def rows_of(start: int, upto: int, page_bits: int = 10) -> Part:
+    return Part("batch", "group", start, upto, start + upto, page_bits)
+
+
+@given(st.integers(0, 25), st.integers(1, 300), st.integers(1, 8), st.data())
+def test_few_ranges_hold_all_items_of_the_leaves(start, upto, most, data):
+    part = rows_of(start, upto)
+    pages = data.draw(st.sets(st.sampled_from(list(part.leaves))))
+
+    ranges = covering(np.array(sorted(pages, reverse=True), np.int64), part, most, share=0.5)
+
+    wanted = {index for index in range(upto) if (start + index) // part.page_bits in pages}
+    held = [index for first, last in ranges for index in range(first, last + 1)]
+    assert wanted <= set(held) <= set(range(upto))
+    assert (len(ranges) <= most, sorted(set(held))) == (True, held)
+    few = len(wanted) * 2 <= upto
+    assert most < len(pages) or not few or set(held) == wanted
+
+
+@pytest.mark.parametrize(
+    ("pages", "most", "expected"),
+    [
+        ([], 3, []),
+        ([2], 3, [(20, 29)]),
+        ([0, 1, 2, 5], 3, [(0, 29), (50, 59)]),
+        ([0, 3, 9, 11], 2, [(0, 39), (90, 119)]),
+        ([0, 13, 15, 28], 2, [(0, 289)]),
+        (range(0, 30, 2), 30, [(0, 289)]),
+        ([0, 3, 9, 11], 1, [(0, 119)]),
+        (range(30), 3, [(0, 294)]),
+        ([29], 3, [(290, 294)]),
+    ],
+)
+def test_the_widest_gaps_are_left_out(pages, most, expected):
+    assert covering(np.array(pages, np.int64), rows_of(0, 295), most, share=0.5) == expected
+
+
+def test_a_group_that_begins_and_ends_within_a_leaf_has_its_items_alone():
+    assert covering(np.array([1, 4]), rows_of(17, 25), 3, share=0.5) == [(0, 2), (23, 24)]

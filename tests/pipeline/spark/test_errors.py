@@ -22,7 +22,7 @@ STAGE = (
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         (
             f"\n  An exception was thrown.\n{TRACE}pipeline.acklogs.UnreadableLog: x.csv is none\n",
@@ -37,8 +37,8 @@ STAGE = (
         ("no such thing\n\tat a.b", "no such thing"),
     ],
 )
-def test_of_a_stack_trace_its_last_word_is_reported(text, said):
-    assert sentence(text) == said
+def test_of_a_stack_trace_its_last_word_is_reported(text, expected):
+    assert sentence(text) == expected
 
 
 @pytest.mark.parametrize("error", [FaninError("no"), ValueError("no"), NoRegionError()])

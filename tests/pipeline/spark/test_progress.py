@@ -9,8 +9,8 @@ from pipeline.spark import progress
 from pipeline.spark.progress import count, event_printer, moving, under_way
 
 
-def stage(at: int, done: int, tasks: int) -> SparkStageInfo:
-    return SparkStageInfo(at, 0, "collect", tasks, 0, done, 0)
+def stage(at: int, completed: int, tasks: int) -> SparkStageInfo:
+    return SparkStageInfo(at, 0, "collect", tasks, 0, completed, 0)
 
 
 def test_stages_are_named_so_that_the_counts_of_one_never_follow_those_of_another():
@@ -25,7 +25,7 @@ def test_stages_are_named_so_that_the_counts_of_one_never_follow_those_of_anothe
 def test_a_stage_that_is_tried_again_does_not_count_backwards():
     most: dict[int, int] = {}
 
-    reported = [under_way([stage(7, done, 32)], most) for done in (15, 3, 16)]
+    reported = [under_way([stage(7, completed, 32)], most) for completed in (15, 3, 16)]
 
     assert [text.split()[2] for text in reported] == ["15", "15", "16"]
 

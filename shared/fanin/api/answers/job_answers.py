@@ -95,9 +95,9 @@ class AddedJobs(Answer):
     @classmethod
     def of(cls, jobs: Sequence[NewJob], rejected: Sequence[Rejected]) -> Self:
         """Return the response to an add of *jobs*; of a repeated key, all but the first are rejected."""
-        asked, left = Counter(job.key for job in jobs), Counter(each.key for each in rejected)
+        asked, refusals = Counter(job.key for job in jobs), Counter(each.key for each in rejected)
         refused = [RejectedJob(key=each.key, state=STATES[each.state]) for each in rejected]
-        return cls(added=[key for key in asked if asked[key] > left[key]], rejected=refused)
+        return cls(added=[key for key in asked if asked[key] > refusals[key]], rejected=refused)
 
 
 class RemovedQueue(Answer):

@@ -17,8 +17,10 @@ def whole_number(name: str, least: int, most: int, described: str, what: str) ->
     """Return the type of the number *name* in the query, *least* to *most*; *what* it is in a refusal."""
 
     def checked(text: object) -> object:
-        plain = isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= len(str(most))
-        if not plain or str(int(str(text))) != text or not least <= int(text) <= most:
+        is_digits = (
+            isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= len(str(most))
+        )
+        if not is_digits or str(int(str(text))) != text or not least <= int(text) <= most:
             bounds = {"what": what, "least": least, "most": most}
             raise PydanticCustomError("number", "{what} is a whole number from {least} to {most}", bounds)
         return text

@@ -129,14 +129,17 @@ class RevivedAnswer(Answer):
     cursor: str | None = Optional
 
     @classmethod
-    def of(cls, done: RevivedJobs) -> Self:
-        left = {record: each for record, each in done.outcomes.items() if each is not Revival.REVIVED}
+    def of(cls, result: RevivedJobs) -> Self:
+        not_revived = {
+            record: each for record, each in result.outcomes.items() if each is not Revival.REVIVED
+        }
         return cls(
-            revived=len(done.outcomes) - len(left),
+            revived=len(result.outcomes) - len(not_revived),
             not_revived=[
-                NotRevived(dead_id=row_cursors.of_dead(record), reason=each) for record, each in left.items()
+                NotRevived(dead_id=row_cursors.of_dead(record), reason=each)
+                for record, each in not_revived.items()
             ],
-            cursor=row_cursors.of_row(done.last),
+            cursor=row_cursors.of_row(result.last),
         )
 
 

@@ -13,7 +13,7 @@ from fanin.calling import log_failure
 from fanin.errors import InvalidRequest, NewerSchema
 from fanin.tracker import Batch, BatchKey, State, Tracker, checked_batch_id
 from fanin.tracker.dynamodb.items import BATCH_ROW, key_of
-from fanin.tracker.dynamodb.watching import NOTICE, reached_of
+from fanin.tracker.dynamodb.thresholds import NOTICE, reached_of
 from fanin.tracker.events import EVENT_TYPES, event_id
 
 if TYPE_CHECKING:

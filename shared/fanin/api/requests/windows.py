@@ -24,8 +24,10 @@ def _index(name: str, which: str) -> Any:
     """Return the type of an index in the query, in ASCII digits without sign or leading zero."""
 
     def checked(text: object) -> object:
-        plain = isinstance(text, str) and text.isascii() and text.isdigit() and str(int(text[:12])) == text
-        if not plain:
+        is_canonical = (
+            isinstance(text, str) and text.isascii() and text.isdigit() and str(int(text[:12])) == text
+        )
+        if not is_canonical:
             raise PydanticCustomError("index", "an index is a whole number from 0")
         return text
 

@@ -175,7 +175,7 @@ class DynamoStore:
         return Page([items.bundle_key_of(item) for item in rows[:limit]], more)
 
     def _refusal(self, bundle: Bundle, joining: tuple[str, ...]) -> Claim:
-        """Return what made a claim fail, by consistent reads: the bundle first, then the tasks.
+        """Return what caused a claim to fail, by consistent reads: the bundle first, then the tasks.
 
         A task that cannot be read is refused, so that the leader bundles the others of its lane.
         """
@@ -200,6 +200,6 @@ class DynamoStore:
         return items.bundle_of(item)
 
     def _stored_task(self, key: TaskKey, stale: StaleWrite) -> Task | None:
-        """Return the task that made a write's condition fail; read it if the error does not hold it."""
+        """Return the task for which a write's condition failed; read it if the error does not hold it."""
         (item,) = stale.stored
         return items.task_of(item) if item else self.task(key)

@@ -142,8 +142,10 @@ def verdicts(
     return tuple(shortened(named.get(member, whole)) for member in bundle.members)
 
 
-def after(task: Task, bundle: Bundle, policy: Policy, timing: Timing, at: datetime, rest: timedelta) -> Task:
-    """Return the task after its bundle's outcome; *rest*: the backoff before a retry of the task alone."""
+def after(
+    task: Task, bundle: Bundle, policy: Policy, timing: Timing, at: datetime, backoff: timedelta
+) -> Task:
+    """Return the task after its bundle's outcome; *backoff*: the backoff before a retry of the task alone."""
     number = bundle.members.index(task.task_id)
     outcome = bundle.outcomes[number]
     match outcome.verdict:
@@ -158,7 +160,7 @@ def after(task: Task, bundle: Bundle, policy: Policy, timing: Timing, at: dateti
             return _open(task, at, timing, shard=shard, due_at=at, detail=outcome.detail)
     if task.attempts + 1 >= policy.max_attempts:
         return _ended(replace(task, attempts=task.attempts + 1), TaskState.DEAD, outcome, at, timing)
-    again = {"due_at": at + rest, "attempts": task.attempts + 1, "detail": outcome.detail}
+    again = {"due_at": at + backoff, "attempts": task.attempts + 1, "detail": outcome.detail}
     return _open(task, at, timing, **again)
 
 
@@ -196,10 +198,10 @@ def ended_state(bundle: Bundle) -> BundleState:
 
 def shortened(outcome: Outcome) -> Outcome:
     """Return the outcome with its detail cut to DETAIL_BYTES, control characters replaced by spaces."""
-    plain = [c if c.isprintable() else " " for c in outcome.detail[:DETAIL_BYTES]]
-    sizes = accumulate(len(c.encode()) + (c in ESCAPED) for c in plain)
+    printable = [c if c.isprintable() else " " for c in outcome.detail[:DETAIL_BYTES]]
+    sizes = accumulate(len(c.encode()) + (c in ESCAPED) for c in printable)
     return replace(
-        outcome, detail="".join(c for c, size in zip(plain, sizes, strict=True) if size <= DETAIL_BYTES)
+        outcome, detail="".join(c for c, size in zip(printable, sizes, strict=True) if size <= DETAIL_BYTES)
     )
 
 

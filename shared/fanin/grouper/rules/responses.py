@@ -1,4 +1,4 @@
-"""The request and the response of a batch API, whatever carries them: HTTP or an invocation of a function."""
+"""The request and the response of a batch API, over HTTP or as an invocation of a function."""
 
 from __future__ import annotations
 

@@ -15,9 +15,9 @@ logger = logging.getLogger("fanin")
 
 @dataclass(frozen=True, slots=True)
 class Consumed(Generic[Done]):
-    """The results of a delivery. *failed*: ids of messages that SQS delivers again."""
+    """What *answer* returned for each message. *failed*: ids of messages that SQS delivers again."""
 
-    done: tuple[Done, ...]
+    answers: tuple[Done, ...]
     failed: tuple[str, ...]
 
     def response(self) -> dict[str, Any]:

@@ -124,12 +124,12 @@ class Handler:
     def _again(self, bundle: Bundle, policy: Policy, answer: Answer, repeat: int) -> Bundle | None:
         """Return the bundle at its next attempt in place, or None if no further call may be made in place."""
         whole_retry = not answer.members and answer.whole.verdict is Verdict.RETRY
-        rest = answer.retry_after or rules.backoff(repeat, self.world.jitter)
-        ends_at = self.world.now() + rest + policy.longest_call
+        backoff = answer.retry_after or rules.backoff(repeat, self.world.jitter)
+        ends_at = self.world.now() + backoff + policy.longest_call
         too_late = bundle.call_until is None or ends_at > bundle.call_until
         if not whole_retry or too_late or bundle.attempt >= policy.max_attempts:
             return None
-        self.world.pause(rest.total_seconds())
+        self.world.pause(backoff.total_seconds())
         if Limiter(self.world).take(bundle.lane, policy):
             return None
         again = bundle.transition(BundleState.CALLING, attempt=bundle.attempt + 1)
@@ -144,12 +144,12 @@ class Handler:
 
     def _put_back(self, message: BundleMessage, bundle: Bundle, answer: Answer) -> Handled:
         """Return the bundle to READY with a backoff, and send a message that is delayed by it."""
-        rest = answer.retry_after or rules.backoff(bundle.attempt, self.world.jitter)
-        resting = bundle.transition(BundleState.READY, not_before=self.world.now() + rest, call_until=None)
-        stored = self.world.store.replace_bundle(resting)
-        if stored == resting:
+        backoff = answer.retry_after or rules.backoff(bundle.attempt, self.world.jitter)
+        waiting = bundle.transition(BundleState.READY, not_before=self.world.now() + backoff, call_until=None)
+        stored = self.world.store.replace_bundle(waiting)
+        if stored == waiting:
             copy = replace(waiting_copy(message), swept=False)
-            self.world.queue.send([Posting(copy, rules.seconds(rest))])
+            self.world.queue.send([Posting(copy, rules.seconds(backoff))])
         return Handled(HandledAs.RETRIED, stored)
 
     def _apply(self, bundle: Bundle, policy: Policy) -> Handled:
@@ -161,17 +161,17 @@ class Handler:
         back = [task for task in tasks if task and task.state is TaskState.CREATED]
         if back:
             self.world.queue.send([self._posting(task) for task in back])
-        done = bundle.transition(rules.ended_state(bundle), call_until=None)
-        if self.on_failed is not None and done.state is BundleState.FAILED:
-            self.on_failed(done)
-        return Handled(HandledAs.APPLIED, self.world.store.replace_bundle(done))
+        ended_bundle = bundle.transition(rules.ended_state(bundle), call_until=None)
+        if self.on_failed is not None and ended_bundle.state is BundleState.FAILED:
+            self.on_failed(ended_bundle)
+        return Handled(HandledAs.APPLIED, self.world.store.replace_bundle(ended_bundle))
 
     def _settle(self, bundle: Bundle, task: Task, policy: Policy) -> Task | None:
         """Apply the outcome to a task that is still in the bundle; return the task as stored."""
         if not _is_in(task, bundle):
             return task
-        rest = rules.backoff(task.attempts, self.world.jitter)
-        wanted = rules.after(task, bundle, policy, self.world.timing, self.world.now(), rest)
+        backoff = rules.backoff(task.attempts, self.world.jitter)
+        wanted = rules.after(task, bundle, policy, self.world.timing, self.world.now(), backoff)
         return self.world.store.settle(wanted, bundle.bundle_id)
 
     def _posting(self, task: Task) -> Posting:

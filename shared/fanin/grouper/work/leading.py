@@ -91,8 +91,8 @@ class Leader:
                 break
             term = following
         self.world.store.put_lease(term, term.released())
-        left = self.world.store.task(message.key)
-        if left is not None and left.state is TaskState.CREATED:
+        current = self.world.store.task(message.key)
+        if current is not None and current.state is TaskState.CREATED:
             self._wait(message, rules.lease_wait(message.waits, self.world.jitter))
         return LeadResult(LeadOutcome.LED, tuple(bundles), took_over, longest_wait=filler.longest_wait)
 

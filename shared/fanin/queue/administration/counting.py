@@ -56,9 +56,9 @@ def estimate(counts: Sequence[Callable[[int], int]], *, even: bool = True) -> Es
     """
     counted = 0
     for whole, count in enumerate(counts):
-        left = COUNTED_MAX - counted
-        found = count(left + 1)
-        if found > left:
+        remaining = COUNTED_MAX - counted
+        found = count(remaining + 1)
+        if found > remaining:
             if not even:
                 return Estimate(COUNTED_MAX, Accuracy.AT_LEAST)
             if whole == 0:

@@ -33,13 +33,13 @@ class Doorbells(Protocol):
         """
 
     def update(self, queue: QueueKey, url: str) -> None:
-        """Give an existing doorbell the key and the tags of a new one, unless the stack made it.
+        """Give an existing doorbell the key and the tags of a new one, unless the stack created it.
 
         Repeatable. One that does not exist is left to the next ring.
         """
 
     def delete(self, queue: QueueKey, url: str) -> None:
-        """Delete the doorbell of *queue* at *url*, unless the stack made it; repeatable."""
+        """Delete the doorbell of *queue* at *url*, unless the stack created it; repeatable."""
 
     def arn(self, url: str) -> str:
         """Return the ARN of the doorbell at *url*."""

@@ -141,7 +141,7 @@ def _has_dead(context: QueueContext) -> bool:
 
 
 def _is_under_way(context: QueueContext, config: QueueConfig) -> bool:
-    """Return whether the removal that *config* began has not ended: what was read before is its queue's."""
+    """Return whether the removal that *config* began has not ended: rows read before are its queue's."""
     return context.read_config() == config
 
 
@@ -158,18 +158,18 @@ def _end_sessions(context: QueueContext, config: QueueConfig) -> bool:
 
 def _delete_some(context: QueueContext, config: QueueConfig) -> bool:
     """Delete up to ROWS_A_RUN rows; return whether any may be left."""
-    store, left = context.store, ROWS_A_RUN
+    store, remaining = context.store, ROWS_A_RUN
     for number in range(config.parts):
-        rows, _ = store.page(context.part(number), "", left)
-        left -= _delete(context, config, partial(_remove, context), rows)
-        if left <= 0:
+        rows, _ = store.page(context.part(number), "", remaining)
+        remaining -= _delete(context, config, partial(_remove, context), rows)
+        if remaining <= 0:
             return True
     for part in context.parts():
-        left -= _delete(context, config, store.remove_dead, store.dead(part, left))
-        if left <= 0:
+        remaining -= _delete(context, config, store.remove_dead, store.dead(part, remaining))
+        if remaining <= 0:
             return True
     # Another sweep may have deleted all dead jobs that were listed before they were read, and not the others.
-    return left < ROWS_A_RUN or _has_dead(context)
+    return remaining < ROWS_A_RUN or _has_dead(context)
 
 
 def _delete(

@@ -50,5 +50,5 @@ def revive_some(queue: Listings, records: Sequence[Record]) -> RevivedJobs:
 def revive_all(queue: Listings, after: ListedRow | None = None) -> RevivedJobs:
     """Revive the first 100 dead jobs after the row *after*, the longest dead first."""
     page = paging.dead(queue.context, REVIVED_A_REQUEST, after)
-    done = revive_some(queue, [(row.number, row.key.sort) for row, _ in page.jobs])
-    return RevivedJobs(done.outcomes, page.last)
+    revived = revive_some(queue, [(row.number, row.key.sort) for row, _ in page.jobs])
+    return RevivedJobs(revived.outcomes, page.last)

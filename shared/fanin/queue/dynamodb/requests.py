@@ -234,7 +234,7 @@ def remove_dead(table: str, dead: Dead) -> Item:
 
 def move(table: str, seen: Job, job: Job, over: Job | None, at: int) -> Item:
     """One transaction: store a job in its new part, and a mark in place of the waiting one that was seen."""
-    mark = items.job_item(lifecycle.left_behind(seen, at)) | {"ttl": number(items.mark_ttl(at))}
+    mark = items.job_item(lifecycle.moved_mark(seen, at)) | {"ttl": number(items.mark_ttl(at))}
     same = {
         "st": text(seen.state),
         "job_id": text(seen.id),

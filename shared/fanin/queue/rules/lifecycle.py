@@ -274,7 +274,7 @@ def moved(job: Job, key: JobKey, over: Job | None) -> Job:
     return _after(replace(job, key=key, generation=1, done_by=None), over)
 
 
-def left_behind(job: Job, at: int) -> Job:
+def moved_mark(job: Job, at: int) -> Job:
     """Return the mark that a waiting job leaves in the row from which it is moved."""
     return replace(job, state=JobState.DONE, payload=None, rerun=None, done_us=at)
 

@@ -18,7 +18,7 @@ from fanin.queue.administration.looking import look
 from fanin.queue.context import QueueContext
 from fanin.queue.rules.members import overdue, owned, owners
 from fanin.queue.rules.model import SECOND_US, Entry, GivenBack, JobState, Member, PartLook, Ring
-from fanin.queue.upkeep.watching import Watching
+from fanin.queue.upkeep.session_watch import SessionWatch
 from fanin.queue.working.session import Session
 
 logger = logging.getLogger("fanin")
@@ -30,9 +30,9 @@ SECOND_RING_SECONDS = 1.0
 class Maintenance:
     """Maintains the queue of *context*; *session* is the one of this worker, None in the scheduled sweep.
 
-    *freed*: the jobs whose claims it freed, as they are since, until its worker takes them, and when it freed
-    them, in seconds of the monotonic clock: a wall clock can be set meanwhile. *newer*: the error that ended
-    the maintenance, because a newer release has written a row of the queue.
+    *freed*: the jobs whose claims it freed and its worker has not taken yet, each with the time at which it
+    was freed, in seconds of the monotonic clock, because a wall clock can be set. *newer*: the error that
+    ended the maintenance, because a newer release has written a row of the queue.
     """
 
     context: QueueContext
@@ -41,10 +41,10 @@ class Maintenance:
     freed: list[tuple[float, Entry]] = field(default_factory=list)
     newer: NewerSchema | None = None
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-    watching: Watching = field(init=False)
+    watching: SessionWatch = field(init=False)
 
     def __post_init__(self) -> None:
-        self.watching = Watching(self.context, self.session.id if self.session else None)
+        self.watching = SessionWatch(self.context, self.session.id if self.session else None)
 
     def tick(self) -> bool:
         """Run one round of a long-lived worker; return whether its session is alive and reads all rows."""

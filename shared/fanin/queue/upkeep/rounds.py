@@ -22,13 +22,13 @@ from fanin.queue.rules.keys import QueueKey
 from fanin.queue.rules.model import SECOND_US, Accuracy, Depth
 
 IDLE_SECONDS = 270
-"""A run visits an idle queue whose last visit was longer ago: every fifth run does."""
+"""An idle queue is visited once its last visit is older than this: by every fifth run."""
 JUST_VISITED_SECONDS = 30
-"""A run leaves a queue out whose last visit was not as long ago when it began: an earlier run is at work."""
+"""A run skips a queue that was visited within this time before it began: an earlier run is at work."""
 DEAD_SECONDS = 270
 """How long a number of dead jobs is kept: to count them takes a request for each part."""
 ALIKE = 64
-"""So many queues that follow each other by their last visits are taken in any order."""
+"""Queues within so many places, in the order of their last visits, are visited in any order."""
 LOOKED_UP = 16
 """Queues that are read together before their visits."""
 T = TypeVar("T")

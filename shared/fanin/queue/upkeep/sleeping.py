@@ -50,7 +50,7 @@ def observed(config: QueueConfig, in_use: bool, now: int, settle: float) -> Queu
     """
     if config.removing_us is not None:
         return config
-    if in_use or config.before is not None:  # the sweep carries a raise of the parts on
+    if in_use or config.before is not None:  # the sweep has to complete a raise of the parts
         return config if config.idle_us is None else woken(config)
     if config.idle_us is None:
         return idle(config, now)

@@ -49,7 +49,7 @@ def advance(context: QueueContext) -> None:
 
 
 def _store(context: QueueContext, config: QueueConfig) -> QueueConfig | None:
-    """Store a change over the config that it was made of; return what is stored then."""
+    """Store a change over the config from which it was derived; return the config that is stored then."""
     wanted = replace(config, revision=config.revision + 1)
     context.effects.answer_of(lambda: context.store.reconfigure(context.key, wanted))
     return context.read_config()
@@ -106,9 +106,9 @@ class Drain:
         misplaced = [job for job in jobs if job.is_live and self._row(job) != job.key]
         moved = self.context.effects.each(self._move, misplaced)
         self.context.ring([Ring(row.part.number) for row in moved if row is not None])
-        left = {job.key for job, row in zip(misplaced, moved, strict=True) if row is None}
-        if left and self.stuck is None:
-            self.stuck = _cursor(number, _before_first(jobs, left, after))
+        unmoved = {job.key for job, row in zip(misplaced, moved, strict=True) if row is None}
+        if unmoved and self.stuck is None:
+            self.stuck = _cursor(number, _before_first(jobs, unmoved, after))
         self.cursor = _cursor(number, last) if last is not None else _cursor(number + 1, "")
 
     def _row(self, job: Job) -> JobKey:
@@ -133,10 +133,10 @@ def _position(cursor: str) -> tuple[int, str]:
     return int(number, 16), sort
 
 
-def _before_first(jobs: Sequence[Job], left: set[JobKey], after: str) -> str:
-    """Return the sort key of the row before the first one of *left*, or *after*."""
+def _before_first(jobs: Sequence[Job], unmoved: set[JobKey], after: str) -> str:
+    """Return the sort key of the row before the first one of *unmoved*, or *after*."""
     for job in jobs:
-        if job.key in left:
+        if job.key in unmoved:
             break
         after = job.key.sort
     return after

@@ -64,9 +64,9 @@ class Claims:
         key, taken, effects = self.context.part(part), list[Job](), self.context.effects
         try:
             for attempt in range(CLAIM_ROUNDS):
-                left = most - len(taken)
-                heads = effects.answer_of(partial(self.context.store.ready, key, left))
-                taken += self.take_these(heads, left)
+                wanted = most - len(taken)
+                heads = effects.answer_of(partial(self.context.store.ready, key, wanted))
+                taken += self.take_these(heads, wanted)
                 if len(taken) == most or not heads or not self.session.alive():
                     return taken
                 effects.pause(attempt)

@@ -268,7 +268,7 @@ def transition(table: str, key: BatchKey, step: Transition) -> Item:
     conditions, values = _conditions(step)
     facts: Item = {"#state": text(step.to)}
     facts |= {name: number(milliseconds(at)) for name, at in _times(step).items()}
-    lists, left = _lists(key, step.to in ALIVE)
+    lists, removed = _lists(key, step.to in ALIVE)
     facts |= lists
     if step.to not in ALIVE:
         facts["eventId"] = text(f"{key.batch_id}:{step.to}")
@@ -278,7 +278,7 @@ def transition(table: str, key: BatchKey, step: Transition) -> Item:
         facts["endReason"] = text(step.reason)
     if step.by is not None:
         facts["endedBy"] = text(step.by)
-    return _batch_update(table, key, facts, conditions, values, left)
+    return _batch_update(table, key, facts, conditions, values, removed)
 
 
 def extend(table: str, key: BatchKey, expires_at: datetime, next_check_at: datetime) -> Item:
@@ -296,14 +296,14 @@ def postpone(table: str, seen: Batch, next_check_at: datetime | None) -> Item:
     conditions = ["#state = :state", "attribute_not_exists(dueAt)"]
     if seen.next_check_at is not None:
         conditions[1], values[":seen"] = "dueAt = :seen", number(milliseconds(seen.next_check_at))
-    lists, left = _lists(seen.key, seen.is_alive)
+    lists, removed = _lists(seen.key, seen.is_alive)
     facts = lists | {"dueAt": number(milliseconds(next_check_at))} if next_check_at is not None else {}
-    left = left if next_check_at is not None else ("dueAt", "dueShard", *left)
+    removed = removed if next_check_at is not None else ("dueAt", "dueShard", *removed)
     values |= {f":{name}": fact for name, fact in facts.items()}
     request = {
         "TableName": table,
         "Key": batch_key(seen.key),
-        "UpdateExpression": _update(facts, left),
+        "UpdateExpression": _update(facts, removed),
         "ConditionExpression": " AND ".join(conditions),
         "ExpressionAttributeNames": {"#state": "state"},
         "ExpressionAttributeValues": values,
@@ -381,10 +381,10 @@ def _lists(key: BatchKey, alive: bool) -> tuple[Item, tuple[str, ...]]:
     return (lists | {"liveShard": text(live_list(shard))}, ()) if alive else (lists, ("liveShard",))
 
 
-def _update(facts: Item, left: tuple[str, ...]) -> str:
-    """Return the expression that sets *facts* and removes the attributes *left*."""
+def _update(facts: Item, removed: tuple[str, ...]) -> str:
+    """Return the expression that sets *facts* and removes the attributes *removed*."""
     sets = ", ".join(f"{name} = :{name.lstrip('#')}" for name in facts)
-    parts = [f"SET {sets}" if facts else "", f"REMOVE {', '.join(left)}" if left else ""]
+    parts = [f"SET {sets}" if facts else "", f"REMOVE {', '.join(removed)}" if removed else ""]
     return " ".join(part for part in parts if part)
 
 
@@ -394,16 +394,16 @@ def _batch_update(
     facts: Item,
     conditions: list[str],
     values: Item,
-    left: tuple[str, ...] = (),
+    removed: tuple[str, ...] = (),
 ) -> Item:
-    """Write *facts* to a batch's row and remove *left*, if the conditions hold; the row is returned."""
+    """Write *facts* to a batch's row and drop *removed*, if the conditions hold; the row is returned."""
     names = {"#state": "state"}
     if any("#total" in condition for condition in conditions):
         names["#total"] = "total"
     request = {
         "TableName": table,
         "Key": batch_key(key),
-        "UpdateExpression": _update(facts, left),
+        "UpdateExpression": _update(facts, removed),
         "ConditionExpression": " AND ".join(conditions),
         "ExpressionAttributeNames": names,
         "ExpressionAttributeValues": values | {f":{name.lstrip('#')}": fact for name, fact in facts.items()},

@@ -13,7 +13,7 @@ from fanin.aws.dynamodb.rows import Item, text
 from fanin.aws.settings.tracking import Tables
 from fanin.errors import StaleWrite
 from fanin.pacing import pause
-from fanin.tracker.dynamodb import items, lookups, repairs, requests, watching
+from fanin.tracker.dynamodb import items, lookups, repairs, requests, thresholds
 from fanin.tracker.rules.children import Children
 from fanin.tracker.rules.filters import Query
 from fanin.tracker.rules.lifecycle import Transition
@@ -117,9 +117,9 @@ class DynamoStore:
         before = next(self._query(lookups.group_before(table, key, start), 1), None)
         found = [items.group_of(before)] if before else []
         found = [(at, group) for at, group in found if at + group.upto > start]
-        left = limit - len(found)
-        if last > start and left:
-            rows = self._query(lookups.groups(table, key, start + 1, last), left)
+        remaining = limit - len(found)
+        if last > start and remaining:
+            rows = self._query(lookups.groups(table, key, start + 1, last), remaining)
             found += [items.group_of(row) for row in rows]
         return found
 
@@ -136,11 +136,11 @@ class DynamoStore:
         self._written(self.client.put_item, requests.notice(self.tables.batches, batch, at))
 
     def report(self, seen: Batch, reached: Reached) -> bool:
-        request = watching.report(self.tables.batches, seen, reached)
+        request = thresholds.report(self.tables.batches, seen, reached)
         return self._written(self.client.transact_write_items, request)
 
     def record_ack(self, key: BatchKey, at: datetime) -> Batch | None:
-        return self._change(key, watching.record_ack(self.tables.batches, key, at))
+        return self._change(key, thresholds.record_ack(self.tables.batches, key, at))
 
     def announced(self, key: BatchKey) -> bool:
         row = self._row(items.event_key(key))

@@ -243,8 +243,8 @@ class Walk:
         full = part.mask if page.compacted else part.mask & page.bits
         done = self._items(level - 1, part.base, full)
         self.cells[part.cell].count(done, part.weight)
-        if rest := part.mask & ~full:
-            below.parts.append(Part(part.cell, part.base, rest, part.weight, part.items - done))
+        if partial := part.mask & ~full:
+            below.parts.append(Part(part.cell, part.base, partial, part.weight, part.items - done))
         self._mark(number, part.cell, page.failed & full, below)
 
     def _mark(self, number: int, cell: int, failed: int, below: Below) -> None:

@@ -53,8 +53,8 @@ class Walk:
 
     def stretches(self) -> Iterator[Stretch]:
         """Yield the items found as stretches in order, which do not touch; read nothing if there are none."""
-        done = not self.batch.failed if self.failures else self.batch.state is State.COMPLETE
-        if done or self.batch.total <= self.start:
+        is_empty = not self.batch.failed if self.failures else self.batch.state is State.COMPLETE
+        if is_empty or self.batch.total <= self.start:
             return
         level = height(self.batch.total, self.batch.shape)
         pieces: Sequence[Piece] = [PageKey(self.batch.key, level, 0)]
@@ -158,10 +158,10 @@ def ranges_of(
     store: TrackerStore, batch: Batch, stretches: Sequence[Stretch], start: int, limit: int
 ) -> Slice:
     """Return at most *limit* ranges of *stretches*, which are in order, from the item *start* on."""
-    left = _from(stretches, start)
-    parts, resume = _by_group(store, batch, left[:limit], limit)
-    if resume is None and len(left) > limit:
-        resume = left[limit][0]
+    remaining = _from(stretches, start)
+    parts, resume = _by_group(store, batch, remaining[:limit], limit)
+    if resume is None and len(remaining) > limit:
+        resume = remaining[limit][0]
     return Slice(tuple(part for _, part in parts), resume)
 
 
@@ -187,19 +187,19 @@ def _by_group(
 ) -> tuple[list[Part], int | None]:
     """Return at most *limit* ranges of groups that make up *stretches*, and the first item left out."""
     parts: list[Part] = []
-    left = list(stretches)
+    remaining = list(stretches)
     for _ in range(LOOKS_A_WALK):
-        if not left:
+        if not remaining:
             return parts, None
-        groups = store.groups(batch.key, left[0][0], left[-1][1], GROUPS_A_LOOK)
-        parts += _cut(left, groups)
+        groups = store.groups(batch.key, remaining[0][0], remaining[-1][1], GROUPS_A_LOOK)
+        parts += _cut(remaining, groups)
         if len(parts) > limit:
             return parts[:limit], parts[limit][0]
         if len(groups) < GROUPS_A_LOOK:
             return parts, None
         last, group = groups[-1]
-        left = _from(left, last + group.upto)
-    return parts, left[0][0] if left else None
+        remaining = _from(remaining, last + group.upto)
+    return parts, remaining[0][0] if remaining else None
 
 
 def _cut(stretches: Sequence[Stretch], groups: Sequence[tuple[int, Group]]) -> Iterator[Part]:

@@ -188,8 +188,8 @@ def verdicts(mask: int, fresh: int, known: int, otherwise: Verdict) -> dict[Verd
     already acked, and all others get the verdict *otherwise*.
     """
     accepted, repeated = mask & fresh, mask & known & ~fresh
-    rest = mask & ~accepted & ~repeated
-    counts = ((Verdict.ACCEPTED, accepted), (Verdict.DUPLICATE, repeated), (otherwise, rest))
+    remaining = mask & ~accepted & ~repeated
+    counts = ((Verdict.ACCEPTED, accepted), (Verdict.DUPLICATE, repeated), (otherwise, remaining))
     return {verdict: items.bit_count() for verdict, items in counts if items}
 
 
@@ -244,16 +244,16 @@ def plan(acks: Sequence[Ack], batch_of: Callable[[str], Batch | None], now: date
 
     Raises TooManyPages.
     """
-    made = AckPlan(acks, [Counter() for _ in acks])
+    request = AckPlan(acks, [Counter() for _ in acks])
     for position, ack in enumerate(acks):
         batch = batch_of(ack.batch_id)
         start, refusal = judge(batch, ack, now)
         if refusal or batch is None:
-            made.refused[position][refusal or Verdict.NOT_FOUND] += ack.size
+            request.refused[position][refusal or Verdict.NOT_FOUND] += ack.size
             continue
         for number, first, last in stretches(start + ack.first, start + ack.last, batch.shape.leaf):
-            made.page(batch, number, ack.outcome).pieces.append(Piece(position, first, last, ack))
-    return made
+            request.page(batch, number, ack.outcome).pieces.append(Piece(position, first, last, ack))
+    return request
 
 
 def _too_many(outcome: Outcome, batch: Batch) -> TooManyPages:

@@ -51,8 +51,8 @@ def next_threshold_check(
     *closed*: whether it is CLOSED; a percentage is one of a total that is final. *wait*: after a check *at*
     that time; 0 after a change of its state, so that the next sweep checks it.
     """
-    left = [each for each in batch.notify_at if mark_of(each) not in batch.reported]
-    checks = [at + wait] if any(closed or each not in PERCENT for each in left) else []
+    unreported = [each for each in batch.notify_at if mark_of(each) not in batch.reported]
+    checks = [at + wait] if any(closed or each not in PERCENT for each in unreported) else []
     if batch.stuck_after is not None:
         since = _quiet_since(batch)
         checks.append((at if batch.stalled_at == since else since) + _stall(batch.stuck_after))
@@ -69,8 +69,8 @@ def stalled(batch: Batch, at: datetime) -> bool:
 
 def has_failed(batch: Batch) -> bool:
     """Whether the first failure is asked for, has happened, and is not reported yet."""
-    left = mark_of(Threshold.FIRST_FAILURE) not in batch.reported
-    return left and Threshold.FIRST_FAILURE in batch.notify_at and batch.failed + batch.healed > 0
+    unreported = mark_of(Threshold.FIRST_FAILURE) not in batch.reported
+    return unreported and Threshold.FIRST_FAILURE in batch.notify_at and batch.failed + batch.healed > 0
 
 
 def percentages_left(batch: Batch) -> tuple[Threshold, ...]:

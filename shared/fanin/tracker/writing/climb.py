@@ -157,12 +157,12 @@ class Climber:
                 healed = self.store.heal_bits(key, mask)
             if healed:
                 return mask
-            left = mask & self._page(key).failed
-            if left == mask:
+            failed = mask & self._page(key).failed
+            if failed == mask:
                 if self._is_over(batch):
                     return 0
                 self.pause(attempt)
-            mask = left
+            mask = failed
             if not mask:
                 return 0
         raise StoreUnavailable("too many concurrent writes to a page; repeat the request")
@@ -179,12 +179,12 @@ class Climber:
     ) -> tuple[int, Page]:
         """Set the bits of *masks*; return those that this call set, and the page after it."""
         for attempt in range(WRITE_ATTEMPTS):
-            left = masks if seen is None else masks.within(seen.unset(masks.mask))
-            if attempt and left == masks:
-                if left.failed and self._is_over(batch):
+            remaining = masks if seen is None else masks.within(seen.unset(masks.mask))
+            if attempt and remaining == masks:
+                if remaining.failed and self._is_over(batch):
                     return 0, self._page(key)  # it was read before the batch, and others may have acked since
                 self.pause(attempt - 1)
-            masks = left
+            masks = remaining
             if not masks.mask:
                 return 0, seen or Page()
             written = self._send(batch, key, masks, seen)

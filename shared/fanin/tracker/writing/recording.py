@@ -185,11 +185,11 @@ class Recorder:
     def _note_healed(self, page: PagePlan, healed: int) -> None:
         """Note the first healed items, up to the limit of a request."""
         for piece in page.pieces:
-            left, healed = piece.mask & healed, healed & ~piece.mask
-            while left and len(self.healed) < OFFERS_A_REQUEST:
-                item = _item_at(piece.ack, page.number * page.batch.shape.leaf + lowest(left))
+            found, healed = piece.mask & healed, healed & ~piece.mask
+            while found and len(self.healed) < OFFERS_A_REQUEST:
+                item = _item_at(piece.ack, page.number * page.batch.shape.leaf + lowest(found))
                 self.healed.append((page.batch, item))
-                left &= left - 1
+                found &= found - 1
 
     def _free_reasons(self) -> None:
         """Remove the reasons of healed items; those that a crash leaves are filtered when they are read."""

@@ -54,8 +54,8 @@ class ReopenBatch:
     @property
     def fingerprint(self) -> str:
         """A hash of the request, to compare a repeated one with the first."""
-        said = ", ".join(f"{name}={value!r}" for name, value in asdict(self).items() if value is not None)
-        return hashlib.sha256(f"ReopenBatch({said})".encode()).hexdigest()
+        options = ", ".join(f"{name}={value!r}" for name, value in asdict(self).items() if value is not None)
+        return hashlib.sha256(f"ReopenBatch({options})".encode()).hexdigest()
 
     def options(self) -> dict[str, Any]:
         """Return the options that replace the origin's, by their names."""

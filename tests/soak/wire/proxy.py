@@ -15,8 +15,8 @@ from typing import Any
 
 import urllib3
 
-from tests.faults import answers
-from tests.faults.kinds import SHARES, Kind, Planned, planned
+from tests.soak.wire import answers
+from tests.soak.wire.kinds import SHARES, Kind, Planned, planned
 
 LATE_SECONDS = 2.0
 STALL_SECONDS = 6.0

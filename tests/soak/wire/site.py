@@ -17,11 +17,11 @@ from fanin.aws.settings.tracking import Tables
 from fanin.local import LocalRun
 from fanin.local.functions import deployed as functions
 from lab.local.grouping import configure
-from tests.faults import redelivery
-from tests.faults.client import Client
-from tests.faults.kinds import SHARES
-from tests.faults.proxy import FaultProxy
 from tests.http.events import Events
+from tests.soak.wire import redelivery
+from tests.soak.wire.client import Client
+from tests.soak.wire.kinds import SHARES
+from tests.soak.wire.proxy import FaultProxy
 
 ENDPOINT = "AWS_ENDPOINT_URL"
 TENANT = "000000000000"

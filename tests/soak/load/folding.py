@@ -11,8 +11,8 @@ from typing import Any
 
 from fanin.local import LocalRun
 from lab.pipeline import measured_job
-from tests.soak.ledger import Expected
-from tests.soak.tracking import Tracking
+from tests.soak.load.ledger import Expected
+from tests.soak.load.tracking import Tracking
 
 KIND = "folded"
 ITEMS = 3000

@@ -7,15 +7,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.faults.proxy import FaultProxy
-from tests.soak.ledger import Ledger
+from tests.soak.load.ledger import Ledger
 from tests.soak.memory import Sampler
+from tests.soak.wire.proxy import FaultProxy
 
 SECONDS = 20.0
 
 
 @dataclass
-class Watching:
+class ProgressLines:
     """Prints a line of the load so far each SECONDS, until it is stopped."""
 
     ledger: Ledger
@@ -29,11 +29,11 @@ class Watching:
         """Start to print; return what stops it."""
         over, began = threading.Event(), time.monotonic()
 
-        def watch() -> None:
+        def show_lines() -> None:
             while not over.wait(SECONDS):
                 self.show(f"{time.monotonic() - began:5.0f} s: {self.line()}")
 
-        threading.Thread(target=watch, daemon=True).start()
+        threading.Thread(target=show_lines, daemon=True).start()
         return over
 
     def line(self) -> str:

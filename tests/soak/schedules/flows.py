@@ -11,7 +11,7 @@ from typing import Any
 from examples.catalog.functions.queueing import QUEUE
 from fanin.errors import StoreUnavailable
 from fanin.queue.rules.errors import LostClaim, SessionLost
-from tests.faults.site import Site
+from tests.soak.wire.site import Site
 
 ROUNDS = 60
 

@@ -15,10 +15,10 @@ from examples.catalog.system.batch_api import DONE, Request, Ruling
 from fanin.local import LocalRun
 from lab.local.batch_api import ServiceErrors
 from lab.local.jobs import Site, WorkerProcess, started
-from tests.faults.client import Client
-from tests.faults.site import ENDPOINT
-from tests.soak.ledger import Ledger
-from tests.soak.tracking import Tracking
+from tests.soak.load.ledger import Ledger
+from tests.soak.load.tracking import Tracking
+from tests.soak.wire.client import Client
+from tests.soak.wire.site import ENDPOINT
 
 TARGETS = 3
 TASKS = 20

@@ -1,4 +1,4 @@
-"""``python -m tests.faults --schedules 300 --seed S``: live schedules on a local run, faults on the wire.
+"""``python -m tests.soak.schedules --schedules 300 --seed S``: schedules on a local run, faults on the wire.
 
 The seed decides what each schedule does, and what the n-th request to the emulator meets; which request is
 the n-th depends on the threads of the run. It is printed; by default it is drawn.
@@ -11,14 +11,14 @@ import random
 import time
 
 from examples.catalog.system.running import started
-from tests.faults.kinds import Kind
-from tests.faults.referee import summary
-from tests.faults.schedules import Result, run
-from tests.faults.site import PAGE_BITS, SETTINGS, faulty
 from tests.http.events import Events
 from tests.proof.arguments import from_on
 from tests.proof.interrupting import ended
 from tests.proof.results import keep
+from tests.soak.schedules.referee import summary
+from tests.soak.schedules.running import Result, run
+from tests.soak.wire.kinds import Kind
+from tests.soak.wire.site import PAGE_BITS, SETTINGS, faulty
 
 COLUMNS = ("fault", "injected")
 NOTE = (

@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from lab.local.grouping import progress
-from tests.faults.flows import FLOWS, Expected, Flow
-from tests.faults.referee import Referee
-from tests.faults.site import Site
+from tests.soak.schedules.flows import FLOWS, Expected, Flow
+from tests.soak.schedules.referee import Referee
+from tests.soak.wire.site import Site
 
 SWEEP_SECONDS = 10.0
 

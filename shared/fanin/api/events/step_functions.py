@@ -10,7 +10,7 @@ from typing import Protocol
 from fanin.api.events.ending_events import batch_of_event
 from fanin.errors import InvalidRequest
 from fanin.tracker import OpenBatch, Tracker
-from fanin.tracker.resuming import TaskEnd, task_end
+from fanin.tracker.task_ends import TaskEnd, task_end
 
 
 class Resumed(StrEnum):

@@ -17,7 +17,7 @@ from fanin.errors import Conflict, NotFound
 from fanin.local.work.source import Message, WorkSource
 from fanin.testing.delivering import LambdaContext
 from fanin.tracker import Retention
-from tests.soak.ledger import Expected, Ledger
+from tests.soak.load.ledger import Expected, Ledger
 
 ITEMS_MOST = 60
 POISON = 0.01

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from tests.faults.flows import Expected, outstanding
-from tests.faults.site import Site
+from tests.soak.schedules.flows import Expected, outstanding
+from tests.soak.wire.site import Site
 
 SETTLED_SECONDS = 300.0
 SWEEP_SECONDS = 10.0

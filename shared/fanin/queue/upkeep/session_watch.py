@@ -16,7 +16,7 @@ from fanin.queue.rules.model import Member
 
 
 @dataclass
-class Watching:
+class SessionWatch:
     """The sessions as *me* knows them; *me* is the id of a session, or None in the scheduled sweep.
 
     *members*: as read last. *changes*: the count of changes before that. *alarmed_until*: until when all

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from fanin.tracker import State
-from fanin.tracker.resuming import TaskEnd, task_end
 from fanin.tracker.rules.model import ALIVE
 from fanin.tracker.rules.options import OnFailures
+from fanin.tracker.task_ends import TaskEnd, task_end
 
 OUTPUT = 262_144
 CAUSE = 32_768

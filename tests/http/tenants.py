@@ -1,0 +1,18 @@
+"""The settings of the local run whose callers have JWTs; it starts while others are tested."""
+
+from __future__ import annotations
+
+from tests.http.issuer import AUDIENCE
+
+LETTERS = "arn:aws:sqs:us-east-1:000000000000:orders-dead"
+OPEN_AT_MOST = 10
+SETTINGS = {
+    "stage": "tenants",  # with --dynamodb, the other run of these tests has tables there too
+    "jwt_issuer": "https://issuer.example.com/",
+    "jwt_audience": AUDIENCE,
+    "jwt_tenant_claim": "org",
+    "acks_tenant": "acme",
+    "dead_letter_queue_arns": f"{LETTERS}=acme",
+    "grouper": False,
+    "quota_open_batches": OPEN_AT_MOST,
+}
