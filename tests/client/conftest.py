@@ -207,6 +207,14 @@ def fanin(request: pytest.FixtureRequest, tracker: Tracker) -> Fanin:
 
 
 @pytest.fixture
+def batch(fanin: Fanin) -> Batch:
+    """An open batch of three items."""
+    opened = fanin.open()
+    opened.items = opened.add(3)  # type: ignore[attr-defined]
+    return opened
+
+
+@pytest.fixture
 def parent(fanin: Fanin) -> Batch:
     """A closed batch of one item."""
     with fanin.open("parent") as batch:

@@ -17,13 +17,6 @@ from tests.forks import forked, status_of
 REASON = "not a JPEG"
 
 
-@pytest.fixture
-def batch(fanin):
-    made = fanin.open()
-    made.items = made.add(4)
-    return made
-
-
 def in_a_coroutine(fanin, item):
     asyncio.run(AsyncFanin(fanin).fail([item], REASON))
 
