@@ -238,14 +238,3 @@ def test_a_call_has_the_lease_and_the_timeout_of_its_policy(target, lease, timeo
     assert seen == [bench.clock.at + timedelta(seconds=lease)]
     assert call.timeout == (None if timeout is None else timedelta(seconds=timeout))
     assert call.longest == timedelta(seconds=longest)
-
-
-def test_bundles_of_a_target_are_listed_from_the_newest(bench):
-    bench.register(*"abcdef")
-    bench.drain()
-    page = bench.grouper.bundles(TENANT, "search", limit=1)
-    newest = bench.grouper.bundle(TENANT, page.rows[0].bundle_id)
-    rest = bench.grouper.bundles(TENANT, "search", cursor=page.cursor)
-
-    assert set(newest.members) == set("def")
-    assert len(rest.rows) == 1

@@ -278,3 +278,18 @@ def test_the_error_of_a_call_that_was_cancelled_is_not_reported_as_forgotten():
     gc.collect()
 
     assert forgotten == []
+
+
+def test_a_lock_that_is_not_acquired_in_time_gives_an_empty_take(inner):
+    async def story(queue):
+        first = asyncio.create_task(enter(queue, None))
+        await until(lambda: queue.queue.taker.lock.line)
+        second = await enter(queue, 0.01), await enter(queue, 0)
+        await queue.add("a")
+        return second, await first, await enter(queue, 0)
+
+    async def enter(queue, wait):
+        async with queue.take(1, wait) as jobs:
+            return names(jobs)
+
+    assert run(inner, story) == (([], []), ["a"], [])

@@ -175,11 +175,6 @@ def test_dead_jobs_of_all_parts_are_revived_and_deleted(make):
     assert queue.dead() == []
 
 
-@pytest.fixture
-def bench():
-    return Bench()
-
-
 MOVES = "e"
 """A key whose part differs between 1 and 2 parts."""
 
@@ -227,3 +222,11 @@ class Reviving:
 @pytest.fixture
 def reviving():
     return Reviving()
+
+
+def test_a_revival_that_others_always_precede_asks_for_a_retry(reviving):
+    seen = iter(range(100))
+    reviving.store.scripts["revive"] = lambda dead, job, *_: replace(job, revival=f"{next(seen)}")
+
+    with pytest.raises(StoreUnavailable, match="job 'e': too many adds of its key at once"):
+        reviving.queue.revive(reviving.dead)

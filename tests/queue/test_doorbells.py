@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from fanin.errors import InvalidRequest
-from fanin.queue import MemoryDoorbell, QueueContext, Ring, doorbell
+from fanin.queue import MemoryDoorbell, QueueContext, Ring
 from fanin.queue.memory import MemoryStore
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.errors import DoorbellMissing
@@ -249,34 +249,6 @@ def test_a_report_that_does_no_work_when_it_is_called_is_refused():
     assert caught.value.field == "report"
 
 
-class Moved(threading.Condition):
-    """A condition whose waits are noted, and pass at once; after ten of them they fail."""
-
-    def __init__(self, memory_clock):
-        super().__init__()
-        self.memory_clock, self.noted = memory_clock, []
-
-    def wait(self, timeout=None):
-        self.noted.append(timeout)
-        assert len(self.noted) <= 10
-        self.memory_clock.now += timeout
-        return False
-
-
-@pytest.fixture
-def memory_clock(monkeypatch):
-    """The memory_clock of the doorbell, which a test moves; its sleeps pass at once."""
-    memory_clock = SimpleNamespace(now=100.0, slept=[])
-    fake = SimpleNamespace(monotonic=lambda: memory_clock.now, sleep=memory_clock.slept.append)
-    monkeypatch.setattr(doorbell, "time", fake)
-    return memory_clock
-
-
-@pytest.fixture
-def memory_bell(memory_clock):
-    return MemoryDoorbell(rung=Moved(memory_clock))
-
-
 def test_a_ring_wakes_all_that_wait():
     waiting, received = threading.Semaphore(0), []
 
@@ -298,3 +270,8 @@ def test_a_ring_wakes_all_that_wait():
         thread.join(5)
 
     assert sorted(ring.part for ring in received) == [1, 2]
+
+
+def test_any_other_refusal_to_create_a_doorbell_is_raised():
+    with pytest.raises(ClientError, match="AccessDenied"):
+        created("AccessDenied")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from types import SimpleNamespace
 
 import pytest
@@ -20,7 +21,7 @@ from fanin.queue.upkeep.sleeping import SETTLE_SECONDS
 from fanin.queue.upkeep.visiting import visit
 from tests.forks import forked, status_of
 from tests.item_ids import item_named
-from tests.queue.conftest import KEY, expects, fail
+from tests.queue.conftest import KEY, expects, fail, session_of
 from tests.queue.removals import Recorded, rows_of, swept
 
 DAY = 86_400
@@ -403,3 +404,35 @@ def test_a_child_uses_the_config_although_a_thread_of_its_parent_kept_one_at_the
         child = forked(work)
 
     assert status_of(child) == 0
+
+
+def test_a_sweep_that_stood_still_leaves_the_doorbell_of_the_next_queue(make, store, time, monkeypatch):
+    queue, doorbells = make(), Recorded()
+    queue.context.config()
+    store.configs[KEY] = replace(store.config(KEY), doorbell="https://sqs/bell")
+    removing.begin(queue.context, force=True)
+    time.sleep(SETTLE_SECONDS)
+    found = store.outbox
+
+    def late(where):
+        monkeypatch.undo()
+        swept(queue, time, Recorded())
+        make().add("b")
+        return found(where)
+
+    monkeypatch.setattr(store, "outbox", late, raising=False)
+
+    assert removing.proceed(queue.context, doorbells) is False
+    assert doorbells.urls == []
+
+
+def test_a_take_that_waited_while_its_queue_was_removed_does_not_create_it(make, store, time):
+    queue = make()
+    with queue.take(wait=0):
+        pass
+    remove(make(), time)
+    session_of(queue).patience = inf  # a monotonic clock that stood still too
+    with expects(Conflict), queue.take(wait=0):
+        pass
+
+    assert is_removed(store)

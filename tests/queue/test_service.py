@@ -27,6 +27,7 @@ from fanin.queue.config_cache import CONFIG_SECONDS, ConfigCache
 from fanin.queue.memory import MemoryStore
 from fanin.queue.rules.config import Phase, QueueConfig
 from fanin.queue.rules.keys import job_key
+from fanin.queue.rules.lifecycle import ended
 from fanin.queue.rules.model import JobState
 from fanin.queue.rules.taking import TakeRequest
 from fanin.queue.working.producer import Producer
@@ -309,3 +310,28 @@ def test_an_add_is_rejected_by_a_later_generation_at_the_other_row_of_its_key():
     bench.store.scripts["get"] = lambda _: next(found)
 
     assert add(bench, MOVES, OnBusy.REJECT) == (Rejected(MOVES, JobState.READY),)
+
+
+def test_a_waiting_take_gives_up_after_eight_failed_requests_in_a_row(queue, store):
+    queue.add("a")
+    with queue.take(wait=0) as jobs:
+        assert names(jobs) == ["a"]
+    reads = []
+    store.ready = lambda *_: reads.append(1) or unavailable()
+    with pytest.raises(StoreUnavailable), queue.take():
+        pass
+
+    assert len(reads) == 8
+
+
+def test_a_job_that_ends_before_its_rerun_is_requested_is_added_anew(bench):
+    (job,) = bench.take("a")
+
+    def ends(busy, _):
+        bench.store.real.stored[job.key] = ended(busy, bench.time.now())
+        return bench.store.real.stored[job.key]
+
+    bench.store.scripts["rerun"] = ends
+
+    assert add(bench, "a", id="mine") == ()
+    assert (bench.stored(job).id, bench.stored(job).generation) == ("mine", 2)
