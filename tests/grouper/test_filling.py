@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from fanin.errors import StoreUnavailable
-from fanin.grouper import Lane, Lease, Policies, Policy, Timing
+from fanin.grouper import BundleState, Lane, Lease, Policies, Policy, Timing
 from fanin.grouper.rules.model import Candidate
 from fanin.grouper.store import Claim
 from fanin.grouper.work.filling import Filler
@@ -83,3 +83,30 @@ def test_a_transaction_claims_98_tasks_at_most():
     fill("t000")
 
     assert [len(joining) for joining in fill.claimed] == [98, 52]
+
+
+def lost(fill, members, state=BundleState.READY):
+    """A claim whose answer is a bundle of *members* that another has moved on."""
+
+    def answer(bundle, *_):
+        return Claim(replace(bundle, members=members, state=state, version=9))
+
+    fill.store.scripts["claim"] = answer
+
+
+@pytest.mark.parametrize(
+    ("members", "state", "kept"),
+    [
+        ((), BundleState.READY, None),
+        (("z",), BundleState.READY, ("z",)),
+        (("z",), BundleState.OPEN, ("z",)),
+        (("a", "b"), BundleState.READY, ("a", "b")),
+        (("a", "b", "c"), BundleState.READY, ("a", "b", "c")),
+    ],
+)
+def test_a_leader_whose_bundle_was_moved_on_by_another_stops(members, state, kept):
+    fill = Fill(*"abcdef")
+    lost(fill, members, state)
+
+    assert fill("a") == (kept, False)
+    assert len(fill.claimed) == 1

@@ -85,3 +85,12 @@ def test_a_call_in_place_takes_a_token_of_the_rate():
     bench.api.answers = [BUSY] * 4
 
     assert handle(bench).calls == 2
+
+
+@pytest.mark.parametrize(("rest", "delay"), [(0.2, 1), (1.5, 2), (40, 40)])
+def test_a_message_of_a_resting_bundle_waits_for_its_rest_without_jitter(rest, delay):
+    bench = sealed()
+    bench.store.write_bundle(replace(stored(bench), not_before=bench.clock.at + timedelta(seconds=rest)))
+
+    assert handle(bench).handled_as is HandledAs.WAITING
+    assert sent(bench) == [(replace(bench.message, waits=3), delay)]

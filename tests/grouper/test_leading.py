@@ -238,3 +238,15 @@ def test_a_call_has_the_lease_and_the_timeout_of_its_policy(target, lease, timeo
     assert seen == [bench.clock.at + timedelta(seconds=lease)]
     assert call.timeout == (None if timeout is None else timedelta(seconds=timeout))
     assert call.longest == timedelta(seconds=longest)
+
+
+@pytest.mark.parametrize("request_", ["lease", "put_lease"])
+@pytest.mark.parametrize("swept", [False, True])
+def test_a_lane_of_another_leader_is_waited_for(bench, noted, request_, swept):
+    bench.register("a")
+    other = Lease(bench.task("a").lane, 7, "another", bench.clock.at + timedelta(seconds=60))
+    noted.scripts[request_] = lambda *_: other
+    result = lead(bench, noted, swept=swept)
+
+    assert (result.outcome is LeadOutcome.DROPPED, result.contended) == (swept, True)
+    assert len(bench.queue.sent) == (0 if swept else 1)

@@ -245,3 +245,24 @@ def test_the_next_call_of_a_rate_is_shown_and_a_full_bundle_is_due_now():
     assert view.next_window_at == bench.clock.at
     assert bench.clock.at < view.next_call_at <= bench.clock.at + timedelta(seconds=10)
     assert view.rate == 0.1
+
+
+def test_a_page_of_bundled_tasks_reads_a_hundred_of_them():
+    lists = Lists(shards=1)
+    lists.bundle(1, 0, *(f"{number:03}," for number in range(150)))
+    first, after = lists.bundled(1000)
+
+    assert (first.count(","), after) == (100, BundledPlace(0, 2, 100))
+    assert (lists.bundled(1000, after)[0].count(","), lists.bundled(1000, after)[1]) == (50, None)
+    assert [len(keys) for (keys,) in lists.store.of("tasks")] == [100, 50, 50]
+
+
+def test_a_page_of_targets_ends_at_sixty_four_lanes(bench):
+    names = [f"target-{number:03d}" for number in range(65)]
+    for name in names:
+        bench.store.write_lease(Lease(Lane(TENANT, name, "0"), 1, None, bench.clock.at))
+    first = bench.grouper.targets(TENANT, limit=100)
+    second = bench.grouper.targets(TENANT, limit=100, cursor=first.cursor)
+
+    assert [[each.target for each in page.rows] for page in (first, second)] == [names[:64], names[64:]]
+    assert second.cursor is None

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from fanin.grouper import Lane, Lease, TaskState
-from fanin.grouper.dynamodb import items, requests
-from tests.contract.grouper.calls import ENDED, LANE, LATER, NOW, empty, task
+from fanin.grouper.dynamodb import DynamoStore, items, requests
+from tests.contract.grouper.calls import ENDED, LANE, LATER, NOW, empty, rows, task
+from tests.contract.grouper_tables import TABLES
+from tests.scripted import AnsweringClient
 
 EXPIRY = {"N": str(int(LATER.timestamp()))}
 """The time to live of what expires at LATER: DynamoDB reads it as whole seconds since 1970."""
@@ -58,3 +61,22 @@ def test_the_lease_of_a_target_is_never_deleted():
 
 
 SEEN, WANTED = Lease(LANE, 6, "me", NOW), Lease(LANE, 7, "you", LATER)
+
+
+@pytest.mark.parametrize("begin", [0, 5, 15])
+def test_the_pages_of_many_open_tasks_are_those_of_each_segment_from_any_one_on(begin):
+    last = {"pk": {"S": "tenant#a"}, "lane": {"S": str(LANE)}, "order": {"S": "1"}}
+    first, second = items.task_item(task("a")), items.task_item(task("b"))
+    broken_off = {"Items": [first], "LastEvaluatedKey": last}
+    store, client = store_of(broken_off, broken_off, {"Items": [second]}, *[{"Items": []}] * 15)
+    store = replace(store, draw=lambda below: begin % below)
+
+    assert [each.task_id for each in rows(store.open_tasks)] == ["a", "a", "b"]
+    sent = [(request.get("Segment"), request.get("ExclusiveStartKey")) for _, request in client.sent]
+    others = [((begin + number) % 16, None) for number in range(1, 16)]
+    assert sent == [(None, None), (begin, None), (begin, last), *others]
+
+
+def store_of(*answers):
+    client = AnsweringClient(*answers)
+    return DynamoStore(client, TABLES, pause=lambda _: None), client
