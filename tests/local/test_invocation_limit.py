@@ -99,14 +99,6 @@ def test_while_invocations_end_none_enters_beyond_the_limit_however_long_it_wait
     assert (line.limit._inside, line.entered()) == (1, [True, True, True])
 
 
-def test_where_nobody_waits_any_more_nobody_enters():
-    line = Line(0)
-
-    line.limit._grow()
-
-    assert line.limit._inside == 1
-
-
 def test_a_function_that_waits_for_itself_goes_on(monkeypatch):
     monkeypatch.setattr(invocation_limit, "InvocationLimit", lambda: InvocationLimit(1, 0.01))
     function = {"FunctionArn": "arn", "Version": "1"}

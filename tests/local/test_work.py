@@ -135,12 +135,6 @@ def test_a_process_that_ends_or_is_late_fails_its_invocation_and_is_started_agai
     assert function.invoke(event("ok"), 30) == {"batchItemFailures": []}
 
 
-def test_an_answer_that_is_no_json_fails_the_invocation(process, capfd):
-    with pytest.raises(InvocationFailed, match="it raised"):
-        process("app:odd").invoke(event(), 30)
-    assert "not JSON serializable" in capfd.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("spec", "source", "shown"),
     [
