@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from fanin.api.answers import batch_answers as answers
 from fanin.api.answers import group_answers, job_answers, maps, queue_answers, repair_answers
 from functions.openapi import document
-from functions.openapi.completing import NOWHERE, operations
+from functions.openapi.completing import operations
 from functions.openapi.examples import EXAMPLES
 from functions.openapi.shaping import FORMS
 from tests.api.published import closed, resolved
@@ -66,22 +66,6 @@ def test_each_body_and_answer_has_an_example_of_its_schema() -> None:
     for operation, each in media():
         assert "example" in each, f"{operation} needs a line in functions/openapi/examples.py"
         assert violations(each["schema"], each["example"]) == [], operation
-
-
-def test_each_problem_is_an_example_where_its_status_is() -> None:
-    shown = set()
-    for _, operation in operations(DOCUMENT):
-        for status, answer in operation["responses"].items():
-            for name, example in (
-                resolved(DOCUMENT, answer)["content"].get(PROBLEM, {}).get("examples", {}).items()
-            ):
-                value = resolved(DOCUMENT, example)["value"]
-                shown.add(name)
-                assert (value["status"], value["type"]) == (int(status), f"urn:fanin:problem:{name}")
-                assert violations(SCHEMAS["Problem"], value) == []
-
-    assert shown == DOCUMENT["components"]["examples"].keys()
-    assert not shown & NOWHERE
 
 
 def test_no_parameter_and_no_absent_field_of_an_answer_is_null() -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from fanin.api.cursors import list_cursors as cursors
-from fanin.errors import InvalidRequest
 from fanin.grouper import Lane, Policy
 from fanin.grouper.rules import protocol as rules
 from tests.api.conftest import AT, TENANT
@@ -95,18 +93,3 @@ def test_open_tasks_and_bundles_of_all_shards_are_listed_page_by_page(gateway, g
     assert [name for page in pages for name in page] == [*made[2::-1], *made[:2:-1]]
     one = gateway.send("GET", f"/v1/bundles/{made[0]}").body
     assert (one["state"], one["members"]) == ("READY", [{"taskId": by_shard["0"][0]}])
-
-
-@pytest.mark.parametrize(
-    "query", [{}, {"target": "a b"}, {"target": "x", "limit": "0"}, {"target": "x", "shard": "1"}]
-)
-@pytest.mark.parametrize("path", ["/v1/tasks", "/v1/bundles"])
-def test_a_list_is_of_one_target(gateway, grouper, path, query):
-    assert gateway.send("GET", path, query=query).status == 400
-
-
-@pytest.mark.parametrize("place", [(0, 0), (63, 2**63), (1, None)])
-def test_a_cursor_stands_for_its_place(place):
-    assert cursors.term_at(cursors.of_term(place)) == place
-    with pytest.raises(InvalidRequest):
-        cursors.term_at(cursors.of_item(3))

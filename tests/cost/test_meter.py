@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -20,7 +19,7 @@ from fanin.tracker import Ack, OpenBatch, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from lab.cost.units import UnitMeter
 from tests.contract import moto_clients
-from tests.contract.tables import TABLES, create_tables, deep_recursion
+from tests.contract.tables import TABLES, create_tables
 
 KEY = {"pk": {"S": "a"}}
 KIB = 1024
@@ -51,18 +50,6 @@ def test_units_that_answers_report_are_taken(meter):
 
     assert meter.usage.units == meter.reported == {"write_unit": 1, "read_unit": 0.5}
     assert meter.dollars == pytest.approx(0.625e-6 + 0.5 * 0.125e-6)
-
-
-def test_reports_of_an_engine_that_bills_otherwise_are_not_taken():
-    with mock_aws():
-        trusting, computing = UsageMeter(), UsageMeter(takes_reports=False)
-        client = table(trusting)
-        computing.attach(client)
-        client.get_item(TableName="t", Key=KEY, ConsistentRead=True)
-
-    assert trusting.usage.units == {"read_unit": 0.5}, "as moto reports it"
-    assert computing.usage.units == {"read_unit": 1}
-    assert computing.reported == {}
 
 
 def without_reports(client: Any) -> Any:
@@ -192,18 +179,6 @@ def test_messages_are_billed_by_64_kib_of_a_request(meter):
     assert (meter.usage - sent).units == {"queue_request": 2}
 
 
-def test_events_are_billed_by_64_kib_of_each(meter):
-    client = moto_clients.client("events")
-    meter.attach(client)
-    entries = [
-        {"Source": "s", "DetailType": "t", "Detail": json.dumps({"x": "x" * size})}
-        for size in (10, 64 * KIB, 128 * KIB)
-    ]
-    client.put_events(Entries=entries)
-
-    assert meter.usage.units == {"event": 1 + 2 + 3}
-
-
 def answered(client: Any, operation: str, answer: dict[str, Any]) -> Any:
     """The client, whose answer of an operation is *answer*; it has no order of requests."""
     stubber = Stubber(client)
@@ -254,11 +229,6 @@ def test_keys_that_were_not_read_are_not_billed(meter):
     assert meter.usage.units == {"read_unit": 0}
 
 
-def test_another_service_is_refused(meter):
-    with pytest.raises(KeyError):
-        meter.attach(moto_clients.client("s3"))
-
-
 def units_of(ranges: Sequence[tuple[int, int]], page_bits: int) -> tuple[Usage, UnitMeter]:
     """Ack ranges of a batch, and return the units that were computed, and those of the rows themselves."""
     with mock_aws():
@@ -284,11 +254,3 @@ def test_what_is_computed_of_a_batch_is_what_its_rows_cost(ranges):
     usage, rows = units_of(ranges, page_bits=16)
 
     assert (usage.units.get("write_unit", 0), usage.units.get("read_unit", 0)) == (rows.writes, rows.reads)
-
-
-def test_what_is_computed_of_long_ranges_is_what_their_rows_cost():
-    with deep_recursion():
-        usage, rows = units_of([(0, 500), (400, 1023), (1024, 1100)], page_bits=1024)
-
-    assert usage.units == {"write_unit": rows.writes, "read_unit": rows.reads}
-    assert rows.reads

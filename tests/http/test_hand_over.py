@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fanin import Fanin, KeyReused, NewJob
+from fanin import Fanin, NewJob
 from tests.client.received import DELETED, acked, delivered
 from tests.client.test_poison import failed_items, function
 from tests.http.test_job_consumer import QUEUE, states, unused
@@ -30,17 +30,6 @@ def test_the_end_of_a_child_decides_on_the_item_that_was_handed_over(run, bus, e
     assert {event["eventId"]: event["result"] for event in bus.of(parent.id)} == {
         f"{parent.id}:COMPLETE": result
     }
-
-
-def test_an_ancestor_is_refused_as_the_child_of_its_descendants_item(run):
-    fanin = Fanin(run.url)
-    with fanin.open(key=unused("ancestor")) as ancestor:
-        (item,) = ancestor.add(1, key="one")
-    with fanin.open(parent=item) as child:
-        (below,) = child.add(1)
-
-    with pytest.raises(KeyReused, match="with other settings"):
-        fanin.open(parent=below, key=ancestor._key)
 
 
 @pytest.mark.parametrize(("payload", "failed", "state"), [(None, 0, []), ("bad", 1, ["dead"])])
