@@ -137,7 +137,7 @@ BY_PAGE = {
         (
             "attempts share the keys of their adds",
             "hand-over",
-            "An add that is repeated with its key returns the same items",
+            "A repeated add with the same key returns the same items",
         ),
     ),
     ("seams", "chunks"): (
