@@ -13,10 +13,8 @@ from fanin.cli.arguments.where import Where
 from fanin.cli.batches import watch
 from fanin.cli.terminal.exits import ExitCode
 from fanin.cli.verbs import Invocation
-from fanin.client import waiting
 from fanin.client.timer import Timer
 from tests.api.published import checked
-from tests.cli.serving import refusal
 
 JSON = {"content-type": "application/json"}
 
@@ -140,22 +138,6 @@ def test_the_timeout_of_a_wait_is_that_of_all_batches_together(fanin, clock, ser
     assert done.code == ExitCode.TIMED_OUT
     assert done.err == "batch b has not ended within 90 s\n"
     assert clock.now == pytest.approx(90)
-
-
-@pytest.mark.parametrize("verb", ["watch", "wait"])
-def test_no_batch_is_1_a_wrong_timeout_2_no_credentials_4_and_no_answer_5(
-    fanin, clock, served, verb, monkeypatch
-):
-    monkeypatch.setattr(waiting, "FAILURES_MAX", 1)
-    batch_id, _ = batch_of(fanin)
-
-    assert fanin(verb, "nope").code == ExitCode.REFUSED
-    assert fanin(verb, batch_id.replace(batch_id[:4], "ffff")).code == ExitCode.REFUSED
-    assert fanin(verb, batch_id, "--timeout", "soon").code == ExitCode.USAGE
-    served.faults[:] = [refusal(403)]
-    assert fanin(verb, batch_id).code == ExitCode.DENIED
-    served.faults[:] = [refusal(503)] * 200
-    assert fanin(verb, batch_id).code == ExitCode.UNANSWERED
 
 
 class Terminal(io.StringIO):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import product
 from pathlib import Path
 
 import pytest
@@ -46,13 +45,6 @@ def luminance(colour: str) -> float:
 def contrast(one: str, other: str) -> float:
     brighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
     return (brighter + 0.05) / (darker + 0.05)
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_text_has_contrast_on_every_ground(scheme):
-    colours = palettes()[scheme]
-    for text, ground in product(("ink", "soft", "bad", "good"), ("paper", "tint")):
-        assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

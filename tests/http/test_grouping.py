@@ -11,14 +11,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from fanin import Fanin
 from fanin.local import LocalRun
 from fanin.local.functions import deployed as functions
 from lab.local.batch_api import BatchApi, ServiceErrors
 from lab.local.grouping import configure, counted, endings, judged, register, sizes
 from lab.local.races import Api
-from tests.client.conftest import sqs_event
-from tests.client.received import DELETED
 from tests.http.dying_leader import DIED
 from tests.http.events import Events
 
@@ -131,27 +128,6 @@ def test_the_items_of_tasks_are_acked_as_the_tasks_end(api: Api, bus: Events, ba
     assert (fine["kind"], fine["state"], fine["itemId"]) == ("TaskSucceeded", "SUCCEEDED", items[1])
     assert (failed["kind"], failed["state"], failed["itemId"]) == ("TaskFailed", "FAILED", items[0])
     assert (status, event["result"], event["failed"]) == (200, "completed_with_failures", 1)
-
-
-@pytest.mark.side_by_side
-def test_the_end_of_a_task_decides_on_the_item_that_was_handed_over(
-    run: LocalRun, batch_api: BatchApi
-) -> None:
-    fanin = Fanin(run.url)
-    with fanin.open() as batch:
-        items = batch.add(2)
-    rejected = next(f"own-{n}" for n in range(1000) if ERRORS.is_hit(3, "rejected", f"own-{n}"))
-    fine = next(f"own-{n}" for n in range(1000) if not ERRORS.is_hit(3, "rejected", f"own-{n}"))
-    names = dict(zip(items, (rejected, fine), strict=True))
-
-    @fanin.acks
-    def register_one(record: dict) -> None:
-        fanin.task("items", None, task_id=names[record["body"]], item_id=record["body"])
-
-    assert register_one(sqs_event(*items), None) == DELETED
-    endings(Api(run.url), [rejected, fine])
-    assert [list(part) for part in batch.failures()] == [[items[0]]]
-    assert batch.status().result == "completed_with_failures"
 
 
 @pytest.mark.side_by_side

@@ -47,19 +47,6 @@ def test_the_end_of_a_job_decides_on_the_item_that_was_handed_over(library, api,
     assert eventually(lambda: acked(batch) == (1, failed))
 
 
-def test_the_work_of_a_batch_that_is_over_is_skipped_and_so_is_a_redelivered_item_that_is_done(run):
-    fanin, worked = Fanin(run.url), []
-    over, live = fanin.open(max_failures=1), fanin.open()
-    items, (done, left) = over.add(2), live.add(2)
-    fanin.fail(items[:1])
-    fanin.ack([done])
-    for item, times in ((items[1], 1), (done, 2), (left, 2)):
-        assert delivered(fanin, item, lambda record: worked.append(record["body"]), times) == DELETED
-
-    assert worked == [left]
-    assert (over.status().state, acked(over), acked(live)) == ("FAILED", (1, 1), (2, 0))
-
-
 def test_a_poisoned_record_fails_its_own_item_and_no_other_one(run):
     with function(run.url, "in runs") as settle:
         assert failed_items(Fanin(run.url), settle, 1, {4}) == [4]

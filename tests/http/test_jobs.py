@@ -16,7 +16,7 @@ from fanin.queue.working.worker import start_bounded
 from lab.local.jobs import WAIT_SECONDS, Site, failures, waiting
 from lab.local.races import Api
 from tests.http.events import Events
-from tests.http.test_tracking import get, send
+from tests.http.test_tracking import send
 
 HOUR_US = 3_600_000_000
 SWEEPS_MAX = 30
@@ -68,26 +68,6 @@ def test_a_job_that_dies_is_an_event_on_the_bus(api: Api, fanin: Fanin, bus: Eve
     assert (event["kind"], event["queue"], event["error"]) == ("JobDead", "dying", "no good")
     assert (event["deadId"], event["diedAt"]) == (dead["deadId"], dead["diedAt"])
     assert not bus.by_batch[by_name["fine"].id]
-
-
-@pytest.mark.side_by_side
-def test_an_acked_job_acks_its_item_afterwards_and_a_dead_one_fails_it(api: Api, fanin: Fanin) -> None:
-    batch, (good, bad) = api.opened(2)
-    api.close(batch)
-    jobs = [{"key": "good", "itemId": good}, {"key": "bad", "itemId": bad}]
-    api.post(path("items"), {"jobs": jobs})
-    with fanin.queue("items", options=Options(max_failures=1)) as queue, queue.take(2, wait=20) as taken:
-        by_name = {job.name: job for job in taken}
-        before = get(api, batch)["progress"]["acked"]
-        taken.release(by_name["bad"], failed=True, error="no good")
-        taken.ack(by_name["good"])
-        queue.sweep()
-
-    assert before == 0
-    assert (get(api, batch)["result"], get(api, batch)["progress"]["failed"]) == (
-        "completed_with_failures",
-        1,
-    )
 
 
 @pytest.mark.side_by_side
