@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from openapi_schema_validator import OAS31Validator
-from pydantic import BaseModel
 
-from fanin.api.answers import batch_answers as answers
-from fanin.api.answers import group_answers, job_answers, maps, queue_answers, repair_answers
 from functions.openapi import document
 from functions.openapi.completing import operations
 from functions.openapi.examples import EXAMPLES
@@ -21,15 +17,6 @@ from tests.api.published import closed, resolved
 DOCUMENT = document()
 SCHEMAS = DOCUMENT["components"]["schemas"]
 PROBLEM, JSON = "application/problem+json", "application/json"
-MODELS = sorted(
-    {
-        model
-        for module in (answers, group_answers, job_answers, maps, queue_answers, repair_answers)
-        for _, model in inspect.getmembers(module, inspect.isclass)
-        if issubclass(model, answers.Answer)
-    },
-    key=lambda model: model.__name__,
-)
 
 
 def media() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -85,16 +72,6 @@ def test_no_parameter_and_no_absent_field_of_an_answer_is_null() -> None:
     ]
 
     assert nulls == []
-
-
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
-def test_a_field_that_an_answer_may_lack_is_left_out_where_it_has_no_value(model: type[BaseModel]) -> None:
-    optional = {name: field for name, field in model.model_fields.items() if not field.is_required()}
-
-    assert all(
-        field.exclude_if and field.exclude_if(field.get_default(call_default_factory=True))
-        for field in optional.values()
-    )
 
 
 @pytest.mark.parametrize("name", FORMS)

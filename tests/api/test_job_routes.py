@@ -9,7 +9,6 @@ from fanin.queue.memory import MemoryStore
 from functions.wiring import queueing
 from tests.api.gateway import JSON, Gateway
 
-TENANT = "111122223333"
 PATH = "/v1/queues/thumbs/jobs"
 
 
@@ -67,13 +66,6 @@ def test_a_payload_is_text_or_the_text_of_its_json(gateway, queues, payload, tex
     post(gateway, {"key": "a", "payload": payload})
 
     assert listed(gateway)[0].get("payload") == text
-
-
-def test_a_queue_without_jobs_does_not_exist_and_is_not_created_by_a_read(gateway, queues):
-    for state in ("queued", "inProgress", "delayed", "dead"):
-        answer = gateway.send("GET", PATH, query={"state": state})
-        assert (answer.status, "thumbs" in answer.body["detail"]) == (404, True)
-    assert queues == {}
 
 
 def test_a_queue_is_removed_and_takes_no_jobs_from_then_on(gateway, queues):

@@ -60,15 +60,6 @@ def test_an_open_without_an_answer_names_the_key_to_repeat_it_with(fanin, served
     assert done.err.endswith("the detail; it may have been done: repeat it with --idempotency-key one\n")
 
 
-def test_a_command_line_that_is_wrong_is_one_sentence_and_names_the_help(fanin):
-    assert fanin("close").err == "Missing argument 'BATCH'; see fanin close --help\n"
-    assert fanin("lisst").err.endswith("Did you mean 'list'? See fanin --help\n")
-    assert fanin("list", "--nope").err.endswith("; see fanin list --help\n")
-    assert fanin("--url", "http://127.0.0.1:1", "list").err == (
-        "No such option: --url; options come after the verb; see fanin --help\n"
-    )
-
-
 def test_a_sentence_that_quotes_the_api_controls_no_terminal(fanin, served):
     served.faults.append(refusal(409, r"a\u001b[2Jb\nc\u009b31md\u202ee"))
 

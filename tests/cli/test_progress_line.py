@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from fanin import State, Status
-from fanin.cli.terminal.bar import DONE, FAILED, LEFT, Look, bar, columns, line
+from fanin.cli.terminal.bar import DONE, FAILED, LEFT, Look, bar, line
 from fanin.cli.terminal.output import clean
 from fanin.cli.terminal.rate import Rate, seconds_left
 
@@ -72,13 +72,6 @@ def test_the_bar_is_empty_only_at_nothing_full_only_at_all_and_shows_every_failu
     assert (FAILED in drawn) == (failed > 0)
     if failed == 0 or (0 < failed < done and width - drawn.count(LEFT) > 1):
         assert (DONE in drawn) == (done > 0)
-
-
-@given(st.integers(0, 10**10), st.integers(0, 10**10), st.text(min_size=1, max_size=60), st.integers(10, 120))
-def test_no_line_is_longer_than_the_terminal(done, total, key, width):
-    look = Look(status(min(done, total), total, user_key=key), 1e6, 1e6)
-
-    assert columns(line(look, width)) <= width
 
 
 @pytest.mark.parametrize("key", ["漢字" * 20, "🎉" * 40, "e\u0301" * 30, "of an old row\x1b[2J" * 5])

@@ -155,15 +155,6 @@ def test_many_processes_together_read_no_more_than_the_limit():
     assert 100 * 60 * 0.95 < read <= 100 * 62 + 50
 
 
-@pytest.mark.parametrize("units", [0, -1])
-def test_nothing_is_owed_for_a_request_that_read_what_it_paid_for(units):
-    store = Counting()
-    World(store).rates(reads=10).owe("acme", Quota.READS, units)
-    World(store).rates(adds=10).owe("acme", Quota.READS, 1000)
-
-    assert store.made == 0
-
-
 def test_what_is_owed_to_a_store_that_is_down_is_forgiven():
     class Down(MemoryQuotas):
         def start(self, *_):
