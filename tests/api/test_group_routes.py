@@ -8,6 +8,7 @@ from fanin.grouper import Lane, Policy
 from fanin.grouper.rules import protocol as rules
 from tests.api.conftest import AT, TENANT
 from tests.api.gateway import JSON, Gateway
+from tests.api.test_lifecycle_routes import pages
 
 TASK = {"target": "x", "payload": {"n": 1}}
 
@@ -80,16 +81,13 @@ def test_open_tasks_and_bundles_of_all_shards_are_listed_page_by_page(gateway, g
     store = grouper.world.store
     by_shard = {shard: [t.task_id for t in store.candidates(Lane(TENANT, "x", shard), 100)] for shard in "01"}
     made = [filled(grouper, s, f, by_shard[s][f]).bundle_id for s in "01" for f in range(3)]
-    pages, query = [], {"target": "x", "limit": "2"}
-    while True:
-        page = gateway.send("GET", "/v1/bundles", query=query).body
-        pages.append([bundle["bundleId"] for bundle in page["bundles"]])
-        if "cursor" not in page:
-            break
-        query["cursor"] = page["cursor"]
+    listed = [
+        [bundle["bundleId"] for bundle in page["bundles"]]
+        for page in pages(gateway, "/v1/bundles", target="x", limit="2")
+    ]
 
     assert len(waiting) == 12
-    assert [len(page) for page in pages] == [2, 1, 2, 1]
-    assert [name for page in pages for name in page] == [*made[2::-1], *made[:2:-1]]
+    assert [len(page) for page in listed] == [2, 1, 2, 1]
+    assert [name for page in listed for name in page] == [*made[2::-1], *made[:2:-1]]
     one = gateway.send("GET", f"/v1/bundles/{made[0]}").body
     assert (one["state"], one["members"]) == ("READY", [{"taskId": by_shard["0"][0]}])

@@ -111,6 +111,7 @@ def test_a_listed_batch_says_all_but_its_progress(any_gateway: Gateway) -> None:
 
 
 CASES = {
+    "open": ("/v1/batches", {"userKey": "x"}, {"userKey": "y"}),
     "cancel": ("/v1/batches/{batch}/cancel", {"reason": "x"}, {"reason": "y"}),
     "close": ("/v1/batches/{batch}/close", {}, {}),
     "notify": ("/v1/batches/{ended}/notify", {}, {}),
@@ -142,7 +143,7 @@ def filled(value: Any, names: dict[str, str]) -> Any:
     return value.format(**names)
 
 
-@pytest.mark.parametrize("case", ["cancel", "acks", "outcome"])
+@pytest.mark.parametrize("case", ["open", "cancel", "acks", "outcome"])
 def test_a_key_with_another_payload_is_refused_and_does_nothing(
     any_gateway: Gateway, names: dict[str, str], case: str
 ) -> None:

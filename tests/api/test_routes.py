@@ -46,14 +46,6 @@ def _batch_of(gateway: Gateway, count: int) -> tuple[str, list[str]]:
     return batch_id, [f"{batch_id}:{group['id']}:{index}" for index in range(count)]
 
 
-def test_the_key_of_an_open_with_another_payload_is_refused(any_gateway: Gateway) -> None:
-    any_gateway.send("POST", "/v1/batches", {"userKey": "x"}, _keyed("k"))
-    answer = any_gateway.send("POST", "/v1/batches", {"userKey": "y"}, _keyed("k"))
-
-    assert answer.status == 422
-    assert answer.body["type"] == "urn:fanin:problem:key-reused"
-
-
 def test_get_answers_an_open_batch_without_what_has_not_happened(any_gateway: Gateway) -> None:
     batch_id, items = _batch_of(any_gateway, 10)
     _acked(any_gateway, items[:4])
