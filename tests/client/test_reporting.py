@@ -126,3 +126,11 @@ def test_a_forked_child_does_not_fail_the_item_of_a_job_that_its_parent_holds(fa
         assert status_of(forked(child)) == 0
 
     assert acked(batch) == (1, 0)
+
+
+def test_the_item_of_a_job_gets_no_owner_beside_the_job_that_is_worked_on(fanin, batch, jobs):
+    jobs.add(NewJob("job", item_id=batch.items[0]))
+    with jobs.take(1, wait=0), pytest.raises(InvalidRequest, match="acked by the job"):
+        fanin.open(parent=batch.items[0])
+
+    assert acked(batch) == (1, 0)
