@@ -23,7 +23,7 @@ from fanin.tracker.rules.ids import COUNT_MAX, TOTAL_MAX
 from fanin.tracker.rules.model import REASON_MAX
 from fanin.tracker.rules.option_kinds import LABELS_MAX
 from fanin.tracker.rules.options import USER_KEY_MAX
-from functions.openapi.ending_event import ABOUT, document
+from functions.openapi.ending_event import document
 from tests.api.conftest import TENANT
 from tests.grouper.test_eventbridge import Client
 from tests.tracker.calls import Clock
@@ -41,10 +41,6 @@ def test_the_published_schema_is_up_to_date() -> None:
     Draft202012Validator.check_schema(document())
 
     assert json.loads(PAGE.read_text()) == document(), "run make openapi"
-
-
-def test_the_schema_says_what_each_field_is() -> None:
-    assert set(ABOUT) == {fact.name for fact in fields(EndingEvent)}
 
 
 def _all_done(tracker: Tracker, batch_id: str, group: str, clock: Clock) -> None:

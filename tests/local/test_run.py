@@ -14,7 +14,6 @@ from fanin.local import LocalRun, LocalRunError, run_directories
 from fanin.local.emulation import emulator
 from tests.http.events import Events
 from tests.local import processes
-from tests.polling import eventually
 
 POOL = urllib3.PoolManager(retries=False, timeout=120)
 
@@ -45,49 +44,11 @@ def test_a_batch_completes_and_one_event_reaches_the_bus(run):
     assert [(event["kind"], event["total"]) for event in events.of(batch)] == [("BatchCompleted", 3)]
 
 
-def test_acks_sent_to_the_queue_are_consumed(run):
-    batch, group = opened(run, 30)
-    call(run, "POST", f"/v1/batches/{batch}/close", {})
-    sqs = run.client("sqs")
-
-    for first in range(0, 30, 10):
-        entries = [{"Id": str(i), "MessageBody": f"{batch}:{group}:{i}"} for i in range(first, first + 10)]
-        sqs.send_message_batch(QueueUrl=run.outputs["AcksQueueUrl"], Entries=entries)
-
-    assert eventually(lambda: call(run, "GET", f"/v1/batches/{batch}")[1]["state"] == "COMPLETE")
-
-
-def test_a_wrong_route_is_the_gateways_to_deny(run):
-    assert call(run, "GET", "/v2/batches") == (404, {"message": "Not Found"})
-
-
-def test_the_kind_of_an_answer_is_the_functions_own(run):
-    answer = POOL.request("GET", f"{run.url}/v1/batches/not-a-uuid")
-
-    assert answer.status == 400
-    assert answer.headers["Content-Type"] == "application/problem+json"
-
-
-def test_a_body_that_is_not_utf8_is_refused(run):
-    answer = POOL.request(
-        "POST",
-        f"{run.url}/v1/batches",
-        body=b'{"userKey":"\xff"}',
-        headers={"Content-Type": "application/json"},
-    )
-
-    assert answer.status == 400
-
-
 @pytest.mark.parametrize("table", ["BatchesTable", "PagesTable", "GroupTasksTable"])
 def test_expiry_is_on_though_the_emulator_drops_it(run, table):
     asked = run.client("dynamodb").describe_time_to_live(TableName=run.outputs[table])
 
     assert asked["TimeToLiveDescription"] == {"TimeToLiveStatus": "ENABLED", "AttributeName": "ttl"}
-
-
-def test_the_outputs_name_the_api_where_it_answers(run):
-    assert run.outputs["ApiUrl"] == f"{run.url}/"
 
 
 def test_the_state_file_says_what_the_run_says(run):
