@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from fanin.errors import InvalidRequest, KeyReused, NotFound
-from fanin.grouper import NewTask, Policy, TaskState
+from fanin.grouper import NewTask, Policy, Status, TaskState
 from tests.grouper.conftest import TENANT, Bench, waiting
 from tests.item_ids import item_named
 
@@ -165,3 +165,16 @@ def test_what_expired_is_in_no_list(bench):
 
     assert waiting(bench) == []
     assert bench.grouper.bundles_at([listed]) == []
+
+
+def test_in_progress_is_answered_and_not_stored(bench):
+    bench.register("a")
+    created = bench.grouper.status(bench.task("a"))
+    bench.step()
+    bundled = bench.grouper.status(bench.task("a"))
+    seen = []
+    bench.api.call = lambda call: seen.append(bench.grouper.status(bench.task("a"))) or None
+    with pytest.raises(AttributeError):
+        bench.step()
+
+    assert [created, bundled, *seen] == [Status.CREATED, Status.BUNDLED, Status.IN_PROGRESS]

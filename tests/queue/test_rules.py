@@ -17,13 +17,7 @@ from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.keys import PARTS_MAX, QUEUE_FORM, PartKey, job_key, part_of
 from fanin.queue.rules.lifecycle import ClaimStatus
 from fanin.queue.rules.members import Watch, overdue, owned
-from fanin.queue.rules.model import (
-    EarlierJob,
-    GivenBack,
-    JobState,
-    Member,
-    Rerun,
-)
+from fanin.queue.rules.model import Dead, EarlierJob, GivenBack, JobState, Member, Rerun, digest_of
 
 QUEUE = QueueKey("t", "q")
 
@@ -132,7 +126,13 @@ def test_q10_times_and_failures_add_up_whatever_the_clocks_say(rounds):
 JOB_KEY = job_key(QueueKey("t", "q"), 4, "a")
 
 
+OTHER = job_key(QueueKey("t", "q"), 200, "a")
+
+
 EARLIER = EarlierJob("before", 90)
+
+
+FIRST = digest_of("first")
 
 
 RERUN = Rerun("again", 170, 9, "new", "item-2")
@@ -169,6 +169,9 @@ UNCLAIMED = {"session": None, "claim": None, "claimed_us": None}
 
 
 ALONE = replace(BUSY, rerun=None)
+
+
+DELAYED = replace(ALONE, state=JobState.DELAYED, ready_us=900, **UNCLAIMED)
 
 
 DONE = replace(ALONE, state=JobState.DONE, payload=None, **UNCLAIMED, done_by="last", done_us=300)
@@ -222,3 +225,59 @@ def test_rows_of_different_kinds_lie_in_different_partitions():
         partitions += [kind(PartKey(of, 1))["S"] for of in (queue, tenant)]
 
     assert len(set(partitions)) == 10
+
+
+@pytest.mark.parametrize("number", [0, 3, 4, 9])
+def test_a_job_knows_the_last_four_of_its_key_whose_marks_hold(number):
+    asked, hour = NewJob("a"), 3_600_000_000
+    earlier = tuple(EarlierJob(str(i), 300 - i) for i in range(number))
+    over = replace(DONE, before=earlier)
+
+    assert lifecycle.new_job(asked, JOB_KEY, "id", 500, over).before == (EarlierJob(FIRST, 300), *earlier)[:4]
+    late = replace(over, done_us=hour + 298)
+    assert lifecycle.new_job(asked, JOB_KEY, "id", 500, late).before[1:] == earlier[:2]
+    undated = replace(over, done_us=None)
+    assert lifecycle.new_job(asked, JOB_KEY, "id", 500, undated).before == earlier
+    assert lifecycle.new_job(asked, JOB_KEY, "first", 500, over).before == ()
+
+
+def test_a_moved_job_counts_the_generations_of_its_new_row():
+    first = replace(DELAYED, key=OTHER, generation=1, done_by=None)
+
+    assert lifecycle.moved(DELAYED, OTHER, None) == first
+    over = lifecycle.moved(DELAYED, OTHER, replace(DONE, id="other"))
+    earlier = (EarlierJob(digest_of("other"), 300), EARLIER)
+    assert over == replace(first, generation=4, done_by="last", before=earlier)
+    assert lifecycle.moved(DELAYED, OTHER, replace(DONE, before=())).before == DELAYED.before
+
+
+@pytest.mark.parametrize(("at", "busy"), [(190, 40), (151, 1), (150, 0), (100, 0)])
+@pytest.mark.parametrize("failed", [False, True])
+def test_a_returned_job(at, busy, failed):
+    facts = {"failures": 2 + failed, "busy_us": 80 + busy} | UNCLAIMED
+    ready = replace(BUSY, state=JobState.READY, ready_us=at, **facts)
+    delayed = replace(BUSY, state=JobState.DELAYED, ready_us=777, **facts)
+
+    assert lifecycle.given_back(BUSY, GivenBack(at, failed)) == ready
+    assert lifecycle.given_back(BUSY, GivenBack(at, failed, 777)) == delayed
+
+
+def test_an_ended_job_leaves_its_mark_or_its_rerun():
+    mark = replace(
+        ALONE, state=JobState.DONE, payload=None, done_by="c", done_us=190, busy_us=120, **UNCLAIMED
+    )
+    rerun = Job(JOB_KEY, "a", "again", JobState.READY, 9, 170, 190, "new", "item-2", 4, done_by="c")
+    rerun = replace(rerun, before=(EarlierJob(FIRST, 190), EARLIER))
+
+    assert lifecycle.ended(ALONE, 190) == mark
+    assert lifecycle.ended(BUSY, 190) == rerun
+
+
+def test_a_revived_job():
+    facts = {"ready_us": 400, "failures": 0, "rerun": None, "revival": "request"} | UNCLAIMED
+    alone = replace(BUSY, state=JobState.READY, generation=4, done_by=None, **facts)
+    over = replace(DONE, generation=6)
+
+    assert lifecycle.revived(Dead(BUSY, "boom", 300), 400, None, "request") == alone
+    after = lifecycle.revived(Dead(BUSY, "boom", 300), 400, over)
+    assert after == replace(alone, generation=7, done_by="last", revival=None)

@@ -224,3 +224,14 @@ def test_a_queue_is_in_use_as_long_as_one_of_its_parts_has_a_job(make, store, ti
 
     assert store.config(KEY).idle_us is None
     assert (depth.ready, depth.busy, depth.delayed, depth.dead) == (1, 0, 0, 0)
+
+
+def test_an_add_to_a_sleeping_queue_that_others_always_change_asks_for_a_retry(sleeper, store, monkeypatch):
+    pauses: list[int] = []
+    sleeper.context = replace(sleeper.context, effects=replace(sleeper.context.effects, pause=pauses.append))
+    monkeypatch.setattr(store, "reconfigure", lambda key, _: store.config(key))
+    with pytest.raises(StoreUnavailable, match="changes too often at the moment; retry"):
+        sleeper.add("a")
+
+    assert pauses == [*range(8)]
+    assert store.stored == {}
