@@ -196,20 +196,6 @@ def test_the_processes_of_a_fork_server_outlive_it_and_it_ends_with_its_parent(s
     assert ended(process) == 0
 
 
-def test_other_code_has_another_fork_server_and_the_oldest_makes_room(site, tmp_path, monkeypatch):
-    monkeypatch.setattr("fanin.local.functions.forking.SERVERS", 1)
-    assert is_forked(site.start())
-    servers = site.replaced.Popen.__self__._servers
-    (first,) = servers.values()
-    site.code = tmp_path / "other"
-    (site.code / LIBRARY).mkdir(parents=True)
-    site.library("")
-
-    assert is_forked(site.start())
-    assert list(servers) == [(str(site.code),)]
-    assert first._process.poll() is not None
-
-
 def test_where_forking_is_switched_off_or_unsafe_the_module_stays(monkeypatch):
     def refused() -> None:
         raise OSError("prctl")
