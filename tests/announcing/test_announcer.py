@@ -14,7 +14,7 @@ from fanin import names
 from fanin.announcing.announcer import REST_FACTOR, Announcer, announced_on
 from fanin.api.events.ending_events import endings
 from fanin.aws import clients
-from fanin.aws.sending.bus import Bus, Event
+from fanin.aws.sending.bus import Event
 from fanin.errors import StoreUnavailable
 from fanin.tracker import Ack, AckReport, Batch, BatchKey, Mode, OpenBatch, Outcome, Tracker
 from fanin.tracker.announcing import announcing
@@ -149,14 +149,6 @@ def test_a_mark_that_fails_costs_a_second_copy_of_the_same_event(
     assert site.reported == [False]
 
 
-def test_nothing_is_marked_before_it_is_on_the_bus(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[int] = []
-    monkeypatch.setattr(site.memory, "mark_put", lambda *_: seen.append(len(site.bus)))
-    site.completed()
-
-    assert seen == [1]
-
-
 def test_a_bus_that_hangs_is_left_alone_for_long_and_one_that_refuses_is_soon_asked_again(site: Site) -> None:
     site.failure, site.seconds = FAILURES[1], 1.5
     for _ in range(100):
@@ -208,16 +200,3 @@ def test_without_a_bus_the_store_is_as_it_was() -> None:
     memory = MemoryStore()
 
     assert announced_on("", memory) is announced_on(None, memory) is memory
-
-
-def test_the_client_of_the_bus_has_one_attempt_and_little_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
-    config = clients.announcements().meta.config
-    clients.announcements.cache_clear()
-
-    assert config.retries["total_max_attempts"] == 1
-    assert config.connect_timeout + config.read_timeout <= 1.5
-
-
-def test_more_attempts_are_the_default_of_a_bus() -> None:
-    assert Bus(Client(), "bus").attempts > 1

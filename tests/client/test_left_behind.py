@@ -22,13 +22,6 @@ from tests.forks import forked, status_of
 REASON = "not a JPEG"
 
 
-@pytest.fixture
-def batch(fanin):
-    opened = fanin.open()
-    opened.items = opened.add(3)
-    return opened
-
-
 def outstanding(batch):
     return [item for part in batch.outstanding() for item in part]
 
@@ -166,10 +159,7 @@ def test_a_failure_that_is_reported_after_the_return_is_refused_and_not_healed(f
         if record["body"] != first:
             answers.append(refused(fanin.fail, [first], REASON))
 
-    event = sqs_event(*batch.items[:2])
-    for each in event["Records"]:
-        each["attributes"] = {"ApproximateReceiveCount": str(times)}
-    assert fanin.acks(work)(event, None) == DELETED
+    assert fanin.acks(work)(sqs_event(*batch.items[:2], times=times), None) == DELETED
     assert answers == [True]
     assert acked(batch) == (2, 0)
 
@@ -271,23 +261,27 @@ def test_a_function_does_not_hand_over_the_item_of_another_one(fanin, batch):
 # Other processes.
 
 
+def in_a_child(fanin, item, child):
+    """Run *child* in a fork of the function for *item*; return the answer to the delivery."""
+    statuses = []
+    answer = delivered(fanin, item, lambda _: statuses.append(status_of(forked(child))))
+    assert statuses == [0]
+    return answer
+
+
 @pytest.mark.parametrize("whose", [0, 1])
 def test_a_forked_child_does_not_fail_an_item_whose_function_returns_in_its_parent(fanin, batch, whose):
     """Whether it is under work now, or later: the child outlives the call."""
-    statuses = []
 
     def child():
         with pytest.raises(InvalidRequest, match="forked"):
             fanin.fail([batch.items[whose]], REASON)
 
-    assert delivered(fanin, batch.items[0], lambda _: statuses.append(status_of(forked(child)))) == DELETED
-    assert statuses == [0]
+    assert in_a_child(fanin, batch.items[0], child) == DELETED
     assert acked(batch) == (1, 0)
 
 
 def test_nor_does_a_child_of_that_child(fanin, batch):
-    statuses = []
-
     def grandchild():
         with pytest.raises(InvalidRequest, match="forked"):
             fanin.fail([batch.items[0]], REASON)
@@ -296,20 +290,17 @@ def test_nor_does_a_child_of_that_child(fanin, batch):
         fanin.ack([batch.items[1]])
         assert status_of(forked(grandchild)) == 0
 
-    delivered(fanin, batch.items[0], lambda _: statuses.append(status_of(forked(child))))
-    assert statuses == [0]
+    assert in_a_child(fanin, batch.items[0], child) == DELETED
 
 
 def test_a_forked_child_gives_an_item_under_work_in_its_parent_no_new_owner(fanin, batch):
     """The parent would ack the item, though the child batch is not done."""
-    statuses = []
 
     def child():
         with pytest.raises(InvalidRequest, match="new owner"):
             fanin.open(parent=batch.items[0])
 
-    delivered(fanin, batch.items[0], lambda _: statuses.append(status_of(forked(child))))
-    assert statuses == [0]
+    assert in_a_child(fanin, batch.items[0], child) == DELETED
 
 
 def test_a_forked_child_fails_an_item_that_was_handed_over_before_the_fork(fanin, batch):
@@ -324,14 +315,11 @@ def test_a_forked_child_fails_an_item_that_was_handed_over_before_the_fork(fanin
 
 
 def test_a_forked_child_reports_the_items_of_its_own_functions(fanin, batch):
-    statuses = []
-
     def child():
         fail = lambda record: fanin.fail([record["body"]], REASON)
         assert delivered(fanin, batch.items[1], fail) == DELETED
 
-    assert delivered(fanin, batch.items[0], lambda _: statuses.append(status_of(forked(child)))) == DELETED
-    assert statuses == [0]
+    assert in_a_child(fanin, batch.items[0], child) == DELETED
 
 
 # What a function returns.

@@ -8,23 +8,13 @@ from contextlib import suppress
 
 import pytest
 
-from fanin import AsyncFanin, InvalidRequest, NewJob, Options, StoreUnavailable
-from fanin.client.queues.handing_queue import HandingQueue
+from fanin import AsyncFanin, InvalidRequest, NewJob, StoreUnavailable
 from fanin.client.queues.job_acks import acking
-from fanin.queue import MemoryDoorbell, QueueContext, QueueKey
-from fanin.queue.memory import MemoryStore as QueueStore
-from tests.client.conftest import answers, lost_before
+from tests.client.conftest import answers, lost_before, work_queue
 from tests.client.received import DELETED, RETURNED, acked, delivered, received
 from tests.forks import forked, status_of
 
 REASON = "not a JPEG"
-
-
-@pytest.fixture
-def batch(fanin):
-    made = fanin.open()
-    made.items = made.add(4)
-    return made
 
 
 def in_a_coroutine(fanin, item):
@@ -101,10 +91,7 @@ def jobs(fanin, stalled):
             raise StoreUnavailable("lost")
         report(entry)
 
-    context = QueueContext(
-        QueueStore(), MemoryDoorbell(), QueueKey("t", "q"), Options(parts=1), report=report_unless_stalled
-    )
-    return HandingQueue(context, background=lambda _: lambda: None)
+    return work_queue(report_unless_stalled)
 
 
 ENDS = {"left": lambda jobs, job: None, "acked": lambda jobs, job: jobs.ack(job)}

@@ -69,22 +69,6 @@ def test_no_line_has_more_metrics_than_cloudwatch_takes(capsys):
     assert [len(each) for each in described] == [VALUES_MAX, 1]
 
 
-def test_it_is_the_line_that_powertools_writes(capsys, monkeypatch):
-    from aws_lambda_powertools import Metrics as Powertools
-
-    monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", "fanin-dev")
-    theirs, ours = Powertools(namespace="Space"), Metrics("Space")
-
-    theirs.add_metric("Items", "Count", 2)
-    theirs.flush_metrics()
-    ours.add("Items", 2)
-    ours.flush()
-
-    one, other = lines(capsys)
-    assert one.pop("_aws")["CloudWatchMetrics"] == other.pop("_aws")["CloudWatchMetrics"]
-    assert one == other
-
-
 def test_values_of_several_threads_are_each_written_once(capsys, monkeypatch):
     metrics, threads = Metrics("Space"), 8
     monkeypatch.setattr(emf.json, "dumps", _slow(json.dumps))

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import timedelta
 
 import pytest
 from moto import mock_aws
 
 from fanin.aws import clients
-from fanin.pacing import each_in_threads
 from functions.wiring import metered, tracking
 from tests.api.gateway import JSON, Gateway
 from tests.contract.tables import create_tables
@@ -41,17 +39,6 @@ def sent(gateway: Gateway, path: str, body: object, key: str | None = None) -> d
     assert answer.status < 300, answer.text
     made = Counter(metered.meter.totals) - before
     return {name: int(count) for name, count in made.items() if name[0].isupper()}
-
-
-def test_http_goes_by_the_batch_as_it_stands_and_consumers_may_lag(deployed: Gateway) -> None:
-    assert tracking.tracker().fresh_for == timedelta(0)
-    assert tracking.transport().tracker.fresh_for > timedelta(0)
-    assert tracking.transport().tracker.store is tracking.tracker().store
-
-
-def test_requests_that_do_not_depend_on_each_other_are_sent_at_once(deployed: Gateway) -> None:
-    assert tracking.tracker().each is each_in_threads
-    assert tracking.transport().tracker.each is each_in_threads
 
 
 def test_an_ack_is_one_read_and_one_write_and_a_key_one_write_more(deployed: Gateway) -> None:

@@ -10,7 +10,7 @@ from threading import Barrier
 
 import pytest
 from botocore.credentials import Credentials
-from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError
+from botocore.exceptions import ClientError, EndpointConnectionError
 from botocore.session import Session
 
 from fanin.aws.signing import SigV4
@@ -217,24 +217,6 @@ def test_a_signed_request_names_service_and_region(service):
     assert "/eu-west-1/appsync/aws4_request" in signed["Authorization"]
     assert "idempotency-key" in signed["Authorization"]
     assert (signed["X-Amz-Security-Token"], signed["X-Team"]) == ("session-token", "a")
-
-
-def test_a_function_without_credentials_of_its_own_calls_later():
-    secret = headers_from(NoCredentialsError())
-    answer = HttpDownstream("http://127.0.0.1:1/", secret=secret).call(CALL)
-
-    reason = "the secret of the headers cannot be read: NoCredentialsError"
-    assert answer == Answer(Outcome(Verdict.RETRY, reason))
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["[" * 100_000, json.dumps({"X": "a", "Y": 1}), json.dumps({"Y z": "b", "X": "a"})],
-    ids=["deep", "value", "name"],
-)
-def test_a_secret_with_anything_but_headers_is_refused(text):
-    with pytest.raises(SecretUnreadable, match="must be a JSON object of header names"):
-        headers_of({"SecretString": text})
 
 
 @pytest.mark.parametrize(

@@ -57,40 +57,6 @@ class Fill:
         return [arguments[1] for arguments in self.store.of("claim")]
 
 
-@pytest.mark.parametrize("size", [4, 5])
-def test_a_bundle_takes_three_queries_at_most(size):
-    fill = Fill(*"abcde", policy=Policy(max_size=size))
-    fill.show("a", "b", "c", "d", "e")
-
-    assert fill("a") == (("a", "b", "c"), False)
-    assert fill.claimed == [("a",), ("b",), ("c",)]
-
-
-def test_another_bundle_is_not_begun_for_tasks_that_may_wait():
-    fill = Fill("a", policy=Policy(max_size=3, max_delay=2 * MINUTE))
-
-    assert fill() == (None, False)
-    assert fill.claimed == []
-
-
-def test_a_bundle_that_was_begun_takes_tasks_that_may_wait():
-    fill = Fill("a", "b", policy=Policy(max_size=3, max_delay=MINUTE))
-    fresh = Candidate(LANE, "b", fill.bench.clock.at)
-    pages = [fill.candidates("a"), [fresh], []]
-    fill.store.scripts["candidates"] = lambda *_: pages.pop(0)
-
-    assert fill() == (("a", "b"), False)
-
-
-def test_tasks_in_backoff_before_it_widen_the_query_twice():
-    fill = Fill("a")
-    later = fill.bench.clock.at + MINUTE
-    fill.store.scripts["candidates"] = lambda lane, limit: [Candidate(lane, "x", later)] * limit
-
-    assert fill() == (None, False)
-    assert fill.limits == [3, 12, 48]
-
-
 def test_a_task_that_was_refused_is_not_tried_again():
     fill = Fill("a", "b")
     fill.bench.store.write_task(replace(fill.own("b"), target="mail"))
@@ -101,27 +67,22 @@ def test_a_task_that_was_refused_is_not_tried_again():
     assert fill.filler.longest_wait == MINUTE
 
 
-def test_only_tasks_of_the_bundle_count_as_waiting():
-    fill = Fill("a", "b")
-    gone = Candidate(LANE, "gone", fill.tasks["a"].due_at - MINUTE)
-    fill.store.scripts["candidates"] = lambda *_: [gone, *fill.candidates("a")]
+def test_a_claim_in_conflict_is_repeated_eight_times_and_then_given_up():
+    fill = Fill("a")
+    fill.store.scripts["claim"] = lambda *_: Claim(None)
 
-    assert fill()[0] == ("a",)
-    assert fill.filler.longest_wait == MINUTE
+    with pytest.raises(StoreUnavailable):
+        fill("a")
+
+    assert len(fill.claimed) == 8
+    assert sorted(fill.bench.pauses) == fill.bench.pauses
 
 
-def test_a_full_bundle_is_the_last_of_a_leader_whose_time_ends():
-    fill = Fill(*"abcdef")
+def test_a_transaction_claims_98_tasks_at_most():
+    fill = Fill(*(f"t{number:03}" for number in range(150)), policy=Policy(max_size=200), timing=Timing())
+    fill("t000")
 
-    def slowly(*arguments):
-        fill.bench.clock.at = fill.term.until - fill.world.timing.margin - timedelta(seconds=0.5)
-        if "c" in arguments[1]:
-            fill.bench.clock.at += timedelta(seconds=1)
-        return fill.bench.store.claim(*arguments)
-
-    fill.store.scripts["claim"] = slowly
-
-    assert fill("a") == (("a", "b", "c"), False)
+    assert [len(joining) for joining in fill.claimed] == [98, 52]
 
 
 def lost(fill, members, state=BundleState.READY):
@@ -149,51 +110,3 @@ def test_a_leader_whose_bundle_was_moved_on_by_another_stops(members, state, kep
 
     assert fill("a") == (kept, False)
     assert len(fill.claimed) == 1
-
-
-def test_a_claim_in_conflict_is_repeated_eight_times_and_then_given_up():
-    fill = Fill("a")
-    fill.store.scripts["claim"] = lambda *_: Claim(None)
-
-    with pytest.raises(StoreUnavailable):
-        fill("a")
-
-    assert len(fill.claimed) == 8
-    assert sorted(fill.bench.pauses) == fill.bench.pauses
-
-
-def test_tasks_of_the_last_bundle_that_the_index_still_shows_are_not_claimed_for_the_next():
-    fill = Fill(*"abc")
-    fill.show("abc")
-    fill("a")
-    fill.term = fill.term.next(fill.term.until)
-
-    assert fill() == (None, False)
-    assert fill.claimed == [("a", "b"), ("c",)]
-
-
-@pytest.mark.parametrize(("left", "members"), [(3.0, None), (3.001, ("a",))])
-def test_a_leader_needs_more_than_three_seconds_of_its_lease(left, members):
-    fill = Fill("a", timing=Timing())
-    fill.bench.clock.at = fill.term.until - timedelta(seconds=left)
-
-    assert fill("a")[0] == members
-
-
-def test_a_transaction_claims_98_tasks_at_most():
-    fill = Fill(*(f"t{number:03}" for number in range(150)), policy=Policy(max_size=200), timing=Timing())
-    fill("t000")
-
-    assert [len(joining) for joining in fill.claimed] == [98, 52]
-
-
-def test_a_full_bundle_says_that_more_tasks_may_wait():
-    assert Fill(*"abcd")("a") == (("a", "b", "c"), True)
-    assert Fill("a", "b")("a") == (("a", "b"), False)
-
-
-def test_a_leader_fills_ten_bundles_at_most():
-    bench = Bench(Policy(max_size=1), Timing())
-    bench.register(*"abcdefghijklm")
-
-    assert len(bench.step().bundles) == 10

@@ -16,10 +16,8 @@ from fanin.grouper import (
     ByTarget,
     Call,
     Function,
-    Isolation,
     Member,
     Outcome,
-    Policy,
     Refused,
     Retry,
     Verdict,
@@ -114,20 +112,6 @@ def test_what_cannot_be_read_is_no_success(value):
     assert called(returning(value)).whole.detail.startswith("the response is not of the form")
 
 
-class Stalled(io.BytesIO):
-    """A response that times out if more is read than was sent."""
-
-    def read(self, amount):
-        found = super().read(amount)
-        if len(found) < amount:
-            raise ReadTimeoutError(endpoint_url="https://lambda.eu-west-1.amazonaws.com")
-        return found
-
-
-def test_a_response_that_is_too_long_is_not_waited_for():
-    assert called({"StatusCode": 200, "Payload": Stalled(b" " * (LONGEST + 1))}) == LONGER
-
-
 @pytest.mark.parametrize(
     ("body", "name"),
     [({"errorType": "KeyError", "errorMessage": "'x'"}, "KeyError")]
@@ -174,24 +158,6 @@ def test_the_longest_payload_is_sent_and_one_byte_more_refuses_the_bundle():
     ]
     assert [len(asked["Payload"]) for asked in client.asked] == [LIMIT - 1]
     assert TASK_BYTES < LIMIT // 100
-
-
-def test_a_bundle_that_is_too_large_is_called_in_halves(make_bench):
-    bench = make_bench(Policy(max_size=4, isolation=Isolation.HALVES))
-    client = Lambda(lambda: returning(None))
-
-    class Small(LambdaDownstream):
-        """A function that takes two tasks at most."""
-
-        def call(self, call):
-            return super().call(call) if len(call.members) <= 2 else refused("too large")
-
-    bench.api = Small(client, ARN)
-    bench.register(*"abcd")
-    bench.drain()
-
-    assert bench.states(*"abcd") == ["SUCCEEDED"] * 4
-    assert [len(json.loads(each["Payload"])["tasks"]) for each in client.asked] == [2, 2]
 
 
 def raising(error):

@@ -10,20 +10,16 @@ import pytest
 from fanin.grouper import (
     Answer,
     BundleMessage,
-    BundleState,
     Grouper,
     HandledAs,
-    Lease,
     Outcome,
     Policy,
-    TaskMessage,
     Verdict,
 )
 from tests.grouper.conftest import Bench
 from tests.scripted import Scripted
 
 BUSY = Answer(Outcome(Verdict.RETRY, "busy"))
-SECOND = timedelta(seconds=1)
 
 
 def sealed(policy=None, names="a", **facts):
@@ -55,87 +51,12 @@ def stored(bench):
     return bench.store.bundle(bench.message.key)
 
 
-@pytest.mark.parametrize(("rest", "delay"), [(0.2, 1), (1.5, 2), (40, 40)])
-def test_a_message_of_a_resting_bundle_waits_for_its_rest_without_jitter(rest, delay):
-    bench = sealed()
-    bench.store.write_bundle(replace(stored(bench), not_before=bench.clock.at + timedelta(seconds=rest)))
-
-    assert handle(bench).handled_as is HandledAs.WAITING
-    assert sent(bench) == [(replace(bench.message, waits=3), delay)]
-
-
-@pytest.mark.parametrize(("waits", "delay"), [(0, 11), (2, 12), (3, 14), (4, 18), (9, 18)])
-def test_a_message_without_a_token_waits_with_jitter_that_grows(waits, delay):
-    bench = sealed(Policy(rate=0.1))
-    bench.store.put_full_at(replace(stored(bench).lane, shard="rate"), None, bench.clock.at + 10 * SECOND)
-
-    assert handle(bench, waits=waits).handled_as is HandledAs.LIMITED
-    assert sent(bench) == [(replace(bench.message, waits=waits + 1), delay)]
-    assert bench.api.calls == []
-
-
-def test_a_bundle_that_another_handler_took_is_looked_at_again_after_a_second():
-    bench = sealed()
-    bench.stored.scripts["replace_bundle"] = lambda bundle: replace(bundle, owner="another")
-
-    assert handle(bench).handled_as is HandledAs.WAITING
-    assert (sent(bench), bench.api.calls) == ([(replace(bench.message, waits=3), 1)], [])
-
-
 def test_a_message_of_the_sweeper_is_dropped_where_it_would_wait():
     bench = sealed()
     bench.stored.scripts["replace_bundle"] = lambda bundle: replace(bundle, owner="another")
 
     assert handle(bench, swept=True).handled_as is HandledAs.DROPPED
     assert sent(bench) == []
-
-
-def test_a_bundle_without_attempts_left_is_applied_without_a_call():
-    bench = sealed(attempt=3)
-    handled = handle(bench)
-
-    assert (handled.handled_as, handled.calls, bench.api.calls) == (HandledAs.APPLIED, 0, [])
-    assert bench.task("a").detail == "every attempt at the bundle was used up"
-
-
-def test_a_bundle_that_is_called_is_stored_with_attempt_owner_and_lease():
-    bench = sealed(not_before=Bench().clock.at, attempt=1)
-    seen = []
-    bench.api.says = lambda _: seen.append(stored(bench)) or Answer()
-    handled = handle(bench)
-
-    (calling,) = seen
-    assert (calling.state, calling.attempt, calling.not_before) == (BundleState.CALLING, 2, None)
-    assert calling.call_until == bench.clock.at + 60 * SECOND
-    assert calling.owner not in (None, "")
-    assert (handled.handled_as, handled.calls) == (HandledAs.APPLIED, 1)
-    assert (stored(bench).state, stored(bench).call_until) == (BundleState.DONE, None)
-
-
-@pytest.mark.parametrize(("waits", "attempt", "delay"), [(0, 0, 2), (5, 1, 3)])
-def test_a_bundle_that_is_put_back_rests_for_its_backoff(waits, attempt, delay):
-    bench = sealed(attempt=attempt)
-    bench.api.answers = [BUSY]
-    handled = handle(bench, waits=waits, swept=True)
-    rest = 1.5 * 2**attempt
-
-    assert (handled.handled_as, handled.calls) == (HandledAs.RETRIED, 1)
-    assert sent(bench) == [(BundleMessage(bench.message.key, waits + 1), delay)]
-    assert (stored(bench).state, stored(bench).call_until) == (BundleState.READY, None)
-    assert stored(bench).not_before == bench.clock.at + timedelta(seconds=rest)
-
-
-def test_a_bundle_that_was_taken_over_while_it_was_called_is_left_to_its_new_handler():
-    bench = sealed()
-
-    def slow(_):
-        bench.store.write_bundle(replace(stored(bench), owner="another", version=9))
-        return BUSY
-
-    bench.api.says = slow
-
-    assert handle(bench).handled_as is HandledAs.RETRIED
-    assert (sent(bench), stored(bench).owner) == ([], "another")
 
 
 def test_a_late_success_of_a_bundle_that_was_taken_over_is_not_applied():
@@ -149,17 +70,6 @@ def test_a_late_success_of_a_bundle_that_was_taken_over_is_not_applied():
 
     assert handle(bench).handled_as is HandledAs.SETTLED
     assert (bench.states("a"), bench.listener.reported) == (["BUNDLED"], [])
-
-
-NAMED = [Answer(members={"a": Outcome(Verdict.RETRY)}), Answer(BUSY.whole, {"a": Outcome(Verdict.OK)})]
-
-
-@pytest.mark.parametrize("answer", [Answer(), *NAMED])
-def test_only_a_bundle_that_is_retried_as_a_whole_is_called_again_in_place(answer):
-    bench = sealed(Policy(in_place=3))
-    bench.api.answers = [answer]
-
-    assert handle(bench).calls == 1
 
 
 @pytest.mark.parametrize(("seconds", "calls"), [(30, 2), (30.1, 1)])
@@ -177,82 +87,10 @@ def test_a_call_in_place_takes_a_token_of_the_rate():
     assert handle(bench).calls == 2
 
 
-def test_a_call_in_place_is_not_made_where_another_took_the_bundle():
-    bench = sealed(Policy(in_place=3))
-    bench.api.answers = [BUSY] * 4
-    written = bench.store.replace_bundle
-    bench.stored.scripts["replace_bundle"] = lambda bundle: (
-        written(bundle) if bundle.attempt < 2 else replace(bundle, owner="another")
-    )
+@pytest.mark.parametrize(("rest", "delay"), [(0.2, 1), (1.5, 2), (40, 40)])
+def test_a_message_of_a_resting_bundle_waits_for_its_rest_without_jitter(rest, delay):
+    bench = sealed()
+    bench.store.write_bundle(replace(stored(bench), not_before=bench.clock.at + timedelta(seconds=rest)))
 
-    assert handle(bench).calls == 1
-
-
-def test_a_member_that_is_retried_waits_for_its_own_backoff():
-    bench = sealed(names="ab")
-    bench.api.answers = [Answer(members={"a": Outcome(Verdict.RETRY, "locked")})]
-    handle(bench)
-
-    assert sent(bench) == [(TaskMessage(bench.task("a").key), 1)]
-    assert bench.task("a").due_at == bench.clock.at + timedelta(seconds=0.75)
-    assert [task.task_id for task in bench.listener.reported] == ["b"]
-
-
-def test_members_that_are_gone_or_in_another_bundle_are_left_out():
-    bench = sealed(names="abc")
-    del bench.store.stored_tasks[bench.task("a").key]
-    bench.store.write_task(replace(bench.store.task(bench.task("b").key), bundle_id="other"))
-    handle(bench)
-
-    assert bench.called() == [["c"]]
-    assert [task.task_id for task in bench.listener.reported] == ["c"]
-    assert [task.task_id for task, _ in bench.stored.of("settle")] == ["c"]
-
-
-def test_a_task_that_is_deleted_while_its_outcome_is_applied_is_not_reported():
-    bench = sealed(names="ab")
-    settle = bench.store.settle
-    bench.stored.scripts["settle"] = lambda task, bundle: (
-        settle(task, bundle) if task.task_id == "b" else None
-    )
-    handle(bench)
-
-    assert [task.task_id for task in bench.listener.reported] == ["b"]
-
-
-def test_an_outcome_that_was_applied_is_reported_again_but_for_tasks_that_moved_on():
-    bench = sealed(names="ab")
-    handle(bench)
-    bench.store.write_bundle(replace(stored(bench), state=BundleState.APPLYING))
-    bench.store.write_task(replace(bench.store.task(bench.task("a").key), bundle_id="other"))
-    bench.listener.reported.clear()
-    bench.stored.made.clear()
-    handle(bench)
-
-    assert [task.task_id for task in bench.listener.reported] == ["b"]
-    assert "settle" not in bench.stored.names()
-
-
-def test_a_leader_stops_where_its_next_term_is_another_s():
-    bench = Bench(Policy(max_size=1))
-    bench.register("a", "b")
-    noted = Scripted(bench.store)
-
-    def lost(seen, wanted):
-        if seen is not None and seen.holder is not None and wanted.holder is not None:
-            return Lease(wanted.lane, wanted.fence, "another", wanted.until)
-        return bench.store.put_lease(seen, wanted)
-
-    noted.scripts["put_lease"] = lost
-    result = Grouper(replace(bench.world, store=noted)).lead(bench.queue.receive())
-
-    assert [bundle.members for bundle in result.bundles] == [("a",)]
-
-
-def test_a_message_that_is_put_off_comes_again_after_a_second():
-    bench = Bench()
-    (task,) = bench.register("a")
-    bench.queue.sent.clear()
-    bench.grouper.put_off(TaskMessage(task.key))
-
-    assert sent(bench) == [(TaskMessage(task.key, 1), 1)]
+    assert handle(bench).handled_as is HandledAs.WAITING
+    assert sent(bench) == [(replace(bench.message, waits=3), delay)]

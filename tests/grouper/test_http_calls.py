@@ -8,7 +8,6 @@ import socket
 import threading
 from contextlib import contextmanager, suppress
 from datetime import timedelta
-from types import SimpleNamespace
 
 import pytest
 import urllib3
@@ -55,52 +54,6 @@ def test_a_status_is_that_of_the_call_and_no_redirect_is_followed(service, statu
 
     assert HttpDownstream(service.api.url, **pool).call(CALL) == answer
     assert service.asked[0] == "/bulk"
-
-
-class Pool:
-    """A pool of connections with one response, which notes the request and how the connection ended."""
-
-    def __init__(self, status=200, body=b""):
-        self.ended = []
-        self.response = SimpleNamespace(
-            status=status,
-            headers={},
-            read=lambda amount, decode_content: body[:amount],
-            close=lambda: self.ended.append("closed"),
-            release_conn=lambda: self.ended.append("released"),
-        )
-
-    def request(self, method, url, **facts):
-        self.asked = facts
-        return self.response
-
-    def call(self, **facts):
-        return HttpDownstream("https://batch.example.com/", pool=PerProcess(lambda: self), **facts).call(CALL)
-
-
-@pytest.mark.parametrize(("status", "verdict"), [(199, Verdict.FAIL), (200, Verdict.OK), (300, Verdict.FAIL)])
-@pytest.mark.parametrize(("facts", "seconds"), [({}, 10), ({"timeout": 4.5}, 4.5)], ids=["default", "given"])
-def test_a_request_has_the_timeout_of_the_batch_api_for_connect_and_read_together(
-    status, verdict, facts, seconds
-):
-    pool = Pool(status)
-
-    assert pool.call(**facts).whole.verdict is verdict
-    assert pool.asked["timeout"].total == seconds
-
-
-@pytest.mark.parametrize("status", [400, 404])
-def test_a_status_that_does_not_refuse_the_credentials_leaves_them(status):
-    secret = SimpleNamespace(headers=lambda: {"Authorization": "Bearer s3cr3t"})
-
-    assert Pool(status).call(secret=secret) == Answer(Outcome(Verdict.FAIL, f"status {status}"))
-
-
-@pytest.mark.parametrize(("length", "ended"), [(ANSWER_BYTES, "released"), (ANSWER_BYTES + 1, "closed")])
-def test_a_connection_is_used_again_unless_its_response_was_too_long_to_be_read(length, ended):
-    pool = Pool(body=b" " * length)
-
-    assert (pool.call().whole == LONGER, pool.ended) == (ended == "closed", [ended])
 
 
 @contextmanager

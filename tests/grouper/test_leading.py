@@ -14,7 +14,6 @@ from fanin.grouper import (
     BundleState,
     Grouper,
     LeadOutcome,
-    LeadResult,
     Lease,
     Policies,
     Policy,
@@ -155,9 +154,6 @@ def test_tasks_that_rest_are_no_company_for_one_that_waits():
     assert bench.step().outcome is LeadOutcome.WAITING
 
 
-WAITS = LeadResult(LeadOutcome.WAITING, (), False, False, timedelta())
-
-
 @pytest.fixture
 def noted(bench):
     """The store of the bench, whose requests are noted."""
@@ -168,52 +164,6 @@ def lead(bench, noted, **facts):
     message = replace(bench.queue.receive(), **facts)
     bench.queue.sent.clear()
     return Grouper(replace(bench.world, store=noted)).lead(message)
-
-
-def bundles_sent(bench):
-    return [posting for posting in bench.queue.sent if isinstance(posting.message, BundleMessage)]
-
-
-@pytest.mark.parametrize("request_", ["lease", "put_lease"])
-@pytest.mark.parametrize("swept", [False, True])
-def test_a_lane_of_another_leader_is_waited_for(bench, noted, request_, swept):
-    bench.register("a")
-    other = Lease(bench.task("a").lane, 7, "another", bench.clock.at + timedelta(seconds=60))
-    noted.scripts[request_] = lambda *_: other
-    result = lead(bench, noted, swept=swept)
-
-    assert result == replace(
-        WAITS, outcome=LeadOutcome.DROPPED if swept else LeadOutcome.WAITING, contended=True
-    )
-    assert len(bench.queue.sent) == (0 if swept else 1)
-
-
-def test_a_task_that_is_deleted_meanwhile_is_not_waited_for(bench, noted):
-    bench.register("a")
-    task, read = bench.store.task, []
-    noted.scripts["task"] = lambda key: None if read else (read.append(key) or task(key))
-    noted.scripts["candidates"] = lambda *_: []
-
-    assert lead(bench, noted).outcome is LeadOutcome.LED
-    assert [posting.message for posting in bench.queue.sent] == [bundles_sent(bench)[0].message]
-
-
-def test_a_bundle_that_another_has_called_meanwhile_gets_no_second_message(bench, noted):
-    bench.register("a")
-    noted.scripts["seal"] = lambda bundle: replace(bundle, state=BundleState.CALLING)
-    lead(bench, noted)
-
-    assert bundles_sent(bench) == []
-
-
-def test_a_void_that_is_left_in_a_takeover_gets_no_message(bench, noted):
-    bench.register("a")
-    bench.store.put_lease(None, Lease(bench.task("a").lane, 7, "crashed", bench.clock.at))
-    result = lead(bench, noted)
-
-    assert result.took_over
-    assert len(bundles_sent(bench)) == len(result.bundles) == 1
-    assert noted.names().count("seal") == 2
 
 
 SHORT = Policy(lease=timedelta(seconds=5), call_lease=timedelta(seconds=10))
@@ -244,16 +194,6 @@ def test_the_message_of_a_task_in_backoff_waits_until_it_is_due(bench):
     assert result.outcome is LeadOutcome.WAITING
     assert bench.queue.sent[-1].delay == 120
     assert not bench.store.leases
-
-
-@pytest.mark.parametrize(("shown", "outcome"), [(True, LeadOutcome.LED), (False, LeadOutcome.WAITING)])
-def test_a_bundle_of_one_is_full_once_the_index_shows_its_task(shown, outcome):
-    bench = Bench(Policy(max_size=1, linger=timedelta(), max_delay=timedelta(seconds=10)))
-    bench.register("a")
-    if not shown:
-        bench.store.shown_tasks = lambda: []
-
-    assert bench.step().outcome is outcome
 
 
 LONG = Policy(
@@ -300,22 +240,13 @@ def test_a_call_has_the_lease_and_the_timeout_of_its_policy(target, lease, timeo
     assert call.longest == timedelta(seconds=longest)
 
 
-def test_the_lane_of_a_leader_that_let_go_is_not_taken_over(bench, noted):
+@pytest.mark.parametrize("request_", ["lease", "put_lease"])
+@pytest.mark.parametrize("swept", [False, True])
+def test_a_lane_of_another_leader_is_waited_for(bench, noted, request_, swept):
     bench.register("a")
-    bench.drain()
-    bench.register("b")
-    result = lead(bench, noted)
+    other = Lease(bench.task("a").lane, 7, "another", bench.clock.at + timedelta(seconds=60))
+    noted.scripts[request_] = lambda *_: other
+    result = lead(bench, noted, swept=swept)
 
-    assert (result.outcome, result.took_over, result.contended) == (LeadOutcome.LED, False, False)
-    assert len(noted.of("seal")) == len(result.bundles) == 1
-
-
-def test_bundles_of_a_target_are_listed_from_the_newest(bench):
-    bench.register(*"abcdef")
-    bench.drain()
-    page = bench.grouper.bundles(TENANT, "search", limit=1)
-    newest = bench.grouper.bundle(TENANT, page.rows[0].bundle_id)
-    rest = bench.grouper.bundles(TENANT, "search", cursor=page.cursor)
-
-    assert set(newest.members) == set("def")
-    assert len(rest.rows) == 1
+    assert (result.outcome is LeadOutcome.DROPPED, result.contended) == (swept, True)
+    assert len(bench.queue.sent) == (0 if swept else 1)

@@ -13,10 +13,8 @@ from fanin.grouper import (
     Answer,
     Bundle,
     BundleState,
-    Grouper,
     Isolation,
     Lane,
-    NewTask,
     Outcome,
     Policies,
     Policy,
@@ -26,10 +24,9 @@ from fanin.grouper import (
     Verdict,
 )
 from fanin.grouper.listing import BUNDLES_A_PAGE, TASKS_A_PAGE, BundledPlace, TaskList, WaitingPlace
-from fanin.grouper.rules.ids import slot_of
 from fanin.grouper.rules.model import Lease
 from fanin.grouper.store import Page
-from tests.grouper.conftest import START, TENANT, Bench
+from tests.grouper.conftest import TENANT, Bench
 from tests.scripted import Scripted
 
 TARGET = "search"
@@ -209,27 +206,6 @@ class Lists:
         return "".join(each.task_id for each in found), after
 
 
-def test_waiting_tasks_are_listed_shard_by_shard_up_to_the_limit():
-    lists = Lists()
-    for name, shard in (("a", 0), ("b", 0), ("c", 1), ("d", 2)):
-        lists.task(name, shard)
-    first, after = lists.waiting(1)
-
-    assert (first, after.shard, lists.waiting(1, after)) == ("a", 0, ("b", WaitingPlace(1)))
-    assert lists.waiting(2) == ("ab", WaitingPlace(1))
-    assert lists.waiting(3) == ("abc", WaitingPlace(2))
-    assert lists.waiting(4) == lists.waiting(5) == ("abcd", None)
-    assert lists.waiting(2, WaitingPlace(1)) == ("cd", None)
-    assert [limit for _, limit, _ in lists.store.of("waiting")][-2:] == [2, 1]
-    lists.store.made.clear()
-    lists.waiting(9)
-    assert [(lane.shard, limit) for lane, limit, _ in lists.store.of("waiting")] == [
-        ("0", 9),
-        ("1", 7),
-        ("2", 6),
-    ]
-
-
 def test_a_task_is_listed_until_it_expires():
     lists = Lists()
     oldest = lists.at - lists.timing.pending
@@ -247,21 +223,6 @@ def test_each_list_is_bounded(limit):
         Lists().bundled(limit)
 
 
-def test_bundled_tasks_are_listed_from_the_newest_bundle_and_shard_by_shard():
-    lists = Lists()
-    lists.bundle(1, 0, "a", "b")
-    lists.bundle(2, 0, "c")
-    lists.bundle(3, 2, "d")
-
-    assert lists.bundled(1) == ("c", BundledPlace(0, 3, 1))
-    assert lists.bundled(2) == ("ca", BundledPlace(0, 2, 1))
-    assert lists.bundled(9) == ("cab", BundledPlace(1))
-    assert lists.bundled(9, BundledPlace(0, 2, 1)) == ("b", BundledPlace(1))
-    assert lists.bundled(9, BundledPlace(0, 3, 1)) == ("ab", BundledPlace(1))
-    assert lists.bundled(9, BundledPlace(1)) == ("", BundledPlace(2))
-    assert lists.bundled(9, BundledPlace(2)) == ("d", None)
-
-
 def test_bundles_that_are_gone_void_or_expired_are_left_out_and_those_after_them_are_listed():
     lists = Lists()
     kept = lists.bundle(1, 0, "a")
@@ -271,142 +232,6 @@ def test_bundles_that_are_gone_void_or_expired_are_left_out_and_those_after_them
     lists.store.scripts["bundles_of"] = lambda *_: Page(keys)
 
     assert lists.bundled(9) == ("a", BundledPlace(1))
-
-
-def test_a_page_of_bundled_tasks_reads_a_hundred_of_them():
-    lists = Lists(shards=1)
-    lists.bundle(1, 0, *(f"{number:03}," for number in range(150)))
-    first, after = lists.bundled(1000)
-
-    assert (first.count(","), after) == (100, BundledPlace(0, 2, 100))
-    assert (lists.bundled(1000, after)[0].count(","), lists.bundled(1000, after)[1]) == (50, None)
-    assert [len(keys) for (keys,) in lists.store.of("tasks")] == [100, 50, 50]
-
-
-@pytest.mark.parametrize(
-    ("facts", "listed"),
-    [({}, "a"), ({"target": "mail"}, ""), ({"expires_at": START}, ""), ({"bundle_id": "other"}, "")],
-)
-def test_a_task_is_listed_with_the_bundle_that_it_is_in(facts, listed):
-    lists = Lists(shards=1)
-    made = lists.bundle(1, 0, "a")
-    lists.task("a", 0, **{"state": TaskState.BUNDLED, "bundle_id": made.bundle_id} | facts)
-
-    assert lists.bundled(9)[0] == listed
-
-
-@pytest.mark.parametrize(
-    ("wanted", "shard", "listed"),
-    [(Status.IN_PROGRESS, "part-x-0", "a"), (Status.BUNDLED, "part-x-0", ""), (Status.IN_PROGRESS, "1", "")],
-)
-def test_a_part_of_a_divided_bundle_is_listed_with_it_in_its_own_state(wanted, shard, listed):
-    lists = Lists(shards=1)
-    apart = (Outcome(Verdict.APART),) * 2
-    lists.bundle(1, 0, "a", "b", state=BundleState.FAILED, outcomes=apart)
-    part = lists.bundle(2, shard, state=BundleState.CALLING)
-    part = replace(part, members=("a",))
-    lists.store.real.write_bundle(part)
-    lists.task("a", shard, state=TaskState.BUNDLED, bundle_id=part.bundle_id)
-    lists.task("b", 0, state=TaskState.BUNDLED, bundle_id=part.bundle_id)
-
-    assert lists.bundled(9, wanted=wanted)[0] == listed
-
-
-DELAY = timedelta(seconds=60)
-
-
-SECOND = timedelta(seconds=1)
-
-
-class Views:
-    """The targets of a tenant under one policy, on a store whose answers the test may set."""
-
-    def __init__(self, **policy):
-        self.bench = Bench(Policy(max_delay=DELAY, **policy))
-        self.store = Scripted(self.bench.store)
-        world = replace(self.bench.world, store=self.store, policies=Policies(default=self.bench.policy))
-        self.grouper = Grouper(world)
-
-    def lead(self, *names):
-        """Write a lease of each target, so that it is listed."""
-        for name in names:
-            self.bench.store.write_lease(Lease(Lane(TENANT, name, "0"), 1, None, START))
-
-    def view(self):
-        self.lead("search")
-        (view,) = self.grouper.targets(TENANT).rows
-        return view
-
-    def bundle(self, fence, *, shard=0, state=BundleState.READY, members=("a",)):
-        made = Bundle(Lane(TENANT, "search", str(shard)), fence, state, members, 1, START, START + DELAY)
-        self.bench.store.write_bundle(made)
-        return made
-
-    def register(self, shard=0, shards=1, count=1):
-        """Register so many tasks in a shard."""
-        serial = len(self.bench.store.stored_tasks) * 1000
-        names = (f"task-{number}" for number in range(serial, serial + 1000))
-        for name in [name for name in names if slot_of(name, shards) == shard][:count]:
-            self.bench.grouper.register(TENANT, NewTask(1, "search", name))
-
-
-def test_a_page_ends_at_sixty_four_lanes():
-    views = Views()
-    names = [f"target-{number:03d}" for number in range(65)]
-    views.lead(*names)
-    first = views.grouper.targets(TENANT, limit=100)
-    second = views.grouper.targets(TENANT, limit=100, cursor=first.cursor)
-
-    assert [[each.target for each in page.rows] for page in (first, second)] == [names[:64], names[64:]]
-    assert second.cursor is None
-
-
-@pytest.mark.parametrize(
-    ("shards", "bundles", "seen"), [(1, 9, 9), (1, 11, 10), (2, 6, 10), (4, 4, 12), (16, 2, 16)]
-)
-def test_the_ten_newest_bundles_of_a_target_are_seen_and_at_least_one_of_each_lane(shards, bundles, seen):
-    views = Views(shards=shards)
-    for fence in range(bundles):
-        for shard in range(shards):
-            views.bundle(fence, shard=shard)
-
-    assert views.view().in_flight == seen
-
-
-@pytest.mark.parametrize("state", BundleState)
-def test_a_bundle_is_in_flight_until_it_ends(state):
-    views = Views()
-    views.bundle(1, state=state)
-    views.bundle(2)
-
-    assert views.view().in_flight == (1 if state.ended else 2)
-
-
-def test_the_next_window_is_that_of_the_lane_whose_window_ends_first():
-    views = Views(shards=2)
-    views.register(shard=1, shards=2)
-    views.bench.clock.at += SECOND
-    views.register(shard=0, shards=2)
-
-    assert views.view().next_window_at == START + DELAY
-
-
-@pytest.mark.parametrize(("tasks", "window"), [(2, START + DELAY), (3, START + SECOND), (4, START + SECOND)])
-def test_a_window_ends_now_if_the_tasks_that_wait_fill_a_bundle(tasks, window):
-    views = Views(max_size=3)
-    views.register(count=1)
-    views.bench.clock.at += SECOND
-    views.register(count=tasks - 1)
-
-    assert views.view().next_window_at == window
-
-
-def test_more_tasks_wait_if_any_lane_has_more_than_is_seen():
-    views = Views(shards=2)
-    views.register(shard=1, shards=2, count=101)
-    view = views.view()
-
-    assert (view.waiting, view.waiting_more) == (100, True)
 
 
 def test_the_next_call_of_a_rate_is_shown_and_a_full_bundle_is_due_now():
@@ -420,3 +245,24 @@ def test_the_next_call_of_a_rate_is_shown_and_a_full_bundle_is_due_now():
     assert view.next_window_at == bench.clock.at
     assert bench.clock.at < view.next_call_at <= bench.clock.at + timedelta(seconds=10)
     assert view.rate == 0.1
+
+
+def test_a_page_of_bundled_tasks_reads_a_hundred_of_them():
+    lists = Lists(shards=1)
+    lists.bundle(1, 0, *(f"{number:03}," for number in range(150)))
+    first, after = lists.bundled(1000)
+
+    assert (first.count(","), after) == (100, BundledPlace(0, 2, 100))
+    assert (lists.bundled(1000, after)[0].count(","), lists.bundled(1000, after)[1]) == (50, None)
+    assert [len(keys) for (keys,) in lists.store.of("tasks")] == [100, 50, 50]
+
+
+def test_a_page_of_targets_ends_at_sixty_four_lanes(bench):
+    names = [f"target-{number:03d}" for number in range(65)]
+    for name in names:
+        bench.store.write_lease(Lease(Lane(TENANT, name, "0"), 1, None, bench.clock.at))
+    first = bench.grouper.targets(TENANT, limit=100)
+    second = bench.grouper.targets(TENANT, limit=100, cursor=first.cursor)
+
+    assert [[each.target for each in page.rows] for page in (first, second)] == [names[:64], names[64:]]
+    assert second.cursor is None

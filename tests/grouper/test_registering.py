@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from fanin.errors import InvalidRequest, KeyReused, NotFound
-from fanin.grouper import NewTask, Policy, Status, TaskState
+from fanin.grouper import NewTask, Policy, TaskState
 from tests.grouper.conftest import TENANT, Bench, waiting
 from tests.item_ids import item_named
 
@@ -137,10 +137,6 @@ def test_a_payload_has_32_kib_of_json_with_its_quotes(bench):
     assert len(registered(bench, "x" * (KIB_32 - 2)).payload) == KIB_32
 
 
-def test_a_payload_is_stored_without_spaces_so_that_they_do_not_count(bench):
-    assert registered(bench, [0] * 16_383).payload == "[" + ",".join("0" * 16_383) + "]"
-
-
 def test_the_names_of_a_payload_have_no_order(bench):
     """A client that repeats a request may write its names in another order."""
     first = registered(bench, {"b": 1, "a": {"d": 2, "c": [3, 4]}})
@@ -156,19 +152,6 @@ def test_a_payload_nested_too_deeply_is_refused(bench):
     error = refused(bench, payload)
 
     assert (str(error), error.field) == ("payload must be a JSON value", "payload")
-
-
-def test_in_progress_is_answered_and_not_stored(bench):
-    bench.register("a")
-    created = bench.grouper.status(bench.task("a"))
-    bench.step()
-    bundled = bench.grouper.status(bench.task("a"))
-    seen = []
-    bench.api.call = lambda call: seen.append(bench.grouper.status(bench.task("a"))) or None
-    with pytest.raises(AttributeError):
-        bench.step()
-
-    assert [created, bundled, *seen] == [Status.CREATED, Status.BUNDLED, Status.IN_PROGRESS]
 
 
 def test_what_expired_is_in_no_list(bench):

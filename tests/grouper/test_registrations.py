@@ -206,22 +206,3 @@ def test_the_messages_of_a_delivery_are_charged_together_without_the_invalid_one
 
     assert charged == [2]
     assert [len(consumed.answers), consumed.failed] == [2, ("bad",)]
-
-
-def test_a_message_without_a_receipt_handle_is_not_hidden(bench):
-    hidden: list[dict[str, float]] = []
-
-    def deliver(*records):
-        register_messages(
-            bench.grouper,
-            TENANT,
-            records,
-            new_task_of,
-            admit=over,
-            hide=lambda _, pauses: hidden.append(dict(pauses)),
-        )
-
-    deliver(message("m1"))
-    deliver(message("m1"), delivered("m2", 1))
-
-    assert [list(pauses) for pauses in hidden] == [["r-m2"]]

@@ -18,7 +18,6 @@ from fanin.grouper import (
     BundleState,
     Isolation,
     Lane,
-    Lease,
     Outcome,
     Policy,
     Task,
@@ -53,9 +52,6 @@ LATER = NOW + timedelta(days=1)
 TIMING = Timing(pending=timedelta(days=3), ended=timedelta(days=2))
 
 
-ENDED = {Verdict.OK: "SUCCEEDED", Verdict.FAIL: "FAILED", Verdict.EXHAUSTED: "DEAD"}
-
-
 def bundle(*members, **facts):
     stored = Bundle(LANE, 7, BundleState.CALLING, members, 3, NOW, LATER, attempt=1)
     return replace(stored, **facts)
@@ -68,14 +64,6 @@ def bundled_task(**facts):
 
 def outcomes(*names):
     return tuple(Outcome(Verdict(name), "why") for name in names)
-
-
-@pytest.mark.parametrize(
-    ("waits", "chance", "seconds"),
-    [(0, 0, 1), (0, 0.99, 1), (1, 0.5, 2), (3, 0.5, 5), (3, 0.99, 8), (4, 0.99, 15), (9, 0.5, 8)],
-)
-def test_a_message_waits_for_a_leader_exponentially_with_jitter(waits, chance, seconds):
-    assert rules.lease_wait(waits, lambda: chance) == seconds
 
 
 @pytest.mark.parametrize(
@@ -93,15 +81,6 @@ def test_a_message_waits_for_a_leader_exponentially_with_jitter(waits, chance, s
 )
 def test_a_backoff_is_half_fixed_and_half_jitter(attempt, chance, seconds):
     assert rules.backoff(attempt, lambda: chance) == timedelta(seconds=seconds)
-
-
-def test_a_term_follows_the_last_one_and_the_first_one_is_the_time():
-    policy = Policy(lease=timedelta(seconds=20))
-    first = rules.first_term(None, LANE, "me", NOW, policy)
-    second = rules.first_term(first, LANE, "you", LATER, policy)
-
-    assert first == Lease(LANE, int(NOW.timestamp()) * 1000, "me", NOW + 20 * SECOND)
-    assert second == Lease(LANE, first.fence + 1, "you", LATER + 20 * SECOND)
 
 
 @pytest.mark.parametrize(
@@ -174,15 +153,6 @@ RETRY, FAIL, OK = (Outcome(Verdict(name), "why") for name in ("retry", "fail", "
 )
 def test_the_verdicts_on_the_members_of_a_bundle(members, attempt, whole, named, expected):
     assert rules.verdicts(bundle(*members, attempt=attempt), whole, named, 3) == expected
-
-
-@pytest.mark.parametrize("verdict", ENDED)
-def test_a_task_that_ended_keeps_its_facts_and_is_stored_for_a_while(verdict):
-    stored = bundle("x", "a", outcomes=outcomes("ok", verdict))
-    after = rules.after(bundled_task(), stored, Policy(), TIMING, LATER, SECOND)
-
-    ended = bundled_task(state=TaskState(ENDED[verdict]), detail="why", expires_at=LATER + timedelta(days=2))
-    assert after == ended
 
 
 @pytest.mark.parametrize(
@@ -265,14 +235,6 @@ def test_a_bundle_failed_if_none_of_its_members_may_succeed(verdicts, state):
 
 
 @pytest.mark.parametrize(
-    ("detail", "kept"),
-    [("a" * 201, 200), ("ä" * 101, 100), ('"' * 101, 100), ("\\" * 101, 100), ("a" + "ä" * 100, 100)],
-)
-def test_a_detail_is_cut_at_200_bytes_of_json(detail, kept):
-    assert rules.shortened(Outcome(Verdict.FAIL, detail)).detail == detail[:kept]
-
-
-@pytest.mark.parametrize(
     ("full_at", "burst", "wait", "full_after"),
     [
         (None, 1, 0, 0.5),
@@ -294,15 +256,6 @@ def test_a_token_moves_the_time_at_which_the_bucket_is_full(full_at, burst, wait
 def task(name, **facts):
     stored = Task("t", name, "search", "0", TaskState.CREATED, "1", 0, None, 0, NOW, NOW, LATER)
     return replace(stored, **facts)
-
-
-@given(st.integers(0, 300), st.integers(1, 98))
-def test_chunks_keep_every_id_once_and_in_order(count, size):
-    ids = [str(number) for number in range(count)]
-    pieces = list(rules.chunks(ids, size))
-
-    assert [name for piece in pieces for name in piece] == ids
-    assert all(0 < len(piece) <= size for piece in pieces)
 
 
 @pytest.mark.parametrize(("delay", "seconds"), [(-1, 0), (0, 0), (0.2, 1), (1, 1), (899.5, 900), (5000, 900)])
@@ -327,11 +280,6 @@ def test_details_are_short_and_plain():
     assert len(short.encode()) <= rules.DETAIL_BYTES
     assert short.startswith("line break")
     assert short.isprintable()
-
-
-def test_a_bundle_id_follows_from_lane_and_fence():
-    assert checked_bundle_id(bundle_id(str(LANE), 7)) == bundle().bundle_id
-    assert bundle_id(str(LANE), 8) != bundle().bundle_id
 
 
 @pytest.mark.parametrize("text", ["", "x", "6F0A5A43-2F67-5A0E-9D0C-5A5B0F6A7D11", "{6f0a5a43}"])
@@ -392,19 +340,6 @@ def test_another_bundle_is_worth_it_when_it_is_full_or_a_task_waited_long_enough
     assert rules.worth_another(found, POLICY, NOW) is worth
 
 
-@pytest.mark.parametrize(
-    ("lane", "open_tasks", "waited", "seconds"),
-    [(LANE, 2, 4, 6), (LANE, 2, 10, 0), (LANE, 2, 11, 0), (LANE, 3, 4, 0), (LANE, 4, 4, 0), (PART, 1, 4, 0)],
-)
-def test_a_task_waits_for_others_until_a_bundle_is_full_or_its_delay_is_over(
-    lane, open_tasks, waited, seconds
-):
-    due = NOW - timedelta(seconds=waited)
-    task = Task("t", "a", "search", lane.shard, TaskState.CREATED, "1", 0, None, 0, due, due, NOW)
-
-    assert rules.batching_wait(task, open_tasks, POLICY, NOW) == timedelta(seconds=seconds)
-
-
 NAME = bundle_id("lane", 1)
 
 
@@ -437,14 +372,6 @@ def test_a_message_without_waits_and_swept_is_the_first_of_its_kind(body, of):
     assert kind.parse(short) == kind(key, waits=0, swept=False)
 
 
-@pytest.mark.parametrize("body", ['"tenant"', "7", "true", '["tenant", "taskId"]', '{"get":1}'])
-def test_json_that_is_no_message_is_refused_with_its_form(body):
-    with pytest.raises(
-        InvalidRequest, match=r"^the message is not \{tenant, taskId, waits, swept, target\}$"
-    ):
-        TaskMessage.parse(body)
-
-
 @pytest.mark.parametrize(("priority", "first"), [(0, "999"), (1, "998"), (999, "000")])
 def test_the_sort_key_of_a_task_has_the_same_length_for_each_priority(bench, priority, first):
     (task,) = bench.register("a", priority=priority)
@@ -459,9 +386,3 @@ def test_a_task_has_the_same_shard_in_each_version(make_bench, name, shard):
     (task,) = make_bench(Policy(shards=64)).register(name)
 
     assert task.shard == shard
-
-
-def test_an_empty_bundle_is_kept_as_long_as_its_tasks_may_be():
-    empty = rules.empty_bundle(Lease(LANE, 7, "me", LATER), NOW, TIMING)
-
-    assert (empty.version, empty.expires_at) == (0, NOW + TIMING.pending + TIMING.ended)

@@ -11,7 +11,7 @@ import pytest
 from fanin.errors import InvalidRequest
 from fanin.grouper import Isolation, Policies, Policy, Timing
 from fanin.grouper.settings.endpoints import Endpoint, Secret, Signing, check_timeouts, overlap
-from fanin.grouper.settings.parsing import endpoints_of, number_in, policies_of
+from fanin.grouper.settings.parsing import endpoints_of, policies_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "grouper_reference.md"
 SECRET = "arn:aws:secretsmanager:eu-west-1:111122223333:secret:batch/api-AbCdEf"
@@ -73,11 +73,6 @@ def test_any_other_form_of_a_policy_is_refused_with_the_entry_and_the_setting(ch
         policies_of([ALL, ALL | change])
 
     assert refused.value.field in {*change, "maxDelay", UNKNOWN[0]}
-
-
-@pytest.mark.parametrize("value", [-999_999.5, -999_999, 0, 999_999, 999_999.5])
-def test_a_number_is_read_as_it_is_below_a_million(value):
-    assert number_in("rate", value) == value
 
 
 BOUNDS = [

@@ -120,23 +120,6 @@ def test_a_cancelled_scope_returns_its_jobs_and_counts_nothing(inner):
     assert queued(inner) == [("a", 0, 1), ("b", 0, 1)]
 
 
-def test_a_take_waits_again_after_one_that_was_cancelled(inner):
-    async def story(queue):
-        with suppress(TimeoutError):
-            async with asyncio.timeout(0.05), queue.take():
-                pass
-        adding = asyncio.create_task(add_later(queue))
-        async with queue.take() as jobs:
-            await adding
-            return names(jobs)
-
-    async def add_later(queue):
-        await asyncio.sleep(0.05)
-        await queue.add("a")
-
-    assert run(inner, story) == ["a"]
-
-
 def test_what_is_claimed_when_the_cancellation_comes_is_returned(inner):
     gate = Gate(inner.context.store, "claim")
 
@@ -254,21 +237,6 @@ def strict():
     )
 
 
-@pytest.mark.parametrize("on_busy", ["reject", "rerun"])
-def test_an_add_says_what_to_do_with_a_busy_job(strict, on_busy):
-    is_accepted = on_busy == "rerun"
-
-    async def story(queue):
-        await queue.add_all(["a", "b"])
-        async with queue.take(2):
-            assert await queue.add("a", on_busy=on_busy) is is_accepted
-            rejected = await queue.add_all(["b"], on_busy=on_busy)
-        return [each.key for each in rejected]
-
-    assert run(strict, story) == ([] if is_accepted else ["b"])
-    assert names(strict.queued()) == (["a", "b"] if is_accepted else [])
-
-
 def test_the_session_of_the_replaced_queue_is_its_own(strict):
     """Jobs that were taken before are not returned when the queue for asyncio is closed."""
     strict.add(NewJob("a"))
@@ -312,27 +280,6 @@ def test_the_error_of_a_call_that_was_cancelled_is_not_reported_as_forgotten():
     assert forgotten == []
 
 
-def test_the_time_in_the_line_is_part_of_the_wait(inner, monkeypatch):
-    asked = []
-
-    async def story(queue):
-        whole = queue.queue.take
-        monkeypatch.setattr(queue.queue, "take", lambda *args: asked.append(args) or whole(*args))
-        entering = [asyncio.create_task(enter(queue.take(1, PATIENCE))) for _ in range(2)]
-        await until(lambda: queue.queue.taker.lock.line)
-        await queue.add_all([*"ab"])
-        await asyncio.gather(*entering)
-
-    async def enter(scope):
-        async with scope:
-            pass
-
-    run(inner, story)
-
-    first, second = [wait for _, wait, _ in filter(None, asked)]
-    assert second < first <= PATIENCE
-
-
 def test_a_lock_that_is_not_acquired_in_time_gives_an_empty_take(inner):
     async def story(queue):
         first = asyncio.create_task(enter(queue, None))
@@ -346,18 +293,3 @@ def test_a_lock_that_is_not_acquired_in_time_gives_an_empty_take(inner):
             return names(jobs)
 
     assert run(inner, story) == (([], []), ["a"], [])
-
-
-def test_a_release_counts_no_failure_unless_it_says_so(strict):
-    async def story(queue):
-        await queue.add_all(["a", "b", "c"])
-        async with queue.take(3) as jobs:
-            await jobs.release(jobs[0])
-            await jobs.release(jobs[1], delay=60)
-            await jobs.release(jobs[2], failed=True, error="no such image")
-
-    run(strict, story)
-
-    assert [(job.name, job.failures) for job in strict.queued()] == [("a", 0)]
-    assert [(job.name, job.failures) for job in strict.delayed()] == [("b", 0)]
-    assert [(dead.job.name, dead.error) for dead in strict.dead()] == [("c", "no such image")]

@@ -10,17 +10,15 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from fanin.errors import StoreUnavailable
 from fanin.names import doorbell_prefix, doorbells_of, stack_doorbell
 from fanin.queue import Effects, Options, Queue, QueueContext, QueueKey
-from fanin.queue.administration.creating import QueueCreator, create_row
+from fanin.queue.administration.creating import QueueCreator
 from fanin.queue.memory import MemoryStore
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.errors import DoorbellMissing
 from fanin.queue.sqs import SqsDoorbell, SqsDoorbells
 from tests.contract import moto_clients
 from tests.queue.conftest import names
-from tests.scripted import Scripted
 
 ACCOUNT = "123456789012"  # moto's
 PREFIX = doorbell_prefix("dev")
@@ -267,22 +265,3 @@ def test_changes_of_the_config_at_the_same_time_are_kept(creator, store, monkeyp
     config = creator.create(KEY, QueueConfig(1))
 
     assert (config.parts, config.revision, config.doorbell is not None) == (6, 3, True)
-
-
-def test_a_queue_that_is_removed_while_it_is_created_again_is_a_retry():
-    removed = QueueConfig(1, revision=3, removing_us=1, removed_us=2)
-    store = Scripted(MemoryStore(), {"create": lambda *_: removed, "reconfigure": lambda *_: None})
-
-    with pytest.raises(StoreUnavailable):
-        create_row(store, KEY, QueueConfig(1))
-
-
-def test_a_config_that_never_stands_still_is_unavailable(creator, store, monkeypatch):
-    store.create(KEY, QueueConfig(1))
-    monkeypatch.setattr(store, "reconfigure", lambda queue, config: replace(config, doorbell="other"))
-
-    with pytest.raises(StoreUnavailable, match="too many changes"):
-        creator.create(KEY, QueueConfig(1))
-    monkeypatch.setattr(store, "reconfigure", lambda queue, config: None)
-    with pytest.raises(StoreUnavailable, match="removed"):
-        creator.create(KEY, QueueConfig(1))

@@ -175,39 +175,6 @@ def test_dead_jobs_of_all_parts_are_revived_and_deleted(make):
     assert queue.dead() == []
 
 
-@pytest.fixture
-def bench():
-    return Bench()
-
-
-def raised_on(bench, phase):
-    """Have the parts of the queue be raised_on from 1 to 2, in a phase that its process knows."""
-    store = bench.store.real
-    config = replace(store.config(KEY), revision=1, parts=2, before=1, phase=phase)
-    store.reconfigure(KEY, config)
-    bench.context.read_config()
-
-
-@pytest.mark.parametrize("phase", [Phase.PREPARING, Phase.DRAINING])
-def test_a_job_that_is_moved_between_the_reads_of_its_rows_is_deleted(bench, phase):
-    """A process may know the phase before the one in which its queue is."""
-    raised_on(bench, phase)
-    store, now = bench.store.real, bench.time.now()
-    old, new = job_key(KEY, 1, "e"), job_key(KEY, 2, "e")
-    job = lifecycle.new_job(NewJob("e"), old, "id", now, None)
-    store.add(job, None)
-
-    def read(key):
-        found = store.get(key)
-        store.move(job, lifecycle.moved(job, new, None), None, now)
-        return found
-
-    bench.store.scripts["get"] = read
-
-    assert delete_jobs(bench.context, ["e"]) == {"e": Deletion.DELETED}
-    assert store.get(new).state is JobState.DONE
-
-
 MOVES = "e"
 """A key whose part differs between 1 and 2 parts."""
 
@@ -257,61 +224,9 @@ def reviving():
     return Reviving()
 
 
-@pytest.mark.parametrize("parts", [1, 2])
-def test_a_dead_job_whose_key_has_a_live_one_costs_reads_alone(reviving, parts):
-    reviving.raise_parts()
-    reviving.put(parts)
-
-    assert reviving.queue.revive(reviving.dead) is False
-    assert set(reviving.store.names()) == {"get"}
-    assert reviving.live() == [job_key(KEY, parts, MOVES)]
-
-
-def test_a_record_that_is_gone_is_not_revived_after_its_mark_is_gone_too(reviving):
-    reviving.store.real.dead_jobs.clear()
-    reviving.store.real.stored.clear()
-
-    assert reviving.queue.revive(reviving.dead) is False
-    assert reviving.live() == []
-
-
-def test_a_revival_wakes_a_queue_that_was_marked_idle_since_its_config_was_read(reviving):
-    store = reviving.store.real
-    store.reconfigure(KEY, idle(store.config(KEY), 1))
-
-    assert reviving.queue.revive(reviving.dead)
-    assert store.config(KEY).idle_us is None
-
-
 def test_a_revival_that_others_always_precede_asks_for_a_retry(reviving):
     seen = iter(range(100))
     reviving.store.scripts["revive"] = lambda dead, job, *_: replace(job, revival=f"{next(seen)}")
 
     with pytest.raises(StoreUnavailable, match="job 'e': too many adds of its key at once"):
         reviving.queue.revive(reviving.dead)
-
-
-def test_a_job_whose_row_is_gone_at_the_write_is_not_found(bench):
-    bench.add("a")
-
-    def delete(*arguments):
-        bench.store.real.stored.clear()
-        return bench.store.real.delete(*arguments)
-
-    bench.store.scripts["delete"] = delete
-
-    assert delete_jobs(bench.context, ["a"]) == {"a": Deletion.NOT_FOUND}
-
-
-def test_a_job_that_ran_before_the_write_is_not_found(queue, make, store, monkeypatch):
-    queue.add("a")
-    whole, worker = store.delete, make()
-
-    def after_a_run(*arguments):
-        with worker.take(1, wait=0):
-            pass
-        return whole(*arguments)
-
-    monkeypatch.setattr(store, "delete", after_a_run)
-
-    assert delete_jobs(queue.context, ["a"]) == {"a": Deletion.NOT_FOUND}

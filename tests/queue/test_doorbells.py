@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from dataclasses import replace
 from types import SimpleNamespace
@@ -13,7 +12,7 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from fanin.errors import InvalidRequest
-from fanin.queue import MemoryDoorbell, QueueContext, Ring, doorbell
+from fanin.queue import MemoryDoorbell, QueueContext, Ring
 from fanin.queue.memory import MemoryStore
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.errors import DoorbellMissing
@@ -84,22 +83,6 @@ def test_a_message_that_is_no_ring_is_refused_and_left_where_it_is(bell, text):
     assert messages(bell) == 1
 
 
-def test_a_wait_uses_a_client_of_its_own(bell):
-    bell.ring([Ring(3)])
-    polls = moto_clients.client("sqs", config=Config(read_timeout=25))
-    sent, polled = [], []
-    bell.client.meta.events.register("before-send.sqs", lambda event_name, **_: sent.append(event_name))
-    polls.meta.events.register("before-send.sqs", lambda event_name, **_: polled.append(event_name))
-    waiting = SqsDoorbell(bell.client, bell.url, KEY, polls)
-    waiting.ring([Ring(4)])
-    waiting.delete(waiting.wait(5, 10))
-
-    assert waiting._longest_poll() == 20
-    assert bell._longest_poll() == 4
-    assert set(polled) == {"before-send.sqs.ReceiveMessage"}
-    assert set(sent) == {"before-send.sqs.SendMessageBatch", "before-send.sqs.DeleteMessageBatch"}
-
-
 ARNS = "arn:aws:sqs:eu-west-1:123456789012:fanin-dev_bell"
 
 
@@ -166,14 +149,6 @@ def test_a_wait_is_made_of_polls_that_end_before_the_client_times_out(
     assert sqs.polls() == polls
 
 
-@pytest.mark.parametrize(("most", "messages"), [(1, 1), (10, 10), (11, 10)])
-def test_a_poll_asks_for_ten_messages_at_most(monkeypatch, most, messages):
-    sqs = Sqs()
-    bell_on(monkeypatch, sqs).wait(0, most)
-
-    assert [facts["MaxNumberOfMessages"] for facts in sqs.of("receive_message")] == [messages]
-
-
 def test_a_batch_has_ten_rings(monkeypatch):
     sqs = Sqs()
     bell = bell_on(monkeypatch, sqs)
@@ -197,21 +172,6 @@ def test_a_ring_is_delayed_by_whole_seconds_up_to_a_quarter_of_an_hour(monkeypat
     assert entry["DelaySeconds"] == seconds
 
 
-@pytest.mark.parametrize(
-    ("code", "text"),
-    [
-        ("AWS.SimpleQueueService.NonExistentQueue", "does not exist"),
-        ("QueueDoesNotExist", "does not exist"),
-        ("AWS.SimpleQueueService.QueueDeletedRecently", "less than 60 s ago"),
-        ("QueueDeletedRecently", "less than 60 s ago"),
-    ],
-)
-def test_an_sqs_queue_that_does_not_exist_is_a_missing_doorbell(monkeypatch, code, text):
-    sqs = Sqs(refuse={"send_message_batch": code})
-    with pytest.raises(DoorbellMissing, match=text):
-        bell_on(monkeypatch, sqs).ring([Ring(1)])
-
-
 def created(code=None):
     """Create a doorbell where the stack made none; SQS refuses with *code*, if any."""
     sqs = Sqs()
@@ -233,36 +193,6 @@ def test_a_doorbell_that_has_other_attributes_is_kept(code):
 
     assert url == f"https://sqs/123456789012/{sqs.of('create_queue')[0]['QueueName']}"
     assert sqs.made[-1][0] == "get_queue_url"
-
-
-def test_any_other_refusal_to_create_a_doorbell_is_raised():
-    with pytest.raises(ClientError, match="AccessDenied"):
-        created("AccessDenied")
-
-
-def test_a_new_doorbell_is_encrypted_and_accepts_requests_with_tls_alone():
-    sqs, _ = created()
-    (request,) = sqs.of("create_queue")
-    policy = json.loads(request["Attributes"].pop("Policy"))
-
-    assert request["Attributes"] == {
-        "VisibilityTimeout": "180",
-        "MessageRetentionPeriod": "3600",
-        "ReceiveMessageWaitTimeSeconds": "20",
-        "SqsManagedSseEnabled": "true",
-    }
-    assert policy == {
-        "Version": "2012-10-17",
-        "Statement": [
-            {
-                "Effect": "Deny",
-                "Principal": {"AWS": "*"},
-                "Action": "sqs:*",
-                "Resource": f"arn:aws:sqs:eu-west-1:123456789012:{request['QueueName']}",
-                "Condition": {"Bool": {"aws:SecureTransport": "false"}},
-            }
-        ],
-    }
 
 
 def existing():
@@ -319,44 +249,6 @@ def test_a_report_that_does_no_work_when_it_is_called_is_refused():
     assert caught.value.field == "report"
 
 
-class Moved(threading.Condition):
-    """A condition whose waits are noted, and pass at once; after ten of them they fail."""
-
-    def __init__(self, memory_clock):
-        super().__init__()
-        self.memory_clock, self.noted = memory_clock, []
-
-    def wait(self, timeout=None):
-        self.noted.append(timeout)
-        assert len(self.noted) <= 10
-        self.memory_clock.now += timeout
-        return False
-
-
-@pytest.fixture
-def memory_clock(monkeypatch):
-    """The memory_clock of the doorbell, which a test moves; its sleeps pass at once."""
-    memory_clock = SimpleNamespace(now=100.0, slept=[])
-    fake = SimpleNamespace(monotonic=lambda: memory_clock.now, sleep=memory_clock.slept.append)
-    monkeypatch.setattr(doorbell, "time", fake)
-    return memory_clock
-
-
-@pytest.fixture
-def memory_bell(memory_clock):
-    return MemoryDoorbell(rung=Moved(memory_clock))
-
-
-def test_the_ring_that_is_due_first_is_waited_for_and_no_longer(memory_bell):
-    memory_bell.ring([Ring(5)], delay=5.0)
-    memory_bell.ring([Ring(1)], delay=1.0)
-
-    assert memory_bell.wait(60, 10) == [Ring(1)]
-    assert memory_bell.wait(2, 10) == ()
-    assert memory_bell.wait(2, 10) == [Ring(5)]
-    assert memory_bell.rung.noted == [1.0, 2.0, 2.0]
-
-
 def test_a_ring_wakes_all_that_wait():
     waiting, received = threading.Semaphore(0), []
 
@@ -380,17 +272,6 @@ def test_a_ring_wakes_all_that_wait():
     assert sorted(ring.part for ring in received) == [1, 2]
 
 
-def test_as_many_rings_are_received_at_once_as_are_asked_for(memory_bell):
-    memory_bell.ring([Ring(1), Ring(2), Ring(3)])
-
-    assert [memory_bell.wait(0, 2), memory_bell.wait(0, 2)] == [[Ring(1), Ring(2)], [Ring(3)]]
-    assert (memory_bell.wait(0, 10), memory_bell.rung.noted) == ((), [])
-
-
-def test_a_process_that_stood_still_before_its_poll_asks_for_what_is_there(monkeypatch):
-    sqs, passed = Sqs(), iter([0.0])
-    bell = bell_on(monkeypatch, sqs)
-    monkeypatch.setattr("fanin.queue.sqs.time", SimpleNamespace(monotonic=lambda: next(passed, 3600.0)))
-
-    assert bell.wait(20, 1) == []
-    assert sqs.polls() == [0]
+def test_any_other_refusal_to_create_a_doorbell_is_raised():
+    with pytest.raises(ClientError, match="AccessDenied"):
+        created("AccessDenied")

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from random import Random
 
 import pytest
 
-from fanin.errors import InvalidRequest, NotFound
-from fanin.queue import NewJob, Queue
+from fanin.errors import NotFound
+from fanin.queue import NewJob
 from fanin.queue.administration import paging
 from fanin.queue.administration.counting import COUNTED_MAX, Estimate, depth_of, estimate
 from fanin.queue.administration.describing import Activity, QueueStatus, describe, status_of
-from fanin.queue.administration.looking import look
 from fanin.queue.administration.reviving import Revival, revive_all, revive_some
 from fanin.queue.rules.config import Phase, QueueConfig
 from fanin.queue.rules.keys import PartKey, part_of
@@ -109,16 +107,6 @@ def test_a_limit_is_that_of_all_parts(make, state):
     assert listed(2) == listed(9)[:2]
 
 
-@pytest.mark.parametrize(("jobs", "is_whole"), [(15, True), (16, False)])
-def test_a_part_of_15_jobs_is_read_in_one_request(queue, store, jobs, is_whole):
-    """A read unit has 16 rows of the index: a part that fills it may have more."""
-    queue.add_all(str(number) for number in range(jobs))
-    store.requests.clear()
-
-    assert queue.depth().ready == jobs
-    assert ("count" not in store.requests) == ("outstanding" not in store.requests) == is_whole
-
-
 def test_a_part_with_a_row_that_cannot_be_read_is_counted_all_the_same(queue, store, monkeypatch):
     def broken(*_):
         raise ValueError("no such state")
@@ -127,19 +115,6 @@ def test_a_part_with_a_row_that_cannot_be_read_is_counted_all_the_same(queue, st
     monkeypatch.setattr(store, "first", broken)
 
     assert queue.depth().ready == 1
-
-
-def test_what_the_sweep_has_to_see_to_are_busy_jobs_and_those_that_are_due():
-    bench = Bench()
-    bench.add("due", delay=5)
-    bench.add("late", delay=6)
-    bench.take("busy")
-    bench.add("ready")
-    bench.time.sleep(5)
-    (seen,) = look(bench.context, bench.context.parts())
-
-    assert sorted(entry.key.sort for entry in seen.outstanding) == ["k#busy", "k#due"]
-    assert names(Queue(bench.context).delayed()) == ["due", "late"]
 
 
 NONE = Depth(ready=0, busy=0, delayed=0, dead=0, oldest_us=0, accuracy=Accuracy.EXACT)
@@ -202,23 +177,6 @@ def test_a_larger_number_is_estimated_within_four_standard_deviations(parts):
     assert read <= COUNTED_MAX + 1
 
 
-def test_the_error_has_the_standard_deviation_that_the_module_says():
-    random, jobs, parts = Random(7), 24_000, 8
-    errors = []
-    for _ in range(400):
-        rows, left = [], jobs
-        for part in range(parts):
-            share = left / (parts - part)
-            noise = random.gauss(0, math.sqrt(share * (1 - 1 / (parts - part))))
-            rows.append(min(left, max(0, round(share + noise))))
-            left -= rows[-1]
-        errors.append(counted(rows)[0].jobs - jobs)
-    deviation = math.sqrt(sum(error**2 for error in errors) / len(errors))
-
-    assert deviation <= 1.2 * math.sqrt(jobs * (parts - 1))
-    assert deviation / jobs <= math.sqrt(2 / COUNTED_MAX)
-
-
 @pytest.mark.parametrize("jobs", [10**6, 10**7])
 def test_of_a_huge_number_it_is_known_how_many_there_are_at_least(jobs):
     found, read = counted([jobs // 8] * 8)
@@ -276,18 +234,3 @@ def test_a_depth_is_that_of_all_parts_and_the_oldest_ready_job_counts(make, time
         depth = queue.depth()
 
     assert (depth.ready, depth.busy, depth.delayed, depth.oldest_us) == (7, 1, 1, 9_000_000)
-
-
-@pytest.mark.parametrize("parts", [0, 257])
-def test_a_queue_has_1_to_256_parts(parts):
-    with pytest.raises(InvalidRequest, match="a queue has 1 to 256 parts") as caught:
-        QueueConfig(parts)
-    assert caught.value.field == "parts"
-    assert [QueueConfig(most).parts for most in (1, 256)] == [1, 256]
-
-
-@pytest.mark.parametrize("state", LISTS)
-def test_a_list_has_100_jobs_unless_it_is_asked_for_others(make, state):
-    listed = getattr(filled(make, state, 101), state)
-
-    assert (len(listed()), len(listed(101))) == (100, 101)

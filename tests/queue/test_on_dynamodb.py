@@ -9,12 +9,9 @@ from fanin.errors import StaleWrite
 from fanin.queue import Effects, NewJob, Options, Queue, QueueContext
 from fanin.queue.administration import removing
 from fanin.queue.dynamodb import DynamoStore
-from fanin.queue.rules import lifecycle
-from fanin.queue.rules.model import GivenBack, JobState, Rerun
 from fanin.queue.sqs import SqsDoorbell
 from fanin.queue.upkeep import sleeping
 from tests.contract import moto_clients
-from tests.contract.queue.calls import LATER, PART, taken
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 from tests.item_ids import item_named
 from tests.queue.conftest import KEY, expects
@@ -193,30 +190,6 @@ def test_a_removal_is_not_done_where_others_delete_the_dead_jobs_that_it_lists(d
     while not is_gone:
         is_gone = removing.proceed(dead_ones, None)
     assert left_of(dead_ones) == 0
-
-
-def test_a_count_is_not_consistent_and_reads_no_more_rows_than_its_limit(queue, asked):
-    queue.add_all([*"abcd"])
-    asked.clear()
-
-    assert queue.context.store.count(PART, JobState.READY, 1) == 1
-    ((_, request),) = asked
-    assert (request["Select"], request["Limit"], request["ConsistentRead"]) == ("COUNT", 1, False)
-
-
-@pytest.mark.parametrize("item", [{}, {"item_id": item_named("i")}], ids=["plain", "with an item"])
-@pytest.mark.parametrize("rerun", [None, Rerun("again", LATER, 0)], ids=["once", "with a rerun"])
-def test_an_end_under_a_lost_claim_reads_the_job_at_most_once(queue, asked, rerun, item):
-    """The refusal of a single write has the stored row."""
-    store = queue.context.store
-    job = taken(store, **item)
-    job = store.rerun(job, rerun) if rerun else job
-    store.give_back(lifecycle.entry_of(job), GivenBack(LATER))
-    asked.clear()
-
-    assert store.end(job, LATER).state is JobState.READY
-    assert [name for name, _ in asked if name in READS] == ["GetItem"] * len(item)
-    assert len(asked) == 1 + len(item)
 
 
 def test_no_text_of_a_user_gets_into_an_expression(queue, time, asked):

@@ -200,12 +200,6 @@ def test_a_job_of_a_full_part_is_left_and_others_are_taken(make, store, monkeypa
 MINUTE, MICROSECOND = 60, 1e-6
 
 
-def key_of(*rows):
-    """Return a job's key by its part in queues of so many parts: pairs of these two numbers."""
-    keys = map(str, range(9999))
-    return next(each for each in keys if all(job_key(KEY, of, each).part.number == n for n, of in rows))
-
-
 def raise_stored(bench, phase, parts, **facts):
     """Store a raise to *parts* whose phase begins now."""
     seen = bench.store.real.config(KEY)
@@ -236,31 +230,6 @@ def pages(bench):
     return [(part.number, after) for part, after, _ in bench.store.of("page")]
 
 
-def live_parts(bench):
-    return {job.name: job.key.part.number for job in bench.store.real.stored.values() if job.is_live}
-
-
-@pytest.mark.parametrize(
-    ("phase", "minutes", "after"),
-    [
-        (Phase.PREPARING, 30, Phase.DRAINING),
-        (Phase.DRAINING, 30, Phase.EXPIRING),
-        (Phase.EXPIRING, 61, Phase.STEADY),
-    ],
-)
-def test_a_phase_ends_after_its_minutes_and_the_process_that_ends_it_knows(phase, minutes, after):
-    bench = Bench()
-    raise_stored(bench, phase, 2)
-    bench.time.sleep(minutes * MINUTE - MICROSECOND)
-    widening.advance(bench.context)
-    assert bench.store.real.config(KEY).phase is phase
-
-    bench.time.sleep(MICROSECOND)
-    widening.advance(bench.context)
-
-    assert bench.store.real.config(KEY).phase is bench.context.config().phase is after
-
-
 @pytest.mark.parametrize(("rows", "sweeps"), [(10_000, 1), (10_001, 2), (20_000, 2), (20_001, 3)])
 def test_a_sweep_reads_10000_rows_of_the_old_parts_and_the_next_one_goes_on_after_them(rows, sweeps):
     bench = Bench()
@@ -269,51 +238,6 @@ def test_a_sweep_reads_10000_rows_of_the_old_parts_and_the_next_one_goes_on_afte
     phases = [swept(bench).phase for _ in range(sweeps)]
 
     assert phases == [Phase.DRAINING] * (sweeps - 1) + [Phase.EXPIRING]
-
-
-def test_each_old_part_is_read_once():
-    bench, read = Bench(parts=17), []
-    raise_stored(bench, Phase.DRAINING, 18)
-    while swept(bench).phase is Phase.DRAINING:
-        read += pages(bench)
-
-    assert read + pages(bench) == [(part, "") for part in range(17)]
-
-
-def test_a_waiting_job_is_moved_at_once_and_rings_for_its_new_part():
-    bench, job = Bench(), key_of((1, 2))
-    bench.add(job)
-    raise_stored(bench, Phase.DRAINING, 2)
-
-    assert swept(bench).phase is Phase.EXPIRING
-    assert live_parts(bench) == {job: 1}
-    assert bench.bell.rung == [(1, False, 0.0)]
-
-
-def test_rows_before_the_first_busy_job_are_not_read_again():
-    bench = Bench()
-    stays, moves = key_of((0, 2)), key_of((1, 2))
-    bench.add(stays, moves)
-    taken = bench.claims.take([0], 2)
-    raise_stored(bench, Phase.DRAINING, 2)
-    swept(bench)
-    bench.claims.give_back_all(taken)
-    swept(bench)
-
-    assert pages(bench) == [(0, f"k#{stays}")]
-
-
-def test_busy_jobs_of_several_parts_are_moved_once_they_wait():
-    bench = Bench(parts=2)
-    jobs = [key_of((0, 2), (2, 4)), key_of((1, 2), (3, 4))]
-    bench.add(*jobs)
-    taken = bench.claims.take([0, 1], 2)
-    raise_stored(bench, Phase.DRAINING, 4)
-    assert swept(bench).phase is Phase.DRAINING
-    bench.claims.give_back_all(taken)
-
-    assert swept(bench).phase is Phase.EXPIRING
-    assert live_parts(bench) == dict(zip(jobs, (2, 3), strict=True))
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import inf
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -92,34 +91,6 @@ def test_a_repeated_request_to_remove_a_queue_returns_the_config_of_the_first(qu
 
     assert first.removing_us == time.now() - 1_000_000
     assert removing.begin(queue.context, force=False) == first == store.config(KEY)
-
-
-def test_a_pause_while_the_queue_is_marked_idle_is_kept_by_an_unforced_removal(queue, store, make):
-    queue.context.config()
-    real, others = type(store).reconfigure, []
-
-    def reconfigure(key, config):
-        if not others:
-            others.append(key)
-            pause(make().context)
-        return real(store, key, config)
-
-    store.reconfigure = reconfigure
-    removing.begin(queue.context, force=False)
-
-    assert store.config(KEY).paused
-    assert store.config(KEY).removing_us is not None
-
-
-def test_nothing_is_left_of_a_queue_that_is_removed_by_force(make, store, time):
-    queue, scope, _ = worked_at(make)
-    with scope:
-        removing.begin(queue.context, force=True)
-    swept(queue, time)
-
-    assert rows_of(store) == 0
-    assert store.config(KEY).removed_us is not None
-    assert queue.context.read_config() is None
 
 
 def test_the_items_of_removed_jobs_fail_once_with_a_reason(make, time):
@@ -232,22 +203,6 @@ def test_a_queue_with_a_dead_job_or_a_session_is_kept(make, store, time, kept_by
     assert store.config(KEY).removing_us is None
 
 
-PAGE = (Path(__file__).parents[2] / "docs" / "queue.md").read_text()
-
-
-def test_a_run_returns_whether_the_queue_is_gone_and_leaves_one_in_use_alone(queue, store, time):
-    queue.add("a")
-    assert removing.proceed(queue.context, None) is False
-    assert [job.name for job in queue.queued()] == ["a"]
-    removing.begin(queue.context, force=True)
-    runs = [removing.proceed(queue.context, None)]
-    time.sleep(SETTLE_SECONDS)
-    runs += [removing.proceed(queue.context, None) for _ in range(3)]
-
-    assert runs == [False, False, True, True]
-    assert store.config(KEY).removed_us == time.now()
-
-
 def test_a_queue_is_not_gone_before_its_outbox_is_reported(make, store, time):
     def refuse(_entry):
         raise Conflict("refused")
@@ -263,15 +218,6 @@ def test_a_queue_is_not_gone_before_its_outbox_is_reported(make, store, time):
 
     assert [entry.item_id for entry in reported] == [item_named("i")]
     assert store.config(KEY).removed_us is not None
-
-
-def test_a_run_deletes_up_to_as_many_rows_as_the_page_of_queues_says(queue, store, monkeypatch):
-    queue.context.config()
-    removing.begin(queue.context, force=False)
-    limits = limits_of(store, monkeypatch, "page")
-    removing.proceed(queue.context, None, settle=0)
-
-    assert f"the rows of the queue, up to {limits[0]:,} a minute" in PAGE
 
 
 @pytest.mark.parametrize("kind", ["queued", "dead"])
@@ -348,26 +294,6 @@ def test_a_sweep_that_stood_still_deletes_nothing_of_the_next_queue(make, store,
     assert next_has(store, next_queue, kind)
 
 
-def test_a_sweep_that_stood_still_leaves_the_doorbell_of_the_next_queue(make, store, time, monkeypatch):
-    queue, doorbells = make(), Recorded()
-    queue.context.config()
-    store.configs[KEY] = replace(store.config(KEY), doorbell="https://sqs/bell")
-    removing.begin(queue.context, force=True)
-    time.sleep(SETTLE_SECONDS)
-    found = store.outbox
-
-    def late(where):
-        monkeypatch.undo()
-        swept(queue, time, Recorded())
-        make().add("b")
-        return found(where)
-
-    monkeypatch.setattr(store, "outbox", late, raising=False)
-
-    assert removing.proceed(queue.context, doorbells) is False
-    assert doorbells.urls == []
-
-
 def rows_of_next(queue, kind):
     """Create the queue anew, with one row of *kind*."""
     queue.add("b")
@@ -437,18 +363,6 @@ def test_a_worker_that_stood_still_while_its_queue_was_removed_does_not_create_i
     assert is_removed(store)
 
 
-def test_a_take_that_waited_while_its_queue_was_removed_does_not_create_it(make, store, time):
-    queue = make()
-    with queue.take(wait=0):
-        pass
-    remove(make(), time)
-    session_of(queue).patience = inf  # a monotonic clock that stood still too
-    with expects(Conflict), queue.take(wait=0):
-        pass
-
-    assert is_removed(store)
-
-
 def test_a_paused_queue_is_kept_for_its_next_add(queue, store, time):
     queue.context.config()
     pause(queue.context)
@@ -492,10 +406,33 @@ def test_a_child_uses_the_config_although_a_thread_of_its_parent_kept_one_at_the
     assert status_of(child) == 0
 
 
-def test_a_queue_is_not_removed_as_long_as_one_of_its_parts_has_a_job(make, store):
-    queue = make(parts=2)
-    queue.add("a")
-    with pytest.raises(Conflict, match="force=true"):
-        removing.begin(queue.context, force=False)
+def test_a_sweep_that_stood_still_leaves_the_doorbell_of_the_next_queue(make, store, time, monkeypatch):
+    queue, doorbells = make(), Recorded()
+    queue.context.config()
+    store.configs[KEY] = replace(store.config(KEY), doorbell="https://sqs/bell")
+    removing.begin(queue.context, force=True)
+    time.sleep(SETTLE_SECONDS)
+    found = store.outbox
 
-    assert store.config(KEY).removing_us is None
+    def late(where):
+        monkeypatch.undo()
+        swept(queue, time, Recorded())
+        make().add("b")
+        return found(where)
+
+    monkeypatch.setattr(store, "outbox", late, raising=False)
+
+    assert removing.proceed(queue.context, doorbells) is False
+    assert doorbells.urls == []
+
+
+def test_a_take_that_waited_while_its_queue_was_removed_does_not_create_it(make, store, time):
+    queue = make()
+    with queue.take(wait=0):
+        pass
+    remove(make(), time)
+    session_of(queue).patience = inf  # a monotonic clock that stood still too
+    with expects(Conflict), queue.take(wait=0):
+        pass
+
+    assert is_removed(store)

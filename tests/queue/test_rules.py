@@ -10,25 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanin.errors import InvalidRequest
-from fanin.queue import Job, NewJob, Options, QueueKey
+from fanin.queue import Job, NewJob, QueueKey
 from fanin.queue.dynamodb import items
 from fanin.queue.rules import lifecycle, order
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.keys import PARTS_MAX, QUEUE_FORM, PartKey, job_key, part_of
 from fanin.queue.rules.lifecycle import ClaimStatus
-from fanin.queue.rules.members import Watch, overdue, owned, owners
+from fanin.queue.rules.members import Watch, overdue, owned
 from fanin.queue.rules.model import (
-    MARK_SECONDS,
-    Dead,
     EarlierJob,
     GivenBack,
     JobState,
     Member,
-    OutboxEntry,
     Rerun,
-    digest_of,
 )
-from tests.item_ids import item_named
 
 QUEUE = QueueKey("t", "q")
 
@@ -48,14 +43,6 @@ def test_positions_sort_by_priority_then_by_time(p1, p2, t1, t2):
     assert (order.ready(p1, t1) < order.ready(p2, t2)) == ((-p1, t1) < (-p2, t2))
 
 
-def test_the_states_lie_apart_in_the_index():
-    places = [order.ready(0, 10**16 - 1), order.busy("z", 1), order.delayed(0), order.dead(0)]
-
-    assert places == sorted(places)
-    assert order.busy("s", 1).startswith(order.busy_of("s"))
-    assert not order.busy("s10", 1).startswith(order.busy_of("s1"))
-
-
 @pytest.mark.parametrize("name", ["x" * 2048, "é" * 1024])
 def test_a_name_of_2048_bytes_is_the_longest(name):
     assert job_key(QUEUE, 1, name).sort.startswith("h#")
@@ -73,11 +60,6 @@ def test_a_long_name_is_known_by_its_hash_and_never_by_another_name():
 
     assert len(long.sort) == 66
     assert job_key(QUEUE, 1, long.sort).sort != long.sort
-
-
-@given(st.binary(max_size=50), st.integers(1, PARTS_MAX))
-def test_a_name_falls_into_one_of_the_parts(name, parts):
-    assert 0 <= part_of(name, parts) < parts
 
 
 def test_parts_are_found_where_only_approved_hashes_may_secure_anything(monkeypatch):
@@ -104,12 +86,6 @@ def test_24_two_and_three_sessions_share_eight_parts_as_the_article_has_it():
     assert [list(owned(8, ["b", "a"], me)) for me in "ab"] == [[0, 1, 2, 3], [4, 5, 6, 7]]
     assert [list(owned(8, ["c", "a", "b"], me)) for me in "abc"] == [[0, 1], [2, 3, 4], [5, 6, 7]]
     assert list(owned(8, ["a"], "unknown")) == []
-
-
-def test_24_only_live_sessions_with_a_heartbeat_own_parts():
-    members = [MEMBER, replace(MEMBER, id="s2", beats=False), replace(MEMBER, id="s3", live=False)]
-
-    assert owners(members) == ["s1"]
 
 
 def test_a_session_is_suspected_when_its_heartbeat_stands_still_on_the_watchers_own_clock():
@@ -156,13 +132,7 @@ def test_q10_times_and_failures_add_up_whatever_the_clocks_say(rounds):
 JOB_KEY = job_key(QueueKey("t", "q"), 4, "a")
 
 
-OTHER = job_key(QueueKey("t", "q"), 200, "a")
-
-
 EARLIER = EarlierJob("before", 90)
-
-
-FIRST = digest_of("first")
 
 
 RERUN = Rerun("again", 170, 9, "new", "item-2")
@@ -201,132 +171,7 @@ UNCLAIMED = {"session": None, "claim": None, "claimed_us": None}
 ALONE = replace(BUSY, rerun=None)
 
 
-READY = replace(ALONE, state=JobState.READY, **UNCLAIMED)
-
-
-DELAYED = replace(READY, state=JobState.DELAYED, ready_us=900)
-
-
 DONE = replace(ALONE, state=JobState.DONE, payload=None, **UNCLAIMED, done_by="last", done_us=300)
-
-
-@pytest.mark.parametrize(
-    ("delay", "state", "ready_us"), [(0, "ready", 500), (2.5, "delayed", 2_500_500), (1e-6, "delayed", 501)]
-)
-def test_a_new_job(delay, state, ready_us):
-    item = item_named("a")
-    asked = NewJob("a", "text", 7, delay, item)
-    made = lifecycle.new_job(asked, JOB_KEY, "id", 500, DONE)
-    expected = Job(JOB_KEY, "a", "id", JobState(state), 7, 500, ready_us, "text", item, 4, done_by="last")
-    first = replace(expected, generation=1, done_by=None)
-
-    assert made == replace(expected, before=(EarlierJob(FIRST, 300), EARLIER))
-    assert lifecycle.new_job(asked, JOB_KEY, "id", 500, None) == first
-
-
-@pytest.mark.parametrize("number", [0, 3, 4, 9])
-def test_a_job_knows_the_last_four_of_its_key_whose_marks_hold(number):
-    asked, hour = NewJob("a"), 3_600_000_000
-    earlier = tuple(EarlierJob(str(i), 300 - i) for i in range(number))
-    over = replace(DONE, before=earlier)
-
-    assert lifecycle.new_job(asked, JOB_KEY, "id", 500, over).before == (EarlierJob(FIRST, 300), *earlier)[:4]
-    late = replace(over, done_us=hour + 298)
-    assert lifecycle.new_job(asked, JOB_KEY, "id", 500, late).before[1:] == earlier[:2]
-    undated = replace(over, done_us=None)
-    assert lifecycle.new_job(asked, JOB_KEY, "id", 500, undated).before == earlier
-    assert lifecycle.new_job(asked, JOB_KEY, "first", 500, over).before == ()
-
-
-@pytest.mark.parametrize(
-    ("job", "job_id", "until"),
-    [
-        (BUSY, "first", None),
-        (BUSY, "again", None),
-        (BUSY, "old", 250),
-        (DONE, "first", 300),
-        (DONE, "old", 250),
-        (BUSY, "never", 0),
-    ],
-)
-def test_a_repeated_add_is_that_of_the_job_its_rerun_or_an_earlier_job(job, job_id, until):
-    job, hour = replace(job, before=(EARLIER, EarlierJob(digest_of("old"), 250))), 3_600_000_000
-
-    assert job.answers(job_id, 0) is (until != 0)
-    assert until is None or job.answers(job_id, until + hour - 1) is (until != 0)
-    assert job.answers(job_id, (until or 0) + hour) is (until is None)
-
-
-def test_the_end_of_a_job_with_an_item_is_an_outbox_entry():
-    ending, part = f"c#{JOB_KEY.sort}", JOB_KEY.part.number
-
-    assert lifecycle.outbox_entry(BUSY, None) == OutboxEntry("first", "item-1", False, None, ending, part)
-    dead = lifecycle.outbox_entry(BUSY, Dead(BUSY, "boom", 300))
-    assert dead == OutboxEntry("first", "item-1", True, "boom", ending, part)
-    assert lifecycle.outbox_entry(replace(BUSY, item_id=None), None) is None
-
-
-def test_the_removal_of_a_live_job_fails_its_item_and_that_of_its_rerun():
-    part = JOB_KEY.part.number
-    first = OutboxEntry("first", "item-1", True, "gone", f"removed-100-3-0#{JOB_KEY.sort}", part)
-    second = OutboxEntry("again", "item-2", True, "gone", f"removed-100-3-1#{JOB_KEY.sort}", part)
-
-    assert lifecycle.removal_entries(BUSY, "gone") == [first, second]
-    assert lifecycle.removal_entries(replace(BUSY, item_id=None), "gone") == [second]
-    assert lifecycle.removal_entries(READY, "gone") == [first]
-    assert lifecycle.removal_entries(replace(READY, item_id=None), "gone") == []
-    assert lifecycle.removal_entries(DONE, "gone") == []
-
-
-def test_the_mark_of_a_deleted_job_and_of_one_that_was_moved():
-    mark = replace(DELAYED, state=JobState.DONE, payload=None, done_us=950)
-
-    assert lifecycle.deleted(replace(DELAYED, rerun=RERUN), 950, "request") == replace(
-        mark, done_by="request"
-    )
-    assert lifecycle.moved_mark(replace(DELAYED, rerun=RERUN), 950) == mark
-
-
-def test_a_moved_job_counts_the_generations_of_its_new_row():
-    first = replace(DELAYED, key=OTHER, generation=1, done_by=None)
-
-    assert lifecycle.moved(DELAYED, OTHER, None) == first
-    over = lifecycle.moved(DELAYED, OTHER, replace(DONE, id="other"))
-    earlier = (EarlierJob(digest_of("other"), 300), EARLIER)
-    assert over == replace(first, generation=4, done_by="last", before=earlier)
-    assert lifecycle.moved(DELAYED, OTHER, replace(DONE, before=())).before == DELAYED.before
-
-
-@pytest.mark.parametrize(("at", "busy"), [(190, 40), (151, 1), (150, 0), (100, 0)])
-@pytest.mark.parametrize("failed", [False, True])
-def test_a_returned_job(at, busy, failed):
-    facts = {"failures": 2 + failed, "busy_us": 80 + busy} | UNCLAIMED
-    ready = replace(BUSY, state=JobState.READY, ready_us=at, **facts)
-    delayed = replace(BUSY, state=JobState.DELAYED, ready_us=777, **facts)
-
-    assert lifecycle.given_back(BUSY, GivenBack(at, failed)) == ready
-    assert lifecycle.given_back(BUSY, GivenBack(at, failed, 777)) == delayed
-
-
-def test_an_ended_job_leaves_its_mark_or_its_rerun():
-    mark = replace(
-        ALONE, state=JobState.DONE, payload=None, done_by="c", done_us=190, busy_us=120, **UNCLAIMED
-    )
-    rerun = Job(JOB_KEY, "a", "again", JobState.READY, 9, 170, 190, "new", "item-2", 4, done_by="c")
-    rerun = replace(rerun, before=(EarlierJob(FIRST, 190), EARLIER))
-
-    assert lifecycle.ended(ALONE, 190) == mark
-    assert lifecycle.ended(BUSY, 190) == rerun
-
-
-def test_a_revived_job():
-    facts = {"ready_us": 400, "failures": 0, "rerun": None, "revival": "request"} | UNCLAIMED
-    alone = replace(BUSY, state=JobState.READY, generation=4, done_by=None, **facts)
-    over = replace(DONE, generation=6)
-
-    assert lifecycle.revived(Dead(BUSY, "boom", 300), 400, None, "request") == alone
-    after = lifecycle.revived(Dead(BUSY, "boom", 300), 400, over)
-    assert after == replace(alone, generation=7, done_by="last", revival=None)
 
 
 @pytest.mark.parametrize(
@@ -347,32 +192,6 @@ def test_a_revived_job():
 )
 def test_what_the_stored_job_says_of_a_claim(stored, status):
     assert lifecycle.claim_status(stored, BUSY) is ClaimStatus[status]
-
-
-def test_a_mark_holds_for_an_hour():
-    end = 300 + 3_600_000_000
-
-    assert not DONE.expired(end - 1)
-    assert DONE.expired(end)
-    assert not replace(DONE, done_us=None).expired(10**18)
-    assert MARK_SECONDS == 3600
-
-
-@pytest.mark.parametrize(
-    ("accepted", "refused"),
-    [
-        ({"parts": 1}, {"parts": 0}),
-        ({"parts": 256}, {"parts": 257}),
-        ({"heartbeat": 2.5}, {"heartbeat": 2.501}),
-        ({"heartbeat": 0.001}, {"heartbeat": 0}),
-        ({"max_failures": 1}, {"max_failures": 0}),
-        ({"retry_delay": 366 * 86_400}, {"retry_delay": 366 * 86_400 + 1}),
-    ],
-)
-def test_options_are_accepted_up_to_their_bounds(accepted, refused):
-    Options(**accepted)
-    with pytest.raises(InvalidRequest):
-        Options(**refused)
 
 
 TENANTS = st.text("a#1:", min_size=1, max_size=8)
@@ -403,11 +222,3 @@ def test_rows_of_different_kinds_lie_in_different_partitions():
         partitions += [kind(PartKey(of, 1))["S"] for of in (queue, tenant)]
 
     assert len(set(partitions)) == 10
-
-
-@given(TENANTS, NAMES, st.integers(0, PARTS_MAX - 1))
-def test_the_part_of_the_dead_is_read_from_their_key(tenant, name, number):
-    part = PartKey(QueueKey(tenant, name), number)
-
-    for beside in (items.dead_pk, items.outbox_pk):
-        assert items.part_beside(beside(part)["S"]) == part

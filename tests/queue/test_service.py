@@ -24,7 +24,6 @@ from fanin.queue import (
 from fanin.queue.administration.counting import depth_of
 from fanin.queue.administration.looking import look
 from fanin.queue.config_cache import CONFIG_SECONDS, ConfigCache
-from fanin.queue.effects import Effects
 from fanin.queue.memory import MemoryStore
 from fanin.queue.rules.config import Phase, QueueConfig
 from fanin.queue.rules.keys import job_key
@@ -91,17 +90,6 @@ def test_the_process_that_creates_the_queue_chooses_its_parts(make):
     later.add("b")
 
     assert len(later.context.parts()) == 4
-
-
-def test_a_process_reads_the_config_again_after_a_minute(make, time):
-    queue = make(parts=4)
-    queue.add("a")
-    queue.context.store.reconfigure(KEY, QueueConfig(8, revision=1))
-    time.sleep(59)
-    before = len(queue.context.parts())
-    time.sleep(1)
-
-    assert (before, len(queue.context.parts())) == (4, 8)
 
 
 def test_an_ack_with_a_condition_that_fails_leaves_the_job_in_the_scope(queue):
@@ -214,21 +202,6 @@ def test_a_function_works_without_a_heartbeat_until_its_time_is_over(make, dutie
     assert len(queue.context.store.members(KEY)) == 1
 
 
-def test_a_function_that_was_killed_loses_its_claims_after_its_time_and_not_before(make, duties):
-    queue, watcher = make(), make()
-    with watcher.take(wait=0):
-        pass
-    queue.add("a")
-    bounded = queue.bounded(30.0)
-    bounded.__enter__().take(1, wait=0).__enter__()
-    duties.pass_seconds(32)
-    early = names(watcher.queued())
-    duties.pass_seconds(2)
-
-    assert early == []
-    assert names(watcher.queued()) == ["a"]
-
-
 def test_work_in_threads_end_to_end():
     store, bell = MemoryStore(), MemoryDoorbell()
     options = Options(parts=2, heartbeat=0.05, expiry=5)
@@ -257,18 +230,6 @@ def drain(queue):
                 jobs.ack(job, [{"Put": {"job": job.name}}])
 
 
-def test_a_request_is_insisted_on_so_often_and_not_more():
-    effects, asked = Effects(pause=lambda _: None), []
-
-    def times_out():
-        asked.append(1)
-        raise StoreUnavailable("x")
-
-    with pytest.raises(StoreUnavailable):
-        effects.answer_of(times_out)
-    assert len(asked) == 4
-
-
 CONFIG = QueueConfig(4)
 
 
@@ -288,16 +249,6 @@ def test_a_config_is_used_for_a_minute_by_both_clocks(seconds, wall_us, fresh):
     cache.keep(CONFIG, 100.0, 10**9)
 
     assert cache.fresh(100.0 + seconds, 10**9 + wall_us) == (CONFIG if fresh else None)
-
-
-def test_a_config_that_was_requested_earlier_replaces_none():
-    cache = ConfigCache()
-    cache.keep(CONFIG, 100.0, 10**9)
-    cache.keep(None, 99.9, 10**9)
-    kept = cache.config
-    cache.keep(None, 100.0, 10**9)
-
-    assert (kept, cache.config) == (CONFIG, None)
 
 
 def depth(bench, parts=8):
@@ -348,27 +299,6 @@ def raising(bench, phase):
     bench.time.sleep(CONFIG_SECONDS)
 
 
-def test_a_job_that_ends_before_its_rerun_is_requested_is_added_anew(bench):
-    (job,) = bench.take("a")
-
-    def ends(busy, _):
-        bench.store.real.stored[job.key] = ended(busy, bench.time.now())
-        return bench.store.real.stored[job.key]
-
-    bench.store.scripts["rerun"] = ends
-
-    assert add(bench, "a", id="mine") == ()
-    assert (bench.stored(job).id, bench.stored(job).generation) == ("mine", 2)
-
-
-def test_a_job_whose_row_is_gone_before_its_rerun_is_requested_is_added_anew(bench):
-    (job,) = bench.take("a")
-    bench.store.scripts["rerun"] = lambda *_: bench.store.real.stored.pop(job.key) and None
-
-    assert add(bench, "a", id="mine") == ()
-    assert (bench.stored(job).id, bench.stored(job).generation) == ("mine", 1)
-
-
 def test_an_add_is_rejected_by_a_later_generation_at_the_other_row_of_its_key():
     """The rows count their generations apart."""
     bench = Bench(parts=OLD)
@@ -380,71 +310,6 @@ def test_an_add_is_rejected_by_a_later_generation_at_the_other_row_of_its_key():
     bench.store.scripts["get"] = lambda _: next(found)
 
     assert add(bench, MOVES, OnBusy.REJECT) == (Rejected(MOVES, JobState.READY),)
-
-
-def overs(bench):
-    """Return the row and the replaced job of each add."""
-    return [(job.key, over and over.key) for job, over, _ in bench.store.of("add")]
-
-
-def test_an_add_whose_row_changes_meanwhile_does_not_replace_the_job_of_the_other_row():
-    bench = Bench(parts=OLD)
-    mark = done_before(bench, MOVES)
-    raising(bench, Phase.PREPARING)
-    new = job_key(KEY, NEW, MOVES)
-
-    def settles(*asked):
-        bench.store.scripts.pop("add")
-        raising(bench, Phase.DRAINING)
-        return bench.store.real.add(*asked)
-
-    bench.store.scripts["add"] = settles
-
-    assert add(bench, MOVES) == ()
-    assert overs(bench) == [(mark.key, None), (new, None)]
-    assert bench.store.real.stored[new].generation == 1
-
-
-@pytest.mark.parametrize(
-    ("delay", "ring"), [(0, (0, False, 0)), (0.5, (0, True, 1)), (1, (0, True, 1)), (1.5, (0, True, 2))]
-)
-def test_a_job_is_rung_for_when_it_is_due_in_whole_seconds(bench, delay, ring):
-    add(bench, "a", delay=delay)
-
-    assert bench.bell.rung == [ring]
-
-
-def stored_first(bench, *answers):
-    """Answer the first adds with *answers*, a request each where one is none."""
-    left = list(answers)
-
-    def answer(*asked):
-        scripted = left.pop(0) if left else None
-        return bench.store.real.add(*asked) if scripted is None else scripted
-
-    bench.store.scripts["add"] = answer
-
-
-def test_an_add_that_finds_the_next_job_of_its_key_is_rejected_by_it(bench):
-    mark = done_before(bench, "a")
-    stored_first(bench, None, replace(mark, id="other", state=JobState.READY, generation=2))
-
-    assert add(bench, "a", OnBusy.REJECT) == (Rejected("a", JobState.READY),)
-
-
-def test_the_outcome_of_an_add_is_unknown_where_another_job_came_and_went(bench):
-    mark = done_before(bench, "a")
-    stored_first(bench, None, replace(mark, id="other", state=JobState.READY, generation=3))
-    with pytest.raises(StoreUnavailable, match=r"^job 'a': other jobs of its key ended in the meantime"):
-        add(bench, "a", OnBusy.REJECT)
-
-
-@pytest.mark.parametrize(("revision", "reads"), [(0, 0), (1, 1)])
-def test_a_config_is_read_again_for_a_later_revision_alone(bench, revision, reads):
-    bench.forget()
-    bench.context.refresh(revision)
-
-    assert len(bench.store.of("config")) == reads
 
 
 def test_a_waiting_take_gives_up_after_eight_failed_requests_in_a_row(queue, store):
@@ -459,18 +324,14 @@ def test_a_waiting_take_gives_up_after_eight_failed_requests_in_a_row(queue, sto
     assert len(reads) == 8
 
 
-def test_a_wait_at_the_doorbell_ends_a_row_of_failed_requests(queue, bell, store, monkeypatch):
-    """Eight requests of each row may fail."""
-    queue.add("a")
-    whole, answers = store.ready, iter("ffffff-fffffff-f")
+def test_a_job_that_ends_before_its_rerun_is_requested_is_added_anew(bench):
+    (job,) = bench.take("a")
 
-    def ready(*args):
-        answer = next(answers, "")
-        if answer == "f":
-            raise StoreUnavailable("out of reach")
-        return [] if answer else whole(*args)
+    def ends(busy, _):
+        bench.store.real.stored[job.key] = ended(busy, bench.time.now())
+        return bench.store.real.stored[job.key]
 
-    monkeypatch.setattr(bell, "wait", lambda *_: ())
-    monkeypatch.setattr(store, "ready", ready)
-    with queue.take(wait=60) as jobs:
-        assert names(jobs) == ["a"]
+    bench.store.scripts["rerun"] = ends
+
+    assert add(bench, "a", id="mine") == ()
+    assert (bench.stored(job).id, bench.stored(job).generation) == ("mine", 2)

@@ -9,7 +9,7 @@ from moto import mock_aws
 
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.rules.config import QueueConfig
-from fanin.queue.rules.members import CROWD, Watch, neighbours
+from fanin.queue.rules.members import CROWD, neighbours
 from fanin.queue.rules.model import Member
 from fanin.queue.upkeep.maintenance import Maintenance
 from fanin.queue.working.session import enter
@@ -43,14 +43,6 @@ def test_a_session_lasts_a_heartbeat_less_than_its_expiry(bench):
     assert (alive, bench.session.alive(), bench.session.lost) == (True, False, True)
 
 
-def test_a_session_for_a_while_expires_a_second_after_it(bench):
-    session = enter(bench.context, 30.0)
-
-    assert session.member.expires_us == bench.time.now() + 31_000_000
-    assert (session.member.beats, session.patience) == (False, 30.0)
-    assert (session.member.expiry_us, session.member.started_us) == (5_000_000, bench.time.now())
-
-
 def test_a_session_whose_process_stood_still_before_it_was_stored_creates_its_queue_anew(bench):
     """The queue was removed meanwhile, and its row counts the changes of the sessions."""
 
@@ -65,21 +57,6 @@ def test_a_session_whose_process_stood_still_before_it_was_stored_creates_its_qu
     assert (session.id, bench.store.real.config(KEY)) == ("late", QueueConfig(1))
 
 
-def test_a_heartbeat_counts_from_when_it_was_sent(bench):
-    beat = bench.store.real.beat
-    bench.time.sleep(2)
-
-    def slow(*asked):
-        bench.time.sleep(1.5)
-        return beat(*asked)
-
-    bench.store.scripts["beat"] = slow
-
-    assert bench.session.beat()
-    assert bench.session.confirmed_at == bench.time.monotonic() - 1.5 == 2
-    assert bench.store.of("beat")[-1][2] == bench.time.now() - 1_500_000 + 5_000_000
-
-
 def test_a_heartbeat_that_comes_back_too_late_does_not_revive_its_session(bench):
     beat = bench.store.real.beat
 
@@ -90,27 +67,6 @@ def test_a_heartbeat_that_comes_back_too_late_does_not_revive_its_session(bench)
     bench.store.scripts["beat"] = slow
 
     assert (bench.session.beat(), bench.session.confirmed_at) == (False, 0.0)
-
-
-@pytest.mark.parametrize(("beats", "changes"), [(True, 1), (False, 0)])
-def test_a_session_that_ends_counts_as_a_change_if_it_owned_parts(bench, beats, changes):
-    session = bench.session if beats else enter(bench.context, 30.0)
-    bench.forget()
-    session.end()
-
-    assert len(bench.store.of("count_change")) == changes
-    assert not session.alive()
-
-
-MEMBER = Member("s1", True, 10_000_000, 5_000_000, "host", 1, 0)
-
-
-def test_a_session_misses_heartbeats_after_half_its_expiry_and_is_suspected_after_nine_tenths():
-    watch = Watch()
-    watch.observe([MEMBER], 1.0)
-
-    assert [watch.misses_heartbeats(MEMBER, at) for at in (3.499, 3.5)] == [False, True]
-    assert [watch.suspects([MEMBER], at, 0) for at in (5.499, 5.5)] == [[], [MEMBER]]
 
 
 DAY_SECONDS = 24 * 60 * 60
@@ -168,13 +124,6 @@ def entered(make, count):
 )
 def test_a_session_watches_the_two_that_follow_it_on_the_ring(sessions, me, watched):
     assert neighbours(list(sessions), me) == list(watched)
-
-
-def test_each_session_is_watched_by_two_others():
-    sessions = [f"{number:03}" for number in range(100)]
-    watched = [each for me in sessions for each in neighbours(sessions, me)]
-
-    assert sorted(watched) == sorted(sessions * 2)
 
 
 @pytest.mark.parametrize("end", ["leaves", "is ended"])
@@ -246,59 +195,12 @@ class Group:
         del self.bench.store.real.sessions[KEY][self.sessions.pop(number).id]
 
 
-def test_a_large_group_without_a_change_is_read_whole_at_its_interval():
-    assert Group(50).reads_all_at(*(step / 2 for step in range(1, 51))) == [10.0, 20.0]
-
-
-@pytest.mark.parametrize(("sessions", "read"), [(24, None), (25, 2)])
-def test_up_to_24_sessions_are_looked_at_by_one_query_and_of_more_two(sessions, read):
-    group = Group(sessions)
-
-    assert group.read_at(0.5) == [TWO]
-    ((_, ids),) = group.bench.store.of(TWO)
-    assert (ids and len(ids)) == read
-
-
-def test_a_counted_change_is_read_once_the_interval_of_changes_has_passed():
-    group = Group(50)
-    group.sessions.pop(20).end()
-
-    assert group.read_at(0.9) == [CONFIG, TWO]
-    assert group.read_at(1.0) == [CONFIG, ALL]
-    assert len(group.watching.members) == 49
-
-
 def test_a_change_that_was_not_counted_is_seen_in_a_small_group():
     group = Group(5)
     group.drop(3)
 
     assert group.reads_all_at(0.5, 1.0) == [0.5]
     assert len(group.watching.members) == 4
-
-
-def test_a_difference_that_one_look_saw_is_read_although_the_next_does_not_see_it():
-    """A look may read an older copy of a row."""
-    group = Group(50)
-    group.bench.store.scripts[TWO] = lambda *_: []
-    assert group.read_at(0.5) == [TWO]
-    del group.bench.store.scripts[TWO]
-
-    assert group.reads_all_at(1.0, 1.5) == [1.0]
-
-
-def test_while_one_neighbour_misses_heartbeats_all_are_read_for_one_expiry():
-    group = Group(50)
-    group.silent = group.sessions[1:2]
-    assert group.reads_all_at(0.5, 1.0, 1.5, 2.0, 2.5) == [2.5]
-    group.silent = []
-
-    assert group.reads_all_at(*(step / 2 for step in range(6, 18))) == [step / 2 for step in range(6, 15)]
-
-
-def test_a_session_that_another_ended_is_lost_at_its_next_heartbeat(bench):
-    bench.store.real.end_session(KEY, bench.session.id, None)
-
-    assert (bench.session.beat(), bench.session.alive()) == (False, False)
 
 
 def test_a_heartbeat_without_an_answer_ends_no_session(bench):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -131,33 +130,6 @@ def test_an_add_wakes_a_sleeping_queue(sleeping, make, known):
     assert phase(queue) == "in use"
 
 
-def test_a_known_idle_queue_is_awake_before_the_job_is_stored(sleeping, store):
-    phases = []
-
-    def add(job, over, check=None):
-        phases.append(phase(sleeping))
-        return type(store).add(store, job, over, check)
-
-    store.add = add
-    sleeping.add("a")
-
-    assert phases == ["in use"]
-
-
-def test_a_queue_that_falls_asleep_between_the_write_and_the_read_of_an_add_is_woken(queue, store):
-    def add(job, over, check=None):
-        config = store.config(KEY)
-        stored = type(store).add(store, job, over, check)
-        store.reconfigure(KEY, replace(idle(config, AT), asleep_us=AT))
-        return stored
-
-    queue.context.config()
-    store.add = add
-    queue.add("a")
-
-    assert phase(queue) == "in use"
-
-
 def test_a_job_that_a_crashed_add_left_behind_is_found_by_the_visit_of_the_day(sleeping, make, store):
     config = sleeping.context.config()
     other = make()
@@ -196,15 +168,6 @@ def test_a_rejected_add_wakes_the_queue_too(sleeping, make, store):
     assert phase(queue) == "in use"
 
 
-def test_the_reads_of_a_visit_do_not_grow_with_the_kinds_of_what_is_counted(queue, store):
-    queue.add("a")
-    store.requests.clear()
-    visit(queue.context)
-
-    counted = {"config": 1, "members": 1, "first": 1, "outbox": 1, "count_dead": 1}
-    assert Counter(store.requests) == counted
-
-
 @pytest.fixture
 def sleeper(make, time):
     """A queue of two parts that fell asleep."""
@@ -214,17 +177,6 @@ def sleeper(make, time):
         visit(queue.context)
         time.sleep(SETTLE_SECONDS)
     return queue
-
-
-def test_an_add_to_a_sleeping_queue_that_others_always_change_asks_for_a_retry(sleeper, store, monkeypatch):
-    pauses: list[int] = []
-    sleeper.context = replace(sleeper.context, effects=replace(sleeper.context.effects, pause=pauses.append))
-    monkeypatch.setattr(store, "reconfigure", lambda key, _: store.config(key))
-    with pytest.raises(StoreUnavailable, match="changes too often at the moment; retry"):
-        sleeper.add("a")
-
-    assert pauses == [*range(8)]
-    assert store.stored == {}
 
 
 def test_an_add_to_a_queue_that_is_removed_at_the_same_time_asks_for_a_retry(queue, store, monkeypatch):
