@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from urllib.parse import parse_qsl, urlsplit
 from uuid import UUID
 
 import pytest
@@ -217,3 +218,15 @@ def test_a_command_line_that_is_wrong_is_2_and_sends_nothing(fanin, served, argu
     assert done.err
     assert "Traceback" not in done.err
     assert served.asked == []
+
+
+def test_every_filter_of_a_list_is_sent(fanin, served):
+    served.faults.append(Answer(200, JSON, '{"batches": []}'))
+    options = "--key-prefix cat --state OPEN --label a:b --since 2026-01-01T00:00:00Z"
+    options += " --until 2026-02-01T01:00:00+01:00"
+    assert fanin("list", *options.split()).ok().out == ""
+    sent = dict(parse_qsl(urlsplit(served.asked[0][1]).query))
+
+    assert (sent["userKeyPrefix"], sent["state"], sent["label"]) == ("cat", "OPEN", "a:b")
+    assert sent["openedFrom"] == "2026-01-01T00:00:00+00:00"
+    assert sent["openedTo"] == "2026-02-01T01:00:00+01:00"

@@ -128,3 +128,10 @@ def test_the_verb_prints_the_url_and_how_it_was_found(fanin, served):
     assert fanin("where").ok().lines == [f"{served.url}\tFANIN_URL"]
     assert fanin("where", "--json").ok().documents == [{"url": served.url, "found": "FANIN_URL"}]
     assert served.asked == []
+
+
+def test_a_run_of_another_program_or_one_that_is_starting_is_not_meant(runs):
+    runs += [replace(RUN, command=False), replace(RUN, outputs={})]
+
+    with pytest.raises(UsageError, match="found no API"):
+        Where().site()

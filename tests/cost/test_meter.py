@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -52,6 +53,18 @@ def test_units_that_answers_report_are_taken(meter):
     assert meter.dollars == pytest.approx(0.625e-6 + 0.5 * 0.125e-6)
 
 
+def test_reports_of_an_engine_that_bills_otherwise_are_not_taken():
+    with mock_aws():
+        trusting, computing = UsageMeter(), UsageMeter(takes_reports=False)
+        client = table(trusting)
+        computing.attach(client)
+        client.get_item(TableName="t", Key=KEY, ConsistentRead=True)
+
+    assert trusting.usage.units == {"read_unit": 0.5}, "as moto reports it"
+    assert computing.usage.units == {"read_unit": 1}
+    assert computing.reported == {}
+
+
 def without_reports(client: Any) -> Any:
     """A client, not metered yet, whose answers report no capacity, as if it were asked for none."""
     client.meta.events.register_first(
@@ -90,6 +103,20 @@ def test_a_refused_write_is_billed_by_the_row_that_is_stored(meter):
     assert (meter.usage - spent).units == {"write_unit": 3}
 
 
+def test_a_resource_of_boto3_is_metered_as_a_client(meter):
+    table(meter)
+    resource = moto_clients.resource("dynamodb")
+    rows, spent = resource.Table("t"), meter.usage
+    meter.attach(rows.meta.client)
+    rows.put_item(Item={"pk": "a", "x": "x" * 2500})
+    with pytest.raises(ClientError, match="ConditionalCheckFailed"):
+        rows.put_item(Item={"pk": "a", "x": "x" * 3500}, ConditionExpression="attribute_not_exists(pk)")
+
+    assert rows.get_item(Key={"pk": "a"})["Item"]["x"] == "x" * 2500
+    assert (meter.usage - spent).units == {"write_unit": meter.reported["write_unit"] + 4, "read_unit": 0.5}
+    assert set(meter.reported) == {"write_unit", "read_unit"}
+
+
 @pytest.mark.parametrize(
     ("operation", "units"),
     [("transact_write_items", 2 * (3 + 1)), ("batch_write_item", 3 + 1)],
@@ -123,6 +150,16 @@ def test_a_refused_transaction_is_billed_by_the_rows_that_it_puts_too(meter):
     assert (meter.usage - spent).units == {"write_unit": 2 * 3}
 
 
+def test_a_binary_attribute_is_a_part_of_its_message(meter):
+    client = moto_clients.client("sqs")
+    url = client.create_queue(QueueName="q")["QueueUrl"]
+    meter.attach(client)
+    blob = {"DataType": "Binary", "BinaryValue": b"x" * 100 * KIB}
+    client.send_message(QueueUrl=url, MessageBody="x", MessageAttributes={"blob": blob})
+
+    assert meter.usage.units == {"queue_request": 2}
+
+
 def test_events_that_the_bus_refuses_are_not_billed(meter):
     client = moto_clients.client("events")
     meter.attach(client)
@@ -153,6 +190,18 @@ def test_messages_are_billed_by_64_kib_of_a_request(meter):
 
     assert sent.units == {"queue_request": 2 + 4}
     assert (meter.usage - sent).units == {"queue_request": 2}
+
+
+def test_events_are_billed_by_64_kib_of_each(meter):
+    client = moto_clients.client("events")
+    meter.attach(client)
+    entries = [
+        {"Source": "s", "DetailType": "t", "Detail": json.dumps({"x": "x" * size})}
+        for size in (10, 64 * KIB, 128 * KIB)
+    ]
+    client.put_events(Entries=entries)
+
+    assert meter.usage.units == {"event": 1 + 2 + 3}
 
 
 def answered(client: Any, operation: str, answer: dict[str, Any]) -> Any:
@@ -193,6 +242,16 @@ def test_a_write_that_returns_the_row_before_it_is_billed_by_the_larger_row(mete
     client.put_item(TableName="t", Item=large, ReturnValues="ALL_OLD")
 
     assert meter.usage.units == {"write_unit": 1 + 11}
+
+
+def test_keys_that_were_not_read_are_not_billed(meter):
+    client = without_reports(moto_clients.client("dynamodb"))
+    meter.attach(client)
+    keys = {"t": {"Keys": [{"pk": {"S": str(number)}} for number in range(10)], "ConsistentRead": True}}
+    answered(client, "batch_get_item", {"Responses": {"t": []}, "UnprocessedKeys": keys})
+    client.batch_get_item(RequestItems=keys)
+
+    assert meter.usage.units == {"read_unit": 0}
 
 
 def units_of(ranges: Sequence[tuple[int, int]], page_bits: int) -> tuple[Usage, UnitMeter]:

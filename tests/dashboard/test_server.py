@@ -221,3 +221,7 @@ def test_polls_are_answered_at_the_same_time(browser, api):
         thread.join()
 
     assert seen == [200] * 8
+
+
+def test_localhost_is_its_own_host(browser):
+    assert browser.ask("/facts", Host=f"localhost:{browser.port}").status == 200

@@ -17,6 +17,7 @@ from fanin.cli.terminal.exits import UsageError
 from fanin.client.transports.signing import Signer
 from fanin.dashboard import Upstream, upstream_of
 from fanin.dashboard.upstream import ANSWER_MAX
+from fanin.errors import InvalidRequest
 from tests.dashboard.asking import Browser
 
 SECRET, SESSION_TOKEN, BEARER = "wJalrXUtnFEMI", "FwoGZXIvYXdzEJr", "eyJhbGciOiJIUzI1NiJ9.e30.c2lnbmVk"
@@ -128,3 +129,22 @@ def test_a_token_with_other_characters_is_refused_and_not_repeated(environment, 
         Site("https://api.example", "--url").bearer()
 
     assert token not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "api.example",
+        "ftp://api.example",
+        "https://user:pass@api.example",
+        "https://api.example/?x=1",
+        "https://a b",
+    ],
+)
+def test_a_malformed_url_is_refused(url):
+    with pytest.raises(InvalidRequest):
+        upstream_of(url)
+
+
+def test_it_listens_on_loopback_alone(dashboard):
+    assert dashboard.server_address[0] == "127.0.0.1"

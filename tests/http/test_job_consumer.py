@@ -11,7 +11,6 @@ from examples.catalog.functions.queueing import QUEUE
 from fanin.local import LocalRun
 from lab.local.races import Api
 from tests.http.test_jobs import listed, path
-from tests.http.test_tracking import get
 from tests.polling import eventually
 
 
@@ -74,23 +73,3 @@ def test_a_write_that_is_refused_takes_the_ack_with_it(run: LocalRun, api: Api, 
     assert eventually(lambda: states(api, key) == ["dead"])
 
     assert outcomes()[key] == "another"
-
-
-@pytest.mark.side_by_side
-def test_a_job_that_fails_is_dead_at_last_and_fails_its_item(api: Api, outcomes) -> None:
-    batch, (good, bad) = api.opened(2)
-    api.close(batch)
-    names = unused("good"), unused("bad")
-    api.post(path(QUEUE), {"jobs": [{"key": names[1], "payload": "bad", "itemId": bad}]})
-    assert eventually(lambda: states(api, names[1]) == ["dead"])
-    api.post(path(QUEUE), {"jobs": [{"key": names[0], "itemId": good}]})
-    assert eventually(lambda: names[0] in outcomes())
-    (dead,) = [job for job in listed(api, QUEUE, "dead", limit=100) if job["key"] == names[1]]
-
-    assert (dead["failures"], dead["error"]) == (
-        2,
-        f'ValueError("the payload of job {names[1]!r} is no package")',
-    )
-    assert names[1] not in outcomes()
-    # The good job's item; the deployed sweep may have failed the other one meanwhile.
-    assert eventually(lambda: get(api, batch)["progress"]["acked"] in (1, 2))

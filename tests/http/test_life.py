@@ -103,27 +103,6 @@ def test_three_levels_of_batches_end_from_the_innermost_outwards(api, bus):
     assert times == sorted(times, reverse=True)
 
 
-def test_notify_sends_the_same_event_again(api, bus):
-    batch, _ = opened(api)
-    api.close(batch)
-    first = bus.of(batch)[0]
-    assert send(api, f"/v1/batches/{batch}/notify", {})[0] == 202
-
-    assert bus.of(batch, 2) == [first, first]
-
-
-def test_an_estimated_batch_counts_every_ack_of_a_request(api):
-    batch, items = opened(api, 8, mode="estimated")
-    api.close(batch)
-    ack(api, *items[:5])
-    found = get(api, batch)["progress"]
-    assert (found["acked"], found["exact"]) == (5, False)
-    ack(api, *items[5:])
-
-    assert get(api, batch)["state"] == "COMPLETE"
-    assert api.pool.request("GET", f"{api.url}/v1/batches/{batch}/outstanding").status == 409
-
-
 def test_a_closed_batch_that_was_left_halfway_is_sealed_by_the_sweep(api, tracker):
     batch, items = opened(api, 9)
     api.ack(*items)

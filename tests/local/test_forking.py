@@ -13,7 +13,7 @@ import pytest
 
 from fanin.local.functions import fork_server
 from fanin.local.functions.forked_process import Forked, adopt_orphans
-from fanin.local.functions.forking import forking
+from fanin.local.functions.forking import forking, search_path
 from tests.local.processes import state
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="functions are forked on Linux alone")
@@ -196,20 +196,6 @@ def test_the_processes_of_a_fork_server_outlive_it_and_it_ends_with_its_parent(s
     assert ended(process) == 0
 
 
-def test_other_code_has_another_fork_server_and_the_oldest_makes_room(site, tmp_path, monkeypatch):
-    monkeypatch.setattr("fanin.local.functions.forking.SERVERS", 1)
-    assert is_forked(site.start())
-    servers = site.replaced.Popen.__self__._servers
-    (first,) = servers.values()
-    site.code = tmp_path / "other"
-    (site.code / LIBRARY).mkdir(parents=True)
-    site.library("")
-
-    assert is_forked(site.start())
-    assert list(servers) == [(str(site.code),)]
-    assert first._process.poll() is not None
-
-
 def test_where_forking_is_switched_off_or_unsafe_the_module_stays(monkeypatch):
     def refused() -> None:
         raise OSError("prctl")
@@ -263,3 +249,15 @@ def test_the_exit_closes_no_descriptor_of_the_function(site, tmp_path):
     assert isinstance(process, Forked)
     assert ended(process) == 0
     assert [(tmp_path / f"out{each}").read_text() for each in range(100)] == ["kept"] * 100
+
+
+def test_layers_come_before_the_code_and_the_last_one_first(tmp_path):
+    for name in ("code", "one/python", "other"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "one")
+
+    found = search_path(
+        str(tmp_path / "code"), os.pathsep.join(str(tmp_path / each) for each in ("link", "other"))
+    )
+
+    assert [str(Path(each).relative_to(tmp_path)) for each in found] == ["other", "one", "one/python", "code"]

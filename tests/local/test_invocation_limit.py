@@ -100,6 +100,17 @@ def test_a_function_that_waits_for_itself_goes_on(monkeypatch):
     assert run(function, 2, "")["depth"] == 3
 
 
+def test_beyond_the_limit_a_place_is_not_passed_on():
+    limit, turn = InvocationLimit(1, LONG), threading.Event()
+    limit._inside = 2  # as if it had grown
+    limit._waiting.append(turn)
+
+    limit._leave()
+    assert (limit._inside, turn.is_set()) == (1, False)
+    limit._leave()
+    assert (limit._inside, turn.is_set()) == (1, True)
+
+
 def test_each_function_and_version_has_a_limit_of_its_own():
     held, inside = threading.Event(), threading.Semaphore(0)
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 from typing import Any
 from uuid import uuid4
 
@@ -12,7 +11,6 @@ import urllib3
 
 from fanin.local import LocalRun, LocalRunError, run_directories
 from fanin.local.emulation import emulator
-from tests.http.events import Events
 from tests.local import processes
 
 POOL = urllib3.PoolManager(retries=False, timeout=120)
@@ -31,19 +29,6 @@ def opened(run: LocalRun, count: int) -> tuple[str, str]:
     return batch, call(run, "POST", f"/v1/batches/{batch}/items", {"count": count})[1]["groups"][0]["id"]
 
 
-def test_a_batch_completes_and_one_event_reaches_the_bus(run):
-    events = Events.on(run)
-    batch, group = opened(run, 3)
-    call(run, "POST", f"/v1/batches/{batch}/close", {})
-    items = [f"{batch}:{group}:{index}" for index in range(3)]
-
-    status, answer = call(run, "POST", "/v1/acks", {"items": items})
-
-    assert status == 200
-    assert len(answer["completions"]) == 1
-    assert [(event["kind"], event["total"]) for event in events.of(batch)] == [("BatchCompleted", 3)]
-
-
 @pytest.mark.parametrize("table", ["BatchesTable", "PagesTable", "GroupTasksTable"])
 def test_expiry_is_on_though_the_emulator_drops_it(run, table):
     asked = run.client("dynamodb").describe_time_to_live(TableName=run.outputs[table])
@@ -56,12 +41,6 @@ def test_the_state_file_says_what_the_run_says(run):
 
     assert (state.url, state.endpoint, state.outputs) == (run.url, run.endpoint, run.outputs)
     assert not state.command
-
-
-def test_nothing_listens_but_on_loopback(run):
-    with socket.socket() as elsewhere, pytest.raises(OSError, match="refused"):
-        # Loopback too, but another address of it: a socket on 0.0.0.0 would take this.
-        elsewhere.connect(("127.0.0.2", run.port))
 
 
 def test_two_runs_live_side_by_side_and_the_second_takes_nothing_of_the_first_along(run):

