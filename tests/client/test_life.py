@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import cache
 
 import pytest
 
@@ -11,7 +12,7 @@ from fanin.aws.settings.settings_file import SettingsFile
 from fanin.client.transports.transport import RANGED_A_REQUEST, ranged_requests_of
 from fanin.tracker import Ack, ItemId
 from fanin.tracker.rules.options import OnFailures, TaskToken
-from functions.wiring import callbacks, deployed
+from functions.wiring import deployed
 from tests.client.conftest import sqs_event
 from tests.client.received import received
 
@@ -150,7 +151,7 @@ def test_the_dead_letter_handler_fails_the_items_of_its_messages(fanin):
 def allowed(monkeypatch):
     """Let the API accept the callback ``orders`` of any tenant."""
     row = {"name": "orders", "topic": "arn:aws:sns:eu-west-1:111122223333:orders", "tenants": ["*"]}
-    monkeypatch.setattr(callbacks, "settings_file", lambda: SettingsFile(callbacks=[row]))
+    monkeypatch.setattr(deployed, "settings_file", cache(lambda: SettingsFile(callbacks=[row])))
 
 
 @pytest.mark.usefixtures("allowed")
