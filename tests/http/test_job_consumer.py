@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 
 from examples.catalog.functions.queueing import QUEUE
+from fanin import Fanin
 from fanin.local import LocalRun
 from lab.local.races import Api
 from tests.http.test_jobs import listed, path
@@ -41,6 +42,19 @@ def states_of(api: Api) -> dict[str, list[str]]:
 
 def states(api: Api, key: str) -> list[str]:
     return states_of(api).get(key, [])
+
+
+@pytest.mark.side_by_side
+def test_the_doorbell_is_the_functions_event_source(run: LocalRun) -> None:
+    lambda_ = run.client("lambda")
+    names = [each["FunctionName"] for each in lambda_.list_functions(MaxItems=1000)["Functions"]]
+    (consumer,) = [name for name in names if "-Jobs" in name]
+    (mapping,) = lambda_.list_event_source_mappings(FunctionName=consumer)["EventSourceMappings"]
+    doorbell = Fanin(run.url).create_queue(QUEUE)
+
+    assert mapping["EventSourceArn"] == doorbell.doorbell_arn
+    assert doorbell.doorbell_url.endswith("_bell_stack-demo")
+    assert mapping["State"] == "Enabled"
 
 
 @pytest.mark.side_by_side
