@@ -352,10 +352,8 @@ def consumer_of(site: Site, *, duties: bool) -> Queue:
     )
     # Without duties there is no heartbeat, so the session has to last without one.
     options = Options(expiry=EXPIRY_SECONDS if duties else 120.0)
-    queue = Queue(QueueContext(store, doorbell, site.key, options, creator=creator))
-    if not duties:
-        queue.background = lambda _: lambda: None
-    return queue
+    context = QueueContext(store, doorbell, site.key, options, creator=creator)
+    return Queue(context) if duties else Queue(context, background=lambda _: lambda: None)
 
 
 def _requests_of_an_idle_take(queue: Queue) -> float:

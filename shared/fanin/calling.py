@@ -26,11 +26,15 @@ KINDS = {
     "an async generator function": inspect.isasyncgenfunction,
     "a generator function": inspect.isgeneratorfunction,
 }
-INSTEAD = "pass a plain function that waits for what it starts: asyncio.run(...), future.result()"
+INSTEAD = (
+    "pass a plain function that waits for what it starts, by asyncio.run(...) or future.result(), and returns"
+    " None or values"
+)
 
-LAZY = (map, filter, zip, enumerate)
+LAZY = {"builtins", "itertools"}
+"""Modules whose iterators do work when they are iterated."""
 CONTAINERS = (list, tuple, set, frozenset, deque, KeysView, ValuesView, ItemsView)
-CONTAINERS_DEEP, VALUES_A_LEVEL = 3, 10_000
+CONTAINERS_DEEP, VALUES_A_LEVEL = 8, 10_000
 
 _NOTED: ContextVar[list[BaseException] | None] = ContextVar("fanin_noted_failures", default=None)
 
@@ -52,8 +56,9 @@ def synchronous(function: F, name: str) -> F:
 def finished(result: T, name: str) -> T:
     """Return *result* of the function *name*.
 
-    Raises WorkNotDone for an awaitable, a future, a generator or a ``map``, also in lists, tuples, sets and
-    dicts: three levels of them, and the first ten thousand values of each level, are looked at.
+    Raises WorkNotDone for an awaitable, a future, a generator, an iterator such as a ``map``, or an
+    exception, also in lists, tuples, sets and dicts: eight levels of them, and the first ten thousand values
+    of each level, are looked at.
     """
     pending = list(_pending(result))
     for each in pending:
@@ -83,8 +88,8 @@ def _contained(value: object) -> Iterable[object]:
 def _is_pending(result: object) -> bool:
     """Return whether *result* stands for work that goes on elsewhere, or starts when it is iterated."""
     waits = inspect.isawaitable(result) or isinstance(result, Future) or _is_of_pool(result)
-    is_lazy = isinstance(result, LAZY) or type(result).__module__ == "itertools"
-    return waits or is_lazy or inspect.isgenerator(result) or inspect.isasyncgen(result)
+    is_lazy = isinstance(result, Iterator) and type(result).__module__ in LAZY
+    return waits or is_lazy or inspect.isasyncgen(result) or isinstance(result, BaseException)
 
 
 def _is_of_pool(result: object) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -50,9 +49,3 @@ def test_of_all_texts_only_those_that_were_given_are_read(text: str) -> None:
 def test_an_alias_is_refused(text: str) -> None:
     with pytest.raises(InvalidRequest, match="cursor"):
         cursors.item_at(text)
-
-
-def test_a_time_beyond_all_calendars_is_refused() -> None:
-    with pytest.raises(InvalidRequest, match="cursor"):
-        cursors.batch_at("_" * 32)
-    assert cursors.batch_at("A" * 32) == (datetime(1970, 1, 1, tzinfo=UTC), str(UUID(int=0)))

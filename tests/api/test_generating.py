@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from openapi_schema_validator import OAS31Validator
-from pydantic import BaseModel
 
-from fanin.api.answers import batch_answers as answers
-from fanin.api.answers import group_answers, job_answers, maps, queue_answers, repair_answers
 from functions.openapi import document
-from functions.openapi.completing import NOWHERE, operations
+from functions.openapi.completing import operations
 from functions.openapi.examples import EXAMPLES
 from functions.openapi.shaping import FORMS
 from tests.api.published import closed, resolved
@@ -21,15 +17,6 @@ from tests.api.published import closed, resolved
 DOCUMENT = document()
 SCHEMAS = DOCUMENT["components"]["schemas"]
 PROBLEM, JSON = "application/problem+json", "application/json"
-MODELS = sorted(
-    {
-        model
-        for module in (answers, group_answers, job_answers, maps, queue_answers, repair_answers)
-        for _, model in inspect.getmembers(module, inspect.isclass)
-        if issubclass(model, answers.Answer)
-    },
-    key=lambda model: model.__name__,
-)
 
 
 def media() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -68,22 +55,6 @@ def test_each_body_and_answer_has_an_example_of_its_schema() -> None:
         assert violations(each["schema"], each["example"]) == [], operation
 
 
-def test_each_problem_is_an_example_where_its_status_is() -> None:
-    shown = set()
-    for _, operation in operations(DOCUMENT):
-        for status, answer in operation["responses"].items():
-            for name, example in (
-                resolved(DOCUMENT, answer)["content"].get(PROBLEM, {}).get("examples", {}).items()
-            ):
-                value = resolved(DOCUMENT, example)["value"]
-                shown.add(name)
-                assert (value["status"], value["type"]) == (int(status), f"urn:fanin:problem:{name}")
-                assert violations(SCHEMAS["Problem"], value) == []
-
-    assert shown == DOCUMENT["components"]["examples"].keys()
-    assert not shown & NOWHERE
-
-
 def test_no_parameter_and_no_absent_field_of_an_answer_is_null() -> None:
     null = {"type": "null"}
     nulls = [
@@ -101,16 +72,6 @@ def test_no_parameter_and_no_absent_field_of_an_answer_is_null() -> None:
     ]
 
     assert nulls == []
-
-
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
-def test_a_field_that_an_answer_may_lack_is_left_out_where_it_has_no_value(model: type[BaseModel]) -> None:
-    optional = {name: field for name, field in model.model_fields.items() if not field.is_required()}
-
-    assert all(
-        field.exclude_if and field.exclude_if(field.get_default(call_default_factory=True))
-        for field in optional.values()
-    )
 
 
 @pytest.mark.parametrize("name", FORMS)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from fanin.api.cursors import list_cursors as cursors
-from fanin.errors import InvalidRequest
 from fanin.grouper import Lane, Policy
 from fanin.grouper.rules import protocol as rules
 from tests.api.conftest import AT, TENANT
 from tests.api.gateway import JSON, Gateway
+from tests.api.test_lifecycle_routes import pages
 
 TASK = {"target": "x", "payload": {"n": 1}}
 
@@ -82,31 +81,13 @@ def test_open_tasks_and_bundles_of_all_shards_are_listed_page_by_page(gateway, g
     store = grouper.world.store
     by_shard = {shard: [t.task_id for t in store.candidates(Lane(TENANT, "x", shard), 100)] for shard in "01"}
     made = [filled(grouper, s, f, by_shard[s][f]).bundle_id for s in "01" for f in range(3)]
-    pages, query = [], {"target": "x", "limit": "2"}
-    while True:
-        page = gateway.send("GET", "/v1/bundles", query=query).body
-        pages.append([bundle["bundleId"] for bundle in page["bundles"]])
-        if "cursor" not in page:
-            break
-        query["cursor"] = page["cursor"]
+    listed = [
+        [bundle["bundleId"] for bundle in page["bundles"]]
+        for page in pages(gateway, "/v1/bundles", target="x", limit="2")
+    ]
 
     assert len(waiting) == 12
-    assert [len(page) for page in pages] == [2, 1, 2, 1]
-    assert [name for page in pages for name in page] == [*made[2::-1], *made[:2:-1]]
+    assert [len(page) for page in listed] == [2, 1, 2, 1]
+    assert [name for page in listed for name in page] == [*made[2::-1], *made[:2:-1]]
     one = gateway.send("GET", f"/v1/bundles/{made[0]}").body
     assert (one["state"], one["members"]) == ("READY", [{"taskId": by_shard["0"][0]}])
-
-
-@pytest.mark.parametrize(
-    "query", [{}, {"target": "a b"}, {"target": "x", "limit": "0"}, {"target": "x", "shard": "1"}]
-)
-@pytest.mark.parametrize("path", ["/v1/tasks", "/v1/bundles"])
-def test_a_list_is_of_one_target(gateway, grouper, path, query):
-    assert gateway.send("GET", path, query=query).status == 400
-
-
-@pytest.mark.parametrize("place", [(0, 0), (63, 2**63), (1, None)])
-def test_a_cursor_stands_for_its_place(place):
-    assert cursors.term_at(cursors.of_term(place)) == place
-    with pytest.raises(InvalidRequest):
-        cursors.term_at(cursors.of_item(3))

@@ -111,6 +111,7 @@ def test_a_listed_batch_says_all_but_its_progress(any_gateway: Gateway) -> None:
 
 
 CASES = {
+    "open": ("/v1/batches", {"userKey": "x"}, {"userKey": "y"}),
     "cancel": ("/v1/batches/{batch}/cancel", {"reason": "x"}, {"reason": "y"}),
     "close": ("/v1/batches/{batch}/close", {}, {}),
     "notify": ("/v1/batches/{ended}/notify", {}, {}),
@@ -142,7 +143,7 @@ def filled(value: Any, names: dict[str, str]) -> Any:
     return value.format(**names)
 
 
-@pytest.mark.parametrize("case", ["cancel", "acks", "outcome"])
+@pytest.mark.parametrize("case", ["open", "cancel", "acks", "outcome"])
 def test_a_key_with_another_payload_is_refused_and_does_nothing(
     any_gateway: Gateway, names: dict[str, str], case: str
 ) -> None:
@@ -162,20 +163,6 @@ def test_the_same_key_on_another_route_is_another_key(any_gateway: Gateway, name
     ]
 
     assert statuses == [200, 200, 200, 202]
-
-
-@pytest.mark.parametrize("headers", [{}, JSON, {"content-type": "text/plain"}], ids=str)
-@pytest.mark.parametrize("body", [None, "", b""], ids=repr)
-def test_a_post_that_needs_no_field_needs_no_body(
-    gateway: Gateway, body: Any, headers: dict[str, str]
-) -> None:
-    opening = gateway.send("POST", "/v1/batches", body, headers)
-    batch_id, other = opening.body["batchId"], opened(gateway)[0]
-    calls = [(batch_id, "close", 200), (other, "cancel", 200), (batch_id, "notify", 202)]
-    answers = [gateway.send("POST", f"/v1/batches/{of}/{verb}", body, headers) for of, verb, _ in calls]
-
-    assert opening.status == 201
-    assert [answer.status for answer in answers] == [status for *_, status in calls]
 
 
 def test_a_window_has_the_outstanding_and_the_failed_items_of_one_range(any_gateway: Gateway) -> None:
@@ -233,12 +220,3 @@ def test_a_parameter_out_of_form_is_refused_by_its_name(gateway: Gateway, name: 
     assert answer.status == 400
     assert answer.headers["Content-Type"] == "application/problem+json"
     assert [each["field"] for each in answer.body["errors"]] == [name]
-
-
-def test_the_map_route_knows_no_parameters_of_the_batch_and_the_batch_none_of_the_map(
-    gateway: Gateway,
-) -> None:
-    batch_id, _ = opened(gateway, 5)
-
-    assert gateway.send("GET", f"/v1/batches/{batch_id}", query={"cells": "5"}).status == 400
-    assert gateway.send("GET", f"/v1/batches/{batch_id}", query={"progress": "none"}).status == 200

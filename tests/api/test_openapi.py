@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from functions import get_bundle, openapi
-from functions.openapi import NameTaken, document
+from functions.openapi import document
 from tests.api.gateway import JSON, Gateway
 
 STRANGER = "00000000-0000-4000-8000-00000000dead"
@@ -35,14 +34,6 @@ def test_bodies_admit_nothing_unknown() -> None:
     assert all(
         schema.get("additionalProperties") is False or references(schema.get("oneOf")) for schema in bodies
     )
-
-
-def test_two_schemas_of_one_name_end_the_build_with_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    schemas = get_bundle.app.get_openapi_json_schema(**openapi.ABOUT).replace("MemberVerdict", "Verdict")
-    monkeypatch.setattr(get_bundle.app, "get_openapi_json_schema", lambda **_: schemas)
-
-    with pytest.raises(NameTaken, match=r"/v1/bundles/\{bundleId\}: the schema Verdict differs"):
-        document()
 
 
 def references(forms: list[dict[str, Any]] | None) -> bool:

@@ -128,22 +128,6 @@ def test_a_defect_is_in_the_log_without_the_body_and_in_no_answer(
     assert "hunter2" not in line
 
 
-def test_an_unknown_route_of_a_handler_is_not_found(gateway: Gateway) -> None:
-    from functions import open_batch
-
-    event = gateway.event("POST", "/v1/other", None, None) | {"body": "{}"}
-    answer = open_batch.handler(event, None)
-
-    assert answer["statusCode"] == 404
-    assert json.loads(answer["body"])["type"] == "urn:fanin:problem:no-route"
-
-
-def test_fields_are_named_by_their_path(gateway: Gateway) -> None:
-    answer = gateway.send("POST", "/v1/acks", {"acks": [{"itemId": "x"}]})
-
-    assert [error["field"] for error in answer.body["errors"]] == ["acks.0.itemId"]
-
-
 def test_every_pattern_of_the_contract_has_an_error_text() -> None:
     contract = (Path(__file__).parents[2] / "docs" / "openapi.json").read_text()
     patterns = {json.loads(text) for text in re.findall(r'"pattern": (".*")', contract)}

@@ -16,6 +16,7 @@ from fanin.queue.dynamodb.registry import Registry
 from fanin.queue.rules.model import PAYLOAD_BYTES_MAX, Member
 from functions.wiring import queueing
 from tests.api.gateway import Gateway
+from tests.api.test_lifecycle_routes import pages
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 from tests.item_ids import item_named
@@ -82,16 +83,6 @@ def post(gateway: Gateway, action: str, body=None, status: int = 200):
     return answer.body
 
 
-def pages(gateway: Gateway, path: str, of: str, **query):
-    found, cursor = [], {}
-    while True:
-        body = get(gateway, path, **query, **cursor)
-        found.append(body[of])
-        if "cursor" not in body:
-            return found
-        cursor = {"cursor": body["cursor"]}
-
-
 def names_of(page) -> list[str]:
     return [job["key"] for job in page]
 
@@ -99,9 +90,9 @@ def names_of(page) -> list[str]:
 def test_queues_are_listed_page_by_page_in_the_order_of_their_names(gateway, store):
     for name in ("c", "a", "b.2", "b"):
         new_queue(store, name)
-    found = pages(gateway, "/v1/queues", "queues", limit=2)
+    found = pages(gateway, "/v1/queues", limit="2")
 
-    assert [[queue["queue"] for queue in page] for page in found] == [["a", "b"], ["b.2", "c"]]
+    assert [[queue["queue"] for queue in page["queues"]] for page in found] == [["a", "b"], ["b.2", "c"]]
 
 
 def test_a_queue_is_listed_with_its_config_and_its_depth(gateway, store, queue):
@@ -146,7 +137,8 @@ def test_sessions_are_listed_page_by_page(gateway, store, queue):
     for number, beats in enumerate([True, False, True]):
         store.enter(queue.key, Member(f"s{number}", beats, 10**18, 5, "host", 7, 1_772_366_400_000_000))
     store.end_session(queue.key, "s2", None)
-    (first, second), (third,) = pages(gateway, f"{PATH}/sessions", "sessions", limit=2)
+    found = pages(gateway, f"{PATH}/sessions", limit="2")
+    (first, second), (third,) = (page["sessions"] for page in found)
 
     assert first == {
         "id": "s0",
@@ -168,7 +160,7 @@ def test_jobs_of_each_state_are_listed_page_by_page(gateway, queue):
     queue.add_all([NewJob(f"late {i}", delay=60) for i in range(5)] + [f"job {i}" for i in range(10)])
     queue.take(5, wait=0).__enter__()
     for state in ("queued", "inProgress", "delayed", "dead"):
-        found = pages(gateway, f"{PATH}/jobs", "jobs", state=state, limit=2)
+        found = [page["jobs"] for page in pages(gateway, f"{PATH}/jobs", state=state, limit="2")]
 
         assert [len(page) for page in found] == [2, 2, 1]
         assert len({job["key"] for page in found for job in page}) == 5

@@ -14,11 +14,8 @@ from fanin.queue.memory import MemoryStore as QueueStore
 from fanin.quotas.memory import MemoryQuotas
 from fanin.testing.queues import FakeDoorbells
 from functions.wiring import deployed, metered, queueing, quotas, tracking
-from tests.api.conftest import TENANT
 from tests.api.gateway import SERVED, Answer, Gateway
-from tests.api.test_job_routes import queues
 
-__all__ = ["queues"]
 IAM = {"iam": {"accountId": "222233334444", "userArn": "arn:aws:iam::222233334444:role/other"}}
 TASKS = "/v1/tasks"
 UUID = "00000000-0000-4000-8000-000000000000"
@@ -94,18 +91,6 @@ def test_tasks_over_the_quota_are_refused_and_not_registered(limited, grouper):
     assert (second.body["quota"]["name"], second.body["quota"]["used"]) in (("tasks", 49), ("tasks", 50))
     assert 97 <= int(second.headers["Retry-After"]) <= 99
     assert gateway.send("GET", f"{TASKS}/late").status == 404
-
-
-def test_another_tenant_is_unaffected(limited):
-    limited(openBatches=1, adds=1)
-    one, other = Gateway(), Gateway(authorizer=IAM)
-    batches = [each.send("POST", "/v1/batches", {}).body["batchId"] for each in (one, other)]
-    for _ in range(5):
-        last = one.send("POST", f"/v1/batches/{batches[0]}/items", {"count": 1})
-
-    assert IAM["iam"]["accountId"] != TENANT
-    assert last.status == 429
-    assert other.send("POST", f"/v1/batches/{batches[1]}/items", {"count": 1}).status == 201
 
 
 def test_reads_are_refused_by_what_the_ones_before_have_read(limited, environment):

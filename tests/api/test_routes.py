@@ -46,48 +46,6 @@ def _batch_of(gateway: Gateway, count: int) -> tuple[str, list[str]]:
     return batch_id, [f"{batch_id}:{group['id']}:{index}" for index in range(count)]
 
 
-def test_open_answers_the_new_batch(any_gateway: Gateway) -> None:
-    answer = any_gateway.send("POST", "/v1/batches", {"userKey": "x😀"})
-
-    body = answer.body
-    assert answer.status == 201
-    assert answer.headers["Content-Type"] == "application/json"
-    assert body.keys() == {"batchId", "state", "mode", "userKey", "createdAt", "expiresAt"}
-    assert (body["state"], body["mode"], body["userKey"]) == ("OPEN", "exact", "x😀")
-    assert INSTANT.fullmatch(body["createdAt"])
-    assert INSTANT.fullmatch(body["expiresAt"])
-
-
-def test_a_repeated_open_is_answered_the_same_even_after_close(any_gateway: Gateway) -> None:
-    first = any_gateway.send("POST", "/v1/batches", {"userKey": "x"}, _keyed("k"))
-    _added(any_gateway, first.body["batchId"], 1)
-    _closed(any_gateway, first.body["batchId"])
-    again = any_gateway.send("POST", "/v1/batches", {"userKey": "x"}, _keyed("k"))
-
-    assert (again.status, again.body) == (201, first.body)
-
-
-def test_the_key_of_an_open_with_another_payload_is_refused(any_gateway: Gateway) -> None:
-    any_gateway.send("POST", "/v1/batches", {"userKey": "x"}, _keyed("k"))
-    answer = any_gateway.send("POST", "/v1/batches", {"userKey": "y"}, _keyed("k"))
-
-    assert answer.status == 422
-    assert answer.body["type"] == "urn:fanin:problem:key-reused"
-
-
-def test_add_answers_one_group_and_the_total(any_gateway: Gateway) -> None:
-    batch_id = _opened(any_gateway)
-    _added(any_gateway, batch_id, 3)
-    answer = _added(any_gateway, batch_id, 2**36)
-
-    assert answer.status == 201
-    assert answer.body == {
-        "batchId": batch_id,
-        "groups": [{"id": answer.body["groups"][0]["id"], "upto": 2**36}],
-        "total": 3 + 2**36,
-    }
-
-
 def test_get_answers_an_open_batch_without_what_has_not_happened(any_gateway: Gateway) -> None:
     batch_id, items = _batch_of(any_gateway, 10)
     _acked(any_gateway, items[:4])
@@ -119,21 +77,6 @@ def test_get_without_progress_reads_no_page(
 
     assert (bare.status, bare.body) == (200, {name: whole[name] for name in whole if name != "progress"})
     assert gateway.send("GET", f"/v1/batches/{batch_id}", query={"progress": "some"}).status == 400
-
-
-def test_close_of_an_empty_batch_completes_it(any_gateway: Gateway) -> None:
-    batch_id = _opened(any_gateway, userKey="x")
-    answer = _closed(any_gateway, batch_id)
-
-    assert answer.status == 200
-    assert answer.body == {
-        "batchId": batch_id,
-        "userKey": "x",
-        "state": "COMPLETE",
-        "total": 0,
-        "isComplete": True,
-        "completedByYou": True,
-    }
 
 
 def test_a_repeated_close_is_answered_the_same(any_gateway: Gateway) -> None:
@@ -212,7 +155,3 @@ def test_the_event_is_that_of_the_state(
         assert again.body["event"] == event | {"confirmed": True}
     else:
         assert "event" not in answer.body
-
-
-def test_states_with_an_event_and_without_are_all_there_are() -> None:
-    assert {*TYPES, State.OPEN, State.CLOSED, State.EXPIRED} == set(State)

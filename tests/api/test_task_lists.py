@@ -15,6 +15,7 @@ from fanin.grouper.listing import BundledPlace, WaitingPlace
 from functions.wiring import deployed
 from tests.api.gateway import JSON, Gateway
 from tests.api.test_group_routes import TASK
+from tests.api.test_lifecycle_routes import pages
 
 pytestmark = pytest.mark.usefixtures("grouper")
 
@@ -26,15 +27,8 @@ def post(gateway: Gateway, *tasks, key: str | None = None):
 
 def everything(gateway, path, field, **query):
     """All entries of a list, page by page."""
-    found, pages = [], 0
-    while True:
-        page = gateway.send("GET", path, query=query)
-        assert page.status == 200, page.text
-        found += page.body[field]
-        pages += 1
-        if "cursor" not in page.body:
-            return found, pages
-        query["cursor"] = page.body["cursor"]
+    found = pages(gateway, path, **query)
+    return [entry for page in found for entry in page[field]], len(found)
 
 
 def handle_all(grouper, answer):

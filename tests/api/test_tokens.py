@@ -44,20 +44,6 @@ def test_no_answer_about_a_batch_has_its_token(
     assert TOKEN not in json.dumps([answer.body for answer in answers]) + caplog.text
 
 
-@pytest.mark.usefixtures("resuming")
-@pytest.mark.parametrize(
-    ("left_out", "field"), [("deadlineSeconds", "deadlineSeconds"), ("taskToken", "onFailures")]
-)
-def test_a_token_and_a_deadline_go_together(any_gateway: Gateway, left_out: str, field: str) -> None:
-    answer = any_gateway.send(
-        "POST", "/v1/batches", {name: value for name, value in BODY.items() if name != left_out}
-    )
-
-    assert answer.status == 400
-    assert field in json.dumps(answer.body)
-    assert TOKEN not in json.dumps(answer.body)
-
-
 def test_a_token_that_nothing_would_answer_is_refused(
     any_gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,11 +22,3 @@ def test_the_cost_of_a_batch_is_a_row_for_each_way_and_says_what_it_assumes(fani
     assert "estimated from 1,000 items done, 0 of them failed" in shown.err
     assert "does not know how they were acked" in shown.err
     assert json.dumps(documents[0])
-
-
-def test_without_the_option_nothing_is_estimated(fanin):
-    fanin("open", "orders").ok()
-
-    done = fanin("status", "orders").ok()
-    assert "writeUnits" not in done.out
-    assert "estimated" not in done.err

@@ -7,7 +7,6 @@ import re
 import signal
 import socket
 
-import pytest
 import urllib3
 from typer.testing import CliRunner
 
@@ -68,14 +67,6 @@ def test_a_port_in_use_is_refused_and_the_default_gives_way():
 
     assert done.exit_code == ExitCode.REFUSED
     assert f"port {port} of 127.0.0.1 is in use" in done.stderr
-
-
-@pytest.mark.parametrize("url", ["ftp://x", "https://user@x", "x"])
-def test_a_url_that_is_none_is_refused(url):
-    done = CliRunner().invoke(app, ["dashboard", "--url", url, "--no-open"])
-
-    assert done.exit_code == ExitCode.USAGE
-    assert "https://host" in done.stderr
 
 
 class Run:

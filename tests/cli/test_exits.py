@@ -12,7 +12,7 @@ from botocore.exceptions import (
     ProfileNotFound,
 )
 
-from fanin.cli.terminal.exits import ExitCode, Refused, UsageError, code_of, sentence_of
+from fanin.cli.terminal.exits import ExitCode, Refused, UsageError, code_of
 from fanin.errors import AccessDenied, Conflict, InvalidRequest, NotFound, StoreUnavailable
 from fanin.local import LocalRunError
 from tests.cli.serving import refusal
@@ -52,43 +52,12 @@ def test_each_error_has_its_code(error, code):
     assert code_of(error) == code
 
 
-def test_a_refusal_of_credentials_says_what_to_check():
-    sentence = sentence_of(AccessDenied("Forbidden"))
-
-    assert sentence == (
-        "Forbidden; check the credentials: --profile and --region, as of the AWS CLI, or FANIN_TOKEN of a JWT"
-        " stage"
-    )
-    unreached = EndpointConnectionError(endpoint_url="u")
-    assert sentence_of(unreached).endswith("; check the region, the network, and AWS_ENDPOINT_URL")
-    assert sentence_of(NoRegionError()).endswith("; give --region, or a --profile that has one")
-    assert sentence_of(FileNotFoundError(2, "No such file", "rows.csv")) == "rows.csv: No such file"
-
-
-@pytest.mark.parametrize(("status", "code"), [(403, 4), (401, 4), (409, 1), (404, 1), (501, 5)])
-def test_the_answer_of_the_api_is_the_exit_code(fanin, served, status, code):
-    served.faults.append(refusal(status, "the detail"))
-    done = fanin("list")
-
-    assert (done.code, done.out) == (code, "")
-    assert "the detail" in done.err
-
-
 def test_an_open_without_an_answer_names_the_key_to_repeat_it_with(fanin, served):
     served.faults.append(refusal(501))
     done = fanin("open", "k", "--idempotency-key", "one")
 
     assert done.code == ExitCode.UNANSWERED
     assert done.err.endswith("the detail; it may have been done: repeat it with --idempotency-key one\n")
-
-
-def test_a_command_line_that_is_wrong_is_one_sentence_and_names_the_help(fanin):
-    assert fanin("close").err == "Missing argument 'BATCH'; see fanin close --help\n"
-    assert fanin("lisst").err.endswith("Did you mean 'list'? See fanin --help\n")
-    assert fanin("list", "--nope").err.endswith("; see fanin list --help\n")
-    assert fanin("--url", "http://127.0.0.1:1", "list").err == (
-        "No such option: --url; options come after the verb; see fanin --help\n"
-    )
 
 
 def test_a_sentence_that_quotes_the_api_controls_no_terminal(fanin, served):
@@ -120,14 +89,6 @@ def test_what_no_request_can_carry_is_a_usage_error(process, arguments, stdin):
 
     assert (done.code, done.out) == (ExitCode.USAGE, "")
     assert "Traceback" not in done.err
-
-
-def test_an_answer_that_is_not_of_the_api_is_a_sentence(fanin, served):
-    served.faults.append(refusal(200))
-    done = fanin("list")
-
-    assert done.code == ExitCode.REFUSED
-    assert done.err == "the answer is not one of fanin's API, version 1; check the URL\n"
 
 
 def test_counts_are_printed_of_what_was_acked_before_an_error(fanin, served):

@@ -13,7 +13,6 @@ from fanin.queue import NewJob
 from tests.api.conftest import grouper
 from tests.api.published import checked
 from tests.api.test_queue_admin_routes import new_queue, store
-from tests.cli.serving import refusal
 
 __all__ = ["grouper", "store"]
 
@@ -86,14 +85,6 @@ def test_what_is_wrong_is_1_or_2(fanin, jobs, tasks, arguments, code):
     assert fanin(*arguments).code == code
 
 
-@pytest.mark.parametrize("verb", [("tasks", "mail"), ("bundles", "mail"), ("queues",), ("jobs", "thumbs")])
-def test_refused_credentials_are_4_and_no_answer_is_5(fanin, served, verb):
-    served.faults[:] = [refusal(401)]
-    assert fanin(*verb).code == ExitCode.DENIED
-    served.faults[:] = [refusal(503)] * 50
-    assert fanin(*verb).code == ExitCode.UNANSWERED
-
-
 @pytest.mark.parametrize(
     ("items", "chunk", "size"), [(1000, 1, 0), (10**9, 1, 239), (10**9, 64, 239), (10**6, 1024, 0)]
 )
@@ -107,14 +98,3 @@ def test_the_cost_is_the_estimate_of_the_pipeline(fanin, items, chunk, size):
     assert price(found["leastDollars"], found["mostDollars"]) == facts["price"]
     assert (found["messages"], found["requests"]) == (facts["messages"], facts["requests"])
     assert lines == {name: str(value) for name, value in found.items()}
-
-
-def test_as_processes_in_a_pipe_of_40_columns_nothing_is_cut_and_nothing_has_an_escape(process, tasks, jobs):
-    for arguments in (("tasks", "mail"), ("bundles", "mail"), ("queues",), ("jobs", "thumbs")):
-        done = process(*arguments).ok()
-        assert "\x1b" not in done.out
-        assert "…" not in done.out
-    assert (
-        "leastDollars\t15.3613"
-        in process("cost", "--items", "1000000000", "--chunk", "64", "--bytes", "239").lines
-    )

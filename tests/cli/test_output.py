@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fanin.cli.terminal.durations import ago, duration, time_of
+from fanin.cli.terminal.durations import duration, time_of
 from fanin.cli.terminal.exits import UsageError
-from fanin.cli.terminal.output import TABLE_ROWS, Column, Output, Progress
+from fanin.cli.terminal.output import Column, Output
 
 COLUMNS = (
     Column("Key", "key"),
@@ -53,62 +53,11 @@ def test_a_terminal_gets_a_table_that_no_cell_can_write_to(monkeypatch):
     assert "[red]x" in text
 
 
-def test_an_empty_table_says_so_on_a_terminal_and_is_nothing_in_a_pipe(capsys):
-    assert printed(Terminal(), lambda output: output.table(COLUMNS, [])) == ""
-    assert capsys.readouterr().err == "none\n"
-
-    assert printed(io.StringIO(), lambda output: output.table(COLUMNS, [])) == ""
-    assert capsys.readouterr().err == ""
-
-
 def test_a_document_controls_no_terminal_and_is_the_same_document():
     text = printed(Terminal(), lambda output: output.value(ROW, ""), as_json=True)
 
     assert json.loads(text) == ROW
     assert not {"\x1b", "\x9b", "\u202e"} & set(text)
-
-
-def test_a_long_table_is_printed_while_it_is_read():
-    stream, seen = Terminal(), []
-
-    def rows():
-        for number in range(TABLE_ROWS + 1):
-            seen.append("last row" in stream.getvalue())
-            yield {"key": "last row" if number == TABLE_ROWS - 1 else "k", "total": 1}
-
-    Output(stream=stream).table(COLUMNS[:2], rows())
-
-    assert seen == [False] * TABLE_ROWS + [True]
-
-
-def test_a_card_has_names_in_a_pipe_and_no_empty_field_on_a_terminal():
-    fields = (
-        Column("User key", "userKey"),
-        Column("Failed", lambda _: 3, name="failed"),
-        Column("Is it", "is"),
-    )
-    document = {"userKey": None, "is": True}
-
-    assert printed(io.StringIO(), lambda output: output.card(fields, document)) == (
-        "userKey\t\nfailed\t3\nis\ttrue\n"
-    )
-    assert printed(Terminal(), lambda output: output.card(fields, document)) == (
-        "Failed    3\nIs it     true\n"
-    )
-    assert printed(Terminal(), lambda output: output.card(fields, document), as_json=True) == (
-        '{"userKey":null,"is":true}\n'
-    )
-
-
-def test_progress_is_one_line_of_a_terminal_and_nothing_in_a_pipe():
-    times = iter(range(100))
-    for stream, text in ((Terminal(), "\racked 10\racked 9 \r       \r"), (io.StringIO(), "")):
-        progress = Progress(stream, lambda: next(times))
-        progress.show("acked 10")
-        progress.show("acked 9")
-        progress.clear()
-
-        assert stream.getvalue() == text
 
 
 @pytest.mark.parametrize(
@@ -138,10 +87,3 @@ def test_a_time_is_a_duration_ago_or_has_a_zone():
     for text in ("2026-03-01T00:00:00", "yesterday", "2x", "999999w"):
         with pytest.raises(UsageError, match="is no time: write 2026-03-01T00:00:00Z"):
             time_of(text, now)
-
-
-def test_a_time_is_shown_in_its_largest_unit():
-    now = datetime(2026, 1, 2, tzinfo=UTC)
-    shown = [ago(now - timedelta(seconds=seconds), now) for seconds in (0, 59, 60, 7_199, 90_000, -120)]
-
-    assert shown == ["0 s ago", "59 s ago", "1 min ago", "1 h ago", "1 d ago", "in 2 min"]

@@ -75,14 +75,6 @@ def test_ranges_are_printed_while_they_are_read(pages):
     assert Range.most <= 2_000
 
 
-def test_a_range_is_not_listed_in_memory_when_its_ids_are_printed():
-    stream = Lines()
-    ids = ItemRange(BATCH, GROUP, 0, 2**36 - 1).ids()
-
-    assert next(ids) == f"{BATCH}:{GROUP}:0"
-    assert stream.count == 0
-
-
 def test_ten_thousand_neighbours_are_one_request_and_scattered_ones_a_thousand_each(fanin, served):
     fanin("open", "k").ok()
     ids = fanin("add", "k", "10000", "--ids").ok()
@@ -114,15 +106,6 @@ def test_lines_are_sent_while_they_are_read():
         seen.append((len(read), len(request)))
 
     assert seen == [(1_002, 1_000), (2_002, 1_000), (3_002, 1_000), (4_002, 1_000), (5_000, 1_000)]
-
-
-def test_the_same_lines_are_sent_as_the_documents_of_the_api(fanin):
-    fanin("open", "k").ok()
-    items = fanin("add", "k", "10").ok().out.strip()
-    (answer,) = fanin("ack", items, "--json").ok().documents
-
-    assert answer["results"][0]["counts"] == {"accepted": 10}
-    assert answer["completions"] == []
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,8 @@ from fanin.cli.arguments.where import Where
 from fanin.cli.batches import watch
 from fanin.cli.terminal.exits import ExitCode
 from fanin.cli.verbs import Invocation
-from fanin.client import waiting
 from fanin.client.timer import Timer
 from tests.api.published import checked
-from tests.cli.serving import refusal
 
 JSON = {"content-type": "application/json"}
 
@@ -86,23 +84,6 @@ def test_a_watch_prints_each_state_and_a_line_every_ten_seconds_and_ends_with_th
     assert all((line[6] == "") == (line[1] == "OPEN") for line in lines[1:-1])
 
 
-def test_a_watch_asks_at_most_20_times_in_the_first_minute_and_then_12(fanin, clock, served):
-    batch_id, _ = batch_of(fanin)
-    served.asked.clear()
-    done = fanin("watch", batch_id, "--timeout", "5m")
-    at, starts = 0.0, [0.0]
-    for pause in clock.pauses:
-        at += pause
-        starts.append(at)
-
-    assert (done.code, len(served.asked)) == (ExitCode.TIMED_OUT, len(starts))
-    assert f"batch {batch_id} has not ended within 300 s" in done.err
-    assert sum(start < 60 for start in starts) <= 20
-    assert all(sum(start <= each < start + 60 for each in starts) <= 12 for start in starts if start >= 60)
-    assert {line.split("\t")[1] for line in done.lines} == {"CLOSED"}
-    assert 25 <= len(done.lines) <= 31
-
-
 @pytest.mark.parametrize(
     ("end", "result", "code"),
     [
@@ -159,22 +140,6 @@ def test_the_timeout_of_a_wait_is_that_of_all_batches_together(fanin, clock, ser
     assert clock.now == pytest.approx(90)
 
 
-@pytest.mark.parametrize("verb", ["watch", "wait"])
-def test_no_batch_is_1_a_wrong_timeout_2_no_credentials_4_and_no_answer_5(
-    fanin, clock, served, verb, monkeypatch
-):
-    monkeypatch.setattr(waiting, "FAILURES_MAX", 1)
-    batch_id, _ = batch_of(fanin)
-
-    assert fanin(verb, "nope").code == ExitCode.REFUSED
-    assert fanin(verb, batch_id.replace(batch_id[:4], "ffff")).code == ExitCode.REFUSED
-    assert fanin(verb, batch_id, "--timeout", "soon").code == ExitCode.USAGE
-    served.faults[:] = [refusal(403)]
-    assert fanin(verb, batch_id).code == ExitCode.DENIED
-    served.faults[:] = [refusal(503)] * 200
-    assert fanin(verb, batch_id).code == ExitCode.UNANSWERED
-
-
 class Terminal(io.StringIO):
     """A terminal of 80 columns."""
 
@@ -203,15 +168,3 @@ def test_a_terminal_shows_one_line_that_is_drawn_again(fanin, clock, served):
     assert lines[0].removesuffix("\x1b[K") == "hello ░░░░░░░░░░ 0 of 40"
     assert lines[-1] == "hello ██████████ 40 of 40  succeeded\x1b[K\n"
     assert "left" in lines[20]
-
-
-def test_in_a_pipe_of_40_columns_no_line_is_cut_and_none_has_an_escape(fanin, process):
-    key = "a user key of many characters, longer than the line"
-    _, prefix = batch_of(fanin, key, 5)
-    fanin("ack", f"{prefix}:0-4").ok()
-    done = process("watch", key).ok()
-
-    assert "\x1b" not in done.out
-    assert "…" not in done.out
-    assert done.lines[-1].split("\t") == [key, "succeeded", "5", "5", "0", "", ""]
-    assert process("wait", key).ok().out == ""

@@ -105,26 +105,12 @@ def test_without_any_or_with_two_local_runs_one_sentence_lists_the_four_ways(run
         assert all(way in str(raised.value) for way in (*WAYS, *urls))
 
 
-def test_a_run_of_another_program_or_one_that_is_starting_is_not_meant(runs):
-    runs += [replace(RUN, command=False), replace(RUN, outputs={})]
-
-    with pytest.raises(UsageError, match="found no API"):
-        Where().site()
-
-
 def test_a_profile_goes_before_keys_of_the_environment():
     env = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_SESSION_TOKEN": "c", "PATH": "/"}
     use_profile("work", "eu-north-1", env)
     regions = {"AWS_REGION": "eu-north-1", "AWS_DEFAULT_REGION": "eu-north-1"}
 
     assert env == {"PATH": "/", "AWS_PROFILE": "work", **regions}
-
-
-def test_without_options_the_environment_stays_as_it_is():
-    env = {"AWS_ACCESS_KEY_ID": "a", "AWS_PROFILE": "own"}
-    use_profile(None, None, env)
-
-    assert env == {"AWS_ACCESS_KEY_ID": "a", "AWS_PROFILE": "own"}
 
 
 def test_the_token_is_sent_as_bearer_and_over_no_open_line(fanin, served, monkeypatch):
@@ -142,3 +128,10 @@ def test_the_verb_prints_the_url_and_how_it_was_found(fanin, served):
     assert fanin("where").ok().lines == [f"{served.url}\tFANIN_URL"]
     assert fanin("where", "--json").ok().documents == [{"url": served.url, "found": "FANIN_URL"}]
     assert served.asked == []
+
+
+def test_a_run_of_another_program_or_one_that_is_starting_is_not_meant(runs):
+    runs += [replace(RUN, command=False), replace(RUN, outputs={})]
+
+    with pytest.raises(UsageError, match="found no API"):
+        Where().site()

@@ -15,12 +15,18 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from fanin import Fanin
+from fanin import Fanin, Options
+from fanin.client.batch import Batch
+from fanin.client.queues.handing_queue import HandingQueue
 from fanin.client.transports.direct import DirectTransport
 from fanin.client.transports.http import HttpTransport
+from fanin.grouper import Grouper, World
+from fanin.grouper.memory import MemoryStore as GroupStore
+from fanin.queue import MemoryDoorbell, OutboxEntry, QueueContext, QueueKey
+from fanin.queue.memory import MemoryStore as QueueStore
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
-from functions.wiring import deployed, tracking
+from functions.wiring import deployed, grouping, tracking
 from tests.api.gateway import answered
 
 TENANT = "t"
@@ -200,7 +206,47 @@ def fanin(request: pytest.FixtureRequest, tracker: Tracker) -> Fanin:
     return made
 
 
-def sqs_event(*bodies: str | dict[str, Any]) -> dict[str, Any]:
-    """A delivery: message ids ``m0``, ``m1``... in the order of the *bodies*."""
+@pytest.fixture
+def batch(fanin: Fanin) -> Batch:
+    """An open batch of three items."""
+    opened = fanin.open()
+    opened.items = opened.add(3)  # type: ignore[attr-defined]
+    return opened
+
+
+@pytest.fixture
+def parent(fanin: Fanin) -> Batch:
+    """A closed batch of one item."""
+    with fanin.open("parent") as batch:
+        batch.items = batch.add(1)  # type: ignore[attr-defined]
+    return batch
+
+
+class Discarding:
+    """An outbox that sends nothing."""
+
+    def send(self, postings: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def grouper(monkeypatch: pytest.MonkeyPatch, tracker: Tracker) -> Grouper:
+    """The group-batcher of the API, in memory."""
+    made = Grouper(World(GroupStore(), Discarding()))
+    monkeypatch.setattr(grouping, "grouper", lambda: made)
+    monkeypatch.setattr(grouping, "registering", lambda: made)
+    return made
+
+
+def work_queue(report: Callable[[OutboxEntry], object]) -> HandingQueue:
+    """A work queue in memory whose ends of jobs go to *report*."""
+    options = Options(parts=1)
+    context = QueueContext(QueueStore(), MemoryDoorbell(), QueueKey(TENANT, "q"), options, report=report)
+    return HandingQueue(context, background=lambda _: lambda: None)
+
+
+def sqs_event(*bodies: str | dict[str, Any], times: int | None = None) -> dict[str, Any]:
+    """A delivery of messages ``m0``, ``m1``... with the *bodies*; *times*: how often each was received."""
     texts = [body if isinstance(body, str) else json.dumps(body) for body in bodies]
-    return {"Records": [{"messageId": f"m{n}", "body": text} for n, text in enumerate(texts)]}
+    facts = {} if times is None else {"attributes": {"ApproximateReceiveCount": str(times)}}
+    return {"Records": [{"messageId": f"m{n}", "body": text, **facts} for n, text in enumerate(texts)]}

@@ -9,8 +9,8 @@ RETURNED = {"batchItemFailures": [{"itemIdentifier": "m0"}]}
 
 
 def received(item, times=1, message="m0"):
-    event = sqs_event(item)
-    event["Records"][0] |= {"messageId": message, "attributes": {"ApproximateReceiveCount": str(times)}}
+    event = sqs_event(item, times=times)
+    event["Records"][0]["messageId"] = message
     return event
 
 

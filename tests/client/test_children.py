@@ -9,13 +9,6 @@ from tests.client.conftest import lost_after, sqs_event
 from tests.client.received import DELETED, RETURNED, acked, delivered
 
 
-@pytest.fixture
-def parent(fanin):
-    with fanin.open("parent") as batch:
-        batch.items = batch.add(1)
-    return batch
-
-
 def test_a_redelivery_goes_on_with_the_same_child_and_the_same_items(fanin, parent):
     made, killed = [], [True]
 

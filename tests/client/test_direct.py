@@ -42,13 +42,3 @@ def test_a_batch_lives_and_ends_on_the_tables(tables):
     assert completion.user_key == "catalog-7"
     assert batch.status().is_complete
     assert (stored["tenant"], stored["pageBits"]) == ({"S": "tenant"}, {"N": "8"})
-
-
-def test_two_clients_on_the_tables_see_one_batch(tables):
-    publisher, consumer = Fanin.direct(tables, "tenant"), Fanin.direct(tables, "tenant")
-    with publisher.open() as batch:
-        items = batch.add(3)
-    report = consumer.ack(items)
-
-    assert [done.batch_id for done in report.completions] == [batch.id]
-    assert publisher.get(batch.id) == consumer.get(batch.id)

@@ -18,7 +18,7 @@ from fanin.cost.sizes import size_of
 from fanin.tracker import Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.memory import MemoryStore
-from tests.client.conftest import TENANT
+from tests.client.conftest import TENANT, sqs_event
 from tests.client.test_consumer import Context
 from tests.contract import moto_clients
 from tests.contract.tables import TABLES, create_tables, deep_recursion
@@ -53,16 +53,6 @@ def fanin(direct):
     return Fanin(direct)
 
 
-def delivery(*bodies, receives=1, arn="arn:aws:sqs:us-east-1:1:work"):
-    counted = {"ApproximateReceiveCount": str(receives)}
-    return {
-        "Records": [
-            {"messageId": f"m{n}", "body": body, "attributes": counted, "eventSourceARN": arn}
-            for n, body in enumerate(bodies)
-        ]
-    }
-
-
 def returned(response):
     return [each["itemIdentifier"] for each in response["batchItemFailures"]]
 
@@ -80,7 +70,7 @@ def test_a_delivery_of_chunks_is_one_request_of_ranges_and_each_item_has_its_row
         lambda item: seen.append((item.index, item.row["n"], item.id == items[item.index]))
     )
 
-    assert returned(handler(delivery(*bodies), None)) == []
+    assert returned(handler(sqs_event(*bodies), None)) == []
     assert seen == [(n, n, True) for n in range(300)]
     assert direct.asked == [[(first, min(first + 63, 299), "success", None) for first in range(0, 300, 64)]]
     assert list(batch.outstanding()) == []
@@ -98,10 +88,10 @@ def test_what_raises_goes_again_and_the_others_do_not(fanin, direct):
             raise ValueError(item.id)
 
     assert (handler.__name__, handler.__doc__) == ("handler", "Works.")
-    assert returned(handler(delivery(body), None)) == ["m0"]
+    assert returned(handler(sqs_event(body), None)) == ["m0"]
     assert indexes(batch.outstanding()) == [2, 5]
-    assert returned(handler(delivery(body, receives=2), None)) == ["m0"]
-    assert returned(handler(delivery(body, receives=3), None)) == []
+    assert returned(handler(sqs_event(body, times=2), None)) == ["m0"]
+    assert returned(handler(sqs_event(body, times=3), None)) == []
     assert seen == {0: 1, 1: 1, 2: 3, 3: 1, 4: 1, 5: 3, 6: 1, 7: 1}
     assert direct.asked == [
         [(0, 1, "success", None), (3, 4, "success", None), (6, 7, "success", None)],
@@ -123,7 +113,7 @@ def test_from_fail_after_on_what_raises_is_failed_with_its_reason_and_the_messag
         if item.index in (4, 5):
             raise ValueError(f"bad {item.index}")
 
-    assert returned(handler(delivery(items.message()), None)) == []
+    assert returned(handler(sqs_event(items.message()), None)) == []
     assert direct.asked == [
         [
             (0, 0, "success", None),
@@ -151,7 +141,7 @@ def test_an_item_that_ends_the_process_is_alone_after_two_redeliveries(fanin):
 
     for receives in (1, 2, 3):
         with pytest.raises(SystemExit):
-            handler(delivery(body, receives=receives), None)
+            handler(sqs_event(body, times=receives), None)
 
     assert indexes(batch.outstanding()) == [40]
     assert max(worked.values()) == 2
@@ -170,7 +160,7 @@ def test_out_of_time_the_rest_returns_and_what_is_done_is_acked(fanin, caplog):
     first, second = (chunk.message() for chunk in batch.add(8).chunks(4))
     handler = fanin.acks_each(lambda item: seen.append(item.index))
 
-    assert returned(handler(delivery(first, second), Context(5_000, 1_999, 1_999))) == ["m0", "m1"]
+    assert returned(handler(sqs_event(first, second), Context(5_000, 1_999, 1_999))) == ["m0", "m1"]
     assert seen == [0, 1]
     assert indexes(batch.outstanding()) == [2, 3, 4, 5, 6, 7]
     assert "no time is left" in caplog.text
@@ -181,7 +171,7 @@ def test_a_message_that_is_no_chunk_returns_alone(fanin, body, caplog):
     batch = fanin.open()
     handler = fanin.acks_each(lambda item: None)
 
-    assert returned(handler(delivery(body, batch.add(2).message()), None)) == ["m0"]
+    assert returned(handler(sqs_event(body, batch.add(2).message()), None)) == ["m0"]
     assert "message m0 cannot be worked on, and returns to the queue: " in caplog.text
     assert list(batch.outstanding()) == []
 
@@ -197,10 +187,10 @@ def test_a_chunk_of_neighbours_is_one_write_unit_by_the_meter(chunk, reads, capl
         items = fanin.open().add(1024)
         bodies = [items[first : first + chunk].message() for first in range(5, 1024 - chunk, chunk)]
         handler = fanin.acks_each(lambda item: None)
-        handler(delivery(items[1023:].message()), None)
+        handler(sqs_event(items[1023:].message()), None)
         meter = Meter().attach(client)
         for body in bodies:
-            assert returned(handler(delivery(body), None)) == []
+            assert returned(handler(sqs_event(body), None)) == []
         sizes = [size_of(row) for row in client.scan(TableName=TABLES[1])["Items"]]
 
     assert max(sizes) <= WRITE_UNIT_BYTES

@@ -143,13 +143,6 @@ def test_one_key_on_close_and_on_acks_names_two_callers_and_each_retry_reports_i
     assert [calls[route]() for route in (*order, *order)] == [False, True, False, True]
 
 
-def test_an_open_with_other_options_under_its_key_is_refused(fanin):
-    fanin.open(key="k", max_failures=1)
-
-    with pytest.raises(KeyReused):
-        fanin.open(key="k", max_failures=2)
-
-
 class Catalog(StrEnum):
     SUMMER = "summer"
 

@@ -8,39 +8,13 @@ from threading import Barrier
 
 import pytest
 
-from fanin import InvalidRequest, NewJob, Options
+from fanin import InvalidRequest, NewJob
 from fanin.client import under_work
 from fanin.client.consuming.consumer import Consumer
-from fanin.client.queues.handing_queue import HandingQueue
 from fanin.client.queues.job_acks import acking
-from fanin.grouper import Grouper, World
-from fanin.grouper.memory import MemoryStore as GroupStore
-from fanin.queue import MemoryDoorbell, QueueContext, QueueKey
-from fanin.queue.memory import MemoryStore as QueueStore
-from functions.wiring import grouping
-from tests.client.conftest import sqs_event
+from tests.client.conftest import sqs_event, work_queue
 from tests.client.received import DELETED, RETURNED, acked, delivered, received
 from tests.forks import forked, status_of
-
-
-class Outbox:
-    def send(self, postings):
-        """Nothing."""
-
-
-@pytest.fixture
-def grouper(monkeypatch, tracker):
-    made = Grouper(World(GroupStore(), Outbox()))
-    monkeypatch.setattr(grouping, "grouper", lambda: made)
-    monkeypatch.setattr(grouping, "registering", lambda: made)
-    return made
-
-
-@pytest.fixture
-def parent(fanin):
-    with fanin.open("parent") as batch:
-        batch.items = batch.add(1)
-    return batch
 
 
 def test_an_item_with_a_child_is_acked_by_its_childs_end_and_not_by_the_consumer(fanin, parent):
@@ -119,16 +93,9 @@ def test_an_item_with_a_task_belongs_to_the_task(over_http, grouper):
     assert len(grouper.world.store.stored_tasks) == 1
 
 
-@pytest.fixture
-def queue(fanin):
-    report = acking(fanin._transport)
-    context = QueueContext(
-        QueueStore(), MemoryDoorbell(), QueueKey("t", "q"), Options(parts=1), report=report
-    )
-    return HandingQueue(context, background=lambda _: lambda: None)
+def test_an_item_with_a_job_belongs_to_the_job(fanin, parent):
+    queue = work_queue(acking(fanin._transport))
 
-
-def test_an_item_with_a_job_belongs_to_the_job(fanin, parent, queue):
     def add(record):
         assert queue.add(NewJob("job", item_id=record["body"]))
 

@@ -15,10 +15,17 @@ HEAVY = "boto3 botocore urllib3 pydantic aws_lambda_powertools"
 
 def loaded(code: str) -> set[str]:
     """Which of the heavy packages, and of our own modules, a fresh process has loaded after *code*."""
-    listing = f"{code}\nimport sys\nprint(*[name for name in sys.modules if name.split('.')[0] in WANTED])"
-    code = f"WANTED = {[*HEAVY.split(), 'fanin']}\n{listing}"
+    wanted = {*HEAVY.split(), "fanin"}
+    return {name for name in added(code) if name.split(".")[0] in wanted}
+
+
+def added(code: str) -> set[str]:
+    """Return the modules that *code* adds to those of a fresh process."""
+    listing = f"import sys; before = set(sys.modules)\n{code}\nprint(*(set(sys.modules) - before))"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
+    done = subprocess.run(
+        [sys.executable, "-c", listing], capture_output=True, text=True, check=True, env=env
+    )
     return set(done.stdout.split())
 
 
@@ -32,14 +39,7 @@ def test_the_package_alone_loads_nothing():
 
 @pytest.mark.parametrize("code", ["import fanin", "from fanin import *"])
 def test_the_package_and_all_its_names_load_no_third_party(code):
-    listing = "import sys; before = set(sys.modules)\n" + code + "\nprint(*(set(sys.modules) - before))"
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-
-    done = subprocess.run(
-        [sys.executable, "-c", listing], capture_output=True, text=True, check=True, env=env
-    )
-
-    assert {name.split(".")[0] for name in done.stdout.split()} - sys.stdlib_module_names == {"fanin"}
+    assert {name.split(".")[0] for name in added(code)} - sys.stdlib_module_names == {"fanin"}
 
 
 def test_a_local_run_over_http_loads_no_aws_library():

@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing.pool
+import os
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
 from itertools import chain, starmap
-from threading import Event, Thread
+from threading import Barrier, Event, Thread
 
 import pytest
 
 from fanin import AsyncFanin, InvalidRequest
 from fanin.client import children
 from tests.client.conftest import sqs_event
-from tests.client.received import DELETED, acked, delivered
+from tests.client.received import DELETED, acked, delivered, received
 from tests.forks import forked, status_of
 
 REASON = "not a JPEG"
-
-
-@pytest.fixture
-def batch(fanin):
-    opened = fanin.open()
-    opened.items = opened.add(3)
-    return opened
 
 
 def outstanding(batch):
@@ -166,10 +160,7 @@ def test_a_failure_that_is_reported_after_the_return_is_refused_and_not_healed(f
         if record["body"] != first:
             answers.append(refused(fanin.fail, [first], REASON))
 
-    event = sqs_event(*batch.items[:2])
-    for each in event["Records"]:
-        each["attributes"] = {"ApproximateReceiveCount": str(times)}
-    assert fanin.acks(work)(event, None) == DELETED
+    assert fanin.acks(work)(sqs_event(*batch.items[:2], times=times), None) == DELETED
     assert answers == [True]
     assert acked(batch) == (2, 0)
 
@@ -271,23 +262,27 @@ def test_a_function_does_not_hand_over_the_item_of_another_one(fanin, batch):
 # Other processes.
 
 
+def in_a_child(fanin, item, child):
+    """Run *child* in a fork of the function for *item*; return the answer to the delivery."""
+    statuses = []
+    answer = delivered(fanin, item, lambda _: statuses.append(status_of(forked(child))))
+    assert statuses == [0]
+    return answer
+
+
 @pytest.mark.parametrize("whose", [0, 1])
 def test_a_forked_child_does_not_fail_an_item_whose_function_returns_in_its_parent(fanin, batch, whose):
     """Whether it is under work now, or later: the child outlives the call."""
-    statuses = []
 
     def child():
         with pytest.raises(InvalidRequest, match="forked"):
             fanin.fail([batch.items[whose]], REASON)
 
-    assert delivered(fanin, batch.items[0], lambda _: statuses.append(status_of(forked(child)))) == DELETED
-    assert statuses == [0]
+    assert in_a_child(fanin, batch.items[0], child) == DELETED
     assert acked(batch) == (1, 0)
 
 
 def test_nor_does_a_child_of_that_child(fanin, batch):
-    statuses = []
-
     def grandchild():
         with pytest.raises(InvalidRequest, match="forked"):
             fanin.fail([batch.items[0]], REASON)
@@ -296,20 +291,17 @@ def test_nor_does_a_child_of_that_child(fanin, batch):
         fanin.ack([batch.items[1]])
         assert status_of(forked(grandchild)) == 0
 
-    delivered(fanin, batch.items[0], lambda _: statuses.append(status_of(forked(child))))
-    assert statuses == [0]
+    assert in_a_child(fanin, batch.items[0], child) == DELETED
 
 
 def test_a_forked_child_gives_an_item_under_work_in_its_parent_no_new_owner(fanin, batch):
     """The parent would ack the item, though the child batch is not done."""
-    statuses = []
 
     def child():
         with pytest.raises(InvalidRequest, match="new owner"):
             fanin.open(parent=batch.items[0])
 
-    delivered(fanin, batch.items[0], lambda _: statuses.append(status_of(forked(child))))
-    assert statuses == [0]
+    assert in_a_child(fanin, batch.items[0], child) == DELETED
 
 
 def test_a_forked_child_fails_an_item_that_was_handed_over_before_the_fork(fanin, batch):
@@ -324,14 +316,11 @@ def test_a_forked_child_fails_an_item_that_was_handed_over_before_the_fork(fanin
 
 
 def test_a_forked_child_reports_the_items_of_its_own_functions(fanin, batch):
-    statuses = []
-
     def child():
         fail = lambda record: fanin.fail([record["body"]], REASON)
         assert delivered(fanin, batch.items[1], fail) == DELETED
 
-    assert delivered(fanin, batch.items[0], lambda _: statuses.append(status_of(forked(child)))) == DELETED
-    assert statuses == [0]
+    assert in_a_child(fanin, batch.items[0], child) == DELETED
 
 
 # What a function returns.
@@ -354,6 +343,9 @@ NOT_DONE = {
     "a zip": lambda: zip([1], map(print, [1]), strict=False),
     "a starmap": lambda: starmap(print, [(1,)]),
     "a map in a list": lambda: [map(print, [1])],
+    "a future five lists deep": lambda: [[[[[Future()]]]]],
+    "an iterator of futures": lambda: iter([Future()]),
+    "an exception": lambda: [ValueError("of gather")],
     "a chain of maps": lambda: chain(map(print, [1]), map(print, [2])),
     "an enumerated map": lambda: enumerate(map(print, [1])),
     "values of a dict": {"page": Future()}.values,
@@ -388,3 +380,137 @@ def test_a_result_that_contains_itself_acks_the_item(fanin, batch):
     result: list[object] = []
     result.append(result)
     assert delivered(fanin, batch.items[0], lambda _: result) == DELETED
+
+
+# Several calls at once, and calls in calls.
+
+
+def test_a_runner_that_another_running_call_made_does_not_hand_over_that_calls_item(fanin, batch):
+    first, second = batch.items[:2]
+    runner, started, over, answers = asyncio.Runner(), Event(), Event(), []
+
+    async def work(record):
+        if record["body"] == second:
+            answers.append(refused(fanin.hand_over))
+
+    def handle(record):
+        runner.run(work(record))
+        if record["body"] == first:
+            started.set()
+            assert over.wait(20)
+
+    with ThreadPoolExecutor(1) as pool:
+        delivery = pool.submit(delivered, fanin, first, handle)
+        assert started.wait(20)
+        delivered(fanin, second, handle)
+        over.set()
+        assert delivery.result() == DELETED
+    runner.close()
+    assert answers == [True]
+    assert acked(batch) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    "deed", [lambda fanin, item: fanin.hand_over(item), lambda fanin, item: fanin.fail([item])]
+)
+def test_what_an_attempt_left_behind_does_nothing_to_the_next_one(fanin, batch, deed):
+    item, contexts, answers = batch.items[0], [], []
+
+    def work(record):
+        if not contexts:
+            contexts.append(copy_context())
+            raise ValueError("once more")
+        with ThreadPoolExecutor(1) as pool:
+            answers.append(pool.submit(contexts[0].run, refused, deed, fanin, item).result())
+
+    assert delivered(fanin, item, work) != DELETED
+    assert delivered(fanin, item, work, 2) == DELETED
+    assert (answers, acked(batch)) == ([True], (1, 0))
+
+
+@pytest.mark.parametrize("deed", ["hand_over", "fail", "raise"])
+def test_what_a_handler_in_a_handler_found_holds_for_the_outer_one(fanin, batch, deed):
+    item = batch.items[0]
+
+    def inner(record):
+        if deed == "raise":
+            raise ValueError("not now")
+        fanin.hand_over() if deed == "hand_over" else fanin.fail([item], REASON)
+
+    router = lambda record: fanin.acks(inner)({"Records": [record]}, None)
+    answer = delivered(fanin, item, router)
+
+    assert (answer == DELETED) == (deed != "raise")
+    assert acked(batch) == {"hand_over": (0, 0), "fail": (1, 1), "raise": (0, 0)}[deed]
+
+
+def test_the_answer_of_another_handler_that_returned_messages_is_no_success(fanin, batch):
+    answer = delivered(fanin, batch.items[0], lambda _: {"batchItemFailures": [{"itemIdentifier": "m9"}]})
+
+    assert answer != DELETED
+    assert acked(batch) == (0, 0)
+
+
+def test_of_two_copies_of_a_message_neither_acks_an_item_that_one_hands_over(fanin, batch):
+    item, together, done = batch.items[0], Barrier(2, timeout=20), Event()
+
+    def work(record):
+        together.wait()
+        if record["messageId"] == "m0":
+            fanin.hand_over()
+            done.set()
+        assert done.wait(20)
+
+    with ThreadPoolExecutor(2) as pool:
+        copies = [pool.submit(fanin.acks(work), received(item, message=name), None) for name in ("m0", "m1")]
+        assert [copy.result() for copy in copies] == [DELETED] * 2
+    assert acked(batch) == (0, 0)
+
+
+def test_an_owner_that_is_made_for_a_later_item_of_the_delivery_is_noticed(fanin, batch):
+    first, second = batch.items[:2]
+    children = []
+
+    def work(record):
+        if record["body"] == first:
+            children.append(fanin.open(parent=second))
+
+    assert fanin.acks(work)(sqs_event(first, second), None) == DELETED
+    assert acked(batch) == (1, 0)
+    fanin.fail(children[0].add(1), REASON)
+    children[0].close()
+    assert acked(batch) == (2, 1)
+
+
+# More of other processes.
+
+
+def test_a_child_that_was_forked_for_one_item_gives_no_later_one_an_owner(fanin, batch):
+    statuses = []
+
+    def child():
+        with pytest.raises(InvalidRequest, match="forked"):
+            fanin.open(parent=batch.items[1])
+
+    assert delivered(fanin, batch.items[0], lambda _: statuses.append(status_of(forked(child)))) == DELETED
+    assert statuses == [0]
+
+
+def test_a_forked_child_that_returns_from_the_function_acks_nothing(fanin, batch):
+    children = []
+
+    def work(record):
+        child = os.fork()
+        if child:
+            children.append(child)
+            raise ValueError("the work is not done")
+
+    parent = os.getpid()
+    try:
+        answer = delivered(fanin, batch.items[0], work)
+    finally:
+        if os.getpid() != parent:
+            os._exit(0)
+    assert answer != DELETED
+    os.waitpid(children[0], 0)
+    assert acked(batch) == (0, 0)

@@ -75,17 +75,6 @@ def test_ranges_are_cut_and_packed_into_what_a_request_takes():
     assert sizes() == []
 
 
-def test_what_is_outstanding_can_be_sent_again_and_acked(fanin):
-    with fanin.open() as batch:
-        items = batch.add(100)
-    fanin.ack(items[10:90])
-    left = list(batch.outstanding())
-
-    assert left == [items[:10], items[90:]]
-    assert fanin.ack_ranges(left).completions[0].batch_id == batch.id
-    assert list(batch.outstanding()) == []
-
-
 def test_notify_names_the_event_that_is_sent_again(fanin, tracker):
     batch = fanin.open()
     with pytest.raises(Conflict):

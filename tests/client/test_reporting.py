@@ -8,23 +8,13 @@ from contextlib import suppress
 
 import pytest
 
-from fanin import AsyncFanin, InvalidRequest, NewJob, Options, StoreUnavailable
-from fanin.client.queues.handing_queue import HandingQueue
+from fanin import AsyncFanin, InvalidRequest, NewJob, StoreUnavailable
 from fanin.client.queues.job_acks import acking
-from fanin.queue import MemoryDoorbell, QueueContext, QueueKey
-from fanin.queue.memory import MemoryStore as QueueStore
-from tests.client.conftest import answers, lost_before
+from tests.client.conftest import answers, lost_before, work_queue
 from tests.client.received import DELETED, RETURNED, acked, delivered, received
 from tests.forks import forked, status_of
 
 REASON = "not a JPEG"
-
-
-@pytest.fixture
-def batch(fanin):
-    made = fanin.open()
-    made.items = made.add(4)
-    return made
 
 
 def in_a_coroutine(fanin, item):
@@ -101,10 +91,7 @@ def jobs(fanin, stalled):
             raise StoreUnavailable("lost")
         report(entry)
 
-    context = QueueContext(
-        QueueStore(), MemoryDoorbell(), QueueKey("t", "q"), Options(parts=1), report=report_unless_stalled
-    )
-    return HandingQueue(context, background=lambda _: lambda: None)
+    return work_queue(report_unless_stalled)
 
 
 ENDS = {"left": lambda jobs, job: None, "acked": lambda jobs, job: jobs.ack(job)}
@@ -137,5 +124,13 @@ def test_a_forked_child_does_not_fail_the_item_of_a_job_that_its_parent_holds(fa
     jobs.add(NewJob("job", item_id=batch.items[0]))
     with jobs.take(1, wait=0):
         assert status_of(forked(child)) == 0
+
+    assert acked(batch) == (1, 0)
+
+
+def test_the_item_of_a_job_gets_no_owner_beside_the_job_that_is_worked_on(fanin, batch, jobs):
+    jobs.add(NewJob("job", item_id=batch.items[0]))
+    with jobs.take(1, wait=0), pytest.raises(InvalidRequest, match="acked by the job"):
+        fanin.open(parent=batch.items[0])
 
     assert acked(batch) == (1, 0)

@@ -130,9 +130,7 @@ def test_the_item_of_a_new_message_is_looked_at_if_asked_for(fanin, work, option
 def test_the_items_of_a_page_are_one_look(over_http, service, work):
     batch = over_http.open()
     items = batch.add(3000)
-    event = sqs_event(*items[:5], *items[2000:2005])
-    for record in event["Records"]:
-        record["attributes"] = {"ApproximateReceiveCount": "2"}
+    event = sqs_event(*items[:5], *items[2000:2005], times=2)
     service.seen.clear()
     over_http.acks(work)(event, None)
     looks = [request for request in service.seen if b"dryRun" in request.body]

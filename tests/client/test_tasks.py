@@ -6,24 +6,9 @@ import pytest
 
 from fanin import Fanin, InvalidRequest, KeyReused, NewTask, NotFound
 from fanin.client.transports.direct import DirectTransport
-from fanin.grouper import Grouper, Lease, TaskKey, World
-from fanin.grouper.memory import MemoryStore
-from functions.wiring import grouping
+from fanin.grouper import Lease, TaskKey
 
-
-class Outbox:
-    """Discard the message."""
-
-    def send(self, postings):
-        """Nothing."""
-
-
-@pytest.fixture(autouse=True)
-def grouper(monkeypatch, tracker):
-    made = Grouper(World(MemoryStore(), Outbox()))
-    monkeypatch.setattr(grouping, "grouper", lambda: made)
-    monkeypatch.setattr(grouping, "registering", lambda: made)
-    return made
+pytestmark = pytest.mark.usefixtures("grouper")
 
 
 def test_a_task_arrives_with_all_that_was_said(over_http, grouper):

@@ -80,14 +80,6 @@ def test_the_rest_of_a_batch_costs_at_most_what_is_estimated(measured):
     assert reads <= LIFECYCLE.units["read_unit"]
 
 
-def test_each_way_has_its_requests():
-    assert Way(QUEUE, 10).usage(1000, 0).units["queue_request"] == 300
-    assert Way(QUEUE, 1).usage(1000, 0).units["queue_request"] == 3000
-    assert Way(API, 10).usage(1000, 0).units["api_request"] == 100
-    assert Way(API, 1024).usage(10_240, 5).units["api_request"] == 10 + 5
-    assert "queue_request" not in Way(TABLES, 10).usage(1000, 0).units
-
-
 def test_the_more_items_together_the_less_it_costs():
     rows = batch_costs(1_000_000, 0)
 
@@ -96,7 +88,3 @@ def test_the_more_items_together_the_less_it_costs():
         dollars = [row["dollars"] for row in rows if row["acksArrive"] == by]
         assert dollars == sorted(dollars, reverse=True)
     assert rows[0]["dollars"] == pytest.approx(0.626, rel=1e-3)
-
-
-def test_an_estimate_below_the_count_of_failures_is_no_credit():
-    assert batch_costs(900, 1_000) == batch_costs(1_000, 1_000)

@@ -20,7 +20,7 @@ from fanin.tracker import Ack, OpenBatch, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from lab.cost.units import UnitMeter
 from tests.contract import moto_clients
-from tests.contract.tables import TABLES, create_tables, deep_recursion
+from tests.contract.tables import TABLES, create_tables
 
 KEY = {"pk": {"S": "a"}}
 KIB = 1024
@@ -254,11 +254,6 @@ def test_keys_that_were_not_read_are_not_billed(meter):
     assert meter.usage.units == {"read_unit": 0}
 
 
-def test_another_service_is_refused(meter):
-    with pytest.raises(KeyError):
-        meter.attach(moto_clients.client("s3"))
-
-
 def units_of(ranges: Sequence[tuple[int, int]], page_bits: int) -> tuple[Usage, UnitMeter]:
     """Ack ranges of a batch, and return the units that were computed, and those of the rows themselves."""
     with mock_aws():
@@ -284,11 +279,3 @@ def test_what_is_computed_of_a_batch_is_what_its_rows_cost(ranges):
     usage, rows = units_of(ranges, page_bits=16)
 
     assert (usage.units.get("write_unit", 0), usage.units.get("read_unit", 0)) == (rows.writes, rows.reads)
-
-
-def test_what_is_computed_of_long_ranges_is_what_their_rows_cost():
-    with deep_recursion():
-        usage, rows = units_of([(0, 500), (400, 1023), (1024, 1100)], page_bits=1024)
-
-    assert usage.units == {"write_unit": rows.writes, "read_unit": rows.reads}
-    assert rows.reads

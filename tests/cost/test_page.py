@@ -39,7 +39,3 @@ def test_an_idle_month_of_the_default_costs_less_than_three_dollars() -> None:
 @pytest.mark.proof
 def test_the_whole_page_is_that_of_a_new_count() -> None:
     assert printed("-m", "lab.cost") == PAGE
-
-
-def test_the_readme_leads_to_the_page() -> None:
-    assert "(docs/cost.md)" in (ROOT / "README.md").read_text()

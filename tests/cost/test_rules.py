@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fanin.cost import rules
 from fanin.cost.rules import (
     KIB,
-    TRANSACTION,
     api_requests,
     events,
     gb_seconds,
@@ -33,10 +31,6 @@ def test_a_write_takes_a_unit_for_each_kilobyte_that_is_begun(kilobytes, units):
 
 def test_an_update_is_billed_by_the_larger_of_the_two_images():
     assert write_units(row(3), row(2)) == write_units(row(2), row(3)) == 3
-
-
-def test_a_row_of_2_kb_takes_four_units_in_a_transaction():
-    assert TRANSACTION * write_units(None, row(2)) == 4
 
 
 @pytest.mark.parametrize(("kilobytes", "consistent", "eventual"), [(3.5, 1, 0.5), (8, 2, 1), (10, 3, 1.5)])
@@ -79,7 +73,3 @@ def test_lambda_bills_whole_milliseconds_by_memory():
 )
 def test_a_number_takes_a_byte_for_two_significant_digits_and_one_more(number, size):
     assert size_of({"": {"N": number}}) == size
-
-
-def test_every_step_is_that_of_one_rule():
-    assert (rules.QUEUE_STEP, rules.EVENT_STEP, rules.API_STEP) == (65_536, 65_536, 524_288)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from moto import mock_aws
 
-from fanin.cost.rules import index_units, read_units, write_units
+from fanin.cost.rules import index_units
 from fanin.cost.sizes import size_of
 from lab.cost.units import UnitMeter
 from tests.contract import moto_clients
@@ -43,13 +43,6 @@ def test_the_size_of_a_value_is_that_of_the_documentation(value: dict[str, Any],
     assert size_of({"name": value}) == len("name") + size
 
 
-def test_a_write_is_billed_by_the_larger_image_in_steps_of_a_kilobyte() -> None:
-    full = item(x="x" * (1024 - size_of(item(x=""))))
-
-    assert write_units(None, full) == write_units(full, None) == 1
-    assert write_units(item(x="x" * 1024), item()) == 2
-
-
 def test_an_index_is_billed_where_its_part_of_the_item_changes_and_twice_where_it_moves() -> None:
     old = item(user="u", state="open", other="1")
 
@@ -57,11 +50,6 @@ def test_an_index_is_billed_where_its_part_of_the_item_changes_and_twice_where_i
     assert index_units(old, item(user="u", state="closed"), INDEX) == 1
     assert index_units(old, item(user="v", state="open"), INDEX) == 2
     assert index_units(None, old, INDEX) == index_units(old, item(), INDEX) == 1
-
-
-def test_a_read_is_billed_in_steps_of_four_kilobytes_and_by_half_if_eventually_consistent() -> None:
-    assert (read_units([], consistent=True), read_units([], consistent=False)) == (1, 0.5)
-    assert read_units([item(x="x" * 3000)] * 2, consistent=True) == 2
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -27,7 +26,6 @@ class Api:
     instead: dict[str, tuple[int, Body]] = field(default_factory=dict)
     log: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
     queries: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
-    delay: float = 0.0
     url: str = ""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -38,7 +36,6 @@ class Api:
     def answer(self, method: str, target: str, headers: dict[str, str], body: bytes) -> tuple[int, str, str]:
         asked = urlsplit(target)
         query = dict(parse_qsl(asked.query))
-        time.sleep(self.delay)
         with self.lock:
             self.log.append((method, asked.path, headers))
             self.queries.append((method, asked.path, query))

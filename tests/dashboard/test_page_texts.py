@@ -79,18 +79,3 @@ def test_times_say_their_zone_and_their_date(fanin, api, dashboard, opens):
     assert re.fullmatch(
         r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\+0[12]:00", page.get_attribute("tbody time", "title")
     )
-
-
-def test_an_empty_view_says_what_fills_it(api, starts, opens):
-    api.instead["/v1/targets"] = (200, {"targets": []})
-    api.instead["/v1/queues"] = (200, {"queues": []})
-    page = opens(starts(events=list))
-    wait(page, "Batches")
-    for key, command in {
-        "b": "fanin publish",
-        "t": "/v1/tasks",
-        "q": "create_queue",
-        "e": "fanin close",
-    }.items():
-        page.keyboard.press(key)
-        wait(page, command)

@@ -102,31 +102,3 @@ def test_an_ended_batch_is_read_until_its_event_is_confirmed(api, dashboard, ope
     else:
         polled(page, api, f"/v1/batches/{MISSING}")
     assert ("confirmed, it is on the bus" if confirmed else "not confirmed yet") in main(page)
-
-
-def test_polls_come_every_ten_answer_times_from_2_to_30_seconds(dashboard, opens):
-    page = opens(dashboard)
-    pauses = page.evaluate(
-        """async () => {
-          const { pause } = await import('/poll.js');
-          const of = (seconds, failures) => [pause(seconds, failures, 0), pause(seconds, failures, 1)];
-          return [of(0.001, 0), of(1, 0), of(40, 0), of(0.001, 2), of(0.001, 50)];
-        }"""
-    )
-
-    assert pauses == [[2, 2.4], [10, 12], [25, 30], [8, 9.6], [25, 30]]
-
-
-def test_a_list_of_ten_thousand_batches_takes_21_requests(fanin, api, dashboard, opens):
-    for number in range(10_000):
-        fanin.open(user_key=f"batch-{number:05}")
-    page = opens(dashboard)
-    page.wait_for_function("() => document.querySelectorAll('progress').length === 20")
-
-    assert page.locator("tbody tr").count() == 50
-    assert api.asked("/v1/batches") == 1
-    assert len(api.log) <= 21
-    page.evaluate("scrollTo(0, document.body.scrollHeight)")
-    page.keyboard.press("r")
-    page.wait_for_function("() => document.querySelectorAll('progress').length > 20")
-    assert len(api.log) <= 42

@@ -20,7 +20,6 @@ from fanin.tracker import Tracker
 from lab.local.races import Api
 from tests.http.callbacks import CALLBACKS, QUEUE, TOPIC
 from tests.http.test_life import later, opened
-from tests.http.test_tracking import get, send
 from tests.polling import eventually
 
 KEY = "k" * 32
@@ -124,18 +123,3 @@ def _webhooks(run: LocalRun) -> str:
     urls = run.client("sqs").list_queues()["QueueUrls"]
     (name,) = {each.rpartition("/")[2] for each in urls if "Webhookshook" in each}
     return name
-
-
-def test_an_unknown_callback_is_refused_with_those_allowed(api: Api) -> None:
-    status, answer = send(api, "/v1/batches", {"callback": "other"})
-
-    assert status == 400
-    assert "use one of hook, orders, people" in json.dumps(answer)
-
-
-def test_a_batch_shows_what_it_asks_for(api: Api) -> None:
-    wish = {"callback": "orders", "notifyAt": ["firstFailure"], "stuckAfterSeconds": 600}
-    batch, _ = opened(api, **wish)
-    shown = get(api, batch)
-
-    assert {name: shown[name] for name in wish} == wish

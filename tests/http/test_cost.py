@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from uuid import uuid4
-
-from typer.testing import CliRunner
-
 from fanin.aws.settings.tracking import Tables
-from fanin.cli.app import app
-from fanin.cost.batch import WAYS
 from fanin.cost.meter import UsageMeter
 from fanin.local import LocalRun
 from fanin.tracker import Ack, OpenBatch, Tracker
@@ -31,19 +24,3 @@ def test_the_units_that_the_engine_reports_of_acks_are_those_of_the_rules(run: L
     assert meter.reported["write_unit"] > 0
     units = meter.usage.units
     assert (units["write_unit"], units.get("read_unit", 0)) == (rows.writes, rows.reads)
-
-
-def test_the_command_estimates_what_a_batch_has_cost(run: LocalRun, monkeypatch):
-    monkeypatch.setenv("FANIN_URL", run.url)
-
-    def fanin(*arguments: str):
-        return CliRunner().invoke(app, list(arguments), catch_exceptions=False)
-
-    key = f"cost-{uuid4().hex[:8]}"
-    fanin("open", key)
-    fanin("ack", fanin("add", key, "12").stdout.strip())
-    found = fanin("status", key, "--cost", "--json")
-
-    assert len(found.stdout.splitlines()) == len(WAYS)
-    assert json.loads(found.stdout.splitlines()[0])["writeUnits"] == 12 + 2 + 40
-    assert "estimated from 12 items done" in found.stderr

@@ -39,18 +39,3 @@ def test_a_percentage_of_failures_ends_a_batch_at_its_close_with_an_event_of_wha
     assert [(part["from"], part["to"]) for part in event["ranges"]] == [(0, 2), (4, 8), (10, 19)]
     assert not event["moreRanges"]
     assert list(Draft202012Validator(json.loads(SCHEMA.read_text())).iter_errors(detail)) == []
-
-
-def test_a_get_may_leave_the_progress_out_and_shows_the_event_of_the_end(api):
-    batch, items = opened(api, 600)
-    api.ack(*items[::2])
-    progress = shown(api, batch)["progress"]
-    bare = shown(api, batch, progress="none")
-    api.post(f"/v1/batches/{batch}/cancel", {})
-    event = shown(api, batch, progress="none")["event"]
-
-    assert progress["acked"] <= 300 <= progress["upperBound"]
-    assert abs(progress["estimate"] - 300) <= 12
-    assert "progress" not in bare
-    assert "event" not in bare
-    assert (event["eventId"], event["type"]) == (f"{batch}:CANCELLED", "BatchCancelled")

@@ -11,17 +11,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from fanin import Fanin
 from fanin.local import LocalRun
 from fanin.local.functions import deployed as functions
 from lab.local.batch_api import BatchApi, ServiceErrors
 from lab.local.grouping import configure, counted, endings, judged, register, sizes
 from lab.local.races import Api
-from tests.client.conftest import sqs_event
-from tests.client.received import DELETED
 from tests.http.dying_leader import DIED
 from tests.http.events import Events
-from tests.http.test_tracking import send
 
 TENANT = "000000000000"
 SIZE = 10
@@ -135,27 +131,6 @@ def test_the_items_of_tasks_are_acked_as_the_tasks_end(api: Api, bus: Events, ba
 
 
 @pytest.mark.side_by_side
-def test_the_end_of_a_task_decides_on_the_item_that_was_handed_over(
-    run: LocalRun, batch_api: BatchApi
-) -> None:
-    fanin = Fanin(run.url)
-    with fanin.open() as batch:
-        items = batch.add(2)
-    rejected = next(f"own-{n}" for n in range(1000) if ERRORS.is_hit(3, "rejected", f"own-{n}"))
-    fine = next(f"own-{n}" for n in range(1000) if not ERRORS.is_hit(3, "rejected", f"own-{n}"))
-    names = dict(zip(items, (rejected, fine), strict=True))
-
-    @fanin.acks
-    def register_one(record: dict) -> None:
-        fanin.task("items", None, task_id=names[record["body"]], item_id=record["body"])
-
-    assert register_one(sqs_event(*items), None) == DELETED
-    endings(Api(run.url), [rejected, fine])
-    assert [list(part) for part in batch.failures()] == [[items[0]]]
-    assert batch.status().result == "completed_with_failures"
-
-
-@pytest.mark.side_by_side
 def test_a_bundle_of_which_every_task_fails_is_an_event(api: Api, bus: Events, batch_api: BatchApi) -> None:
     rejected = next(f"lone-{n}" for n in range(1000) if ERRORS.is_hit(3, "rejected", f"lone-{n}"))
     api.post("/v1/tasks", {"taskId": rejected, "target": "lone", "payload": None})
@@ -164,31 +139,3 @@ def test_a_bundle_of_which_every_task_fails_is_an_event(api: Api, bus: Events, b
 
     assert (event["kind"], event["eventId"]) == ("BundleFailed", f"{bundle}:FAILED")
     assert (event["target"], event["tasks"], event["failed"], event["reason"]) == ("lone", 1, 1, "rejected")
-
-
-@pytest.mark.side_by_side
-def test_a_task_is_the_same_under_its_name_and_under_its_key(api: Api, batch_api: BatchApi) -> None:
-    new_task = {"target": "twice", "payload": [1]}
-    named = {**new_task, "taskId": "twice"}
-    first = [send(api, "/v1/tasks", named), send(api, "/v1/tasks", named)]
-    keyed = [send(api, "/v1/tasks", new_task, key="one key") for _ in range(2)]
-
-    assert [(status, answer["taskId"]) for status, answer in first] == [(202, "twice")] * 2
-    assert keyed[0][1]["taskId"] == keyed[1][1]["taskId"]
-    assert send(api, "/v1/tasks", {**named, "payload": [2]})[0] == 422
-    assert send(api, "/v1/tasks", {**new_task, "payload": [2]}, key="one key")[0] == 422
-
-
-@pytest.mark.side_by_side
-def test_a_bundle_tells_its_members_and_strangers_are_not_found(api: Api, batch_api: BatchApi) -> None:
-    ids = [f"look-{number}" for number in range(3)]
-    register(api, ids, dict.fromkeys(ids, "looked-at"))
-    bundle_id = endings(api, ids)["look-0"]["bundleId"]
-    status, bundle = look(api, f"/v1/bundles/{bundle_id}")
-
-    assert (status, bundle["target"]) == (200, "looked-at")
-    assert "look-0" in {member["taskId"] for member in bundle["members"]}
-    assert look(api, "/v1/tasks?target=looked-at") == (200, {"tasks": []})
-    assert look(api, "/v1/tasks/nobody")[0] == 404
-    assert look(api, "/v1/bundles/00000000-0000-0000-0000-000000000000")[0] == 404
-    assert look(api, "/v1/tasks")[0] == 400

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fanin import Fanin, KeyReused, NewJob
+from fanin import Fanin, NewJob
 from tests.client.received import DELETED, acked, delivered
 from tests.client.test_poison import failed_items, function
 from tests.http.test_job_consumer import QUEUE, states, unused
@@ -32,17 +32,6 @@ def test_the_end_of_a_child_decides_on_the_item_that_was_handed_over(run, bus, e
     }
 
 
-def test_an_ancestor_is_refused_as_the_child_of_its_descendants_item(run):
-    fanin = Fanin(run.url)
-    with fanin.open(key=unused("ancestor")) as ancestor:
-        (item,) = ancestor.add(1, key="one")
-    with fanin.open(parent=item) as child:
-        (below,) = child.add(1)
-
-    with pytest.raises(KeyReused, match="with other settings"):
-        fanin.open(parent=below, key=ancestor._key)
-
-
 @pytest.mark.parametrize(("payload", "failed", "state"), [(None, 0, []), ("bad", 1, ["dead"])])
 def test_the_end_of_a_job_decides_on_the_item_that_was_handed_over(library, api, payload, failed, state):
     with library.open() as batch:
@@ -56,19 +45,6 @@ def test_the_end_of_a_job_decides_on_the_item_that_was_handed_over(library, api,
     assert eventually(lambda: states(api, key) == state)
     library.queue(QUEUE).sweep()
     assert eventually(lambda: acked(batch) == (1, failed))
-
-
-def test_the_work_of_a_batch_that_is_over_is_skipped_and_so_is_a_redelivered_item_that_is_done(run):
-    fanin, worked = Fanin(run.url), []
-    over, live = fanin.open(max_failures=1), fanin.open()
-    items, (done, left) = over.add(2), live.add(2)
-    fanin.fail(items[:1])
-    fanin.ack([done])
-    for item, times in ((items[1], 1), (done, 2), (left, 2)):
-        assert delivered(fanin, item, lambda record: worked.append(record["body"]), times) == DELETED
-
-    assert worked == [left]
-    assert (over.status().state, acked(over), acked(live)) == ("FAILED", (1, 1), (2, 0))
 
 
 def test_a_poisoned_record_fails_its_own_item_and_no_other_one(run):

@@ -8,11 +8,9 @@ from uuid import uuid4
 import pytest
 
 from examples.catalog.functions.queueing import QUEUE
-from fanin import Fanin
 from fanin.local import LocalRun
 from lab.local.races import Api
 from tests.http.test_jobs import listed, path
-from tests.http.test_tracking import get
 from tests.polling import eventually
 
 
@@ -46,19 +44,6 @@ def states(api: Api, key: str) -> list[str]:
 
 
 @pytest.mark.side_by_side
-def test_the_doorbell_is_the_functions_event_source(run: LocalRun) -> None:
-    lambda_ = run.client("lambda")
-    names = [each["FunctionName"] for each in lambda_.list_functions(MaxItems=1000)["Functions"]]
-    (consumer,) = [name for name in names if "-Jobs" in name]
-    (mapping,) = lambda_.list_event_source_mappings(FunctionName=consumer)["EventSourceMappings"]
-    doorbell = Fanin(run.url).create_queue(QUEUE)
-
-    assert mapping["EventSourceArn"] == doorbell.doorbell_arn
-    assert doorbell.doorbell_url.endswith("_bell_stack-demo")
-    assert mapping["State"] == "Enabled"
-
-
-@pytest.mark.side_by_side
 def test_each_job_that_was_added_is_acked_once_with_its_outcome(api: Api, outcomes) -> None:
     keys = [unused("job") for _ in range(25)]
     answer = api.post(path(QUEUE), {"jobs": [{"key": key} for key in (*keys, keys[0])]})
@@ -88,23 +73,3 @@ def test_a_write_that_is_refused_takes_the_ack_with_it(run: LocalRun, api: Api, 
     assert eventually(lambda: states(api, key) == ["dead"])
 
     assert outcomes()[key] == "another"
-
-
-@pytest.mark.side_by_side
-def test_a_job_that_fails_is_dead_at_last_and_fails_its_item(api: Api, outcomes) -> None:
-    batch, (good, bad) = api.opened(2)
-    api.close(batch)
-    names = unused("good"), unused("bad")
-    api.post(path(QUEUE), {"jobs": [{"key": names[1], "payload": "bad", "itemId": bad}]})
-    assert eventually(lambda: states(api, names[1]) == ["dead"])
-    api.post(path(QUEUE), {"jobs": [{"key": names[0], "itemId": good}]})
-    assert eventually(lambda: names[0] in outcomes())
-    (dead,) = [job for job in listed(api, QUEUE, "dead", limit=100) if job["key"] == names[1]]
-
-    assert (dead["failures"], dead["error"]) == (
-        2,
-        f'ValueError("the payload of job {names[1]!r} is no package")',
-    )
-    assert names[1] not in outcomes()
-    # The good job's item; the deployed sweep may have failed the other one meanwhile.
-    assert eventually(lambda: get(api, batch)["progress"]["acked"] in (1, 2))

@@ -11,16 +11,15 @@ import pytest
 
 from fanin import Fanin, Options
 from fanin.local import LocalRun
-from fanin.queue import Effects, MemoryDoorbell, Queue, QueueContext, QueueKey
+from fanin.queue import Effects, MemoryDoorbell, QueueContext
 from fanin.queue.working.worker import start_bounded
 from lab.local.jobs import WAIT_SECONDS, Site, failures, waiting
 from lab.local.races import Api
 from tests.http.events import Events
-from tests.http.test_tracking import get, send
+from tests.http.test_tracking import send
 
 HOUR_US = 3_600_000_000
 SWEEPS_MAX = 30
-BOOM = RuntimeError("boom")
 
 
 @pytest.fixture(scope="module")
@@ -57,39 +56,6 @@ def test_a_waiting_take_reads_nothing_and_is_woken_by_an_add(run: LocalRun) -> N
 
 
 @pytest.mark.side_by_side
-def test_a_key_is_taken_while_its_job_is_alive_and_free_afterwards(api: Api, fanin: Fanin) -> None:
-    jobs = {"jobs": [{"key": "a"}, {"key": "b", "priority": 5, "payload": {"n": 1}}, {"key": "a"}]}
-    first = api.post(path("distinct"), jobs)
-    with fanin.queue("distinct") as queue, queue.take(10, wait=20) as taken:
-        again = api.post(path("distinct"), {"jobs": [{"key": "a"}]})
-        busy = listed(api, "distinct", "inProgress")
-
-    assert first == {"added": ["a", "b"], "rejected": [{"key": "a", "state": "queued"}]}
-    assert [(job.name, job.payload) for job in taken] == [("b", '{"n":1}'), ("a", None)]
-    assert again == {"added": [], "rejected": [{"key": "a", "state": "inProgress"}]}
-    assert [(job["key"], job["deliveries"], job["collisions"]) for job in busy] == [("b", 1, 0), ("a", 1, 1)]
-    assert listed(api, "distinct") == []
-    assert api.post(path("distinct"), {"jobs": [{"key": "a"}]})["added"] == ["a"]
-
-
-@pytest.mark.side_by_side
-def test_a_failed_job_returns_to_its_place_and_then_is_dead(api: Api, fanin: Fanin) -> None:
-    api.post(path("failing"), {"jobs": [{"key": "first"}, {"key": "second"}]})
-    with fanin.queue("failing", options=Options(max_failures=2)) as queue:
-        with pytest.raises(RuntimeError), queue.take(2, wait=20):
-            raise BOOM
-        returned = listed(api, "failing")
-        with pytest.raises(RuntimeError), queue.take(2, wait=20):
-            raise BOOM
-        dead = listed(api, "failing", "dead")
-
-    assert [(job["key"], job["failures"]) for job in returned] == [("first", 1), ("second", 1)]
-    assert {job["key"]: job["error"] for job in dead} == dict.fromkeys(
-        ("first", "second"), "RuntimeError('boom')"
-    )
-
-
-@pytest.mark.side_by_side
 def test_a_job_that_dies_is_an_event_on_the_bus(api: Api, fanin: Fanin, bus: Events) -> None:
     api.post(path("dying"), {"jobs": [{"key": "fine"}, {"key": "bad"}]})
     with fanin.queue("dying", options=Options(max_failures=1)) as queue, queue.take(2, wait=20) as taken:
@@ -105,26 +71,6 @@ def test_a_job_that_dies_is_an_event_on_the_bus(api: Api, fanin: Fanin, bus: Eve
 
 
 @pytest.mark.side_by_side
-def test_an_acked_job_acks_its_item_afterwards_and_a_dead_one_fails_it(api: Api, fanin: Fanin) -> None:
-    batch, (good, bad) = api.opened(2)
-    api.close(batch)
-    jobs = [{"key": "good", "itemId": good}, {"key": "bad", "itemId": bad}]
-    api.post(path("items"), {"jobs": jobs})
-    with fanin.queue("items", options=Options(max_failures=1)) as queue, queue.take(2, wait=20) as taken:
-        by_name = {job.name: job for job in taken}
-        before = get(api, batch)["progress"]["acked"]
-        taken.release(by_name["bad"], failed=True, error="no good")
-        taken.ack(by_name["good"])
-        queue.sweep()
-
-    assert before == 0
-    assert (get(api, batch)["result"], get(api, batch)["progress"]["failed"]) == (
-        "completed_with_failures",
-        1,
-    )
-
-
-@pytest.mark.side_by_side
 def test_the_same_request_is_the_same_add_under_its_key(api: Api) -> None:
     body, key = {"jobs": [{"key": "a"}, {"key": "b"}]}, uuid4().hex
     answers = [send(api, path("keyed"), body, key=key) for _ in range(2)]
@@ -132,30 +78,6 @@ def test_the_same_request_is_the_same_add_under_its_key(api: Api) -> None:
     assert answers == [(200, {"added": ["a", "b"], "rejected": []})] * 2
     assert send(api, path("keyed"), {"jobs": [{"key": "c"}]}, key=key)[0] == 422
     assert send(api, path("other"), body, key=key)[0] == 422
-
-
-@pytest.mark.side_by_side
-def test_a_repeated_request_is_the_same_add_after_the_next_job_of_its_key(api: Api, fanin: Fanin) -> None:
-    body, keys = {"jobs": [{"key": "a"}], "onBusy": "rerun"}, [uuid4().hex for _ in range(2)]
-    with fanin.queue("again") as queue:
-        for key in keys:
-            assert send(api, path("again"), body, key=key) == (200, {"added": ["a"], "rejected": []})
-            with queue.take(1, wait=20) as jobs:
-                assert send(api, path("again"), body, key=keys[0]) == (200, {"added": ["a"], "rejected": []})
-                assert len(jobs) == 1
-
-        with queue.take(1, wait=0) as jobs:
-            assert list(jobs) == []
-
-
-@pytest.mark.side_by_side
-def test_another_tenants_queue_is_invisible(run: LocalRun, api: Api) -> None:
-    theirs = Queue(QueueContext(Site(run, "tenants").store, MemoryDoorbell(), QueueKey("another", "mine")))
-    theirs.add("secret")
-
-    assert api.pool.request("GET", api.url + path("mine")).status == 404
-    assert api.post(path("mine"), {"jobs": [{"key": "secret"}]})["added"] == ["secret"]
-    assert [job.name for job in theirs.queued()] == ["secret"]
 
 
 @pytest.mark.side_by_side

@@ -78,19 +78,6 @@ def test_t27_five_thousand_failures_are_counted_and_listed(api, tracker):
     assert sum(high - low + 1 for low, high in ranges(api, batch, "failures")) == 5000
 
 
-@pytest.mark.parametrize("count", [0, 6])
-def test_t30_an_abandoned_batch_expires_with_an_event_even_if_it_is_empty(api, bus, tracker, count):
-    batch, _ = opened(api, count, retentionSeconds={"open": 60})
-    later(tracker, timedelta(seconds=61)).sweep()
-    (event,) = bus.of(batch)
-
-    assert event["kind"] == "BatchExpired"
-    assert get(api, batch)["status"] == 404
-    assert event["ranges"] == (
-        [{"groupId": event["ranges"][0]["groupId"], "from": 0, "to": 5}] if count else []
-    )
-
-
 @pytest.mark.parametrize("count", [50_000, pytest.param(1_000_000, marks=pytest.mark.proof)])
 def test_t37_three_missing_of_very_many_are_one_page(api, tracker, count):
     batch, group = of_full_pages(tracker, count)
@@ -100,19 +87,6 @@ def test_t37_three_missing_of_very_many_are_one_page(api, tracker, count):
 
     assert listed(api, f"/v1/batches/{batch}/outstanding") == [
         {"ranges": [{"groupId": group, "from": at, "to": at} for at in (0, middle, last)]}
-    ]
-
-
-def test_enough_failures_end_a_batch_early(api, bus):
-    batch, items = opened(api, 50, maxFailures=3)
-    fail(api, items[0], items[1])
-    _, completions = fail(api, items[2])
-
-    assert completions == []
-    assert (get(api, batch)["state"], get(api, batch)["isComplete"]) == ("FAILED", False)
-    assert ack(api, items[40])[0] == ["late"]
-    assert [(event["kind"], event["result"]) for event in bus.of(batch)] == [
-        ("BatchFailed", "too_many_failures")
     ]
 
 
@@ -127,53 +101,6 @@ def test_three_levels_of_batches_end_from_the_innermost_outwards(api, bus):
     assert [get(api, batch)["result"] for batch, _ in chain] == ["succeeded"] * 3
     times = [bus.of(batch)[0]["completedAt"] for batch, _ in chain]
     assert times == sorted(times, reverse=True)
-
-
-def test_notify_sends_the_same_event_again(api, bus):
-    batch, _ = opened(api)
-    api.close(batch)
-    first = bus.of(batch)[0]
-    assert send(api, f"/v1/batches/{batch}/notify", {})[0] == 202
-
-    assert bus.of(batch, 2) == [first, first]
-
-
-def test_an_estimated_batch_counts_every_ack_of_a_request(api):
-    batch, items = opened(api, 8, mode="estimated")
-    api.close(batch)
-    ack(api, *items[:5])
-    found = get(api, batch)["progress"]
-    assert (found["acked"], found["exact"]) == (5, False)
-    ack(api, *items[5:])
-
-    assert get(api, batch)["state"] == "COMPLETE"
-    assert api.pool.request("GET", f"{api.url}/v1/batches/{batch}/outstanding").status == 409
-
-
-def test_batches_are_found_by_user_key_and_state_newest_first(api):
-    ids = [opened(api, userKey="list-me")[0] for _ in range(5)]
-    send(api, f"/v1/batches/{ids[2]}/cancel", {})
-
-    pages = listed(api, "/v1/batches", userKey="list-me", limit="2")
-    assert [batch["batchId"] for page in pages for batch in page["batches"]] == ids[::-1]
-    (page,) = listed(api, "/v1/batches", userKey="list-me", state="CANCELLED")
-    assert [batch["batchId"] for batch in page["batches"]] == [ids[2]]
-    newest = listed_once(api)
-    assert {batch["batchId"] for batch in newest["batches"]} >= set(ids)
-
-
-def listed_once(api):
-    return json.loads(api.pool.request("GET", f"{api.url}/v1/batches", fields={"limit": "50"}).data)
-
-
-def test_ranges_are_acked_with_counts_of_each_verdict(api):
-    batch, items = opened(api, 20)
-    api.ack(items[4])
-    group = items[0].split(":")[1]
-    _, answer = send(api, "/v1/acks", {"acks": [{"batchId": batch, "groupId": group, "from": 2, "to": 9}]})
-
-    assert answer["results"][0]["counts"] == {"accepted": 7, "duplicate": 1}
-    assert ranges(api, batch, "outstanding") == [(0, 1), (10, 19)]
 
 
 def test_a_closed_batch_that_was_left_halfway_is_sealed_by_the_sweep(api, tracker):

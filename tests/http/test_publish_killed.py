@@ -89,13 +89,9 @@ def killed_and_run_again(run: LocalRun, path: Path, moment: float) -> None:
     assert fanin.get(batch.batch_id).result == "succeeded"
 
 
-@pytest.mark.parametrize("part", MOMENTS[:3])
+@pytest.mark.parametrize(
+    "part", [*MOMENTS[:3], *(pytest.param(each, marks=pytest.mark.proof) for each in MOMENTS[3:])]
+)
 @pytest.mark.side_by_side
 def test_killed_at_a_random_moment_and_run_again_every_row_is_sent(run, tmp_path, seconds, part):
-    killed_and_run_again(run, rows(tmp_path), part * seconds)
-
-
-@pytest.mark.proof
-@pytest.mark.parametrize("part", MOMENTS)
-def test_killed_at_50_random_moments(run, tmp_path, seconds, part):
     killed_and_run_again(run, rows(tmp_path), part * seconds)

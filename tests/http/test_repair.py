@@ -2,28 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 from tests.http.test_life import fail, listed, opened
 from tests.http.test_tracking import ack, get, send
-from tests.polling import eventually
 
 CALLER = "arn:aws:iam::000000000000:root"  # whom the emulator takes for the caller of its API
-
-
-def deleted(api, path, **query):
-    answer = api.pool.request("DELETE", api.url + path, fields=query)
-    return answer.status, json.loads(answer.data)
-
-
-def delete_when_confirmed(api, batch):
-    """Delete a batch as soon as its ending event is confirmed."""
-
-    def delete():
-        answer = deleted(api, f"/v1/batches/{batch}")
-        return None if answer[0] == 409 else answer
-
-    return eventually(delete)
 
 
 def test_failed_items_are_done_again_in_a_new_batch_of_which_the_event_names_the_origin(api, bus):
@@ -52,19 +34,3 @@ def test_a_forced_end_is_an_event_with_reason_and_principal(api, bus):
     assert (event["kind"], event["result"], event["reason"]) == ("BatchFailed", "forced", "stuck")
     assert event["endedBy"] == answer["endedBy"] == get(api, batch)["endedBy"] == CALLER
     assert (event["acked"], event["outstanding"]) == (1, 3)
-
-
-def test_a_batch_is_deleted_after_its_event_and_gone_for_every_reader(api, bus):
-    batch, items = opened(api, 3, userKey="gone", labels={"team": "a"})
-    assert deleted(api, f"/v1/batches/{batch}")[0] == 409
-    fail(api, items[0], reason="of a user")
-    send(api, f"/v1/batches/{batch}/cancel", {"reason": "of a person"})
-
-    assert delete_when_confirmed(api, batch) == (200, {"batchId": batch})
-    (event,) = bus.of(batch)
-    assert (event["kind"], event["userKey"], event["reason"]) == ("BatchCancelled", "gone", "of a person")
-    assert send(api, f"/v1/batches/{batch}/notify", {})[0] == 404
-    assert ack(api, items[1])[0] == ["expired"]
-    assert listed(api, "/v1/batches", userKey="gone") == [{"batches": []}]
-    status, answer = deleted(api, "/v1/batches", endedBefore="2020-01-01T00:00:00Z")
-    assert (status, answer) == (200, {"deleted": 0, "unconfirmed": 0, "more": False})

@@ -8,8 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from lab.local.races import ack_against_ack, close_against_ack, rounds
-
 PAGE = 4
 
 
@@ -43,14 +41,6 @@ def test_t2_t3_a_batch_of_any_size_completes_exactly_once(api, total):
     assert get(api, batch)["state"] == "COMPLETE"
 
 
-def test_t5_all_acked_while_open_tells_close_alone(api):
-    batch, items = api.opened(10)
-    told = [api.ack(item) for item in items]
-
-    assert sum(told) == 0
-    assert api.close(batch) == 1
-
-
 def test_t9_many_concurrent_acks_tell_exactly_one(api):
     batch, items = api.opened(200)
     api.close(batch)
@@ -59,11 +49,6 @@ def test_t9_many_concurrent_acks_tell_exactly_one(api):
 
     assert told == 1
     assert get(api, batch)["isComplete"]
-
-
-@pytest.mark.parametrize("race", [close_against_ack, ack_against_ack])
-def test_t10_t11_races_tell_exactly_once(api, race):
-    assert rounds(api, race, 20) == {"1 completions, complete": 20}
 
 
 def test_a_billion_items_are_one_request_and_the_last_of_them_can_be_acked(api, run):

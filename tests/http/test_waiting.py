@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from datetime import timedelta
 
 import pytest
@@ -16,22 +15,6 @@ def fanin(run, monkeypatch) -> Fanin:
     for name, value in run.environment.items():
         monkeypatch.setenv(name, value)
     return Fanin()
-
-
-def test_a_wait_returns_when_another_client_acks_the_last_item(fanin, run):
-    with fanin.open("waited for") as batch:
-        items = batch.add(6)
-    seen = []
-    watching = threading.Thread(target=lambda: seen.extend(batch.watch(timeout=60)))
-    watching.start()
-    late = threading.Timer(0.3, lambda: Fanin(run.url).ack(items))
-    late.start()
-
-    status = batch.wait(timeout=60)
-    watching.join()
-
-    assert (status.state, status.result, status.acked) == (State.COMPLETE, "succeeded", 6)
-    assert seen[-1] == status
 
 
 def test_a_wait_returns_at_a_deadline_and_at_failures_and_times_out_before(fanin):

@@ -11,16 +11,19 @@ import functools
 import json
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
+from unittest.mock import patch
 
 from fanin.aws.settings.settings_file import SettingsFile
 from fanin.local.functions.deployed import module_of
+from fanin_cdk.packaging import code
 from fanin_cdk.settings.config import Config
 from infra.config import StackConfig
 from infra.paths import ROOT
@@ -112,14 +115,26 @@ def _synthesise(settings: Mapping[str, Any], folder: Path) -> None:
     # Here, for loading the CDK starts a Node, which the collection of other tests need not wait for.
     from infra.app import build
 
-    build({**UNBUNDLED, **settings}, outdir=str(folder))[0].synth()
-    without_sources(folder)
+    with without_sources():
+        build({**UNBUNDLED, **settings}, outdir=str(folder))[0].synth()
 
 
-def without_sources(folder: Path) -> None:
-    """Delete the modules in the assets of *folder*: tests read the settings file beside them."""
-    for path in folder.glob("asset.*/**/*.py"):
-        path.unlink()
+@contextmanager
+def without_sources() -> Iterator[None]:
+    """Synthesise without the modules of the zip, which tests do not read, and read the sources once."""
+    from fanin_cdk.packaging import layer, packages
+
+    with patch.multiple(packages, assemble=without_modules), patch.multiple(layer, digest=digest_once):
+        yield
+
+
+def without_modules(folder: Path) -> None:
+    (folder / "functions").mkdir()
+
+
+@functools.cache
+def digest_once() -> bytes:
+    return code.digest()
 
 
 def stored(key: str, write: Callable[[Path], None]) -> Path:

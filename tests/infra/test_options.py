@@ -70,10 +70,10 @@ def check_and_lint(deployment: Mapping[str, Any], folder: Path) -> None:
 
     from infra.app import build, check
 
-    app, stack = build({**UNBUNDLED, **deployment}, outdir=str(folder))
-    check(app)
-    template = json.dumps(app.synth().get_stack_by_name(stack.stack_name).template)
-    without_sources(folder)
+    with without_sources():
+        app, stack = build({**UNBUNDLED, **deployment}, outdir=str(folder))
+        check(app)
+        template = json.dumps(app.synth().get_stack_by_name(stack.stack_name).template)
     found = cfn_lint.lint(template, regions=["us-east-1"])
     (folder / LINTED).write_text(json.dumps([(each.rule.id, str(each)) for each in found]))
 

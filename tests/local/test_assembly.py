@@ -1,16 +1,13 @@
 from __future__ import annotations
 
-import io
-import json
 import os
-import zipfile
 from pathlib import Path
 
 import pytest
 
 from fanin.local import LocalRunError, assembly
-from fanin.local.assembly import Assembly, fingerprint, kept_assembly, zipped
-from fanin.local.origin import Origin, cache_of, clone, installed, origin
+from fanin.local.assembly import fingerprint, kept_assembly
+from fanin.local.origin import Origin, clone, installed, origin
 
 CONTEXT = {"stage": "local", "archive": False}
 PACKAGED = ("fanin_cdk/app.py", "fanin_cdk/functions/one.py", "fanin_cdk/requirements.txt")
@@ -41,24 +38,12 @@ def test_a_change_of_what_is_deployed_asks_for_a_new_synthesis(tree, name):
     assert fingerprint(clone(tree), CONTEXT) != before
 
 
-def test_a_new_file_asks_for_a_new_synthesis(tree):
-    before = fingerprint(clone(tree), CONTEXT)
-
-    (tree / "infra" / "more.py").touch()
-
-    assert fingerprint(clone(tree), CONTEXT) != before
-
-
 def test_a_change_of_the_local_run_itself_does_not(tree):
     before = fingerprint(clone(tree), CONTEXT)
 
     (tree / "shared/fanin/local/b.py").write_text("# changed")
 
     assert fingerprint(clone(tree), CONTEXT) == before
-
-
-def test_another_context_is_another_assembly(tree):
-    assert fingerprint(clone(tree), CONTEXT) != fingerprint(clone(tree), {**CONTEXT, "archive": True})
 
 
 def test_an_assembly_is_kept_for_its_own_sources_only(tree):
@@ -133,12 +118,6 @@ def test_a_clone_is_its_own_origin_and_an_installed_package_is_another(tree, env
     )
 
 
-def test_a_relative_cache_folder_is_ignored(monkeypatch, tmp_path):
-    monkeypatch.setenv("HOME", str(tmp_path))
-
-    assert {cache_of({}), cache_of({"XDG_CACHE_HOME": "near"})} == {tmp_path / ".cache" / "fanin" / "local"}
-
-
 def test_a_failing_app_is_quoted_and_leaves_no_draft(tree):
     (tree / "infra/app.py").write_text("raise SystemExit('the stage has no name')")
 
@@ -146,30 +125,3 @@ def test_a_failing_app_is_quoted_and_leaves_no_draft(tree):
         assembly.synthesise(clone(tree), CONTEXT)
 
     assert not list((tree / "build" / "local").iterdir())
-
-
-def test_an_assembly_knows_its_stack_and_where_its_assets_go(tmp_path):
-    file = {"source": {"path": "code", "packaging": "zip"}, "destinations": {"here": {"objectKey": "k.zip"}}}
-    (tmp_path / "S.assets.json").write_text(json.dumps({"files": {"h": file}}))
-    (tmp_path / "S.template.json").write_text(json.dumps({"Resources": {}}))
-
-    read = Assembly.read(tmp_path)
-
-    assert (read.stack, read.template) == ("S", {"Resources": {}})
-    assert [(asset.path, asset.key, asset.is_folder) for asset in read.assets] == [
-        (tmp_path / "code", "k.zip", True)
-    ]
-
-
-def test_a_folder_that_is_no_assembly_is_refused(tmp_path):
-    with pytest.raises(LocalRunError, match="cdk synth"):
-        Assembly.read(tmp_path)
-
-
-def test_a_zip_holds_the_folders_files_by_their_inner_paths(tmp_path):
-    (tmp_path / "functions").mkdir()
-    (tmp_path / "functions" / "one.py").write_text("x = 1")
-
-    with zipfile.ZipFile(io.BytesIO(zipped(tmp_path))) as archive:
-        assert archive.namelist() == ["functions/one.py"]
-        assert archive.read("functions/one.py") == b"x = 1"

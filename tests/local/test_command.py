@@ -5,16 +5,13 @@ import re
 import signal
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import urllib3
-from typer.testing import CliRunner
 
-from fanin.cli.app import app
 from fanin.local import run_directories
 from fanin.local.run_directories import RunDirectory
 from tests.local import processes
@@ -121,12 +118,6 @@ def test_a_port_in_use_is_a_plain_message(run):
     assert up.returncode == 1
     assert up.stderr.startswith(f"port {run.port} is in use by a local run")
     assert "Traceback" not in up.stderr
-
-
-def test_the_version_is_that_of_the_project():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-
-    assert CliRunner().invoke(app, ["--version"]).output == f"fanin {project['version']}\n"
 
 
 APP = """

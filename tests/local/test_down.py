@@ -81,12 +81,6 @@ def test_down_ends_the_runs_of_its_checkout_or_those_it_is_asked_to(runs, starte
     assert (done.exit_code, done.stdout, done.stderr) == (0, lines, errors)
 
 
-def test_a_port_without_a_run_is_reported(runs):
-    expected = "nothing to end on port 1; fanin local list prints the runs\n"
-
-    assert local("down", "--port", "1").stdout == expected
-
-
 def test_a_port_and_all_exclude_each_other(runs):
     runs.start(5001, OURS)
     done = local("down", "--all", "--port", "5001")

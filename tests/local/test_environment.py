@@ -12,10 +12,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from fanin import Fanin
-from fanin.aws.settings.tracking import OUTPUTS
 from fanin.cli.app import app
 from fanin.local import run_directories
-from fanin.local.environment import environment_of
 from fanin.local.run_directories import State
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -73,18 +71,10 @@ def test_what_env_prints_is_all_that_a_worker_and_a_reader_of_tables_need(run):
     assert (done.stdout.split(), done.stderr) == (["7", "7", "one"], "")
 
 
-def test_every_output_that_an_error_names_is_one_of_the_stacks(run):
-    assert set(OUTPUTS.values()) <= run.outputs.keys()
-
-
 def test_what_a_shell_would_cut_is_quoted(local_runs):
     local_runs(8787)
 
     assert "export FANIN_QUEUE_TABLE='jobs of 8787'\n" in asked("env").output
-
-
-def test_a_stack_without_an_output_leaves_its_name_out():
-    assert "FANIN_QUEUE_TABLE" not in environment_of("http://a", "http://e", {})
 
 
 def test_without_a_run_env_says_how_to_start_one(local_runs):

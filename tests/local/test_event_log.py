@@ -8,10 +8,6 @@ from fanin.local.emulation.bus_listener import BusListener
 from fanin.local.emulation.event_log import KEPT, EventLog
 
 
-def test_a_new_run_has_no_events(tmp_path):
-    assert EventLog(tmp_path).last() == []
-
-
 def test_the_last_events_are_kept_in_two_bounded_files(tmp_path):
     log = EventLog(tmp_path)
     for number in range(3 * KEPT + 7):
@@ -21,14 +17,6 @@ def test_the_last_events_are_kept_in_two_bounded_files(tmp_path):
     found = [each["number"] for each in EventLog(tmp_path).last()]
     assert found == list(range(2 * KEPT + 7, 3 * KEPT + 7))
     assert sum(len(path.read_text().splitlines()) for path in tmp_path.iterdir()) <= 2 * KEPT
-
-
-def test_a_line_that_is_being_written_is_left_out(tmp_path):
-    EventLog(tmp_path).add([{"number": 1}])
-    with (tmp_path / "events.jsonl").open("a") as file:
-        file.write(json.dumps({"number": 2})[:-1])
-
-    assert EventLog(tmp_path).last() == [{"number": 1}]
 
 
 def test_a_line_that_was_cut_hides_no_other_event(tmp_path):
@@ -85,14 +73,6 @@ def test_what_is_put_on_the_bus_is_logged_whoever_put_it(tmp_path):
         ("TaskFailed", "2"),
     ]
     assert (aws.deleted, aws.requests) == (["r0", "r1"], 1)
-
-
-def test_a_poll_without_events_deletes_nothing(tmp_path):
-    aws = Bus()
-    aws.bodies = []
-    BusListener("bus", aws, EventLog(tmp_path)).receive()
-
-    assert aws.requests == 0
 
 
 def test_a_message_that_is_no_event_hides_none_and_is_deleted(tmp_path):

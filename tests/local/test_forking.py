@@ -13,7 +13,7 @@ import pytest
 
 from fanin.local.functions import fork_server
 from fanin.local.functions.forked_process import Forked, adopt_orphans
-from fanin.local.functions.forking import CannotFork, forking, search_path
+from fanin.local.functions.forking import forking, search_path
 from tests.local.processes import state
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="functions are forked on Linux alone")
@@ -160,18 +160,6 @@ def test_a_fork_server_that_forks_nothing_is_ended_and_leaves_no_zombie(site, so
     assert server._process.returncode is not None
 
 
-def test_a_fork_server_that_answers_too_late_is_ended(site, monkeypatch):
-    monkeypatch.setattr("fanin.local.functions.forking.FORK_SECONDS", 0.3)
-    assert is_forked(site.start())
-    (server,) = site.replaced.Popen.__self__._servers.values()
-    server._process.send_signal(signal.SIGSTOP)
-
-    with pytest.raises(CannotFork, match="does not answer"):
-        server.fork(str(site.script), str(site.code), site.environment)
-
-    assert server._process.returncode == -signal.SIGKILL
-
-
 def test_a_process_that_is_dropped_while_it_ends_is_waited_for_at_the_next_start(site):
     process = site.start()
     pid = said(process)["pid"]
@@ -184,26 +172,6 @@ def test_a_process_that_is_dropped_while_it_ends_is_waited_for_at_the_next_start
     ended(site.start())
 
     assert not Path(f"/proc/{pid}").exists()
-
-
-def test_a_process_that_was_waited_for_elsewhere_has_ended(site):
-    process = site.start()
-    said(process)
-    process.kill()
-    os.waitpid(process.pid, 0)
-
-    assert (process.poll(), process.wait(0)) == (0, 0)
-
-
-def test_only_open_descriptors_are_closed_so_their_limit_does_not_matter(tmp_path):
-    loaded = "import os; from fanin.local.functions import fork_server; os.closerange = None"
-    program = f"{loaded}; a, b = os.pipe(); fork_server._close_others(); print(os.listdir('/proc/self/fd'))"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "shared")}
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
-    )
-
-    assert done.stdout == "['0', '1', '2', '3']\n"  # the last one is that of the list
 
 
 def test_a_killed_fork_server_is_replaced(site):
@@ -226,39 +194,6 @@ def test_the_processes_of_a_fork_server_outlive_it_and_it_ends_with_its_parent(s
     process.stdin.write("still here\n")
     assert process.stdout.readline() == "still here\n"
     assert ended(process) == 0
-
-
-def test_other_code_has_another_fork_server_and_the_oldest_makes_room(site, tmp_path, monkeypatch):
-    monkeypatch.setattr("fanin.local.functions.forking.SERVERS", 1)
-    assert is_forked(site.start())
-    servers = site.replaced.Popen.__self__._servers
-    (first,) = servers.values()
-    site.code = tmp_path / "other"
-    (site.code / LIBRARY).mkdir(parents=True)
-    site.library("")
-
-    assert is_forked(site.start())
-    assert list(servers) == [(str(site.code),)]
-    assert first._process.poll() is not None
-
-
-def test_layers_come_before_the_code_and_the_last_one_first(tmp_path):
-    for name in ("code", "one/python", "other"):
-        (tmp_path / name).mkdir(parents=True)
-    (tmp_path / "link").symlink_to(tmp_path / "one")
-
-    found = search_path(
-        str(tmp_path / "code"), os.pathsep.join(str(tmp_path / each) for each in ("link", "other"))
-    )
-
-    assert [str(Path(each).relative_to(tmp_path)) for each in found] == ["other", "one", "one/python", "code"]
-
-
-def test_a_command_of_another_kind_is_started_as_ever():
-    done = forking().Popen([sys.executable, "-c", "print(1)"], stdout=subprocess.PIPE, text=True)
-
-    assert done.communicate(timeout=60)[0] == "1\n"
-    assert isinstance(done, subprocess.Popen)
 
 
 def test_where_forking_is_switched_off_or_unsafe_the_module_stays(monkeypatch):
@@ -314,3 +249,15 @@ def test_the_exit_closes_no_descriptor_of_the_function(site, tmp_path):
     assert isinstance(process, Forked)
     assert ended(process) == 0
     assert [(tmp_path / f"out{each}").read_text() for each in range(100)] == ["kept"] * 100
+
+
+def test_layers_come_before_the_code_and_the_last_one_first(tmp_path):
+    for name in ("code", "one/python", "other"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "one")
+
+    found = search_path(
+        str(tmp_path / "code"), os.pathsep.join(str(tmp_path / each) for each in ("link", "other"))
+    )
+
+    assert [str(Path(each).relative_to(tmp_path)) for each in found] == ["other", "one", "one/python", "code"]

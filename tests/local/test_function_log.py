@@ -9,7 +9,7 @@ import sys
 import threading
 
 import pytest
-from ministack.core.lambda_runtime import ProvidedWorker, Worker
+from ministack.core.lambda_runtime import Worker
 
 from fanin.local.functions import function_log
 
@@ -59,12 +59,6 @@ def following(runs: Runs) -> threading.Thread:
     thread = threading.Thread(target=function_log.follow, args=(runs.worker,), daemon=True)
     thread.start()
     return thread
-
-
-def test_lines_are_logged_though_the_thread_that_reads_them_has_not_run(runs):
-    runs.answered(["one", "two"])
-
-    assert runs.logged() == ["one", "two"]
 
 
 def test_a_line_that_the_thread_has_read_but_not_handed_over_is_waited_for(runs):
@@ -118,13 +112,3 @@ def test_a_new_process_of_a_worker_has_a_pipe_of_its_own(runs):
 
     assert runs.logged() == ["second"]
     again.end()
-
-
-def test_the_functions_of_the_emulator_are_read_so(monkeypatch):
-    for name in ("_read_stderr", "_drain_stderr", "_drain_stderr_bounded"):
-        monkeypatch.setattr(Worker, name, getattr(Worker, name))
-    function_log.apply()
-
-    assert Worker._read_stderr is function_log.follow
-    assert Worker._drain_stderr is Worker._drain_stderr_bounded is function_log.drain
-    assert "_read_stderr" not in vars(ProvidedWorker)

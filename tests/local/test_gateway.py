@@ -39,17 +39,6 @@ def ask(gateway: Gateway, given: dict[str, Any]) -> list[dict[str, Any]]:
     return sent
 
 
-def test_the_apis_port_leads_to_the_deployed_api():
-    emulator = Emulator()
-    gateway = Gateway(emulator, PORT)
-    gateway.api_id = "abc"
-
-    ask(gateway, scope())
-
-    assert emulator.asked[0]["path"] == "/_aws/execute-api/abc/$default/v1/batches/a b"
-    assert emulator.asked[0]["raw_path"] == b"/_aws/execute-api/abc/$default/v1/batches/a%20b"
-
-
 def test_until_the_api_is_deployed_its_port_is_unavailable():
     emulator = Emulator()
 
@@ -59,32 +48,7 @@ def test_until_the_api_is_deployed_its_port_is_unavailable():
     assert not emulator.asked
 
 
-def test_every_other_port_is_the_emulators_own():
-    emulator = Emulator()
-    given = scope(port=PORT + 1)
-
-    ask(Gateway(emulator, PORT), given)
-
-    assert emulator.asked == [given]
-
-
-def test_what_is_no_request_passes_untouched():
-    emulator = Emulator()
-    lifespan = {"type": "lifespan"}
-
-    ask(Gateway(emulator, PORT), lifespan)
-
-    assert emulator.asked == [lifespan]
-
-
 def test_who_signed_stays_who_they_are():
     signed = [(b"Authorization", b"AWS4-HMAC-SHA256 Credential=caller/...")]
 
     assert to_api(scope(headers=signed), "abc")["headers"] == signed
-
-
-def test_who_did_not_sign_is_the_account_itself():
-    (name, value) = to_api(scope(), "abc")["headers"][0]
-
-    assert name == b"authorization"
-    assert b"Credential=000000000000/" in value

@@ -77,17 +77,6 @@ class Line:
         return [turn.is_set() for turn in self.turns]
 
 
-def test_where_no_place_gets_free_the_first_enters_after_each_time_of_patience():
-    line = Line(2)
-    found = []
-    for line.moment in (1.0, 1.5, 2.0):
-        line.limit._grow()
-        found.append(line.entered())
-
-    assert found == [[True, False], [True, False], [True, True]]
-    assert (line.limit._inside, list(line.limit._waiting)) == (3, [])
-
-
 def test_while_invocations_end_none_enters_beyond_the_limit_however_long_it_waited():
     line = Line(3)
     line.limit._leave()
@@ -97,14 +86,6 @@ def test_while_invocations_end_none_enters_beyond_the_limit_however_long_it_wait
     line.limit._grow()
 
     assert (line.limit._inside, line.entered()) == (1, [True, True, True])
-
-
-def test_where_nobody_waits_any_more_nobody_enters():
-    line = Line(0)
-
-    line.limit._grow()
-
-    assert line.limit._inside == 1
 
 
 def test_a_function_that_waits_for_itself_goes_on(monkeypatch):

@@ -10,7 +10,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from fanin.local.emulation.lineage import INVOCATIONS_MAX, TRACE_HEADER, Chain
+from fanin.local.emulation.lineage import TRACE_HEADER, Chain
 from fanin.local.work import source as work_source
 from fanin.local.work.feeding import LOOP, Worker, environment_of_function
 from fanin.local.work.function_process import FunctionProcess
@@ -58,11 +58,6 @@ def test_a_delivery_has_the_highest_count_of_its_messages() -> None:
     )
     assert Chain.of_event({"Records": [{"eventSource": "aws:s3"}]}) is None
     assert Chain.of_event("text") is None
-
-
-def test_a_function_is_in_a_loop_once_a_chain_invoked_it_sixteen_times() -> None:
-    assert [after(count).is_loop("app:handler") for count in (15, 16)] == [False, True]
-    assert not after(INVOCATIONS_MAX, "other").is_loop("app:handler")
 
 
 def test_what_a_function_of_the_user_sends_goes_on_with_the_chain(tmp_path, monkeypatch) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import base64
 import json
 import socket
 from contextlib import suppress
@@ -14,7 +12,7 @@ from uuid import uuid4
 import pytest
 
 from fanin.local import LocalRun, run_directories
-from fanin.local.emulation.gateway import FOREIGN, MISDIRECTED, LoopbackOnly, is_loopback, refusal
+from fanin.local.emulation.gateway import FOREIGN, MISDIRECTED, is_loopback, refusal
 from tests.local import processes
 
 WAIT_SECONDS = 30
@@ -96,17 +94,6 @@ def test_an_address_typed_into_a_browser_is_let_in_and_a_link_elsewhere_is_not(s
     assert asked(("host", "localhost"), ("sec-fetch-site", "cross-site")) == FOREIGN
 
 
-def test_what_is_no_request_passes_untouched():
-    seen = []
-
-    async def app(scope, receive, send):
-        seen.append(scope)
-
-    asyncio.run(LoopbackOnly(app)({"type": "lifespan"}, None, None))
-
-    assert seen == [{"type": "lifespan"}]
-
-
 def answer_of(port: int, *lines: str) -> tuple[int, dict[str, str], bytes]:
     """Status, headers and body of the answer on *port* to a request of exactly these lines."""
     with socket.create_connection(("127.0.0.1", port), WAIT_SECONDS) as line:
@@ -139,10 +126,6 @@ def test_both_ports_refuse_a_host_that_is_not_loopback(port, host):
     assert (problem["type"], problem["status"]) == ("urn:fanin:problem:misdirected-request", 421)
 
 
-def test_both_ports_refuse_a_request_without_a_host(port):
-    assert answer_of(port, "GET /v1/batches HTTP/1.0")[0] == 421
-
-
 @pytest.mark.parametrize(
     "host", ["localhost:{port}", "api.localhost:{port}", "127.0.0.1:{port}", "[::1]:{port}"]
 )
@@ -162,27 +145,6 @@ def test_a_bucket_that_is_named_by_the_host_is_answered(run):
     assert (status, body) == (200, b"held")
 
 
-def test_a_rebound_name_creates_no_function(run):
-    port, name = ports(run)["aws"], f"by-a-page-{uuid4().hex}"
-    code = {"ZipFile": base64.b64encode(b"PK\5\6" + bytes(18)).decode()}
-    role = "arn:aws:iam::000000000000:role/any"
-    asked = {"FunctionName": name, "Runtime": "python3.13", "Handler": "a.b", "Role": role, "Code": code}
-    body = json.dumps(asked)
-    lines = ["Content-Type: text/plain", f"Content-Length: {len(body)}", "", body]
-
-    def create(host: str) -> int:
-        return answer_of(port, "POST /2015-03-31/functions HTTP/1.1", f"Host: {host}:{port}", *lines)[0]
-
-    assert create("evil.example") == 421
-    assert name not in {each["FunctionName"] for each in functions_of(run)}
-    assert create("localhost") == 201
-
-
-def functions_of(run: LocalRun) -> list[dict[str, Any]]:
-    pages = run.client("lambda").get_paginator("list_functions").paginate()
-    return [each for page in pages for each in page["Functions"]]
-
-
 def test_both_ports_refuse_a_page_of_another_site_and_its_preflight(port):
     for method in ("GET", "OPTIONS"):
         status, headers, _ = answer_of(
@@ -195,19 +157,6 @@ def test_both_ports_refuse_a_page_of_another_site_and_its_preflight(port):
 
         assert status == 403
         assert not any(name.startswith("access-control-") for name in headers)
-
-
-@pytest.mark.parametrize(
-    "sign", ["Origin: http://evil.example", "Origin: null", "Sec-Fetch-Site: cross-site"]
-)
-def test_an_image_on_a_page_makes_no_queue(run, sign):
-    port, name = ports(run)["aws"], f"by-a-page-{uuid4().hex}"
-    query = f"/?Action=CreateQueue&QueueName={name}&Version=2012-11-05"
-
-    status, _, _ = answer_of(port, f"GET {query} HTTP/1.1", f"Host: 127.0.0.1:{port}", sign)
-
-    assert status == 403
-    assert not run.client("sqs").list_queues(QueueNamePrefix=name).get("QueueUrls")
 
 
 @pytest.mark.parametrize(

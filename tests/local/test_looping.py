@@ -96,10 +96,3 @@ def test_a_function_that_may_loop_goes_on(loop: Loop) -> None:
     loop.start(ROUNDS)
 
     assert loop.invocations(ROUNDS) == ROUNDS
-
-
-def test_each_message_from_outside_begins_a_chain(loop: Loop) -> None:
-    for _ in range(ROUNDS):
-        loop.start(1)
-
-    assert loop.invocations(ROUNDS) == ROUNDS

@@ -108,16 +108,6 @@ def test_a_read_takes_the_units_of_the_rows_that_it_reads(client: Any, what: str
     assert meter.usage.units == meter.reported == {"read_unit": units}
 
 
-def test_the_units_of_a_query_are_the_index_s_own_and_those_of_what_it_fetches(client: Any) -> None:
-    answer = client.query(
-        **query(IndexName="local", ProjectionExpression="body", ReturnConsumedCapacity="INDEXES")
-    )
-    report = answer["ConsumedCapacity"]
-
-    assert report["Table"]["CapacityUnits"] == ROWS * 0.5
-    assert report["LocalSecondaryIndexes"]["local"]["CapacityUnits"] == 0.5
-
-
 def test_a_local_index_fetches_what_it_does_not_have(client: Any) -> None:
     found = client.query(**query("large", IndexName="local", ProjectionExpression="body"))["Items"]
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 from typing import Any
 from uuid import uuid4
 
@@ -12,9 +11,7 @@ import urllib3
 
 from fanin.local import LocalRun, LocalRunError, run_directories
 from fanin.local.emulation import emulator
-from tests.http.events import Events
 from tests.local import processes
-from tests.polling import eventually
 
 POOL = urllib3.PoolManager(retries=False, timeout=120)
 
@@ -32,53 +29,6 @@ def opened(run: LocalRun, count: int) -> tuple[str, str]:
     return batch, call(run, "POST", f"/v1/batches/{batch}/items", {"count": count})[1]["groups"][0]["id"]
 
 
-def test_a_batch_completes_and_one_event_reaches_the_bus(run):
-    events = Events.on(run)
-    batch, group = opened(run, 3)
-    call(run, "POST", f"/v1/batches/{batch}/close", {})
-    items = [f"{batch}:{group}:{index}" for index in range(3)]
-
-    status, answer = call(run, "POST", "/v1/acks", {"items": items})
-
-    assert status == 200
-    assert len(answer["completions"]) == 1
-    assert [(event["kind"], event["total"]) for event in events.of(batch)] == [("BatchCompleted", 3)]
-
-
-def test_acks_sent_to_the_queue_are_consumed(run):
-    batch, group = opened(run, 30)
-    call(run, "POST", f"/v1/batches/{batch}/close", {})
-    sqs = run.client("sqs")
-
-    for first in range(0, 30, 10):
-        entries = [{"Id": str(i), "MessageBody": f"{batch}:{group}:{i}"} for i in range(first, first + 10)]
-        sqs.send_message_batch(QueueUrl=run.outputs["AcksQueueUrl"], Entries=entries)
-
-    assert eventually(lambda: call(run, "GET", f"/v1/batches/{batch}")[1]["state"] == "COMPLETE")
-
-
-def test_a_wrong_route_is_the_gateways_to_deny(run):
-    assert call(run, "GET", "/v2/batches") == (404, {"message": "Not Found"})
-
-
-def test_the_kind_of_an_answer_is_the_functions_own(run):
-    answer = POOL.request("GET", f"{run.url}/v1/batches/not-a-uuid")
-
-    assert answer.status == 400
-    assert answer.headers["Content-Type"] == "application/problem+json"
-
-
-def test_a_body_that_is_not_utf8_is_refused(run):
-    answer = POOL.request(
-        "POST",
-        f"{run.url}/v1/batches",
-        body=b'{"userKey":"\xff"}',
-        headers={"Content-Type": "application/json"},
-    )
-
-    assert answer.status == 400
-
-
 @pytest.mark.parametrize("table", ["BatchesTable", "PagesTable", "GroupTasksTable"])
 def test_expiry_is_on_though_the_emulator_drops_it(run, table):
     asked = run.client("dynamodb").describe_time_to_live(TableName=run.outputs[table])
@@ -86,21 +36,11 @@ def test_expiry_is_on_though_the_emulator_drops_it(run, table):
     assert asked["TimeToLiveDescription"] == {"TimeToLiveStatus": "ENABLED", "AttributeName": "ttl"}
 
 
-def test_the_outputs_name_the_api_where_it_answers(run):
-    assert run.outputs["ApiUrl"] == f"{run.url}/"
-
-
 def test_the_state_file_says_what_the_run_says(run):
     state = run_directories.directory_of(run.port).read()
 
     assert (state.url, state.endpoint, state.outputs) == (run.url, run.endpoint, run.outputs)
     assert not state.command
-
-
-def test_nothing_listens_but_on_loopback(run):
-    with socket.socket() as elsewhere, pytest.raises(OSError, match="refused"):
-        # Loopback too, but another address of it: a socket on 0.0.0.0 would take this.
-        elsewhere.connect(("127.0.0.2", run.port))
 
 
 def test_two_runs_live_side_by_side_and_the_second_takes_nothing_of_the_first_along(run):

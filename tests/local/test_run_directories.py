@@ -21,28 +21,6 @@ def state(**changed) -> State:
     return State(**{**known, "pid": 1, "host": 2, "command": True, **changed})
 
 
-def test_a_state_is_read_as_it_was_written(directory):
-    os.close(directory.take())
-
-    directory.write(state())
-
-    assert directory.read() == state()
-
-
-def test_a_run_that_wrote_no_state_yet_has_none(directory):
-    os.close(directory.take())
-
-    assert directory.read() is None
-
-
-def test_a_folder_is_abandoned_once_no_process_holds_its_lock(directory):
-    lock = directory.take()
-
-    assert not directory.is_abandoned()
-    os.close(lock)
-    assert directory.is_abandoned()
-
-
 def test_a_held_folder_cannot_be_taken(directory):
     lock = directory.take()
 

@@ -2,12 +2,10 @@ from __future__ import annotations
 
 import socket
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from fanin.local import LocalRun, LocalRunError, run, run_directories
-from fanin.local.deployment import Stack
+from fanin.local import LocalRun, LocalRunError, run_directories
 from fanin.local.emulation import emulator
 from fanin.local.prerequisites import require
 from fanin.local.run_directories import RunDirectory
@@ -32,44 +30,6 @@ def test_a_start_that_fails_leaves_nothing(tmp_path):
         LocalRun.start(template_dir=tmp_path)
 
     assert run_directories.directories() == before
-
-
-class Reader:
-    """A thread of the run as its process sees it."""
-
-    def __init__(self, *_: object) -> None:
-        self.is_running = False
-
-    def start(self) -> None:
-        self.is_running = True
-
-    def stop(self) -> None:
-        self.is_running = False
-
-
-def test_a_start_that_fails_at_its_end_leaves_no_thread(monkeypatch):
-    readers: list[Reader] = []
-
-    def reader(*given: object) -> Reader:
-        readers.append(Reader(*given))
-        return readers[-1]
-
-    def fails(_: LocalRun) -> None:
-        raise KeyboardInterrupt
-
-    started = SimpleNamespace(
-        url="", endpoint="http://127.0.0.1:1", port=1, directory=RunDirectory(Path("/none"))
-    )
-    started.stop = started.serve_api = lambda *_: None
-    monkeypatch.setattr(emulator, "wait_until_ready", lambda _: None)
-    monkeypatch.setattr(run, "deploy", lambda *_: Stack({"ApiId": "a", "BusName": "bus"}, {}))
-    monkeypatch.setattr(run, "BusListener", reader)
-    monkeypatch.setattr(LocalRun, "_wait_for_answer", fails)
-
-    with pytest.raises(KeyboardInterrupt):
-        LocalRun._deployed(started, SimpleNamespace(template={}), lambda _: None)
-
-    assert [each.is_running for each in readers] == [False]
 
 
 def test_handlers_see_no_credential_proxy_or_setting_of_the_user():

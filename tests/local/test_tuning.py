@@ -2,14 +2,13 @@ from __future__ import annotations
 
 import copy
 import json
-import threading
 from typing import Any
 
 import pytest
 from ministack.services import sqs
 
 from fanin.local.functions import tuning
-from fanin.local.functions.tuning import delivery, look_on, of_the_first_visible
+from fanin.local.functions.tuning import delivery, of_the_first_visible
 
 NOW = 1000.0
 
@@ -40,22 +39,6 @@ def test_a_receive_takes_what_the_emulator_would_take(limit, is_fifo):
     assert [each["visible_at"] for each in given["messages"]] == [
         each["visible_at"] for each in expected["messages"]
     ]
-
-
-def test_what_was_taken_is_hidden_from_the_next_receive():
-    given, collect = queue([NOW] * 3), of_the_first_visible(sqs._collect_msgs, lambda: NOW)
-
-    first, second = ([each["id"] for each in collect(given, 2, 30)] for _ in range(2))
-
-    assert (first, second) == (["0", "1"], ["2"])
-
-
-def test_a_receive_of_a_standard_queue_looks_at_no_more_than_it_takes():
-    given, shown = queue([NOW] * 100), []
-
-    of_the_first_visible(lambda few, *_: shown.append(len(few["messages"])), lambda: NOW)(given, 10, 30)
-
-    assert shown == [10]
 
 
 def test_a_message_in_flight_holds_back_its_group_of_a_fifo_queue():
@@ -116,24 +99,3 @@ def test_dead_letter_messages_are_not_delivered(delivered, monkeypatch):
 
     assert delivered(given, 100) == ["0", "2"]
     assert [each["id"] for each in dead["messages"]] == ["1"]
-
-
-def test_what_feeds_functions_from_streams_goes_on_at_once_while_there_are_records_and_after_an_error():
-    stopped, found = threading.Event(), [True, RuntimeError("no table"), True, True, False]
-    pauses = []
-
-    def wait(pause):
-        pauses.append(pause)
-        return not found
-
-    def look():
-        next_ = found.pop(0)
-        if isinstance(next_, Exception):
-            raise next_
-        return next_
-
-    stopped.wait = wait
-    look_on(look, stopped)
-
-    rests = tuning.STREAM_POLL_SECONDS
-    assert pauses == [0, 0, rests, 0, 0, rests]

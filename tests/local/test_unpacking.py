@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fanin.local.functions.unpacking import LinkedFile, SharedZip, open_linked, sharing
+from fanin.local.functions.unpacking import LinkedFile, SharedZip, open_linked
 
 
 @pytest.fixture
@@ -48,32 +48,6 @@ def test_many_at_once_find_the_content_whole(zips):
     assert len({folder.resolve() for folder in folders}) == 1
 
 
-def test_a_part_is_taken_out_as_ever(zips, tmp_path):
-    zips("one", "x = 1")
-    (tmp_path / "part").mkdir()
-
-    with SharedZip(tmp_path / "one.zip") as opened:
-        opened.extractall(tmp_path / "part", members=["package/module.py"])
-
-    assert not (tmp_path / "part").is_symlink()
-
-
-def test_all_else_of_the_module_is_as_it_was():
-    changed = {name for name, value in vars(sharing()).items() if getattr(zipfile, name) is not value}
-
-    assert changed == {"ZipFile"}
-
-
-def test_the_names_of_a_content_are_there_to_be_checked_until_it_is_unpacked(zips, tmp_path):
-    with zipfile.ZipFile(tmp_path / "new.zip", "w") as made:
-        made.writestr("../module.py", "x = 1")
-    with SharedZip(tmp_path / "new.zip") as opened:
-        assert opened.namelist() == ["../module.py"]
-    zips("one", "x = 1")
-    with SharedZip(tmp_path / "one.zip") as opened:
-        assert opened.namelist() == []
-
-
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Where files are written, and an empty memory of what was."""
@@ -105,10 +79,3 @@ def test_a_file_that_was_removed_meanwhile_is_written_again(folder):
 
     written(folder / "b.zip", zipped)
     assert (folder / "b.zip").read_bytes() == zipped
-
-
-def test_other_files_are_opened_as_ever(folder):
-    with open_linked(str(folder / "a.py"), "w") as file:
-        file.write("x = 1")
-    with open_linked(str(folder / "a.py")) as file:
-        assert file.read() == "x = 1"

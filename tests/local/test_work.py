@@ -6,14 +6,13 @@ import json
 import os
 import sys
 import threading
-from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
 from moto import mock_aws
 
-from fanin.cli.services.work import python_of, too_short
+from fanin.cli.services.work import too_short
 from fanin.local.work import source as work_source
 from fanin.local.work.feeding import Worker, environment_of_function
 from fanin.local.work.function_process import FunctionProcess, InvocationFailed
@@ -135,12 +134,6 @@ def test_a_process_that_ends_or_is_late_fails_its_invocation_and_is_started_agai
     assert function.invoke(event("ok"), 30) == {"batchItemFailures": []}
 
 
-def test_an_answer_that_is_no_json_fails_the_invocation(process, capfd):
-    with pytest.raises(InvocationFailed, match="it raised"):
-        process("app:odd").invoke(event(), 30)
-    assert "not JSON serializable" in capfd.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("spec", "source", "shown"),
     [
@@ -195,15 +188,6 @@ def test_the_environment_has_no_aws_of_the_user_and_no_proxy_before_the_run():
     assert not {"AWS_PROFILE", "AWS_ENDPOINT_URL_SQS"} & environment.keys()
     assert {name: environment[name] for name in RUN} == RUN
     assert (environment["NO_PROXY"], environment["PATH"]) == ("corp,127.0.0.1", "/bin")
-
-
-def test_the_python_is_the_given_one_that_of_the_active_environment_or_ours(tmp_path):
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "python").touch()
-
-    assert python_of(Path("/x/python"), str(tmp_path)) == "/x/python"
-    assert python_of(None, str(tmp_path)) == str(tmp_path / "bin" / "python")
-    assert python_of(None, str(tmp_path / "gone")) == python_of(None, None) == sys.executable
 
 
 def attributes(sqs, url):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fanin.errors import InvalidRequest
 from fanin.quotas.bucket import BURST, RATE_A_SHARD, UNITS_MAX, Bucket
-from fanin.quotas.model import SECOND, Quota, limits_of
+from fanin.quotas.model import Quota, limits_of
 
 WRITES_A_KEY = 1000
 """Write units a second of one partition key: Best practices for partition keys, DynamoDB Developer Guide."""
@@ -47,12 +47,6 @@ def test_a_flow_at_the_limit_is_never_refused(limit: int):
         at = number * bucket.cost(1)
         assert not bucket.refuses(full_at, at)
         full_at = max(full_at, at) + bucket.cost(1)
-
-
-def test_the_use_is_told_in_units_a_second_of_all_rows():
-    assert Bucket(100).used(BURST, 0) == 100
-    assert Bucket(1000).used(BURST, 0) == 1000
-    assert Bucket(10).used(100 * SECOND, 0) == 500
 
 
 def test_no_debt_explains_a_time_that_is_farther_ahead():

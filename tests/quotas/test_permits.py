@@ -22,13 +22,6 @@ def live(world: World) -> int:
     return sum(world.batches.values())
 
 
-def test_as_many_batches_are_live_as_the_limit_says_and_no_more():
-    world = World()
-    opened = [world.opened(world.permits(5), f"b{number}") for number in range(8)]
-
-    assert opened == [True] * 5 + [False] * 3
-
-
 def test_a_refusal_names_the_quota_its_limit_and_the_use_and_no_time():
     world = World()
     permits = world.permits(2)
@@ -60,15 +53,6 @@ def test_a_place_whose_batch_was_never_stored_is_free_after_a_minute():
     world.later(1)
 
     assert admitted(world.permits(1).admit, "acme", "next")
-
-
-def test_a_batch_whose_row_is_deleted_frees_its_place():
-    world = World()
-    world.opened(world.permits(1), "a")
-    del world.batches["a"]
-    world.later(60)
-
-    assert world.opened(world.permits(1), "b")
 
 
 def test_other_tenants_are_unaffected():

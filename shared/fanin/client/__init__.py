@@ -1,14 +1,17 @@
 """The client library: batches, items and acks, over HTTP or on the tables, and Lambda handlers that ack.
 
-The promise: what a call was asked for was done, or it raises. Each request may be repeated, because each has
-a key. A message is deleted only after the ack of its item has an answer.
+The promise: what a call was asked for was done, or it raises; an ack has a verdict for each item. Each
+request may be repeated: those that create something have a key. The message of an item is deleted once its
+ack has an answer, its new owner is known, or its batch has ended.
 
 ::
 
-    Fanin (fanin.py) --> Batch (batch.py) --> transports/transport.py, the port
-      |                                         |-- http.py     the API
-      |-- consuming/  handlers of SQS queues    `-- direct.py   the tables, in this process
-      `-- queues/     work queues
+    Batch (batch.py) --> Fanin (fanin.py) --> transports/transport.py, the port
+                           |                    |-- http.py     the API
+                           |                    `-- direct.py   the tables, in this process
+                           |-- consuming/  handlers of SQS queues
+                           |-- tasks.py    tasks of the group-batcher
+                           `-- queues/     work queues
 
 Read in this order:
 

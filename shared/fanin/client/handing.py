@@ -13,7 +13,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from fanin.client.checks.checking import key_or_fresh
-from fanin.client.under_work import adding_call, calls_for, refuse_late_owner
+from fanin.client.under_work import (
+    adding_call,
+    calls_for,
+    note_owner,
+    refuse_late_owner,
+    refuse_owner_beside_job,
+)
 from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound
 
 if TYPE_CHECKING:
@@ -26,6 +32,7 @@ REFUSED = (InvalidRequest, Conflict, NotFound)
 @contextmanager
 def new_owner(*item_ids: str | None) -> Iterator[None]:
     """Run the block, which creates the new owner of items; those under work are handed over to it."""
+    refuse_owner_beside_job(*item_ids)
     with creating_owner(*item_ids):
         yield
         owner_created(*item_ids)
@@ -55,10 +62,11 @@ def creating_owner(*item_ids: str | None) -> Iterator[None]:
 
 def owner_created(*item_ids: str | None, error: BaseException | None = None) -> None:
     """Note that those of *item_ids* that are under work have a new owner; with an *error*, that they may."""
-    for work in calls_for(*item_ids):
-        if error is None:
-            work.handed = True
-        elif not isinstance(error, REFUSED):
+    for item_id in item_ids:
+        if item_id is not None and error is None:
+            note_owner(item_id)
+    if error is not None and not isinstance(error, REFUSED):
+        for work in calls_for(*item_ids):
             work.doubtful = True
 
 

@@ -40,6 +40,7 @@ _IN_PARENT = (
     "this process was forked by a function that works on an item, and whose return {}: return or raise the"
     " outcome there, or hand the item over before the fork"
 )
+_RETURNED_TWICE = "a process that a function forked returned from that function: end it by os._exit(0)"
 _ASTRAY = (
     "it is unknown which item this code works for, because it does not run in the context of the function:"
     " run a coroutine by runner.run(..., context=contextvars.copy_context()), or pass {}"
@@ -134,6 +135,11 @@ class UnderWork:
             self.is_over, self.doubtful = True, self.doubtful or self.creating > 0
             return not (self.handed or self.is_open)
 
+    def learn(self, inner: UnderWork) -> None:
+        """Take over what came of *inner*, the call of a handler that this function calls for its own item."""
+        self.handed, self.doubtful = self.handed or inner.handed, self.doubtful or inner.doubtful
+        self.report = inner.report or self.report
+
     @property
     def is_open(self) -> bool:
         """Whether it is unknown if the item has a new owner, so that the message has to return."""
@@ -153,6 +159,9 @@ _all = PerProcess[dict[int, UnderWork]](dict)
 """The calls of this process that run: what a forked child noted here would not reach its parent."""
 _returned = PerProcess[dict[str, UnderWork]](dict)
 """By item id: the calls whose functions have returned, and whose acks the consumer has not sent."""
+_deliveries = PerProcess[list[object]](list)
+_owned = PerProcess[set[str]](set)
+"""Items without a call that got an owner while deliveries ran: a message of them may come in one of these."""
 _jobs = PerProcess[dict[int, UnderWork]](dict)
 """The items of the jobs that workers of this process hold, whose reports are noted, too."""
 
@@ -161,12 +170,17 @@ _jobs = PerProcess[dict[int, UnderWork]](dict)
 def delivery() -> Iterator[None]:
     """Know the calls of a delivery that have returned until the block, which sends their acks, ends."""
     before, _thread.returned = _thread.returned, []
+    running, token = _deliveries(), object()
+    running.append(token)
     try:
         yield
     finally:
         for work in _thread.returned:
             _forget(work)
         _thread.returned = before
+        running.remove(token)
+        if not running:
+            _owned().clear()
 
 
 @contextmanager
@@ -176,14 +190,27 @@ def under_work(work: UnderWork) -> Iterator[UnderWork]:
     token = _given.set(work)
     calls = _all()
     calls[id(work)] = work
+    work.handed = work.item_id in _owned()
     try:
         yield work
+        _end_if_forked(calls)
         _keep(work)
+    except BaseException:
+        work.doubtful = True
+        raise
     finally:
         work.end()
         calls.pop(id(work), None)
         _given.reset(token)
         _thread.call = before
+        if before is not None and before.item_id == work.item_id:
+            before.learn(work)
+
+
+def _end_if_forked(calls: object) -> None:
+    """Raise SystemExit in a process that the function forked: its parent acks the item."""
+    if _all() is not calls:
+        raise SystemExit(_RETURNED_TWICE)
 
 
 def _keep(work: UnderWork) -> None:
@@ -204,9 +231,23 @@ def _forget(work: UnderWork) -> None:
 
 
 def _here() -> UnderWork | None:
-    """Return the call whose context this code runs in, unless its function has returned."""
+    """Return the call whose context this code runs in, unless its function has returned.
+
+    None also where the thread runs another call: an event loop that is kept has the context of its first one.
+    """
+    given, of_thread = _given.get(None), _of_thread()
+    return given if id(given) in _all() and of_thread in {None, given} else None
+
+
+def _of_thread() -> UnderWork | None:
+    """Return the call that this thread runs."""
+    return _thread.call if id(_thread.call) in _all() else None
+
+
+def _is_left_behind() -> bool:
+    """Return whether the function that started this code has returned, and its thread runs no other one."""
     given = _given.get(None)
-    return given if id(given) in _all() else None
+    return given is not None and id(given) not in _all() and _of_thread() is None and not any(_all.inherited)
 
 
 def current() -> UnderWork:
@@ -214,18 +255,20 @@ def current() -> UnderWork:
     here = _here()
     if here is not None:
         return here
-    if _thread.call is not None and id(_thread.call) in _all():
+    if _of_thread() is not None:
         raise InvalidRequest(_ASTRAY.format("the item"))
-    raise InvalidRequest(_OVER if _given.get(None) and not any(_all.inherited) else _NO_CALL)
+    if any(_all.inherited):
+        raise InvalidRequest(_IN_PARENT.format("would not see it"))
+    raise InvalidRequest(_OVER if _is_left_behind() else _NO_CALL)
 
 
 def refuse_astray() -> None:
     """Raise InvalidRequest in code of a function that does not run in its context, or after its return."""
     if _here() is not None:
         return
-    if _thread.call is not None and id(_thread.call) in _all():
+    if _of_thread() is not None:
         raise InvalidRequest(_ASTRAY.format("a key"), field="key")
-    if _given.get(None) and not any(_all.inherited):
+    if _is_left_behind():
         raise InvalidRequest(f"{_OVER}, or pass a key", field="key")
 
 
@@ -252,27 +295,26 @@ def calls_for(*item_ids: str | None) -> list[UnderWork]:
 
 def hand_over(item_id: str | None) -> None:
     """Leave an item, by default the one under work, to its new owner. Raises InvalidRequest."""
-    here = current() if item_id is None else _here()
-    if here is not None and item_id in {None, here.item_id}:
-        here.change(handed=True)
-        return
+    here = current() if item_id is None else _here() or _of_thread()
+    item_id = item_id or here.item_id if here else item_id
     calls = calls_for(item_id)
-    if not calls or here is not None:
+    if not calls or _is_left_behind() or (here is not None and here.item_id != item_id):
         raise InvalidRequest(
             f"item {item_id} is not under work here: an item is handed over by the function of @fanin.acks"
             " that is called for it, before it returns, and in its process",
             field="itemId",
         )
-    for work in calls:
+    for work in calls:  # of several copies of the message, none acks the item
         work.change(handed=True)
 
 
 def refuse_late_owner(*item_ids: str | None) -> None:
     """Raise InvalidRequest for an item that a consumer is about to ack, here or in an ancestor."""
-    here = _here()
-    if any(work.item_id in item_ids and not work.handed for work in _at_forks()) and not calls_for(*item_ids):
+    here, handed = _here(), {work.item_id for work in _at_forks() if work.handed}
+    wanted = [item_id for item_id in item_ids if item_id is not None]
+    if any(_all.inherited) and not calls_for(*wanted) and not handed.issuperset(wanted):
         raise InvalidRequest(_IN_PARENT.format("would not see its new owner"), field="itemId")
-    for item_id in item_ids:
+    for item_id in wanted:
         if item_id in _returned() and (here is None or here.item_id != item_id):
             raise InvalidRequest(f"item {item_id} gets no new owner: {_OVER}", field="itemId")
 
@@ -291,6 +333,8 @@ def note_reports(acks: Sequence[Ack]) -> None:
     ]
     reports = [(work, own[-1]) for work in running if (own := _of(work, acks))]
     if failures := [ack for ack in acks if ack.outcome is Outcome.FAILURE]:
+        if _is_left_behind() and any(_of(work, failures) for work in list(_all().values())):
+            raise InvalidRequest(f"the item is under work in another call: {_OVER}")
         _refuse_returned(failures, [work for work, _ in reports])
         _refuse_forked(failures)
     for work, report in reports:
@@ -334,6 +378,25 @@ def _returned_of(acks: Sequence[Ack]) -> Iterator[str]:
     for ack in acks:
         ids = (str(ItemId(ack.batch_id, ack.group_id, at)) for at in range(ack.first, ack.last + 1))
         yield from (item_id for item_id in ids if item_id in returned)
+
+
+def note_owner(item_id: str) -> None:
+    """Note that an item has a new owner; its function, if it is called later in a delivery, acks nothing."""
+    calls = calls_for(item_id)
+    for work in calls:
+        work.handed = True
+    if not calls and _deliveries():
+        _owned().add(item_id)
+
+
+def refuse_owner_beside_job(*item_ids: str | None) -> None:
+    """Raise InvalidRequest for the item of a job that this process holds: the job acks it when it ends."""
+    for work in list(_jobs().values()):
+        if work.item_id in item_ids and not calls_for(work.item_id):
+            raise InvalidRequest(
+                f"item {work.item_id} is acked by the job that this process works on: it gets no other owner",
+                field="itemId",
+            )
 
 
 def warn_of_unmatched(report: AckReport) -> None:

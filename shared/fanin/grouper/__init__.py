@@ -1,8 +1,9 @@
 """The group-batcher: concurrent tasks of one target become one call of a batch API.
 
-The promise: a registered task ends once, as SUCCEEDED, FAILED or DEAD. One leader at a time bundles the
-tasks of a lane; a leader that was replaced changes nothing more, because every write compares its fence. A
-poisoned task fails alone.
+The promise: a registered task ends at most once, as SUCCEEDED, FAILED or DEAD; one that no leader takes
+expires after 14 days. A lease makes one leader bundle the tasks of a lane, and only saves work: bundles are
+named by the fence of their leader, a task is claimed by one bundle, and a bundle changes by its version, so
+leaders that overlap bundle no task twice. A poisoned task fails alone.
 
 States (``rules/model.py``)::
 
@@ -11,8 +12,13 @@ States (``rules/model.py``)::
                +--retry, apart----+--attempts used up--> DEAD
 
     bundle  OPEN --seal--> READY --lease of a call--> CALLING --outcome--> APPLYING --> DONE, FAILED
-                             ^                          |
+                             ^ |                        |                     ^
+                             | |                        |                     |
+                             | +--attempts used up------|---------------------+
                              +--retry after a backoff---+
+
+FAILED: the bundle was refused as a whole, or all of its members went apart. An empty bundle, in place of one
+that an earlier leader may write, stays READY.
 
 Read in this order:
 

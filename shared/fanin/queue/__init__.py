@@ -1,18 +1,18 @@
 """The work queue: distinct jobs, each claimed by one session and acked exactly once.
 
-The promise: an added job is run until a worker acks it; its ack is one transaction with the user's own
-writes and holds only under the claim that took the job. A worker that dies loses its session, and its jobs
-go to others.
+The promise: an added job is run until a worker acks it, it is dead, or it is deleted; its ack is one
+transaction with the user's own writes and holds only under the claim that took the job. A worker that dies
+loses its session, and its jobs go to others; that counts as no failure of the jobs.
 
 States of a job (``rules/lifecycle.py``)::
 
     add --> delayed --due--> ready --claim--> busy --ack-------------------------> done
-                                               |---return, or a dead session----> ready or delayed
+                                               |---return, or a dead session----> ready, delayed
                                                |---ack, with a rerun requested--> ready
                                                `---too many failures------------> dead --revive--> ready
 
-A session is ``live`` while its heartbeats count up, and ``dead`` for good once its worker or a neighbour
-ended it; its claims are freed then.
+A dead job is a record of its own beside the jobs. A session is ``live`` while its heartbeats count up, and
+``dead`` for good once its worker, a neighbour or the sweep ended it; its claims are freed then.
 
 Read in this order:
 
@@ -21,7 +21,7 @@ Read in this order:
 - ``working/taker.py``: a take looks for jobs and waits at the doorbell, in turns.
 - ``working/claims.py``, ``working/session.py``: a claim, a heartbeat. ``working/producer.py``: an add.
 - ``upkeep/maintenance.py``: frees the claims of the dead. ``upkeep/sleeping.py``: why an idle queue is free.
-- ``administration/``: what operators do, one file a request.
+- ``administration/``: what operators do: list, revive, delete, pause, raise the parts, remove.
 - ``store.py``: the port, of which each call is one atomic request; ``dynamodb/`` and ``memory.py`` keep it.
 """
 

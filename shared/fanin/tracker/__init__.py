@@ -12,9 +12,10 @@ States of a batch (``rules/lifecycle.py``), each arrow one conditional write::
               +---------------+--> TIMED_OUT  its deadline
               +---------------+--> EXPIRED    its retention; every reader gets 404
 
-Items are bits in pages. Pages form a tree: the request that fills a page sets its bit in the page above, and
-the one that fills the root page completes the batch. Every step only sets bits, so a repeated ack repairs
-what a crash cut short.
+Items are bits in pages; in estimated mode, acks are counted instead. Pages form a tree: the request that
+fills a page sets its bit in the page above, and the one that fills the root page completes the batch; a
+close completes a batch of which every item is acked. A bit that says done is never cleared, so a repeated
+ack repairs what a crash cut short. A success clears the mark of an earlier failure.
 
 Read in this order:
 
@@ -24,7 +25,8 @@ Read in this order:
 - ``service.py``: the use cases. ``writing/repairing.py``: reopen, delete.
 - ``writing/sweeping.py``: what is overdue, and what a crash left.
 - ``reads/reading.py``: status, ranges and maps, whose cost does not grow with the batch.
-- ``store.py``: the port, of which each call is one atomic request; ``dynamodb/`` and ``memory.py`` keep it.
+- ``store.py``: the port; a call that writes is one atomic request, but for ``block_samples``.
+  ``dynamodb/`` and ``memory.py`` keep it.
 """
 
 from fanin.item_ids import ItemId

@@ -140,6 +140,7 @@ def check(queue, tables, batch_id) -> Counter[str]:
     return sent
 
 
+@pytest.mark.proof
 @pytest.mark.timeout(1200)
 def test_failed_tasks_and_speculative_copies_only_repeat_messages(start, queue, tables, tmp_path):
     if not has_both_hosts():

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from fanin.calling import finished, is_failure, log_failure, synchronous
+from fanin.calling import WorkNotDone, finished, is_failure, log_failure, synchronous
 from fanin.client.checks.reasons import reason_of
 from fanin.client.consuming.answering import Named, answers_of
 from fanin.client.consuming.ordering import runs_of
@@ -141,7 +141,7 @@ class Consumer:
         call = self._call(record, ack)
         try:
             with under_work(call):
-                finished(work(), "the function")
+                _refuse_failures(finished(work(), "the function"))
                 call.cancel_unclosed()
         except BaseException as error:
             if not is_failure(error):
@@ -270,6 +270,12 @@ class _Started:
 def seconds_left(context: Any) -> float:
     """Return the seconds that Lambda's *context* has left; without one there is no limit."""
     return math.inf if context is None else context.get_remaining_time_in_millis() / 1000
+
+
+def _refuse_failures(result: object) -> None:
+    """Raise WorkNotDone for the answer of a handler that names messages which are not done."""
+    if isinstance(result, dict) and result.get("batchItemFailures"):
+        raise WorkNotDone("the function returned batchItemFailures of a handler: its work is not done")
 
 
 def _log_open(record: Record) -> None:

@@ -1,6 +1,7 @@
 """Set the bits of acked items, and climb from full pages up the tree to the completion of the batch.
 
-Every step only sets bits, so each is idempotent: a repeated ack repairs a climb that a crash interrupted.
+No step clears a bit that says done, so each is idempotent: a repeated ack repairs a climb that a crash
+interrupted.
 A request climbs after it has written all its pages, so that it heals before it completes the batch.
 The last ack and close both write the last page of a level; the store serializes these writes, so one of the
 two sees the page full.
