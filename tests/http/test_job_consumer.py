@@ -78,8 +78,8 @@ def test_a_delayed_job_is_worked_on_when_its_ring_comes(api: Api, outcomes) -> N
     assert early == (["delayed"], False)
 
 
-@pytest.mark.side_by_side
-def test_a_write_that_is_refused_takes_the_ack_with_it(run: LocalRun, api: Api, outcomes) -> None:
+def test_a_write_that_is_refused_takes_the_ack_with_it(run: LocalRun, api: Api, outcomes, alone) -> None:
+    """Alone, because all jobs of a scope share its outcome."""
     key, table = unused("taken"), run.outputs["DemoOutcomesTable"]
     row = {"pk": {"S": key}, "job": {"S": "another"}}
     run.client("dynamodb").put_item(TableName=table, Item=row)
