@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.errors import BatchEnded, Conflict, NotFound
-from fanin.tracker import Ack, BatchKey, ItemRange, OpenBatch, Retention, State, Tracker
+from fanin.errors import BatchEnded, Conflict
+from fanin.tracker import Ack, ItemRange, OpenBatch, Retention, State, Tracker
 from fanin.tracker.memory import MemoryStore
 from tests.tracker.calls import DAY, HOUR, ack, opened, verdicts
 from tests.tracker.metered import Metered
@@ -72,22 +72,6 @@ def test_a_deadline_ends_the_batch_once_and_acks_after_it_are_late(tracker, cloc
     assert tracker.outstanding(batch).ranges == (ItemRange(group, 2, 3), ItemRange(group, 5, 5))
 
 
-def test_acks_and_adds_keep_a_batch_alive(tracker, clock):
-    batch_id, group = opened(tracker, 100, retention=Retention(open=8 * HOUR))
-    for index in range(20):
-        clock.at += 4 * HOUR
-        ack(tracker, batch_id, group, index)
-        tracker.sweep()
-    clock.at += 7 * HOUR
-    tracker.add("t", batch_id, 1)
-    clock.at += 7 * HOUR
-
-    assert tracker.get("t", batch_id).state is State.OPEN
-    clock.at += HOUR
-    with pytest.raises(NotFound):
-        tracker.get("t", batch_id)
-
-
 def test_activity_is_written_down_a_few_times_a_retention(clock):
     tracker = Tracker(Metered(), now=clock)
     batch_id, group = opened(tracker, 1000, retention=Retention(open=8 * HOUR))
@@ -96,17 +80,6 @@ def test_activity_is_written_down_a_few_times_a_retention(clock):
         ack(tracker, batch_id, group, index)
 
     assert 7 <= tracker.store.calls["extend"] <= 9
-
-
-@pytest.mark.parametrize("count", [0, 5])
-def test_an_abandoned_batch_expires_with_its_event_even_if_it_is_empty(tracker, clock, count):
-    batch_id, _ = opened(tracker, count)
-    clock.at += 8 * DAY
-
-    assert tracker.sweep().expired == 1
-    assert tracker.store.get(BatchKey("t", batch_id)).state is State.EXPIRED
-    with pytest.raises(NotFound):
-        tracker.get("t", batch_id)
 
 
 def test_no_batch_completes_after_its_deadline_on_old_knowledge(clock):

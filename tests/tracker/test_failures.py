@@ -8,20 +8,9 @@ from fanin.errors import BatchEnded
 from fanin.tracker import Ack, Outcome, PageMasks, Progress, State, Tracker, Verdict
 from fanin.tracker.dynamodb import requests
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.rules.lifecycle import CHECK_AFTER
 from fanin.tracker.rules.page import Page
 from fanin.tracker.store import Written
 from tests.tracker.calls import START, ack, fail, opened, verdicts
-
-
-def test_success_heals_a_failure_and_failure_never_overrides_success(tracker):
-    batch_id, group = opened(tracker, 5)
-    fail(tracker, batch_id, group, 0, 1)
-
-    assert verdicts(ack(tracker, batch_id, group, 0)) == ["accepted"]
-    assert verdicts(ack(tracker, batch_id, group, 0)) == ["duplicate"]
-    assert verdicts(fail(tracker, batch_id, group, 0, 1)) == ["duplicate", "duplicate"]
-    assert tracker.get("t", batch_id).failed == 1
 
 
 def test_enough_failures_end_the_batch_early_and_later_acks_are_late(tracker):
@@ -159,21 +148,3 @@ def test_a_batch_whose_items_are_all_acked_is_complete_however_many_failed(track
     batch = tracker.close("t", batch_id, "closer").batch
 
     assert (batch.state, batch.result) == (State.COMPLETE, "completed_with_failures")
-
-
-def test_the_sweeper_ends_a_batch_whose_close_died_before_it_looked_at_the_failures(clock):
-    class Dying(MemoryStore):
-        def mark_tail(self, *args):
-            raise ConnectionResetError
-
-    store = Dying()
-    tracker = Tracker(store, page_bits=4, now=clock, pause=lambda _: None)
-    batch_id, group = opened(tracker, 10, max_failure_percent=20)
-    fail(tracker, batch_id, group, 0, 1)
-    with pytest.raises(ConnectionResetError):
-        tracker.close("t", batch_id, "closer")
-    del Dying.mark_tail
-    clock.at += CHECK_AFTER
-    tracker.sweep()
-
-    assert tracker.get("t", batch_id).state is State.FAILED

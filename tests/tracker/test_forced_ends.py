@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import logging
 
-import pytest
-
-from fanin.errors import BatchEnded
 from fanin.tracker import State, Verdict
-from tests.tracker.calls import ack, fail, opened, verdicts
+from tests.tracker.calls import ack, opened, verdicts
 
 
 def test_a_forced_end_is_not_a_completion_and_says_who_and_why(tracker, caplog):
@@ -23,19 +20,3 @@ def test_a_forced_end_is_not_a_completion_and_says_who_and_why(tracker, caplog):
     (line,) = caplog.records
     assert (line.batch_id, line.by) == (batch_id, "a person")
     assert "noon" not in line.getMessage()
-
-
-def test_a_batch_that_has_ended_keeps_its_end(tracker, caplog):
-    batch_id, group = opened(tracker, 3, max_failures=1)
-    fail(tracker, batch_id, group, 0)
-    forced, _ = opened(tracker, 3)
-    tracker.end("t", forced, "first", "one")
-    caplog.clear()
-    with caplog.at_level(logging.WARNING, "fanin"):
-        with pytest.raises(BatchEnded, match="too_many_failures"):
-            tracker.end("t", batch_id, "second", "two")
-        again = tracker.end("t", forced, "second", "two")
-
-    assert tracker.get("t", batch_id).ended_by is None
-    assert (again.result, again.ended_by, again.end_reason) == ("forced", "one", "first")
-    assert not caplog.records

@@ -9,22 +9,7 @@ import pytest
 
 from fanin.errors import BatchEnded, InvalidRequest, KeyReused
 from fanin.tracker import OpenBatch, Retention, State
-from tests.tracker.calls import DAY, HOUR, ack, opened
-
-
-def test_a_key_whose_batch_is_over_stands_for_a_new_batch(tracker, clock):
-    """The old batch's id is not given out again: its pages are still there."""
-    first = tracker.open("t", OpenBatch(), key="weekly")
-    group = tracker.add("t", first.batch_id, 6).groups[0].id
-    ack(tracker, first.batch_id, group, *range(6))
-    tracker.close("t", first.batch_id, "closer")
-    clock.at += 8 * DAY
-    second = tracker.open("t", OpenBatch(user_key="other"), key="weekly")
-
-    assert second.batch_id != first.batch_id
-    assert tracker.open("t", OpenBatch(user_key="other"), key="weekly") == second
-    tracker.add("t", second.batch_id, 6)
-    assert tracker.close("t", second.batch_id, "closer").batch.state is State.CLOSED
+from tests.tracker.calls import DAY, HOUR, opened
 
 
 def test_a_key_is_given_no_new_batch_while_the_last_one_may_still_be_looked_at(tracker, clock):

@@ -6,30 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.tracker import ListQuery, OpenBatch, State, memory
+from fanin.tracker import ListQuery, State, memory
 from fanin.tracker.rules.model import SHARDS
 from tests.tracker.calls import opened
 from tests.tracker.stored import TICK
-
-
-def test_batches_are_listed_newest_first_page_by_page(tracker, clock):
-    ids = []
-    for number in range(25):
-        clock.at += timedelta(seconds=1)
-        ids.append(opened(tracker, user_key="odd" if number % 2 else None)[0])
-    tracker.cancel("t", ids[3])
-    tracker.open("other", OpenBatch())
-    found, after = [], None
-    while True:
-        part = tracker.list("t", ListQuery(limit=10, after=after))
-        found += [batch.batch_id for batch in part.batches]
-        after = part.resume
-        if after is None:
-            break
-
-    assert found == ids[::-1]
-    assert [b.batch_id for b in tracker.list("t", ListQuery(user_key="odd")).batches] == ids[1::2][::-1]
-    assert [b.batch_id for b in tracker.list("t", ListQuery(state=State.CANCELLED)).batches] == [ids[3]]
 
 
 @pytest.mark.parametrize("state", [None, State.OPEN, State.CANCELLED])

@@ -8,39 +8,7 @@ from fanin.errors import Conflict
 from fanin.tracker import BatchKey, Retention, State, Tracker
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.lifecycle import CHECK_AFTER, transition
-from fanin.tracker.rules.model import PageKey
-from fanin.tracker.rules.page import Page, PageMasks
-from tests.tracker.calls import HOUR, ack, fail, opened
-
-
-def test_the_sweeper_completes_what_a_crash_left(tracker, clock):
-    """All leaves are full, no parent knows of it, and close got no further than CLOSED."""
-    batch_id, group = opened(tracker, 35)
-    ack(tracker, batch_id, group, *range(35))
-    store = tracker.store
-    for key in list(store.stored_pages):
-        if key.level:
-            store.stored_pages[key] = Page()
-    store.transition(key.batch, transition(tracker.get("t", batch_id), State.CLOSED, clock.at))
-    clock.at += CHECK_AFTER
-
-    assert tracker.sweep().completed == 1
-    assert tracker.get("t", batch_id).state is State.COMPLETE
-    assert tracker.sweep().looked == 0
-
-
-def test_an_event_that_the_bus_has_not_confirmed_is_sent_again(tracker, clock):
-    batch_id, _ = opened(tracker)
-    batch = tracker.close("t", batch_id, "closer").batch
-    clock.at += CHECK_AFTER
-
-    assert tracker.sweep().announced_again == 1
-    assert {key for key, _ in tracker.store.notices} == {batch.key}
-    tracker.store.confirm(batch.key, batch.expires_at)
-    clock.at += 6 * HOUR
-    assert tracker.sweep().announced_again == 0
-    clock.at += 6 * HOUR
-    assert tracker.sweep().looked == 0
+from tests.tracker.calls import HOUR, ack, opened
 
 
 def test_notify_sends_the_event_of_an_ended_batch_alone(tracker):
@@ -51,19 +19,6 @@ def test_notify_sends_the_event_of_an_ended_batch_alone(tracker):
     batch = tracker.close("t", batch_id, "closer").batch
     assert tracker.notify("t", batch_id) == batch
     assert tracker.store.notices
-
-
-def test_the_sweeper_ends_a_batch_that_has_enough_failures_and_whose_consumer_died(tracker, clock):
-    batch_id, group = opened(tracker, 5, max_failures=2)
-    fail(tracker, batch_id, group, 0)
-    key = BatchKey("t", batch_id)
-    tracker.store.add_bits(
-        PageKey(key, 0, 0), PageMasks(failure=0b10), tracker.store.get(key).pages_expire_at
-    )
-    clock.at += CHECK_AFTER
-    tracker.sweep()
-
-    assert tracker.get("t", batch_id).result == "too_many_failures"
 
 
 def test_a_process_that_takes_a_closed_batch_for_open_does_not_put_the_sweeper_off(clock):
