@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.errors import Conflict, NotFound
+from fanin.errors import NotFound
 from fanin.tracker import ListQuery, OpenBatch, Sample, Verdict
 from fanin.tracker.reads.sampling import SAMPLES
 from fanin.tracker.rules.model import BatchKey
@@ -51,36 +51,6 @@ def test_a_deleted_batch_is_not_found_and_keeps_no_user_data(tracker):
     assert not tracker.list("t", ListQuery(user_key="käy")).batches
     assert tracker.store.samples(stored.key) == []
     assert (stored.user_key, stored.labels, stored.end_reason) == (None, {}, None)
-
-
-def test_a_batch_is_not_deleted_before_its_parents_item_is_acked(tracker):
-    """The event was confirmed, and the process crashed before it acked the item of the parent."""
-    parent, group = opened(tracker, 2)
-    child, _ = opened(tracker, 1, parent_item_id=f"{parent}:{group}:0")
-    crashed = replace(tracker, _known={})
-    crashed._ack_parents = lambda *_: None
-    crashed.cancel("t", child)
-    tracker.store.confirm(BatchKey("t", child), START)
-
-    with pytest.raises(Conflict, match="not confirmed"):
-        tracker.delete("t", child)
-    confirm(tracker, child)
-    tracker.delete("t", child)
-    assert tracker.get("t", parent).failed == 1
-
-
-def test_a_batch_is_not_deleted_while_a_task_of_step_functions_waits_for_it(tracker):
-    batch_id = tracker.open("t", OpenBatch(task_token="t0ken", deadline=HOUR)).batch_id
-    tracker.cancel("t", batch_id)
-    confirm(tracker, batch_id)
-    with pytest.raises(Conflict, match="Step Functions"):
-        tracker.delete("t", batch_id)
-    assert all_deleted(tracker, START + HOUR)[:2] == (0, 1)
-    tracker.store.drop_token(BatchKey("t", batch_id))
-    tracker.delete("t", batch_id)
-
-    with pytest.raises(NotFound):
-        tracker.get("t", batch_id)
 
 
 def test_a_delete_may_be_repeated_and_goes_on_after_a_crash(tracker):

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from fanin.errors import BatchEnded, Conflict
-from fanin.tracker import Ack, ItemRange, OpenBatch, Retention, State, Tracker
+from fanin.tracker import Ack, OpenBatch, Retention, State, Tracker
 from fanin.tracker.memory import MemoryStore
 from tests.tracker.calls import DAY, HOUR, ack, opened, verdicts
 from tests.tracker.metered import Metered
@@ -58,18 +58,6 @@ def test_a_close_that_is_refused_is_not_sent(tracker):
     tracker.store.transition = carried
     tracker.add("t", batch_id, 10)
     assert tracker.close("t", batch_id, "closer").batch.total == 100
-
-
-def test_a_deadline_ends_the_batch_once_and_acks_after_it_are_late(tracker, clock):
-    batch_id, group = opened(tracker, 6, deadline=HOUR)
-    tracker.close("t", batch_id, "closer")
-    ack(tracker, batch_id, group, 0, 1, 4)
-    clock.at += HOUR
-
-    assert verdicts(ack(tracker, batch_id, group, 4, 5)) == ["duplicate", "late"]
-    batch = tracker.get("t", batch_id)
-    assert (batch.state, batch.result, batch.ended_at) == (State.TIMED_OUT, "timed_out", clock.at)
-    assert tracker.outstanding(batch).ranges == (ItemRange(group, 2, 3), ItemRange(group, 5, 5))
 
 
 def test_activity_is_written_down_a_few_times_a_retention(clock):

@@ -5,20 +5,12 @@ from __future__ import annotations
 import pytest
 
 from fanin.errors import Conflict
-from fanin.tracker import Ack, BatchKey, Mode, Progress, Tracker
+from fanin.tracker import Ack, BatchKey, Mode, Tracker
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.acking import plan
 from fanin.tracker.writing.climb import Climber
 from fanin.tracker.writing.recording import Recorder
 from tests.tracker.calls import HOUR, START, ack, fail, opened, verdicts
-
-
-def test_every_ack_of_a_request_counts_in_an_estimated_batch_duplicates_too(tracker):
-    batch_id, group = opened(tracker, 10, mode=Mode.ESTIMATED)
-
-    assert verdicts(ack(tracker, batch_id, group, 1, 2, 2)) == ["accepted"] * 3
-    assert tracker.progress(tracker.get("t", batch_id)) == Progress(3, 0, 3, 3, exact=False)
-
 
 ENDS = [
     ("cancelled", lambda tracker, batch_id: tracker.cancel("t", batch_id)),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from fanin.tracker import Ack, PageMasks
-from tests.tracker.calls import ack, fail, opened, verdicts
+from tests.tracker.calls import ack, fail, opened
 
 
 def one_outstanding(tracker, **options):
@@ -15,14 +13,6 @@ def one_outstanding(tracker, **options):
     fail(tracker, batch_id, group, 8)
     ack(tracker, batch_id, group, *(item for item in range(12) if item not in (0, 8)))
     return batch_id, group
-
-
-@pytest.mark.parametrize("items", [(0, 8), (8, 0)])
-def test_a_failed_item_is_healed_before_the_last_one_of_the_request_completes_the_batch(tracker, items):
-    batch_id, group = one_outstanding(tracker)
-
-    assert verdicts(ack(tracker, batch_id, group, *items)) == ["accepted", "accepted"]
-    assert tracker.get("t", batch_id).result == "succeeded"
 
 
 def test_folded_acks_heal_first(tracker):

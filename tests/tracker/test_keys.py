@@ -7,20 +7,9 @@ from hashlib import sha256
 
 import pytest
 
-from fanin.errors import BatchEnded, InvalidRequest, KeyReused
-from fanin.tracker import OpenBatch, Retention, State
+from fanin.errors import InvalidRequest, KeyReused
+from fanin.tracker import OpenBatch, Retention
 from tests.tracker.calls import DAY, HOUR, opened
-
-
-def test_a_key_is_given_no_new_batch_while_the_last_one_may_still_be_looked_at(tracker, clock):
-    """Past its deadline and its time at once, with no sweeper about: it ends first, and is kept as ended."""
-    spec = OpenBatch(deadline=HOUR, retention=Retention(open=2 * HOUR))
-    first = tracker.open("t", spec, key="weekly")
-    clock.at += 3 * HOUR
-
-    with pytest.raises(BatchEnded, match=f"batch {first.batch_id} is TIMED_OUT"):
-        tracker.open("t", spec, key="weekly")
-    assert tracker.get("t", first.batch_id).state is State.TIMED_OUT
 
 
 def test_a_repeated_open_is_answered_when_its_parent_is_gone(tracker, clock):

@@ -9,7 +9,6 @@ import pytest
 from fanin.tracker import ListQuery, State, memory
 from fanin.tracker.rules.model import SHARDS
 from tests.tracker.calls import opened
-from tests.tracker.stored import TICK
 
 
 @pytest.mark.parametrize("state", [None, State.OPEN, State.CANCELLED])
@@ -49,13 +48,3 @@ def test_a_page_that_ends_with_the_last_batch_is_the_last_page(tracker, limit):
     page = tracker.list("t", ListQuery(limit=limit))
 
     assert (len(page.batches), page.resume) == (limit, None)
-
-
-def test_a_batch_is_on_the_list_until_the_time_of_its_expiry(tracker, clock):
-    batch_id, _ = opened(tracker)
-    expires_at = tracker.get("t", batch_id).expires_at
-
-    clock.at = expires_at - TICK
-    assert [batch.batch_id for batch in tracker.list("t", ListQuery()).batches] == [batch_id]
-    clock.at = expires_at
-    assert tracker.list("t", ListQuery()).batches == ()

@@ -14,8 +14,6 @@ from fanin.tracker.service import RANGE_MAX
 from tests.scripted import Scripted
 from tests.tracker.calls import verdicts
 
-UNKNOWN = "00000000-0000-4000-8000-00000000dead"
-
 
 def opened(tracker, count=0, tenant="t"):
     batch = tracker.open(tenant, OpenBatch())
@@ -76,28 +74,6 @@ def test_the_last_of_a_billion_items_is_acked_by_one_write_and_one_more_for_the_
         writes.append(sum(name != "get" for name in tracker.store.names()))
 
     assert writes == [2, 1, 1]
-
-
-def test_a_mixed_request_over_two_batches_has_a_verdict_an_item(tracker):
-    one, items = opened(tracker, 9)
-    two, others = opened(tracker, 2)
-    ack(tracker, items[:1])
-    group, other = items[0].split(":")[1], others[0].split(":")[1]
-    asked = [
-        others[1],
-        items[0],
-        f"{one}:{group}:9",
-        f"{one}:{other}:0",
-        f"{UNKNOWN}:{group}:0",
-        f"{two}:{UNKNOWN}:0",
-        items[8],
-    ]
-
-    assert [verdict.value for verdict in verdicts(ack(tracker, asked))] == [
-        "accepted", "duplicate", "out_of_range", "not_found", "not_found", "not_found", "accepted",
-    ]  # fmt: skip
-    assert tracker.progress(tracker.get("t", one)).acked == 2
-    assert tracker.progress(tracker.get("t", two)).acked == 1
 
 
 def test_the_salt_is_in_no_text_of_a_batch(tracker):

@@ -37,6 +37,15 @@ def test_what_a_sweep_has_no_time_for_is_for_the_next(tracker, clock):
     assert done.timed_out + rest.timed_out == 40
 
 
+def test_all_that_is_overdue_ends_before_an_event_is_sent_again(tracker, clock):
+    for _ in range(40):
+        tracker.close("t", opened(tracker)[0], "closer")
+        opened(tracker, 1, deadline=HOUR)
+    clock.at += HOUR
+
+    assert tracker.sweep(lambda: not tracker.store.notices).timed_out == 40
+
+
 def test_one_slow_batch_keeps_no_other_waiting(tracker, clock, monkeypatch):
     """It is looked at for as long as any other has not ended, also one of its own shard."""
     ids = in_every_shard(tracker, deadline=HOUR)

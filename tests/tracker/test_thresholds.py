@@ -8,12 +8,11 @@ from datetime import timedelta
 import pytest
 
 from fanin.errors import StoreUnavailable
-from fanin.tracker import State, Tracker
+from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.model import PageKey
 from fanin.tracker.rules.options import Threshold
 from fanin.tracker.rules.page import Page
-from fanin.tracker.writing.climb import Climber
 from fanin.tracker.writing.sweeping import reached_by
 from tests.tracker.calls import HOUR, START, Clock, ack, fail, opened
 from tests.tracker.metered import Metered
@@ -54,16 +53,6 @@ def swept(tracker, clock, count=1, every=MINUTE):
     return marks(tracker)
 
 
-def test_a_stall_is_reported_after_no_ack_for_the_given_time_and_again_after_a_new_one(tracker, clock):
-    batch, group = opened(tracker, 9, stuck_after=8 * MINUTE)
-    assert swept(tracker, clock, 8) == []
-    assert swept(tracker, clock, 12) == ["stuck:1"]
-
-    ack(tracker, batch, group, 0)
-    assert swept(tracker, clock, 8) == ["stuck:1"]
-    assert swept(tracker, clock, 12) == ["stuck:1", "stuck:2"]
-
-
 def test_an_ack_that_is_a_duplicate_and_folded_acks_are_acks_and_an_add_is_none(tracker, clock):
     batch, group = opened(tracker, 9, stuck_after=8 * MINUTE)
     for _ in range(7):
@@ -74,19 +63,6 @@ def test_an_ack_that_is_a_duplicate_and_folded_acks_are_acks_and_an_add_is_none(
         tracker.add("t", batch, 1)
 
     assert marks(tracker) == ["stuck:1"]
-
-
-def test_a_batch_of_which_every_item_is_acked_is_completed_and_not_called_stuck(tracker, clock, monkeypatch):
-    """The process of the last ack crashed before it completed the batch."""
-    batch, group = opened(tracker, 4, notify_at=("90%",), stuck_after=2 * MINUTE)
-    tracker.close("t", batch, "c")
-    monkeypatch.setattr(Climber, "climb", lambda *_: None)
-    ack(tracker, batch, group, 0, 1, 2, 3)
-    monkeypatch.undo()
-    assert tracker.get("t", batch).state is State.CLOSED
-
-    assert swept(tracker, clock, 3) == []
-    assert tracker.get("t", batch).state is State.COMPLETE
 
 
 def test_a_batch_that_asks_for_nothing_costs_nothing(tracker, clock):
