@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import timedelta
 
 import pytest
 
 from fanin.errors import BatchEnded, Conflict
-from fanin.tracker import Ack, OpenBatch, Retention, State, Tracker
+from fanin.tracker import Ack, OpenBatch, Retention, State, Tracker, Verdict
 from fanin.tracker.memory import MemoryStore
 from tests.tracker.calls import DAY, HOUR, ack, opened, verdicts
 from tests.tracker.metered import Metered
@@ -97,3 +98,17 @@ def test_a_batch_that_comes_due_while_an_ack_looks_at_another_has_not_expired_fo
 
     acks = [Ack(due, group, 0, 0, "me"), Ack(other, another, 0, 0, "me")]
     assert verdicts(tracker.ack("t", acks)) == ["accepted", "accepted"]
+
+
+def test_a_forced_end_is_not_a_completion_and_says_who_and_why(tracker, caplog):
+    batch_id, group = opened(tracker, 5)
+    ack(tracker, batch_id, group, 0)
+    with caplog.at_level(logging.WARNING, "fanin"):
+        batch = tracker.end("t", batch_id, "stuck since noon", "a person")
+
+    assert (batch.state, batch.result) == (State.FAILED, "forced")
+    assert (batch.ended_by, batch.end_reason, batch.completed_at) == ("a person", "stuck since noon", None)
+    assert verdicts(ack(tracker, batch_id, group, 0, 1)) == [Verdict.DUPLICATE, Verdict.LATE]
+    (line,) = caplog.records
+    assert (line.batch_id, line.by) == (batch_id, "a person")
+    assert "noon" not in line.getMessage()

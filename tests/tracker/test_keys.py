@@ -7,9 +7,11 @@ from hashlib import sha256
 
 import pytest
 
-from fanin.errors import InvalidRequest, KeyReused
+from fanin.errors import InvalidRequest, KeyReused, StoreUnavailable
 from fanin.tracker import OpenBatch, Retention
+from fanin.tracker.writing.opening import under_key
 from tests.tracker.calls import DAY, HOUR, opened
+from tests.tracker.stored import BATCH, ID
 
 
 def test_a_repeated_open_is_answered_when_its_parent_is_gone(tracker, clock):
@@ -41,3 +43,30 @@ def test_a_fingerprint_is_of_the_options_that_are_given(tracker, options, said):
     digest = sha256(f"OpenBatch({said})".encode()).hexdigest()
 
     assert tracker.open("t", OpenBatch(**options)).fingerprint == digest
+
+
+class Raced:
+    """Creates a batch whose key others take first, *lost* times, with batches that are over by then."""
+
+    def __init__(self, lost):
+        self.lost, self.over = lost, []
+
+    def create(self, over):
+        self.over.append(over)
+        return BATCH, f"theirs {len(self.over)}" if len(self.over) <= self.lost else ID
+
+
+@pytest.mark.parametrize("lost", [0, 1, 9])
+def test_an_open_has_ten_attempts_to_take_its_key(lost):
+    race = Raced(lost)
+
+    assert under_key(None, lambda _: None, race.create) == (BATCH, True)
+    assert race.over == [None, *(f"theirs {number}" for number in range(1, lost + 1))]
+
+
+def test_after_ten_attempts_the_caller_is_asked_to_repeat_the_request():
+    race = Raced(10)
+    with pytest.raises(StoreUnavailable, match="repeat the request"):
+        under_key(None, lambda _: None, race.create)
+
+    assert len(race.over) == 10
