@@ -11,7 +11,7 @@ from functools import partial, wraps
 import pytest
 
 from fanin import Fanin, InvalidRequest
-from fanin.calling import WorkNotDone, has_text, text_of
+from fanin.calling import WorkNotDone
 from fanin.client.transports.direct import DirectTransport
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
@@ -122,13 +122,6 @@ def test_a_hook_that_was_not_run_is_an_error(fanin, hidden):
 
     with pytest.raises(WorkNotDone, match="on_acked returned a"):
         handler(sqs_event(*fanin.open().add(1)), None)
-
-
-def test_an_error_without_a_text_is_known_by_its_kind():
-    assert text_of(Mute()) == "Mute"
-    assert text_of(ValueError("no")) == "ValueError: no"
-    assert not has_text(Mute())
-    assert has_text(ValueError())
 
 
 class LikeLambdas(logging.Handler):
