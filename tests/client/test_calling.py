@@ -156,12 +156,3 @@ def test_an_error_without_a_text_fails_its_own_message_and_no_other(fanin, lambd
     assert answer["batchItemFailures"] == ([] if fail_after else [{"itemIdentifier": "m1"}])
     assert (status.acked, status.failed) == ((3, 1) if fail_after else (2, 0))
     assert [sample.reason for sample in batch.samples()] == (["Mute"] if fail_after else [])
-
-
-def test_a_block_that_raises_an_error_without_a_text_cancels_its_batch(fanin):
-    with pytest.raises(Mute) as raised, fanin.open() as batch:
-        raise Mute
-
-    assert fanin.get(batch.id).state == "CANCELLED"
-    assert fanin.get(batch.id).reason == "Mute"
-    assert batch.id in raised.value.__notes__[0]

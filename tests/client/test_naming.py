@@ -10,7 +10,6 @@ import pytest
 from fanin import InvalidRequest, Retention
 from fanin.client.checks.naming import ARGUMENTS
 from fanin.client.checks.opening import OpenOptions
-from fanin.tracker import OpenBatch
 
 BAD = {
     "max_failures": 0,
@@ -75,18 +74,6 @@ def test_what_options_must_not_be_together_is_named_so_too(fanin):
     with pytest.raises(InvalidRequest) as refusal:
         fanin.reopen("00000000-0000-4000-8000-000000000001", max_failures=0)
     assert refusal.value.field == "max_failures"
-
-
-@pytest.mark.parametrize(
-    "text", ["", "a" * 257, "a\x00", "a\x1b[31m", "a\x7f", "a\x85", "\ud800", "a\udfffb"]
-)
-def test_a_user_key_that_http_refuses_is_refused_everywhere(fanin, text):
-    for call in (fanin.open, fanin.batches, lambda key: fanin.batches(user_key_prefix=key)):
-        with pytest.raises(InvalidRequest) as refusal:
-            call(text)
-        assert refusal.value.field in ("user_key", "user_key_prefix")
-    with pytest.raises(InvalidRequest):
-        OpenBatch(user_key=text)
 
 
 @pytest.mark.parametrize("labels", [{"\ud800": "a"}, {"a": "\udc00"}, {"a\x00": "a"}, {"a": "\n"}])

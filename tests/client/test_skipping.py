@@ -103,18 +103,6 @@ def test_a_redelivered_item_that_is_done_is_not_worked_on_but_counts_as_acked(fa
     assert [line.levelno for line in caplog.records if "without work" in line.getMessage()] == [logging.INFO]
 
 
-def test_the_items_of_a_page_are_one_look(over_http, service, work):
-    batch = over_http.open()
-    items = batch.add(3000)
-    event = sqs_event(*items[:5], *items[2000:2005], times=2)
-    service.seen.clear()
-    over_http.acks(work)(event, None)
-    looks = [request for request in service.seen if b"dryRun" in request.body]
-
-    assert len(looks) == 1
-    assert len(work.items) == 10
-
-
 # A long function.
 
 
