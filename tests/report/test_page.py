@@ -254,15 +254,6 @@ def test_items_that_failed_and_were_healed_are_reported_beside_those_that_failed
     assert summary.verdict(history) == text
 
 
-def test_the_curve_ends_at_the_number_of_acks():
-    """All items are acked, so that it ends on the dotted line of the total."""
-    paths = [(each.get("style", ""), each["d"].split()) for tag, each in read(WELL).tags if tag == "path"]
-    (curve,) = (points for style, points in paths if "fill: none; stroke: var(--acks)" in style)
-    (total,) = (points for style, points in paths if "dasharray: 1,3" in style)
-
-    assert curve[-1] == total[-1]
-
-
 DURATIONS = {None: "\u2013", 0: "0 ms", 0.85: "850 ms", 0.9999: "1 s", 4.24: "4.2 s", 59.97: "1 min"}
 DURATIONS |= {125: "2 min 5 s", 3600: "1 h", 3725: "1 h 2 min", 273_600: "3 d 4 h"}
 
