@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fanin import Fanin, InvalidRequest
+from fanin.client.transports.direct import DirectTransport
 from fanin.client.transports.environment import transport_of_environment
 
 NOT_THERE = "00000000-0000-4000-8000-000000000000"
@@ -58,3 +59,11 @@ def test_an_error_says_which_variable_of_the_tables_is_missing(missing):
 
     with pytest.raises(InvalidRequest, match=rf"\({missing} missing\)"):
         transport_of_environment(env=given)
+
+
+def test_tables_are_read_with_the_size_of_pages():
+    over = transport_of_environment(env=TABLES | {"FANIN_PAGE_BITS": "16"})
+
+    assert isinstance(over, DirectTransport)
+    assert (over.tenant, over.tracker.page_bits) == ("t", 16)
+    assert (over.tracker.store.tables.batches, over.tracker.store.tables.pages) == ("b", "p")

@@ -159,3 +159,10 @@ def test_watch_yields_each_change_once_and_ends_with_the_end(fanin, batch, timer
 def test_a_timeout_is_seconds(fanin, call, timeout):
     with pytest.raises(InvalidRequest, match="timeout is a number of seconds"):
         getattr(fanin, call)("00000000-0000-8000-8000-000000000000", timeout)
+
+
+def test_an_outage_of_eight_looks_is_raised(batch, monkeypatch):
+    monkeypatch.setattr(Counted, "poll", lambda self, batch_id: out_of_reach())
+
+    with pytest.raises(StoreUnavailable, match="out of reach"):
+        batch.wait()
