@@ -49,18 +49,6 @@ def adapter(tracker: Tracker, hidden: Hidden, tenant: str = TENANT) -> Adapter:
     return Adapter(transport, ack_of=dead_letter_message_ack, hide=hidden, chance=lambda: 0.0)
 
 
-def test_a_matched_message_is_deleted_and_the_others_go_back_with_a_pause(
-    tracker: Tracker, item: str
-) -> None:
-    hidden = Hidden()
-    settled = adapter(tracker, hidden).settle(delivery(item, UNKNOWN, "?", queue=DEAD))
-
-    assert sorted(settled.failed) == ["message-1", "message-2"]
-    assert [record["messageId"] for record, _ in settled.acked] == ["message-0"]
-    assert settled.dropped == []
-    assert hidden.asked == [(DEAD, {"receipt-1": 60, "receipt-2": 60})]
-
-
 def test_a_message_in_order_holds_up_its_group_for_minutes_only(tracker: Tracker) -> None:
     hidden = Hidden()
     adapter(tracker, hidden).settle(delivery(UNKNOWN, receives=50, queue=f"{DEAD}.fifo"))
@@ -80,21 +68,6 @@ def isolating(tracker: Tracker, hidden: Hidden, accepts: int) -> tuple[Adapter, 
     transport = DirectTransport(tracker, TENANT)
     ack_of = dead_letter_message_ack
     return Adapter(transport, ack_of=ack_of, hide=hidden, isolate=isolate, chance=lambda: 0.0), dead
-
-
-@pytest.mark.parametrize(("receives", "isolated"), [(1, 0), (TRIES - 1, 0), (TRIES, 2), (119, 2)])
-def test_a_message_that_matches_nothing_is_isolated_at_its_fifth_receive(
-    tracker: Tracker, item: str, receives: int, isolated: int
-) -> None:
-    hidden = Hidden()
-    subject, dead = isolating(tracker, hidden, accepts=10)
-
-    settled = subject.settle(delivery(item, UNKNOWN, "?", receives=receives, queue=DEAD))
-
-    assert len(dead) == isolated
-    assert len(settled.failed) == 2 - isolated
-    assert len(settled.unmatched) == (0 if isolated else 1)
-    assert bool(hidden.asked) == (not isolated)
 
 
 def test_a_message_that_the_dead_letter_queue_did_not_accept_returns(tracker: Tracker) -> None:

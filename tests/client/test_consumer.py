@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from dataclasses import dataclass, field
 from random import Random
 
 import pytest
@@ -23,25 +21,6 @@ UNKNOWN = "00000000-0000-4000-8000-00000000dead"
 FORGED = f"{UNKNOWN}:{UNKNOWN}:0"
 
 
-@dataclass
-class CountingStore(MemoryStore):
-    """A store in memory that counts what it is asked."""
-
-    asked: Counter = field(default_factory=Counter)
-
-    def get(self, key):
-        self.asked["get"] += 1
-        return super().get(key)
-
-    def add_bits(self, *args):
-        self.asked["write"] += 1
-        return super().add_bits(*args)
-
-    def replace_bits(self, *args):
-        self.asked["write"] += 1
-        return super().replace_bits(*args)
-
-
 class Context:
     """Returns the next of the milliseconds *left* at each call."""
 
@@ -53,41 +32,12 @@ class Context:
 
 
 @pytest.fixture
-def store():
-    return CountingStore()
-
-
-@pytest.fixture
-def direct(store):
-    return DirectTransport(Tracker(store, page_bits=1024, pause=lambda _: None), TENANT)
-
-
-@pytest.fixture
-def fanin(direct):
-    return Fanin(direct)
+def fanin():
+    return Fanin(DirectTransport(Tracker(MemoryStore(), page_bits=1024, pause=lambda _: None), TENANT))
 
 
 def failures(*message_ids):
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in message_ids]}
-
-
-def refusing(*bodies):
-    """Work that fails for some bodies."""
-
-    def handle(record):
-        if record["body"] in bodies:
-            raise RuntimeError("no")
-
-    return handle
-
-
-def test_a_delivery_is_one_write_a_page_and_one_look_at_the_batch(fanin, store):
-    items = fanin.open().add(1000)
-    store.asked.clear()
-    consumer = Fanin(DirectTransport(Tracker(store, pause=lambda _: None), TENANT))
-    consumer.acks(refusing())(sqs_event(*items), None)
-
-    assert store.asked == {"get": 1, "write": 1}
 
 
 @pytest.mark.parametrize(

@@ -125,16 +125,6 @@ def test_out_of_time_the_rest_returns_and_what_is_done_is_acked(fanin, caplog):
     assert "no time is left" in caplog.text
 
 
-@pytest.mark.parametrize("body", ["", "x", "{}", '{"items": "x"}', '{"items": 5}', "[]"])
-def test_a_message_that_is_no_chunk_returns_alone(fanin, body, caplog):
-    batch = fanin.open()
-    handler = fanin.acks_each(lambda item: None)
-
-    assert returned(handler(sqs_event(body, batch.add(2).message()), None)) == ["m0"]
-    assert "message m0 cannot be worked on, and returns to the queue: " in caplog.text
-    assert list(batch.outstanding()) == []
-
-
 @pytest.mark.parametrize(("chunk", "reads"), [(64, 0), (115, 0), (256, 1)])
 def test_a_chunk_of_neighbours_is_one_write_unit_by_the_meter(chunk, reads, caplog):
     """64 items of one page: 1.0 write; up to 115 anywhere in a page; more take a read, too."""

@@ -239,21 +239,6 @@ def test_an_event_is_never_reported_earlier_than_the_end_though_its_time_is_roun
     assert "under 1 s longest wait for an event" in text
 
 
-@pytest.mark.parametrize(
-    ("failed", "healed", "text"),
-    [
-        (0, 0, "508 items were acked; none failed."),
-        (2, 0, "508 items were acked; 2 of them failed."),
-        (2, 2, "508 items were acked; 2 of them failed in the end; 2 failed at first and were healed later."),
-        (0, 1, "508 items were acked; none failed in the end; 1 failed at first and was healed later."),
-    ],
-)
-def test_items_that_failed_and_were_healed_are_reported_beside_those_that_failed(failed, healed, text):
-    history = replace(HISTORY, items=508, failed=failed, healed=healed, orphans=0)
-
-    assert summary.verdict(history) == text
-
-
 DURATIONS = {None: "\u2013", 0: "0 ms", 0.85: "850 ms", 0.9999: "1 s", 4.24: "4.2 s", 59.97: "1 min"}
 DURATIONS |= {125: "2 min 5 s", 3600: "1 h", 3725: "1 h 2 min", 273_600: "3 d 4 h"}
 
