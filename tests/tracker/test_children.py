@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import permutations
-
 import pytest
 
 from fanin.errors import Conflict
@@ -30,26 +28,6 @@ def child(tracker, item, key=None, **options):
 
 def result(tracker, batch_id):
     return tracker.get("t", batch_id).result
-
-
-ENDS = {
-    "succeeds": lambda tracker, child, group: ack(tracker, child, group, 0),
-    "fails": lambda tracker, child, group: fail(tracker, child, group, 0),
-    "is cancelled": lambda tracker, child, group: tracker.cancel("t", child, group),
-}
-
-
-@pytest.mark.parametrize("order", list(permutations(ENDS)), ids=", ".join)
-def test_one_failed_child_fails_the_item_in_whatever_order_they_end(tracker, parent, order):
-    children = [child(tracker, parent[1]) for _ in order]
-    for each, end in zip(children, order, strict=True):
-        assert tracker.get("t", parent[0]).state is State.CLOSED
-        ENDS[end](tracker, *each)
-
-    assert result(tracker, parent[0]) == "completed_with_failures"
-    (sample,) = tracker.samples(tracker.get("t", parent[0]))
-    ended = {f"batch {each[0]} {result(tracker, each[0])}" for each in children}
-    assert sample.reason in {reason for reason in ended if not reason.endswith("succeeded")}
 
 
 def opens_none(tracker, item, sentence):
