@@ -1,4 +1,4 @@
-"""An item waits for all of its children, in whatever order they end, and takes none when they have ended."""
+"""Which items take a child: none that is done, and none of a batch that has ended."""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ def parent(tracker):
     return batch_id, f"{batch_id}:{group}:0"
 
 
-def child(tracker, item, key=None, **options):
+def child(tracker, item):
     """Open a child of an item that has one item itself, and close it; return its id and its group."""
-    batch = tracker.open("t", OpenBatch(parent_item_id=item, **options), key)
-    group = tracker.add("t", batch.batch_id, 1, key).groups[0].id
-    tracker.close("t", batch.batch_id, "closer")
-    return batch.batch_id, group
+    batch_id, group = opened(tracker, 1, parent_item_id=item)
+    tracker.close("t", batch_id, "closer")
+    return batch_id, group
 
 
 def result(tracker, batch_id):
