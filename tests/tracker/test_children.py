@@ -1,8 +1,6 @@
-"""An item waits for all of its children, in whatever order they end, and takes none when they have ended."""
+"""Which items take a child: none that is done, and none of a batch that has ended."""
 
 from __future__ import annotations
-
-from itertools import permutations
 
 import pytest
 
@@ -20,36 +18,15 @@ def parent(tracker):
     return batch_id, f"{batch_id}:{group}:0"
 
 
-def child(tracker, item, key=None, **options):
+def child(tracker, item):
     """Open a child of an item that has one item itself, and close it; return its id and its group."""
-    batch = tracker.open("t", OpenBatch(parent_item_id=item, **options), key)
-    group = tracker.add("t", batch.batch_id, 1, key).groups[0].id
-    tracker.close("t", batch.batch_id, "closer")
-    return batch.batch_id, group
+    batch_id, group = opened(tracker, 1, parent_item_id=item)
+    tracker.close("t", batch_id, "closer")
+    return batch_id, group
 
 
 def result(tracker, batch_id):
     return tracker.get("t", batch_id).result
-
-
-ENDS = {
-    "succeeds": lambda tracker, child, group: ack(tracker, child, group, 0),
-    "fails": lambda tracker, child, group: fail(tracker, child, group, 0),
-    "is cancelled": lambda tracker, child, group: tracker.cancel("t", child, group),
-}
-
-
-@pytest.mark.parametrize("order", list(permutations(ENDS)), ids=", ".join)
-def test_one_failed_child_fails_the_item_in_whatever_order_they_end(tracker, parent, order):
-    children = [child(tracker, parent[1]) for _ in order]
-    for each, end in zip(children, order, strict=True):
-        assert tracker.get("t", parent[0]).state is State.CLOSED
-        ENDS[end](tracker, *each)
-
-    assert result(tracker, parent[0]) == "completed_with_failures"
-    (sample,) = tracker.samples(tracker.get("t", parent[0]))
-    ended = {f"batch {each[0]} {result(tracker, each[0])}" for each in children}
-    assert sample.reason in {reason for reason in ended if not reason.endswith("succeeded")}
 
 
 def opens_none(tracker, item, sentence):

@@ -12,7 +12,6 @@ from fanin.tracker.reads.sampling import SAMPLES
 from fanin.tracker.rules.model import BatchKey
 from fanin.tracker.store import Listing
 from fanin.tracker.writing.deleting import Deleted
-from fanin.tracker.writing.reopening import ReopenBatch
 from tests.tracker.calls import DAY, HOUR, START, ack, fail, opened, verdicts
 
 
@@ -32,25 +31,6 @@ def settled(tracker, **options):
     batch_id, group = ended(tracker, **options)
     confirm(tracker, batch_id)
     return batch_id, group
-
-
-def test_a_deleted_batch_is_not_found_and_keeps_no_user_data(tracker):
-    batch_id, _ = settled(tracker, user_key="käy", labels={"a": "b"})
-    tracker.delete("t", batch_id)
-    stored = tracker.store.get(BatchKey("t", batch_id))
-
-    for read in (
-        lambda: tracker.get("t", batch_id),
-        lambda: tracker.notify("t", batch_id),
-        lambda: tracker.reopen("t", ReopenBatch(origin_batch_id=batch_id), "me"),
-        lambda: tracker.cancel("t", batch_id),
-    ):
-        with pytest.raises(NotFound):
-            read()
-    assert not tracker.list("t", ListQuery()).batches
-    assert not tracker.list("t", ListQuery(user_key="käy")).batches
-    assert tracker.store.samples(stored.key) == []
-    assert (stored.user_key, stored.labels, stored.end_reason) == (None, {}, None)
 
 
 def test_a_delete_may_be_repeated_and_goes_on_after_a_crash(tracker):

@@ -25,22 +25,6 @@ def test_enough_failures_end_the_batch_early_and_later_acks_are_late(tracker):
     assert tracker.progress(batch) == Progress(4, 3, 4, 4, exact=True)
 
 
-@pytest.mark.parametrize("page_bits", [4, 1024])
-def test_the_reason_of_a_healed_item_is_not_shown_whatever_has_become_of_its_page(page_bits, clock):
-    tracker = Tracker(MemoryStore(), page_bits=page_bits, now=clock, pause=lambda _: None)
-    batch_id, group = opened(tracker, 12)
-    fail(tracker, batch_id, group, 1, 2, 5, 11)
-    ack(tracker, batch_id, group, 0, 1, 3, 5)
-    shown = {s.item_id.split(":")[2] for s in tracker.samples(tracker.get("t", batch_id))}
-    tracker.close("t", batch_id, "closer")
-    tracker.ack("t", [Ack(batch_id, group, 3, 11, "me")])
-    tracker.ack("t", [Ack(batch_id, group, 0, 11, "me", Outcome.FAILURE, "too late")])
-    left = {s.item_id.split(":")[2] for s in tracker.samples(tracker.get("t", batch_id))}
-
-    assert shown == {"2", "11"}
-    assert left == {"2"}
-
-
 @pytest.mark.parametrize("step", [1, 2, 3, 4, 5, 6, 7])
 def test_a_large_range_is_healed_in_few_parts_that_a_transaction_can_guard(step):
     class Noting(MemoryStore):

@@ -19,7 +19,6 @@ from fanin.tracker.rules.page import Page, mask_of
 from tests.tracker.calls import START, opened
 from tests.tracker.metered import Metered
 
-ALL = 0b1111
 items = st.sets(st.integers(0, 29))
 
 
@@ -114,19 +113,6 @@ def test_acked_again_all_is_duplicate_and_nothing_is_written(clock):
     assert sum((Counter(counts) for _, counts, *_ in again), Counter()) == {Verdict.DUPLICATE: 27}
     assert [page[2:] for page in again] == [(0, 0, 0)] * 7
     assert store.calls == {"pages": 1}
-
-
-def test_a_full_page_that_a_crash_kept_from_climbing_climbs(tracker):
-    batch_id, _ = opened(tracker, 8)
-    leaf = PageKey(BatchKey("t", batch_id), 0, 0)
-    tracker.store.add_bits(leaf, PageMasks(ALL), START + timedelta(days=9))
-    tracker.close("t", batch_id, "me")
-    put(tracker, batch_id, range(4, 8))
-    assert tracker.get("t", batch_id).state is State.CLOSED
-
-    put(tracker, batch_id, [0])
-
-    assert tracker.get("t", batch_id).state is State.COMPLETE
 
 
 @pytest.mark.parametrize("place", [3, 4, 400])

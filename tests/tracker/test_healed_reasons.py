@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from fanin.tracker import Ack, Outcome, Tracker
@@ -46,28 +44,6 @@ def test_a_request_looks_for_a_bounded_number_of_reasons(monkeypatch):
 
     assert kept(tracker, batch_id) == [3, 4, 5, 6, 7]
     assert tracker.samples(tracker.get("t", batch_id)) == []
-
-
-class Crashed(Exception):
-    """The process ends here."""
-
-
-class Crashing(MemoryStore):
-    def free_sample(self, *_):
-        raise Crashed
-
-
-def test_after_a_crash_the_reason_is_filtered_when_it_is_read(tracker):
-    batch_id, group = opened(tracker, 4)
-    fail(tracker, batch_id, group, 0, 1)
-    store = Crashing(**{name: getattr(tracker.store, name) for name in ("batches", "stored_pages", "kept")})
-    with pytest.raises(Crashed):
-        ack(replace(tracker, store=store, _known={}), batch_id, group, 0)
-    batch = tracker.get("t", batch_id)
-
-    assert batch.failed == 1
-    assert kept(tracker, batch_id) == [0, 1]
-    assert [sample.item_id for sample in tracker.samples(batch)] == [f"{batch_id}:{group}:1"]
 
 
 @pytest.mark.parametrize(("outcome", "reason"), [(Outcome.FAILURE, None), (Outcome.SUCCESS, "by hand")])

@@ -7,10 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.errors import KeyReused
 from fanin.tracker import OpenBatch, Retention, Tracker
 from fanin.tracker.rules.options import LIFETIME_MAX
-from fanin.tracker.service import KEYS_KEPT
 from tests.tracker.calls import DAY, HOUR, START, ack, fail
 from tests.tracker.metered import Metered
 
@@ -36,18 +34,6 @@ def pass_to(request, tracker, clock):
     return set_clock
 
 
-def test_a_key_never_stands_for_two_live_batches_however_late_the_first_one_is_deleted(tracker, pass_to):
-    first = tracker.open("t", OpenBatch(), key="weekly")
-    gone_at = first.row_expires_at
-    pass_to(gone_at - DAY)
-    second = tracker.open("t", OpenBatch(), key="weekly")
-    for at in (gone_at - timedelta(seconds=1), gone_at, gone_at + timedelta(seconds=1), gone_at + DAY):
-        pass_to(at)
-
-        assert tracker.open("t", OpenBatch(), key="weekly") == second
-    assert second.batch_id != first.batch_id
-
-
 def test_a_key_is_found_in_few_requests_however_many_of_its_batches_are_over(clock):
     tracker = Tracker(Metered(), now=clock, pause=lambda _: None)
     for _ in range(40):
@@ -57,17 +43,6 @@ def test_a_key_is_found_in_few_requests_however_many_of_its_batches_are_over(clo
     tracker.open("t", OpenBatch(), key="hourly")
 
     assert tracker.store.calls.total() <= 4
-
-
-def test_a_payload_s_key_is_free_again_once_it_has_expired(tracker, pass_to):
-    tracker.bind_key("t", "close", "k", "one")
-    pass_to(START + KEYS_KEPT - timedelta(seconds=1))
-    with pytest.raises(KeyReused):
-        tracker.bind_key("t", "close", "k", "two")
-    pass_to(START + KEYS_KEPT + timedelta(seconds=1))
-    tracker.bind_key("t", "close", "k", "two")
-    with pytest.raises(KeyReused):
-        tracker.bind_key("t", "close", "k", "one")
 
 
 def test_a_batch_loses_none_of_its_rows_while_it_can_be_read(tracker, pass_to):

@@ -7,7 +7,7 @@ import pytest
 from fanin.errors import InvalidRequest
 from fanin.tracker import Mode, OpenBatch, State
 from fanin.tracker.rules.lifecycle import ACK_PARENT_AFTER
-from tests.tracker.calls import HOUR, ack, opened
+from tests.tracker.calls import ack, opened
 
 
 def test_a_parent_that_is_no_item_of_the_tenants_is_refused(tracker):
@@ -41,18 +41,6 @@ def test_a_deep_chain_ends_level_by_level_without_a_deep_stack(tracker, clock):
         tracker.sweep()
 
     assert {tracker.get("t", batch_id).result for batch_id, _ in chain} == {"succeeded"}
-
-
-def test_a_child_that_a_reader_ends_is_due_soon_for_its_parents_sake(tracker, clock):
-    parent, group = opened(tracker, 1)
-    tracker.close("t", parent, "closer")
-    child, _ = opened(tracker, 1, parent_item_id=f"{parent}:{group}:0", deadline=HOUR)
-    clock.at += HOUR
-    assert tracker.get("t", child).state is State.TIMED_OUT
-    clock.at += ACK_PARENT_AFTER
-    tracker.sweep()
-
-    assert tracker.get("t", parent).state is State.COMPLETE
 
 
 def test_one_request_ends_sixteen_batches_above_the_one_that_it_acks(tracker):

@@ -95,18 +95,6 @@ def stale_beside(tracker, batch_id):
     return stale
 
 
-def test_the_failed_items_of_an_ended_batch_stay_the_same(tracker):
-    """Their count is on the row, and a delayed ack can neither heal one nor add one."""
-    origin, group = ended(tracker)
-    batch = reopen(tracker, origin)
-    stale = stale_beside(tracker, origin)
-    ack(stale, origin, group, 3, 4, 5)
-    fail(stale, origin, group, 6, 7)
-
-    assert tracker.get("t", origin).failed == 4
-    assert indexes(tracker, batch) == [3, 4, 9, 17]
-
-
 def test_unfinished_items_are_those_of_the_time_of_the_request(tracker):
     """A consumer that read the batch before its end may still ack an outstanding item of it."""
     origin, group = ended(tracker, 12, failed=(1, 5), acked=(0, 2, 3, 6, 7, 8))

@@ -30,6 +30,7 @@ def test_a_task_is_settled_by_its_own_bundle_alone(store):
 
     assert [store.settle(task(**ENDED), empty(fence).bundle_id) for fence in FENCES] == [stored] * len(FENCES)
     assert store.task(task().key) == stored
+    assert store.settle(task("none", **ENDED), empty().bundle_id) is None
 
 
 @pytest.mark.parametrize("state", [state for state in TaskState if state is not TaskState.BUNDLED])
@@ -72,14 +73,6 @@ def test_a_bundle_is_replaced_over_no_other_version(store):
     for other in others:
         assert store.replace_bundle(other.transition(BundleState.CALLING, owner="me")) == stored
     assert store.bundle(stored.key) == stored
-
-
-def test_a_bundle_without_an_owner_is_replaced_by_one_without(store):
-    ready = store.seal(claimed(store, "a"))
-    waits = ready.transition(BundleState.READY, not_before=LATER)
-
-    assert store.replace_bundle(waits) == waits
-    assert store.bundle(ready.key).owner is None
 
 
 def test_a_claim_joins_no_other_version(store):

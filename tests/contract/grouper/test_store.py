@@ -29,13 +29,6 @@ def test_a_task_is_read_as_it_was_stored(store):
     assert store.task(wanted.key) == wanted
 
 
-def test_a_bundled_task_is_read_with_its_bundle(store):
-    wanted = task(state=TaskState.BUNDLED, bundle_id="b", detail="as stored")
-    store.create(wanted)
-
-    assert store.task(wanted.key) == wanted
-
-
 def test_the_first_task_of_an_id_stays(store):
     store.create(task())
 
@@ -71,15 +64,6 @@ def test_a_first_term_is_taken_once(store):
     assert store.put_lease(None, first) == first
     assert store.put_lease(None, second) == first
     assert store.lease(LANE) == first
-
-
-def test_a_term_follows_exactly_the_one_that_was_seen(store):
-    first = Lease(LANE, 7, "me", LATER)
-    store.put_lease(None, first)
-    second = first.next(LATER + timedelta(seconds=1))
-
-    assert store.put_lease(first, second) == second
-    assert store.put_lease(first, Lease(LANE, 8, "you", LATER)) == second
 
 
 def test_a_released_lease_is_taken_once(store):
@@ -137,15 +121,6 @@ def test_a_claim_that_is_sent_again_finds_what_it_did(store):
     again = store.claim(bundle, ("a",))
 
     assert again.bundle == bundle
-
-
-def test_a_sealed_bundle_takes_no_claim(store):
-    bundle = claimed(store, "a")
-    sealed = store.seal(bundle)
-    store.create(task("b"))
-
-    assert store.claim(sealed.joined(("b",)), ("b",)) == Claim(sealed)
-    assert store.task(task("b").key) == task("b")
 
 
 def test_a_seal_closes_an_open_bundle_once(store):
@@ -208,15 +183,6 @@ def test_a_task_is_settled_in_its_bundle(store):
 
     assert store.settle(done, bundle.bundle_id) == done
     assert store.task(done.key) == done
-
-
-def test_a_task_is_not_settled_by_a_bundle_it_is_not_in(store):
-    bundle = claimed(store, "a")
-    stored = store.task(task().key)
-
-    assert store.settle(task(**ENDED), empty(8).bundle_id) == stored
-    assert stored.bundle_id == bundle.bundle_id
-    assert store.settle(task("none", **ENDED), bundle.bundle_id) is None
 
 
 def test_a_task_that_goes_back_is_a_candidate_of_its_new_lane(store):
@@ -397,13 +363,6 @@ def test_a_task_that_expired_is_replaced_whatever_its_state(store, state):
     assert store.create(new) == new == store.task(new.key)
     assert [row.task_id for row in store.candidates(OTHER, 9)] == ["a"]
     assert store.candidates(LANE, 9) == []
-
-
-def test_a_task_that_did_not_expire_yet_stays(store):
-    store.create(task())
-    new = task(payload="2", created_at=LATER - timedelta(microseconds=1))
-
-    assert store.create(new) == task() == store.task(new.key)
 
 
 def test_a_create_that_lands_late_replaces_nothing_that_came_after_it(store):

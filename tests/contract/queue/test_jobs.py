@@ -10,7 +10,7 @@ from fanin.names import JOB_ATTRIBUTES
 from fanin.queue.dynamodb import items
 from fanin.queue.rules import lifecycle
 from fanin.queue.rules.config import QueueConfig
-from fanin.queue.rules.keys import PartKey, job_key
+from fanin.queue.rules.keys import job_key
 from fanin.queue.rules.lifecycle import ClaimStatus
 from fanin.queue.rules.model import (
     EarlierJob,
@@ -195,13 +195,6 @@ def test_a_job_that_failed_keeps_its_rerun(store):
     assert store.get(job.key).rerun == asked.rerun
 
 
-def test_parts_and_queues_do_not_see_each_other(store):
-    added(store)
-
-    assert store.ready(PartKey(QUEUE, 1), 10) == []
-    assert store.ready(PartKey(OTHER, 0), 10) == []
-
-
 def test_a_claim_makes_the_job_busy_and_counts_it(store):
     job = taken(store)
 
@@ -225,15 +218,6 @@ def test_a_job_is_claimed_once_and_a_repeated_claim_is_answered_again(store):
 
     assert store.claim(seen, "s2", "c2", LATER) is None
     assert store.claim(seen, "s1", "c1", LATER) == first
-
-
-def test_a_late_copy_of_a_claim_takes_nothing_that_came_back(store):
-    added(store)
-    seen = head(store)
-    store.give_back(lifecycle.entry_of(store.claim(seen, "s1", "c1", LATER)), GivenBack(LATER))
-
-    assert store.claim(seen, "s1", "c1", LATER) is None
-    assert store.get(seen.key).state is JobState.READY
 
 
 def test_a_returned_job_has_its_old_position_and_its_metrics(store):

@@ -75,13 +75,6 @@ def test_a_job_is_removed_as_it_was_seen_and_its_items_go_to_the_outbox(store):
     ]
 
 
-def test_a_requested_rerun_is_removed_with_its_job(store):
-    job = store.rerun(taken(store, item_id=item_named(1)), Rerun("again", NOW, 0, item_id=item_named(2)))
-
-    assert store.remove(job, lifecycle.removal_entries(job, "gone"))
-    assert sorted(entry.item_id for entry in store.outbox(PART)) == [item_named(1), item_named(2)]
-
-
 @pytest.mark.parametrize("items", [{}, {"item_id": item_named("i")}], ids=["plain", "with an item"])
 def test_a_late_copy_of_a_removal_leaves_the_job_of_the_next_queue_alone(store, items):
     seen = added(store, **items)
@@ -100,14 +93,6 @@ def test_a_mark_is_removed_without_a_report(store):
 
     assert store.remove(mark, lifecycle.removal_entries(mark, "gone"))
     assert list(store.outbox(PART)) == [entry]
-
-
-def test_an_ack_of_a_removed_job_is_a_lost_claim(store):
-    job = taken(store)
-    store.remove(job, [])
-
-    assert store.end(job, LATER) is None
-    assert lifecycle.claim_status(None, job) is lifecycle.ClaimStatus.LOST
 
 
 def test_the_record_of_a_dead_job_is_removed_and_no_other(store):
@@ -149,15 +134,6 @@ def test_a_waiting_job_is_deleted_and_leaves_the_mark_of_a_done_one(store, item,
     assert [(entry.item_id, entry.failed, entry.reason) for entry in store.outbox(PART)] == [
         (item_id, True, REASON) for item_id in item.values()
     ]
-
-
-@ITEMS
-def test_a_late_copy_of_its_add_does_not_bring_a_deleted_job_back(store, item):
-    job = added(store, **item)
-    mark = deleted(store, job)
-
-    assert store.add(job, None) == mark
-    assert list(store.first(PART, 10)) == []
 
 
 @ITEMS
@@ -241,3 +217,10 @@ def test_the_deletion_of_a_job_that_is_gone_changes_nothing(store):
     assert list(store.outbox(PART)) == []
     mark = done(store)
     assert store.get(mark.key) == mark
+
+
+def test_a_requested_rerun_is_removed_with_its_job(store):
+    job = store.rerun(taken(store, item_id=item_named(1)), Rerun("again", NOW, 0, item_id=item_named(2)))
+
+    assert store.remove(job, lifecycle.removal_entries(job, "gone"))
+    assert sorted(entry.item_id for entry in store.outbox(PART)) == [item_named(1), item_named(2)]

@@ -13,12 +13,6 @@ from fanin.tracker.rules.page import PageMasks
 from tests.contract.tracker.calls import ENDINGS, KEY, LATER, LEAF, NOW, close, complete, receipt, reserve
 
 
-def test_a_batch_is_read_as_it_was_stored(store, batch):
-    store.create(batch)
-
-    assert store.get(KEY) == batch
-
-
 def test_the_first_batch_of_a_key_stays(store, batch):
     store.create(batch)
 

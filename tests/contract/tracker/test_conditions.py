@@ -74,15 +74,6 @@ def test_the_size_of_a_last_page_is_marked_once(store):
     assert stored(store) == marked
 
 
-def test_a_compacted_page_is_not_compacted_again(store):
-    store.add_bits(LEAF, FIRST, LATER)
-    store.compact(LEAF, 3)
-    compacted = stored(store)
-    store.compact(LEAF, 3)
-
-    assert stored(store) == compacted == Page(n=3, compacted=True)
-
-
 def test_a_heal_takes_marks_that_are_all_set(store, batch):
     before = failed_three(store, batch)
     page = stored(store)
@@ -134,14 +125,6 @@ def test_a_check_is_postponed_from_the_time_and_the_state_that_were_seen(store, 
     assert store.get(KEY) == batch
 
 
-def test_the_check_that_was_seen_is_removed(store, batch):
-    batch = replace(batch, next_check_at=LATER)
-    store.create(batch)
-    store.postpone(batch, None)
-
-    assert store.get(KEY) == replace(batch, next_check_at=None)
-
-
 def test_a_batch_without_a_check_gets_one_unless_it_got_one_meanwhile(store, batch):
     batch = replace(batch, next_check_at=None)
     store.create(batch)
@@ -174,3 +157,11 @@ def test_a_batch_that_ended_is_not_closed_or_completed(store, batch):
     ended = store.transition(KEY, ENDINGS[0])
 
     assert close(store) == complete(store, "me") == ended
+
+
+def test_the_check_that_was_seen_is_removed(store, batch):
+    batch = replace(batch, next_check_at=LATER)
+    store.create(batch)
+    store.postpone(batch, None)
+
+    assert store.get(KEY) == replace(batch, next_check_at=None)

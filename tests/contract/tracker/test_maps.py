@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from random import Random
 
 import pytest
 
 from fanin.aws.dynamodb.meter import Meter
 from fanin.errors import InvalidRequest, NotFound
-from fanin.tracker import Ack, Batch, BatchMap, Mode, OpenBatch, Outcome, State, Tracker, TrackerStore
+from fanin.tracker import Batch, BatchMap, Mode, State, Tracker, TrackerStore
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.reads.mapping import CELLS_MAX, SPARE_PAGES, mapped
-from fanin.tracker.rules.ids import GroupId
 from fanin.tracker.rules.model import PageKey
 from fanin.tracker.rules.page import Page
 from tests.contract.tracker.calls import KEY, LATER, NOW
 from tests.contract.tracker.filled import SHAPES, Acked, Filled, put
+from tests.tracker.calls import ack, fail, opened
 
 SIZES = [10**4, 10**6, 2 * 10**6, 10**7, 10**8, 10**9]
 MOST_READ = {10**4: 11, 10**6: 978, 2 * 10**6: 1957}
@@ -95,55 +94,6 @@ def check_cells(
         assert all(shown == truth(acked, low, high) for low, high, shown in cells_of(found))
 
 
-class World:
-    """A tracker over a store with a batch of small pages, and what was done to its items."""
-
-    def __init__(self, store: TrackerStore, *sizes: int, bits: int = 16, **options: object):
-        self.tracker = Tracker(store, bits, now=lambda: NOW, pause=lambda _: None)
-        self.id = self.tracker.open("t", OpenBatch(**options)).batch_id
-        self.groups: list[tuple[int, str]] = []
-        for size in sizes:
-            self.add(size)
-        self.done: dict[int, Outcome] = {}
-
-    def add(self, size: int) -> None:
-        (group,) = self.tracker.add("t", self.id, size).groups
-        at = GroupId.decode(group.id)
-        assert at is not None
-        self.groups.append((at.start, group.id))
-
-    @property
-    def batch(self) -> Batch:
-        return self.tracker.get("t", self.id)
-
-    def ack(self, items: Sequence[int], outcome: Outcome = Outcome.SUCCESS) -> None:
-        acks = []
-        for item in items:
-            start, group = max(row for row in self.groups if row[0] <= item)
-            acks.append(Ack(self.id, group, item - start, item - start, "c", outcome))
-            if outcome is Outcome.SUCCESS or item not in self.done:
-                self.done[item] = outcome
-        self.tracker.ack("t", acks)
-
-    def check(self, found: BatchMap) -> None:
-        """What the map says of every cell is so, and so are its flags."""
-        for at, (low, high, shown) in enumerate(cells_of(found)):
-            done = [self.done[item] for item in range(low, high) if item in self.done]
-            assert (shown, found.failed[at]) == (len(done), Outcome.FAILURE in done), (low, high)
-
-
-@pytest.mark.parametrize("window", [(0, None), (5, 90), (16, 64), (33, 34)])
-@pytest.mark.parametrize("cells", [1, 5, 64, 1024])
-def test_counts_and_flags_are_those_of_the_acks_and_of_the_failures(store, cells, window):
-    drawn, world = Random(f"{cells}{window}"), World(store, 40, 57)
-    world.ack(drawn.sample(range(97), 30), Outcome.FAILURE)
-    world.ack(drawn.sample(range(97), 30))
-
-    world.check(world.tracker.map(world.batch, cells, *window))
-    world.ack(range(97))
-    world.check(world.tracker.map(world.batch, cells, *window))
-
-
 @pytest.mark.parametrize("total", [10**6, 10**9, 2**36])
 def test_an_estimated_batch_shows_its_counters(store, batch, total):
     acked = Acked(replace(batch, total=total, mode=Mode.ESTIMATED), SHAPES["at random, 50 %"][0])
@@ -170,19 +120,16 @@ def test_a_window_of_an_estimated_batch_takes_counters_as_spread_evenly_and_coun
 
 
 @pytest.mark.parametrize("state", [State.COMPLETE, State.CANCELLED, State.TIMED_OUT, State.FAILED])
-def test_a_batch_that_has_ended_shows_what_was_done(store, batch, state):
-    world = World(store, 50)
-    world.ack(range(20), Outcome.FAILURE)
-    world.ack(range(5))
-    ended = replace(world.batch, state=state)
-    found = world.tracker.map(ended, 16)
+def test_a_batch_that_has_ended_shows_what_was_done(store, state):
+    tracker = Tracker(store, 16, now=lambda: NOW, pause=lambda _: None)
+    batch_id, group = opened(tracker, 50)
+    fail(tracker, batch_id, group, *range(20))
+    ack(tracker, batch_id, group, *range(5))
+    found = tracker.map(replace(tracker.get("t", batch_id), state=state), 16)
 
     assert found.exact
-    assert found.failed == (False, True, True, True, True, *(False,) * 8)[: len(found.failed)]
-    if state is State.COMPLETE:
-        assert found.acked == (4,) * 12 + (2,)
-    else:
-        world.check(found)
+    assert found.failed == (False, *(True,) * 4, *(False,) * 8)
+    assert found.acked == ((4,) * 12 + (2,) if state is State.COMPLETE else (4,) * 5 + (0,) * 8)
 
 
 def test_a_complete_batch_without_failures_is_not_read(batch):
@@ -205,35 +152,6 @@ def test_an_empty_batch_and_a_window_beyond_the_total_have_no_cells(store, batch
         == BatchMap(100, 100, 1, (), (), True)
     )
     assert mapped(store, grown, 10, 90, 900).stop == 100
-
-
-@pytest.mark.parametrize("total", [1, 16, 17, 255])
-def test_items_that_are_added_and_acked_while_the_walk_runs_are_not_counted(store, total):
-    world = World(store, total)
-    seen = world.batch
-    world.add(300)
-    world.ack(range(total // 2, total + 30))
-
-    found = world.tracker.map(seen, 3)
-
-    world.check(found)
-    assert found.stop == total
-
-
-def test_acks_while_the_walk_runs_are_counted_once_or_not_at_all(store):
-    world = World(store, 300)
-    world.ack(range(0, 300, 2))
-    left = iter(range(1, 300, 2))
-
-    class Busy:
-        def glance(self, keys, bits):
-            world.ack([next(left) for _ in range(20)])
-            return store.glance(keys, bits)
-
-    found = mapped(Busy(), world.batch, 20)
-
-    assert 150 <= sum(found.acked) <= len(world.done)
-    assert all(0 <= shown <= high - low for low, high, shown in cells_of(found))
 
 
 @pytest.mark.parametrize(

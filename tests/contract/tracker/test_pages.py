@@ -18,18 +18,6 @@ def page(store: TrackerStore) -> Page:
     return store.pages([LEAF])[LEAF]
 
 
-def test_an_absent_page_is_not_among_the_pages(store):
-    assert store.pages([LEAF]) == {}
-
-
-def test_bits_are_added_and_counted(store):
-    store.add_bits(LEAF, PageMasks(0b101), LATER)
-    written = store.add_bits(LEAF, PageMasks(1 << 17 | 1 << 1023), LATER)
-
-    assert written.applied
-    assert written.page == page(store) == Page(bits=0b101 | 1 << 17 | 1 << 1023, n=4)
-
-
 @pytest.mark.parametrize("neighbour", range(6))
 def test_neighbours_in_one_digit_are_added_without_conflict(store, neighbour):
     others = 0b111111 & ~(1 << neighbour)

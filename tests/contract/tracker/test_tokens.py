@@ -24,12 +24,6 @@ def test_a_token_is_stored_with_the_batch_of_a_key(store, batch):
     assert store.task_token(KEY) == TOKEN
 
 
-def test_a_batch_without_a_token_has_none(store, batch):
-    store.create(batch)
-
-    assert store.task_token(KEY) is None
-
-
 def test_the_token_of_the_first_batch_stays(store, batch):
     store.create(batch, TOKEN)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from datetime import timedelta
 
 import pytest
@@ -11,7 +10,7 @@ from fanin.errors import Conflict, InvalidRequest, NotFound
 from fanin.tracker import Ack, Mode, Outcome, Tracker, memory
 from fanin.tracker.dynamodb import store as dynamodb
 from fanin.tracker.reads import window as windows
-from tests.tracker.calls import ack, fail, opened
+from tests.tracker.calls import fail, opened
 
 
 @pytest.fixture
@@ -26,22 +25,6 @@ def seen(tracker, batch_id, group, first, last):
         {index for part in found.ranges(mask) for index in range(part.first, part.last + 1)}
         for mask in (found.outstanding, found.failed)
     )
-
-
-def test_a_window_is_what_a_plain_count_says_wherever_it_lies(tracker):
-    chance = random.Random(7)
-    batch_id, _ = opened(tracker, 5)
-    group = tracker.add("t", batch_id, 75).groups[0].id
-    done, failed = (set(chance.sample(range(75), 30)) for _ in range(2))
-    ack(tracker, batch_id, group, *done, *range(27, 43))
-    fail(tracker, batch_id, group, *failed)
-    known = done | set(range(27, 43))
-    for first, last in ((0, 74), (0, 0), (74, 74), (10, 11), (26, 44), *((at, at + 20) for at in range(50))):
-        asked = set(range(first, last + 1))
-        assert seen(tracker, batch_id, group, first, last) == (
-            asked - known - failed,
-            (asked & failed) - known,
-        )
 
 
 def test_a_compacted_page_has_nothing_outstanding_and_keeps_its_failures(tracker):
