@@ -8,9 +8,7 @@ import pytest
 
 from fanin.client.consuming.adapter import (
     LONGEST_PAUSE_IN_ORDER_SECONDS,
-    LONGEST_PAUSE_SECONDS,
     Adapter,
-    pause_of,
 )
 from fanin.client.consuming.records import dead_letter_message_ack
 from fanin.client.transports.direct import DirectTransport
@@ -23,7 +21,6 @@ from tests.functions.deliveries import delivery
 TENANT = "t"
 UNKNOWN = "00000000-0000-4000-8000-00000000dead:00000000-0000-4000-8000-00000000dead:0"
 DEAD = "arn:aws:sqs:eu-west-1:111122223333:orders-dead"
-TWO_WEEKS = 14 * 24 * 3600
 
 
 class Hidden:
@@ -62,15 +59,6 @@ def test_a_matched_message_is_deleted_and_the_others_go_back_with_a_pause(
     assert [record["messageId"] for record, _ in settled.acked] == ["message-0"]
     assert settled.dropped == []
     assert hidden.asked == [(DEAD, {"receipt-1": 60, "receipt-2": 60})]
-
-
-def test_an_unmatched_message_is_delivered_fewer_than_100_times_in_two_weeks() -> None:
-    at, deliveries = 0, 0
-    while at < TWO_WEEKS:
-        deliveries += 1
-        at += pause_of(deliveries, LONGEST_PAUSE_SECONDS, 0.5)
-
-    assert deliveries < 100
 
 
 def test_a_message_in_order_holds_up_its_group_for_minutes_only(tracker: Tracker) -> None:

@@ -7,9 +7,7 @@ from datetime import timedelta
 import pytest
 
 from fanin import Fanin, InvalidRequest, Tables
-from fanin.client.items import Items
 
-GROUP = "00000000-0000-4000-8000-000000000001"
 BATCH = "00000000-0000-4000-8000-000000000000"
 
 
@@ -32,29 +30,8 @@ def fanin():
     return Fanin(Nowhere())
 
 
-EMPTY = Items(BATCH, GROUP, 3)[:0]
-IDS = [None, 7, b"id", {}, [None], [7], [b"id"], [[]], [EMPTY], "id", object()]
-RANGES = [None, 7, "id", b"id", {"a": 1}, [None], [0], [""], [()], [[]], ["id"], [object()], [EMPTY, None]]
 TEXTS = [7, b"text", [], True, object()]
 NUMBERS = ["1", 1.0, True, False, None, b"1", float("nan")]
-
-
-@pytest.mark.parametrize("call", ["ack", "fail"])
-@pytest.mark.parametrize("items", IDS)
-def test_acks_take_a_list_of_ids(fanin, call, items):
-    with pytest.raises(InvalidRequest, match="item"):
-        getattr(fanin, call)(items)
-
-
-@pytest.mark.parametrize("call", ["ack_ranges", "fail_ranges"])
-@pytest.mark.parametrize("ranges", RANGES)
-def test_range_acks_take_a_list_of_ranges(fanin, call, ranges):
-    with pytest.raises(InvalidRequest, match="range"):
-        getattr(fanin, call)(ranges)
-
-
-def test_an_empty_range_is_none_to_send(fanin):
-    assert fanin.ack_ranges([EMPTY]).ranges == fanin.fail_ranges([EMPTY]).ranges == ()
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -84,15 +61,6 @@ def test_a_text_is_a_text(fanin, text):
     for call in calls:
         with pytest.raises(InvalidRequest):
             call()
-
-
-@pytest.mark.parametrize(
-    "call", ["get", "close", "cancel", "notify", "wait", "watch", "outstanding", "failures", "samples"]
-)
-@pytest.mark.parametrize("batch_id", [None, *TEXTS])
-def test_a_batch_has_an_id(fanin, call, batch_id):
-    with pytest.raises(InvalidRequest, match="batch id"):
-        getattr(fanin, call)(batch_id)
 
 
 @pytest.mark.parametrize("number", NUMBERS)

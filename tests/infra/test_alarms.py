@@ -173,10 +173,6 @@ def test_every_function_that_reads_a_stream_has_an_alarm_long_before_records_are
         assert seconds * 2 <= tried_for <= STREAM_RETENTION / 2
 
 
-def test_events_that_are_late_have_an_alarm(everything: Assembly) -> None:
-    assert len(watched(everything, names.METRICS_NAMESPACE, names.SWEEP_ANNOUNCED_AGAIN)) == 1
-
-
 def test_every_queue_that_a_function_of_the_stack_consumes_has_an_alarm_on_its_oldest_message(
     everything: Assembly,
 ) -> None:
@@ -205,47 +201,9 @@ def test_the_age_of_a_message_that_raises_an_alarm_is_configured(
     assert set(found) == {seconds}
 
 
-def test_the_api_has_alarms_on_its_rate_of_errors_and_on_its_latency() -> None:
-    plain = synthesised(monitoring="full")
-    (api,) = plain.of_type("AWS::ApiGatewayV2::Api")
-    (errors,) = (a["Properties"] for n, a in alarms(plain).items() if n.startswith("MonitoringApiErrors"))
-    (latency,) = (a["Properties"] for n, a in alarms(plain).items() if n.startswith("MonitoringApiLatency"))
-
-    (expression,) = (each["Expression"] for each in errors["Metrics"] if "Expression" in each)
-    assert expression == "100 * errors / requests"
-    assert {each["Id"]: each["MetricStat"]["Metric"]["MetricName"] for each in errors["Metrics"][1:]} == {
-        "errors": "5xx",
-        "requests": "Count",
-    }
-    assert (errors["Threshold"], errors["EvaluationPeriods"], errors["DatapointsToAlarm"]) == (1, 3, 2)
-    assert latency["ExtendedStatistic"] == "p99"
-    assert latency["Threshold"] < 29_000
-    for metric in ("5xx", "Count", "Latency"):
-        assert {each.of("ApiId") for each in watched(plain, "AWS/ApiGateway", metric)} == {api}
-
-
 def kinds_of(assembly: Assembly) -> set[str]:
     """The alarms of *assembly* by their names, without what the CDK adds."""
     return {re.sub(r"^Monitoring|[0-9A-F]{8}$", "", name) for name in alarms(assembly)}
-
-
-def test_the_lean_alarms_are_those_that_an_operator_must_act_on(plain: Assembly) -> None:
-    assert kinds_of(plain) == {
-        "AcksDeadLetters",
-        "AcksWaiting",
-        "ApiErrors",
-        "ConsumersLoops",
-        "GroupBundlesDeadLetters",
-        "GroupBundlesWaiting",
-        "GroupTasksDeadLetters",
-        "GroupTasksWaiting",
-        "LateEvents",
-        "OldestBatch",
-        "SweepGroupsStopped",
-        "SweepJobsStopped",
-        "SweepStopped",
-    }
-    assert not plain.of_type("AWS::CloudWatch::Dashboard")
 
 
 def test_every_dead_letter_queue_is_watched_by_the_lean_alarms_but_those_whose_events_are_sent_again() -> (

@@ -83,26 +83,9 @@ def asset_of(assembly, url):
     return (assembly.folder / f"asset.{flat(url).rpartition('/')[2]}").read_bytes()
 
 
-def test_without_being_asked_for_there_is_none_of_it(full):
-    kinds = {each["Type"] for each in full.template["Resources"].values()}
-
-    assert not [kind for kind in kinds if kind.startswith(("AWS::Glue", "AWS::EMR", "AWS::KMS", "AWS::S3"))]
-    assert not [name for name in full.template["Resources"] if "Analytics" in name]
-
-
 def test_every_job_of_the_pipeline_is_deployed(jobs):
     assert [job.name for job in JOBS] == list(jobs)
     assert set(jobs) == set(entry.known())
-
-
-def test_a_run_has_a_bound_in_size_time_number_and_repetitions(jobs):
-    for name, each in jobs.items():
-        bounds = (each["WorkerType"], each["NumberOfWorkers"], each["Timeout"], each["ExecutionProperty"])
-
-        assert bounds == ("G.1X", 7, 480, {"MaxConcurrentRuns": 1}), name
-        assert each["MaxRetries"] == (1 if name in {"fan_out", "redrive"} else 0)
-        assert each["DefaultArguments"]["--job-bookmark-option"] == "job-bookmark-disable"
-        assert each["DefaultArguments"]["--enable-auto-scaling"] == "true"
 
 
 def test_glue_runs_the_spark_that_the_tests_run(jobs):
@@ -243,19 +226,6 @@ def test_what_a_run_leaves_is_private_and_outlives_the_stack(glue):
 
     assert bucket["DeletionPolicy"] == "Retain"
     assert set(bucket["Properties"]["PublicAccessBlockConfiguration"].values()) == {True}
-
-
-def test_a_run_that_fails_rings(glue, jobs):
-    (rule,) = (
-        each["Properties"]
-        for name, each in glue.of_type("AWS::Events::Rule").items()
-        if name.startswith("AnalyticsFailed")
-    )
-    (target,) = rule["Targets"]
-
-    assert rule["EventPattern"]["detail"]["jobName"] == [each["Name"] for each in jobs.values()]
-    assert rule["EventPattern"]["detail"]["state"] == ["FAILED", "TIMEOUT"]
-    assert target["Arn"] == {"Ref": next(iter(glue.of_type("AWS::SNS::Topic")))}
 
 
 def test_the_local_run_has_no_engine_for_it():

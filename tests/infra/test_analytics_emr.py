@@ -12,7 +12,7 @@ from syrupy.extensions.json import JSONSnapshotExtension
 
 from infra.pipeline_jobs import JOBS
 from pipeline import entry
-from tests.infra.test_analytics import CRON, asset_of, engine, expected, flat, granted, names_in, ours
+from tests.infra.test_analytics import asset_of, engine, expected, flat, granted, names_in, ours
 
 SCHEDULED = [job.name for job in JOBS if job.scheduled]
 
@@ -51,13 +51,6 @@ def properties(defaults):
     (spark,) = defaults
     assert spark["Classification"] == "spark-defaults"
     return spark["Properties"]
-
-
-def test_it_runs_spark_4_0_2_within_a_cap_and_stops_when_idle(application):
-    assert (application["ReleaseLabel"], application["Type"]) == ("emr-spark-8.0.0", "SPARK")
-    assert application["MaximumCapacity"] == {"Cpu": "28 vCPU", "Memory": "112 GB", "Disk": "140 GB"}
-    assert application["AutoStopConfiguration"] == {"Enabled": True, "IdleTimeoutMinutes": 5}
-    assert "InitialCapacity" not in application
 
 
 def test_every_run_has_the_zip_and_workers_of_one_size(emr, application):
@@ -100,13 +93,6 @@ def test_only_emr_of_this_account_may_take_the_roles(emr):
         assert trust["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
 
 
-def test_the_audit_and_the_history_run_when_the_configuration_says(emr, runs):
-    schedules = [each["Properties"] for each in emr.of_type("AWS::Scheduler::Schedule").values()]
-
-    assert list(runs) == SCHEDULED
-    assert {each["ScheduleExpression"] for each in schedules} <= {CRON}
-
-
 @pytest.mark.parametrize("name", SCHEDULED)
 def test_a_scheduled_run_is_one_that_emr_takes(emr, runs, name):
     operation = (
@@ -147,13 +133,6 @@ def test_a_run_that_cannot_be_started_goes_to_a_dead_letter_queue_with_an_alarm(
     assert len(targets) == len(SCHEDULED)
     assert {each["DeadLetterConfig"]["Arn"]["Fn::GetAtt"][0] for each in targets} == {not_started(emr)}
     assert alarm["Dimensions"][0]["Value"]["Fn::GetAtt"][0] == not_started(emr)
-
-
-def test_a_run_that_fails_or_exceeds_its_time_out_is_reported(emr):
-    rule = emr.named("AWS::Events::Rule", "AnalyticsFailed")["Properties"]
-
-    # EMR Serverless: a run that reaches executionTimeoutMinutes is cancelled.
-    assert set(rule["EventPattern"]["detail"]["state"]) == {"FAILED", "CANCELLED"}
 
 
 def test_what_a_person_needs_to_start_a_run_is_said(emr):

@@ -72,12 +72,6 @@ def streamed(assembly):
     return {name for name, table in tables if "StreamSpecification" in table["Properties"]}
 
 
-def test_without_being_asked_for_there_is_no_archive(full):
-    assert not full.of_type("AWS::S3::Bucket")
-    assert [name[:13] for name in streamed(full)] == ["TablesBatches"]
-    assert not [name for name in full.template["Resources"] if "Archive" in name]
-
-
 def test_the_archive_reads_the_streams_of_the_tables_that_have_a_history(archive, mappings):
     tables = archive.of_type("AWS::DynamoDB::Table")
     specified = [tables[name]["Properties"]["StreamSpecification"] for name in streamed(archive)]
@@ -85,27 +79,6 @@ def test_the_archive_reads_the_streams_of_the_tables_that_have_a_history(archive
     assert mappings.keys() == TABLES.keys() == set(KINDS)
     assert len(streamed(archive)) == len(TABLES)
     assert specified == [{"StreamViewType": "NEW_AND_OLD_IMAGES"}] * len(TABLES)
-
-
-def test_a_stream_is_read_from_its_start_a_minute_at_a_time_and_lost_records_go_to_a_queue(archive, mappings):
-    for mapping in mappings.values():
-        destination = mapping["DestinationConfig"]["OnFailure"]["Destination"]["Fn::GetAtt"][0]
-
-        assert (mapping["StartingPosition"], mapping["BatchSize"]) == ("TRIM_HORIZON", 1000)
-        assert mapping["MaximumBatchingWindowInSeconds"] == 60
-        assert mapping["BisectBatchOnFunctionError"] is True
-        assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
-        assert 3600 <= mapping["MaximumRecordAgeInSeconds"] <= 43200
-        assert destination.startswith("ArchiveDeadLetters")
-
-
-def test_the_function_knows_its_bucket_and_what_each_table_holds(archive, function):
-    variables = function["Environment"]["Variables"]
-    parts = variables["FANIN_ARCHIVE_TABLES"]["Fn::Join"][1]
-    text = "".join(part if isinstance(part, str) else part["Ref"] for part in parts)
-
-    assert {kind: name[: len(TABLES[kind])] for kind, name in json.loads(text).items()} == TABLES
-    assert variables["FANIN_ARCHIVE_BUCKET"] == {"Ref": next(iter(archive.of_type("AWS::S3::Bucket")))}
 
 
 def test_the_function_may_read_streams_put_changes_and_no_more(archive, function):
@@ -161,12 +134,6 @@ def test_files_go_after_their_time(settings, days):
 def test_a_time_to_keep_files_is_a_number_of_days(days):
     with pytest.raises(ConfigError, match="archive_days"):
         StackConfig.from_context({"archive_days": days})
-
-
-def test_files_outlive_the_stack(archive):
-    bucket = archive.only("AWS::S3::Bucket")
-
-    assert (bucket["DeletionPolicy"], bucket["UpdateReplacePolicy"]) == ("Retain", "Retain")
 
 
 def test_without_the_grouper_the_other_tables_are_archived():

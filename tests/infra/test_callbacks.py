@@ -106,15 +106,6 @@ def test_each_webhook_has_a_queue_that_no_other_one_can_fill(configured):
     assert len(called) == len({json.dumps(each["deadLetterTargetArn"]) for each in policies}) == 1
 
 
-def test_the_functions_know_the_callbacks(full):
-    assert list(full.settings_file.callbacks) == CALLBACKS
-
-
-def test_without_callbacks_there_is_nothing_of_them(plain):
-    assert not [name for name in plain.template["Resources"] if name.startswith("Callbacks")]
-    assert not [name for name in plain.template["Resources"] if "CallWebhook" in name]
-
-
 def test_without_webhooks_no_function_calls_any():
     assembly = synthesised(callbacks=CALLBACKS[:3])
 

@@ -88,32 +88,9 @@ def test_nothing_else_passes_the_filters(passes, sample):
     assert not passes(sample)
 
 
-def test_the_stream_of_batches_feeds_the_function_that_puts_events_on_the_bus(full, mapping):
-    resources = full.template["Resources"]
-    function = mapping["FunctionName"]["Ref"]
-
-    stream, attribute = mapping["EventSourceArn"]["Fn::GetAtt"]
-    assert (resources[stream]["Type"], attribute) == ("AWS::DynamoDB::Table", "StreamArn")
-    assert stream.startswith("TablesBatches")
-    variables = resources[function]["Properties"]["Environment"]["Variables"]
-    assert variables["FANIN_BUS_NAME"] == {"Ref": bus_of(full)}
-
-
 def bus_of(assembly):
     (name,) = assembly.of_type("AWS::Events::EventBus")
     return name
-
-
-def test_no_service_whose_reads_of_a_stream_are_billed_reads_one(full):
-    assert full.of_type("AWS::Pipes::Pipe") == {}
-
-
-def test_a_bad_record_stops_its_shard_for_an_hour_and_its_position_goes_to_the_dead_letter_queue(mapping):
-    assert mapping["StartingPosition"] == "TRIM_HORIZON"
-    assert mapping["BisectBatchOnFunctionError"] is True
-    assert mapping["MaximumRecordAgeInSeconds"] == 3600
-    destination = mapping["DestinationConfig"]["OnFailure"]["Destination"]
-    assert destination["Fn::GetAtt"][0].startswith("EventsDeadLetters")
 
 
 @pytest.fixture(scope="module")
@@ -138,57 +115,3 @@ def test_every_ending_event_of_the_bus_is_confirmed(plain, confirming, detail_ty
 @pytest.mark.parametrize("other", [event("BatchCompleted", source="theirs"), event("JobFinished")])
 def test_no_other_event_is_confirmed(confirming, other):
     assert not EventPattern.load(json.dumps(confirming["EventPattern"])).matches_event(other)
-
-
-def test_an_event_that_cannot_be_confirmed_is_tried_within_bounds_and_then_goes_to_the_queue(
-    plain, confirming
-):
-    (target,) = confirming["Targets"]
-    invoked = plain.named("AWS::Lambda::EventInvokeConfig", "FunctionsConfirmEvent")["Properties"]
-    destination = invoked["DestinationConfig"]["OnFailure"]["Destination"]
-
-    assert destination["Fn::GetAtt"][0].startswith("ConfirmationDeadLetters")
-    assert target["DeadLetterConfig"]["Arn"] == destination
-    assert target["RetryPolicy"] == {"MaximumEventAgeInSeconds": 3600, "MaximumRetryAttempts": 10}
-    assert (invoked["MaximumRetryAttempts"], invoked["MaximumEventAgeInSeconds"]) == (2, 3600)
-
-
-def test_the_rule_may_put_into_its_dead_letter_queue(plain, confirming):
-    (queue,) = (name for name in plain.of_type("AWS::SQS::Queue") if name.startswith("ConfirmationDead"))
-    allowed = [
-        statement
-        for policy in plain.of_type("AWS::SQS::QueuePolicy").values()
-        if {"Ref": queue} in policy["Properties"]["Queues"]
-        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
-        if statement["Effect"] == "Allow"
-    ]
-
-    assert [(each["Action"], each["Principal"]) for each in allowed] == [
-        ("sqs:SendMessage", {"Service": "events.amazonaws.com"})
-    ]
-    assert all("aws:SourceArn" in str(each["Condition"]) for each in allowed)
-
-
-def test_the_sweeper_runs_every_minute_and_a_run_that_fails_is_not_piled_on_the_next(plain):
-    rule = plain.named("AWS::Events::Rule", "Sweeper")["Properties"]
-    invoked = plain.named("AWS::Lambda::EventInvokeConfig", "FunctionsSweepFunction")["Properties"]
-    (target,) = rule["Targets"]
-
-    assert (rule["ScheduleExpression"], rule["State"]) == ("rate(1 minute)", "ENABLED")
-    assert target["Arn"]["Fn::GetAtt"][0].startswith("FunctionsSweepFunction")
-    assert target["RetryPolicy"] == {"MaximumEventAgeInSeconds": 60, "MaximumRetryAttempts": 0}
-    assert (invoked["MaximumRetryAttempts"], invoked["MaximumEventAgeInSeconds"]) == (0, 60)
-
-
-@pytest.mark.parametrize(("rule", "function"), [("Sweeper", "Sweep"), ("Confirmation", "ConfirmEvent")])
-def test_a_rule_may_invoke_its_function_and_no_other_rule_may(plain, rule, function):
-    (name,) = (each for each in plain.of_type("AWS::Events::Rule") if each.startswith(rule))
-    allowed = [
-        each["Properties"]
-        for each in plain.of_type("AWS::Lambda::Permission").values()
-        if each["Properties"]["FunctionName"]["Fn::GetAtt"][0].startswith(f"Functions{function}Function")
-    ]
-
-    assert [(each["Principal"], each["SourceArn"]["Fn::GetAtt"]) for each in allowed] == [
-        ("events.amazonaws.com", [name, "Arn"])
-    ]

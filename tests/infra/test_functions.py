@@ -312,26 +312,6 @@ def starred(assembly):
     )
 
 
-@pytest.mark.parametrize("handler", FUNCTIONS)
-def test_a_function_runs_on_the_runtime_with_its_settings(full, functions, handler):
-    function = functions[handler]
-    variables = function["Environment"]["Variables"]
-
-    assert (function["Runtime"], function["Architectures"]) == ("python3.14", ["arm64"])
-    assert function["Handler"] == f"functions.{handler}.handler"
-    assert variables["FANIN_BATCHES_TABLE"] == {"Ref": logical_id(full, "TablesBatches")}
-    assert variables["FANIN_PAGES_TABLE"] == {"Ref": logical_id(full, "TablesPages")}
-    assert variables["FANIN_TENANT"] == {"Ref": "AWS::AccountId"}
-    assert variables["FANIN_PAGE_BITS"] == "1024"
-    assert "FANIN_ALLOW_ANONYMOUS" not in variables
-
-
-def test_a_function_of_the_api_ends_before_the_api_gives_it_up_and_has_the_memory_of_a_route(functions):
-    of_api = {(functions[name]["Timeout"], functions[name]["MemorySize"]) for name in SERVED}
-
-    assert of_api == {(29, 1024)}
-
-
 PROD = {"stage": "prod", "python_version": "3.13"}
 
 

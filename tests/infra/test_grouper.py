@@ -6,13 +6,10 @@ import json
 
 import pytest
 
-from fanin.grouper import Policy
 from fanin_cdk.settings.config import ConfigError
 from infra.config import StackConfig
-from tests.contract.grouper_tables import create_tables
 from tests.infra.options import BATCH_API_KEY, BATCH_API_SECRET, CONFIGURED, INVOKED, SIGNED
 from tests.infra.synthesis import handler_of, synthesised
-from tests.infra.test_tables_and_queues import Created, properties_of
 
 
 def variables(assembly, handler):
@@ -22,76 +19,6 @@ def variables(assembly, handler):
         if handler_of(each) == handler
     )
     return found
-
-
-def mapping(assembly, queue):
-    (found,) = (
-        each
-        for each in properties_of(assembly, "AWS::Lambda::EventSourceMapping")
-        if each["EventSourceArn"]["Fn::GetAtt"][0].startswith(queue)
-    )
-    return found
-
-
-@pytest.mark.parametrize(
-    ("table", "construct"), [("Tasks", "Tasks"), ("Leases", "Leases"), ("Bundles", "Bundles")]
-)
-def test_the_tables_have_the_keys_and_indexes_that_the_store_is_tested_on(plain, table, construct):
-    client = Created()
-    create_tables(client)
-    (asked,) = (each for each in client.tables if each["TableName"] == f"Group{table}")
-    deployed = plain.named("AWS::DynamoDB::Table", f"GrouperTables{construct}")["Properties"]
-    kinds = {each["AttributeName"]: each["AttributeType"] for each in asked["AttributeDefinitions"]}
-
-    assert deployed["KeySchema"] == asked["KeySchema"]
-    assert {
-        each["AttributeName"]: each["AttributeType"] for each in deployed["AttributeDefinitions"]
-    } == kinds
-    assert deployed.get("GlobalSecondaryIndexes") == asked.get("GlobalSecondaryIndexes")
-    assert "StreamSpecification" not in deployed
-
-
-@pytest.mark.parametrize(
-    ("queue", "function", "at_once"),
-    [
-        ("GrouperTaskMessages", "LeadTasks", 10),
-        ("GrouperBundleMessages", "HandleBundle", 1),
-        ("GrouperRegistrations", "ConsumeTasks", 100),
-    ],
-)
-def test_a_queue_feeds_its_function_and_only_what_failed_returns(full, queue, function, at_once):
-    found = mapping(full, queue)
-    timeout = full.named("AWS::Lambda::Function", f"Functions{function}")["Properties"]["Timeout"]
-    hidden = full.named("AWS::SQS::Queue", f"{queue}Queue")["Properties"]["VisibilityTimeout"]
-
-    assert found["FunctionName"]["Ref"].startswith(f"Functions{function}")
-    assert found["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
-    assert found["ScalingConfig"] == {"MaximumConcurrency": 2}
-    assert (found["BatchSize"], found.get("MaximumBatchingWindowInSeconds")) == (
-        at_once,
-        1 if at_once > 10 else None,
-    )
-    assert hidden == 6 * timeout
-
-
-def test_a_handler_outlives_the_lease_of_its_call_and_a_leader_his(plain):
-    timeouts = {
-        handler_of(each): each["Properties"]["Timeout"]
-        for each in plain.of_type("AWS::Lambda::Function").values()
-    }
-
-    assert timeouts["handle_bundle"] > Policy().call_lease.total_seconds()
-    assert timeouts["lead_tasks"] > Policy().lease.total_seconds()
-
-
-def test_the_sweeper_runs_every_minute(plain):
-    clocks = [
-        rule["Targets"][0]["Arn"]["Fn::GetAtt"][0]
-        for rule in properties_of(plain, "AWS::Events::Rule")
-        if rule.get("ScheduleExpression") == "rate(1 minute)"
-    ]
-
-    assert any(name.startswith("FunctionsSweepGroups") for name in clocks)
 
 
 def test_policies_batch_apis_and_targets_reach_the_functions(configured):
@@ -124,13 +51,6 @@ def test_without_the_grouper_nothing_of_it_is_there():
     }
 
 
-def test_by_default_nothing_of_registrations_is_there(plain):
-    assert not [name for name in plain.template["Resources"] if "Registrations" in name]
-    assert "consume_tasks" not in {
-        handler_of(each) for each in plain.of_type("AWS::Lambda::Function").values()
-    }
-
-
 @pytest.mark.parametrize(
     ("handler", "queue"), [("consume_acks", "Acks"), ("consume_tasks", "GrouperRegistrations")]
 )
@@ -145,11 +65,6 @@ def test_the_tasks_of_a_queue_have_the_tenant_of_the_acks(configured):
     tenants = {variables(configured, each)["FANIN_TENANT"] for each in ("consume_acks", "consume_tasks")}
 
     assert tenants == {"umbrella"}
-
-
-def test_registrations_need_the_grouper():
-    with pytest.raises(ConfigError, match="grouper_registrations needs grouper"):
-        StackConfig(grouper_registrations=True, grouper=False)
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '[{"maxSize": 5}]', "orders-*"])

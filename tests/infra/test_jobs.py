@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from types import SimpleNamespace
 
 import pytest
 from moto import mock_aws
@@ -13,7 +12,7 @@ from moto import mock_aws
 from fanin import names
 from fanin.errors import Conflict, InvalidRequest
 from fanin.pacing import each_in_turn
-from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey, Ring
+from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey
 from fanin.queue.administration import deleting, paging, removing
 from fanin.queue.administration.creating import QueueCreator
 from fanin.queue.administration.describing import CountedDepth, describe, status_of
@@ -22,7 +21,6 @@ from fanin.queue.administration.reviving import revive_all, revive_some
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.dynamodb.registry import Registry
 from fanin.queue.rules.config import Phase
-from fanin.queue.rules.messages import body
 from fanin.queue.rules.model import JobState
 from fanin.queue.sqs import SqsDoorbell, SqsDoorbells
 from fanin.queue.upkeep.visiting import visit
@@ -46,24 +44,6 @@ FALLBACK = {
 }
 
 
-def test_the_index_of_jobs_shows_what_the_queue_reads_of_it(plain):
-    table = plain.named("AWS::DynamoDB::Table", "JobsTable")["Properties"]
-    (local,), (listing, tenants) = table["LocalSecondaryIndexes"], table["GlobalSecondaryIndexes"]
-
-    assert [key["AttributeName"] for key in table["KeySchema"]] == ["pk", "sk"]
-    assert local["IndexName"] == names.JOBS_INDEX
-    assert [key["AttributeName"] for key in local["KeySchema"]] == ["pk", "ix"]
-    assert local["Projection"] == {
-        "ProjectionType": "INCLUDE",
-        "NonKeyAttributes": list(names.JOB_ATTRIBUTES),
-    }
-    assert listing["IndexName"] == names.QUEUES_INDEX
-    assert [key["AttributeName"] for key in listing["KeySchema"]] == ["listed", "pk"]
-    assert tenants["IndexName"] == names.TENANT_QUEUES_INDEX
-    assert [key["AttributeName"] for key in tenants["KeySchema"]] == ["tenant", "pk"]
-    assert tenants["Projection"] == {"ProjectionType": "KEYS_ONLY"}
-
-
 def test_the_table_of_the_tests_has_the_keys_of_the_template(plain):
     deployed = plain.named("AWS::DynamoDB::Table", "JobsTable")["Properties"]
     with mock_aws():
@@ -75,13 +55,6 @@ def test_the_table_of_the_tests_has_the_keys_of_the_template(plain):
     for kind in ("LocalSecondaryIndexes", "GlobalSecondaryIndexes"):
         for made, template in zip(table[kind], deployed[kind], strict=True):
             assert {name: made[name] for name in template} == template
-
-
-def test_every_minute_is_swept(plain):
-    rules = plain.of_type("AWS::Events::Rule")
-    (swept,) = (rule["Properties"] for name, rule in rules.items() if name.startswith("JobsSweeper"))
-
-    assert swept["ScheduleExpression"] == "rate(1 minute)"
 
 
 def test_the_doorbells_of_named_queues_are_made_as_the_functions_make_and_find_them(configured):
@@ -302,21 +275,6 @@ def sweep_late(client):
                 registry.record(queue.key, CountedDepth(depth, late.now(), late.now()))
             if hours == 3:
                 removing.begin(queue.context, force=True)
-
-
-def answer_the_doorbell(client):
-    """What befalls a function's jobs: an ack, a return, a death, and a delay that is over."""
-    late = Effects(now=lambda: Effects().now() + 120_000_000)
-    options = Options(parts=2, max_failures=2)
-    queue = fresh(client, options=options, effects=late, report=lambda _: None)
-    context = SimpleNamespace(get_remaining_time_in_millis=lambda: 30_000)
-    rings = [
-        {"messageId": "r", "body": body(KEY, Ring(part, due=True)), "receiptHandle": "r"} for part in (0, 1)
-    ]
-    for _ in range(2):
-        with suppress(ZeroDivisionError), queue.answer({"Records": rings * 2}, context) as jobs:
-            jobs.ack(jobs[0], [{"Put": {"TableName": "Outcomes", "Item": {"pk": {"S": jobs[0].name}}}}])
-            raise ZeroDivisionError
 
 
 DEEDS = {

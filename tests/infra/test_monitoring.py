@@ -53,31 +53,6 @@ def test_every_dead_letter_queue_is_watched(full):
     assert watched(full, "ApproximateNumberOfMessagesVisible") == dead
 
 
-def test_every_alarm_notifies_the_topic(full):
-    (topic,) = full.of_type("AWS::SNS::Topic")
-
-    assert [each["AlarmActions"] for each in alarms_of(full)] == [[{"Ref": topic}]] * len(alarms_of(full))
-
-
-def test_the_first_failure_rings(full):
-    failures = [
-        each
-        for each in alarms_of(full)
-        if each.get("MetricName") in {"ApproximateNumberOfMessagesVisible", "SweepAnnouncedAgain"}
-    ]
-
-    for alarm in failures:
-        assert (alarm["Threshold"], alarm["EvaluationPeriods"]) == (1, 1)
-        assert alarm["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
-        assert alarm["TreatMissingData"] == "notBreaching"
-
-
-def test_an_event_that_was_not_confirmed_in_time_rings(plain):
-    alarm = alarm_on(plain, "SweepAnnouncedAgain")
-
-    assert (alarm["Namespace"], alarm["Dimensions"], alarm["Statistic"]) == ("fanin", SERVICE, "Sum")
-
-
 def stopped(assembly):
     """The alarms on sweeps that succeeded, by the function that they watch."""
     found = {}

@@ -30,18 +30,6 @@ def function_of(assembly, name):
     return found
 
 
-def test_by_default_nothing_is_added_for_them(plain):
-    assert not [name for name in plain.template["Resources"] if name.startswith("JobEvents")]
-    assert "StreamSpecification" not in plain.named("AWS::DynamoDB::Table", "JobsTable")["Properties"]
-    assert "FANIN_EVENTS" not in function_of(plain, "handle_bundle")["Environment"]["Variables"]
-
-
-def test_the_function_of_bundles_knows_which_events_are_wanted(everything):
-    variables = function_of(everything, "handle_bundle")["Environment"]["Variables"]
-
-    assert variables["FANIN_EVENTS"] == "TaskSucceeded,BundleFailed,JobDead"
-
-
 def test_the_stream_of_jobs_is_read_for_the_dead_alone(everything):
     mapping = everything.named("AWS::Lambda::EventSourceMapping", "FunctionsPublishDeadJobs")["Properties"]
     (pattern,) = mapping["FilterCriteria"]["Filters"]

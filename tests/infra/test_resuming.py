@@ -7,12 +7,10 @@ import json
 import pytest
 from moto.events.models import EventPattern
 
-from fanin.aws.clients import SERVICES
 from fanin.tracker.events import EVENT_TYPES
 from fanin_cdk.settings.config import ConfigError
 from infra.config import StackConfig
 from tests.infra.conftest import STATE_MACHINE
-from tests.infra.synthesis import handler_of
 
 DAY = 24 * 3600
 
@@ -58,24 +56,6 @@ def test_an_event_is_tried_for_a_day_and_then_goes_to_the_dead_letter_queue(full
     assert target["DeadLetterConfig"]["Arn"] == queue["RedrivePolicy"]["deadLetterTargetArn"]
     assert DAY <= (receives - 1) * int(queue["VisibilityTimeout"]) <= DAY + int(queue["VisibilityTimeout"])
     assert receives <= 1000
-
-
-def test_the_queue_feeds_the_function_that_ends_tasks(full, rule):
-    (mapping,) = (
-        each["Properties"]
-        for each in full.of_type("AWS::Lambda::EventSourceMapping").values()
-        if each["Properties"]["EventSourceArn"] == rule["Targets"][0]["Arn"]
-    )
-    function = full.template["Resources"][mapping["FunctionName"]["Ref"]]
-
-    assert handler_of(function) == "resume_task"
-    assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
-    assert "stepfunctions" in SERVICES
-
-
-def test_without_a_state_machine_there_is_neither_rule_nor_function(plain):
-    assert not [name for name in plain.template["Resources"] if name.startswith("Resuming")]
-    assert "resume_task" not in {handler_of(each) for each in plain.of_type("AWS::Lambda::Function").values()}
 
 
 @pytest.mark.parametrize(

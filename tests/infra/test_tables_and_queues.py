@@ -1,98 +1,35 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from fanin import names
 from fanin.aws.settings.settings_file import SettingsFile
+from tests.contract.grouper_tables import create_tables as create_grouper_tables
 from tests.contract.tables import create_tables
 from tests.infra.synthesis import synthesised
 from tests.infra.test_functions import PROD, QUEUE_EATER
-
-GROUPS = ("GrouperTablesTasks", "GrouperTablesLeases", "GrouperTablesBundles")
-TABLES = ("TablesBatches", "TablesPages", *GROUPS, "JobsTable")
-QUEUES = (
-    "AcksQueue",
-    "AcksDeadLetters",
-    "EventsDeadLetters",
-    "ConfirmationDeadLetters",
-    "ResumingEventsQueue",
-    "ResumingEventsDeadLetters",
-    "CallbacksDeadLetters",
-    "CallbacksWebhooksshopQueue",
-    "CallbacksWebhooksDeadLetters",
-    "GrouperTaskMessagesQueue",
-    "GrouperTaskMessagesDeadLetters",
-    "GrouperBundleMessagesQueue",
-    "GrouperBundleMessagesDeadLetters",
-    "GrouperRegistrationsQueue",
-    "GrouperRegistrationsDeadLetters",
-    "JobsDoorbellthumbs",
-)
 
 
 def properties_of(assembly, kind):
     return [each["Properties"] for each in assembly.of_type(kind).values()]
 
 
-def test_the_tables_and_queues_are_these(full):
-    assert len(full.of_type("AWS::DynamoDB::Table")) == len(TABLES)
-    assert len(full.of_type("AWS::SQS::Queue")) == len(QUEUES)
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_every_table_expires_items_recovers_and_is_billed_by_request(full, name):
-    table = full.named("AWS::DynamoDB::Table", name)["Properties"]
-
-    assert table["TimeToLiveSpecification"] == {"AttributeName": "ttl", "Enabled": True}
-    assert table["PointInTimeRecoverySpecification"]["PointInTimeRecoveryEnabled"] is True
-    assert table["BillingMode"] == "PAY_PER_REQUEST"
-    assert "OnDemandThroughput" not in table
-
-
-def test_batches_have_a_sort_key_and_stream_both_images_and_pages_neither(full):
-    batches = full.named("AWS::DynamoDB::Table", "TablesBatches")["Properties"]
-    pages = full.named("AWS::DynamoDB::Table", "TablesPages")["Properties"]
-
-    assert [key["AttributeName"] for key in batches["KeySchema"]] == ["pk", "sk"]
-    assert batches["StreamSpecification"] == {"StreamViewType": "NEW_AND_OLD_IMAGES"}
-    assert [key["AttributeName"] for key in pages["KeySchema"]] == ["pk"]
-    assert "StreamSpecification" not in pages
-
-
-def test_batches_are_found_by_when_to_look_at_them_by_tenant_and_by_user_key(full):
-    batches = full.named("AWS::DynamoDB::Table", "TablesBatches")["Properties"]
-    kinds = {each["AttributeName"]: each["AttributeType"] for each in batches["AttributeDefinitions"]}
-    indexes = {
-        each["IndexName"]: (
-            [(key["AttributeName"], key["KeyType"]) for key in each["KeySchema"]],
-            each["Projection"],
-        )
-        for each in batches["GlobalSecondaryIndexes"]
-    }
-
-    assert indexes == {
-        names.NEXT_CHECK_INDEX: ([("dueShard", "HASH"), ("dueAt", "RANGE")], {"ProjectionType": "KEYS_ONLY"}),
-        names.LIVE_BATCHES_INDEX: (
-            [("liveShard", "HASH"), ("createdKey", "RANGE")],
-            {"ProjectionType": "KEYS_ONLY"},
-        ),
-        names.TENANT_INDEX: (
-            [("tenantShard", "HASH"), ("createdKey", "RANGE")],
-            {"ProjectionType": "ALL"},
-        ),
-        names.USER_KEY_INDEX: ([("tenantUser", "HASH"), ("createdKey", "RANGE")], {"ProjectionType": "ALL"}),
-    }
-    assert {name for name, kind in kinds.items() if kind == "N"} == {"dueAt"}
-
-
-def test_the_tables_of_the_tests_have_the_keys_of_the_template(full):
+def test_the_tables_of_the_tests_have_the_keys_and_indexes_of_the_template(full):
     client = Created()
     create_tables(client)
+    create_grouper_tables(client)
 
     for table in client.tables:
-        deployed = full.named("AWS::DynamoDB::Table", f"Tables{table['TableName']}")["Properties"]
+        name = re.sub("^(Group)?", lambda of: "GrouperTables" if of[1] else "Tables", table["TableName"])
+        deployed = full.named("AWS::DynamoDB::Table", name)["Properties"]
         assert table["KeySchema"] == deployed["KeySchema"]
         assert table.get("GlobalSecondaryIndexes") == deployed.get("GlobalSecondaryIndexes")
+        assert types_of(table) == types_of(deployed)
+
+
+def types_of(table):
+    return {each["AttributeName"]: each["AttributeType"] for each in table["AttributeDefinitions"]}
 
 
 class Created:
@@ -177,37 +114,31 @@ def test_the_dead_are_kept_as_long_as_can_be(full):
     assert kept == {14 * 24 * 3600}
 
 
-@pytest.mark.parametrize("name", QUEUES)
-def test_every_queue_is_encrypted_and_refuses_plain_http(full, name):
-    (logical_id,) = (each for each in full.of_type("AWS::SQS::Queue") if each.startswith(name))
-    statements = [
-        statement
-        for policy in properties_of(full, "AWS::SQS::QueuePolicy")
-        if {"Ref": logical_id} in policy["Queues"]
-        for statement in policy["PolicyDocument"]["Statement"]
-    ]
+def test_every_queue_is_encrypted_and_refuses_plain_http(full):
+    policies = properties_of(full, "AWS::SQS::QueuePolicy")
 
-    assert full.named("AWS::SQS::Queue", name)["Properties"]["SqsManagedSseEnabled"] is True
-    assert {
-        "Effect": "Deny",
-        "Principal": {"AWS": "*"},
-        "Action": "sqs:*",
-        "Resource": {"Fn::GetAtt": [logical_id, "Arn"]},
-        "Condition": {"Bool": {"aws:SecureTransport": "false"}},
-    } in statements
+    for name, queue in full.of_type("AWS::SQS::Queue").items():
+        found = [each["PolicyDocument"]["Statement"] for each in policies if {"Ref": name} in each["Queues"]]
+        assert queue["Properties"]["SqsManagedSseEnabled"] is True
+        assert {
+            "Effect": "Deny",
+            "Principal": {"AWS": "*"},
+            "Action": "sqs:*",
+            "Resource": {"Fn::GetAtt": [name, "Arn"]},
+            "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+        } in [statement for statements in found for statement in statements]
 
 
-def test_a_consumer_answers_with_failed_items_and_has_a_ceiling(full):
-    (mapping,) = (
-        each
-        for each in properties_of(full, "AWS::Lambda::EventSourceMapping")
-        if each["EventSourceArn"]["Fn::GetAtt"][0].startswith("AcksQueue")
-    )
+def test_every_queue_of_the_stack_hides_messages_for_six_timeouts_of_its_consumer(full):
+    mappings = properties_of(full, "AWS::Lambda::EventSourceMapping")
+    consumed = [each for each in mappings if "StartingPosition" not in each]
 
-    assert mapping["FunctionName"]["Ref"].startswith("FunctionsConsumeAcks")
-    assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
-    assert mapping["ScalingConfig"] == {"MaximumConcurrency": 2}
-    assert (mapping["BatchSize"], mapping["MaximumBatchingWindowInSeconds"]) == (100, 1)
+    assert len(consumed) == 6
+    for mapping in consumed:
+        queue = full.template["Resources"][mapping["EventSourceArn"]["Fn::GetAtt"][0]]["Properties"]
+        function = full.template["Resources"][mapping["FunctionName"]["Ref"]]["Properties"]
+        assert queue["VisibilityTimeout"] == 6 * function["Timeout"]
+        assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
 
 
 DEAD_LETTER_QUEUE = "arn:aws:sqs:eu-west-1:123456789012:orders-dead"
@@ -323,10 +254,3 @@ def test_the_ceiling_is_configured(everything):
     of_queues = [each for each in mappings if "StartingPosition" not in each]
 
     assert [each["ScalingConfig"]["MaximumConcurrency"] for each in of_queues] == [1000] * 8
-
-
-def test_a_message_stays_away_while_its_consumer_may_still_work(full):
-    visibility = full.named("AWS::SQS::Queue", "AcksQueue")["Properties"]["VisibilityTimeout"]
-    timeout = full.named("AWS::Lambda::Function", "FunctionsConsumeAcks")["Properties"]["Timeout"]
-
-    assert visibility == 6 * timeout
