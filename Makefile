@@ -119,7 +119,7 @@ crashes: setup ## every handler killed before and after each request it makes, t
 	@$(BIN)/python -m tests.crashes $(ARGS)
 
 faults: setup ## live schedules over HTTP, SQS and streams, with faults between the functions and the emulator
-	@$(BIN)/python -m tests.soak.schedules $(ARGS)
+	@$(BIN)/python -m tests.soak --schedules 300 $(ARGS)
 
 witness: setup ## the contract suites on memory, moto, the emulator and dynalite: cases, expressions, differences
 	@$(BIN)/python -m tests.witness $(ARGS)

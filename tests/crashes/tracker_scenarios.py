@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from fanin.tracker import Ack, BatchKey, OpenBatch, Outcome, State
@@ -69,24 +70,12 @@ def _list(_: Account) -> Delivery:
     return Request("GET", "/v1/batches", query={"userKey": "orders"})
 
 
-def _get_overdue(account: Account) -> Delivery:
-    batch, _ = child(deadline=MINUTE)
-    account.clock.pass_by(2 * MINUTE)
-    return Request("GET", f"/v1/batches/{batch}")
-
-
-def _outstanding_overdue(account: Account) -> Delivery:
+def _overdue(path: str, account: Account, outcome: Outcome = Outcome.SUCCESS) -> Delivery:
+    """Read a child whose deadline has passed."""
     batch, items = child(deadline=MINUTE)
-    acked(items[:5])
+    acked(items[:5], outcome)
     account.clock.pass_by(2 * MINUTE)
-    return Request("GET", f"/v1/batches/{batch}/outstanding")
-
-
-def _failures_overdue(account: Account) -> Delivery:
-    batch, items = child(deadline=MINUTE)
-    acked(items[:5], Outcome.FAILURE)
-    account.clock.pass_by(2 * MINUTE)
-    return Request("GET", f"/v1/batches/{batch}/failures")
+    return Request("GET", f"/v1/batches/{batch}{path}")
 
 
 def _map(_: Account) -> Delivery:
@@ -122,14 +111,9 @@ def _close_empty(_: Account) -> Delivery:
     return Request("POST", f"/v1/batches/{opened()}/close")
 
 
-def _cancel(_: Account) -> Delivery:
-    batch, _ = child()
-    return Request("POST", f"/v1/batches/{batch}/cancel", {"reason": "enough"})
-
-
-def _end(_: Account) -> Delivery:
-    batch, _ = child()
-    return Request("POST", f"/v1/batches/{batch}/end", {"reason": "stuck"})
+def _child(action: str, _: Account) -> Delivery:
+    batch, _items = child()
+    return Request("POST", f"/v1/batches/{batch}/{action}", {"reason": "enough"})
 
 
 def _notify(_: Account) -> Delivery:
@@ -284,18 +268,20 @@ TRACKER = [
     Scenario("open_batch", "a child", _open_child),
     Scenario("open_batch", "a task waits for it", _open_waited_for),
     Scenario("list_batches", "by user key", _list),
-    Scenario("get_batch", "its deadline has passed, and the parent ends", _get_overdue),
+    Scenario("get_batch", "its deadline has passed, and the parent ends", partial(_overdue, "")),
     Scenario("get_batch", "a map", _map),
-    Scenario("get_outstanding", "its deadline has passed", _outstanding_overdue),
-    Scenario("get_failures", "its deadline has passed", _failures_overdue),
+    Scenario("get_outstanding", "its deadline has passed", partial(_overdue, "/outstanding")),
+    Scenario(
+        "get_failures", "its deadline has passed", partial(_overdue, "/failures", outcome=Outcome.FAILURE)
+    ),
     Scenario("get_origin", "a reopened batch", _origin),
     Scenario("add_items", "three pages", _add),
     Scenario("add_items", "the expiry is prolonged", _add_after_a_day),
     Scenario("close_batch", "items are outstanding", _close),
     Scenario("close_batch", "all is acked, and the parent ends", _close_last),
     Scenario("close_batch", "no items", _close_empty),
-    Scenario("cancel_batch", "a child, and the parent ends", _cancel),
-    Scenario("end_batch", "a child, and the parent ends", _end),
+    Scenario("cancel_batch", "a child, and the parent ends", partial(_child, "cancel")),
+    Scenario("end_batch", "a child, and the parent ends", partial(_child, "end")),
     Scenario("notify_batch", "an ended batch", _notify),
     Scenario("reopen_batch", "three failures", _reopen),
     Scenario("delete_batch", "with user data", _delete),

@@ -35,6 +35,19 @@ def batch(api: Client, name: str) -> Row | None:
     return found
 
 
+def failures(api: Client, batch: str) -> set[str]:
+    """Return the ids of the items in the list of failures, all its pages."""
+    found: set[str] = set()
+    cursor = ""
+    while True:
+        page = api.get(f"/v1/batches/{batch}/failures{cursor}")
+        for each in page["ranges"]:
+            found |= {f"{batch}:{each['groupId']}:{at}" for at in range(each["from"], each["to"] + 1)}
+        if not page.get("cursor"):
+            return found
+        cursor = f"?cursor={page['cursor']}"
+
+
 def rows(run: LocalRun, output: str) -> list[Row]:
     """Return all rows of a table, their texts and numbers alone."""
     pages = run.client("dynamodb").get_paginator("scan").paginate(TableName=run.outputs[output])

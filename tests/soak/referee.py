@@ -87,6 +87,21 @@ def events(expected: Mapping[str, Expected], found: Mapping[str, Sequence[Row]])
     return Rule("every batch has exactly one event of its end", len(expected), tuple(broken))
 
 
+def lists(expected: Mapping[str, Expected], found: Mapping[str, set[str]]) -> Rule:
+    """The list of failures has the items that failed."""
+    broken = [
+        f"{batch}: failed {sorted(items)}, not {sorted(expected[batch].failed_items or ())}"
+        for batch, items in found.items()
+        if items != expected[batch].failed_items
+    ]
+    return Rule("lists of failed items are exact", len(found), tuple(broken))
+
+
+def answers(total: int, odd: Sequence[str]) -> Rule:
+    """Each answer of the API is in docs/openapi.json."""
+    return Rule("every answer is documented", total, tuple(odd))
+
+
 def reports(ledger: Ledger) -> Rule:
     """No completion is reported by two answers, nor for a batch that did not complete."""
     broken = [

@@ -6,14 +6,18 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from examples.catalog.functions.queueing import QUEUE as QUEUE_OF_FUNCTIONS
+from examples.catalog.system.running import started
 from fanin import Fanin
+from fanin.aws.settings.tracking import Tables
 from fanin.client.transports.http import HttpTransport
 from fanin.local import LocalRun
 from fanin.local.work.source import WorkSource, source_of
@@ -30,20 +34,34 @@ from tests.soak.memory import FUNCTION, WORKER, Sampler, drawn
 from tests.soak.progress_lines import ProgressLines
 from tests.soak.referee import Rule
 from tests.soak.wire.client import Client
+from tests.soak.wire.kinds import SHARES
 from tests.soak.wire.proxy import FaultProxy
-from tests.soak.wire.site import proxied, sweep
+from tests.soak.wire.site import proxied, sweep, through
 
 QUEUE = "soak-items"
 VISIBILITY_SECONDS = 20
 RECEIVES = 8
-ATTEMPTS = 8
+ATTEMPTS = 20
 DRAIN_SECONDS = 420.0
 EXPIRY_MARGIN_SECONDS = 30.0
 CHAOS_SECONDS = 8.0
 SWEEP_SECONDS = 20.0
 SETTINGS = {"events": ["TaskSucceeded"]}
+PAGE_BITS = 4
+THREADS = 12
+TENANT = "000000000000"
+FLOWS = ("direct", "direct", "messages", "nested", "direct_acks", "tasks", "jobs", "jobs of functions")
+"""What a schedule is one of."""
 # What is done, and after how many seconds again.
-PACE = {"direct": 1.0, "queued": 1.5, "nested": 6.0, "cancelled": 5.0, "overdue": 7.0, "orphaned": 5.0}
+PACE = {
+    "direct": 1.0,
+    "queued": 1.5,
+    "messages": 3.0,
+    "nested": 6.0,
+    "cancelled": 5.0,
+    "overdue": 7.0,
+    "orphaned": 5.0,
+}
 
 
 @dataclass(frozen=True)
@@ -56,17 +74,28 @@ class Report:
     memory: dict[str, str]
     minutes: float
     metrics: Counter[str] = field(default_factory=Counter)
+    requests: int = 0
+    statuses: Counter[int] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a soak does: *faults* is the share of requests with a fault; *calm*: nothing is killed, frozen."""
+    """What a soak does: *faults* is the share of requests with a fault; *calm*: nothing is killed, frozen.
+
+    *schedules*: so many flows, with the shares of faults of SHARES, in place of a load of *seconds*.
+    """
 
     seconds: float
     seed: int
     calm: bool = False
     spark: bool = False
     faults: float = 0.0
+    schedules: int = 0
+
+    @property
+    def shares(self) -> Sequence[float]:
+        """The shares of faults, one an epoch."""
+        return SHARES if self.schedules else (0.0, self.faults, 2 * self.faults)
 
 
 class Soak:
@@ -79,14 +108,17 @@ class Soak:
         self.began = time.time()
         self.ledger = Ledger()
         self.api = Client(run.url, self.repeat)
-        self.halt = threading.Event()
         self.source: WorkSource = source_of(run.client("sqs"), QUEUE, VISIBILITY_SECONDS, RECEIVES)
-        self.fanin = Fanin(HttpTransport(run.url, pause=self.repeat, attempts=ATTEMPTS))
+        transport = HttpTransport(run.url, pause=self.repeat, attempts=ATTEMPTS)
+        transport._pool = lambda: self.api.pool  # type: ignore[method-assign, assignment, return-value]
+        self.fanin = Fanin(transport)
+        self.tables = Tables(run.outputs["BatchesTable"], run.outputs["PagesTable"])
         self.grouping = Grouping(self.tracking("grouped"), self.api)
         site = ProxiedSite(run, "soak", proxy.url, self.api)
         self.queueing = Queueing(site, self.ledger, self.dice("jobs"), folder)
         self.chaos = Chaos(run, self.ledger, self.queueing, self.dice("chaos"))
         self.bus = Events.on(run)
+        self.metrics: Counter[str] = Counter()
         self.sampler = Sampler(host_of(run), self.queueing.pids)
 
     def repeat(self, seconds: float) -> None:
@@ -98,7 +130,9 @@ class Soak:
         return random.Random(f"{self.plan.seed}-{name}")
 
     def tracking(self, name: str) -> Tracking:
-        return Tracking(self.fanin, self.ledger, self.source, self.dice(name))
+        acks = self.run.outputs["AcksQueueUrl"]
+        library = Fanin.direct(self.tables, TENANT, page_bits=PAGE_BITS) if self.plan.schedules else None
+        return Tracking(self.fanin, self.ledger, self.source, self.dice(name), acks, library)
 
     def every(self, seconds: float, name: str, step: Callable[[], object], halt: threading.Event) -> None:
         """Do *step* until *halt*, at most once in so many seconds; an error is kept for the referee."""
@@ -120,19 +154,51 @@ class Soak:
         shown = ProgressLines(
             self.ledger, self.sampler, self.proxy, lambda: len(self.bus.by_batch), progress
         ).start()
-        ending = [self.thread(*each, halt=over) for each in self.steps()]
         lasting = [self.thread(*each, halt=drained) for each in self.lasting()]
-        self.last()
+        if self.plan.schedules:
+            ending = []
+            self.act()
+        else:
+            ending = [self.thread(*each, halt=over) for each in self.steps()]
+            self.last()
         progress("the load is over")
         self.stop(over, ending)
         self.queueing.thaw()
         self.drain()
         progress("all has ended")
-        self.proxy.calm.set()
+        if not self.plan.schedules:
+            self.calm_down()
         self.stop(drained, lasting)
         self.queueing.end()
         self.sampler.stopped.set()
         shown.set()
+
+    def act(self) -> None:
+        """Run the schedules, and then without faults."""
+        with ThreadPoolExecutor(THREADS) as pool:
+            list(pool.map(self.schedule, range(self.plan.schedules)))
+        self.calm_down()
+
+    def calm_down(self) -> None:
+        """Inject no more faults, and note how many there were."""
+        self.injected, self.requests = self.proxy.injected(), self.proxy.requests
+        self.proxy.calm.set()
+
+    def schedule(self, number: int) -> None:
+        """Run one flow; its number and the seed decide everything that it does."""
+        tracking = self.tracking(f"schedule {number}")
+        name, jobs = tracking.chance.choice(FLOWS), self.ledger.jobs
+        flows: dict[str, Callable[[], None]] = {
+            "tasks": replace(self.grouping, tracking=tracking).register,
+            "jobs": partial(self.queueing.add_items, tracking, self.queueing.site.queue, jobs),
+            "jobs of functions": partial(
+                self.queueing.add_items, tracking, QUEUE_OF_FUNCTIONS, self.ledger.jobs_of_functions
+            ),
+        }
+        try:
+            (flows.get(name) or getattr(tracking, name))()
+        except Exception as error:  # as in every
+            self.ledger.failed_with(f"{name} {number}", error)
 
     def last(self) -> None:
         """Wait for the end of the load; a third of it passes before the Spark jobs."""
@@ -213,23 +279,38 @@ class Soak:
         site = self.queueing.site
         left = {state: len(site.listed(state)) for state in referee.ENDED_JOBS}
         tables = {"batches": "BatchesTable", "pages": "PagesTable"}
-        rows = {name: reading.rows(self.run, output) for name, output in tables.items()}
-        self.metrics = reading.metrics(self.run, self.began)
-        others = reading.dead_letters(self.run)
-        others.pop(str(self.source.dead), None)
-        return (
+        common = (
             referee.states(expected, reading.batches(self.api, list(expected))),
             referee.events(expected, self.bus.by_batch),
             referee.reports(ledger),
             referee.tasks(ledger.tasks, judged(self.tasks, self.batch_api), self.tasks),
             referee.jobs(ledger.jobs, site.written(), left),
+            referee.errors(ledger),
+        )
+        if self.plan.schedules:
+            return (*common, *self.judged_schedules())
+        rows = {name: reading.rows(self.run, output) for name, output in tables.items()}
+        self.metrics = reading.metrics(self.run, self.began)
+        others = reading.dead_letters(self.run)
+        others.pop(str(self.source.dead), None)
+        return (
+            *common,
             referee.dead_letters(ledger.poison, {"consumers": self.dead, **others}),
             referee.rows(rows, expected, time.time()),
             referee.metrics(self.counted(), self.metrics, ledger.doubts),
             *(referee.memory(name, self.sampler.series[name]) for name in (FUNCTION, WORKER)),
             *([referee.spark(ledger)] if self.plan.spark else []),
-            referee.errors(ledger),
         )
+
+    def judged_schedules(self) -> Iterator[Rule]:
+        """Yield what few enough batches are compared with: their lists, and each answer."""
+        ledger, pool = self.ledger, self.api.pool
+        listed = [name for name, each in ledger.batches.items() if each.failed_items is not None]
+        yield referee.lists(ledger.batches, {name: reading.failures(self.api, name) for name in listed})
+        outcomes = [row["pk"] for row in reading.rows(self.run, "DemoOutcomesTable")]
+        written = [(key, "", 1) for key in outcomes if key in ledger.jobs_of_functions]
+        yield referee.jobs(ledger.jobs_of_functions, written, Counter())
+        yield referee.answers(pool.statuses.total(), pool.odd)
 
     def counted(self) -> Counter[str]:
         """Return what the metrics have to be."""
@@ -237,17 +318,23 @@ class Soak:
         return self.ledger.counts + ends
 
 
+def started_for(plan: Plan) -> LocalRun:
+    """Return a local run: of the catalog, whose functions take jobs, for schedules."""
+    if plan.schedules:
+        return started(page_bits=PAGE_BITS, **SETTINGS)
+    return LocalRun.start(context=SETTINGS)
+
+
 @contextmanager
-def soaking(plan: Plan) -> Iterator[Soak]:
-    """Yield a soak on a local run of its own."""
+def soaking(plan: Plan, run: LocalRun) -> Iterator[Soak]:
+    """Yield a soak on *run*."""
     errors = Downstream(str(plan.seed), throttled=10, failing=10, rejected=2, slow_seconds=0.3)
-    with (
-        TemporaryDirectory() as folder,
-        BatchApi(errors) as batch_api,
-        LocalRun.start(context=SETTINGS) as run,
-    ):
+    with TemporaryDirectory() as folder, BatchApi(errors) as batch_api:
         configure(run, [POLICY], batch_api)
-        with proxied(run, plan.seed, (0.0, plan.faults, 2 * plan.faults)) as proxy:
+        with (
+            proxied(run, plan.seed, plan.shares) as proxy,
+            through(proxy, run) if plan.schedules else nullcontext(),
+        ):
             soak = Soak(run, batch_api, proxy, plan, Path(folder))
             try:
                 yield soak
@@ -258,13 +345,12 @@ def soaking(plan: Plan) -> Iterator[Soak]:
 def soak(plan: Plan) -> Report:
     """Run one soak and return its report."""
     began = time.monotonic()
-    with soaking(plan) as soak:
+    with started_for(plan) as run, soaking(plan, run) as soak:
         soak.load()
         rules = soak.judged()
         load = Counter(each.kind for each in soak.ledger.batches.values())
         load["tasks"], load["jobs"] = len(soak.ledger.tasks), soak.ledger.jobs.total()
         series = {name: drawn(values) for name, values in soak.sampler.series.items()}
-        done = soak.ledger.chaos + Counter(
-            {f"faults: {name}": n for name, n in soak.proxy.injected().items()}
-        )
-    return Report(rules, load, done, series, (time.monotonic() - began) / 60, soak.metrics)
+        done = soak.ledger.chaos + Counter({f"faults: {name}": n for name, n in soak.injected.items()})
+    minutes, statuses = (time.monotonic() - began) / 60, soak.api.pool.statuses
+    return Report(rules, load, done, series, minutes, soak.metrics, soak.requests, statuses)

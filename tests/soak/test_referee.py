@@ -73,6 +73,7 @@ def reported(state, times):
 
 
 ONE = {"a": Expected("direct")}
+LISTED = {"a": Expected("direct", failed_items={"a:1:0"})}
 DONE, OTHER = event("BatchCompleted", "a:1"), event("BatchCancelled", "a:2")
 TASK = {"t": "x"}
 NONE_LEFT = dict.fromkeys(referee.ENDED_JOBS, 0)
@@ -83,6 +84,8 @@ COUNTS = {"BatchesOpened": 10, "ItemsAdded": 100, "BatchesCompleted": 10}
 WARM = [(float(at), 100.0 + min(at, 100) * 3) for at in range(0, 300, 10)]
 SOUND = {
     "copies of one event": referee.events(ONE, {"a": [DONE] * 2}),
+    "the items that failed": referee.lists(LISTED, {"a": {"a:1:0"}}),
+    "documented answers": referee.answers(7, []),
     "one caller": referee.reports(reported("COMPLETE", 1)),
     "a task done once": referee.tasks(TASK, {}, {"t": {}}),
     "jobs done once": referee.jobs(JOBS, TWICE, NONE_LEFT),
@@ -98,6 +101,8 @@ BROKEN = {
     "another event": referee.events(ONE, {"a": [event("BatchTimedOut", "a:1")]}),
     "two events": referee.events(ONE, {"a": [DONE, event("BatchCompleted", "a:2")]}),
     "two ends": referee.events(ONE, {"a": [DONE, OTHER]}),
+    "a failure that is not listed": referee.lists(LISTED, {"a": set()}),
+    "an answer that is not documented": referee.answers(7, ["GET /v1/batches: 418"]),
     "two callers": referee.reports(reported("COMPLETE", 2)),
     "a completion that never was": referee.reports(reported("CANCELLED", 1)),
     "a lost task": referee.tasks(TASK, {}, {}),

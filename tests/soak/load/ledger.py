@@ -23,6 +23,8 @@ class Expected:
     total: int = 0
     failed: int = 0
     state: str = "COMPLETE"
+    failed_items: set[str] | None = None
+    """Where the list of failures is compared too."""
 
     @property
     def result(self) -> str | None:
@@ -47,6 +49,7 @@ class Ledger:
     """Tasks, and their targets."""
     jobs: Counter[str] = field(default_factory=Counter)
     """Accepted jobs, by key."""
+    jobs_of_functions: Counter[str] = field(default_factory=Counter)
     errors: list[str] = field(default_factory=list)
     folds: list[str] = field(default_factory=list)
     """Counts of the Spark jobs that are not what they have to be."""

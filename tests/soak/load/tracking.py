@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
-from threading import Event
+from functools import partial
 from typing import Any
 
 from fanin import Fanin
 from fanin.client.consuming.deliveries import returned_ids
-from fanin.errors import Conflict, NotFound
+from fanin.client.transports.reports import AckReport
+from fanin.errors import Conflict, NotFound, StoreUnavailable
 from fanin.local.work.source import Message, WorkSource
 from fanin.testing.delivering import LambdaContext
 from fanin.tracker import Retention
 from tests.soak.load.ledger import Expected, Ledger
 
 ITEMS_MOST = 60
+FAILING = 0.1
 POISON = 0.01
 TRANSIENT = 0.05
 COPIES = 0.05
@@ -35,8 +38,9 @@ class Tracking:
     ledger: Ledger
     source: WorkSource
     chance: random.Random
-    halt: Event = field(default_factory=Event)
-    """Set where the load ends."""
+    acks_queue: str = ""
+    library: Fanin | None = None
+    """A client on the tables, which acks beside the functions."""
 
     def open(self, kind: str, state: str = "COMPLETE", **options: Any) -> str:
         with self.ledger.doubting("BatchesOpened"):
@@ -59,28 +63,64 @@ class Tracking:
         acked = items + [item for item in items if self.chance.random() < COPIES]
         self.chance.shuffle(acked)
         for at in range(0, len(acked), 20):
-            with self.ledger.doubting("AcksAccepted", 20):
-                self.ledger.acked(self.fanin.ack(acked[at : at + 20]))
+            self.ledger.acked(self.fanin.ack(acked[at : at + 20]))
 
     def fail(self, items: list[str], reason: str) -> None:
-        with self.ledger.doubting("AcksAccepted", len(items)):
-            self.ledger.acked(self.fanin.fail(items, reason))
+        self.ledger.acked(self.fanin.fail(items, reason))
+
+    def failing(self, batch: str, items: list[str]) -> list[str]:
+        """Choose the items of *batch* that fail."""
+        failed = [item for item in items if self.chance.random() < FAILING]
+        self.ledger.batches[batch].failed, self.ledger.batches[batch].failed_items = len(failed), set(failed)
+        return failed
 
     def direct(self) -> None:
         """Open, fill, ack and fail over HTTP, closing somewhere between."""
         batch = self.open("direct")
         items = self.filled(batch, self.chance.randint(1, ITEMS_MOST))
-        failed = [item for item in items if self.chance.random() < 0.1]
-        self.ledger.batches[batch].failed = len(failed)
+        failed = self.failing(batch, items)
+        close = partial(self.close, batch)
         steps: list[Callable[[], None]] = [
             lambda: self.ack([item for item in items if item not in failed]),
-            lambda: self.close(batch),
+            close,
         ]
         if failed:
             steps.append(lambda: self.fail(failed, "bad record"))
         self.chance.shuffle(steps)
-        for step in steps:
+        for step in steps[:-1]:
             step()
+        if steps[-1] is close and (left := list(self.fanin.outstanding(batch))):
+            raise AssertionError(f"outstanding after all acks: {left}")
+        steps[-1]()
+
+    def messages(self) -> None:
+        """Send the acks as messages, some of them twice, before or after the close."""
+        batch = self.open("messages")
+        items = self.filled(batch, self.chance.randint(1, ITEMS_MOST))
+        failed = self.failing(batch, items)
+        if closes_first := self.chance.random() < 0.5:
+            self.close(batch)
+        acks = [
+            ack_message(item, item in failed) for item in items + self.chance.sample(items, len(items) // 4)
+        ]
+        self.chance.shuffle(acks)
+        self.send(self.acks_queue, acks)
+        if not closes_first:
+            self.close(batch)
+
+    def direct_acks(self) -> None:
+        """Ack by the library on the tables, repeating what is not stored."""
+        batch = self.open("library")
+        items = self.filled(batch, self.chance.randint(1, ITEMS_MOST))
+        assert self.library is not None
+        for at in range(0, len(items), 5):
+            self.ledger.acked(insistent(partial(self.library.ack, items[at : at + 5], key=f"{batch}-{at}")))
+        self.close(batch)
+
+    def send(self, url: str, bodies: list[str]) -> None:
+        for at in range(0, len(bodies), 10):
+            entries = [{"Id": str(n), "MessageBody": body} for n, body in enumerate(bodies[at : at + 10])]
+            self.source.sqs.send_message_batch(QueueUrl=url, Entries=entries)
 
     def queued(self) -> None:
         """Send the items to the queue of the consumers; a few are poison."""
@@ -90,9 +130,7 @@ class Tracking:
         self.ledger.batches[batch].failed = len(poison)
         self.ledger.poison.update(poison)
         sent = items + [item for item in items if item not in poison and self.chance.random() < COPIES]
-        for at in range(0, len(sent), 10):
-            entries = [{"Id": str(n), "MessageBody": item} for n, item in enumerate(sent[at : at + 10])]
-            self.source.sqs.send_message_batch(QueueUrl=self.source.url, Entries=entries)
+        self.send(self.source.url, sent)
         self.close(batch)
 
     def nested(self) -> None:
@@ -158,8 +196,7 @@ class Consuming:
 
     def invoked(self, messages: list[Message]) -> set[str]:
         event = {"Records": [self.source.record(each) for each in messages]}
-        with self.ledger.doubting("AcksAccepted", len(messages)):
-            answer = self.handler(event, LambdaContext())
+        answer = self.handler(event, LambdaContext())
         return returned_ids(answer, {each["MessageId"] for each in messages})
 
 
@@ -167,6 +204,18 @@ def fail_dead_letters(tracking: Tracking, dead: list[str]) -> None:
     """Fail the items of the dead-letter messages, so that their batches end."""
     for at in range(0, len(dead), 100):
         tracking.fail(dead[at : at + 100], "poison")
+
+
+def ack_message(item: str, failed: bool) -> str:
+    return json.dumps({"itemId": item, **({"outcome": "failure", "reason": "broken"} if failed else {})})
+
+
+def insistent(request: Callable[[], AckReport]) -> AckReport:
+    """Return the answer of *request*, repeated while the store is not there."""
+    for _ in range(20):
+        with suppress(StoreUnavailable):
+            return request()
+    return request()
 
 
 def wait_until(holds: Callable[[], bool], seconds: float) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -76,8 +77,18 @@ class Grouping:
             part = wanted[at : at + 100]
             ledger.tasks.update({task["taskId"]: task["target"] for task in part})
             with ledger.doubting("TasksRegistered", len(part)):
-                self.api.post("/v1/tasks", {"tasks": part})
+                self.stored(part)
             ledger.count("TasksRegistered", len(part))
+
+    def stored(self, tasks: list[dict[str, Any]]) -> None:
+        """Register *tasks* in one request, and those again that were not stored."""
+        for _ in range(20):
+            results = self.api.post("/v1/tasks", {"tasks": tasks})["results"]
+            tasks = [task for task, result in zip(tasks, results, strict=True) if "problem" in result]
+            if not tasks:
+                return
+            self.tracking.ledger.doubt("TasksRegistered", len(tasks))
+        raise AssertionError(f"{len(tasks)} tasks were not registered in 20 requests: {results}")
 
 
 class ProxiedSite(Site):
@@ -128,6 +139,14 @@ class Queueing:
             answer = self.site.add(keys)
         self.ledger.accepted_jobs(answer["added"])
         self.ledger.count("JobsAdded", len(answer["added"]))
+
+    def add_items(self, tracking: Tracking, queue: str, accepted: Counter[str]) -> None:
+        """Add the items of a new batch as jobs of *queue*."""
+        batch = tracking.open(f"jobs of {queue}")
+        items = tracking.filled(batch, tracking.chance.randint(1, 3))
+        jobs = [{"key": f"{batch}-{n}", "itemId": item} for n, item in enumerate(items)]
+        accepted.update(self.site.api.post(f"/v1/queues/{queue}/jobs", {"jobs": jobs})["added"])
+        tracking.close(batch)
 
     def kill(self) -> None:
         """Kill a worker at whatever it does; another is hired."""

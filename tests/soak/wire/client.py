@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import urllib3
@@ -27,20 +28,40 @@ class NoAnswerInTimeError(AssertionError):
     """A request was still refused after PATIENCE_SECONDS."""
 
 
+class CheckedPool(urllib3.PoolManager):
+    """Connections to the API; ``odd`` has the answers that are not documented, 500 and 502 among them."""
+
+    def __init__(self) -> None:
+        super().__init__(maxsize=32, retries=False, timeout=60)
+        self.statuses: Counter[int] = Counter()
+        self.odd: list[str] = []
+
+    def urlopen(self, method: str, url: str, redirect: bool = True, **more: Any) -> Any:
+        answer = super().urlopen(method, url, redirect, **more)
+        self.statuses[answer.status] += 1
+        if TIMED_OUT not in answer.data:
+            self._check(method, urlsplit(url).path, answer)
+        return answer
+
+    def _check(self, method: str, path: str, answer: Any) -> None:
+        try:
+            checked(method, path, answer.status, answer.headers, answer.data.decode())
+        except Unpublished as error:
+            self.odd.append(str(error)[:500])
+        if answer.status == 500:
+            self.odd.append(f"{method} {path}: 500 {answer.data[:300]!r}")
+
+
 @dataclass
 class Client:
-    """Calls the API at *url*; ``odd`` has the answers that are not documented, 500 and 502 among them.
+    """Calls the API at *url*.
 
     *repeat* is called with a pause in seconds before a request is sent again.
     """
 
     url: str
     repeat: Callable[[float], None] = time.sleep
-    statuses: Counter[int] = field(default_factory=Counter)
-    odd: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.pool = urllib3.PoolManager(maxsize=32, retries=False, timeout=60)
+    pool: CheckedPool = field(default_factory=CheckedPool)
 
     def post(self, path: str, body: Json | None = None, key: str = "") -> Json:
         """Send a POST until it has an answer; its idempotency key makes its repetitions one request."""
@@ -70,16 +91,4 @@ class Client:
             answer = self.pool.request(method, self.url + path, body=data, headers=headers)
         except urllib3.exceptions.HTTPError as error:
             return UNANSWERED, str(error).encode()
-        self.statuses[answer.status] += 1
-        self._check(method, path, answer)
         return answer.status, answer.data
-
-    def _check(self, method: str, path: str, answer: urllib3.BaseHTTPResponse) -> None:
-        if TIMED_OUT in answer.data:
-            return
-        try:
-            checked(method, path.partition("?")[0], answer.status, answer.headers, answer.data.decode())
-        except Unpublished as error:
-            self.odd.append(str(error)[:500])
-        if answer.status == 500:
-            self.odd.append(f"{method} {path}: 500 {answer.data[:300]!r}")
