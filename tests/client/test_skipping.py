@@ -158,3 +158,13 @@ def test_only_the_messages_of_a_newer_batch_return_and_one_line_for_each_batch_s
         "1 messages return to the queue, not started",
     ]
     assert all("upgrade fanin in this process" in line.getMessage() for line in lines)
+
+
+@pytest.mark.parametrize(("options", "worked"), [({}, 1), ({"skip_done": True}, 0)])
+def test_the_item_of_a_new_message_is_looked_at_if_asked_for(fanin, work, options, worked):
+    batch = fanin.open()
+    items = batch.add(2)
+    fanin.ack(items[:1])
+
+    assert fanin.acks(**options)(work)(received(items[0]), None) == DELETED
+    assert len(work.items) == worked
