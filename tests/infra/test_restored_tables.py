@@ -80,12 +80,6 @@ def test_the_stack_uses_the_restored_tables_as_it_used_its_own(variant: str) -> 
     assert over.template["Outputs"] == with_literals(own.template["Outputs"], names)
 
 
-def test_the_tables_that_are_replaced_were_to_be_retained() -> None:
-    own = synthesised(**SETTINGS["plain"]).of_type("AWS::DynamoDB::Table").values()
-
-    assert {each["DeletionPolicy"] for each in own} == {"Retain"}
-
-
 def test_one_table_may_be_replaced_alone(everything: Assembly) -> None:
     tables = everything.of_type("AWS::DynamoDB::Table")
 
