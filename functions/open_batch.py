@@ -10,8 +10,7 @@ from fanin.api.requests.batch_requests import OpenBatchBody
 from functions.metrics.created import counting_batches
 from functions.metrics.measuring import measured
 from functions.wiring import tracking
-from functions.wiring.callbacks import check_callback
-from functions.wiring.deployed import resumes_tasks
+from functions.wiring.deployed import check_callback, resumes_tasks
 
 app = edge(tracking.settings)
 
@@ -32,7 +31,7 @@ def open_batch(body: OpenBatchBody = OpenBatchBody(), idempotency_key: Idempoten
     """
     tenant = caller(app).tenant
     spec = resumable(body.spec(), resumes_tasks)
-    check_callback(spec.callback, tenant)
+    check_callback(spec.callback, tenant, tracking.settings().tenant)
     batch = counting_batches(tracking.tracker()).open(tenant, spec, key=idempotency_key)
     return OpenedBatch.of(batch)
 

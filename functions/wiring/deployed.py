@@ -1,4 +1,4 @@
-"""Reads the settings file of this deployment, once in each process and at its first use."""
+"""What this deployment has by its settings file, which is read once in each process, at its first use."""
 
 from __future__ import annotations
 
@@ -24,3 +24,15 @@ def settings_file() -> SettingsFile:
         return SettingsFile.read(FUNCTIONS)
     except InvalidRequest as error:
         raise RuntimeError(str(error)) from error
+
+
+def check_callback(name: str | None, tenant: str, own: str) -> None:
+    """Raise InvalidRequest, with the names allowed, unless batches of *tenant* may name this callback.
+
+    *own*: the tenant of the stack. Only a request that names a callback loads their parser.
+    """
+    if name is None:
+        return
+    from fanin.callbacks import callbacks_of, check_allowed  # noqa: PLC0415  # few requests need it
+
+    check_allowed(name, callbacks_of(settings_file().callbacks), tenant, own)

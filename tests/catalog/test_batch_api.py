@@ -57,14 +57,6 @@ def test_a_rejected_task_fails_by_itself_and_is_no_success(api: BatchApi, judge:
     assert api.successes() == Counter(t1=1)
 
 
-def test_a_refusal_says_when_to_come_again(api: BatchApi, judge: RecordingJudge) -> None:
-    judge.ruling = Ruling(429, retry_after=7)
-    answer = HttpDownstream(api.url).call(CALL)
-
-    assert (answer.whole.verdict, answer.retry_after.total_seconds()) == (Verdict.RETRY, 7)
-    assert api.successes() == Counter()
-
-
 def test_of_a_lost_answer_only_the_book_knows(api: BatchApi, judge: RecordingJudge) -> None:
     judge.ruling = Ruling(200, lost=True)
     downstream = HttpDownstream(api.url)

@@ -73,12 +73,6 @@ def test_the_account_counts_bundles_calls_and_what_was_done_in_them():
     assert (found.tasks, found.mean_size, found.saved) == (3, 1.5, -1)
 
 
-def test_a_package_in_two_successful_calls_is_seen_and_without_calls_there_is_no_size():
-    calls = [Call(request(bundle, "p"), Ruling(200)) for bundle in ("a", "b")]
-
-    assert (Bundled.of(calls).successes, Bundled.of([]).mean_size) == ({"p": 2}, 0)
-
-
 def test_the_functions_understand_their_settings():
     reported = bundles.settings({"x11", "games"}, "http://127.0.0.1:1/batch")
 

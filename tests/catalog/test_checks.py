@@ -15,8 +15,6 @@ from examples.catalog.checks import expectation
 from examples.catalog.checks.completions import Book
 from examples.catalog.checks.expectation import Expectation
 from examples.catalog.checks.verdict import Result, differences
-from examples.catalog.output.progress import Counters
-from examples.catalog.system.deployed import counters_of
 from fanin.tracker import State
 from tests.catalog.makers import BATCH, NOON, detail, status
 
@@ -33,14 +31,6 @@ def test_keys_are_distinct_packages_and_items_are_lines(tmp_path, name, pack):
 
     assert expectation.problem_of(path) is None
     assert expectation.read(path) == expectation.Expectation(4, frozenset({"a_1", "a_2", "b_1"}))
-
-
-def test_a_limit_takes_the_first_lines_and_blank_ones_are_no_items(tmp_path):
-    path = tmp_path / "x.jsonl"
-    path.write_text("\n" + TEXT + "  \n\n")
-
-    assert expectation.read(path).items == 4
-    assert expectation.read(path, 2) == expectation.Expectation(2, frozenset({"a_1", "a_2"}))
 
 
 def test_packages_of_the_named_sections_are_bundled_as_often_as_they_come(tmp_path):
@@ -94,14 +84,6 @@ def test_another_event_of_the_batch_is_a_second_event_and_those_of_other_batches
     assert (len(book.of(BATCH)), book.redeliveries(BATCH)) == (2, 0)
 
 
-def test_the_workers_names_become_ours_and_nothing_is_counted_before_the_first_delivery():
-    names = ("deliveries", "faults", "acks", "repeats", "registrations", "jobs", "writeUnits", "ackUnits")
-    counts = (9.0, 2.0, 4.0, 1.0, 3.0, 6.0, 12.5, 1.5)
-
-    assert counters_of(dict(zip(names, counts, strict=True))) == Counters(9, 2, 4, 1, 3, 6, 12.5, 1.5)
-    assert counters_of({}) == Counters()
-
-
 EXPECTED = Expectation(3, frozenset({"a_1", "b_1", "c_1"}), {"a_1": 1, "b_1": 1}, {"c_1": 1})
 GOOD = Result(
     status(), ["a_1", "b_1", "c_1"], [detail()], dead_letter_messages=0, called={"a_1": 1, "b_1": 1}, jobs=1
@@ -146,10 +128,3 @@ def test_what_differs_is_named_and_nothing_else(change, named):
     found = differences(EXPECTED, replace(GOOD, **change))
 
     assert [line.startswith(named) for line in found] == [True]
-
-
-def test_of_many_packages_a_few_are_named():
-    many = Expectation(9, frozenset(f"p{n}_1" for n in range(9)))
-    found = differences(many, Result(status(total=9, acked=9), [], [detail(total=9)], 0, {}))
-
-    assert found == ["9 packages are missing from the index: p0_1, p1_1, p2_1 and 6 more"]

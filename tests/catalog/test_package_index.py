@@ -5,8 +5,6 @@ import hashlib
 import json
 from pathlib import Path
 
-import pytest
-
 from examples.catalog import package_index
 from pipeline.spark import datasets
 
@@ -67,12 +65,3 @@ def test_the_bundled_bytes_are_what_the_script_makes_of_their_records():
     records = unpacked(datasets.CATALOG_SLICE)
 
     assert package_index.packed(records) == datasets.CATALOG_SLICE.read_bytes()
-
-
-@pytest.mark.parametrize(("names", "message"), [("ab", "--index"), ("", "apt-get update")])
-def test_without_one_index_the_error_says_how_to_name_or_to_bring_one(tmp_path, names, message):
-    for name in names:
-        (tmp_path / f"{name}_Packages.lz4").touch()
-
-    with pytest.raises(FileNotFoundError, match=message):
-        package_index.find_index(tmp_path)

@@ -82,12 +82,6 @@ def test_a_record_that_breaks_a_rule_is_refused_by_field(field: str, value: obje
     assert refused.value.field == field
 
 
-@pytest.mark.parametrize("record", [None, [], "x", 7])
-def test_a_record_is_an_object(record: object) -> None:
-    with pytest.raises(InvalidRequest):
-        checked(record)
-
-
 def faults(percent: int, seed: str = "seed", items: int = 1000, receives: int = 1) -> list[Fault]:
     return [Chaos(seed, percent).fault(f"item-{n}", receives) for n in range(items)]
 
@@ -98,10 +92,6 @@ def test_chaos_fails_its_share_before_the_work_and_before_the_ack_the_same_for_e
     assert 400 < counts[Fault.BEFORE_WORK] < 600
     assert 400 < counts[Fault.BEFORE_ACK] < 600
     assert faults(10) == faults(10) != faults(10, seed="another")
-
-
-def test_chaos_spares_the_second_receive_and_no_chaos_fails_nothing() -> None:
-    assert {*faults(100, receives=2), *faults(0)} == {Fault.NONE}
 
 
 @dataclass
@@ -216,13 +206,6 @@ def test_every_record_is_indexed_and_acked(stage: Stage) -> None:
     }
 
 
-def test_a_message_delivered_twice_in_one_delivery_is_one_row_and_one_repeat(stage: Stage) -> None:
-    stage.worker.work(delivery(*stage.bodies[:5], *stage.bodies))
-
-    assert len(stage.rows()) == 60
-    assert (stage.counted()["deliveries"], stage.counted()["repeats"]) == (65, 5)
-
-
 def test_failing_on_purpose_changes_nothing_but_the_count_of_deliveries(stage: Stage) -> None:
     worker = replace(stage.worker, chaos=Chaos("seed", 30))
     back = failed(worker.work(delivery(*stage.bodies)))
@@ -237,17 +220,6 @@ def test_failing_on_purpose_changes_nothing_but_the_count_of_deliveries(stage: S
     assert stage.counted()["faults"] == len(back)
     assert stage.counted()["deliveries"] == 60 + len(back)
     assert stage.counted()["repeats"] == 0
-
-
-def test_what_fails_before_its_work_is_not_indexed(stage: Stage) -> None:
-    worker = replace(stage.worker, chaos=Chaos("seed", 100))
-    back = failed(worker.work(delivery(*stage.bodies)))
-
-    items = [json.loads(body)["itemId"] for body in stage.bodies]
-    worked = {item for item in items if worker.chaos.fault(item, 1) is Fault.BEFORE_ACK}
-    assert len(back) == 60
-    assert {row["itemId"]["S"] for row in stage.rows()} == worked
-    assert 0 < len(worked) < 60
 
 
 def test_a_tracker_out_of_reach_sends_all_back(stage: Stage) -> None:
@@ -269,15 +241,6 @@ def test_a_message_that_breaks_a_rule_goes_back_alone(stage: Stage, change: dict
 
     assert failed(stage.worker.work(delivery(stage.bodies[0], bad, "{"))) == ["message-1", "message-2"]
     assert len(stage.rows()) == 1
-
-
-def test_write_units_are_counted_with_the_batch_those_of_acks_apart(stage: Stage) -> None:
-    taken = iter((3, 4, 5, 6))
-    worker = replace(stage.worker, units=lambda: next(taken))
-    worker.work(delivery(stage.bodies[0]))
-    worker.work(delivery(stage.bodies[1]))
-
-    assert (stage.counted()["writeUnits"], stage.counted()["ackUnits"]) == (3 + 4 + 5 + 6, 4 + 6)
 
 
 def test_rows_that_the_store_puts_off_are_written_again(environment: pytest.MonkeyPatch) -> None:
@@ -320,16 +283,6 @@ def test_an_item_has_one_task_and_one_job_however_often_its_message_comes(stage:
     assert stage.jobs[:half] == stage.jobs[half:]
     assert len({task["taskId"] for task in stage.tasks}) == len({job.id for job in stage.jobs}) == half > 0
     assert stage.counted()["registrations"] == stage.counted()["jobs"] == 2 * half
-
-
-def test_what_fails_after_its_work_has_its_task_already_and_comes_again(stage: Stage) -> None:
-    worker = stage.bundling(chaos=Chaos("seed", 100))
-    back = failed(worker.work(delivery(*stage.bodies)))
-
-    assert len(back) == 60
-    items = [task["itemId"] for task in stage.tasks]
-    assert items
-    assert {worker.chaos.fault(str(item), 1) for item in items} == {Fault.BEFORE_ACK}
 
 
 def test_a_task_or_a_job_that_may_not_be_there_sends_its_message_back_alone(stage: Stage) -> None:

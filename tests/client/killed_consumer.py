@@ -2,8 +2,7 @@
 
 It reads deliveries from its input, a line of JSON each, and settles each one in a fork of itself, because a
 function that is killed starts anew. It answers with the partial batch response, or null for a killed one.
-
-Arguments: the URL of the API, and ``together`` for a consumer that acks once, after all records.
+Its argument is the URL of the API.
 """
 
 from __future__ import annotations
@@ -25,9 +24,7 @@ def work(record):
         os._exit(OUT_OF_MEMORY)
 
 
-def main(url, order):
-    if order == "together":
-        Consumer._runs = lambda _, records: iter([records])
+def main(url):
     consumer = Consumer(Fanin(url)._transport, work)
     for line in sys.stdin:
         print(json.dumps(settled(consumer, json.loads(line))), flush=True)

@@ -8,9 +8,7 @@ import pytest
 
 from fanin.client.consuming.adapter import (
     LONGEST_PAUSE_IN_ORDER_SECONDS,
-    LONGEST_PAUSE_SECONDS,
     Adapter,
-    pause_of,
 )
 from fanin.client.consuming.records import dead_letter_message_ack
 from fanin.client.transports.direct import DirectTransport
@@ -23,7 +21,6 @@ from tests.functions.deliveries import delivery
 TENANT = "t"
 UNKNOWN = "00000000-0000-4000-8000-00000000dead:00000000-0000-4000-8000-00000000dead:0"
 DEAD = "arn:aws:sqs:eu-west-1:111122223333:orders-dead"
-TWO_WEEKS = 14 * 24 * 3600
 
 
 class Hidden:
@@ -52,27 +49,6 @@ def adapter(tracker: Tracker, hidden: Hidden, tenant: str = TENANT) -> Adapter:
     return Adapter(transport, ack_of=dead_letter_message_ack, hide=hidden, chance=lambda: 0.0)
 
 
-def test_a_matched_message_is_deleted_and_the_others_go_back_with_a_pause(
-    tracker: Tracker, item: str
-) -> None:
-    hidden = Hidden()
-    settled = adapter(tracker, hidden).settle(delivery(item, UNKNOWN, "?", queue=DEAD))
-
-    assert sorted(settled.failed) == ["message-1", "message-2"]
-    assert [record["messageId"] for record, _ in settled.acked] == ["message-0"]
-    assert settled.dropped == []
-    assert hidden.asked == [(DEAD, {"receipt-1": 60, "receipt-2": 60})]
-
-
-def test_an_unmatched_message_is_delivered_fewer_than_100_times_in_two_weeks() -> None:
-    at, deliveries = 0, 0
-    while at < TWO_WEEKS:
-        deliveries += 1
-        at += pause_of(deliveries, LONGEST_PAUSE_SECONDS, 0.5)
-
-    assert deliveries < 100
-
-
 def test_a_message_in_order_holds_up_its_group_for_minutes_only(tracker: Tracker) -> None:
     hidden = Hidden()
     adapter(tracker, hidden).settle(delivery(UNKNOWN, receives=50, queue=f"{DEAD}.fifo"))
@@ -92,21 +68,6 @@ def isolating(tracker: Tracker, hidden: Hidden, accepts: int) -> tuple[Adapter, 
     transport = DirectTransport(tracker, TENANT)
     ack_of = dead_letter_message_ack
     return Adapter(transport, ack_of=ack_of, hide=hidden, isolate=isolate, chance=lambda: 0.0), dead
-
-
-@pytest.mark.parametrize(("receives", "isolated"), [(1, 0), (TRIES - 1, 0), (TRIES, 2), (119, 2)])
-def test_a_message_that_matches_nothing_is_isolated_at_its_fifth_receive(
-    tracker: Tracker, item: str, receives: int, isolated: int
-) -> None:
-    hidden = Hidden()
-    subject, dead = isolating(tracker, hidden, accepts=10)
-
-    settled = subject.settle(delivery(item, UNKNOWN, "?", receives=receives, queue=DEAD))
-
-    assert len(dead) == isolated
-    assert len(settled.failed) == 2 - isolated
-    assert len(settled.unmatched) == (0 if isolated else 1)
-    assert bool(hidden.asked) == (not isolated)
 
 
 def test_a_message_that_the_dead_letter_queue_did_not_accept_returns(tracker: Tracker) -> None:

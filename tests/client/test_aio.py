@@ -8,53 +8,16 @@ import threading
 
 import pytest
 
-from fanin import AsyncFanin, Fanin, InvalidRequest, NotFound, State
+from fanin import AsyncFanin, Fanin, State
 from fanin.client.timer import Timer
 from fanin.client.transports.direct import DirectTransport
 from fanin.client.waiting import Waiting
 from tests.client.conftest import TENANT
 
-NOT_THERE = "00000000-0000-4000-8000-000000000000"
-
 
 @pytest.fixture
 def client(fanin) -> AsyncFanin:
     return AsyncFanin(fanin)
-
-
-def test_a_block_closes_its_batch_and_wait_returns_its_end(client):
-    async def work():
-        async with client.open("catalog-7", labels={"team": "search"}) as batch:
-            items = await batch.add(6)
-        assert batch.closed.total == 6
-        waiting = asyncio.create_task(batch.wait())
-        await client.ack(items[:4])
-        await client.fail(list(items[4:]), "no picture")
-        return await waiting, [each async for each in batch.failures()], await batch.samples()
-
-    status, failures, samples = asyncio.run(work())
-
-    assert (status.state, status.result, status.user_key) == (
-        State.COMPLETE,
-        "completed_with_failures",
-        "catalog-7",
-    )
-    assert ([len(each) for each in failures], len(samples)) == ([2], 2)
-
-
-def test_errors_are_those_of_the_client(client):
-    async def work():
-        with pytest.raises(NotFound):
-            await client.wait(NOT_THERE)
-        with pytest.raises(NotFound):
-            await anext(client.watch(NOT_THERE))
-        with pytest.raises(InvalidRequest, match="timeout"):
-            client.watch(NOT_THERE, timeout=-1)
-        batch = await client.open()
-        with pytest.raises(TimeoutError):
-            await batch.wait(timeout=0.1)
-
-    asyncio.run(work())
 
 
 def test_a_cancelled_wait_ends_at_once_and_leaves_no_thread(client, monkeypatch):
@@ -155,8 +118,3 @@ def test_every_call_about_batches_is_there_with_the_same_arguments():
     for name in names:
         parameters = inspect.signature(getattr(AsyncFanin, name)).parameters
         assert [*parameters] == [*inspect.signature(own[name]).parameters]
-
-
-def test_it_stands_for_a_client():
-    with pytest.raises(InvalidRequest):
-        AsyncFanin("http://127.0.0.1:1")

@@ -1,4 +1,4 @@
-"""Each public call refuses arguments of the wrong type before anything is sent."""
+"""Calls that are about no batch refuse arguments of the wrong type before anything is sent."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from datetime import timedelta
 import pytest
 
 from fanin import Fanin, InvalidRequest, Tables
-from fanin.client.items import Items
 
-GROUP = "00000000-0000-4000-8000-000000000001"
 BATCH = "00000000-0000-4000-8000-000000000000"
 
 
@@ -32,47 +30,13 @@ def fanin():
     return Fanin(Nowhere())
 
 
-EMPTY = Items(BATCH, GROUP, 3)[:0]
-IDS = [None, 7, b"id", {}, [None], [7], [b"id"], [[]], [EMPTY], "id", object()]
-RANGES = [None, 7, "id", b"id", {"a": 1}, [None], [0], [""], [()], [[]], ["id"], [object()], [EMPTY, None]]
 TEXTS = [7, b"text", [], True, object()]
 NUMBERS = ["1", 1.0, True, False, None, b"1", float("nan")]
-
-
-@pytest.mark.parametrize("call", ["ack", "fail"])
-@pytest.mark.parametrize("items", IDS)
-def test_acks_take_a_list_of_ids(fanin, call, items):
-    with pytest.raises(InvalidRequest, match="item"):
-        getattr(fanin, call)(items)
-
-
-@pytest.mark.parametrize("call", ["ack_ranges", "fail_ranges"])
-@pytest.mark.parametrize("ranges", RANGES)
-def test_range_acks_take_a_list_of_ranges(fanin, call, ranges):
-    with pytest.raises(InvalidRequest, match="range"):
-        getattr(fanin, call)(ranges)
-
-
-def test_an_empty_range_is_none_to_send(fanin):
-    assert fanin.ack_ranges([EMPTY]).ranges == fanin.fail_ranges([EMPTY]).ranges == ()
 
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_text_is_a_text(fanin, text):
     calls = [
-        lambda: fanin.open(text),
-        lambda: fanin.open(key=text),
-        lambda: fanin.open(parent=text),
-        lambda: fanin.open(mode=text),
-        lambda: fanin.add(text, 1),
-        lambda: fanin.add(BATCH, 1, key=text),
-        lambda: fanin.close(BATCH, key=text),
-        lambda: fanin.cancel(BATCH, text),
-        lambda: fanin.fail([], text),
-        lambda: fanin.fail_ranges([], text),
-        lambda: fanin.ack([], key=text),
-        lambda: fanin.batches(text),
-        lambda: fanin.batches(state=text),
         lambda: fanin.task(text, {}),
         lambda: fanin.task("t", {}, task_id=text),
         lambda: fanin.task("t", {}, item_id=text),
@@ -86,28 +50,14 @@ def test_a_text_is_a_text(fanin, text):
             call()
 
 
-@pytest.mark.parametrize(
-    "call", ["get", "close", "cancel", "notify", "wait", "watch", "outstanding", "failures", "samples"]
-)
-@pytest.mark.parametrize("batch_id", [None, *TEXTS])
-def test_a_batch_has_an_id(fanin, call, batch_id):
-    with pytest.raises(InvalidRequest, match="batch id"):
-        getattr(fanin, call)(batch_id)
-
-
 @pytest.mark.parametrize("number", NUMBERS)
 def test_a_number_is_a_whole_one(fanin, number):
     calls = [
-        lambda: fanin.add(BATCH, number),
         lambda: fanin.task("t", {}, priority=number),
         lambda: Fanin.direct(Tables("b", "p"), "t", page_bits=number),
     ]
     if number is not None:
-        calls += [
-            lambda: fanin.open(expected_items=number),
-            lambda: fanin.open(max_failures=number),
-            lambda: fanin.acks(fail_after=number),
-        ]
+        calls.append(lambda: fanin.acks(fail_after=number))
     for call in calls:
         with pytest.raises(InvalidRequest):
             call()

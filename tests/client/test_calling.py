@@ -11,7 +11,7 @@ from functools import partial, wraps
 import pytest
 
 from fanin import Fanin, InvalidRequest
-from fanin.calling import WorkNotDone, has_text, text_of
+from fanin.calling import WorkNotDone
 from fanin.client.transports.direct import DirectTransport
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
@@ -124,13 +124,6 @@ def test_a_hook_that_was_not_run_is_an_error(fanin, hidden):
         handler(sqs_event(*fanin.open().add(1)), None)
 
 
-def test_an_error_without_a_text_is_known_by_its_kind():
-    assert text_of(Mute()) == "Mute"
-    assert text_of(ValueError("no")) == "ValueError: no"
-    assert not has_text(Mute())
-    assert has_text(ValueError())
-
-
 class LikeLambdas(logging.Handler):
     """Formats as the JSON logs of Lambda do: what the text of an error raises passes through."""
 
@@ -163,12 +156,3 @@ def test_an_error_without_a_text_fails_its_own_message_and_no_other(fanin, lambd
     assert answer["batchItemFailures"] == ([] if fail_after else [{"itemIdentifier": "m1"}])
     assert (status.acked, status.failed) == ((3, 1) if fail_after else (2, 0))
     assert [sample.reason for sample in batch.samples()] == (["Mute"] if fail_after else [])
-
-
-def test_a_block_that_raises_an_error_without_a_text_cancels_its_batch(fanin):
-    with pytest.raises(Mute) as raised, fanin.open() as batch:
-        raise Mute
-
-    assert fanin.get(batch.id).state == "CANCELLED"
-    assert fanin.get(batch.id).reason == "Mute"
-    assert batch.id in raised.value.__notes__[0]

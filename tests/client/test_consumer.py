@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from dataclasses import dataclass, field
 from random import Random
 
 import pytest
@@ -17,30 +15,10 @@ from fanin.client.transports.reports import AckReport, ItemVerdict
 from fanin.testing import FakeFanin
 from fanin.tracker import Ack, Tracker
 from fanin.tracker.memory import MemoryStore
-from tests.client.conftest import TENANT, answers, served, sqs_event
+from tests.client.conftest import TENANT, sqs_event
 
 UNKNOWN = "00000000-0000-4000-8000-00000000dead"
 FORGED = f"{UNKNOWN}:{UNKNOWN}:0"
-NONE_RETURN = {"batchItemFailures": []}
-
-
-@dataclass
-class CountingStore(MemoryStore):
-    """A store in memory that counts what it is asked."""
-
-    asked: Counter = field(default_factory=Counter)
-
-    def get(self, key):
-        self.asked["get"] += 1
-        return super().get(key)
-
-    def add_bits(self, *args):
-        self.asked["write"] += 1
-        return super().add_bits(*args)
-
-    def replace_bits(self, *args):
-        self.asked["write"] += 1
-        return super().replace_bits(*args)
 
 
 class Context:
@@ -54,60 +32,12 @@ class Context:
 
 
 @pytest.fixture
-def store():
-    return CountingStore()
-
-
-@pytest.fixture
-def direct(store):
-    return DirectTransport(Tracker(store, page_bits=1024, pause=lambda _: None), TENANT)
-
-
-@pytest.fixture
-def fanin(direct):
-    return Fanin(direct)
+def fanin():
+    return Fanin(DirectTransport(Tracker(MemoryStore(), page_bits=1024, pause=lambda _: None), TENANT))
 
 
 def failures(*message_ids):
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in message_ids]}
-
-
-def refusing(*bodies):
-    """Work that fails for some bodies."""
-
-    def handle(record):
-        if record["body"] in bodies:
-            raise RuntimeError("no")
-
-    return handle
-
-
-def test_what_is_done_is_acked_and_what_raises_goes_back(fanin):
-    batch = fanin.open()
-    items = batch.add(3)
-    handler = fanin.acks(refusing(items[1]))
-
-    assert handler(sqs_event(*items), None) == failures("m1")
-    assert batch.status().acked == 2
-
-
-def test_a_delivery_is_one_write_a_page_and_one_look_at_the_batch(fanin, store):
-    items = fanin.open().add(1000)
-    store.asked.clear()
-    consumer = Fanin(DirectTransport(Tracker(store, pause=lambda _: None), TENANT))
-    consumer.acks(refusing())(sqs_event(*items), None)
-
-    assert store.asked == {"get": 1, "write": 1}
-
-
-def test_each_message_is_the_caller_of_its_own_ack(fanin):
-    with fanin.open() as batch:
-        items = batch.add(2)
-    fanin.acks(refusing())(sqs_event(*items), None)
-    (stored,) = fanin._transport.tracker.store.batches.values()
-
-    assert batch.status().is_complete
-    assert stored.completed_by == "acks:m1"
 
 
 @pytest.mark.parametrize(
@@ -120,19 +50,6 @@ def test_a_message_without_an_item_goes_back_alone_and_its_work_is_not_begun(fan
 
     assert handler(sqs_event(items[0], body, items[1]), None) == failures("m1")
     assert [record["messageId"] for record in seen] == ["m0", "m2"]
-
-
-@pytest.mark.parametrize("error", [ValueError, KeyError, StoreUnavailable, InvalidRequest, AssertionError])
-def test_whatever_the_work_raises_sends_the_message_back(fanin, error, caplog):
-    items = fanin.open().add(1)
-
-    def handle(record):
-        raise error("why")
-
-    assert fanin.acks(handle)(sqs_event(*items), None) == failures("m0")
-    assert caplog.records[0].messageId == "m0"
-    assert "message m0" in caplog.records[0].getMessage()
-    assert "why" in caplog.text
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
@@ -159,19 +76,6 @@ def test_no_record_is_started_without_time_to_finish_it(fanin, caplog):
     assert (
         "no time left: 1.5 s of the invocation, and margin_seconds is 1.5: 1 messages return" in caplog.text
     )
-
-
-def test_on_acked_is_called_once_for_each_delivery_with_all_that_was_acked(fanin):
-    items = fanin.open().add(3)
-    calls = []
-    handler = fanin.acks(on_acked=calls.append)(refusing(items[1]))
-    handler(sqs_event(*items, FORGED), None)
-    (outcomes,) = calls
-
-    assert [(record["messageId"], verdict) for record, verdict in outcomes] == [
-        ("m0", Verdict.ACCEPTED),
-        ("m2", Verdict.ACCEPTED),
-    ]
 
 
 def test_an_item_may_be_found_in_a_way_of_ones_own(fanin, caplog):
@@ -213,28 +117,6 @@ def record(body="", attribute=None):
 )
 def test_an_item_is_looked_for_in_the_body_then_in_the_attributes(given, found):
     assert item_id_of(given) == found
-
-
-@pytest.mark.parametrize("given", [record(), record("free text"), record('["itemId"]'), record("{}")])
-def test_a_record_that_names_no_item_is_refused(given):
-    with pytest.raises(InvalidRequest):
-        item_id_of(given)
-
-
-def test_over_http_a_delivery_is_a_look_and_one_request_under_a_key_of_its_own(over_http, service):
-    batch = over_http.open()
-    items = batch.add(4)
-    handler = over_http.acks(refusing())
-    service.seen.clear()
-    service.faults += [served, answers(503)]
-    first = handler(sqs_event(*items), None)
-    handler(sqs_event(*items), None)
-
-    assert first == NONE_RETURN
-    look, *sent = service.seen
-    assert (look.method, len(sent)) == ("GET", 3)
-    assert len({request.key for request in sent}) == 1
-    assert batch.status().acked == 4
 
 
 class Requests:

@@ -61,47 +61,6 @@ def indexes(ranges):
     return [index for items in ranges for index in items.indexes]
 
 
-def test_a_delivery_of_chunks_is_one_request_of_ranges_and_each_item_has_its_row(fanin, direct):
-    batch, seen = fanin.open(), []
-    items = batch.add(300)
-    rows = [{"n": n} for n in range(300)]
-    bodies = [c.message(rows[c.indexes.start : c.indexes.stop]) for c in items.chunks(64)]
-    handler = fanin.acks_each(
-        lambda item: seen.append((item.index, item.row["n"], item.id == items[item.index]))
-    )
-
-    assert returned(handler(sqs_event(*bodies), None)) == []
-    assert seen == [(n, n, True) for n in range(300)]
-    assert direct.asked == [[(first, min(first + 63, 299), "success", None) for first in range(0, 300, 64)]]
-    assert list(batch.outstanding()) == []
-
-
-def test_what_raises_goes_again_and_the_others_do_not(fanin, direct):
-    batch, seen = fanin.open(), Counter()
-    body = batch.add(8).message()
-
-    @fanin.acks_each
-    def handler(item):
-        """Works."""
-        seen[item.index] += 1
-        if item.index in (2, 5) and seen[item.index] < 3:
-            raise ValueError(item.id)
-
-    assert (handler.__name__, handler.__doc__) == ("handler", "Works.")
-    assert returned(handler(sqs_event(body), None)) == ["m0"]
-    assert indexes(batch.outstanding()) == [2, 5]
-    assert returned(handler(sqs_event(body, times=2), None)) == ["m0"]
-    assert returned(handler(sqs_event(body, times=3), None)) == []
-    assert seen == {0: 1, 1: 1, 2: 3, 3: 1, 4: 1, 5: 3, 6: 1, 7: 1}
-    assert direct.asked == [
-        [(0, 1, "success", None), (3, 4, "success", None), (6, 7, "success", None)],
-        "left",
-        "left",
-        [(5, 5, "success", None)],
-        [(2, 2, "success", None)],
-    ]
-
-
 def test_from_fail_after_on_what_raises_is_failed_with_its_reason_and_the_message_is_deleted(fanin, direct):
     batch = fanin.open()
     items = batch.add(6)
@@ -164,16 +123,6 @@ def test_out_of_time_the_rest_returns_and_what_is_done_is_acked(fanin, caplog):
     assert seen == [0, 1]
     assert indexes(batch.outstanding()) == [2, 3, 4, 5, 6, 7]
     assert "no time is left" in caplog.text
-
-
-@pytest.mark.parametrize("body", ["", "x", "{}", '{"items": "x"}', '{"items": 5}', "[]"])
-def test_a_message_that_is_no_chunk_returns_alone(fanin, body, caplog):
-    batch = fanin.open()
-    handler = fanin.acks_each(lambda item: None)
-
-    assert returned(handler(sqs_event(body, batch.add(2).message()), None)) == ["m0"]
-    assert "message m0 cannot be worked on, and returns to the queue: " in caplog.text
-    assert list(batch.outstanding()) == []
 
 
 @pytest.mark.parametrize(("chunk", "reads"), [(64, 0), (115, 0), (256, 1)])

@@ -63,14 +63,6 @@ def test_attempts_are_bounded(over_http, service, pauses, fault):
     assert all(0 <= pause <= 0.1 * 2**attempt for attempt, pause in enumerate(pauses))
 
 
-def test_a_refused_connection_is_an_unavailable_store(service, pauses):
-    unconnected = Fanin(HttpTransport("http://127.0.0.1:1", pause=pauses.append, attempts=2))
-
-    with pytest.raises(StoreUnavailable, match=r"127\.0\.0\.1:1 gave no answer; check the URL"):
-        unconnected.open()
-    assert len(pauses) == 1
-
-
 def test_an_answer_that_takes_too_long_is_no_answer(service, pauses):
     go_on = threading.Event()
 

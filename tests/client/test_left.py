@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
-
 import pytest
 
-from fanin import Fanin, InvalidRequest, NotFound
+from fanin import Fanin
 from fanin.client.batch import Batch
 from fanin.client.items import Items, merged
 from fanin.tracker import Tracker, Verdict
-
-UNKNOWN = "00000000-0000-4000-8000-00000000dead"
 
 
 def left(fanin, items, failed=False):
@@ -20,35 +15,6 @@ def left(fanin, items, failed=False):
     first, last = items.indexes[0], items.indexes[-1]
     found = fanin._transport.left(items.batch_id, items.group_id, first, last, failed)
     return [(part.indexes[0], part.indexes[-1]) for part in found]
-
-
-def test_the_outstanding_of_a_range_are_left_and_the_failed_if_asked_for(fanin):
-    items = fanin.open().add(30)
-    fanin.ack(items[3:9]), fanin.fail(items[9:12]), fanin.fail(items[20:21])
-
-    assert left(fanin, items[2:14]) == [(2, 2), (12, 13)]
-    assert left(fanin, items[2:14], failed=True) == [(2, 2), (9, 13)]
-    assert left(fanin, items[15:22], failed=True) == [(15, 21)]
-    assert left(fanin, items[4:6], failed=True) == []
-    assert left(fanin, items[20:21]) == []
-
-
-def test_over_http_the_failed_are_asked_for_only_if_an_item_is_not_outstanding(over_http, service):
-    items = over_http.open().add(8)
-    del service.seen[:]
-    left(over_http, items, failed=True)
-
-    assert [request.path.partition("?")[0].rpartition("/")[2] for request in service.seen] == ["outstanding"]
-
-
-def test_what_does_not_exist_is_not_found_and_what_is_beyond_the_group_refused(fanin):
-    items = fanin.open().add(8)
-    with pytest.raises(NotFound):
-        fanin._transport.left(UNKNOWN, items.group_id, 0, 1)
-    with pytest.raises(NotFound):
-        fanin._transport.left(items.batch_id, UNKNOWN, 0, 1)
-    with pytest.raises(InvalidRequest):
-        fanin._transport.left(items.batch_id, items.group_id, 0, 8)
 
 
 def test_ranges_that_touch_become_one(fanin):
@@ -61,7 +27,6 @@ def test_ranges_that_touch_become_one(fanin):
 
 QUARTER, DONE = 2_500_000, 100_000
 STARTS = range(0, 4 * QUARTER, QUARTER)
-LEFT = [(start + DONE, start + QUARTER - 1) for start in STARTS]
 FAILED = [(start + 1, start + 3) for start in STARTS]
 
 
@@ -76,40 +41,6 @@ def batch(fanin: Fanin, tracker: Tracker) -> Batch:
         [part for start in STARTS for part in (items[start : start + 1], items[start + 4 : start + DONE])]
     )
     return batch
-
-
-@pytest.fixture
-def asked(tracker: Tracker, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """The requests for parts of lists."""
-    asked: Counter[str] = Counter()
-
-    def counted(name: str, ask: Callable[..., object]) -> Callable[..., object]:
-        def call(*arguments: object) -> object:
-            asked[name] += 1
-            return ask(*arguments)
-
-        return call
-
-    for name in ("outstanding", "failures"):
-        monkeypatch.setattr(tracker, name, counted(name, getattr(tracker, name)))
-    return asked
-
-
-def spans(ranges):
-    return [(items.indexes[0], items.indexes[-1]) for items in ranges]
-
-
-def test_each_range_is_listed_once_by_few_requests(batch, asked):
-    assert spans(batch.outstanding()) == LEFT
-    assert spans(batch.failures()) == FAILED
-    assert 1 < asked["outstanding"] <= 10 + 2 * len(LEFT)
-    assert asked["failures"] <= 10 + 2 * len(FAILED)
-
-
-def test_a_request_is_sent_when_its_part_is_needed(batch, asked):
-    next(batch.outstanding())
-
-    assert asked["outstanding"] == 1
 
 
 COUNT = 150_000
@@ -129,11 +60,3 @@ def test_items_of_an_add_are_sent_as_ranges(fanin, tracker, call):
     assert report.results == ()
     status = batch.status()
     assert (status.acked, status.failed) == (COUNT, COUNT if call == "fail" else 0)
-
-
-def test_items_with_gaps_are_sent_by_their_ids(fanin):
-    items = fanin.open().add(10)
-    report = fanin.ack(items[::3])
-
-    assert [each.item_id for each in report.results] == list(items[::3])
-    assert report.ranges == ()

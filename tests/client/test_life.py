@@ -6,33 +6,15 @@ from datetime import timedelta
 
 import pytest
 
-from fanin import Conflict, KeyReused, Mode, State, Verdict
+from fanin import State
 from fanin.aws.settings.settings_file import SettingsFile
 from fanin.client.transports.transport import RANGED_A_REQUEST, ranged_requests_of
-from fanin.tracker import Ack, ItemId
+from fanin.tracker import Ack
 from fanin.tracker.rules.options import OnFailures, TaskToken
-from functions.wiring import callbacks, deployed
-from tests.client.conftest import sqs_event
+from functions.wiring import deployed
 from tests.client.received import received
 
 UNKNOWN = "00000000-0000-4000-8000-00000000dead"
-
-
-def verdicts(report):
-    return [one.verdict for one in report.results]
-
-
-def test_every_option_of_open_arrives(fanin):
-    parent = fanin.open().add(1)
-    batch = fanin.open(
-        "k", expected_items=7, deadline=timedelta(minutes=1), parent=ItemId.parse(parent[0]), max_failures=3
-    )
-    status = batch.status()
-
-    assert (status.mode, status.expected_items, status.max_failures) == ("exact", 7, 3)
-    assert status.parent_item_id == parent[0]
-    assert status.deadline_at - status.created_at == timedelta(minutes=1)
-    assert fanin.open(mode="estimated").status().mode == fanin.open(mode=Mode.ESTIMATED).status().mode
 
 
 def test_a_task_token_is_stored_and_not_shown(fanin, tracker, monkeypatch):
@@ -43,20 +25,6 @@ def test_a_task_token_is_stored_and_not_shown(fanin, tracker, monkeypatch):
     (stored,) = tracker.store.tokens.values()
     assert stored == TaskToken("t0ken", OnFailures.FAIL)
     assert "t0ken" not in repr(batch.status())
-
-
-def test_ranges_are_acked_and_failed_in_few_ack_entries(fanin):
-    batch = fanin.open()
-    items = batch.add(1000)
-    one = fanin.ack_ranges([items[:400], items[500:501], items[3:3]])
-    other = fanin.fail_ranges([items[300:600]], "kaputt")
-
-    assert one.ranges[0].counts == {Verdict.ACCEPTED: 400}
-    assert (one.ranges[0].first, one.ranges[0].last) == (0, 399)
-    assert verdicts(one) == [Verdict.ACCEPTED]
-    assert other.ranges[0].counts == {Verdict.ACCEPTED: 199, Verdict.DUPLICATE: 101}
-    assert batch.status().failed == 199
-    assert [len(part) for part in batch.failures()] == [100, 99]
 
 
 def test_ranges_are_cut_and_packed_into_what_a_request_takes():
@@ -73,34 +41,6 @@ def test_ranges_are_cut_and_packed_into_what_a_request_takes():
     assert sizes((0, most - 2), (7, 7), (9, 9)) == [[(0, most - 2), (7, 7)], [(9, 9)]]
     assert [len(request) for request in sizes(*[(0, 0)] * 1001)] == [1000, 1]
     assert sizes() == []
-
-
-def test_notify_names_the_event_that_is_sent_again(fanin, tracker):
-    batch = fanin.open()
-    with pytest.raises(Conflict):
-        batch.notify()
-    batch.cancel()
-
-    assert batch.notify() == f"{batch.id}:CANCELLED"
-    assert [key.batch_id for key, _ in tracker.store.notices] == [batch.id]
-
-
-LABELS = {"team": "search", "run": "2026-03-01:a", "empty": ""}
-
-
-def test_labels_come_with_a_batch_and_find_it(fanin):
-    batch = fanin.open(labels=LABELS, key="weekly")
-    fanin.open(labels={"team": "other"})
-    plain = fanin.open()
-
-    assert batch.status().labels == LABELS
-    assert plain.status().labels == {}
-    assert fanin.open(labels=dict(reversed(LABELS.items())), key="weekly").id == batch.id
-    assert [(one.batch_id, one.labels) for one in fanin.batches(label="team:search")] == [(batch.id, LABELS)]
-    assert [one.batch_id for one in fanin.batches(label="run:2026-03-01:a")] == [batch.id]
-    assert [one.batch_id for one in fanin.batches(label="empty:")] == [batch.id]
-    with pytest.raises(KeyReused):
-        fanin.open(labels={"team": "search"}, key="weekly")
 
 
 def broken(record):
@@ -133,35 +73,3 @@ def test_a_message_that_fails_with_its_last_receive_after_an_unanswered_success_
 
     assert response == {"batchItemFailures": []}
     assert (batch.status().acked, batch.status().failed) == (1, 0)
-
-
-def test_the_dead_letter_handler_fails_the_items_of_its_messages(fanin):
-    with fanin.open() as batch:
-        items = batch.add(2)
-    handler = fanin.dead_letter_handler()
-    response = handler(sqs_event(items[0], {"itemId": items[1]}, "nothing"), None)
-
-    assert [one["itemIdentifier"] for one in response["batchItemFailures"]] == ["m2"]
-    assert (batch.status().result, batch.status().failed) == ("completed_with_failures", 2)
-    assert {sample.reason for sample in batch.samples()} == {"dead-letter message"}
-
-
-@pytest.fixture
-def allowed(monkeypatch):
-    """Let the API accept the callback ``orders`` of any tenant."""
-    row = {"name": "orders", "topic": "arn:aws:sns:eu-west-1:111122223333:orders", "tenants": ["*"]}
-    monkeypatch.setattr(callbacks, "settings_file", lambda: SettingsFile(callbacks=[row]))
-
-
-@pytest.mark.usefixtures("allowed")
-def test_what_a_batch_asks_for_comes_with_it(fanin):
-    options = {
-        "callback": "orders",
-        "notify_at": ("firstFailure", "50%"),
-        "stuck_after": timedelta(minutes=5),
-    }
-    batch = fanin.open(**options)
-    status, (summary,) = batch.status(), fanin.batches()
-
-    assert {name: getattr(status, name) for name in options} == options
-    assert {name: getattr(summary, name) for name in options} == options

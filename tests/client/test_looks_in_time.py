@@ -79,15 +79,6 @@ def started_at(fanin, store, items):
     return found, len(returned)
 
 
-def test_the_work_of_a_thousand_records_of_a_thousand_pages_starts_in_time(fanin, store):
-    items = fanin.open().add(1000 * PAGE)[::PAGE]
-    fanin.ack(items[:990])
-    started, returned = started_at(fanin, store, items)
-
-    assert min(started.values()) < 2
-    assert (sorted(started), returned) == (sorted(items[990:]), 0)
-
-
 def test_looks_leave_half_of_the_time_to_the_work_and_what_was_not_looked_at_returns(fanin, store):
     items = fanin.open().add(6000 * PAGE)[::PAGE]
     fanin.ack(items[:500])

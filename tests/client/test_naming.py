@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
 from fanin import InvalidRequest, Retention
 from fanin.client.checks.naming import ARGUMENTS
 from fanin.client.checks.opening import OpenOptions
-from fanin.tracker import OpenBatch
+from fanin.tracker import TOTAL_MAX
 
 BAD = {
     "max_failures": 0,
@@ -38,7 +38,8 @@ def test_an_option_out_of_form_is_named_as_it_was_written(fanin, option):
     assert not any(name in str(refusal.value) for name in ARGUMENTS)
 
 
-NO_ITEM = "00000000-0000-4000-8000-000000000001:00000000-0000-8000-8000-000000000001:0"
+BATCH = "00000000-0000-4000-8000-000000000001"
+NO_ITEM = f"{BATCH}:00000000-0000-8000-8000-000000000001:0"
 CALLS = {
     "ack": (lambda fanin: fanin.ack(["x"]), "items"),
     "fail": (lambda fanin: fanin.fail(["x"]), "items"),
@@ -50,6 +51,11 @@ CALLS = {
         lambda fanin: fanin.open(parent=fanin.open(mode="estimated").add(1)[0]),
         "parent",
     ),
+    "a map": (lambda fanin: fanin.map(BATCH, cells=1025), "cells"),
+    "an empty window": (lambda fanin: fanin.map(BATCH, start=5, stop=5), "stop"),
+    "a window beyond all items": (lambda fanin: fanin.map(BATCH, stop=TOTAL_MAX + 1), "stop"),
+    "two filters": (lambda fanin: fanin.batches("a", user_key_prefix="a"), "user_key_prefix"),
+    "a time without a zone": (lambda fanin: fanin.batches(opened_to=datetime(2026, 3, 1)), "opened_to"),
     "a short retention": (lambda _: Retention(open=timedelta(0)), "retention"),
 }
 
@@ -73,20 +79,8 @@ def test_what_options_must_not_be_together_is_named_so_too(fanin):
         fanin.open(task_token="token")
     assert "deadlineSeconds" not in str(refusal.value)
     with pytest.raises(InvalidRequest) as refusal:
-        fanin.reopen("00000000-0000-4000-8000-000000000001", max_failures=0)
+        fanin.reopen(BATCH, max_failures=0)
     assert refusal.value.field == "max_failures"
-
-
-@pytest.mark.parametrize(
-    "text", ["", "a" * 257, "a\x00", "a\x1b[31m", "a\x7f", "a\x85", "\ud800", "a\udfffb"]
-)
-def test_a_user_key_that_http_refuses_is_refused_everywhere(fanin, text):
-    for call in (fanin.open, fanin.batches, lambda key: fanin.batches(user_key_prefix=key)):
-        with pytest.raises(InvalidRequest) as refusal:
-            call(text)
-        assert refusal.value.field in ("user_key", "user_key_prefix")
-    with pytest.raises(InvalidRequest):
-        OpenBatch(user_key=text)
 
 
 @pytest.mark.parametrize("labels", [{"\ud800": "a"}, {"a": "\udc00"}, {"a\x00": "a"}, {"a": "\n"}])

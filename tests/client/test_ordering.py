@@ -80,11 +80,3 @@ def test_one_poisoned_record_is_alone_whatever_the_maximum_of_receives(items, re
 @pytest.mark.parametrize(("poisoned", "receives", "most"), [(2, 4, 0), (3, 5, 2.0), (3, 10, 0.4)])
 def test_of_several_poisoned_records_in_ten_few_take_others_with_them(poisoned, receives, most):
     assert sum(lost(10, poisoned, receives, seed) for seed in range(100)) / 100 <= most
-
-
-def test_a_killed_delivery_returns_whole():
-    queue = QueueModel(range(3), 2, seed=1)
-    for _ in range(2):
-        queue.settle(queue.receive(), None)
-
-    assert (queue.receive(), sorted(queue.dead)) == ([], [0, 1, 2])

@@ -29,15 +29,6 @@ def items(fanin):
         return batch.add(40)
 
 
-def test_items_of_many_pages_are_acked_in_their_order(fanin, items):
-    fanin.ack([items[7]])
-    report = fanin.ack(list(items))
-
-    assert [one.item_id for one in report.results] == list(items)
-    assert [one.verdict for one in report.results].index(Verdict.DUPLICATE) == 7
-    assert [done.batch_id for done in report.completions] == [items.batch_id]
-
-
 def test_a_range_of_many_pages_is_acked_part_by_part(fanin, items):
     report = fanin.ack_ranges([items])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -55,16 +54,6 @@ def test_once_the_batch_is_complete_the_results_of_all_that_succeeded_are_there(
 
         assert (event["result"], event["failed"]) == ("completed_with_failures", 1)
         assert names[combine]({"detail": event}, None) == 1 + 2 + 4 + 5
-
-
-def test_a_result_is_stored_under_the_batch_and_the_index(names):
-    fake = FakeFanin()
-    with fake.in_place_of(names["fanin"]):
-        items = names["publish"]("catalog-7", 2)
-        deliver(names["to_bucket"], items)
-
-    stored = {each.key: json.load(each.get()["Body"]) for each in names["bucket"].objects.all()}
-    assert stored == {f"{items.batch_id}/0": {"size": 1}, f"{items.batch_id}/1": {"size": 2}}
 
 
 def test_every_python_block_of_the_page_is_run():

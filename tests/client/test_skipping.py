@@ -68,20 +68,6 @@ def test_the_messages_of_a_batch_that_is_over_are_deleted_without_work(fanin, wo
     assert batch.status() == before
 
 
-def test_later_deliveries_of_the_same_ended_batch_are_no_warnings(fanin, work, caplog):
-    ended = [fanin.open() for _ in range(2)]
-    items = [batch.add(2) for batch in ended]
-    for batch in ended:
-        batch.cancel()
-    with caplog.at_level(logging.INFO, logger="fanin"):
-        for at in range(2):
-            consumer(fanin, work).settle(sqs_event(*(some[at] for some in items)))
-    lines = [line for line in caplog.records if "without work" in line.getMessage()]
-
-    assert [line.levelno for line in lines] == [logging.WARNING] * 2 + [logging.INFO] * 2
-    assert [line.getMessage().split()[1] for line in lines] == [batch.id for batch in ended] * 2
-
-
 def test_a_batch_that_ends_between_two_records_stops_the_second_one(fanin):
     batch = fanin.open()
     items = batch.add(3)
@@ -115,28 +101,6 @@ def test_a_redelivered_item_that_is_done_is_not_worked_on_but_counts_as_acked(fa
     assert work.items == [items[1]]
     assert [verdict for _, verdict in verdicts] == [Verdict.DUPLICATE, Verdict.ACCEPTED]
     assert [line.levelno for line in caplog.records if "without work" in line.getMessage()] == [logging.INFO]
-
-
-@pytest.mark.parametrize(("options", "worked"), [({}, 1), ({"skip_done": True}, 0)])
-def test_the_item_of_a_new_message_is_looked_at_if_asked_for(fanin, work, options, worked):
-    batch = fanin.open()
-    items = batch.add(2)
-    fanin.ack(items[:1])
-
-    assert fanin.acks(**options)(work)(received(items[0]), None) == DELETED
-    assert len(work.items) == worked
-
-
-def test_the_items_of_a_page_are_one_look(over_http, service, work):
-    batch = over_http.open()
-    items = batch.add(3000)
-    event = sqs_event(*items[:5], *items[2000:2005], times=2)
-    service.seen.clear()
-    over_http.acks(work)(event, None)
-    looks = [request for request in service.seen if b"dryRun" in request.body]
-
-    assert len(looks) == 1
-    assert len(work.items) == 10
 
 
 # A long function.

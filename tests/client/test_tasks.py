@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fanin import Fanin, InvalidRequest, KeyReused, NewTask, NotFound
+from fanin import Fanin, InvalidRequest, KeyReused, NewTask
 from fanin.client.transports.direct import DirectTransport
 from fanin.grouper import Lease, TaskKey
 
@@ -18,14 +18,6 @@ def test_a_task_arrives_with_all_that_was_said(over_http, grouper):
 
     assert (task.task_id, task.state) == ("a", "CREATED")
     assert (stored.payload, stored.priority, stored.item_id) == ('{"n":[1]}', 9, item)
-
-
-def test_a_task_is_watched_by_its_name(over_http):
-    status = over_http.task_status(over_http.task("x", None).task_id)
-
-    assert (status.target, status.state, status.has_ended, status.attempts) == ("x", "CREATED", False, 0)
-    with pytest.raises(NotFound):
-        over_http.task_status("unknown")
 
 
 def test_many_tasks_have_a_result_each_and_are_divided_into_requests(over_http, service, grouper):

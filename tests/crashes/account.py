@@ -18,13 +18,13 @@ import urllib3
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from moto import mock_aws
 from moto.core.botocore_stubber import BotocoreStubber, MockRawResponse
+from moto.dynamodb.models import dynamodb_backends
 
 from fanin.aws import clients
 from tests.contract import grouper_tables, queue_table, tables
 from tests.crashes.naming import ACCOUNT, DOORBELLS, ENVIRONMENT, INDEX, OUTCOMES, REGION, SECRET
 from tests.crashes.outside import Outside
 from tests.crashes.process import Clock, forget, under
-from tests.crashes.stores import MotoStore, Store, opened_store
 
 CLIENTS = (
     clients.dynamodb,
@@ -56,7 +56,6 @@ class Account:
     """The services of one account. *before* and *after* are called around each request, with its number."""
 
     clock: Clock
-    store: Store = field(default_factory=MotoStore)
     outside: Outside = field(default_factory=Outside)
     requests: list[str] = field(default_factory=list)
     before: Callable[[int], None] | None = None
@@ -65,11 +64,12 @@ class Account:
 
     def save(self) -> Saved:
         """Return a copy of everything that outlives a process."""
-        return Saved(self.store.save(), copy.deepcopy(self.outside), self.clock.at)
+        return Saved(copy.deepcopy(dict(_tables())), copy.deepcopy(self.outside), self.clock.at)
 
     def restore(self, saved: Saved) -> None:
         """Set everything back to *saved*, and start a new process."""
-        self.store.restore(saved.tables)
+        _tables().clear()
+        _tables().update(copy.deepcopy(saved.tables))
         self.outside, self.clock.at = copy.deepcopy(saved.outside), saved.at
         self.restart()
 
@@ -98,7 +98,14 @@ class Account:
 
     def rows(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield each stored row with the name of its table."""
-        yield from self.store.rows()
+        for name, table in sorted(_tables().items()):
+            for item in table.all_items():
+                yield name, item.to_json()["Attributes"]
+
+
+def _tables() -> Any:
+    """Return the tables of moto in this process, by name."""
+    return dynamodb_backends[ACCOUNT][REGION].tables
 
 
 @contextmanager
@@ -106,12 +113,11 @@ def opened() -> Iterator[Account]:
     """Yield an account with empty tables; the clients of this process send to it."""
     clock = Clock()
     with (
-        opened_store() as store,
         patch.dict(os.environ, ENVIRONMENT),
         mock_aws(),
         tables.deep_recursion(),
         under(clock),
-        _replaced(Account(clock, store, Outside(secrets={SECRET: "a-key-of-16-bytes-or-more"}))) as account,
+        _replaced(Account(clock, Outside(secrets={SECRET: "a-key-of-16-bytes-or-more"}))) as account,
     ):
         _renew_clients()
         try:
@@ -167,7 +173,7 @@ def _answering(account: Account) -> Callable[..., AWSResponse | None]:
 
         def sent() -> AWSResponse | None:
             if service == "dynamodb":
-                return account.store.answer(moto, stub, event_name, request, **more)  # type: ignore[no-any-return]
+                return moto(stub, event_name, request, **more)
             status, headers, body = account.outside.answer(service, operation, request.url, _body(request))
             return AWSResponse(request.url, status, headers, MockRawResponse(body))  # type: ignore[arg-type]
 

@@ -90,30 +90,15 @@ def _register_many(_: Account) -> Delivery:
     return Request("POST", "/v1/tasks", {"tasks": tasks})
 
 
-def _list_tasks(account: Account) -> Delivery:
+def _read(path: str, account: Account, **query: str) -> Delivery:
     bundled(account)
-    return Request("GET", "/v1/tasks", query={"target": TARGET, "state": "BUNDLED"})
-
-
-def _get_task(account: Account) -> Delivery:
-    bundled(account)
-    return Request("GET", f"/v1/tasks/{task_id(1)}")
-
-
-def _list_bundles(account: Account) -> Delivery:
-    bundled(account)
-    return Request("GET", "/v1/bundles", query={"target": TARGET})
+    return Request("GET", path, query=query or None)
 
 
 def _get_bundle(account: Account) -> Delivery:
     bundled(account)
     bundle = json.loads(account.outside.take("bundles")[0])["bundleId"]
     return Request("GET", f"/v1/bundles/{bundle}")
-
-
-def _list_targets(account: Account) -> Delivery:
-    bundled(account)
-    return Request("GET", "/v1/targets")
 
 
 def _consume(_: Account) -> Delivery:
@@ -150,11 +135,11 @@ def _sweep(account: Account) -> Delivery:
 GROUPS = [
     Scenario("register_task", "a task with an item", _register),
     Scenario("register_task", "twelve tasks", _register_many),
-    Scenario("list_tasks", "bundled ones", _list_tasks),
-    Scenario("get_task", "a bundled one", _get_task),
-    Scenario("list_bundles", "of a target", _list_bundles),
+    Scenario("list_tasks", "bundled ones", partial(_read, "/v1/tasks", target=TARGET, state="BUNDLED")),
+    Scenario("get_task", "a bundled one", partial(_read, f"/v1/tasks/{task_id(1)}")),
+    Scenario("list_bundles", "of a target", partial(_read, "/v1/bundles", target=TARGET)),
     Scenario("get_bundle", "a ready one", _get_bundle),
-    Scenario("list_targets", "all", _list_targets),
+    Scenario("list_targets", "all", partial(_read, "/v1/targets")),
     Scenario("consume_tasks", "twelve messages", _consume),
     Scenario("lead_tasks", "five tasks, in bundles of four", _lead, HEALED, BY_DESIGN, DIVIDED),
     Scenario("handle_bundle", "all succeed, and their batch ends", _handle, HEALED, BY_DESIGN, DIVIDED),

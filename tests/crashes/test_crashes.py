@@ -9,7 +9,7 @@ import pytest
 
 from fanin.api.events import step_functions
 from tests.crashes.account import Account, opened
-from tests.crashes.judging import Disturbance, Judge, disturbances
+from tests.crashes.judging import Disturbance, Judge
 from tests.crashes.naming import CONSUMER
 from tests.crashes.scenario import Scenario
 from tests.crashes.scenarios import SCENARIOS, deployed
@@ -70,19 +70,6 @@ def test_a_handler_with_its_steps_in_the_wrong_order_is_found(
     judged = Judge(account, lambda each, _: each.kind == "killed before").judge(_named("resume_task"))
 
     assert any("missing task token-0" in failure for failure in judged.failures)
-
-
-def test_each_request_is_killed_before_and_after() -> None:
-    kills = {each.at for each in disturbances(3) if each.kind == "killed before"}
-
-    assert kills == {1, 2, 3} == {each.at for each in disturbances(3) if each.kind == "killed after"}
-
-
-def test_a_long_event_is_killed_before_each_request_and_after_the_last() -> None:
-    kinds = list(disturbances(100))
-
-    assert {each.at for each in kinds if each.kind == "killed before"} == set(range(1, 101))
-    assert Disturbance("killed after", 100) in kinds
 
 
 def _named(handler: str) -> Scenario:

@@ -1,4 +1,4 @@
-"""The delays, attempts and requests of a bundle's handler, to the second; and of the leader before it."""
+"""The delays, attempts and requests of a bundle's handler, to the second."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ import pytest
 from fanin.grouper import (
     Answer,
     BundleMessage,
+    BundleState,
     Grouper,
     HandledAs,
     Outcome,
     Policy,
+    TaskMessage,
     Verdict,
 )
 from tests.grouper.conftest import Bench
 from tests.scripted import Scripted
 
 BUSY = Answer(Outcome(Verdict.RETRY, "busy"))
+SECOND = timedelta(seconds=1)
 
 
 def sealed(policy=None, names="a", **facts):
@@ -94,3 +97,72 @@ def test_a_message_of_a_resting_bundle_waits_for_its_rest_without_jitter(rest, d
 
     assert handle(bench).handled_as is HandledAs.WAITING
     assert sent(bench) == [(replace(bench.message, waits=3), delay)]
+
+
+@pytest.mark.parametrize(("waits", "delay"), [(0, 11), (2, 12), (3, 14), (4, 18), (9, 18)])
+def test_a_message_without_a_token_waits_with_jitter_that_grows(waits, delay):
+    bench = sealed(Policy(rate=0.1))
+    bench.store.put_full_at(replace(stored(bench).lane, shard="rate"), None, bench.clock.at + 10 * SECOND)
+
+    assert handle(bench, waits=waits).handled_as is HandledAs.LIMITED
+    assert sent(bench) == [(replace(bench.message, waits=waits + 1), delay)]
+    assert bench.api.calls == []
+
+
+def test_a_bundle_that_is_called_is_stored_with_attempt_owner_and_lease():
+    bench = sealed(not_before=Bench().clock.at, attempt=1)
+    seen = []
+    bench.api.says = lambda _: seen.append(stored(bench)) or Answer()
+    handled = handle(bench)
+
+    (calling,) = seen
+    assert (calling.state, calling.attempt, calling.not_before) == (BundleState.CALLING, 2, None)
+    assert calling.call_until == bench.clock.at + 60 * SECOND
+    assert calling.owner not in (None, "")
+    assert (handled.handled_as, handled.calls) == (HandledAs.APPLIED, 1)
+    assert (stored(bench).state, stored(bench).call_until) == (BundleState.DONE, None)
+
+
+@pytest.mark.parametrize(("waits", "attempt", "delay"), [(0, 0, 2), (5, 1, 3)])
+def test_a_bundle_that_is_put_back_rests_for_its_backoff(waits, attempt, delay):
+    bench = sealed(attempt=attempt)
+    bench.api.answers = [BUSY]
+    handled = handle(bench, waits=waits, swept=True)
+    rest = 1.5 * 2**attempt
+
+    assert (handled.handled_as, handled.calls) == (HandledAs.RETRIED, 1)
+    assert sent(bench) == [(BundleMessage(bench.message.key, waits + 1), delay)]
+    assert (stored(bench).state, stored(bench).call_until) == (BundleState.READY, None)
+    assert stored(bench).not_before == bench.clock.at + timedelta(seconds=rest)
+
+
+NAMED = [Answer(members={"a": Outcome(Verdict.RETRY)}), Answer(BUSY.whole, {"a": Outcome(Verdict.OK)})]
+
+
+@pytest.mark.parametrize("answer", [Answer(), *NAMED])
+def test_only_a_bundle_that_is_retried_as_a_whole_is_called_again_in_place(answer):
+    bench = sealed(Policy(in_place=3))
+    bench.api.answers = [answer]
+
+    assert handle(bench).calls == 1
+
+
+def test_a_call_in_place_is_not_made_where_another_took_the_bundle():
+    bench = sealed(Policy(in_place=3))
+    bench.api.answers = [BUSY] * 4
+    written = bench.store.replace_bundle
+    bench.stored.scripts["replace_bundle"] = lambda bundle: (
+        written(bundle) if bundle.attempt < 2 else replace(bundle, owner="another")
+    )
+
+    assert handle(bench).calls == 1
+
+
+def test_a_member_that_is_retried_waits_for_its_own_backoff():
+    bench = sealed(names="ab")
+    bench.api.answers = [Answer(members={"a": Outcome(Verdict.RETRY, "locked")})]
+    handle(bench)
+
+    assert sent(bench) == [(TaskMessage(bench.task("a").key), 1)]
+    assert bench.task("a").due_at == bench.clock.at + timedelta(seconds=0.75)
+    assert [task.task_id for task in bench.listener.reported] == ["b"]

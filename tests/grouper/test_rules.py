@@ -18,6 +18,7 @@ from fanin.grouper import (
     BundleState,
     Isolation,
     Lane,
+    Lease,
     Outcome,
     Policy,
     Task,
@@ -386,3 +387,26 @@ def test_a_task_has_the_same_shard_in_each_version(make_bench, name, shard):
     (task,) = make_bench(Policy(shards=64)).register(name)
 
     assert task.shard == shard
+
+
+def test_a_term_follows_the_last_one_and_the_first_one_is_the_time():
+    policy = Policy(lease=timedelta(seconds=20))
+    first = rules.first_term(None, LANE, "me", NOW, policy)
+    second = rules.first_term(first, LANE, "you", LATER, policy)
+
+    assert first == Lease(LANE, int(NOW.timestamp()) * 1000, "me", NOW + 20 * SECOND)
+    assert second == Lease(LANE, first.fence + 1, "you", LATER + 20 * SECOND)
+
+
+@pytest.mark.parametrize(
+    ("detail", "kept"),
+    [("a" * 201, 200), ("ä" * 101, 100), ('"' * 101, 100), ("\\" * 101, 100), ("a" + "ä" * 100, 100)],
+)
+def test_a_detail_is_cut_at_200_bytes_of_json(detail, kept):
+    assert rules.shortened(Outcome(Verdict.FAIL, detail)).detail == detail[:kept]
+
+
+def test_an_empty_bundle_is_kept_as_long_as_its_tasks_may_be():
+    empty = rules.empty_bundle(Lease(LANE, 7, "me", LATER), NOW, TIMING)
+
+    assert (empty.version, empty.expires_at) == (0, NOW + TIMING.pending + TIMING.ended)

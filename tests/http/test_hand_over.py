@@ -48,5 +48,5 @@ def test_the_end_of_a_job_decides_on_the_item_that_was_handed_over(library, api,
 
 
 def test_a_poisoned_record_fails_its_own_item_and_no_other_one(run):
-    with function(run.url, "in runs") as settle:
+    with function(run.url) as settle:
         assert failed_items(Fanin(run.url), settle, 1, {4}) == [4]

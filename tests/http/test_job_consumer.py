@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 
 from examples.catalog.functions.queueing import QUEUE
+from fanin import Fanin
 from fanin.local import LocalRun
 from lab.local.races import Api
 from tests.http.test_jobs import listed, path
@@ -44,6 +45,19 @@ def states(api: Api, key: str) -> list[str]:
 
 
 @pytest.mark.side_by_side
+def test_the_doorbell_is_the_functions_event_source(run: LocalRun) -> None:
+    lambda_ = run.client("lambda")
+    names = [each["FunctionName"] for each in lambda_.list_functions(MaxItems=1000)["Functions"]]
+    (consumer,) = [name for name in names if "-Jobs" in name]
+    (mapping,) = lambda_.list_event_source_mappings(FunctionName=consumer)["EventSourceMappings"]
+    doorbell = Fanin(run.url).create_queue(QUEUE)
+
+    assert mapping["EventSourceArn"] == doorbell.doorbell_arn
+    assert doorbell.doorbell_url.endswith("_bell_stack-demo")
+    assert mapping["State"] == "Enabled"
+
+
+@pytest.mark.side_by_side
 def test_each_job_that_was_added_is_acked_once_with_its_outcome(api: Api, outcomes) -> None:
     keys = [unused("job") for _ in range(25)]
     answer = api.post(path(QUEUE), {"jobs": [{"key": key} for key in (*keys, keys[0])]})
@@ -64,8 +78,8 @@ def test_a_delayed_job_is_worked_on_when_its_ring_comes(api: Api, outcomes) -> N
     assert early == (["delayed"], False)
 
 
-@pytest.mark.side_by_side
-def test_a_write_that_is_refused_takes_the_ack_with_it(run: LocalRun, api: Api, outcomes) -> None:
+def test_a_write_that_is_refused_takes_the_ack_with_it(run: LocalRun, api: Api, outcomes, alone) -> None:
+    """Alone, because all jobs of a scope share its outcome."""
     key, table = unused("taken"), run.outputs["DemoOutcomesTable"]
     row = {"pk": {"S": key}, "job": {"S": "another"}}
     run.client("dynamodb").put_item(TableName=table, Item=row)

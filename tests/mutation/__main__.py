@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from itertools import accumulate
-from pathlib import Path
 from typing import Any
 
 from tests.mutation.mutants import Mutant, mutants_of, shown, source_of
@@ -49,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted; the same command goes on from here", flush=True)
         return INTERRUPTED
-    if not (wanted.file or wanted.only or wanted.room or wanted.tests):
+    if not (wanted.file or wanted.only or wanted.room):
         _publish(scores, wanted)
     return 1 if any(last.survivors for _, last in scores) else 0
 
@@ -64,15 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--seed", type=int, default=16, help="of the sample")
     parser.add_argument("--jobs", type=from_on(1), default=1, help="mutants at the same time")
-    parser.add_argument("--tests", nargs="+", metavar="PATH", help="these tests, not all of the room")
-    parser.add_argument("--build", type=Path, default=BUILD, help="where results are kept")
-    parser.add_argument("--near", action="store_true", help="the room's own tests only")
-    parser.add_argument("--again", action="store_true", help="only mutants that survived before")
-    parser.add_argument("--after", action="store_true", help="the tests are new: not for the score before")
     parser.add_argument("--fresh", action="store_true", help="forget earlier results")
-    parser.add_argument("--control", action="store_true", help="first run the tests without a mutant")
-    parser.add_argument("--kept", action="store_true", help="judge none: the score of what was judged before")
-    parser.add_argument("--survivors", action="store_true", help="print each survivor as it reads")
     parser.add_argument("--show", metavar="ID", help="print the mutants whose id contains this, judge none")
     return parser
 
@@ -118,22 +109,17 @@ class _Judging:
     def work(self, session: object) -> None:
         bench = Bench(session, self.room.files())  # type: ignore[arg-type]
         for far in (False, True):
-            if far and (self.wanted.near or self.wanted.tests):
-                return
             reach = self._reach(bench, far)
             against = _fingerprint(reach, far)
             self._judge(bench, reach, against, far)
 
     def _reach(self, bench: Bench, far: bool) -> Reach:
         """Trace the tests whose reach is not known, and return an index of all that may be run."""
-        reach = Reach(self.wanted.build / "reach" / f"{self.room.name}.json")
+        reach = Reach(BUILD / "reach" / f"{self.room.name}.json")
         near = {name.partition("::")[0] for name in bench.items if not self._is_far(name)}
         files = sorted({name.partition("::")[0] for name in bench.items} - near if far else near)
         bench.trace(reach.lacks(files), self.room.files(), reach.keep)
         reach.index(files)
-        if self.wanted.control:
-            failing = bench.control(sorted(reach.seconds, key=reach.seconds.__getitem__), reach.seconds)
-            print(f"{len(reach.seconds)} tests without a mutant, failing: {failing}", flush=True)
         return reach
 
     def _is_far(self, test: str) -> bool:
@@ -144,7 +130,7 @@ class _Judging:
         pending = [
             mutant for mutant in self.mutants if not self.results.known(mutant.id, bodies[mutant.id], against)
         ]
-        if far or self.wanted.again:
+        if far:
             pending = [mutant for mutant in pending if self._survived(mutant)]
         print(f"{self.room.name}: {len(pending)} of {len(self.mutants)} mutants to judge", flush=True)
         jobs = self._jobs(pending, reach)
@@ -193,13 +179,9 @@ def _fingerprint(reach: Reach, far: bool) -> str:
 def _room(room: Room, wanted: argparse.Namespace) -> tuple[Score, Score]:
     """Judge the mutants of a room; return the score of their first judgements and that of their last ones."""
     mutants = _wanted(room, wanted)
-    results = Results(wanted.build / "results" / f"{room.name}.jsonl", wanted.fresh, wanted.after)
-    tests = wanted.tests or (room.tests if wanted.near else (*room.tests, *room.beyond))
-    if not wanted.kept:
-        collected(tests, _Judging(room, mutants, wanted, results).work)
+    results = Results(BUILD / "results" / f"{room.name}.jsonl", wanted.fresh)
+    collected((*room.tests, *room.beyond), _Judging(room, mutants, wanted, results).work)
     judged = [mutant for mutant in mutants if mutant.id in results.rows]
-    if wanted.survivors:
-        _show_survivors(judged, results)
     found = [_score(room, judged, rows) for rows in (results.first, results.rows)]
     last = found[1]
     print(
@@ -215,13 +197,6 @@ def _score(room: Room, judged: list[Mutant], rows: dict[str, Any]) -> Score:
     found = [mutant for mutant in judged if mutant.id in rows]
     files = {mutant.file for mutant in found}
     return score(room.name, files, [rows[mutant.id] for mutant in found], set(equivalents()))
-
-
-def _show_survivors(judged: list[Mutant], results: Results) -> None:
-    idle = equivalents()
-    for mutant in judged:
-        if results.rows[mutant.id]["status"] == "survived" and mutant.id not in idle:
-            print(shown(ROOT, mutant))
 
 
 def _publish(scores: list[tuple[Score, Score]], wanted: argparse.Namespace) -> None:

@@ -17,12 +17,11 @@ BUILD = ROOT / "build" / "mutation"
 class Results:
     """The judgements of a room's mutants, a line each. *rows*: the last of a mutant; *first*: its first.
 
-    *after*: whether the tests were written for the mutants that they judge: none of these is a first one.
     *killers*: for each definition the tests that killed mutants of it.
     """
 
-    def __init__(self, path: Path, fresh: bool = False, after: bool = False) -> None:
-        self.path, self.after = path, after
+    def __init__(self, path: Path, fresh: bool = False) -> None:
+        self.path = path
         self.rows: dict[str, dict[str, Any]] = {}
         self.first: dict[str, dict[str, Any]] = {}
         self.killers: dict[str, Counter[str]] = defaultdict(Counter)
@@ -47,7 +46,6 @@ class Results:
         before = self.rows.get(mutant_id)
         survived = before["against"] if before and before["body"] == body else []
         row = {"id": mutant_id, "body": body, "against": [*survived, tests]} | asdict(found)
-        row |= {"after": True} if self.after else {}
         self._note(row)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a") as stream:
@@ -55,8 +53,7 @@ class Results:
 
     def _note(self, row: dict[str, Any]) -> None:
         self.rows[row["id"]] = row
-        if not row.get("after"):
-            self.first.setdefault(row["id"], row)
+        self.first.setdefault(row["id"], row)
         if row["status"] == "killed":
             self.killers[":".join(row["id"].split(":")[:2])][row["by"]] += 1
 

@@ -106,11 +106,6 @@ class Bench:
             found[item.nodeid] = (round(time.process_time() - began, 4), passed, probes.taken())
         return found
 
-    def control(self, tests: Sequence[str], seconds: dict[str, float]) -> list[str]:
-        """Run *tests* without a mutant in the order of a mutant's, and return those that fail."""
-        child = _Child(lambda: [test for test, ok in self._outcomes(tests, seconds) if not ok])
-        return list(child.result() or ())
-
     def judge(
         self, jobs: Iterable[Job], seconds: dict[str, float], processes: int
     ) -> Iterator[tuple[Mutant, Found]]:

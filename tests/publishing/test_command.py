@@ -104,24 +104,6 @@ def test_options_say_the_name_the_size_of_a_message_and_what_is_sent_again(fanin
     assert "is CANCELLED (cancelled); nothing was sent: do what is not done with fanin.reopen(" in over.err
 
 
-def test_a_file_whose_rows_are_done_is_published_again_with_0_and_nothing_is_sent(fanin, sqs, rows, served):
-    first = fanin("publish", rows, "--queue", "work").ok()
-    client = Fanin(served.url)
-    client.ack_ranges(client.outstanding(first.out.strip()))
-    result = fanin("publish", rows, "--queue", "work", "--again", "failed").ok()
-
-    assert (result.out, depth(sqs)) == (first.out, 25)
-    assert "is COMPLETE (succeeded): all rows of " in result.err
-
-
-def test_an_open_batch_of_other_rows_is_named_on_standard_error(fanin, sqs, rows, served):
-    other = Fanin(served.url).open("catalog-7")
-    result = fanin("publish", rows, "--queue", "work").ok()
-
-    assert f"batch {other.id} of this user key is still OPEN" in result.err
-    assert f"fanin cancel {other.id}" in result.err
-
-
 def test_refused_credentials_are_4_and_no_answer_is_5(fanin, sqs, rows, served):
     served.faults[:] = [refusal(403)]
     assert fanin("publish", rows, "--queue", "work").code == ExitCode.DENIED

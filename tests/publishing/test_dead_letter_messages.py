@@ -55,12 +55,6 @@ def test_every_range_lies_in_one_window_and_no_window_is_too_long(facts):
     assert all(any(each[0] in window and each[-1] in window for window in found) for each in ranges)
 
 
-def test_neighbours_are_in_one_window():
-    items = [Items.between(BATCH, GROUPS[0], index, index) for index in range(10)]
-
-    assert [(window[0], window[-1]) for window in windows(items)] == [(items[0][0], items[-1][0])]
-
-
 def test_the_size_of_a_message_counts_its_attributes():
     attributes = {"n": {"DataType": "String", "StringValue": "käy"}}
     message = DeadLetterMessage({"MessageId": "m", "Body": "ä", "MessageAttributes": attributes})

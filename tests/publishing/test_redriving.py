@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import timedelta
 
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError
+from botocore.exceptions import EndpointConnectionError
 from moto import mock_aws
 from moto.sqs.models import sqs_backends
 
@@ -114,16 +114,6 @@ def test_a_dry_run_moves_nothing_and_hides_nothing(sqs, transport, fanin):
     found = run(sqs, transport, dead, is_dry_run=True)
 
     assert (found.moved, bodies(sqs, work), bodies(sqs, dead)) == (12, [], sorted(items))
-
-
-def test_one_batch_may_be_named(sqs, transport, fanin):
-    work, dead = queues(sqs)
-    mine, other = fanin.open().add(1), fanin.open().add(1)
-    send(sqs, dead, mine[0], other[0])
-    found = run(sqs, transport, dead, batch_id=mine.batch_id)
-
-    assert (found.moved, dict(found.left)) == (1, {Left.OTHER_BATCH: 1})
-    assert bodies(sqs, work) == [mine[0]]
 
 
 def test_attributes_travel_along_but_for_those_of_a_kept_message(sqs, transport, fanin):
@@ -301,8 +291,3 @@ def test_what_dies_again_meanwhile_is_left(sqs, transport, fanin):
     found = run(Receiving(sqs, receive_message), transport, dead)
 
     assert (found.moved, dict(found.left), len(ids)) == (1, {Left.AGAIN: 1}, 1)
-
-
-def test_a_queue_that_does_not_exist_is_the_error_of_aws(sqs, transport):
-    with pytest.raises(ClientError, match="NonExistentQueue"):
-        run(sqs, transport, "https://sqs.us-east-1.amazonaws.com/123456789012/nope")

@@ -6,10 +6,8 @@ import json
 
 import pytest
 
-from fanin.errors import InvalidRequest
-from fanin.publishing import rows as reading
 from fanin.publishing.packing import BATCH_BYTES
-from fanin.publishing.rows import UnreadableRow, parts, rows, survey
+from fanin.publishing.rows import UnreadableRow, rows, survey
 
 
 def file(tmp_path, content, name="rows.jsonl"):
@@ -70,12 +68,6 @@ def test_a_byte_that_is_not_utf_8_is_refused_with_its_line(tmp_path, line, end):
         survey(file(tmp_path, end.join(lines), "rows.csv"))
 
 
-def test_a_malformed_line_has_one_line_number_and_its_column(tmp_path):
-    with pytest.raises(InvalidRequest, match=r"line 2: .* at column 2\)") as refused:
-        list(rows(file(tmp_path, '{"a": 1}\n{bad\n')))
-    assert "line 1" not in str(refused.value)
-
-
 def test_a_survey_is_of_the_rows_and_not_of_how_they_are_laid_out(tmp_path):
     first = survey(file(tmp_path, "1\n2\n"))
 
@@ -84,27 +76,3 @@ def test_a_survey_is_of_the_rows_and_not_of_how_they_are_laid_out(tmp_path):
     assert first.digest != survey(file(tmp_path, "12\n")).digest
     assert first.digest != survey(file(tmp_path, "2\n1\n")).digest
     assert survey(file(tmp_path, "")).rows == 0
-
-
-def test_parts_have_so_many_rows_and_bytes(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "PART_ROWS", 3)
-    monkeypatch.setattr(reading, "PART_BYTES", 5)
-    path = file(tmp_path, "\n".join(map(str, [1, 2, 3, 4, 5555, 66, 7777777, 8])))
-
-    assert list(parts(path)) == [["1", "2", "3"], ["4", "5555"], ["66"], ["7777777"], ["8"]]
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "names"),
-    [
-        ("rows.csv", "Emma,7.5\nUlysses,12\n", ["Emma", "7.5"]),
-        ("rows.csv", "", []),
-        ("rows.csv", b"\xff\n", []),
-        ("rows.jsonl", '{"a": 1}\n', []),
-        ("rows.csv", None, []),
-    ],
-)
-def test_the_header_of_a_file_is_the_first_line_of_csv(tmp_path, name, content, names):
-    path = tmp_path / name if content is None else file(tmp_path, content, name)
-
-    assert reading.header_of(path) == names

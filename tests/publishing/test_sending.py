@@ -9,7 +9,6 @@ from typing import NamedTuple
 import pytest
 
 from fanin import pacing
-from fanin.pacing import Pace
 from fanin.publishing.packing import BATCH_BYTES, MESSAGE_BYTES, Message, batches, chunked
 from fanin.publishing.sending import SendFailed, send
 
@@ -89,15 +88,6 @@ def send_bodies(client, *bodies: str, sleep=lambda seconds: None) -> int:
     return send(client, "url", messages(*bodies), pacing.waits(random.Random(1)), sleep)
 
 
-def test_only_the_failed_entries_are_sent_again_each_time_after_a_pause():
-    client, pauses = ScriptedClient(["1", "2"], ["2"]), []
-
-    again = send_bodies(client, "a", "b", "c", sleep=pauses.append)
-
-    assert (client.sent, again) == ([["a", "b", "c"], ["b", "c"], ["c"]], 3)
-    assert len(pauses) == 2
-
-
 @pytest.mark.parametrize(
     ("code", "attempts"), [("InternalError", pacing.ATTEMPTS), ("InvalidMessageContents", 1)]
 )
@@ -108,21 +98,3 @@ def test_sending_gives_up_after_a_bounded_number_of_attempts_and_on_a_fault_of_t
         send_bodies(client, "a")
 
     assert len(client.sent) == attempts
-
-
-def test_pauses_are_spread_below_a_bound_that_doubles_up_to_a_limit():
-    many = [list(pacing.waits(random.Random(seed))) for seed in range(200)]
-
-    for attempt in range(pacing.ATTEMPTS):
-        bound = min(pacing.LONGEST_WAIT, pacing.FIRST_WAIT * 2**attempt)
-        drawn = [pauses[attempt] for pauses in many]
-        assert all(0 <= pause <= bound for pause in drawn)
-        assert max(drawn) - min(drawn) > bound / 2
-
-
-def test_a_pace_rests_until_its_messages_are_due_and_without_a_rate_not_at_all():
-    pace = Pace(rate=100.0, started=50.0).after(10).after(20)
-
-    assert pace.pause(now=50.1) == pytest.approx(0.2)
-    assert pace.pause(now=51.0) == 0
-    assert Pace(rate=None, started=50.0).after(1000).pause(now=50.0) == 0

@@ -335,3 +335,13 @@ def test_a_job_that_ends_before_its_rerun_is_requested_is_added_anew(bench):
 
     assert add(bench, "a", id="mine") == ()
     assert (bench.stored(job).id, bench.stored(job).generation) == ("mine", 2)
+
+
+def test_a_config_that_was_requested_earlier_replaces_none():
+    cache = ConfigCache()
+    cache.keep(CONFIG, 100.0, 10**9)
+    cache.keep(None, 99.9, 10**9)
+    kept = cache.config
+    cache.keep(None, 100.0, 10**9)
+
+    assert (kept, cache.config) == (CONFIG, None)

@@ -209,3 +209,18 @@ def test_a_heartbeat_without_an_answer_ends_no_session(bench):
     assert bench.session.beat()
     bench.time.sleep(4)
     assert not bench.session.beat()
+
+
+def test_a_heartbeat_counts_from_when_it_was_sent(bench):
+    beat = bench.store.real.beat
+    bench.time.sleep(2)
+
+    def slow(*asked):
+        bench.time.sleep(1.5)
+        return beat(*asked)
+
+    bench.store.scripts["beat"] = slow
+
+    assert bench.session.beat()
+    assert bench.session.confirmed_at == bench.time.monotonic() - 1.5 == 2
+    assert bench.store.of("beat")[-1][2] == bench.time.now() - 1_500_000 + 5_000_000

@@ -69,12 +69,6 @@ def test_what_is_no_parquet_is_refused_and_named(folder):
     assert result.stderr.startswith(f"{folder}/batches cannot be read (")
 
 
-def test_a_page_that_cannot_be_written_is_named(folder, tmp_path):
-    result = report(folder, "--out", tmp_path / "none" / "page.html")
-
-    assert (result.exit_code, result.stderr) == (1, f"{tmp_path}/none/page.html: No such file or directory\n")
-
-
 @pytest.mark.parametrize("missing", ["matplotlib", "jinja2"])
 def test_without_the_extra_the_line_that_installs_it_is_printed(folder, missing):
     result = command("report", str(folder), before=MISSING % ([missing],))

@@ -149,19 +149,6 @@ def test_what_users_wrote_is_text_and_nothing_else():
     assert not [tag for tag, _ in reader.tags if tag in {"timeout", "passed", "qgis"}]
 
 
-@pytest.mark.parametrize(
-    ("known", "completed", "headline"),
-    [
-        (2, 1, "1 of 2 batches complete"),
-        (3, 3, "All complete"),
-        (1, 1, "The batch is complete"),
-        (1, 0, "0 of 1 batch complete"),
-    ],
-)
-def test_the_headline_says_whether_all_finished(known, completed, headline):
-    assert summary.headline(replace(HISTORY, known=known, completed=completed)) == headline
-
-
 def test_the_first_screen_says_when_how_many_and_what_failed():
     text = read().text
 
@@ -198,11 +185,6 @@ STATES = {("OPEN", 0): "open", ("CLOSED", 3): "under way", ("COMPLETE", 0): "com
 STATES[("COMPLETE", 3)] = "with failures"
 
 
-@pytest.mark.parametrize(("state", "failed"), STATES)
-def test_a_batch_shows_its_state(state, failed):
-    assert summary.chip(replace(WELL, state=state, failed=failed))[1] == STATES[state, failed]
-
-
 def test_a_batch_shows_its_moments_its_percentiles_and_its_last_items():
     text = read(WELL).text
 
@@ -232,13 +214,6 @@ def test_a_batch_without_acks_or_without_a_section_is_listed_all_the_same():
     assert not [attributes for tag, attributes in read(hidden).tags if tag == "section"]
 
 
-def test_an_empty_history_says_so():
-    text = Reader(page_of(History("changes"))).text
-
-    assert "Nothing happened" in text
-    assert "holds no change in the days that were asked for" in text
-
-
 def test_bundles_and_jobs_are_there_where_there_are_any():
     target = {"target": "orders", "tasks": 5, "states": [("DEAD", 1), ("SUCCEEDED", 4)], "bundles": 2}
     target |= {"size": 2.5, "largest": 3, "calls": 2, "waited": [0.8, 2.0, 2.0]}
@@ -254,23 +229,6 @@ def test_bundles_and_jobs_are_there_where_there_are_any():
     assert "Jobs" not in read().texts
 
 
-def test_a_chart_begins_at_the_opening_or_where_that_was_long_before_at_the_first_ack():
-    assert Clock.of(WELL).name == "since the batch was opened"
-    assert Clock.of(replace(WELL, opened_at=OPENED - timedelta(days=1))).name == "since the first ack"
-    assert Clock.of(BatchFacts("b", "OPEN")) is None
-
-
-def test_moments_before_the_chart_are_reported_and_not_drawn():
-    early = replace(WELL, opened_at=OPENED - timedelta(days=1), closed_at=OPENED - timedelta(hours=1))
-    moments = {mark.name: mark.at for mark in marks(early, Clock.of(early))}
-    text = read(early).text
-
-    assert moments["closed"] == -3602
-    assert "closed 1 h before the first ack" in text
-    assert "99 % acked, " in text
-    assert "closed, " not in text
-
-
 def test_an_event_is_never_reported_earlier_than_the_end_though_its_time_is_rounded_down():
     at_once = replace(WELL, event_at=after(62), told_after=0.0, told_after_last_ack=0.0)
     text = read(at_once).text
@@ -279,37 +237,6 @@ def test_an_event_is_never_reported_earlier_than_the_end_though_its_time_is_roun
     assert {mark.name: mark.at for mark in marks(at_once, Clock.of(at_once))}["event on the bus"] == 62.2
     assert "event after the end under 1 s event after the last ack under 1 s" in text
     assert "under 1 s longest wait for an event" in text
-
-
-@pytest.mark.parametrize(
-    ("failed", "healed", "text"),
-    [
-        (0, 0, "508 items were acked; none failed."),
-        (2, 0, "508 items were acked; 2 of them failed."),
-        (2, 2, "508 items were acked; 2 of them failed in the end; 2 failed at first and were healed later."),
-        (0, 1, "508 items were acked; none failed in the end; 1 failed at first and was healed later."),
-    ],
-)
-def test_items_that_failed_and_were_healed_are_reported_beside_those_that_failed(failed, healed, text):
-    history = replace(HISTORY, items=508, failed=failed, healed=healed, orphans=0)
-
-    assert summary.verdict(history) == text
-
-
-def test_reasons_say_that_items_healed_later_may_be_among_them():
-    batch = replace(WELL, failed=0, healed=2, reasons=(("no name", 2),), curve=(), bars=())
-
-    assert "no name 2 2 items that failed at first and succeeded later may be among them." in read(batch).text
-    assert "may be among them" not in read().text
-
-
-def test_the_curve_ends_at_the_number_of_acks():
-    """All items are acked, so that it ends on the dotted line of the total."""
-    paths = [(each.get("style", ""), each["d"].split()) for tag, each in read(WELL).tags if tag == "path"]
-    (curve,) = (points for style, points in paths if "fill: none; stroke: var(--acks)" in style)
-    (total,) = (points for style, points in paths if "dasharray: 1,3" in style)
-
-    assert curve[-1] == total[-1]
 
 
 DURATIONS = {None: "\u2013", 0: "0 ms", 0.85: "850 ms", 0.9999: "1 s", 4.24: "4.2 s", 59.97: "1 min"}
@@ -326,13 +253,3 @@ def test_a_duration_reads_as_people_say_it(value):
 )
 def test_a_share_is_never_rounded_to_all_or_nothing(share, text):
     assert percent(share) == text
-
-
-def test_few_are_counted_in_whole_numbers():
-    few = replace(WELL, total=2, acked=2, seen=2, curve=(Point(0, 1, 0), Point(60, 1, 0)), bars=())
-
-    assert "Acks over time 0 1 2 " in read(few).text
-
-
-def test_an_axis_of_time_is_marked_in_units_of_the_clock():
-    assert "0 10 s 20 s 30 s 40 s 50 s 1 min since the batch was opened" in read(WELL).text

@@ -13,7 +13,6 @@ from moto.dynamodb.parsing.reserved_keywords import ReservedKeywords
 
 from fanin.aws import clients
 from fanin.local.emulation.refusing import checked
-from fanin.local.request_rules.expressions import parsed
 from fanin.local.request_rules.reserved import ACCEPTED, RESERVED
 from tests.contract import moto_clients
 from tests.request_rules import hook
@@ -75,12 +74,3 @@ def test_the_emulator_refuses_it_too_and_answers_malformed_requests_itself(opera
     found = asyncio.run(handle("POST", "/", {"x-amz-target": operation}, json.dumps(body).encode(), {}))
 
     assert found[0] == status
-
-
-def test_an_expression_is_parsed_once():
-    before = parsed.cache_info().misses
-
-    for _ in range(3):
-        parsed("ConditionExpression", "once = :once")
-
-    assert parsed.cache_info().misses == before + 1

@@ -27,13 +27,6 @@ def test_writes_of_one_digit_and_of_twenty_have_one_shape():
     assert added(0b1) != added(0, 0b1)
 
 
-def test_a_transaction_has_the_shapes_of_its_actions():
-    masks = PageMasks(0, 0b11)
-    request = requests.with_failures("Batches", KEY.batch, requests.add_bits("Pages", KEY, masks, AT), 2)
-
-    assert shapes.shape("TransactWriteItems", request).count(" + ") == 1
-
-
 def test_what_a_store_sends_is_noted_and_what_a_test_sends_is_not():
     with mock_aws():
         client = moto_clients.client("dynamodb")

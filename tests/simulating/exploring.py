@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
+from functools import partial
+from typing import Any
 
 from tests.simulating.faults import CRASH_BEFORE, ON_READS, THROTTLED, Fault
 from tests.simulating.room import Outcome
@@ -38,6 +40,38 @@ class Script:
         kinds = distinct(possible)
         taken = self.decide(len(kinds))
         return kinds[taken - 1] if taken else None
+
+
+class Scripted:
+    """A world whose schedule is that of a script: each actor goes on to its end; time passes if all wait."""
+
+    script: Script
+    last: object = None
+    _begin_what_is_due: Callable[[], None]
+    _jump: Callable[[], bool]
+
+    def _go_on(self) -> bool:
+        world: Any = self
+        self._begin_what_is_due()
+        stalled = world.network.stalled
+        landing = self.script.decide(len(stalled)) if stalled else 0
+        if landing:
+            world.network.land(landing - 1)
+        runnable = sorted(world.loop.runnable(), key=lambda actor: actor is not self.last)
+        steps = [*(partial(self._switch, actor) for actor in runnable), *self._deliveries()]
+        if not steps:
+            return self._jump()
+        steps[self.script.decide(len(steps) - 1)]()
+        return True
+
+    def _deliveries(self) -> Iterable[Callable[[], None]]:
+        """Return the deliveries that can come next."""
+        raise NotImplementedError  # each simulator has its own
+
+    def _switch(self, actor: object) -> None:
+        world: Any = self
+        self.last = actor
+        world.loop.switch(actor)
 
 
 Play = Callable[[Script, list[str] | None], Outcome]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from random import Random
 
 from fanin.grouper import Isolation, Policy
-from tests.simulating.exploring import Play, Script, drive
+from tests.simulating.exploring import Play, Script, Scripted, drive
 from tests.simulating.faults import PAUSED, Fault
 from tests.simulating.room import Outcome
 from tests.simulation_grouper.network import possible
@@ -21,13 +21,12 @@ from tests.simulation_grouper.world import World
 PAUSE = LEASE * 1.5
 
 
-class Scripted(World):
-    """A run whose schedule, faults and pauses are those of a script; time passes when all wait."""
+class ScriptedWorld(Scripted, World):
+    """A run whose schedule, faults and pauses are those of a script."""
 
     def __init__(self, scenario: Scenario, script: Script, lines: list[str] | None) -> None:
         super().__init__(scenario, Random(0), lines)
         self.script = script
-        self.last: object = None
         self.network.fault = self._fault  # type: ignore[method-assign]
 
     def _fault(self, name: str) -> Fault | None:
@@ -37,30 +36,12 @@ class Scripted(World):
             self.loop.sleep(PAUSE)
         return self.script.fault(possible(name))
 
-    def _go_on(self) -> bool:
+    def _begin_what_is_due(self) -> None:
         self.referee.catch_up()
         self._arrive()
-        stalled = self.network.stalled
-        landing = self.script.decide(len(stalled)) if stalled else 0
-        if landing:
-            self.network.land(landing - 1)
-        steps = self._steps()
-        if not steps:
-            return self._jump()
-        steps[self.script.decide(len(steps) - 1)]()
-        return True
 
-    def _steps(self) -> list[Callable[[], None]]:
-        """Return what can happen next: first of all, that the last actor goes on."""
-        runnable = sorted(self.loop.runnable(), key=lambda actor: actor is not self.last)
-        return [
-            *(partial(self._switch, actor) for actor in runnable),
-            *(partial(self._deliver, sent) for sent in self.queues.visible()),
-        ]
-
-    def _switch(self, actor: object) -> None:
-        self.last = actor
-        self.loop.switch(actor)
+    def _deliveries(self) -> Iterable[Callable[[], None]]:
+        return (partial(self._deliver, sent) for sent in self.queues.visible())
 
 
 def _scenario(*poison: str, **options: object) -> Scenario:
@@ -86,7 +67,7 @@ SCENARIOS = {
 
 def played(scenario: Scenario, script: Script, lines: list[str] | None = None) -> Outcome:
     """Play a scenario as the script says."""
-    return play(Scripted(scenario, script, lines))
+    return play(ScriptedWorld(scenario, script, lines))
 
 
 PLAYS: dict[str, Play] = {name: partial(played, scenario) for name, scenario in SCENARIOS.items()}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from random import Random
 from typing import Any
 
-from tests.simulating.exploring import Play, Script, drive
+from tests.simulating.exploring import Play, Script, Scripted, drive
 from tests.simulating.faults import Fault
 from tests.simulating.room import Outcome
 from tests.simulation_seams.network import possible
@@ -21,13 +21,12 @@ SWEPT = "due"
 """Of this request each sweep makes dozens; no fault is placed there, as the next sweep makes up for it."""
 
 
-class Scripted(World):
-    """A run whose schedule and faults are those of a script; time passes when all wait."""
+class ScriptedWorld(Scripted, World):
+    """A run whose schedule and faults are those of a script."""
 
     def __init__(self, scenario: Scenario, script: Script, lines: list[str] | None) -> None:
         super().__init__(scenario, Random(0), lines)
         self.script = script
-        self.last: object = None
         self.network.fault = self._fault  # type: ignore[method-assign]
         self.outside._plan = self._plan  # type: ignore[method-assign]
 
@@ -38,28 +37,9 @@ class Scripted(World):
     def _fault(self, name: str) -> Fault | None:
         return None if name == SWEPT else self.script.fault(possible(name))
 
-    def _go_on(self) -> bool:
-        self._begin_what_is_due()
-        stalled = self.network.stalled
-        landing = self.script.decide(len(stalled)) if stalled else 0
-        if landing:
-            self.network.land(landing - 1)
-        steps = self._steps()
-        if not steps:
-            return self._jump()
-        steps[self.script.decide(len(steps) - 1)]()
-        return True
-
-    def _steps(self) -> list[Callable[[], None]]:
-        """Return what can happen next: first of all, that the last actor goes on."""
-        runnable = sorted(self.loop.runnable(), key=lambda actor: actor is not self.last)
-        steps = [partial(self._switch, actor) for actor in runnable]
+    def _deliveries(self) -> Iterable[Callable[[], None]]:
         can_deliver = self.slots > 0 and any(queue.visible() for queue in self.queues)
-        return [*steps, self._deliver] if can_deliver else [*steps]
-
-    def _switch(self, actor: Any) -> None:
-        self.last = actor
-        self.loop.switch(actor)
+        return [self._deliver] if can_deliver else []
 
 
 def _scenario(*kinds: str, count: int = 1, **options: Any) -> Scenario:
@@ -80,7 +60,7 @@ SCENARIOS = {
 
 def played(scenario: Scenario, script: Script, lines: list[str] | None = None) -> Outcome:
     """Play a scenario as the script says."""
-    return play(Scripted(scenario, script, lines))
+    return play(ScriptedWorld(scenario, script, lines))
 
 
 PLAYS: dict[str, Play] = {name: partial(played, scenario) for name, scenario in SCENARIOS.items()}

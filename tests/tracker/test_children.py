@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import permutations
 
 import pytest
 
 from fanin.errors import Conflict
 from fanin.tracker import OpenBatch, State
-from fanin.tracker.rules.lifecycle import CHECK_AFTER
 from fanin.tracker.writing.reopening import ReopenBatch
 from tests.tracker.calls import HOUR, ack, fail, opened
 
@@ -54,51 +52,9 @@ def test_one_failed_child_fails_the_item_in_whatever_order_they_end(tracker, par
     assert sample.reason in {reason for reason in ended if not reason.endswith("succeeded")}
 
 
-def test_an_end_that_is_reported_twice_counts_once(tracker, parent, clock):
-    first, second = child(tracker, parent[1]), child(tracker, parent[1])
-    for _ in range(3):
-        ack(tracker, *first, 0)
-        tracker.close("t", first[0], "closer")
-        tracker.confirm(tracker.get("t", first[0]))
-    clock.at += CHECK_AFTER
-    tracker.sweep()
-    assert tracker.get("t", parent[0]).state is State.CLOSED
-    ack(tracker, *second, 0)
-
-    assert result(tracker, parent[0]) == "succeeded"
-
-
-def test_a_repeated_open_adds_no_child(tracker, parent):
-    first, again = child(tracker, parent[1], "one"), child(tracker, parent[1], "one")
-    assert first == again
-    ack(tracker, *first, 0)
-
-    assert result(tracker, parent[0]) == "succeeded"
-
-
 def opens_none(tracker, item, sentence):
     with pytest.raises(Conflict, match=sentence):
         tracker.open("t", OpenBatch(parent_item_id=item))
-
-
-@pytest.mark.parametrize("end", ENDS)
-def test_an_item_whose_children_have_ended_takes_no_other_one(tracker, end):
-    batch_id, group = opened(tracker, 2)
-    item = f"{batch_id}:{group}:0"
-    only = child(tracker, item)
-    ENDS[end](tracker, *only)
-
-    opens_none(tracker, item, "takes no")
-
-
-def test_a_child_between_the_end_of_the_others_and_the_ack_of_the_item_is_refused(tracker, parent):
-    """The last child was noted as ended: its ack of the item is under way."""
-    only = child(tracker, parent[1])
-    crashed = replace(tracker, _known={})
-    crashed._parent_ack = lambda batch: tracker._parent_ack(batch) and None
-    ack(crashed, *only, 0)
-
-    opens_none(tracker, parent[1], "its children have ended. Open all of them before one ends")
 
 
 @pytest.mark.parametrize("end", [State.CANCELLED, State.COMPLETE, State.FAILED, State.TIMED_OUT])
@@ -115,45 +71,6 @@ def test_an_item_of_an_ended_batch_takes_no_child(tracker, clock, end):
         tracker.close("t", batch_id, "closer")
 
     opens_none(tracker, f"{batch_id}:{group}:0", f"batch {batch_id} is {end}, so its items take no child")
-
-
-def test_a_child_whose_item_s_last_other_child_ends_meanwhile_is_refused(tracker, store_at, parent):
-    """The open has checked the item when the only child ends."""
-    only = child(tracker, parent[1])
-    store_at("children", lambda: ack(tracker, *only, 0))
-
-    opens_none(tracker, parent[1], "take no child")
-    assert result(tracker, parent[0]) == "succeeded"
-
-
-@pytest.fixture
-def store_at(tracker, monkeypatch):
-    """Run a function once, after the named call of the store was answered."""
-
-    def at(name, meanwhile):
-        usual, waiting = getattr(tracker.store, name), [meanwhile]
-
-        def called(*args):
-            answer = usual(*args)
-            if waiting:
-                waiting.pop()()
-            return answer
-
-        monkeypatch.setattr(tracker.store, name, called)
-
-    return at
-
-
-def test_a_failed_child_s_key_heals_the_item_after_all_have_ended(tracker):
-    batch_id, group = opened(tracker, 2)
-    item = f"{batch_id}:{group}:0"
-    first, other = child(tracker, item, "pages"), child(tracker, item, "images")
-    fail(tracker, *first, 0)
-    ack(tracker, *other, 0)
-    assert tracker.get("t", batch_id).failed == 1
-    ack(tracker, *child(tracker, item, "pages"), 0)
-
-    assert tracker.get("t", batch_id).failed == 0
 
 
 def test_a_child_is_reopened_without_its_parent_when_that_has_ended_or_the_item_is_done(tracker, parent):

@@ -98,10 +98,3 @@ def test_a_clock_that_is_set_back_does_not_prolong_what_a_process_knows(clock):
     clock.at -= HOUR
 
     assert tracker.state_of("t", batch.batch_id) is State.CANCELLED
-
-
-def test_a_batch_that_a_clock_ahead_opened_has_no_negative_age(clock):
-    store = MemoryStore()
-    Tracker(store, now=lambda: START + HOUR).open("t", OpenBatch())
-
-    assert Tracker(store, now=clock).longest_open() == timedelta(0)

@@ -94,33 +94,6 @@ def test_a_refused_write_to_a_batch_that_is_cancelled_meanwhile_is_stored_only_f
     assert verdicts(act(tracker, batch_id, group, 0)) == [verdict]
 
 
-def test_where_others_acked_a_part_the_rest_is_accepted(tracker):
-    batch_id, group = opened(tracker, 3)
-    tracker.store.meanwhile["add_bits"] = lambda: ack(tracker, batch_id, group, 0)
-
-    assert verdicts(ack(tracker, batch_id, group, 0, 1)) == ["duplicate", "accepted"]
-
-
-def test_a_failure_is_not_healed_in_a_batch_that_is_cancelled_meanwhile(tracker):
-    batch_id, group = opened(tracker, 3)
-    fail(tracker, batch_id, group, 0)
-    tracker.store.meanwhile["heal_bits"] = lambda: tracker.cancel("t", batch_id)
-
-    assert verdicts(ack(tracker, batch_id, group, 0)) == ["duplicate"]
-    assert tracker.get("t", batch_id).failed == 1
-
-
-@pytest.mark.parametrize("theirs", [(0,), (0, 1)])
-def test_an_item_that_others_heal_meanwhile_is_a_duplicate(tracker, theirs):
-    batch_id, group = opened(tracker, 3)
-    fail(tracker, batch_id, group, 0, 1)
-    tracker.store.meanwhile["heal_bits"] = lambda: ack(tracker, batch_id, group, *theirs)
-
-    expected = ["duplicate", "duplicate" if 1 in theirs else "accepted"]
-    assert verdicts(ack(tracker, batch_id, group, 0, 1)) == expected
-    assert tracker.get("t", batch_id).failed == 0
-
-
 def test_a_failure_in_a_batch_whose_row_was_deleted_is_expired(clock):
     """The process has the batch in its cache, and a clock behind that of TTL."""
     tracker = Tracker(MemoryStore(), page_bits=4, fresh_for=HOUR, now=clock, pause=lambda _: None)

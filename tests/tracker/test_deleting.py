@@ -6,15 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.errors import Conflict, NotFound
-from fanin.tracker import ListQuery, OpenBatch, Sample, State, Verdict
+from fanin.errors import NotFound
+from fanin.tracker import ListQuery, OpenBatch, Sample, Verdict
 from fanin.tracker.reads.sampling import SAMPLES
 from fanin.tracker.rules.model import BatchKey
 from fanin.tracker.store import Listing
-from fanin.tracker.writing.deleting import Deleted, ended_before, is_settled
+from fanin.tracker.writing.deleting import Deleted
 from fanin.tracker.writing.reopening import ReopenBatch
 from tests.tracker.calls import DAY, HOUR, START, ack, fail, opened, verdicts
-from tests.tracker.stored import BATCH, TICK
 
 
 def ended(tracker, **options):
@@ -54,44 +53,6 @@ def test_a_deleted_batch_is_not_found_and_keeps_no_user_data(tracker):
     assert (stored.user_key, stored.labels, stored.end_reason) == (None, {}, None)
 
 
-def test_acks_of_a_deleted_batch_are_expired(tracker):
-    batch_id, group = settled(tracker)
-    tracker.delete("t", batch_id)
-
-    assert verdicts(ack(tracker, batch_id, group, 0, 2)) == [Verdict.EXPIRED] * 2
-    assert verdicts(ack(tracker, batch_id, group, 9)) == [Verdict.OUT_OF_RANGE]
-
-
-def test_a_batch_is_not_deleted_before_its_parents_item_is_acked(tracker):
-    """The event was confirmed, and the process crashed before it acked the item of the parent."""
-    parent, group = opened(tracker, 2)
-    child, _ = opened(tracker, 1, parent_item_id=f"{parent}:{group}:0")
-    crashed = replace(tracker, _known={})
-    crashed._ack_parents = lambda *_: None
-    crashed.cancel("t", child)
-    tracker.store.confirm(BatchKey("t", child), START)
-
-    with pytest.raises(Conflict, match="not confirmed"):
-        tracker.delete("t", child)
-    confirm(tracker, child)
-    tracker.delete("t", child)
-    assert tracker.get("t", parent).failed == 1
-
-
-def test_a_batch_is_not_deleted_while_a_task_of_step_functions_waits_for_it(tracker):
-    batch_id = tracker.open("t", OpenBatch(task_token="t0ken", deadline=HOUR)).batch_id
-    tracker.cancel("t", batch_id)
-    confirm(tracker, batch_id)
-    with pytest.raises(Conflict, match="Step Functions"):
-        tracker.delete("t", batch_id)
-    assert all_deleted(tracker, START + HOUR)[:2] == (0, 1)
-    tracker.store.drop_token(BatchKey("t", batch_id))
-    tracker.delete("t", batch_id)
-
-    with pytest.raises(NotFound):
-        tracker.get("t", batch_id)
-
-
 def test_a_delete_may_be_repeated_and_goes_on_after_a_crash(tracker):
     batch_id, _ = settled(tracker)
     crashing = replace(tracker, store=Unreachable(tracker.store), _known={})
@@ -116,25 +77,6 @@ class Unreachable:
         if name == "delete":
             raise ConnectionError
         return getattr(self.store, name)
-
-
-def test_nothing_that_arrives_late_comes_back(tracker, clock):
-    batch_id, _ = settled(tracker, user_key="käy")
-    seen = tracker.store.get(BatchKey("t", batch_id))
-    tracker.delete("t", batch_id)
-    before = tracker.store.get(seen.key)
-    late = Sample(f"{batch_id}:{batch_id}:2", "of a user", clock.at)
-    for slot in range(SAMPLES):
-        tracker.store.sample(seen.key, slot, late, seen.pages_expire_at)
-    tracker.store.extend(seen.key, clock.at + DAY, clock.at + DAY)
-    tracker.store.create(seen)
-    tracker.confirm(seen)
-    tracker.sweep()
-
-    assert tracker.store.samples(seen.key) == []
-    assert tracker.store.get(seen.key) == before
-    with pytest.raises(NotFound):
-        tracker.get("t", batch_id)
 
 
 def all_deleted(tracker, before):
@@ -214,24 +156,3 @@ def test_a_row_that_is_gone_before_its_user_data_is_removed_is_no_error(tracker,
     monkeypatch.setattr(tracker.store, "delete", delete_late)
     assert tracker.delete("t", batch_id).deleted_at is None
     assert not tracker.store.batches
-
-
-@pytest.mark.parametrize(
-    ("state", "check_at", "settled"),
-    [(State.COMPLETE, None, True), (State.COMPLETE, START, False), (State.CLOSED, None, False)],
-)
-def test_a_batch_is_settled_once_it_has_ended_and_has_no_next_check(state, check_at, settled):
-    assert is_settled(replace(BATCH, state=state, next_check_at=check_at)) is settled
-
-
-@pytest.mark.parametrize(
-    ("facts", "before"),
-    [
-        ({"ended_at": START - TICK}, True),
-        ({"ended_at": START}, False),
-        ({}, False),
-        ({"ended_at": START - TICK, "deleted_at": START}, False),
-    ],
-)
-def test_a_batch_ended_before_a_time_if_its_end_is_earlier(facts, before):
-    assert ended_before(replace(BATCH, **{"state": State.COMPLETE} | facts), START) is before

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import timedelta
 
 import pytest
 
-from fanin.errors import BatchEnded, Conflict, NotFound
-from fanin.tracker import Ack, BatchKey, ItemRange, OpenBatch, Retention, State, Tracker
+from fanin.errors import BatchEnded, Conflict
+from fanin.tracker import Ack, OpenBatch, Retention, State, Tracker, Verdict
 from fanin.tracker.memory import MemoryStore
 from tests.tracker.calls import DAY, HOUR, ack, opened, verdicts
 from tests.tracker.metered import Metered
@@ -60,34 +61,6 @@ def test_a_close_that_is_refused_is_not_sent(tracker):
     assert tracker.close("t", batch_id, "closer").batch.total == 100
 
 
-def test_a_deadline_ends_the_batch_once_and_acks_after_it_are_late(tracker, clock):
-    batch_id, group = opened(tracker, 6, deadline=HOUR)
-    tracker.close("t", batch_id, "closer")
-    ack(tracker, batch_id, group, 0, 1, 4)
-    clock.at += HOUR
-
-    assert verdicts(ack(tracker, batch_id, group, 4, 5)) == ["duplicate", "late"]
-    batch = tracker.get("t", batch_id)
-    assert (batch.state, batch.result, batch.ended_at) == (State.TIMED_OUT, "timed_out", clock.at)
-    assert tracker.outstanding(batch).ranges == (ItemRange(group, 2, 3), ItemRange(group, 5, 5))
-
-
-def test_acks_and_adds_keep_a_batch_alive(tracker, clock):
-    batch_id, group = opened(tracker, 100, retention=Retention(open=8 * HOUR))
-    for index in range(20):
-        clock.at += 4 * HOUR
-        ack(tracker, batch_id, group, index)
-        tracker.sweep()
-    clock.at += 7 * HOUR
-    tracker.add("t", batch_id, 1)
-    clock.at += 7 * HOUR
-
-    assert tracker.get("t", batch_id).state is State.OPEN
-    clock.at += HOUR
-    with pytest.raises(NotFound):
-        tracker.get("t", batch_id)
-
-
 def test_activity_is_written_down_a_few_times_a_retention(clock):
     tracker = Tracker(Metered(), now=clock)
     batch_id, group = opened(tracker, 1000, retention=Retention(open=8 * HOUR))
@@ -96,17 +69,6 @@ def test_activity_is_written_down_a_few_times_a_retention(clock):
         ack(tracker, batch_id, group, index)
 
     assert 7 <= tracker.store.calls["extend"] <= 9
-
-
-@pytest.mark.parametrize("count", [0, 5])
-def test_an_abandoned_batch_expires_with_its_event_even_if_it_is_empty(tracker, clock, count):
-    batch_id, _ = opened(tracker, count)
-    clock.at += 8 * DAY
-
-    assert tracker.sweep().expired == 1
-    assert tracker.store.get(BatchKey("t", batch_id)).state is State.EXPIRED
-    with pytest.raises(NotFound):
-        tracker.get("t", batch_id)
 
 
 def test_no_batch_completes_after_its_deadline_on_old_knowledge(clock):
@@ -136,3 +98,17 @@ def test_a_batch_that_comes_due_while_an_ack_looks_at_another_has_not_expired_fo
 
     acks = [Ack(due, group, 0, 0, "me"), Ack(other, another, 0, 0, "me")]
     assert verdicts(tracker.ack("t", acks)) == ["accepted", "accepted"]
+
+
+def test_a_forced_end_is_not_a_completion_and_says_who_and_why(tracker, caplog):
+    batch_id, group = opened(tracker, 5)
+    ack(tracker, batch_id, group, 0)
+    with caplog.at_level(logging.WARNING, "fanin"):
+        batch = tracker.end("t", batch_id, "stuck since noon", "a person")
+
+    assert (batch.state, batch.result) == (State.FAILED, "forced")
+    assert (batch.ended_by, batch.end_reason, batch.completed_at) == ("a person", "stuck since noon", None)
+    assert verdicts(ack(tracker, batch_id, group, 0, 1)) == [Verdict.DUPLICATE, Verdict.LATE]
+    (line,) = caplog.records
+    assert (line.batch_id, line.by) == (batch_id, "a person")
+    assert "noon" not in line.getMessage()

@@ -5,44 +5,12 @@ from __future__ import annotations
 import pytest
 
 from fanin.errors import Conflict
-from fanin.tracker import Ack, BatchKey, Mode, Progress, State, Tracker
+from fanin.tracker import Ack, BatchKey, Mode, Tracker
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.acking import plan
 from fanin.tracker.writing.climb import Climber
 from fanin.tracker.writing.recording import Recorder
 from tests.tracker.calls import HOUR, START, ack, fail, opened, verdicts
-
-
-def test_an_estimated_batch_counts_and_completes(tracker):
-    batch_id, group = opened(tracker, 2_500_000, mode=Mode.ESTIMATED)
-    tracker.close("t", batch_id, "closer")
-    reports = [
-        tracker.ack("t", [Ack(batch_id, group, low, low + 499_999, f"caller {low}")])
-        for low in range(0, 2_500_000, 500_000)
-    ]
-    batch = tracker.get("t", batch_id)
-
-    assert [len(report.completions) for report in reports] == [0, 0, 0, 0, 1]
-    assert (batch.state, tracker.progress(batch).acked) == (State.COMPLETE, 2_500_000)
-    assert len(tracker.store.stored_pages) < 10
-
-
-def test_every_ack_of_a_request_counts_in_an_estimated_batch_duplicates_too(tracker):
-    batch_id, group = opened(tracker, 10, mode=Mode.ESTIMATED)
-
-    assert verdicts(ack(tracker, batch_id, group, 1, 2, 2)) == ["accepted"] * 3
-    assert tracker.progress(tracker.get("t", batch_id)) == Progress(3, 0, 3, 3, exact=False)
-
-
-def test_failures_of_an_estimated_batch_are_counted(tracker):
-    batch_id, group = opened(tracker, 4, mode=Mode.ESTIMATED, max_failures=3)
-    fail(tracker, batch_id, group, 0, 1)
-    assert tracker.get("t", batch_id).failed == 2
-    fail(tracker, batch_id, group, 2)
-
-    assert tracker.get("t", batch_id).result == "too_many_failures"
-    assert verdicts(ack(tracker, batch_id, group, 3)) == ["late"]
-
 
 ENDS = [
     ("cancelled", lambda tracker, batch_id: tracker.cancel("t", batch_id)),

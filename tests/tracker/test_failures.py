@@ -4,24 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fanin.errors import BatchEnded
 from fanin.tracker import Ack, Outcome, PageMasks, Progress, State, Tracker, Verdict
 from fanin.tracker.dynamodb import requests
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.rules.lifecycle import CHECK_AFTER
-from fanin.tracker.rules.page import Page
-from fanin.tracker.store import Written
 from tests.tracker.calls import START, ack, fail, opened, verdicts
-
-
-def test_success_heals_a_failure_and_failure_never_overrides_success(tracker):
-    batch_id, group = opened(tracker, 5)
-    fail(tracker, batch_id, group, 0, 1)
-
-    assert verdicts(ack(tracker, batch_id, group, 0)) == ["accepted"]
-    assert verdicts(ack(tracker, batch_id, group, 0)) == ["duplicate"]
-    assert verdicts(fail(tracker, batch_id, group, 0, 1)) == ["duplicate", "duplicate"]
-    assert tracker.get("t", batch_id).failed == 1
 
 
 def test_enough_failures_end_the_batch_early_and_later_acks_are_late(tracker):
@@ -53,31 +39,6 @@ def test_the_reason_of_a_healed_item_is_not_shown_whatever_has_become_of_its_pag
 
     assert shown == {"2", "11"}
     assert left == {"2"}
-
-
-def test_a_failure_is_a_duplicate_if_another_acks_the_item_and_completes_the_batch_meanwhile(clock):
-    class Raced(MemoryStore):
-        refused = raced = False
-
-        def add_bits(self, key, masks, expires_at):
-            if masks.failed and not self.refused:
-                self.refused = True  # as by a conflict of transactions
-                return Written(Page(), applied=False)
-            return super().add_bits(key, masks, expires_at)
-
-        def get(self, key):
-            if self.refused and not self.raced:
-                self.raced = True
-                ack(tracker, batch_id, group, 0)
-            return super().get(key)
-
-    tracker = Tracker(Raced(), page_bits=4, now=clock, pause=lambda _: None)
-    batch_id, group = opened(tracker, 1)
-    tracker.close("t", batch_id, "closer")
-
-    assert verdicts(fail(tracker, batch_id, group, 0)) == ["duplicate"]
-    batch = tracker.get("t", batch_id)
-    assert (batch.state, batch.failed) == (State.COMPLETE, 0)
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 4, 5, 6, 7])
@@ -128,31 +89,6 @@ def test_all_failures_of_a_request_count_before_they_end_the_batch(tracker, limi
     assert (batch.failed, batch.result) == (4, "too_many_failures")
 
 
-@pytest.mark.parametrize(
-    ("total", "percent", "enough"),
-    [(20, 10, 2), (21, 10, 3), (3, 1, 1), (3, 34, 2), (3, 33, 1), (7, 50, 4), (5, 100, 5)],
-)
-def test_as_many_failures_as_the_percentage_needs_end_a_closed_batch(tracker, total, percent, enough):
-    batch_id, group = opened(tracker, total, max_failure_percent=percent)
-    tracker.close("t", batch_id, "closer")
-    fail(tracker, batch_id, group, *range(enough - 1))
-    assert tracker.get("t", batch_id).state is State.CLOSED
-    fail(tracker, batch_id, group, enough - 1)
-
-    # of five failures of five the last one leaves nothing to be done: then the batch is complete
-    assert tracker.get("t", batch_id).state is (State.FAILED if enough < total else State.COMPLETE)
-
-
-def test_an_open_batch_bears_any_percentage_and_its_close_ends_it(tracker):
-    batch_id, group = opened(tracker, 10, max_failure_percent=20)
-    fail(tracker, batch_id, group, *range(9))
-    assert tracker.get("t", batch_id).state is State.OPEN
-    with pytest.raises(BatchEnded, match=r"is FAILED \(too_many_failures\); it does not complete"):
-        tracker.close("t", batch_id, "closer")
-
-    assert tracker.get("t", batch_id).state is State.FAILED
-
-
 def test_a_batch_whose_items_are_all_acked_is_complete_however_many_failed(tracker):
     batch_id, group = opened(tracker, 10, max_failure_percent=20)
     fail(tracker, batch_id, group, *range(10))
@@ -161,19 +97,29 @@ def test_a_batch_whose_items_are_all_acked_is_complete_however_many_failed(track
     assert (batch.state, batch.result) == (State.COMPLETE, "completed_with_failures")
 
 
-def test_the_sweeper_ends_a_batch_whose_close_died_before_it_looked_at_the_failures(clock):
-    class Dying(MemoryStore):
-        def mark_tail(self, *args):
-            raise ConnectionResetError
+def one_outstanding(tracker, **options):
+    """A closed batch of three pages: item 8 has failed, item 0 is outstanding, all others are done."""
+    batch_id, group = opened(tracker, 12, **options)
+    tracker.close("t", batch_id, "closer")
+    fail(tracker, batch_id, group, 8)
+    ack(tracker, batch_id, group, *(item for item in range(12) if item not in (0, 8)))
+    return batch_id, group
 
-    store = Dying()
-    tracker = Tracker(store, page_bits=4, now=clock, pause=lambda _: None)
-    batch_id, group = opened(tracker, 10, max_failure_percent=20)
-    fail(tracker, batch_id, group, 0, 1)
-    with pytest.raises(ConnectionResetError):
-        tracker.close("t", batch_id, "closer")
-    del Dying.mark_tail
-    clock.at += CHECK_AFTER
-    tracker.sweep()
 
-    assert tracker.get("t", batch_id).state is State.FAILED
+def test_folded_acks_heal_first(tracker):
+    batch_id, _ = one_outstanding(tracker)
+    done = tracker.ack_pages("t", batch_id, {0: PageMasks(0b1), 2: PageMasks(0b1)}, "bulk")
+
+    assert [(page.written, page.healed) for page in done] == [(1, 0), (0, 1)]
+    assert tracker.get("t", batch_id).result == "succeeded"
+
+
+def test_the_ends_of_two_children_in_one_request_heal_the_parent_first(tracker):
+    """The second child of item 8, which its first one failed, succeeds beside the child of the last item."""
+    parent, group = one_outstanding(tracker)
+    children = [opened(tracker, 1, parent_item_id=f"{parent}:{group}:{item}") for item in (0, 8)]
+    for child, _ in children:
+        tracker.close("t", child, "closer")
+    tracker.ack("t", [Ack(child, items, 0, 0, "me") for child, items in children])
+
+    assert tracker.get("t", parent).result == "succeeded"

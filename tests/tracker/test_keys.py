@@ -7,35 +7,11 @@ from hashlib import sha256
 
 import pytest
 
-from fanin.errors import BatchEnded, InvalidRequest, KeyReused
-from fanin.tracker import OpenBatch, Retention, State
-from tests.tracker.calls import DAY, HOUR, ack, opened
-
-
-def test_a_key_whose_batch_is_over_stands_for_a_new_batch(tracker, clock):
-    """The old batch's id is not given out again: its pages are still there."""
-    first = tracker.open("t", OpenBatch(), key="weekly")
-    group = tracker.add("t", first.batch_id, 6).groups[0].id
-    ack(tracker, first.batch_id, group, *range(6))
-    tracker.close("t", first.batch_id, "closer")
-    clock.at += 8 * DAY
-    second = tracker.open("t", OpenBatch(user_key="other"), key="weekly")
-
-    assert second.batch_id != first.batch_id
-    assert tracker.open("t", OpenBatch(user_key="other"), key="weekly") == second
-    tracker.add("t", second.batch_id, 6)
-    assert tracker.close("t", second.batch_id, "closer").batch.state is State.CLOSED
-
-
-def test_a_key_is_given_no_new_batch_while_the_last_one_may_still_be_looked_at(tracker, clock):
-    """Past its deadline and its time at once, with no sweeper about: it ends first, and is kept as ended."""
-    spec = OpenBatch(deadline=HOUR, retention=Retention(open=2 * HOUR))
-    first = tracker.open("t", spec, key="weekly")
-    clock.at += 3 * HOUR
-
-    with pytest.raises(BatchEnded, match=f"batch {first.batch_id} is TIMED_OUT"):
-        tracker.open("t", spec, key="weekly")
-    assert tracker.get("t", first.batch_id).state is State.TIMED_OUT
+from fanin.errors import InvalidRequest, KeyReused, StoreUnavailable
+from fanin.tracker import OpenBatch, Retention
+from fanin.tracker.writing.opening import under_key
+from tests.tracker.calls import DAY, HOUR, opened
+from tests.tracker.stored import BATCH, ID
 
 
 def test_a_repeated_open_is_answered_when_its_parent_is_gone(tracker, clock):
@@ -67,3 +43,30 @@ def test_a_fingerprint_is_of_the_options_that_are_given(tracker, options, said):
     digest = sha256(f"OpenBatch({said})".encode()).hexdigest()
 
     assert tracker.open("t", OpenBatch(**options)).fingerprint == digest
+
+
+class Raced:
+    """Creates a batch whose key others take first, *lost* times, with batches that are over by then."""
+
+    def __init__(self, lost):
+        self.lost, self.over = lost, []
+
+    def create(self, over):
+        self.over.append(over)
+        return BATCH, f"theirs {len(self.over)}" if len(self.over) <= self.lost else ID
+
+
+@pytest.mark.parametrize("lost", [0, 1, 9])
+def test_an_open_has_ten_attempts_to_take_its_key(lost):
+    race = Raced(lost)
+
+    assert under_key(None, lambda _: None, race.create) == (BATCH, True)
+    assert race.over == [None, *(f"theirs {number}" for number in range(1, lost + 1))]
+
+
+def test_after_ten_attempts_the_caller_is_asked_to_repeat_the_request():
+    race = Raced(10)
+    with pytest.raises(StoreUnavailable, match="repeat the request"):
+        under_key(None, lambda _: None, race.create)
+
+    assert len(race.over) == 10

@@ -6,30 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.tracker import ListQuery, OpenBatch, State, memory
+from fanin.tracker import ListQuery, State, memory
 from fanin.tracker.rules.model import SHARDS
 from tests.tracker.calls import opened
-from tests.tracker.stored import TICK
-
-
-def test_batches_are_listed_newest_first_page_by_page(tracker, clock):
-    ids = []
-    for number in range(25):
-        clock.at += timedelta(seconds=1)
-        ids.append(opened(tracker, user_key="odd" if number % 2 else None)[0])
-    tracker.cancel("t", ids[3])
-    tracker.open("other", OpenBatch())
-    found, after = [], None
-    while True:
-        part = tracker.list("t", ListQuery(limit=10, after=after))
-        found += [batch.batch_id for batch in part.batches]
-        after = part.resume
-        if after is None:
-            break
-
-    assert found == ids[::-1]
-    assert [b.batch_id for b in tracker.list("t", ListQuery(user_key="odd")).batches] == ids[1::2][::-1]
-    assert [b.batch_id for b in tracker.list("t", ListQuery(state=State.CANCELLED)).batches] == [ids[3]]
 
 
 @pytest.mark.parametrize("state", [None, State.OPEN, State.CANCELLED])
@@ -69,13 +48,3 @@ def test_a_page_that_ends_with_the_last_batch_is_the_last_page(tracker, limit):
     page = tracker.list("t", ListQuery(limit=limit))
 
     assert (len(page.batches), page.resume) == (limit, None)
-
-
-def test_a_batch_is_on_the_list_until_the_time_of_its_expiry(tracker, clock):
-    batch_id, _ = opened(tracker)
-    expires_at = tracker.get("t", batch_id).expires_at
-
-    clock.at = expires_at - TICK
-    assert [batch.batch_id for batch in tracker.list("t", ListQuery()).batches] == [batch_id]
-    clock.at = expires_at
-    assert tracker.list("t", ListQuery()).batches == ()

@@ -66,13 +66,3 @@ def test_one_request_ends_sixteen_batches_above_the_one_that_it_acks(tracker):
     states = [tracker.get("t", batch_id).state for batch_id, _ in chain]
 
     assert states == [State.CLOSED] + [State.COMPLETE] * (16 + 1)
-
-
-def test_a_close_that_completes_a_child_acks_the_item_of_its_parent(tracker):
-    parent, group = opened(tracker, 1)
-    tracker.close("t", parent, "closer")
-    child, items = opened(tracker, 1, parent_item_id=f"{parent}:{group}:0")
-    ack(tracker, child, items, 0)
-    tracker.close("t", child, "closer")
-
-    assert tracker.get("t", parent).state is State.COMPLETE

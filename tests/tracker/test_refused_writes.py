@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from botocore.exceptions import ClientError
 
 from fanin.aws.dynamodb.rows import text
 from fanin.aws.settings.tracking import Tables
-from fanin.tracker import Group
+from fanin.cost import UsageMeter
+from fanin.tracker import Group, Outcome, State
 from fanin.tracker.dynamodb import DynamoStore, items
 from fanin.tracker.rules.model import PageKey
 from fanin.tracker.rules.options import TaskToken
-from fanin.tracker.rules.page import Page
+from fanin.tracker.rules.page import Page, PageMasks
+from tests.contract import engines
+from tests.contract.tables import TABLES, create_tables
 from tests.tracker.calls import DAY, HOUR, START
 from tests.tracker.stored import BATCH
 
-TABLES = Tables("batches", "pages")
+NAMES = Tables(*TABLES)
 TOKEN = TaskToken("token")
 PAGE = PageKey(BATCH.key, 0, 2)
 PAGE_ROW = {"pk": text(str(PAGE)), "n": {"N": "1"}, "d0": {"N": "4"}, "size": {"N": "3"}}
@@ -44,14 +49,14 @@ class Refusing:
         return {"Item": self.row} if self.row else {}
 
     def batch_get_item(self, RequestItems):  # noqa: N803  # as botocore names it
-        asked = RequestItems[TABLES.pages]["Keys"]
+        asked = RequestItems[NAMES.pages]["Keys"]
         self.read += asked
-        return {"Responses": {TABLES.pages: [self.row] if self.row and asked else []}}
+        return {"Responses": {NAMES.pages: [self.row] if self.row and asked else []}}
 
 
 def refusing(shown=None, row=None):
     client = Refusing(shown, row)
-    return DynamoStore(client, TABLES), client
+    return DynamoStore(client, NAMES), client
 
 
 @pytest.mark.parametrize("token", [None, TOKEN])
@@ -93,3 +98,33 @@ def test_a_request_to_resend_an_event_is_stored_and_may_be_repeated():
 
     assert (row["pk"], row["sk"]) == ({"S": str(BATCH.key)}, {"S": f"notice#{1772326800000:013d}"})
     assert row["ttl"] == {"N": str(int(BATCH.expires_at.timestamp()))}
+
+
+FIRST = PageMasks.of(1, Outcome.SUCCESS)
+
+
+@pytest.fixture
+def store() -> Iterator[DynamoStore]:
+    with engines.emptied():
+        store = DynamoStore(engines.client(create_tables), NAMES, pause=lambda _: None)
+        store.create(BATCH)
+        store.record_ack(BATCH.key, START)
+        store.add_bits(PAGE, FIRST, BATCH.expires_at)
+        yield store
+
+
+REFUSED = {
+    "an ack at an earlier time": (lambda s: s.record_ack(BATCH.key, START - DAY).state, State.CLOSED),
+    "the deletion of a live batch": (lambda s: s.delete(BATCH, START).state, State.CLOSED),
+    "an earlier expiry": (lambda s: s.extend(BATCH.key, START, START).expires_at, BATCH.expires_at),
+    "an ack once more": (lambda s: s.add_bits(PAGE, FIRST, BATCH.expires_at).page.bits, 1),
+}
+
+
+@pytest.mark.parametrize("call", REFUSED)
+def test_a_refused_write_reads_nothing(store, call):
+    meter = UsageMeter().attach(store.client)
+    answer, expected = REFUSED[call]
+
+    assert answer(store) == expected
+    assert meter.usage.units.keys() == {"write_unit"}

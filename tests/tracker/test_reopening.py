@@ -8,7 +8,6 @@ import pytest
 
 from fanin.errors import BatchEnded, Conflict, KeyReused, NotFound, QuotaExceeded
 from fanin.tracker import ItemRange, Mode, OpenBatch, State, Verdict
-from fanin.tracker.rules.lifecycle import CHECK_AFTER
 from fanin.tracker.writing import reopening
 from fanin.tracker.writing.reopening import ReopenBatch, ReopenItems
 from tests.tracker.calls import DAY, HOUR, ack, fail, opened, verdicts
@@ -38,47 +37,6 @@ def indexes(tracker, batch, limit=1000):
         found += [index for items in part.ranges for index in range(items.first, items.last + 1)]
         at = part.resume
     return found
-
-
-def test_item_k_of_the_new_batch_is_the_kth_failed_item_of_its_origin(tracker):
-    origin, _ = ended(tracker)
-    batch = reopen(tracker, origin)
-
-    assert (batch.state, batch.total, batch.origin_batch_id) == (State.CLOSED, 4, origin)
-    assert indexes(tracker, batch) == [3, 4, 9, 17]
-    assert indexes(tracker, batch, limit=1) == [3, 4, 9, 17]
-
-
-def test_a_batch_whose_root_was_not_marked_is_repaired_by_the_same_key_and_by_the_sweep(tracker, clock):
-    origin, _ = ended(tracker)
-    crashing = replace(tracker, _known={})
-    crashing._climber = lambda: replace(tracker._climber(), store=Unmarked(tracker.store))
-    for repair in ("the same key", "the sweep"):
-        with pytest.raises(ConnectionError):
-            reopen(crashing, origin, key=repair)
-        batch_id = tracker.store.named("t", repair)
-        group = reopening.whole_group(tracker.get("t", batch_id))
-        ack(tracker, batch_id, group.id, 0, 1, 2, 3)
-        assert tracker.get("t", batch_id).state is State.CLOSED
-        if repair == "the sweep":
-            clock.at += CHECK_AFTER
-            tracker.sweep()
-        else:
-            reopen(tracker, origin, key=repair)
-
-        assert tracker.get("t", batch_id).state is State.COMPLETE
-
-
-class Unmarked:
-    """A store that cannot be reached when the last pages are marked."""
-
-    def __init__(self, store):
-        self.store = store
-
-    def __getattr__(self, name):
-        if name == "mark_tail":
-            raise ConnectionError
-        return getattr(self.store, name)
 
 
 def test_one_key_opens_one_batch_also_after_its_origin_is_gone(tracker, clock):

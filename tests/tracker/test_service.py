@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
 from fanin.errors import InvalidRequest, KeyReused, NotFound, QuotaExceeded, StoreUnavailable
-from fanin.tracker import COUNT_MAX, Ack, GroupId, OpenBatch, Retention, State, Tracker, Verdict
+from fanin.tracker import COUNT_MAX, Ack, OpenBatch, Tracker, Verdict
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.service import RANGE_MAX
-from fanin.tracker.writing import climb
 from tests.scripted import Scripted
 from tests.tracker.calls import verdicts
-
-UNKNOWN = "00000000-0000-4000-8000-00000000dead"
 
 
 def opened(tracker, count=0, tenant="t"):
@@ -29,13 +25,6 @@ def ack(tracker, items, caller="me", tenant="t"):
     return tracker.ack(tenant, [Ack.of(item, caller) for item in items])
 
 
-def test_open_under_the_same_key_is_the_same_batch(tracker):
-    first = tracker.open("t", OpenBatch(user_key="a"), key="k")
-
-    assert tracker.open("t", OpenBatch(user_key="a"), key="k") == first
-    assert tracker.open("other", OpenBatch(user_key="a"), key="k").batch_id != first.batch_id
-
-
 def test_another_tenants_batch_is_not_there(tracker):
     batch_id, items = opened(tracker, 3)
 
@@ -46,24 +35,6 @@ def test_another_tenants_batch_is_not_there(tracker):
     with pytest.raises(NotFound):
         tracker.close("other", batch_id, "me")
     assert verdicts(ack(tracker, items, tenant="other")) == [Verdict.NOT_FOUND] * 3
-
-
-def test_adds_follow_each_other_in_one_index_space(tracker):
-    batch_id, _ = opened(tracker)
-    groups = [tracker.add("t", batch_id, count).groups[0] for count in (3, 10**9, 1)]
-
-    assert [GroupId.decode(group.id).start for group in groups] == [0, 3, 3 + 10**9]
-    assert tracker.get("t", batch_id).total == 4 + 10**9
-
-
-def test_add_under_the_same_key_is_the_same_group_even_after_close(tracker):
-    batch_id, _ = opened(tracker)
-    first = tracker.add("t", batch_id, 5, key="k")
-    again = tracker.add("t", batch_id, 5, key="k")
-    tracker.close("t", batch_id, "me")
-
-    assert first == again == tracker.add("t", batch_id, 5, key="k")
-    assert tracker.get("t", batch_id).total == 5
 
 
 def test_add_under_a_key_of_another_count_is_refused(tracker):
@@ -103,80 +74,6 @@ def test_the_last_of_a_billion_items_is_acked_by_one_write_and_one_more_for_the_
         writes.append(sum(name != "get" for name in tracker.store.names()))
 
     assert writes == [2, 1, 1]
-
-
-def test_the_completion_is_reported_again_to_its_caller_and_to_no_other(tracker):
-    batch_id, items = opened(tracker, 2)
-    tracker.close("t", batch_id, "closer")
-    ack(tracker, items[:1], caller="first")
-    reported = ack(tracker, items[1:], caller="last")
-    again = ack(tracker, items[1:], caller="last")
-
-    assert [done.caller for done in reported.completions] == ["last"]
-    assert again.completions == reported.completions
-    assert verdicts(again) == [Verdict.DUPLICATE]
-    assert ack(tracker, items, caller="first").completions == ()
-    assert not tracker.close("t", batch_id, "closer").completed_by_caller
-
-
-def test_close_of_a_finished_batch_completes_it_and_says_so_to_its_retry(tracker):
-    batch_id, items = opened(tracker, 9)
-    assert ack(tracker, items).completions == ()
-    first, again, other = (tracker.close("t", batch_id, name) for name in ("closer", "closer", "other"))
-
-    assert first.completed_by_caller
-    assert first.batch.state is State.COMPLETE
-    assert again == first
-    assert not other.completed_by_caller
-
-
-def test_a_mixed_request_over_two_batches_has_a_verdict_an_item(tracker):
-    one, items = opened(tracker, 9)
-    two, others = opened(tracker, 2)
-    ack(tracker, items[:1])
-    group, other = items[0].split(":")[1], others[0].split(":")[1]
-    asked = [
-        others[1],
-        items[0],
-        f"{one}:{group}:9",
-        f"{one}:{other}:0",
-        f"{UNKNOWN}:{group}:0",
-        f"{two}:{UNKNOWN}:0",
-        items[8],
-    ]
-
-    assert [verdict.value for verdict in verdicts(ack(tracker, asked))] == [
-        "accepted", "duplicate", "out_of_range", "not_found", "not_found", "not_found", "accepted",
-    ]  # fmt: skip
-    assert tracker.progress(tracker.get("t", one)).acked == 2
-    assert tracker.progress(tracker.get("t", two)).acked == 1
-
-
-@pytest.mark.parametrize("guarded_digits", [0, 20])
-def test_both_ways_of_writing_a_page_agree(monkeypatch, guarded_digits):
-    monkeypatch.setattr(climb, "GUARDED_DIGITS", guarded_digits)
-    tracker = Tracker(MemoryStore(), page_bits=13, pause=lambda _: None)
-    batch_id, items = opened(tracker, 30)
-    ack(tracker, items[5:9])
-    tracker.close("t", batch_id, "closer")
-
-    assert verdicts(ack(tracker, items)) == [
-        Verdict.DUPLICATE if 5 <= i < 9 else Verdict.ACCEPTED for i in range(30)
-    ]
-    assert tracker.get("t", batch_id).state is State.COMPLETE
-
-
-def test_an_expired_batch_is_gone_for_everybody(tracker, clock):
-    batch = tracker.open("t", OpenBatch(retention=Retention(open=timedelta(hours=1))))
-    group = tracker.add("t", batch.batch_id, 2).groups[0]
-    clock.at += timedelta(hours=1)
-
-    with pytest.raises(NotFound):
-        tracker.get("t", batch.batch_id)
-    with pytest.raises(NotFound):
-        tracker.close("t", batch.batch_id, "me")
-    assert verdicts(ack(tracker, [f"{batch.batch_id}:{group.id}:0"])) == [Verdict.EXPIRED]
-    assert not tracker.store.stored_pages
 
 
 def test_the_salt_is_in_no_text_of_a_batch(tracker):

@@ -9,17 +9,11 @@ from threading import Event
 import pytest
 
 from fanin.pacing import each_in_threads
-from fanin.tracker import BatchKey, State
-from fanin.tracker.rules.lifecycle import CHECK_AT_MOST_EVERY, transition
+from fanin.tracker import BatchKey
 from fanin.tracker.rules.model import SHARDS, shard_of
 from tests.tracker.calls import HOUR, opened
 
 WAIT_SECONDS = 30
-
-
-def complete(tracker, **options):
-    """A batch that has completed."""
-    return tracker.close("t", opened(tracker, **options)[0], "closer").batch
 
 
 def in_every_shard(tracker, **options):
@@ -29,28 +23,6 @@ def in_every_shard(tracker, **options):
         batch_id, _ = opened(tracker, 1, **options)
         found.setdefault(shard_of(batch_id), batch_id)
     return found
-
-
-def test_a_confirmed_batch_is_looked_at_no_more(tracker, clock):
-    batch = complete(tracker)
-    assert batch.next_check_at is not None
-    tracker.confirm(batch)
-    tracker.confirm(tracker.get("t", batch.batch_id))
-    clock.at += CHECK_AT_MOST_EVERY
-
-    assert tracker.get("t", batch.batch_id) == replace(batch, next_check_at=None)
-    assert tracker.sweep().looked == 0
-
-
-def test_a_confirmation_acks_the_parent_s_item_of_a_child_whose_caller_crashed(tracker, clock):
-    parent, group = opened(tracker, 1)
-    tracker.close("t", parent, "closer")
-    child = tracker.get("t", opened(tracker, parent_item_id=f"{parent}:{group}:0")[0])
-    ended = tracker.store.transition(child.key, transition(child, State.CANCELLED, clock.at))
-    tracker.confirm(ended)
-
-    assert tracker.get("t", parent).result == "completed_with_failures"
-    assert tracker.get("t", child.batch_id).next_check_at is None
 
 
 def test_what_a_sweep_has_no_time_for_is_for_the_next(tracker, clock):
@@ -63,6 +35,15 @@ def test_what_a_sweep_has_no_time_for_is_for_the_next(tracker, clock):
 
     assert 0 < done.timed_out < 40
     assert done.timed_out + rest.timed_out == 40
+
+
+def test_all_that_is_overdue_ends_before_an_event_is_sent_again(tracker, clock):
+    for _ in range(40):
+        tracker.close("t", opened(tracker)[0], "closer")
+        opened(tracker, 1, deadline=HOUR)
+    clock.at += HOUR
+
+    assert tracker.sweep(lambda: not tracker.store.notices).timed_out == 40
 
 
 def test_one_slow_batch_keeps_no_other_waiting(tracker, clock, monkeypatch):

@@ -7,19 +7,16 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.errors import InvalidRequest, StoreUnavailable
-from fanin.tracker import BatchKey, OpenBatch, State, Tracker
+from fanin.errors import StoreUnavailable
+from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.model import PageKey
 from fanin.tracker.rules.options import Threshold
 from fanin.tracker.rules.page import Page
-from fanin.tracker.writing.climb import Climber
 from fanin.tracker.writing.sweeping import reached_by
 from tests.tracker.calls import HOUR, START, Clock, ack, fail, opened
 from tests.tracker.metered import Metered
 from tests.tracker.stored import ASKS, BATCH, MINUTE, SECOND, STUCK, TICK
-
-ALL = ("firstFailure", "50%", "90%")
 
 
 class Silent(Metered):
@@ -56,46 +53,6 @@ def swept(tracker, clock, count=1, every=MINUTE):
     return marks(tracker)
 
 
-def test_percentages_are_reported_once_each_when_they_are_reached(tracker, clock):
-    batch, group = opened(tracker, 10, notify_at=("50%", "90%"))
-    tracker.close("t", batch, "c")
-    ack(tracker, batch, group, 0, 1, 2, 3)
-    assert swept(tracker, clock) == []
-
-    ack(tracker, batch, group, 4)
-    assert swept(tracker, clock, 3) == ["50"]
-    ack(tracker, batch, group, 5, 6, 7)
-    assert swept(tracker, clock) == ["50"]
-    ack(tracker, batch, group, 8)
-    assert swept(tracker, clock, 3) == ["50", "90"]
-    reached = tracker.store.reports[BatchKey("t", batch), "90"]
-    assert (reached.progress.acked, reached.total, reached.at) == (9, 10, START + 6 * MINUTE)
-
-
-@pytest.mark.parametrize("closed", [False, True])
-def test_the_first_failure_is_reported_once_also_if_it_was_healed(tracker, clock, closed):
-    batch, group = opened(tracker, 5, notify_at=("firstFailure",))
-    if closed:
-        tracker.close("t", batch, "c")
-    assert swept(tracker, clock, 2) == []
-    fail(tracker, batch, group, 3)
-    ack(tracker, batch, group, 3)
-    assert swept(tracker, clock) == ["first_failure"]
-
-    fail(tracker, batch, group, 1, 2)
-    assert swept(tracker, clock, 5) == ["first_failure"]
-
-
-def test_a_stall_is_reported_after_no_ack_for_the_given_time_and_again_after_a_new_one(tracker, clock):
-    batch, group = opened(tracker, 9, stuck_after=8 * MINUTE)
-    assert swept(tracker, clock, 8) == []
-    assert swept(tracker, clock, 12) == ["stuck:1"]
-
-    ack(tracker, batch, group, 0)
-    assert swept(tracker, clock, 8) == ["stuck:1"]
-    assert swept(tracker, clock, 12) == ["stuck:1", "stuck:2"]
-
-
 def test_an_ack_that_is_a_duplicate_and_folded_acks_are_acks_and_an_add_is_none(tracker, clock):
     batch, group = opened(tracker, 9, stuck_after=8 * MINUTE)
     for _ in range(7):
@@ -106,30 +63,6 @@ def test_an_ack_that_is_a_duplicate_and_folded_acks_are_acks_and_an_add_is_none(
         tracker.add("t", batch, 1)
 
     assert marks(tracker) == ["stuck:1"]
-
-
-def test_a_report_whose_answer_was_lost_is_not_repeated(tracker, clock):
-    batch, group = opened(tracker, 4, notify_at=ALL, stuck_after=2 * MINUTE)
-    tracker.close("t", batch, "c")
-    fail(tracker, batch, group, 0, 1)
-    tracker.store.silent = True
-    swept(tracker, clock, 4)
-    tracker.store.silent = False
-
-    assert sorted(swept(tracker, clock, 60)) == ["50", "first_failure", "stuck:1"]
-
-
-def test_a_batch_of_which_every_item_is_acked_is_completed_and_not_called_stuck(tracker, clock, monkeypatch):
-    """The process of the last ack crashed before it completed the batch."""
-    batch, group = opened(tracker, 4, notify_at=("90%",), stuck_after=2 * MINUTE)
-    tracker.close("t", batch, "c")
-    monkeypatch.setattr(Climber, "climb", lambda *_: None)
-    ack(tracker, batch, group, 0, 1, 2, 3)
-    monkeypatch.undo()
-    assert tracker.get("t", batch).state is State.CLOSED
-
-    assert swept(tracker, clock, 3) == []
-    assert tracker.get("t", batch).state is State.COMPLETE
 
 
 def test_a_batch_that_asks_for_nothing_costs_nothing(tracker, clock):
@@ -156,24 +89,6 @@ def test_a_stall_is_looked_for_when_it_can_be_and_acks_are_recorded_a_few_times(
     assert calls["record_ack"] <= 16
     assert calls["postpone"] <= 3
     assert marks(tracker) == []
-
-
-@pytest.mark.parametrize(
-    ("options", "field"),
-    [
-        ({"notify_at": ["10%"]}, "notifyAt"),
-        ({"notify_at": [["50%"]]}, "notifyAt"),
-        ({"stuck_after": MINUTE + timedelta(milliseconds=1)}, "stuckAfterSeconds"),
-        ({"callback": ""}, "callback"),
-        ({"callback": "a b"}, "callback"),
-        ({"callback": "-a"}, "callback"),
-    ],
-)
-def test_malformed_options_are_refused(options, field):
-    with pytest.raises(InvalidRequest) as refused:
-        OpenBatch(**options)
-
-    assert refused.value.field == field
 
 
 @pytest.mark.parametrize("opened_at", [2, 30, 59])

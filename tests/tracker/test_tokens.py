@@ -49,15 +49,6 @@ def test_no_text_of_a_request_or_of_a_batch_has_the_token(tracker):
     assert TOKEN not in repr(request) + repr(request.token) + repr(batch)
 
 
-@pytest.mark.parametrize("key", ["k", None])
-def test_a_batch_with_a_token_knows_that_it_resumes_a_task(tracker, key):
-    request = OpenBatch(task_token=TOKEN, deadline=HOUR, on_failures=OnFailures.FAIL)
-    batch = tracker.open("t", request, key=key)
-
-    assert tracker.get("t", batch.batch_id).resumes
-    assert tracker.store.task_token(batch.key) == TaskToken(TOKEN, OnFailures.FAIL)
-
-
 def test_a_second_open_of_a_key_is_the_same_request_only_with_the_same_token(tracker):
     first = tracker.open("t", OpenBatch(task_token=TOKEN, deadline=HOUR), key="k")
 

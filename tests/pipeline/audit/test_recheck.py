@@ -8,7 +8,6 @@ import pytest
 
 from fanin.tracker import State
 from fanin.tracker.rules.page import Page
-from pipeline.audit import recheck
 from pipeline.audit.recheck import Located, recheck_findings
 from pipeline.audit.rules import Finding, Rule
 from tests.pipeline.audit.test_rules import BROKEN, FULL_LEAF
@@ -52,14 +51,6 @@ def test_a_climb_that_is_under_way_at_the_first_look_is_no_finding():
     assert rechecked(world, finding, meanwhile=climb) == [False]
 
 
-def test_what_is_gone_is_not_rechecked():
-    looks: list[int] = []
-
-    rechecked(complete(), Finding(Rule.CLIMB_MISSING, "", 0, 9), meanwhile=looks.append)
-
-    assert looks == [0]
-
-
 @pytest.mark.parametrize(("stored", "verdict"), [(True, True), (False, False)])
 def test_an_orphan_is_one_while_its_batch_is_not_there(stored, verdict):
     world = closed()
@@ -83,14 +74,6 @@ def test_failures_that_go_on_being_counted_leave_it_in_doubt():
         return get(key)
 
     world.store.get = changing
-
-    assert rechecked(world, Finding(Rule.FAILED_COUNT, "")) == [None]
-
-
-def test_a_batch_of_too_many_leaves_is_not_counted_again(monkeypatch):
-    monkeypatch.setattr(recheck, "LEAVES", 18)
-    world = closed()
-    world.change_batch(failed=7)
 
     assert rechecked(world, Finding(Rule.FAILED_COUNT, "")) == [None]
 

@@ -10,9 +10,8 @@ import pytest
 
 from fanin.tracker import State
 from fanin.tracker.rules.page import Page
-from pipeline.audit.rules import Account, Audit, Rule, Stored, audit_batch
-from pipeline.snapshot.rows import facts_of, may_be_gone, read_row
-from tests.pipeline.exporting import page_row
+from pipeline.audit.rules import Rule, Stored, audit_batch
+from pipeline.snapshot.rows import facts_of, may_be_gone
 from tests.pipeline.worlds import (
     PAGE_BITS,
     SOUND,
@@ -32,19 +31,6 @@ from tests.pipeline.worlds import (
 @pytest.mark.parametrize("world", SOUND, ids=lambda world: world.__name__)
 def test_nothing_is_wrong_with_what_production_code_wrote(world):
     assert world().audited() == []
-
-
-def test_the_sound_batches_are_in_the_states_that_they_are_named_for():
-    states = {world.__name__: world().batch.state for world in SOUND}
-
-    assert [name for name, state in states.items() if state is State.COMPLETE] == [
-        "complete",
-        "complete_with_failures",
-        "one_leaf_full_before_close",
-        "one_level_full_before_close",
-        "empty",
-        "estimated_complete",
-    ]
 
 
 @dataclass(frozen=True)
@@ -155,18 +141,3 @@ def test_pages_may_be_gone_once_the_longest_life_of_a_batch_is_over():
 
     assert may_be_gone(batch, batch["created_at"] + timedelta(days=400))
     assert not may_be_gone(batch, batch["created_at"] + timedelta(days=399))
-
-
-def test_a_page_is_the_same_whether_a_frame_or_the_store_has_it():
-    world = complete()
-
-    for key, page in world.store.stored_pages.items():
-        row, _ = read_row(page_row(key, page))
-        reported, read = Stored.of(row), Stored.read(key, page)
-
-        assert list(Audit(Account.of(facts_of(world.batch))).page(read)) == []
-        assert (reported.page.n, reported.page.failed, bool(reported.page.bits)) == (
-            read.page.n,
-            read.page.failed,
-            True,
-        )

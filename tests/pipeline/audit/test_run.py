@@ -73,26 +73,6 @@ def test_batches_whose_pages_may_be_gone_are_skipped(spark, tmp_path):
     assert {rule for _, rule in found_in(snapshot)} == {str(Rule.ORPHAN)}
 
 
-def test_findings_that_are_gone_fall_out_and_those_still_there_are_sure(spark):
-    names = ("there", "gone", "unknown", "sure")
-    rows = [("t", name, 0, 1, "rule", name, name == "sure") for name in names]
-    rows += [("t", "there", None, None, "rule", "another place", False)]
-    verdicts = [
-        ("t", name, 0, 1, "rule", there) for name, there in zip(names, (True, False, None), strict=False)
-    ]
-
-    after = auditing.after_recheck(
-        spark.createDataFrame(rows, schemas.FINDINGS), spark.createDataFrame(verdicts, schemas.RECHECKED)
-    )
-
-    assert {row.detail: row.sure for row in after.collect()} == {
-        "there": True,
-        "unknown": False,
-        "sure": True,
-        "another place": False,
-    }
-
-
 @pytest.fixture
 def job(spark, monkeypatch, capsys):
     """Run the job; return its events without progress, and its exit status."""
@@ -202,23 +182,29 @@ def test_one_batch_can_be_audited_alone(job, live):
     assert [event["place"] for event in events if event["event"] == "finding"] == [f"batch {chosen}"]
 
 
-def test_many_findings_are_printed_as_sentences_in_part_and_counted_in_all(
-    job, tmp_path, monkeypatch, capsys
-):
-    monkeypatch.setattr(auditing, "SHOWN", 2)
-
-    with pytest.raises(SystemExit):
-        audit.main(named(exported(tmp_path, broken_worlds().values())))
-
-    first, second, more, last = capsys.readouterr().out.splitlines()
-    assert first.startswith("wrong: n is not the number of bits: batch ")
-    assert (second.partition(":")[0], "2 more" in more) == ("in doubt", True)
-    assert " 1 wrong, 3 that a write in progress may explain" in last
-
-
 def test_a_batch_of_a_newer_release_stops_the_job_with_a_sentence(job, tmp_path):
     exports = exported(tmp_path, [closed()], lambda row: row | {"schemaVersion": {"N": "99"}})
 
     _, status = job(*named(exports))
 
     assert re.fullmatch("audit: the batch .*upgrade fanin in this process", status)
+
+
+def test_findings_that_are_gone_fall_out_and_those_still_there_are_sure(spark):
+    names = ("there", "gone", "unknown", "sure")
+    rows = [("t", name, 0, 1, "rule", name, name == "sure") for name in names]
+    rows += [("t", "there", None, None, "rule", "another place", False)]
+    verdicts = [
+        ("t", name, 0, 1, "rule", there) for name, there in zip(names, (True, False, None), strict=False)
+    ]
+
+    after = auditing.after_recheck(
+        spark.createDataFrame(rows, schemas.FINDINGS), spark.createDataFrame(verdicts, schemas.RECHECKED)
+    )
+
+    assert {row.detail: row.sure for row in after.collect()} == {
+        "there": True,
+        "unknown": False,
+        "sure": True,
+        "another place": False,
+    }

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fanin.tracker import Ack, BatchKey, GroupId, ItemId, Mode, OpenBatch, Outcome, Tracker
+from fanin.tracker import GroupId, ItemId, Mode, OpenBatch, Tracker
 from fanin.tracker.memory import MemoryStore
 from pipeline.bulk_ack import fold
 from pipeline.bulk_ack.fold import Folder
@@ -19,17 +17,6 @@ from tests.pipeline.logs import columns
 
 TENANT = "tenant"
 P = bitmaps.BLOCK_BYTES // bitmaps.BLOCK_PAGES * 8
-
-
-class Registry:
-    """A store of batches that notes who is looked up."""
-
-    def __init__(self, store: MemoryStore) -> None:
-        self.store, self.asked = store, []
-
-    def get(self, key: BatchKey):
-        self.asked.append(key)
-        return self.store.get(key)
 
 
 def opened(tracker: Tracker, *counts: int, **options) -> list[str]:
@@ -101,16 +88,6 @@ def test_a_fold_holds_the_items_of_its_rows_by_outcome_and_counts_them(logs, pag
     assert len(found["rejected"]) == sum(outcome in {"other", ""} for _, outcome in all_rows)
 
 
-@pytest.mark.parametrize("count", [1, 63, 64, 65, P - 1, P, P + 1, 32 * P + 1])
-def test_every_item_of_a_batch_of_any_size_is_held_once(tracker, count):
-    ids = opened(tracker, count)
-
-    found = folded(Folder(tracker.store, TENANT), portion(*ids), portion(*ids[::-1]))
-
-    assert positions_in(found, "succeeded") == {ids[0][:36]: set(range(count))}
-    assert found["acks"] == [2 * count]
-
-
 def test_each_row_that_sets_no_bit_is_handed_on_with_why(tracker):
     good, other, counted = opened(tracker, 5), opened(tracker, 5), opened(tracker, 5, mode=Mode.ESTIMATED)
     foreign = f"{good[0][:36]}:{other[0][37:73]}:0"
@@ -153,15 +130,6 @@ def test_bytes_that_are_no_text_are_handed_on_as_text(tracker):
     assert [row["item_id"] for row in found["rejected"]] == ["\ufffd:\ufffd"]
 
 
-def test_each_batch_is_read_once_a_task(tracker):
-    registry = Registry(tracker.store)
-    ids = opened(tracker, 40) + opened(tracker, 40) + ["00000000-0000-4000-8000-000000000009" + ":x:1"]
-
-    folded(Folder(registry, TENANT), portion(*ids), portion(*ids[::-1]), portion(*ids))
-
-    assert Counter(key.batch_id for key in registry.asked) == {ids[0][:36]: 1, ids[40][:36]: 1}
-
-
 def test_no_salt_comes_out(tracker):
     ids = opened(tracker, 3)
     batch = tracker.get(TENANT, ids[0][:36])
@@ -173,18 +141,6 @@ def test_no_salt_comes_out(tracker):
     assert repr(batch.salt)[2:-1] not in str(found) + repr(folder)
 
 
-def test_reasons_of_some_failures_are_handed_on(tracker, monkeypatch):
-    monkeypatch.setattr(fold, "REASONS", 3)
-    ids = opened(tracker, 20) + opened(tracker, 2)
-    rows = [(item, "failure", f"why {item[-2:]}") for item in ids]
-    rows += [(ids[0], "success", "not this"), (ids[1], "failure", None)]
-
-    found = folded(Folder(tracker.store, TENANT), portion(*rows), portion(*rows))
-
-    assert Counter(row["batch_id"] for row in found["reason"]) == {ids[0][:36]: 3, ids[20][:36]: 3}
-    assert all(row["reason"] == f"why {row['item_id'][-2:]}" for row in found["reason"])
-
-
 @pytest.mark.parametrize("reason", ["", "x" * 513, "a\nb", "\x7f", "a\x00"])
 def test_a_reason_that_the_tracker_would_not_take_is_not_kept(tracker, reason):
     (item,) = opened(tracker, 1)
@@ -192,21 +148,3 @@ def test_a_reason_that_the_tracker_would_not_take_is_not_kept(tracker, reason):
     found = folded(Folder(tracker.store, TENANT), portion((item, "failure", reason)))
 
     assert (found["reason"], positions_in(found, "failed")) == ([], {item[:36]: {0}})
-
-
-def test_what_a_task_folds_is_what_single_acks_set(tracker):
-    ids = opened(tracker, 100, 2000)
-    rows = [(item, "failure" if at % 5 == 0 else None) for at, item in enumerate(ids) if at % 3]
-    found = folded(Folder(tracker.store, TENANT), portion(*rows))
-    acks = [Ack.of(item, "one", Outcome(outcome or "success")) for item, outcome in rows]
-
-    tracker.ack(TENANT, acks)
-
-    stored = [(key.number * P, page) for key, page in tracker.store.stored_pages.items()]
-    masks = {
-        "succeeded": [(first, page.bits & ~page.failed) for first, page in stored],
-        "failed": [(first, page.failed) for first, page in stored],
-    }
-    for kind, pages in masks.items():
-        (held,) = positions_in(found, kind).values()
-        assert held == {first + bit for first, mask in pages for bit in range(P) if mask >> bit & 1}

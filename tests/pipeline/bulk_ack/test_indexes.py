@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.bulk_ack import item_ids
 from pipeline.bulk_ack.indexes import MOST_DIGITS, after
 
 HEAD = b"a head that is longer than eight bytes: "
@@ -24,12 +23,6 @@ def test_numbers_of_any_length_are_read_side_by_side(wanted):
 
 
 @pytest.mark.parametrize("digits", range(1, MOST_DIGITS + 1))
-def test_the_first_and_the_last_number_of_each_length(digits):
-    first, last = 10 ** (digits - 1) if digits > 1 else 0, 10**digits - 1
-    assert numbers(str(first).encode(), str(last).encode()) == [first, last]
-
-
-@pytest.mark.parametrize("digits", range(1, MOST_DIGITS + 1))
 @pytest.mark.parametrize("at", ["first", "last"])
 def test_no_byte_but_a_digit_is_read(digits, at):
     for byte in set(range(256)) - set(b"0123456789"):
@@ -41,16 +34,3 @@ def test_no_byte_but_a_digit_is_read(digits, at):
 @pytest.mark.parametrize("tail", [b"", b"00", b"01", b"0" * 16, b"1" * 17, b"+5", b"5 ", "٣".encode()])
 def test_no_other_form_is_read(tail):
     assert numbers(b"7", tail) is None
-
-
-def test_a_slice_of_a_column_is_read():
-    column = pa.array([HEAD + b"%d" % number for number in range(100)], pa.binary())
-    assert after(column[37:39], len(HEAD)).tolist() == [37, 38]
-
-
-def test_ids_of_one_group_are_read_so(monkeypatch):
-    """Otherwise nothing would show that the longer way is taken for every column."""
-    batch = "00000000-0000-4000-8000-000000000001"
-    column = pa.array([f"{batch}:{batch}:{index}" for index in range(100)])
-    monkeypatch.setattr(item_ids, "indexes", None)
-    assert item_ids.locate(column, lambda _: {}).position.tolist() == list(range(100))

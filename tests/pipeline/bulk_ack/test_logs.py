@@ -96,11 +96,6 @@ def test_a_line_without_end_is_refused_before_it_fills_the_memory(tmp_path, monk
         read(written(tmp_path / "log.jsonl", json.dumps({"item_id": "x" * 500})))
 
 
-@pytest.mark.parametrize("name", ["log.jsonl", "log.csv"])
-def test_an_empty_file_has_no_rows(tmp_path, name):
-    assert read(written(tmp_path / name, "")) == (columns([]), [])
-
-
 @pytest.mark.parametrize(
     ("name", "text", "why"),
     [

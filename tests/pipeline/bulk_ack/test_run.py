@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from dataclasses import dataclass
 
 import pytest
 from pyspark import TaskContext
-from pyspark.sql import functions as F
 
 from fanin.tracker import Ack, OpenBatch, Outcome, State, Tracker
 from fanin.tracker.dynamodb import DynamoStore
-from pipeline.bulk_ack import frames
 from pipeline.bulk_ack import run as bulk_acking
 from pipeline.bulk_ack.run import BulkAckRequest
 from pipeline.snapshot.tables import Tables
-from pipeline.spark import schemas
 from tests.pipeline.logs import write_log
 
 TENANT = "tenant"
 P = 1024
 SIZES = [1, 63, 64, 65, P - 1, P, P + 1, 3 * P]
-ABSENT = "00000000-0000-4000-8000-000000000009"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,28 +99,6 @@ def test_batches_of_any_size_complete_and_a_second_run_writes_nothing(
     assert [event for event, _ in events if event not in ("working", "progress")] == ["folded", "acked"]
 
 
-def test_what_sets_no_bit_is_saved_as_it_came_with_why(spark, tracker, bulk_request, tmp_path):
-    batch_id, ids = opened(tracker, 10)
-    _, others = opened(tracker, 10)
-    forged = f"{batch_id}:{others[0][37:73]}:3"
-    wrong = {
-        "junk": "malformed",
-        forged: "foreign",
-        f"{ABSENT}{ids[0][36:]}": "no_batch",
-        ids[1] + "9": "out_of_range",
-    }
-    rows = [*ids[:5], *((item, "failure", "böse") for item in wrong), (ids[7], "done", "x")]
-
-    totals = run(spark, bulk_request, scattered(tmp_path, rows))
-
-    saved = {row.item_id: row for row in spark.read.parquet(bulk_request.rejects).collect()}
-    assert {item: row.refusal for item, row in saved.items()} == {**wrong, ids[7]: "outcome"}
-    assert {(row.outcome, row.reason) for row in saved.values()} == {("failure", "böse"), ("done", "x")}
-    assert all(row.file.startswith(f"file:{tmp_path}/logs/") and row.run == "run" for row in saved.values())
-    assert (totals["rejected"], totals["fresh"]) == (5, 5)
-    assert tracker.progress(tracker.get(TENANT, batch_id)).acked == 5
-
-
 def test_failures_are_counted_healed_and_explained(spark, tracker, bulk_request, tmp_path):
     batch_id, ids = opened(tracker, 2 * P)
     tracker.ack(TENANT, [Ack.of(item, "early", Outcome.FAILURE, "early") for item in ids[:4]])
@@ -173,23 +146,6 @@ def test_a_task_that_dies_half_way_and_is_run_again_leaves_the_same(
     assert totals["fresh"] + totals["duplicate"] == len(rows)
 
 
-def test_a_batchs_pages_with_failures_are_left_to_one_task_and_the_others_are_spread(spark):
-    none, some = bytes(128), bytes([1]) + bytes(127)
-    rows = [(batch, page, some, some if page % 3 == 0 else none) for batch in "ab" for page in range(600)]
-
-    placed = frames.spread(spark.createDataFrame(rows, schemas.PAGE_MASKS), 4).withColumn(
-        "task", F.spark_partition_id()
-    )
-
-    tasks: dict[tuple[str, bool], list[int]] = {}
-    found = placed.collect()
-    for row in found:
-        tasks.setdefault((row.batch_id, row.failed != none), []).append(row.task)
-    assert sorted((row.batch_id, row.page) for row in found) == [(batch, page) for batch, page, *_ in rows]
-    assert len(set(tasks["a", True])) == len(set(tasks["b", True])) == 1
-    assert len(set(tasks["a", False])) > 1
-
-
 def test_a_log_that_cannot_be_read_stops_the_job_before_anything_is_marked(
     spark, tables, tracker, bulk_request, tmp_path
 ):
@@ -215,21 +171,6 @@ def test_a_dry_run_counts_and_writes_nothing(spark, tables, tracker, bulk_reques
     assert (event, {name: facts[name] for name in expected}) == ("estimate", expected)
     assert pages_of(tables) == []
     assert not (tmp_path / "rejects").exists()
-
-
-def test_nothing_to_ack_is_nothing_to_do(spark, bulk_request):
-    totals = bulk_acking.bulk_ack(spark, [], bulk_request, lambda *_: None)
-
-    assert +totals == Counter()
-
-
-def test_a_block_that_every_task_of_the_fold_has_counts_once(spark, monkeypatch):
-    found = [(("batch", block, b"", b""), None, None, None) for _ in range(20) for block in range(3)]
-    rejected = ("log", "row", None, None, "malformed")
-    found += [(None, rejected, None, None), (None, None, None, 60)]
-    folded = spark.createDataFrame(found, schemas.FOLDED)
-
-    assert bulk_acking._counts(folded) == {"acks": 60, "blocks": 3, "rejected malformed": 1}
 
 
 def test_a_rate_is_shared_by_the_tasks_that_run_at_once(bulk_request):

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
 import pytest
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from fanin.aws.dynamodb.meter import Meter
 from fanin.errors import StoreUnavailable
-from fanin.pacing import ATTEMPTS
 from fanin.tracker import OpenBatch, PageMasks, Tracker
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.writing.recording import OFFERS_A_REQUEST
@@ -16,7 +13,7 @@ from pipeline.bulk_ack import write
 from pipeline.bulk_ack.run import estimate_acks
 from pipeline.bulk_ack.write import Marker, PagesLeft, Portion, Target
 from pipeline.snapshot.tables import Tables
-from pipeline.spark import bitmaps, schemas
+from pipeline.spark import schemas
 
 ALL = (1 << 1024) - 1
 TABLES = Tables("batches", "pages")
@@ -57,31 +54,10 @@ def opened(tracker, count) -> str:
     return batch.batch_id
 
 
-def page_masks(*rows: tuple[str, int, int, int]) -> pa.RecordBatch:
-    facts = [
-        (batch, page, bitmaps.from_mask(mask), bitmaps.from_mask(failed))
-        for batch, page, mask, failed in rows
-    ]
-    columns = [pa.array(column) for column in zip(*facts, strict=True)]
-    return pa.RecordBatch.from_arrays(columns, schema=to_arrow_schema(schemas.PAGE_MASKS))
-
-
 def mark(tracker, *portions, rate=None, meter=None) -> tuple[list[dict], list[float]]:
     pauses: list[float] = []
     marker = Marker(tracker, Target(TABLES, "tenant", "bulk", rate), meter or Meter(), pauses.append)
     return list(marker.mark_all(portions)), [pause for pause in pauses if pause]
-
-
-def test_rows_of_one_batch_go_together_a_hundred_pages_at_a_time():
-    rows = [("a", page, 0b11, 0b10) for page in range(250)] + [("b", 7, 1, 0), ("a", 999, 1, 1)]
-
-    found = list(write.portions([page_masks(*rows[:30]), page_masks(*rows[30:])]))
-
-    sizes = [(one.batch_id, len(one.pages)) for one in found]
-    assert sizes == [("a", 100), ("a", 100), ("a", 50), ("b", 1), ("a", 1)]
-    assert found[0].pages[0] == PageMasks(success=0b01, failure=0b10)
-    assert found[-1].pages == {999: PageMasks(success=0, failure=1)}
-    assert list(write.portions([])) == []
 
 
 def test_a_portion_is_reported_item_by_item(tracker):
@@ -94,25 +70,6 @@ def test_a_portion_is_reported_item_by_item(tracker):
     assert {name: row[name] for name in expected} == expected
     assert row["batch_id"] == batch_id
     assert set(row) == set(schemas.MARKED.names)
-
-
-def test_a_page_that_lacks_nothing_counts_as_read_and_not_as_written(tracker):
-    batch_id = opened(tracker, 3000)
-    mark(tracker, Portion(batch_id, {0: PageMasks(ALL)}))
-
-    (row,), _ = mark(tracker, Portion(batch_id, {0: PageMasks(ALL), 1: PageMasks(1)}))
-
-    assert (row["pages"], row["written"], row["duplicate"]) == (2, 1, 1024)
-
-
-def test_a_throttled_portion_is_marked_after_a_pause(tracker):
-    batch_id = opened(tracker, 3000)
-    tracker.store.refusals = ATTEMPTS - 1
-
-    _, pauses = mark(tracker, Portion(batch_id, {0: PageMasks(ALL), 1: PageMasks(ALL)}))
-
-    assert len(pauses) == ATTEMPTS
-    assert tracker.progress(tracker.get("tenant", batch_id)).acked == 2048
 
 
 def test_each_page_has_its_own_attempts(tracker):

@@ -102,15 +102,6 @@ def test_spark_names_a_wrong_option_and_an_id_that_stops_the_write(spark, access
         ack_by_spark(spark, access, ["junk"])
 
 
-def test_outstanding_items_are_those_that_are_not_acked_whatever_came_of_the_others(access, batch):
-    assert read(access, batch) == batch.expected(range(130))
-
-    batch.ack([*range(64), 70, 71, 129])
-    batch.ack([65, 72], Outcome.FAILURE)
-
-    assert read(access, batch) == batch.expected([64, *range(66, 70), *range(73, 129)])
-
-
 def test_failed_items_are_found_in_full_pages_too_and_healed_ones_are_not(access, batch):
     batch.ack([3, 4, 70], Outcome.FAILURE)
     batch.ack(range(64))

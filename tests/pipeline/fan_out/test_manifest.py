@@ -9,7 +9,6 @@ import pytest
 
 from pipeline.fan_out import manifest
 from tests.pipeline.conftest import restless
-from tests.pipeline.manifests import damage_records
 
 ROWS = 1000
 PARTS = 4
@@ -82,19 +81,6 @@ def test_a_file_that_is_there_twice_gives_no_two_rows_one_position(spark, path, 
         measure(loaded)
 
 
-def test_a_manifest_does_not_serve_another_dataset(spark, path):
-    ensure(spark, path, dataset(spark))
-
-    with pytest.raises(manifest.AnotherSource, match="another dataset"):
-        ensure(spark, path, dataset(spark), source="another dataset")
-
-
-def test_an_empty_dataset_has_a_manifest_and_a_run(spark, path):
-    empty = ensure(spark, path, dataset(spark).where("id < 0"))
-
-    assert (empty.run, manifest.measure(empty.rows)) == ("run-1", [])
-
-
 PART_ROWS = ROWS // PARTS
 PICKED = {
     "one row": [(7, 7)],
@@ -130,23 +116,6 @@ def test_ranges_lie_where_the_rows_do_though_parts_before_them_are_empty(spark, 
 
     assert [part.number for part in parts] == [1, 2, 3]
     assert {row.position: row.record.id for row in rows} == {1: 255, 2: 258, 90: 522, 91: 525}
-
-
-def test_parts_without_a_row_of_the_ranges_are_not_read(spark, path, tmp_path):
-    committed = ensure(spark, path, dataset(spark))
-    parts = manifest.count(committed)
-    damage_records(tmp_path / "manifest", {0, 1, 3})
-
-    kept = manifest.between(committed, parts, [(2 * PART_ROWS + 5, 3 * PART_ROWS - 1)])
-
-    assert kept.rows.count() == len(kept.rows.select("record").collect()) == PART_ROWS - 5
-
-
-def test_parts_are_counted_without_reading_a_row(spark, path, tmp_path):
-    committed = ensure(spark, path, dataset(spark))
-    damage_records(tmp_path / "manifest", set(range(PARTS)), manifest.COLUMNS)
-
-    assert manifest.count(committed) == [manifest.Part(number, PART_ROWS) for number in range(PARTS)]
 
 
 @pytest.mark.parametrize("change", ["without statistics", "in one file"])

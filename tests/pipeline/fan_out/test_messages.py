@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from pyspark.sql import functions as F
 
 from fanin.tracker import ItemId
 from pipeline.fan_out import messages as transforms
-from pipeline.spark import schemas
 
 BATCH = "58d9d56b-8361-8f2d-866d-f2cd7edf87cc"
 GROUP = "00000000-0000-8000-bdf3-f81c1de66ee4"
@@ -22,28 +20,12 @@ def items(spark, count: int, partitions: int = 2):
     return transforms.with_item_ids(placed, BATCH, GROUP)
 
 
-def test_every_row_is_numbered_within_its_part(spark):
-    rows = transforms.number_rows(spark.range(0, 6, 1, 2)).select("part", "ord", "record.id").collect()
-
-    assert sorted(map(tuple, rows)) == [(0, 0, 0), (0, 1, 1), (0, 2, 2), (1, 0, 3), (1, 1, 4), (1, 2, 5)]
-
-
 def test_a_dataset_may_have_columns_of_any_name(spark):
     dataset = spark.createDataFrame([(7, "x")], "part int, `a.b` string")
 
     (row,) = transforms.number_rows(dataset).collect()
 
     assert row.record.asDict() == {"part": 7, "a.b": "x"}
-
-
-def test_a_position_is_the_start_of_the_part_and_the_place_in_it(spark):
-    rows = [(0, 0, ("a",)), (0, 1, ("b",)), (3, 0, ("c",))]
-    manifest = spark.createDataFrame(rows, "part int, ord long, record struct<name: string>")
-    starts = spark.createDataFrame([(0, 0), (3, 2)], schemas.STARTS)
-
-    placed = transforms.with_positions(manifest, starts).select("position", "record.name").collect()
-
-    assert sorted(map(tuple, placed)) == [(0, "a"), (1, "b"), (2, "c")]
 
 
 def test_item_ids_are_those_of_the_trackers_rules(spark):
@@ -54,15 +36,6 @@ def test_item_ids_are_those_of_the_trackers_rules(spark):
 
     assert {row.position: row.item_id for row in rows} == {i: str(ItemId(BATCH, GROUP, i)) for i in indexes}
     assert [ItemId.parse(row.item_id).index for row in rows] == [row.position for row in rows]
-
-
-def test_the_chosen_share_of_items_gets_a_second_copy_and_without_chaos_none(spark):
-    rows = transforms.with_copies(items(spark, 5000), percent=10.0, seed=7).collect()
-    twice = [row.position for row in rows if row.copy == 2]
-
-    assert sorted(row.position for row in rows if row.copy == 1) == list(range(5000))
-    assert 400 < len(twice) == len(set(twice)) < 600
-    assert {row.copy for row in transforms.with_copies(items(spark, 500)).collect()} == {1}
 
 
 def test_a_seed_chooses_the_same_items_however_the_rows_are_split(spark):
@@ -83,17 +56,6 @@ def test_a_page_goes_whole_to_one_task_in_order_and_second_copies_last(spark):
     assert sent == sorted(sent)
     assert len({(position // 1024, task) for task, _, position in sent}) == 4
     assert len(sent) > 4096
-
-
-def test_a_record_is_sent_as_json_with_its_own_names(spark):
-    dataset = spark.createDataFrame([('naïve "x"', None, 5)], "name string, none string, size long")
-    placed = transforms.number_rows(dataset).select(F.col("ord").alias("position"), "record")
-
-    (row,) = transforms.as_messages(
-        transforms.with_copies(transforms.with_item_ids(placed, BATCH, GROUP)), 1
-    ).collect()
-
-    assert json.loads(row.record) == {"name": 'naïve "x"', "size": 5}
 
 
 def test_a_record_keeps_its_microseconds(spark):
@@ -119,14 +81,3 @@ def message_of(record) -> str:
     copies = record.selectExpr("0L AS position", "1 AS copy", "'id' AS item_id", "record")
     (row,) = transforms.as_messages(copies, 1).collect()
     return row.record
-
-
-@pytest.mark.parametrize("size", [0, 3])
-def test_parts_are_measured_in_rows_and_bytes(spark, size):
-    dataset = spark.createDataFrame([("é" * size,), ("",)], "name string").coalesce(1)
-
-    (measured,) = transforms.part_sizes(transforms.number_rows(dataset)).collect()
-
-    empty = len('{"name":""}')
-    expected = {"part": 0, "rows": 2, "last": 1, "bytes": 2 * empty + 2 * size, "widest": empty + 2 * size}
-    assert measured.asDict() == expected

@@ -8,31 +8,20 @@ from dataclasses import replace
 import pytest
 
 from fanin.archive.changes import change_of as kept_of
-from fanin.tracker.dynamodb import items
 from fanin.tracker.rules.model import BatchKey, PageKey
-from fanin.tracker.rules.page import Page, PageMasks, digits, mask_of
+from fanin.tracker.rules.page import Page, PageMasks, mask_of
 from pipeline.history.changes.acked import rows_of
 from pipeline.history.changes.records import MalformedLine, change_of
 from tests.archive.streams import record
+from tests.pipeline.exporting import page_row
 
 BATCH = "0199a000-0000-7000-8000-000000000000"
 KEY = PageKey(BatchKey("a#tenant", BATCH), 0, 7)
 
 
-def image(page: Page, key: PageKey = KEY):
-    """The row of *page* as the tracker writes it."""
-    facts = {f"d{digit}": items.number(value) for digit, value in digits(page.bits)}
-    facts |= {f"x{digit}": items.number(value) for digit, value in digits(page.failed)}
-    facts |= {"n": items.number(page.n)} if page.n else {}
-    facts |= {"size": items.number(page.size)} if page.size is not None else {}
-    facts |= {"root": {"BOOL": True}} if page.root else {}
-    facts |= {"compacted": {"BOOL": True}} if page.compacted else {}
-    return items.page_key(key) | {"ttl": items.number(1_800_000_000)} | facts
-
-
 def reported(new: Page | None, old: Page | None, key: PageKey = KEY, whole: bool = False):
     """(bit, what, count) of each row of the change, from *whole* images or as the archive keeps them."""
-    came = record(new and image(new, key), old and image(old, key))
+    came = record(new and page_row(key, new), old and page_row(key, old))
     line = json.dumps(came if whole else kept_of(came, "pages").record)
     rows = list(rows_of(change_of(line.encode())))
     assert {(row[0], row[1]) for row in rows} <= {(BATCH, key.number)}
@@ -80,25 +69,12 @@ def test_a_change_yields_the_items_that_it_acked(old, new, expected, whole):
     assert reported(new, old, whole=whole) == expected
 
 
-@pytest.mark.parametrize("bits", [1, 4, 5, 6, 7, 11, 12, 171, 1023])
-def test_every_bit_of_a_page_is_reported(bits):
-    old = Page().with_bits(PageMasks(mask_of(0, 1023) & ~(1 << bits)))
-
-    assert reported(old.with_bits(PageMasks(1 << bits)), old) == [(bits, "success", 1)]
-
-
-def test_a_whole_page_at_once_is_every_item():
-    whole = Page().with_bits(PageMasks(mask_of(0, 1023)))
-
-    assert reported(whole, None) == [(bit, "success", 1) for bit in range(1024)]
-
-
 def test_parents_hold_no_items_and_a_page_that_goes_acks_nothing():
     assert reported(SOME, None, replace(KEY, level=1)) == reported(None, SOME) == []
 
 
 def test_how_full_the_page_is_stands_in_every_row():
-    came = record(image(SOME.with_bits(PageMasks(0b110))), image(SOME))
+    came = record(page_row(KEY, SOME.with_bits(PageMasks(0b110))), page_row(KEY, SOME))
     rows = list(rows_of(change_of(json.dumps(came).encode())))
 
     assert [row[5] for row in rows] == [4, 4]
@@ -111,7 +87,7 @@ def test_how_full_the_page_is_stands_in_every_row():
             ({"pk": {"S": pk}, "n": {"N": "1"}}, "tenant#batch#level#page")
             for pk in ("", "b#0", "tenant#batch#zero#0", "tenant#batch#0#x")
         ],
-        (image(SOME) | {"n": {"S": "many"}}, "no page"),
+        (page_row(KEY, SOME) | {"n": {"S": "many"}}, "no page"),
     ],
 )
 def test_a_row_that_is_no_page_is_named_so(row, message):

@@ -36,12 +36,6 @@ def days_of(files):
     return sorted(file.path.split("/date=")[1][:10] for file in files)
 
 
-def test_the_files_of_a_kind_are_found_in_all_folders(archive):
-    assert days_of(archive.files("pages", Days())) == ["2026-01-30", "2026-01-31", "2026-02-01"]
-    assert len(archive.files("batches", Days())) == 1
-    assert archive.files("jobs", Days()) == []
-
-
 @pytest.mark.parametrize(
     ("days", "expected"),
     [
@@ -62,13 +56,6 @@ def test_files_of_another_writer_are_read_whatever_their_names_and_empty_ones_ar
     assert len(Archive(str(tmp_path)).files("pages", Days(since=date(2027, 1, 1)))) == 1
 
 
-@pytest.mark.parametrize("name", ["x.jsonl.gz", "x.jsonl", "x"])
-def test_lines_come_unpacked(tmp_path, name):
-    path = put(tmp_path, name, b'{"a":1}\n{"b":2}\n')
-
-    assert [json.loads(line) for line in Archive(str(tmp_path)).lines(path)] == [{"a": 1}, {"b": 2}]
-
-
 @pytest.mark.parametrize("there", [None, "other/file.txt", "file.txt"])
 def test_a_folder_without_tables_is_named_with_what_would_be_right(tmp_path, there):
     root = tmp_path / "archive"
@@ -77,10 +64,6 @@ def test_a_folder_without_tables_is_named_with_what_would_be_right(tmp_path, the
 
     with pytest.raises(NotAnArchive, match="archive holds no folder table=pages"):
         Archive(str(root)).check()
-
-
-def test_an_empty_folder_is_an_archive_of_nothing(tmp_path):
-    assert Archive(str(tmp_path)).check() is None
 
 
 def test_a_uri_leads_to_its_own_file_system(tmp_path):

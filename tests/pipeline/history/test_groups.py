@@ -228,12 +228,6 @@ def test_two_jobs_of_one_id_are_two_rows(spark):
     ]
 
 
-def test_every_job_is_there_once_and_the_dead_one_says_why(worked):
-    assert len(worked.jobs) == 6
-    assert worked.jobs["id-hopeless"].error == "boom"
-    assert worked.jobs["id-again"].failures == 1
-
-
 def test_a_queue_sums_its_jobs_up(worked):
     (row,) = worked.queues
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -86,20 +85,6 @@ def test_acks_that_are_only_counted_have_no_items_and_are_counted_as_often_as_th
     assert seen.of(life) == {}
     assert seen.acked(life) == [(4, 0)] * 3
     assert seen.filled[life.batch_id] == (1, 12)
-
-
-def test_the_seconds_of_a_batch_add_up_to_its_items(seen):
-    life = cast()["well"]
-    expected = Counter(first_acks(life).values())
-
-    assert seen.acked(life) == [(expected[second], 0) for second in sorted(expected)]
-    assert sum(failed for _, failed in seen.acked(cast()["with failures"])) == 4
-
-
-def test_pages_say_themselves_how_many_items_are_acked(seen):
-    filled = {"well": (7, 50), "with failures": (3, 20), "timed out": (3, 13), "open": (1, 8)}
-
-    assert {name: seen.filled[cast()[name].batch_id] for name in filled} == filled
 
 
 def test_files_in_another_order_and_more_than_once_tell_the_same(spark, seen, tmp_path):

@@ -41,12 +41,6 @@ def test_a_histogram_has_bars_of_one_width_and_the_slowest_in_the_last(shares):
     assert sum(bar["items"] for bar in bars) == 1000
 
 
-def test_latencies_of_nothing_are_one_bar(shares):
-    (bar,) = (row for row in shares[1] if row.batch_id == "b")
-
-    assert (bar.bin, bar.low, bar["items"]) == (0, 0, 3)
-
-
 def at(seconds: int) -> datetime:
     return START + timedelta(seconds=seconds)
 

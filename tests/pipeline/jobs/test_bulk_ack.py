@@ -49,33 +49,6 @@ def opened(tracker, count):
     return batch.batch_id, [f"{batch.batch_id}:{group.id}:{index}" for index in range(count)]
 
 
-def test_the_closing_line_says_what_became_of_every_ack(command, tracker, tmp_path):
-    batch_id, ids = opened(tracker, 2000)
-    write_log(tmp_path / "log.jsonl", [*ids, *ids[:7], (ids[3], "failure"), "junk", "rubbish"])
-
-    status, printed = command(str(tmp_path / "log.jsonl"), "--rate", "5000")
-
-    assert status == bulk_ack.SOME_REJECTED
-    assert printed.splitlines()[-1].startswith(
-        "2,010 acks of 2,000 items: 2,000 are new (0 of them failed); 0 old, 0 healed; too late: none;"
-        " rejected: 2 malformed; 2 of 2 pages written,"
-    )
-    assert "; 1 of 1 batches complete; " in printed.splitlines()[-1]
-    assert tracker.get(TENANT, batch_id).state is State.COMPLETE
-
-
-def test_what_happens_is_reported_as_json_for_a_program(command, tracker, tmp_path):
-    _, ids = opened(tracker, 10)
-    write_log(tmp_path / "log.csv", ids)
-
-    status, printed = command(str(tmp_path / "*.csv"), "--json", "--dry-run")
-
-    events = [json.loads(line) for line in printed.splitlines()]
-    assert status == 0
-    assert [event["event"] for event in events if event["event"] != "working"] == ["folded", "estimate"]
-    assert (events[-1]["items"], events[-1]["mostWrites"], events[-1]["why"]) == (10, 3, {})
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -140,14 +113,6 @@ def test_another_checkpoint_overwrites_no_rejected_rows(spark, command, tmp_path
 
     kept = spark.read.parquet(str(tmp_path / "rejects")).collect()
     assert {row.item_id for row in kept} == {"junk 1", "junk 2"}
-
-
-def test_a_file_that_arrives_and_cannot_be_read_is_named_in_one_sentence(command, tmp_path):
-    write_log(tmp_path / "logs" / "log.csv", []).write_text("id\n1\n")
-
-    status, _ = command(str(tmp_path / "logs"), "--checkpoint", str(tmp_path / "checkpoint"))
-
-    assert re.fullmatch(r"bulk_ack: file:\S+log\.csv cannot be read: it has no column .*", status)
 
 
 def test_a_micro_batch_that_is_repeated_changes_nothing(spark, command, tracker, tables, tmp_path):

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-from types import SimpleNamespace
 
 import pytest
 
@@ -55,17 +54,6 @@ def test_one_job_is_to_be_named(argv):
 def test_only_a_job_is_run(name):
     with pytest.raises(SystemExit, match=rf"no job '{re.escape(name)}'.*fan_out"):
         entry.main(["--fanin-job", name])
-
-
-def test_the_job_runs_with_its_arguments(monkeypatch):
-    seen = []
-    monkeypatch.setattr(
-        entry, "import_module", lambda name: SimpleNamespace(main=lambda a: seen.append((name, a)))
-    )
-
-    entry.main([*GLUES, "--fanin-job", "fan_out", "--limit", "5"])
-
-    assert seen == [("pipeline.jobs.fan_out", ["--limit", "5"])]
 
 
 @pytest.mark.parametrize("name", entry.known())

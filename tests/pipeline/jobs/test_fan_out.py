@@ -35,15 +35,6 @@ def test_events_are_json_lines_or_sentences(job, api, sqs, capsys):
         job("--limit", "20")
 
 
-def test_a_dry_run_shows_counts_and_cost_and_does_nothing(job, sqs, tmp_path, capsys):
-    job("--dry-run")
-    assert capsys.readouterr().out.startswith("992 messages: 300 SQS requests, ")
-    assert (sqs.seen, list(tmp_path.iterdir())) == (0, [])
-
-    fan_out.main(["--dry-run", "--limit", "10"])
-    assert capsys.readouterr().out.startswith("10 messages")
-
-
 def test_messages_go_to_files_every_item_once_and_the_same_again(job, spark, tmp_path, capsys):
     files = str(tmp_path / "messages")
     for _ in range(2):
@@ -82,13 +73,6 @@ def test_options_that_do_not_go_together_are_refused(job, options, message, caps
         job(*options.split())
 
     assert message in capsys.readouterr().err
-
-
-def test_a_run_names_what_it_lacks(capsys):
-    with pytest.raises(SystemExit):
-        fan_out.main(["--queue-url", "http://127.0.0.1:1"])
-
-    assert "required: --manifest, --api-url" in capsys.readouterr().err
 
 
 NOWHERE = "/nowhere.jsonl: Path does not exist: file:/nowhere.jsonl."

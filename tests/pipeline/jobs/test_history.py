@@ -35,32 +35,9 @@ def test_the_options_become_what_the_history_is_made_from(asked):
     assert asked == [("2", Sources("s3://b/changes", days, "acks.jsonl", {BATCH: "s3://b/m"}), "o")]
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        "--out o",
-        "--archive a",
-        "--archive a --out o --since yesterday",
-        "--archive a --out o --manifest m",
-        f"--archive a --out o --manifest {BATCH.upper()}=m",
-    ],
-)
-def test_what_it_lacks_or_cannot_read_is_named(asked, wrong, capsys):
-    with pytest.raises(SystemExit):
-        history.main(wrong.split())
-
-    assert "usage: history" in capsys.readouterr().err
-    assert asked == []
-
-
 @pytest.fixture
 def here(spark, monkeypatch):
     monkeypatch.setattr(history, "spark_session", lambda name, cores: nullcontext(spark))
-
-
-def test_a_folder_that_is_no_archive_is_a_plain_message(here, tmp_path):
-    with pytest.raises(SystemExit, match=r"^history: .*nothing holds no folder table=pages"):
-        history.main(["--archive", str(tmp_path / "nothing"), "--out", str(tmp_path / "out")])
 
 
 def test_a_line_that_is_none_stops_the_job_and_is_named(here, tmp_path):

@@ -20,7 +20,7 @@ from pipeline.reconcile import outstanding
 from pipeline.reconcile.outstanding import Part
 from pipeline.reconcile.run import covering
 from pipeline.snapshot.rows import read_row
-from pipeline.spark import bitmaps, schemas
+from pipeline.spark import schemas
 from tests.pipeline.exporting import page_row
 from tests.pipeline.snapshot.test_rows import BATCH, KEY
 
@@ -95,39 +95,6 @@ def test_spark_finds_the_items_that_the_trackers_rules_find(spark, start, upto, 
     assert found(spark, part, pages, failed=True) == in_python(part, pages, failed=True)
 
 
-def test_failed_items_come_only_where_they_are_asked_for(spark):
-    part = part_of(0, 10, 10, 1024)
-    pages = {0: Page(0b1111, 4, failed=0b0110)}
-
-    assert [position for position, _, _ in found(spark, part, pages)] == [4, 5, 6, 7, 8, 9]
-
-
-def test_only_leaves_with_something_to_find_go_to_the_rows(spark):
-    part = part_of(0, 2500, 2500, 1024)
-    pages = {0: Page(n=1024, compacted=True), 1: Page((1 << 1024) - 1, 1024), 2: Page(1, 1, size=452)}
-    leaves = spark.createDataFrame([(number,) for number in part.leaves], "page long")
-
-    masks = outstanding.wanted(leaves, pages_frame(spark, pages), part, failed=False).collect()
-
-    assert [row.page for row in masks] == [2]
-    assert (
-        sum(long.bit_count() if long >= 0 else 64 - (~long).bit_count() for long in masks[0].outstanding)
-        == 451
-    )
-
-
-def test_a_bit_is_the_same_in_spark_in_numpy_and_in_the_tracker(spark):
-    asked = dict(enumerate([0, 1, 7, 8, 62, 63, 64, 127, 511, 1022, 1023]))
-    positions = [number * 1024 + bit for number, bit in asked.items()]
-    part = part_of(0, 11 * 1024, 11 * 1024, 1024)
-    pages = {number: Page((1 << 1024) - 1 & ~(1 << bit), 1023) for number, bit in asked.items()}
-    masks = bitmaps.as_rows(bitmaps.from_mask(1 << bit) for bit in asked.values())
-
-    assert [next(stretches(at, at, 1024))[:2] for at in positions] == list(asked.items())
-    assert bitmaps.positions(list(asked), masks, 1024).tolist() == positions
-    assert found(spark, part, pages) == [(at, at - part.start, False) for at in positions]
-
-
 def rows_of(start: int, upto: int, page_bits: int = 10) -> Part:
     return Part("batch", "group", start, upto, start + upto, page_bits)
 
@@ -145,25 +112,3 @@ def test_few_ranges_hold_all_items_of_the_leaves(start, upto, most, data):
     assert (len(ranges) <= most, sorted(set(held))) == (True, held)
     few = len(wanted) * 2 <= upto
     assert most < len(pages) or not few or set(held) == wanted
-
-
-@pytest.mark.parametrize(
-    ("pages", "most", "expected"),
-    [
-        ([], 3, []),
-        ([2], 3, [(20, 29)]),
-        ([0, 1, 2, 5], 3, [(0, 29), (50, 59)]),
-        ([0, 3, 9, 11], 2, [(0, 39), (90, 119)]),
-        ([0, 13, 15, 28], 2, [(0, 289)]),
-        (range(0, 30, 2), 30, [(0, 289)]),
-        ([0, 3, 9, 11], 1, [(0, 119)]),
-        (range(30), 3, [(0, 294)]),
-        ([29], 3, [(290, 294)]),
-    ],
-)
-def test_the_widest_gaps_are_left_out(pages, most, expected):
-    assert covering(np.array(pages, np.int64), rows_of(0, 295), most, share=0.5) == expected
-
-
-def test_a_group_that_begins_and_ends_within_a_leaf_has_its_items_alone():
-    assert covering(np.array([1, 4]), rows_of(17, 25), 3, share=0.5) == [(0, 2), (23, 24)]

@@ -173,20 +173,6 @@ def test_the_job_says_what_it_would_cost_and_what_it_did(world, monkeypatch, cap
     assert json.loads(events[-1]) == {"event": "redriven", "sent": 7, "retried": 0, "acked": 0}
 
 
-def test_a_run_names_what_it_lacks(capsys):
-    with pytest.raises(SystemExit):
-        redrive.main(["--saved", "x", "--pages-table", "Pages"])
-
-    assert "required: --queue-url, --batches-table" in capsys.readouterr().err
-
-
-def test_a_mistake_of_the_caller_is_one_line(spark, monkeypatch, tmp_path):
-    monkeypatch.setattr(redrive, "spark_session", lambda name, cores: nullcontext(spark))
-
-    with pytest.raises(SystemExit, match="redrive: nothing that reconcile saved is at"):
-        redrive.main(["--saved", str(tmp_path), "--dry-run"])
-
-
 def test_what_is_missing_of_chunks_is_sent_again_in_chunks(world):
     counts = world.redrive(chunk=64)
     chunks = [chunk_of({"messageId": "m", "body": body}) for body in world.sqs.bodies]

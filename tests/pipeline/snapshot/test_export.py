@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import gzip
-import json
 from pathlib import Path
 
 import pytest
 
 from pipeline.snapshot import export
 from pipeline.snapshot.export import DataFile, NotAnExport
-from tests.pipeline.exporting import TAKEN_AT, rows_of, write_export
+from tests.pipeline.exporting import rows_of, write_export
 from tests.pipeline.worlds import closed
 
 
@@ -29,20 +28,6 @@ def by_key(rows) -> list:
 
 def test_every_row_comes_back_as_it_was_stored(tmp_path, rows):
     assert by_key(items(write_export(tmp_path, rows, files=3))) == by_key(rows)
-
-
-def test_an_export_says_which_table_it_is_of_and_when_it_was_taken(tmp_path, rows):
-    found = export.describe(write_export(tmp_path, rows, table="Pages-1"))
-
-    assert (found.table, found.taken_at) == ("Pages-1", TAKEN_AT)
-    assert sum(file.items for file in found.files) == len(rows)
-
-
-def test_a_relative_path_is_a_path_too(tmp_path, rows, monkeypatch):
-    root = Path(write_export(tmp_path, rows))
-    monkeypatch.chdir(root.parent)
-
-    assert len(items(f"{root.name}/")) == len(rows)
 
 
 def test_only_the_rows_about_one_batch_are_read(tmp_path):
@@ -110,11 +95,3 @@ def test_an_export_under_way_is_refused(tmp_path, rows, name):
 
     with pytest.raises(NotAnExport, match=f"{name} cannot be read"):
         export.describe(root)
-
-
-def test_a_manifest_without_a_field_names_it(tmp_path, rows):
-    root = Path(write_export(tmp_path, rows))
-    (root / "manifest-files.json").write_text(json.dumps({"itemCount": len(rows)}))
-
-    with pytest.raises(NotAnExport, match="dataFileS3Key"):
-        export.describe(str(root))

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import pytest
 
 from pipeline.snapshot import frames
-from pipeline.snapshot.export import NotAnExport
 from pipeline.snapshot.frames import Segment, scan
 from pipeline.snapshot.rows import read_row
 from pipeline.snapshot.tables import Tables
@@ -92,11 +91,6 @@ def test_malformed_rows_are_named_with_their_place_and_the_others_come(spark, tm
     assert "the export's manifest says" in found[""]
 
 
-def test_a_folder_without_an_export_is_refused_at_once(spark, tmp_path):
-    with pytest.raises(NotAnExport, match="cannot be read"):
-        frames.from_exports(spark, [str(tmp_path)])
-
-
 @pytest.fixture
 def stored(tables, aws, worlds) -> Tables:
     """Live tables that hold what the worlds hold."""
@@ -148,17 +142,6 @@ def scanned(client: Scripted, pauses: list[float], **facts) -> list:
     """The rows of segment 2 of 8 of *client*'s table."""
     segment = Segment(SimpleNamespace(client=client), "Pages", 2, 8, **facts)
     return list(scan(segment, None, pauses.append))
-
-
-def test_a_segment_is_read_to_its_end_without_a_rest():
-    pauses: list[float] = []
-    client = Scripted((["a"], 1.0), ([], 1.0), (["b", "c"], 1.0))
-
-    assert scanned(client, pauses) == ["a", "b", "c"]
-    starts = [asked.get("ExclusiveStartKey") for asked in client.asked]
-    assert starts == [None, {"pk": {"S": "2"}}, {"pk": {"S": "1"}}]
-    assert {(asked["Segment"], asked["TotalSegments"]) for asked in client.asked} == {(2, 8)}
-    assert (pauses, "Limit" in client.asked[0]) == ([0.0, 0.0], False)
 
 
 def test_a_segment_with_a_rate_rests_until_the_units_that_it_used_are_due():

@@ -41,12 +41,6 @@ def test_a_batch_is_what_the_tracker_reads_in_its_row(world):
     assert list(facts) == schemas.BATCHES.names
 
 
-def test_a_page_row_has_the_columns_of_its_frame_and_a_tenant_of_any_name():
-    facts, _ = read_row(page_row(KEY, Page(1, 1)))
-
-    assert (list(facts), facts["tenant"]) == (schemas.PAGES.names, "a#b")
-
-
 @pytest.mark.parametrize(
     ("page", "acked"), [(Page(n=6, size=6, compacted=True), 6), (Page(n=1024, compacted=True), 1024)]
 )
@@ -114,14 +108,6 @@ def test_a_page_that_the_tracker_cannot_have_written_is_refused(change, message)
 def test_a_batch_that_the_tracker_cannot_have_written_is_refused(change, message):
     with pytest.raises(MalformedRow, match=message):
         read_row(batch_row(closed().batch) | change)
-
-
-def test_a_row_lacking_a_fact_says_which():
-    row = batch_row(closed().batch)
-    del row["pageBits"]
-
-    with pytest.raises(MalformedRow, match="there is no pageBits"):
-        read_row(row)
 
 
 def test_a_batch_of_a_newer_release_is_not_malformed():

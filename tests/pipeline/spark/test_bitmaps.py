@@ -68,18 +68,6 @@ def test_a_fold_is_what_the_trackers_pages_hold_in_any_order_and_with_repeats(it
     assert as_masks(*bitmaps.fold(twice, page_bits)) == folded_by_the_rules(items, page_bits)
 
 
-@settings(deadline=None)
-@given(st.lists(st.lists(st.integers(0, 2**40 // 1000), max_size=8), max_size=5))
-def test_a_fold_takes_its_positions_in_any_number_of_portions(portions):
-    fold = bitmaps.Fold(1024)
-    for portion in portions:
-        fold.add(np.array(portion, np.int64))
-
-    together = np.array([item for portion in portions for item in portion], np.int64)
-
-    assert as_masks(*bitmaps.pages_of(*fold.blocks())) == as_masks(*bitmaps.fold(together, 1024))
-
-
 @pytest.mark.parametrize("count", EDGES)
 @pytest.mark.parametrize("page_bits", [7, 1024])
 def test_all_items_of_a_batch_fold_to_full_pages_and_unfold_to_themselves(count, page_bits):
@@ -94,17 +82,3 @@ def test_the_last_item_of_the_largest_batch_folds():
     last = 2**40 - 1
 
     assert as_masks(*bitmaps.fold(np.array([last]), 1024)) == {last // 1024: 1 << 1023}
-
-
-def test_nothing_folds_to_no_page():
-    pages, folded = bitmaps.fold(np.array([], np.int64), 1024)
-
-    assert (pages.size, folded.shape) == (0, (0, bitmaps.MASK_BYTES))
-
-
-@settings(deadline=None)
-@given(st.lists(masks, max_size=4))
-def test_popcount_counts_the_bits_of_each_row(given_rows):
-    folded = bitmaps.as_rows(map(bitmaps.from_mask, given_rows))
-
-    assert list(bitmaps.popcount(folded)) == [mask.bit_count() for mask in given_rows]

@@ -19,19 +19,6 @@ def java(folder, version: str, exit_code: int = 0) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("banner", "major"),
-    [
-        ('openjdk version "17.0.15" 2025-04-15', 17),
-        ('openjdk version "21" 2023-09-19', 21),
-        ('java version "1.8.0_402"', 8),
-        ("Unable to locate a Java Runtime.", None),
-    ],
-)
-def test_the_major_version_is_read_from_the_banner(banner, major):
-    assert check.major_version(banner) == major
-
-
-@pytest.mark.parametrize(
     ("version", "exit_code", "problem"),
     [
         ("17.0.15", 0, None),
