@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 
 from fanin import names
-from fanin_cdk.settings.config import ConfigError
-from infra.config import StackConfig
 from tests.infra.documented_metrics import METRICS
 from tests.infra.options import CONFIGURED, EVERYTHING
 from tests.infra.synthesis import Assembly, Resource, flat, synthesised
@@ -243,8 +241,3 @@ def test_traces_which_are_billed_are_those_of_full_monitoring_alone(plain: Assem
         for name, function in assembly.of_type("AWS::Lambda::Function").items():
             assert ("TracingConfig" in function["Properties"]) == is_traced, name
             assert "POWERTOOLS_METRICS_DISABLED" not in function["Properties"]["Environment"]["Variables"]
-
-
-def test_alarms_by_mail_need_alarms() -> None:
-    with pytest.raises(ConfigError, match="alarm_email needs alarms: set monitoring to lean or full"):
-        StackConfig(monitoring="off", alarm_email="ops@example.com")

@@ -13,9 +13,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
-from fanin_cdk.settings.config import ConfigError
 from infra import pipeline_code
-from infra.config import StackConfig
 from infra.paths import PIPELINE, ROOT
 from infra.pipeline_jobs import JOBS
 from pipeline import entry
@@ -226,11 +224,6 @@ def test_what_a_run_leaves_is_private_and_outlives_the_stack(glue):
 
     assert bucket["DeletionPolicy"] == "Retain"
     assert set(bucket["Properties"]["PublicAccessBlockConfiguration"].values()) == {True}
-
-
-def test_the_local_run_has_no_engine_for_it():
-    with pytest.raises(ConfigError, match="analytics runs on AWS only"):
-        StackConfig(analytics="glue", target="local")
 
 
 def test_the_jobs_on_glue_are_deployed_as_they_were_last_looked_at(glue, snapshot: SnapshotAssertion):

@@ -18,8 +18,6 @@ from fanin.grouper.rules.model import TaskKey
 from fanin.queue.dynamodb import items as job_items
 from fanin.queue.rules.keys import PartKey, QueueKey
 from fanin.tracker.dynamodb import items
-from fanin_cdk.settings.config import ConfigError
-from infra.config import StackConfig
 from tests.infra.options import CONFIGURED
 from tests.infra.synthesis import handler_of, synthesised
 from tests.infra.test_functions import WRITE_LOG, grants_of, listed, role_of, target_of
@@ -128,12 +126,6 @@ def test_files_go_after_their_time(settings, days):
     (rule,) = bucket["Properties"]["LifecycleConfiguration"]["Rules"]
 
     assert (rule["ExpirationInDays"], rule["Status"]) == (days, "Enabled")
-
-
-@pytest.mark.parametrize("days", [0, 3651, "many"])
-def test_a_time_to_keep_files_is_a_number_of_days(days):
-    with pytest.raises(ConfigError, match="archive_days"):
-        StackConfig.from_context({"archive_days": days})
 
 
 def test_without_the_grouper_the_other_tables_are_archived():

@@ -58,19 +58,6 @@ def test_every_source_of_the_code_has_the_bytecode_of_the_runtime_for_each_pytho
     assert HERE in found
 
 
-@pytest.mark.parametrize("version", RUNTIMES)
-def test_a_layer_is_compiled_for_the_runtime_and_not_for_the_python_that_synthesises(
-    version, tmp_path, monkeypatch
-):
-    asked = []
-    monkeypatch.setattr(bytecode, "interpreter", lambda wanted: f"python of {wanted}")
-    monkeypatch.setattr(bytecode, "run", asked.append)
-
-    compile_for(version, tmp_path, "/opt/python")
-
-    assert [command[0] for command in asked] == [f"python of {version}"]
-
-
 def test_a_python_that_is_not_here_is_downloaded(tmp_path, monkeypatch):
     asked = []
 

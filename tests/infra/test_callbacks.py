@@ -117,23 +117,6 @@ def test_two_names_that_differ_in_punctuation_have_two_rules(configured):
     assert rules_of(configured).keys() == {"a.b", "a_b", "ab", "c.d", "c_d", "cd", "CD"}
 
 
-@pytest.mark.parametrize(
-    ("callbacks", "said"),
-    [
-        ("x", "callbacks is 'x'; it takes a JSON list of objects that each have a name"),
-        ("{}", "callbacks is '{}'; it takes a JSON list"),
-        ('[{"queue": "a"}]', "it takes a JSON list of objects that each have a name"),
-        ('[{"name": "a", "queue": "a"}]', "callbacks, entry 1: queue is 'a'"),
-        (json.dumps([LOCAL]), "callbacks, entry 1: http://127.0.0.1:8080/ is on this machine"),
-    ],
-)
-def test_a_malformed_setting_is_refused_with_a_sentence(callbacks, said):
-    with pytest.raises(ConfigError) as refused:
-        StackConfig(callbacks=callbacks)
-
-    assert said in str(refused.value)
-
-
 def test_the_local_run_calls_a_webhook_on_this_machine():
     assert StackConfig(callbacks=json.dumps([LOCAL]), target="local").webhooks[0].is_local
 

@@ -45,14 +45,6 @@ def asset():
     return asset
 
 
-def test_the_top_level_of_the_zip_is_the_handlers_and_the_package(asset):
-    assert {path.name for path in asset.iterdir()} == {"functions", "fanin"}
-
-
-def test_the_functions_have_one_zip(full):
-    assert len(keys_of(full)) == 1
-
-
 def test_the_zip_holds_modules_their_bytecode_and_the_settings_file_and_nothing_else(
     asset,
 ):

@@ -63,12 +63,6 @@ def test_a_default_stack_needs_what_a_new_account_has_and_registrations_need_mor
     assert shares(tracker_config(grouper_registrations=True)).needed == NEW_ACCOUNT + MAPPING_MIN
 
 
-def test_no_function_reserves_executions_which_a_new_account_refuses() -> None:
-    everything = synthesised(archive=True).of_type("AWS::Lambda::Function").values()
-
-    assert not [each for each in everything if "ReservedConcurrentExecutions" in each["Properties"]]
-
-
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_shares_are_those_of_the_template(variant: str) -> None:
     settings = VARIANTS[variant]

@@ -182,13 +182,6 @@ def test_a_resumed_state_machine_is_the_only_one_whose_tasks_may_be_ended(stack)
     assert "FANIN_RESUMES" in environment(stack, "FaninFunctionsApiWriteBatches")
 
 
-def test_parts_that_methods_add_have_alarms_too(stack):
-    alarms = [name for name in stack.of_type("AWS::CloudWatch::Alarm") if name.startswith("FaninMonitoring")]
-
-    for name in ("DeliveriesDeadLetters", "ResumesDeadLetters", "ResumesWaiting", "ResumeTaskErrors"):
-        assert any(each.startswith(f"FaninMonitoring{name}") for each in alarms)
-
-
 def test_a_key_encrypts_every_table_queue_and_bucket_and_each_role_may_use_it(stack):
     mine = {name: each for name, each in stack.template["Resources"].items() if name.startswith("Encrypted")}
     of = {kind: [each["Properties"] for each in mine.values() if each["Type"] == kind] for kind in KINDS}
@@ -312,17 +305,6 @@ def test_the_alarm_of_all_that_is_urgent_has_what_is_connected_later(stack):
 
     assert len(urgent) == 2
     assert all(name in rule for name in urgent)
-
-
-def test_a_callback_outside_the_stacks_account_is_refused():
-    import aws_cdk as cdk
-
-    from fanin_cdk import FaninTracker
-
-    place = cdk.Environment(account="111111111111", region="eu-west-1")
-    elsewhere = [{"name": "orders", "queue": "arn:aws:sqs:eu-west-1:222222222222:orders"}]
-    with pytest.raises(ConfigError, match="is not in eu-west-1 and 111111111111"):
-        FaninTracker(cdk.Stack(cdk.App(), "Mine", env=place), "Fanin", callbacks=elsewhere)
 
 
 def test_a_queue_that_would_lose_or_repeat_messages_is_refused():

@@ -12,9 +12,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from fanin_cdk.packaging.node import choose_node, packaged_node
+from fanin_cdk.packaging.node import choose_node
 from fanin_cdk.settings.config import ConfigError
-from infra.paths import CDK_JSON, ROOT
+from infra.paths import ROOT
 from tests.infra.synthesis import UNBUNDLED, synthesised
 
 
@@ -89,26 +89,3 @@ def test_without_the_packaged_node_the_choice_is_left_to_jsii(monkeypatch):
     choose_node(env)
 
     assert env == {}
-
-
-def test_the_packaged_node_is_there():
-    node = packaged_node()
-
-    assert node is not None
-    assert os.access(node, os.X_OK)
-
-
-def test_the_command_line_is_pinned_to_the_version_that_reads_this_assembly():
-    package = json.loads((ROOT / "package.json").read_text())
-
-    assert package["private"] is True
-    assert package["devDependencies"]["aws-cdk"] == "2.1148.1"
-
-
-@pytest.mark.parametrize("key", ["pathMetadata", "versionReporting", "assetMetadata"])
-def test_the_command_line_adds_nothing_to_the_template(key):
-    assert json.loads(CDK_JSON.read_text())[key] is False
-
-
-def test_the_command_line_starts_this_app():
-    assert re.fullmatch(r"python -m infra\.app", json.loads(CDK_JSON.read_text())["app"])

@@ -251,13 +251,6 @@ def test_the_handlers_are_these(functions):
     assert functions.keys() == FUNCTIONS.keys()
 
 
-def test_by_default_there_is_no_consumer_of_registrations(plain):
-    handlers = {handler_of(each) for each in plain.of_type("AWS::Lambda::Function").values()}
-
-    optional = {"consume_tasks", "call_webhook", "resume_task"}
-    assert FUNCTIONS.keys() - handlers == optional
-
-
 @pytest.mark.parametrize("handler", FUNCTIONS)
 def test_a_function_may_do_what_its_handler_needs_and_no_more(full, functions, handler):
     construct = "Functions" + "".join(part.capitalize() for part in re.split(r"[._]", handler))

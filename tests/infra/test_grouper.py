@@ -6,8 +6,6 @@ import json
 
 import pytest
 
-from fanin_cdk.settings.config import ConfigError
-from infra.config import StackConfig
 from tests.infra.options import BATCH_API_KEY, BATCH_API_SECRET, CONFIGURED, INVOKED, SIGNED
 from tests.infra.synthesis import handler_of, synthesised
 
@@ -24,22 +22,6 @@ def variables(assembly, handler):
 def test_policies_batch_apis_and_targets_reach_the_functions(configured):
     for name in ("grouper_policies", "grouper_downstream", "grouper_target"):
         assert getattr(configured.settings_file, name) == CONFIGURED[name]
-
-
-@pytest.mark.parametrize(
-    ("name", "entry", "reason"),
-    [
-        ("grouper_policies", {"maxsize": 5}, "unknown setting of a target: maxsize"),
-        ("grouper_policies", {"maxSize": 0}, "maxSize "),
-        ("grouper_downstream", {}, "each batch API needs either a url or a function"),
-        ("grouper_downstream", {"url": "ftp://x"}, "the url of a batch API must be an http"),
-    ],
-)
-def test_an_invalid_entry_is_refused_at_synthesis_with_its_number(name, entry, reason):
-    good = {"pattern": "a", "url": "https://a"} if name == "grouper_downstream" else {"pattern": "a"}
-
-    with pytest.raises(ConfigError, match=f"^{name}, entry 2: {reason}"):
-        StackConfig.from_context({name: [good, {"pattern": "b"} | entry]})
 
 
 def test_without_the_grouper_nothing_of_it_is_there():
@@ -65,12 +47,6 @@ def test_the_tasks_of_a_queue_have_the_tenant_of_the_acks(configured):
     tenants = {variables(configured, each)["FANIN_TENANT"] for each in ("consume_acks", "consume_tasks")}
 
     assert tenants == {"umbrella"}
-
-
-@pytest.mark.parametrize("text", ["", "{}", "[1]", '[{"maxSize": 5}]', "orders-*"])
-def test_settings_by_pattern_are_a_list_that_names_patterns(text):
-    with pytest.raises(ConfigError, match="grouper_policies"):
-        StackConfig(grouper_policies=text)
 
 
 def test_each_kind_of_batch_api_has_its_grant_and_the_caller_alone_has_it(configured):
@@ -110,17 +86,3 @@ def test_functions_last_as_long_as_the_longest_leases(configured):
     ]
 
     assert (timeouts["lead_tasks"], timeouts["handle_bundle"], hidden) == (80, 900, 5400)
-
-
-def test_a_timeout_that_outlasts_the_lease_of_its_call_is_refused_at_synthesis():
-    with pytest.raises(
-        ConfigError, match="timeoutSeconds is 31; it must be more than 0 and at most 30, half"
-    ):
-        StackConfig(
-            grouper_downstream=json.dumps([{"pattern": "*", "url": "https://a", "timeoutSeconds": 31}])
-        )
-
-
-def test_a_template_of_targets_is_checked_at_synthesis():
-    with pytest.raises(ConfigError, match="needs a / between two fields"):
-        StackConfig(grouper_target="{a}{b}")

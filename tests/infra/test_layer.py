@@ -39,17 +39,6 @@ def test_only_wheels_with_the_pinned_hashes_are_taken():
     assert {"--require-hashes", "--only-binary", ":all:"} <= set(command)
 
 
-def test_the_pinned_packages_are_those_of_the_lambdas():
-    pins = [
-        line.split(" ")[0]
-        for line in REQUIREMENTS.read_text().splitlines()
-        if "==" in line and line[0].isalpha()
-    ]
-
-    assert {"aws-lambda-powertools==3.37.0", "pydantic==2.14.3"} <= set(pins)
-    assert not [pin for pin in pins if pin.startswith(("boto3", "botocore"))]
-
-
 @pytest.mark.parametrize(
     "other",
     [

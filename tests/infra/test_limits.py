@@ -120,12 +120,6 @@ def test_the_limit_itself_is_accepted_and_one_more_is_not(name):
     assert name in over(SIZED[name](limit.most + 1))
 
 
-def test_a_sentence_names_the_size_the_limit_and_the_page():
-    (found,) = (each for each in measured(body(*[THING] * 501), STACK) if each.share > 1)
-
-    assert str(found) == "the template has 501 resources, at most 500: CloudFormation quotas"
-
-
 def test_a_role_has_the_sum_of_its_inline_policies():
     halves = [of("AWS::IAM::Policy", PolicyDocument="x" * 6000, Roles=[{"Ref": "Role"}])] * 2
 

@@ -37,7 +37,6 @@ from tests.infra.test_alarms import alarms, series_of
 from tests.item_ids import item_named
 
 PAGE = (ROOT / RUNBOOKS).read_text()
-SECTION = re.compile(r"^(#{2,3}) (.+)$", re.MULTILINE)
 PARTS = ("Means", "Look", "Do")
 ARN = re.compile(r"arn:aws:[a-z-]+:REGION:ACCOUNT:[\w/$*:.-]+")
 
@@ -256,12 +255,6 @@ def test_a_command_of_the_page_exists_with_its_options(command: str) -> None:
     assert required <= {option.removeprefix("no-") for option in options}
 
 
-def test_the_page_of_releases_is_linked_where_one_upgrades() -> None:
-    section = PAGE.partition("\n## Upgrade\n")[2].partition("\n## ")[0]
-
-    assert "(compatibility.md#upgrade)" in section
-
-
 def test_the_commands_of_the_page_are_read() -> None:
     assert len(commands()) >= 15
 
@@ -322,8 +315,3 @@ def test_the_receives_of_the_page_are_those_of_the_template(plain: Assembly) -> 
     ]
 
     assert f"the acks queue has {said[0]} receives, bundles have {said[1]}." in PAGE
-
-
-def test_the_page_can_be_found() -> None:
-    assert "(docs/operations.md)" in (ROOT / "README.md").read_text()
-    assert "(operations.md" in (ROOT / "docs" / "settings.md").read_text()

@@ -57,20 +57,6 @@ def test_the_function_may_read_the_stream_put_events_and_no_more(everything):
     }
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"events": "TaskFailed"},
-        {"events": "JobDead,JobDead"},
-        {"events": "TaskSucceeded", "grouper": False},
-        {"events": "BundleFailed", "grouper": False},
-    ],
-)
-def test_what_is_no_optional_event_of_the_stack_is_refused(settings):
-    with pytest.raises(ConfigError, match="events"):
-        StackConfig.from_context(settings)
-
-
 def test_the_events_of_jobs_need_no_group_batcher():
     assert StackConfig.from_context({"events": "JobDead", "grouper": False}).events == ("JobDead",)
 

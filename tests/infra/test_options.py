@@ -162,13 +162,3 @@ def test_every_setting_has_values_here_and_all_values_where_they_are_few() -> No
         every = {True, False} if kinds.get(name) is bool else set(get_args(kinds.get(name)))
         if every and all(isinstance(each, str | bool) for each in every):
             assert set(values) == every
-
-
-def test_the_deployments_cover_every_value_and_the_proof_every_valid_pair() -> None:
-    seen = {(name, number) for row in covering(1) for name, number in row.items()}
-    pairs = [row for row in covering(2)]
-
-    assert seen == {(name, number) for name in OPTIONS for number in range(len(OPTIONS[name]))}
-    assert any(row["analytics"] == 2 and row["archive"] == 1 for row in pairs)
-    assert any(row["python_version"] == 3 and row["archive"] == 1 for row in pairs)
-    assert not any(row["analytics"] and row["target"] for row in pairs)

@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from fanin_cdk.settings.config import ConfigError
 from fanin_cdk.settings.restored import ARCHIVED, KINDS, STREAMED
-from infra.config import StackConfig
 from tests.infra.options import EVERYTHING
 from tests.infra.synthesis import Assembly, synthesised
 
@@ -82,57 +80,9 @@ def test_the_stack_uses_the_restored_tables_as_it_used_its_own(variant: str) -> 
     assert over.template["Outputs"] == with_literals(own.template["Outputs"], names)
 
 
-def test_the_tables_that_are_replaced_were_to_be_retained() -> None:
-    own = synthesised(**SETTINGS["plain"]).of_type("AWS::DynamoDB::Table").values()
-
-    assert {each["DeletionPolicy"] for each in own} == {"Retain"}
-
-
 def test_one_table_may_be_replaced_alone(everything: Assembly) -> None:
     tables = everything.of_type("AWS::DynamoDB::Table")
 
     assert EVERYTHING["restored_tables"][0].startswith("pages=")
     assert not [name for name in tables if name.startswith("TablesPages")]
     assert len(tables) == len(TABLES) - 1
-
-
-@pytest.mark.parametrize(
-    ("settings", "says"),
-    [
-        ({"restored_tables": entries(("pages",), ())}, "restored_tables needs protect_data"),
-        ({"protect_data": True, "restored_tables": entries(("batches",), ())}, "no stream of batches"),
-        (
-            {"protect_data": True, "archive": True, "restored_tables": entries(KINDS, STREAMED)},
-            "no stream of pages, tasks, bundles, jobs",
-        ),
-        ({"protect_data": True, "restored_tables": "pages=new-pages"}, "KIND=ARN"),
-        ({"protect_data": True, "restored_tables": f"rows={ARN}new-rows"}, "KIND is one of batches"),
-        (
-            {"protect_data": True, "restored_tables": f"pages={ARN}new-a,pages={ARN}new-b"},
-            "different tables",
-        ),
-        (
-            {"protect_data": True, "grouper": False, "restored_tables": entries(("tasks", "pages"), ())},
-            "restored_tables names tasks, which needs grouper",
-        ),
-        (
-            {"protect_data": True, "queues": False, "restored_tables": entries(("jobs",), ())},
-            "restored_tables names jobs, which needs queues",
-        ),
-    ],
-    ids=[
-        "unprotected",
-        "no stream",
-        "no stream for the archive",
-        "a name",
-        "another kind",
-        "twice",
-        "no tasks",
-        "no jobs",
-    ],
-)
-def test_what_could_not_be_deployed_or_would_lose_data_is_refused(
-    settings: dict[str, Any], says: str
-) -> None:
-    with pytest.raises(ConfigError, match=says):
-        StackConfig.from_context(settings)

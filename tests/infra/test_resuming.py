@@ -8,9 +8,6 @@ import pytest
 from moto.events.models import EventPattern
 
 from fanin.tracker.events import EVENT_TYPES
-from fanin_cdk.settings.config import ConfigError
-from infra.config import StackConfig
-from tests.infra.conftest import STATE_MACHINE
 
 DAY = 24 * 3600
 
@@ -56,18 +53,3 @@ def test_an_event_is_tried_for_a_day_and_then_goes_to_the_dead_letter_queue(full
     assert target["DeadLetterConfig"]["Arn"] == queue["RedrivePolicy"]["deadLetterTargetArn"]
     assert DAY <= (receives - 1) * int(queue["VisibilityTimeout"]) <= DAY + int(queue["VisibilityTimeout"])
     assert receives <= 1000
-
-
-@pytest.mark.parametrize(
-    "arns",
-    [
-        "*",
-        STATE_MACHINE.replace("waits", "*"),
-        STATE_MACHINE.replace("stateMachine", "activity"),
-        f"{STATE_MACHINE},{STATE_MACHINE}",
-        f"{STATE_MACHINE},{STATE_MACHINE.replace('eu-west-1', 'us-east-1')}",
-    ],
-)
-def test_state_machines_are_different_arns_in_one_region(arns):
-    with pytest.raises(ConfigError, match="resumed_state_machines"):
-        StackConfig.from_context({"resumed_state_machines": arns})

@@ -29,8 +29,3 @@ def test_no_row_of_the_page_is_left_unread():
     rows = [line for line in PAGE.splitlines() if line.startswith("| `")]
 
     assert len(ROW.findall(PAGE)) == len(rows)
-
-
-def test_the_readme_leads_to_the_page():
-    assert "(docs/pages.md)" in (ROOT / "README.md").read_text()
-    assert "(settings.md)" in (ROOT / "docs/pages.md").read_text()

@@ -52,11 +52,6 @@ def queue_of(assembly: Assembly, name: str) -> tuple[int, int, int]:
     return int(found["VisibilityTimeout"]), int(found["RedrivePolicy"]["maxReceiveCount"]), retention
 
 
-def test_five_receives_of_three_minutes_end_after_a_quarter_of_an_hour() -> None:
-    assert processed_at(14 * 60, 180, 5, retried_for=180) == 14 * 60
-    assert processed_at(16 * 60, 180, 5, retried_for=180) is None
-
-
 @pytest.mark.parametrize("name", [*CONSUMED, TRIED_FOR_A_DAY])
 @pytest.mark.parametrize("is_retried", [True, False], ids=["retried", "given up at once"])
 def test_hours_of_throttles_or_of_a_store_that_is_down_lose_no_message(
