@@ -109,3 +109,22 @@ def test_what_lags_in_the_index_is_not_the_oldest(tracker, clock, monkeypatch):
     monkeypatch.setattr(tracker.store, "live", lambda shard: iter(lagging))
 
     assert tracker.longest_open() == HOUR
+
+
+def test_a_list_of_due_batches_that_cannot_be_read_is_an_error_and_the_others_are_swept(
+    tracker, clock, monkeypatch
+):
+    in_every_shard(tracker, deadline=HOUR)
+    clock.at += HOUR
+    due = tracker.store.due
+
+    def broken(shard, *more, **named):
+        if shard == 3:
+            raise RuntimeError("this list cannot be read")
+        return due(shard, *more, **named)
+
+    monkeypatch.setattr(tracker.store, "due", broken)
+    failed = tracker.sweep().failed
+
+    assert failed >= 1
+    assert {shard_of(key.batch_id) for key, batch in tracker.store.batches.items() if batch.is_alive} == {3}
