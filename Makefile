@@ -33,7 +33,7 @@ check: setup ## lint, types but for the CDK's, and the pure tests, in two minute
 	@$(MAKE) --no-print-directory -j 2 lint types-of-code pure
 
 # mypy, which takes minutes where it has read nothing before, beside the tests: they leave a core idle at times.
-test: setup lint ## everything that CI runs, in 16 minutes
+test: setup lint ## everything that CI runs, in 12 minutes
 	@$(MAKE) --no-print-directory -j 2 types suite
 
 suite: setup ## the tests alone

@@ -173,6 +173,6 @@ def test_the_page_counts_the_functions_of_the_api_in_what_they_would_cost() -> N
     gigabyte_seconds = len(SERVED) * 30 * 86_400
 
     assert (
-        f"The {len(SERVED)} functions at 1,024 MB would cost ${gigabyte_seconds * 0.0000015046:.0f}" in page
+        f"the {len(SERVED)} functions at 1,024 MB would cost ${gigabyte_seconds * 0.0000015046:.0f}" in page
     )
     assert f"costs ${gigabyte_seconds * 0.0000033334:.0f} a month" in page

@@ -79,7 +79,7 @@ BY_PAGE = {
         ),
     ),
     ("tracker", "client"): (
-        ("a batch is created once a key", "I8", "A key stands for one batch until its retention is over"),
+        ("a batch is created once a key", "I8", "A key names one batch until its retention is over"),
     ),
     ("seams", "tracker"): (
         ("an item whose work raised is not acked", "hand-over", "no item is acked before its work"),
@@ -137,7 +137,7 @@ BY_PAGE = {
         (
             "attempts share the keys of their adds",
             "hand-over",
-            "A repeated add with the same key returns the same items",
+            "A repeated add returns the same items",
         ),
     ),
     ("seams", "chunks"): (
