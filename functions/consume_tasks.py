@@ -6,7 +6,7 @@ from typing import Any
 from fanin import names
 from fanin.api.task_messages import new_task_of
 from fanin.aws import clients
-from fanin.grouper.work.registrations import register_messages
+from fanin.grouper.use_cases.registrations import register_messages
 from functions.metrics.created import counting_tasks
 from functions.metrics.measuring import count, measured
 from functions.wiring import consuming, grouping

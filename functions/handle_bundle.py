@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from fanin.grouper import BundleMessage, Handled
-from fanin.grouper.work.consuming import consume
+from fanin.grouper.use_cases.consuming import consume
 from functions.metrics.grouping import count_handled
 from functions.metrics.measuring import measured
 from functions.wiring import calling, grouping

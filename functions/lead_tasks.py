@@ -5,7 +5,7 @@ from typing import Any
 
 from fanin.aws import clients
 from fanin.grouper import LeadResult, TaskMessage
-from fanin.grouper.work.consuming import consume
+from fanin.grouper.use_cases.consuming import consume
 from functions.metrics.grouping import count_lead_results
 from functions.metrics.measuring import measured
 from functions.wiring import grouping

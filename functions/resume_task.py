@@ -8,7 +8,7 @@ from fanin import names
 from fanin.api.events.step_functions import Resumed, resume
 from fanin.aws import clients
 from fanin.aws.sending.step_functions import StepFunctions
-from fanin.grouper.work.consuming import consume
+from fanin.grouper.use_cases.consuming import consume
 from functions.metrics.measuring import count, measured
 from functions.wiring import tracking
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fanin import names
 from fanin.grouper import Handled, HandledAs, LeadOutcome, LeadResult
-from fanin.grouper.work.consuming import Consumed
+from fanin.grouper.use_cases.consuming import Consumed
 from functions.metrics.measuring import age, count
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from fanin.errors import InvalidRequest, StoreUnavailable
 from fanin.grouper import Call, Function, Refused, Retry
-from fanin.grouper.work.consuming import consume
+from fanin.grouper.use_cases.consuming import consume
 
 RECORDS = [{"messageId": f"m{number}", "body": str(number)} for number in range(4)]
 

@@ -11,7 +11,7 @@ from fanin.errors import StoreUnavailable
 from fanin.grouper import BundleState, Lane, Lease, Policies, Policy, Timing
 from fanin.grouper.rules.model import Candidate
 from fanin.grouper.store import Claim
-from fanin.grouper.work.filling import Filler
+from fanin.grouper.use_cases.filling import Filler
 from tests.grouper.conftest import SMALL, TENANT, Bench
 from tests.scripted import Scripted
 

@@ -25,7 +25,7 @@ from fanin.grouper import (
 from fanin.grouper.calls.invoking import LambdaDownstream
 from fanin.grouper.calls.timeouts import answered_within
 from fanin.grouper.rules.downstream import OK
-from fanin.grouper.work.registering import PAYLOAD_BYTES as TASK_BYTES
+from fanin.grouper.use_cases.registering import PAYLOAD_BYTES as TASK_BYTES
 
 CALL = Call("t", "search", "b-1", 2, (Member("a", {"x": 1}), Member("b", None)))
 ARN = "arn:aws:lambda:eu-west-1:111122223333:function:batch"

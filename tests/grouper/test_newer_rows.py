@@ -11,7 +11,7 @@ from moto import mock_aws
 from fanin.errors import NewerSchema
 from fanin.grouper import BundleMessage, Grouper, NewTask, TaskMessage
 from fanin.grouper.rules.model import BundleKey, TaskKey
-from fanin.grouper.work.consuming import consume
+from fanin.grouper.use_cases.consuming import consume
 from tests.contract import golden
 from tests.contract.grouper.calls import NOW
 from tests.grouper.conftest import Bench

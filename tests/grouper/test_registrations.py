@@ -9,7 +9,7 @@ import pytest
 from fanin.api.task_messages import new_task_of
 from fanin.errors import InvalidRequest, KeyReused, QuotaExceeded, StoreUnavailable
 from fanin.grouper import NewTask, Task
-from fanin.grouper.work.registrations import LONGEST_PAUSE_SECONDS, register_messages
+from fanin.grouper.use_cases.registrations import LONGEST_PAUSE_SECONDS, register_messages
 from fanin.isolating import TRIES
 from tests.grouper.conftest import TENANT
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from fanin.queue import Effects, NewJob, Options, QueueContext
 from fanin.queue.memory import MemoryStore
 from fanin.queue.rules.model import OnBusy
-from fanin.queue.working.claims import Claims
-from fanin.queue.working.producer import Producer
-from fanin.queue.working.session import enter
+from fanin.queue.worker.claims import Claims
+from fanin.queue.worker.producer import Producer
+from fanin.queue.worker.session import enter
 from tests.queue.conftest import KEY, Time
 from tests.scripted import Scripted
 

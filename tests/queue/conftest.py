@@ -10,8 +10,8 @@ import pytest
 from fanin.errors import StoreUnavailable
 from fanin.queue import Effects, Job, MemoryDoorbell, Options, Queue, QueueContext, QueueKey
 from fanin.queue.memory import MemoryStore
-from fanin.queue.working.background import Duty
-from fanin.queue.working.session import Session
+from fanin.queue.worker.background import Duty
+from fanin.queue.worker.session import Session
 
 KEY = QueueKey("tenant", "orders")
 OUTCOME = {"Put": {"TableName": "Outcomes", "Item": {"id": {"S": "1"}}}}

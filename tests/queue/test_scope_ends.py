@@ -10,8 +10,8 @@ import pytest
 
 from fanin.errors import Conflict, InvalidRequest, StoreUnavailable
 from fanin.queue import LostClaim, Options, OutboxEntry
-from fanin.queue.working.background import Duty, in_threads
-from fanin.queue.working.fair_lock import FairLock
+from fanin.queue.worker.background import Duty, in_threads
+from fanin.queue.worker.fair_lock import FairLock
 from tests.queue.conftest import KEY, expects, fail, names, session_of, unavailable
 
 

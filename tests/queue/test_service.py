@@ -30,7 +30,7 @@ from fanin.queue.rules.keys import job_key
 from fanin.queue.rules.lifecycle import ended
 from fanin.queue.rules.model import JobState
 from fanin.queue.rules.taking import TakeRequest
-from fanin.queue.working.producer import Producer
+from fanin.queue.worker.producer import Producer
 from tests.item_ids import item_named
 from tests.queue.claiming import Bench
 from tests.queue.conftest import KEY, OUTCOME, expects, names, unavailable

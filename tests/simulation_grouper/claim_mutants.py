@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fanin.errors import StoreUnavailable
 from fanin.grouper import BundleState, Claim, TaskKey, TaskState
 from fanin.grouper.memory import MemoryStore
-from fanin.grouper.work.filling import Filler
+from fanin.grouper.use_cases.filling import Filler
 from tests.simulating.mutants import Mutant
 from tests.simulation_grouper.referee import Referee
 

@@ -10,12 +10,12 @@ from fanin.errors import StoreUnavailable
 from fanin.grouper import Answer, BundleState, Outcome, Posting, TaskMessage, TaskState, Verdict
 from fanin.grouper.memory import MemoryStore
 from fanin.grouper.rules import protocol as rules
-from fanin.grouper.work import handling, limiting
-from fanin.grouper.work.filling import Filler
-from fanin.grouper.work.handling import Handled, HandledAs, Handler
-from fanin.grouper.work.leading import Leader, LeadOutcome, LeadResult
-from fanin.grouper.work.limiting import Limiter
-from fanin.grouper.work.sweeping import Sweeper, Swept
+from fanin.grouper.use_cases import handling, limiting
+from fanin.grouper.use_cases.filling import Filler
+from fanin.grouper.use_cases.handling import Handled, HandledAs, Handler
+from fanin.grouper.use_cases.leading import Leader, LeadOutcome, LeadResult
+from fanin.grouper.use_cases.limiting import Limiter
+from fanin.grouper.use_cases.sweeping import Sweeper, Swept
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation_grouper.claim_mutants import CLAIM_MUTANTS, due_or_not
 from tests.simulation_grouper.referee import Referee

@@ -19,7 +19,7 @@ from fanin.grouper import (
     Task,
     Verdict,
 )
-from fanin.grouper.work.registering import payload_text
+from fanin.grouper.use_cases.registering import payload_text
 from tests.simulating.loop import Loop
 from tests.simulating.violation import require
 from tests.simulation_grouper.referee import Referee

@@ -17,7 +17,7 @@ from fanin.queue.rules.config import Phase
 from fanin.queue.rules.key_rows import KeyRows, rows_of
 from fanin.queue.upkeep import widening
 from fanin.queue.upkeep.widening import Drain
-from fanin.queue.working import producer
+from fanin.queue.worker import producer
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation_parts.run import ROOM
 

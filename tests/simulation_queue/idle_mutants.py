@@ -10,7 +10,7 @@ from fanin.queue.context import QueueContext
 from fanin.queue.memory import MemoryStore
 from fanin.queue.upkeep import sleeping
 from fanin.queue.upkeep.maintenance import Maintenance
-from fanin.queue.working import producer
+from fanin.queue.worker import producer
 from tests.simulating.mutants import Mutant
 
 _observed, _proceed, _remove = sleeping.observed, removing.proceed, MemoryStore.remove

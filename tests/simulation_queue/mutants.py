@@ -13,9 +13,9 @@ from fanin.queue.rules.model import GivenBack, Job, JobState
 from fanin.queue.scope import Jobs
 from fanin.queue.upkeep.maintenance import Maintenance
 from fanin.queue.upkeep.session_watch import SessionWatch
-from fanin.queue.working.claims import Claims
-from fanin.queue.working.session import Session
-from fanin.queue.working.taker import Taker
+from fanin.queue.worker.claims import Claims
+from fanin.queue.worker.session import Session
+from fanin.queue.worker.taker import Taker
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation_queue.claim_mutants import CLAIM_MUTANTS
 from tests.simulation_queue.deletion_mutants import DELETION_MUTANTS

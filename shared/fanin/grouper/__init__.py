@@ -23,9 +23,9 @@ that an earlier leader may write, stays READY.
 Read in this order:
 
 - ``rules/model.py`` and ``rules/protocol.py``: the values, and every decision as a pure function.
-- ``work/registering.py``, ``work/leading.py``, ``work/filling.py``: a task, its leader, its bundle.
-- ``work/handling.py``: the call, its outcome, and the outcome of each member. ``calls/``: HTTP or Lambda.
-- ``work/sweeping.py``: what a crash left. ``settings/``: policies and batch APIs by pattern of targets.
+- ``use_cases/registering.py``, ``use_cases/leading.py``, ``use_cases/filling.py``: a task, its leader, its bundle.
+- ``use_cases/handling.py``: the call, its outcome, and the outcome of each member. ``calls/``: HTTP or Lambda.
+- ``use_cases/sweeping.py``: what a crash left. ``settings/``: policies and batch APIs by pattern of targets.
 - ``service.py``: the use cases. ``store.py``: the port, of which each call is one atomic request.
 """
 
@@ -59,9 +59,9 @@ from fanin.grouper.rules.notifying import ItemAck, Notifier, OutcomeNotifier
 from fanin.grouper.service import Grouper
 from fanin.grouper.settings.policy import Isolation, Policies, Policy, Timing
 from fanin.grouper.store import Claim, GrouperStore, Page
-from fanin.grouper.work.handling import Handled, HandledAs
-from fanin.grouper.work.leading import LeadOutcome, LeadResult
-from fanin.grouper.work.sweeping import Swept
+from fanin.grouper.use_cases.handling import Handled, HandledAs
+from fanin.grouper.use_cases.leading import LeadOutcome, LeadResult
+from fanin.grouper.use_cases.sweeping import Swept
 from fanin.grouper.world import World
 
 __all__ = [

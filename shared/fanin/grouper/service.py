@@ -23,10 +23,10 @@ from fanin.grouper.rules.model import (
 )
 from fanin.grouper.rules.notifying import Notifier, OnFailed
 from fanin.grouper.store import Page
-from fanin.grouper.work.handling import Handled, Handler
-from fanin.grouper.work.leading import Leader, LeadResult
-from fanin.grouper.work.registering import Registrar
-from fanin.grouper.work.sweeping import Sweeper, Swept
+from fanin.grouper.use_cases.handling import Handled, Handler
+from fanin.grouper.use_cases.leading import Leader, LeadResult
+from fanin.grouper.use_cases.registering import Registrar
+from fanin.grouper.use_cases.sweeping import Sweeper, Swept
 from fanin.grouper.world import World
 
 if TYPE_CHECKING:

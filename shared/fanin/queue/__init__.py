@@ -18,8 +18,8 @@ Read in this order:
 
 - ``rules/model.py``, ``rules/keys.py``, ``rules/lifecycle.py``: jobs, their keys, and each transition.
 - ``service.py`` and ``scope.py``: add, take, and the block that acks or returns what it took.
-- ``working/taker.py``: a take looks for jobs and waits at the doorbell, in turns.
-- ``working/claims.py``, ``working/session.py``: a claim, a heartbeat. ``working/producer.py``: an add.
+- ``worker/taker.py``: a take looks for jobs and waits at the doorbell, in turns.
+- ``worker/claims.py``, ``worker/session.py``: a claim, a heartbeat. ``worker/producer.py``: an add.
 - ``upkeep/maintenance.py``: frees the claims of the dead. ``upkeep/sleeping.py``: why an idle queue is free.
 - ``administration/``: what operators do: list, revive, delete, pause, raise the parts, remove.
 - ``store.py``: the port, of which each call is one atomic request; ``dynamodb/`` and ``memory.py`` keep it.

@@ -13,8 +13,8 @@ from fanin.queue.rules.errors import LostClaim, SessionLost, ShutDown
 from fanin.queue.rules.model import SECONDS_MAX, Job
 from fanin.queue.rules.taking import TakeRequest
 from fanin.queue.store import MOST_WRITES, Write, checked_write
-from fanin.queue.working.taker import Taker
-from fanin.queue.working.worker import Worker
+from fanin.queue.worker.taker import Taker
+from fanin.queue.worker.worker import Worker
 
 # These count no failure: the job did not fail, its claim, the store or this release did.
 NO_FAILURE = (LostClaim, SessionLost, ShutDown, NewerSchema, StoreUnavailable)

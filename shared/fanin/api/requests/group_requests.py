@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 from fanin.api.requests.bodies import Body, ItemIdText
 from fanin.grouper import NewTask
 from fanin.grouper.rules.ids import TARGET_FORM, TASK_ID_FORM
-from fanin.grouper.work.registering import PRIORITY_MAX
+from fanin.grouper.use_cases.registering import PRIORITY_MAX
 
 TASKS_MAX = 100
 OF_KEYS = UUID("0d3c6f0a-98a7-5b1e-8a52-6a3f0f1c9e27")

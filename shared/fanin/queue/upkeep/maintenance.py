@@ -19,7 +19,7 @@ from fanin.queue.context import QueueContext
 from fanin.queue.rules.members import overdue, owned, owners
 from fanin.queue.rules.model import SECOND_US, Entry, GivenBack, JobState, Member, PartLook, Ring
 from fanin.queue.upkeep.session_watch import SessionWatch
-from fanin.queue.working.session import Session
+from fanin.queue.worker.session import Session
 
 logger = logging.getLogger("fanin")
 

@@ -10,10 +10,10 @@ from fanin.errors import NewerSchema, StoreUnavailable
 from fanin.queue.context import QueueContext
 from fanin.queue.rules.model import Job
 from fanin.queue.upkeep.maintenance import Maintenance
-from fanin.queue.working import session as sessions
-from fanin.queue.working.background import Background, Duty
-from fanin.queue.working.claims import Claims
-from fanin.queue.working.session import Session
+from fanin.queue.worker import session as sessions
+from fanin.queue.worker.background import Background, Duty
+from fanin.queue.worker.claims import Claims
+from fanin.queue.worker.session import Session
 
 
 @dataclass(frozen=True, slots=True)

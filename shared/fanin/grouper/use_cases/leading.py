@@ -14,7 +14,7 @@ from enum import StrEnum
 from fanin.grouper.rules import protocol as rules
 from fanin.grouper.rules.messages import BundleMessage, Posting, TaskMessage, waiting_copy
 from fanin.grouper.rules.model import Bundle, BundleState, Lease, Task, TaskState
-from fanin.grouper.work.filling import Filler
+from fanin.grouper.use_cases.filling import Filler
 from fanin.grouper.world import World
 
 PUT_OFF_SECONDS = 1

@@ -15,10 +15,10 @@ from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.errors import SessionLost, ShutDown
 from fanin.queue.rules.model import Job, Ring
 from fanin.queue.rules.taking import TakeRequest
-from fanin.queue.working import worker
-from fanin.queue.working.background import Background
-from fanin.queue.working.fair_lock import FairLock
-from fanin.queue.working.worker import Worker
+from fanin.queue.worker import worker
+from fanin.queue.worker.background import Background
+from fanin.queue.worker.fair_lock import FairLock
+from fanin.queue.worker.worker import Worker
 
 PAUSED_SECONDS = 1.0
 """How long a take waits before it looks again whether the queue is still paused."""

@@ -15,7 +15,7 @@ from fanin.queue.rules.errors import LostClaim
 from fanin.queue.rules.lifecycle import ClaimStatus, outbox_entry
 from fanin.queue.rules.model import SECOND_US, Dead, Entry, GivenBack, Job, Ring
 from fanin.queue.store import Write
-from fanin.queue.working.session import Session
+from fanin.queue.worker.session import Session
 
 logger = logging.getLogger("fanin")
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fanin.errors import FaninError, InvalidRequest, KeyReused, QuotaExceeded
 from fanin.grouper.rules.model import NewTask, Task
 from fanin.grouper.service import Grouper
-from fanin.grouper.work.consuming import Consumed
+from fanin.grouper.use_cases.consuming import Consumed
 from fanin.isolating import Isolate, Record, isolated, receives
 
 INVALID = (InvalidRequest, KeyReused)

@@ -18,7 +18,7 @@ from fanin.grouper.rules.model import Bundle, BundleState, Outcome, Task, TaskKe
 from fanin.grouper.rules.notifying import Notifier, OnFailed
 from fanin.grouper.rules.protocol import Step
 from fanin.grouper.settings.policy import Policy
-from fanin.grouper.work.limiting import Limiter
+from fanin.grouper.use_cases.limiting import Limiter
 from fanin.grouper.world import World
 
 USED_UP = Outcome(Verdict.RETRY, "every attempt at the bundle was used up")

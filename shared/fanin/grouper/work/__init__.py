@@ -1,1 +1,0 @@
-"""The use cases: register a task, lead its lane, handle a bundle, and sweep what was left."""
