@@ -50,7 +50,7 @@ DOORS: dict[str, set[str]] = {
     "fanin.cost": set(),
     "fanin.report": {"fanin.errors"},
     "fanin.aws": {*LEAVES},
-    "fanin.tracker": {*LEAVES, "fanin.aws"},
+    "fanin.tracker": {*LEAVES, "fanin.aws", "fanin.cost"},
     "fanin.grouper": {*LEAVES, "fanin.aws"},
     "fanin.callbacks": {*LEAVES, "fanin.aws", "fanin.grouper"},
     "fanin.queue": {*LEAVES, "fanin.aws"},

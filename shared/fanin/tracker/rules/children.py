@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from fanin.tracker.rules.model import Ack, Batch, Outcome
+from fanin.tracker.rules.model import ENOUGH, Ack, Batch, Outcome
 
 CHILDREN_MAX = 100
 """Live children of an item, and as many failed ones: their ids are in one row."""
@@ -53,7 +53,7 @@ def replaced_by(batch: Batch, instead_of: str | None) -> list[str]:
 
 def has_failed(child: Batch) -> bool:
     """Whether a child batch has ended in a way that fails the item of its parent."""
-    return child.result not in (None, "succeeded")
+    return child.result not in (None, "succeeded", ENOUGH)
 
 
 def parent_ack(batch: Batch, children: Children, result: str | None) -> Ack:

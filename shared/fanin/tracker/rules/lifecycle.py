@@ -24,7 +24,8 @@ class Transition:
 
     *expected*: the batch must hold as many items as it expects. *failures*: at least so many items must
     have failed, and *healed* must still be the number of healed items; *final*: of the final total, so the
-    batch must be CLOSED. TIMED_OUT and EXPIRED need a deadline or an expiry that is not later than *at*.
+    batch must be CLOSED. *reached*: the succeeded items that are enough; what succeeded stays so, so the
+    state alone decides. TIMED_OUT and EXPIRED need a deadline or an expiry that is not later than *at*.
     *by*: the principal that forces the end.
     """
 
@@ -39,13 +40,14 @@ class Transition:
     healed: int = 0
     final: bool = False
     by: str | None = None
+    reached: int | None = None
 
     @property
     def sources(self) -> tuple[State, ...]:
         """The states from which it starts."""
         if self.to is State.CLOSED:
             return (State.OPEN,)
-        if self.to is State.COMPLETE or self.final:
+        if self.final or (self.to is State.COMPLETE and self.reached is None):
             return (State.CLOSED,)
         return ALIVE
 
@@ -68,7 +70,7 @@ class Transition:
             return replace(after, closed_at=self.at)
         after = replace(after, ended_at=self.at, end_reason=self.reason, ended_by=self.by)
         if self.to is State.COMPLETE:
-            return replace(after, completed_at=self.at, completed_by=self.caller)
+            return replace(after, completed_at=self.at, completed_by=self.caller, reached=self.reached)
         return after
 
 
@@ -187,6 +189,7 @@ def transition(
     healed: int = 0,
     final: bool = False,
     by: str | None = None,
+    reached: int | None = None,
 ) -> Transition:
     """Return the transition of *batch* to the state *to*, with its new expiry and check time."""
     expires_at = expiry(batch, to, at)
@@ -202,4 +205,5 @@ def transition(
         healed=healed,
         final=final,
         by=by,
+        reached=reached,
     )

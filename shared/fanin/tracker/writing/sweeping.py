@@ -165,6 +165,8 @@ class Sweeper:
         if batch.is_alive:
             batch = self.climber.end_by_failures(batch) or batch
         if batch.is_alive:
+            batch = self._counted(batch)
+        if batch.is_alive:
             batch = self._reported(batch)
         if batch.is_alive:
             self.climber.store.postpone(batch, next_check(batch, self.climber.now()))
@@ -187,6 +189,19 @@ class Sweeper:
         stored = self.climber.seal(batch, SWEEPER) or batch
         self.done.completed += stored.state is State.COMPLETE
         return stored
+
+    def _counted(self, batch: Batch) -> Batch:
+        """End a batch of which enough items have succeeded, or too many of the acked ones have failed."""
+        if batch.success_limit is None and batch.failure_sample is None:
+            return batch
+        store, count = self.climber.store, progress(self.climber.store, batch)
+        if not count.exact and thresholds.may_end(batch, count):
+            count = progress(store, batch, PAGES_A_COUNT)
+        if thresholds.fails_by_sample(batch, count):
+            batch = self.climber.end_by_sample(batch) or batch
+        stored = store.get(batch.key) or batch  # what has failed since may be among the acked
+        ended = self.climber.end_by_successes(stored, count.acked - stored.failed, SWEEPER)
+        return ended or stored
 
     def _reported(self, batch: Batch) -> Batch:
         """Report the thresholds that a live batch has reached; return it with their marks.
