@@ -54,12 +54,13 @@ ALL_OPTIONS = {
     "notify_at": (Threshold.HALF,),
     "stuck_after": timedelta(minutes=5),
     "retention": Retention(),
+    "results": True,
 }
 KEPT_ATTRIBUTES = {
     *("pk", "sk", "tenant", "batchId", "state", "total", "failed", "healed", "pageBits", "salt", "mode"),
     *("retainOpen", "retainClosed", "retainComplete", "createdAt", "createdKey", "closedAt", "endedAt"),
     *("completedAt", "deadlineAt", "expiresAt", "deletedAt", "ttl", "fingerprint", "eventId"),
-    *("resumes", "ackedAt", "expectedItems", "maxFailures", "reached", *map(camel, NUMBERS)),
+    *("resumes", "ackedAt", "expectedItems", "maxFailures", "results", "reached", *map(camel, NUMBERS)),
 }
 """What the row of a deleted batch has: no text of a user, no name of a caller, no key of a list."""
 
@@ -157,7 +158,7 @@ def test_every_option_that_may_hold_text_of_a_user_is_deleted(batch):
     deleted = without_user_data(replace(batch, **ALL_OPTIONS), NOW)
 
     usual = BatchOptions()
-    assert {*KEPT_OPTIONS} == {"mode", "retention", "expected_items", "max_failures", *NUMBERS}
+    assert {*KEPT_OPTIONS} == {"mode", "retention", "expected_items", "max_failures", "results", *NUMBERS}
     assert all(
         getattr(deleted, name) == getattr(usual, name) for name in ALL_OPTIONS if name not in KEPT_OPTIONS
     )

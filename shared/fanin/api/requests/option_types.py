@@ -17,6 +17,7 @@ from fanin.tracker.rules.option_kinds import (
     Choice,
     Dollars,
     Duration,
+    Flag,
     ItemName,
     Kind,
     Labels,
@@ -72,6 +73,7 @@ BODY_TYPES: Mapping[type[Kind], Callable[[Any], list[Any]]] = {
     Whole: lambda kind: [int, Field(ge=kind.least, le=kind.most)],
     Dollars: lambda kind: [float, Field(ge=kind.least, le=kind.most)],
     Duration: lambda kind: [int, Field(ge=kind.least // SECOND, le=kind.most // SECOND)],
+    Flag: lambda _: [bool],
     Labels: lambda _: [LabelTexts, Field(max_length=LABELS_MAX)],
     Several: lambda kind: [LIST[_one_of(kind.choices)], Field(max_length=len(kind.choices))],
     Stages: lambda _: [RetentionBody],
@@ -124,7 +126,7 @@ def _in_seconds(time: object) -> object:
 
 
 def _is_empty(value: object) -> bool:
-    return value is None or value in ([], {})
+    return value is None or value is False or value in ([], {})
 
 
 ANSWER_TYPES: Mapping[type[Kind], Callable[[Any], Any]] = {
@@ -132,6 +134,7 @@ ANSWER_TYPES: Mapping[type[Kind], Callable[[Any], Any]] = {
     ItemName: lambda _: str,
     Whole: lambda _: int,
     Dollars: lambda _: float,
+    Flag: lambda _: bool,
     Duration: lambda _: Annotated[int, BeforeValidator(_in_seconds)],
     Labels: lambda _: dict[str, str],
     Several: lambda kind: LIST[kind.of],

@@ -29,6 +29,7 @@ from fanin.tracker.rules.option_kinds import (
     Choice,
     Dollars,
     Duration,
+    Flag,
     ItemName,
     Kind,
     Labels,
@@ -102,6 +103,7 @@ ATTRIBUTES: Mapping[type[Kind], tuple[Callable[[Any], Item], Callable[[Any, Item
     Choice: (text, lambda kind, stored: kind.of(stored["S"])),
     Whole: (number, lambda _, stored: int(stored["N"])),
     Dollars: (lambda dollars: {"N": f"{dollars:.6f}"}, lambda _, stored: float(stored["N"])),
+    Flag: (lambda flag: {"BOOL": flag}, lambda _, stored: bool(stored["BOOL"])),
     Duration: (lambda time: number(time // SECOND), lambda _, stored: int(stored["N"]) * SECOND),
     Labels: (
         lambda labels: {"M": {key: text(value) for key, value in labels.items()}},
@@ -123,7 +125,7 @@ def _options_item(options: BatchOptions) -> Item:
     return {name: number(time // SECOND) for name, time in stages.items()} | {
         option.attribute: ATTRIBUTES[type(option.kind)][0](value)
         for option, value in given
-        if value is not None and value not in ((), {})
+        if value is not None and value is not False and value not in ((), {})
     }
 
 
