@@ -59,7 +59,7 @@ DOORS: dict[str, set[str]] = {
     "fanin.announcing": {*LEAVES, "fanin.tracker", "fanin.aws"},
     "fanin.api": {*LEAVES, "fanin.announcing", "fanin.tracker", "fanin.grouper", "fanin.queue", "fanin.aws"},
     "fanin.client": {*LEAVES, "fanin.tracker", "fanin.queue", "fanin.aws", "fanin.announcing"},
-    "fanin.publishing": {*LEAVES, "fanin.aws", "fanin.client", "fanin.tracker"},
+    "fanin.publishing": {*LEAVES, "fanin.aws", "fanin.client", "fanin.cost", "fanin.tracker"},
     "fanin.testing": {
         *LEAVES,
         "fanin.client",
@@ -113,6 +113,7 @@ DOORS: dict[str, set[str]] = {
         "pipeline.spark",
         "fanin.Fanin",
         "fanin.cost",
+        "fanin.publishing",
         "fanin.tracker",
     },
     "pipeline.fan_out": {
