@@ -59,7 +59,7 @@ SMOKES = {
         faults={fault.name for faults in POSSIBLE.values() for fault in faults},
         requests=set(POSSIBLE) - SENT_BY_THE_CALLERS,
         events={
-            *("told a closer", "told an ack", "told nobody", "exact too_many_failures"),
+            *("told a closer", "told an ack", "told nobody", "exact too_many_failures", "exact enough"),
             *(f"pages of level {level}" for level in range(4)),
             *(f"{mode} {end}{child}" for mode in Mode for end in TRACKER_ENDS for child in ("", " child")),
         },
