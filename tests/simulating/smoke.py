@@ -101,6 +101,7 @@ SMOKES = {
             *("poisoned", "dead-letter messages", "lost records", "lost puts"),
             *("callbacks", "webhooks", "tasks resumed", "put at once", "deleted", "reopened"),
             *(f"reported {mark}" for mark in ("first_failure", "50", "90", "stuck")),
+            "root enough",
             *(f"{batch} {end}" for batch in ("root", "child") for end in SEAMS_ENDS),
         },
         to_kill=3000,

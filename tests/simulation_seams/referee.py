@@ -89,7 +89,9 @@ class Referee(referee.Referee):
         elif after.state is State.CANCELLED:
             right = after.end_reason == BY_SOMEBODY
             require(right, "publisher", lambda: f"{after} is cancelled, and its publisher comes again")
-        if after.state is State.COMPLETE:
+        if after.state is State.COMPLETE and after.reached is not None:
+            self._check_heals(after)
+        elif after.state is State.COMPLETE:
             landed = self.landed[after.key].bit_count()
             require(
                 self.all_acked(after),
@@ -136,7 +138,7 @@ class Referee(referee.Referee):
         if batch.parent_item_id is not None and batch.key not in self.reopened:
             item = self.outside.item(batch.parent_item_id)
             children = [self.memory.batches[key] for key in self._children_of(item) - self.reopened]
-            standing = [each for each in children if each.is_alive or each.result == "succeeded"]
+            standing = [each for each in children if each.is_alive or each.result in referee.DONE]
             late = any(each.expires_at <= self.now() + self.skew for each in children)
             few = late or len(standing) <= item.plan.children
             require(few, "hand-over", lambda: f"{item} has the batches {standing}")

@@ -73,7 +73,7 @@ class Scenario:
     completes on the bus. *in_order*: the queues are FIFO queues. *threads*: a process works on several
     deliveries at once. *reporting*: how likely the work on an item is to report its failure. *by_hand*: how
     often at most all items of a batch with failures are done by hand. *loops*: whether the function of the
-    consumer may loop.
+    consumer may loop. *bounded*: batches end by enough successes or a sample of failures, or have caps.
     """
 
     batches: tuple[BatchScript, ...]
@@ -108,6 +108,7 @@ class Scenario:
     reporting: float = 0.0
     by_hand: int = 0
     loops: bool = True
+    bounded: bool = False
 
 
 def draw(random: Random) -> Scenario:
@@ -124,6 +125,30 @@ def with_ways(scenario: Scenario, random: Random) -> Scenario:
     reporting = random.choice((0.3, 1.0)) if random.random() < SOME else 0.0
     by_hand = random.choice((1, 4)) if random.random() < SOME else 0
     return replace(scenario, in_order=in_order, threads=threads, reporting=reporting, by_hand=by_hand)
+
+
+def with_bounds(scenario: Scenario, random: Random) -> Scenario:
+    """Return the scenario with batches that end early, and with caps."""
+    batches = tuple(
+        replace(batch, options=batch.options | _bounds(random, sum(batch.adds))) for batch in scenario.batches
+    )
+    return replace(scenario, batches=batches, bounded=True)
+
+
+def _bounds(random: Random, total: int) -> dict[str, Any]:
+    """Return the options by which a batch of *total* items ends early, or takes no more."""
+    bounds: dict[str, Any] = {}
+    if random.random() < 0.7:
+        bounds["min_succeeded"] = random.randint(1, max(1, total))
+    else:
+        bounds["min_succeeded_percent"] = random.choice((20, 50, 67, 100))
+    if random.random() < 0.3:
+        bounds |= {"max_failure_percent": random.choice((20, 50)), "failure_sample": random.randint(1, 3)}
+    if random.random() < 0.2:
+        bounds["max_items"] = random.randint(1, max(1, total))
+    return bounds | {
+        "retention": Retention(HOUR, HOUR, HOUR)
+    }  # it is checked each minute as long as it lives
 
 
 def _poisoned(random: Random) -> Scenario:
@@ -243,4 +268,5 @@ def plan_of(random: Random, scenario: Scenario, depth: int) -> Plan:
     adds = random.choice(((), (1,), (2,), (1, 2), (3,)))
     children = random.choice((1, 1, 1, 2))
     keyed = random.random() < 0.2
-    return replace(plan, adds=adds, options=options_of(random), keyed=keyed, children=children)
+    plan = replace(plan, adds=adds, options=options_of(random), keyed=keyed, children=children)
+    return replace(plan, options=plan.options | _bounds(random, sum(adds))) if scenario.bounded else plan
