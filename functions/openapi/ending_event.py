@@ -44,6 +44,7 @@ ABOUT = {
     "origin_batch_id": "The batch whose items this one reopens; absent if it reopens none.",
     "callback": "The callback that the batch names; absent if it names none.",
     "resumes": "True where a Step Functions task waits for the end; absent otherwise.",
+    "results": "The parts of the results that the batch keeps, fixed by its end; absent if it keeps none.",
 }
 ABOUT_PROGRESS = {
     **{name: ABOUT[name] for name in ("tenant", "batch_id", "user_key", "opened_at", "labels", "callback")},

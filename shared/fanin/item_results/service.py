@@ -60,6 +60,10 @@ class Results:
         lines = files.read(self.objects, Index(tuple(within)), item.position)
         return next((read(line) for position, line in lines if position == item.position), None)
 
+    def file(self, name: str) -> bytes:
+        """Return the content of a file, gzipped."""
+        return files.stored(self.objects, name)
+
     def link(self, name: str) -> str:
         """Return a URL that reads a file for 15 minutes."""
         return self.objects.link(name, LINK_LIFETIME)

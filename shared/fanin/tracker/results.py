@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
+from fanin.errors import InvalidRequest
 from fanin.tracker.rules.model import BatchKey
 
 
@@ -27,6 +29,16 @@ class Manifest:
     name: str
     parts: int
     size: int
+
+
+def result_text(result: Any) -> str | None:
+    """Return *result* as an ack has it, one line of JSON; None for None. Raises InvalidRequest."""
+    if result is None:
+        return None
+    try:
+        return json.dumps(result, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidRequest(f"a result is a value of JSON: {error}", field="result") from None
 
 
 class ResultStore(Protocol):

@@ -26,6 +26,7 @@ from fanin.client.under_work import UnderWork, delivery, under_work
 from fanin.errors import InvalidRequest
 from fanin.isolating import Record, receives, records_of
 from fanin.tracker import Ack, ItemId, Outcome, Verdict
+from fanin.tracker.results import result_text
 
 logger = logging.getLogger("fanin")
 
@@ -45,6 +46,7 @@ class Consumer:
     always is, so that a function with a short timeout makes progress. *fail_after*: from this receive of a
     message on, an exception acks its item as failed and the message is deleted; at most the queue's
     ``maxReceiveCount``. *ack_of*: record -> its ack, whose caller is the message id; without a *handle*.
+    *results*: what *handle* returns is the result of its item, whose batch was opened with ``results``.
     *skip_done*: do no work either of an item that is done, whose message is new; that of a redelivered one
     is never repeated.
     """
@@ -57,6 +59,7 @@ class Consumer:
     fail_after: int | None = None
     ack_of: Callable[[Record], Ack] | None = None
     skip_done: bool = False
+    results: bool = False
 
     def __post_init__(self) -> None:
         """Refuse functions whose call does no work, because their messages would be acked without it."""
@@ -141,7 +144,9 @@ class Consumer:
         call = self._call(record, ack)
         try:
             with under_work(call):
-                _refuse_failures(finished(work(), "the function"))
+                result = finished(work(), "the function")
+                _refuse_failures(result)
+                ack = replace(ack, result=result_text(result) if self.results else None)
                 call.cancel_unclosed()
         except BaseException as error:
             if not is_failure(error):

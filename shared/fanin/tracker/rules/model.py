@@ -306,10 +306,11 @@ class Ack:
         caller: str,
         outcome: Outcome = Outcome.SUCCESS,
         reason: str | None = None,
+        result: str | None = None,
     ) -> Ack:
         """Return the ack of one item, which is given as an ``ItemId`` or as text."""
         item = item if isinstance(item, ItemId) else ItemId.parse(item)
-        return cls(item.batch_id, item.group_id, item.index, item.index, caller, outcome, reason)
+        return cls(item.batch_id, item.group_id, item.index, item.index, caller, outcome, reason, result)
 
     @property
     def size(self) -> int:
