@@ -76,7 +76,7 @@ async def cancelled_at(gate: Gate, task: asyncio.Task) -> None:
         await task
 
 
-def test_a_take_waits_for_a_job_and_acks_it_on_leaving(inner):
+def test_06_q5_a_take_waits_for_a_job_and_acks_it_on_leaving(inner):
     async def story(queue):
         taking = asyncio.create_task(take_one(queue))
         await until(lambda: queue.queue.taker.lock.line)
@@ -180,7 +180,7 @@ def test_whatever_the_moment_of_a_cancellation_no_job_is_lost_or_acked_twice(inn
     assert sorted(int(write["Put"]["job"]) for write in inner.context.store.written) == list(range(40))
 
 
-def test_waiters_are_served_in_order_and_one_that_timed_out_is_skipped(inner):
+def test_10_waiters_are_served_in_order_and_one_that_timed_out_is_skipped(inner):
     async def story(queue):
         served = []
 

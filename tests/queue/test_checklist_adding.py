@@ -29,15 +29,6 @@ def test_02_the_first_add_keeps_its_position(queue, time):
     assert names(queue.queued()) == ["a", "b", "c"]
 
 
-def test_03_a_job_in_progress_counts_for_uniqueness_until_it_is_acked(queue):
-    queue.add("a")
-    with queue.take() as jobs:
-        assert not queue.add("a")
-        jobs.ack(jobs[0])
-
-        assert queue.add("a")
-
-
 def test_03_an_add_may_be_repeated_for_an_hour_and_is_a_new_one_after_that(make, time):
     """Time to live deletes a done job's mark days late: it must not swallow what was added since."""
     queue, job = make(renew=True), NewJob("a", id="mine")
@@ -54,25 +45,6 @@ def test_03_an_add_may_be_repeated_for_an_hour_and_is_a_new_one_after_that(make,
     assert names(queue.queued()) == ["a"]
     with queue.take() as jobs:
         assert (jobs[0].id, jobs[0].generation) == ("mine", 2)
-
-
-def test_03_a_mark_that_is_deleted_while_it_is_added_over_is_no_obstacle(queue, time, store, monkeypatch):
-    job = NewJob("a", id="mine")
-    queue.add(job)
-    with queue.take():
-        pass
-    time.sleep(3601)
-    add = type(store).add
-
-    def after_the_deletion(_, job, over, check):
-        if over is not None:
-            store.stored.clear()
-        return add(store, job, over, check)
-
-    monkeypatch.setattr(type(store), "add", after_the_deletion)
-
-    assert queue.add(job)
-    assert names(queue.queued()) == ["a"]
 
 
 def test_05_add_all_gives_the_rejected_a_duplicate_inside_the_input_too_and_rings_once_a_job(

@@ -8,8 +8,7 @@ import socket
 
 import pytest
 
-from fanin.errors import StoreUnavailable
-from fanin.queue import JobState, LostClaim, NewJob, ShutDown
+from fanin.queue import LostClaim, NewJob, ShutDown
 from fanin.queue.rules.keys import PartKey, job_key
 from fanin.queue.rules.taking import TakeRequest
 from tests.queue.conftest import KEY, OUTCOME, expects, names, session_of, unavailable
@@ -40,7 +39,7 @@ def test_17_heartbeat_and_expiry_are_one_and_five_seconds_and_can_be_set(make, d
 
 
 @pytest.mark.parametrize("timeout", [4, 5])
-def test_17_claims_are_freed_after_the_expiry_and_within_two_seconds_of_it(make, duties, timeout):
+def test_17_19_claims_are_freed_after_the_expiry_and_within_two_seconds_of_it(make, duties, timeout):
     killed, other = make(), make()
     killed.add("a")
     killed.take(1, wait=0).__enter__()
@@ -52,7 +51,8 @@ def test_17_claims_are_freed_after_the_expiry_and_within_two_seconds_of_it(make,
     duties.pass_seconds(7 - timeout, without=(0,))
 
     assert freed_early == ([] if timeout == 4 else ["a"])
-    assert names(other.queued()) == ["a"]
+    assert [(job.name, job.failures) for job in other.queued()] == [("a", 0)]
+    assert [member.id for member in other.sessions()] == [session_of(other).id]
 
 
 def test_18_a_session_whose_heartbeat_was_refused_stops_and_acks_no_more(make, duties, time):
@@ -95,44 +95,6 @@ def test_18_a_worker_that_was_given_up_goes_on_under_a_new_session(make, duties)
     with queue.take(1, wait=0) as jobs:
         assert names(jobs) == ["a"]
         assert session_of(queue).id != first.id
-
-
-def test_19_any_worker_ends_an_expired_session_and_its_claims_are_freed(make, duties):
-    killed, other = make(), make()
-    killed.add_all([*"ab"])
-    killed.take(2, wait=0).__enter__()
-    with other.take(wait=0):
-        pass
-    duties.pass_seconds(8, without=(0,))
-
-    assert [(job.name, job.failures) for job in other.queued()] == [("a", 0), ("b", 0)]
-    assert [member.id for member in other.sessions()] == [session_of(other).id]
-
-
-def test_19_a_sweep_without_a_session_does_the_same_by_the_clock(make, time, duties):
-    killed, function = make(), make()
-    killed.add("a")
-    killed.take(1, wait=0).__enter__()
-    time.sleep(7)
-    function.sweep()
-    kept = names(function.queued())
-    time.sleep(0.1)
-    function.sweep()
-
-    assert kept == []
-    assert names(function.queued()) == ["a"]
-    assert function.sessions() == []
-
-
-def test_19_q4_a_claim_of_a_session_that_is_gone_already_is_freed_by_the_sweep(make):
-    killed, other = make(), make()
-    killed.add("a")
-    killed.take(1, wait=0).__enter__()
-    other.context.store.end_session(KEY, session_of(killed).id, None)
-    other.context.store.forget(KEY, session_of(killed).id)
-    other.sweep()
-
-    assert names(other.queued()) == ["a"]
 
 
 def test_20_a_graceful_close_returns_the_claims_and_ends_the_session_at_once(make):
@@ -191,7 +153,7 @@ def test_21_a_waiting_take_does_not_ask_the_tables(make, store, bell, monkeypatc
     assert looks[1:] == [looks[0] + 1, looks[0] + 2, looks[0] + 3]
 
 
-def test_22_q3_an_ack_takes_the_outcome_and_the_job_in_one_step_or_neither(make):
+def test_22_23_q3_an_ack_takes_the_outcome_and_the_job_in_one_step_or_neither(make):
     slow, quick = make(), make()
     slow.add("a")
     with expects(LostClaim), slow.take(1, wait=0) as jobs:
@@ -207,39 +169,6 @@ def test_22_q3_an_ack_takes_the_outcome_and_the_job_in_one_step_or_neither(make)
         raise LostClaim
 
     assert quick.context.store.written == [{"Put": {"of": "quick"}}]
-
-
-def test_22_an_ack_that_timed_out_is_checked_and_not_applied_twice(queue, monkeypatch):
-    queue.add("a")
-    whole = queue.context.store.end
-
-    def lost_once(*args):
-        whole(*args)
-        monkeypatch.setattr(queue.context.store, "end", whole)
-        raise StoreUnavailable("no answer")
-
-    monkeypatch.setattr(queue.context.store, "end", lost_once)
-    with queue.take() as jobs:
-        jobs.ack(jobs[0], [OUTCOME])
-
-    assert queue.context.store.written == [OUTCOME]
-
-
-def test_23_an_execution_may_be_repeated_and_its_acknowledgement_is_not(make):
-    slow, quick = make(), make()
-    slow.add("a")
-    executions = []
-    with expects(LostClaim), slow.take(1, wait=0) as jobs:
-        executions.append(jobs[0].name)
-        slow.context.store.end_session(KEY, session_of(slow).id, None)
-        quick.sweep()
-        with quick.take(1, wait=0) as others:
-            executions.append(others[0].name)
-            quick_done = others.ack(others[0], [OUTCOME])
-
-    assert executions == ["a", "a"]
-    assert quick_done.state is JobState.DONE
-    assert len(quick.context.store.written) == 1
 
 
 def test_24_a_new_session_takes_over_parts_and_gives_them_back(make, duties):
@@ -258,31 +187,6 @@ def test_24_a_new_session_takes_over_parts_and_gives_them_back(make, duties):
     assert list(one.taker.worker.maintenance.own_parts()) == list(range(8))
 
 
-def test_24_dropping_a_part_leaves_the_work_on_it_alone(make, duties):
-    one, two = make(parts=2), make(parts=2)
-    one.add_all([*"abcdefgh"])
-    with one.take(8, wait=0) as jobs:
-        with two.take(wait=0):
-            pass
-        duties.pass_seconds(8)
-
-        assert [job.claim for job in one.in_progress()] == [job.claim for job in jobs]
-
-
-def test_24_without_contention_each_claims_in_its_own_parts(make, duties):
-    one, two = make(parts=8), make(parts=8)
-    for queue in (one, two):
-        with queue.take(wait=0):
-            pass
-    duties.pass_seconds(1)
-    one.add_all(str(i) for i in range(40))
-    for queue in (one, two):
-        with queue.take(40, wait=0) as jobs:
-            parts = {job.key.part.number for job in jobs}
-
-            assert parts <= set(queue.taker.worker.maintenance.own_parts())
-
-
 def test_24_a_ring_is_followed_into_a_part_of_another_session(make, duties, bell):
     one, two = make(parts=2), make(parts=2)
     for queue in (one, two):
@@ -294,15 +198,3 @@ def test_24_a_ring_is_followed_into_a_part_of_another_session(make, duties, bell
     one.add(name)
 
     assert names(one.taker._look(one.taker._live_worker(), TakeRequest(), bell.wait(0, 1))) == [name]
-
-
-def test_25_more_parts_are_the_way_to_more_throughput_and_order_holds_within_each(make, time):
-    queue = make(parts=4)
-    queue.add_all(str(i) for i in range(40))
-    by_part: dict[int, list[int]] = {}
-    with queue.take(40, wait=0) as jobs:
-        for job in jobs:
-            by_part.setdefault(job.key.part.number, []).append(int(job.name))
-
-    assert len(by_part) == 4
-    assert all(part == sorted(part) for part in by_part.values())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -82,19 +81,3 @@ def test_a_take_goes_by_priority_over_all_parts():
     bench.add("urgent", priority=9)
 
     assert names(bench.claims.take(range(8), 3)) == ["urgent", "a", "b"]
-
-
-@pytest.mark.parametrize("error", [StoreUnavailable("?"), Boom()])
-@pytest.mark.parametrize(("request_", "failed"), [("give_back", False), ("end", True)])
-def test_a_return_or_a_death_without_an_answer_is_doubted(error, request_, failed):
-    bench = Bench(max_failures=1)
-    (job,) = bench.take("a")
-
-    def fail(*_):
-        raise error
-
-    bench.store.scripts[request_] = fail
-    with pytest.raises(Boom) if isinstance(error, Boom) else nullcontext():
-        bench.claims.give_back(job, failed=failed)
-
-    assert (bench.session.held, bench.session.doubts()) == ({}, {0})

@@ -14,7 +14,7 @@ from fanin.queue.administration.paging import dead
 from fanin.queue.administration.reviving import Revival, revive_some
 from fanin.queue.rules import lifecycle
 from fanin.queue.rules.config import Phase
-from fanin.queue.rules.keys import PartKey, job_key
+from fanin.queue.rules.keys import job_key
 from fanin.queue.rules.model import JobState
 from fanin.queue.upkeep.sleeping import idle
 from tests.item_ids import item_named
@@ -41,15 +41,6 @@ def first_answer_lost(monkeypatch, store, call):
     return calls
 
 
-def test_a_deletion_whose_answer_is_lost_is_recognised_by_its_repeat(queue, store, monkeypatch):
-    queue.add(NewJob("a", item_id=item_named("i")))
-    calls = first_answer_lost(monkeypatch, store, "delete")
-
-    assert delete_jobs(queue.context, ["a"]) == {"a": Deletion.DELETED}
-    assert len(calls) == 2
-    assert [entry.item_id for entry in store.outbox(PartKey(KEY, 0))] == [item_named("i")]
-
-
 def test_the_sweep_fails_the_item_of_a_deleted_job_once(make):
     reported = []
     queue = make(report=reported.append)
@@ -61,20 +52,6 @@ def test_the_sweep_fails_the_item_of_a_deleted_job_once(make):
     assert [(each.item_id, each.failed, each.reason) for each in reported] == [
         (item_named("i"), True, "the job was deleted")
     ]
-
-
-def test_a_job_that_is_claimed_before_the_write_is_in_progress(queue, make, store, monkeypatch):
-    queue.add("a")
-    whole, worker = store.delete, make()
-
-    def after_a_claim(*arguments):
-        worker.take(1, wait=0).__enter__()
-        return whole(*arguments)
-
-    monkeypatch.setattr(store, "delete", after_a_claim)
-
-    assert delete_jobs(queue.context, ["a"]) == {"a": Deletion.IN_PROGRESS}
-    assert names(queue.in_progress()) == ["a"]
 
 
 def test_a_deletion_wakes_an_idle_queue_whose_sweep_is_to_report_it(queue, store):
@@ -163,18 +140,6 @@ def test_a_job_that_is_moved_before_the_write_is_deleted_in_its_new_part(queue, 
     assert store.get(new).state is JobState.DONE
 
 
-def test_dead_jobs_of_all_parts_are_revived_and_deleted(make):
-    queue = make(max_failures=1, parts=2)
-    queue.add_all(["a", "e"])
-    fail(queue), fail(queue)
-    first, second = records(queue)
-
-    assert {first[0], second[0]} == {0, 1}
-    assert delete_dead(queue.context, [first]) == {first: Deletion.DELETED}
-    assert revive_some(queue, [second]).outcomes == {second: Revival.REVIVED}
-    assert queue.dead() == []
-
-
 MOVES = "e"
 """A key whose part differs between 1 and 2 parts."""
 
@@ -222,11 +187,3 @@ class Reviving:
 @pytest.fixture
 def reviving():
     return Reviving()
-
-
-def test_a_revival_that_others_always_precede_asks_for_a_retry(reviving):
-    seen = iter(range(100))
-    reviving.store.scripts["revive"] = lambda dead, job, *_: replace(job, revival=f"{next(seen)}")
-
-    with pytest.raises(StoreUnavailable, match="job 'e': too many adds of its key at once"):
-        reviving.queue.revive(reviving.dead)

@@ -71,23 +71,6 @@ def test_a_resumed_queue_rings_for_its_ready_jobs(queue, bell):
     assert [ring for _, ring in bell.rings] == [Ring(0), Ring(0)]
 
 
-def test_a_pause_is_written_over_a_change_of_another_process(queue, store, monkeypatch):
-    queue.add("a")
-    whole = store.reconfigure
-    calls = []
-
-    def raced(key, config):
-        calls.append(config)
-        if len(calls) == 1:
-            whole(key, type(config)(config.parts, config.revision, metrics=True))
-        return whole(key, config)
-
-    monkeypatch.setattr(store, "reconfigure", raced)
-    config = pause(queue.context)
-
-    assert (config.paused, config.metrics, len(calls)) == (True, True, 2)
-
-
 @pytest.mark.parametrize("change", [pause, resume])
 def test_a_queue_that_does_not_exist_is_not_created_by_a_pause(store, bell, change):
     with pytest.raises(NotFound, match="nowhere"):

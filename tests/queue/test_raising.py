@@ -9,13 +9,12 @@ import pytest
 from fanin.errors import Conflict, InvalidRequest, NotFound, PartFull
 from fanin.queue import NewJob
 from fanin.queue.administration.raising import raise_parts
-from fanin.queue.config_cache import CONFIG_SECONDS
 from fanin.queue.rules.config import Phase
 from fanin.queue.rules.keys import job_key
 from fanin.queue.upkeep import widening
 from fanin.queue.upkeep.widening import EXPIRE_SECONDS, SETTLE_SECONDS
 from tests.queue.claiming import Bench
-from tests.queue.conftest import KEY, fail, names
+from tests.queue.conftest import KEY, names
 
 OLD, NEW = 2, 4
 
@@ -56,12 +55,6 @@ def config_of(queue):
     return queue.context.store.config(KEY)
 
 
-def part_of(queue, name) -> list[int]:
-    """The parts in which a job of the name is live."""
-    found = queue.context.store.stored.values()
-    return [job.key.part.number for job in found if job.name == name and job.is_live]
-
-
 def test_a_raise_goes_through_its_phases_as_each_has_settled(queue, time):
     assert raised(queue, NEW).phase is Phase.PREPARING
     seen = []
@@ -95,65 +88,6 @@ def test_parts_are_not_lowered_nor_raised_beyond_the_most_nor_of_a_queue_that_is
     queue.context.store.configs.clear()
     with pytest.raises(NotFound):
         raised(queue, NEW)
-
-
-@pytest.mark.parametrize(
-    ("phase", "parts"), [(Phase.PREPARING, OLD), (Phase.DRAINING, NEW), (Phase.STEADY, NEW)]
-)
-def test_adds_go_to_the_part_of_the_phase_and_workers_take_from_all(queue, go_on, phase, parts):
-    raised(queue, NEW)
-    if phase is Phase.STEADY:
-        go_on(Phase.DRAINING)
-    go_on(phase)
-    queue.add_all([MOVES, STAYS])
-
-    assert part_of(queue, MOVES) == [job_key(KEY, parts, MOVES).part.number]
-    assert part_of(queue, STAYS) == [job_key(KEY, OLD, STAYS).part.number]
-    with queue.take(2, wait=0) as jobs:
-        assert sorted(names(jobs)) == sorted([MOVES, STAYS])
-
-
-def test_a_job_of_the_old_part_rejects_an_add_at_the_new_one_and_can_be_asked_to_run_again(queue, go_on):
-    queue.add(NewJob(MOVES, id="first"))
-    raised(queue, NEW)
-    go_on(Phase.DRAINING)
-
-    assert not queue.add(MOVES)
-    with queue.take(wait=0):
-        assert queue.add(NewJob(MOVES, id="again"), on_busy="rerun")
-    assert part_of(queue, MOVES) == [job_key(KEY, OLD, MOVES).part.number]
-    with queue.take(wait=0) as jobs:
-        assert [job.id for job in jobs] == ["again"]
-
-
-def test_a_repeated_add_finds_the_mark_of_the_old_part(queue, go_on, time):
-    raised(queue, NEW)
-    go_on(Phase.PREPARING)
-    time.sleep(SETTLE_SECONDS)
-    queue.add(NewJob(MOVES, id="mine"))
-    with queue.take(wait=0):
-        pass
-    for _ in range(3):
-        queue.sweep()
-        time.sleep(SETTLE_SECONDS / 2)
-
-    assert config_of(queue).phase is Phase.DRAINING
-    time.sleep(CONFIG_SECONDS)
-    assert queue.add(NewJob(MOVES, id="mine"))
-    assert part_of(queue, MOVES) == []
-
-
-def test_a_dead_job_comes_back_at_its_new_part(make, queue, go_on):
-    strict = make(parts=OLD, max_failures=1)
-    strict.add(MOVES)
-    fail(strict)
-    raised(queue, NEW)
-    go_on(Phase.DRAINING)
-    (dead,) = queue.dead()
-
-    assert queue.revive(dead)
-    assert not queue.revive(dead)
-    assert part_of(queue, MOVES) == [job_key(KEY, NEW, MOVES).part.number]
 
 
 def test_waiting_jobs_are_moved_in_their_order_and_busy_ones_are_waited_for(queue, go_on, time, monkeypatch):
@@ -283,10 +217,3 @@ def test_a_queue_that_is_removed_while_its_raise_begins_is_not_found(beginning):
     beginning.store.scripts["reconfigure"] = lambda *_: beginning.store.real.configs.clear()
     with pytest.raises(NotFound, match=r"^there is no queue 'orders'$"):
         raise_asked(beginning)
-
-
-def test_a_raise_wakes_the_queue(beginning):
-    change(beginning, idle_us=1, asleep_us=2)
-    found = raise_asked(beginning)
-
-    assert (found.idle_us, found.asleep_us) == (None, None)

@@ -66,24 +66,6 @@ def test_a_queue_with_a_live_job_is_not_removed_and_stays_in_use(queue):
     assert queue.add("b")
 
 
-def test_an_add_that_ends_between_the_look_and_the_write_prevents_an_unforced_removal(queue, store, make):
-    queue.context.config()
-    other, added = make(), []
-
-    def first(part, limit):
-        found = type(store).first(store, part, limit)
-        if not added:
-            added.append(other.add("a"))
-        return found
-
-    store.first = first
-    with pytest.raises(Conflict, match="force=true"):
-        removing.begin(queue.context, force=False)
-
-    assert added == [True]
-    assert queue.depth().ready == 1
-
-
 def test_a_repeated_request_to_remove_a_queue_returns_the_config_of_the_first(queue, store, time):
     queue.add("a")
     first = removing.begin(queue.context, force=True)
@@ -122,18 +104,6 @@ def test_adds_revivals_and_new_sessions_are_refused_while_a_queue_is_removed(mak
             refused()
     assert store.sessions[KEY] == {}
     assert all(not job.is_live for job in store.stored.values())
-
-
-def test_an_add_that_uses_the_config_from_before_the_removal_is_refused_after_its_write(
-    queue, make, store, time
-):
-    queue.add("a")
-    removing.begin(make().context, force=True)
-    with pytest.raises(Conflict, match="is being removed"):
-        queue.add("b")
-    swept(make(), time)
-
-    assert rows_of(store) == 0
 
 
 def test_jobs_are_removed_once_no_request_from_before_can_be_late(make, store, time):
@@ -203,23 +173,6 @@ def test_a_queue_with_a_dead_job_or_a_session_is_kept(make, store, time, kept_by
     assert store.config(KEY).removing_us is None
 
 
-def test_a_queue_is_not_gone_before_its_outbox_is_reported(make, store, time):
-    def refuse(_entry):
-        raise Conflict("refused")
-
-    queue = make(report=refuse)
-    queue.add(NewJob("a", item_id=item_named("i")))
-    removing.begin(queue.context, force=True)
-    swept(queue, time)
-    assert store.config(KEY).removed_us is None
-    reported = []
-    visit(replace(queue.context, report=reported.append))
-    visit(queue.context)
-
-    assert [entry.item_id for entry in reported] == [item_named("i")]
-    assert store.config(KEY).removed_us is not None
-
-
 @pytest.mark.parametrize("kind", ["queued", "dead"])
 @pytest.mark.parametrize("placed", [(3, 3), (4, 2)])
 def test_a_run_deletes_a_bounded_number_of_rows_over_all_parts(make, store, time, monkeypatch, placed, kind):
@@ -271,49 +224,6 @@ def test_the_doorbell_is_deleted_once_nothing_is_left_and_not_before(queue, stor
     visit(queue.context, doorbells)
 
     assert doorbells.urls == [(KEY, "https://sqs/bell")]
-
-
-@pytest.mark.parametrize("kind", ["job", "mark", "dead job", "session"])
-def test_a_sweep_that_stood_still_deletes_nothing_of_the_next_queue(make, store, time, monkeypatch, kind):
-    queue, next_queue = make(max_failures=1), make(max_failures=1)
-    queue.add("a")
-    removing.begin(queue.context, force=True)
-    time.sleep(SETTLE_SECONDS)
-    read = {"session": "members", "dead job": "dead"}.get(kind, "page")
-    found = getattr(store, read)
-
-    def late(*arguments):
-        monkeypatch.undo()
-        swept(queue, time)
-        rows_of_next(next_queue, kind)
-        return found(*arguments)
-
-    monkeypatch.setattr(store, read, late, raising=False)
-    removing.proceed(queue.context, Recorded())
-
-    assert next_has(store, next_queue, kind)
-
-
-def rows_of_next(queue, kind):
-    """Create the queue anew, with one row of *kind*."""
-    queue.add("b")
-    if kind == "dead job":
-        fail(queue)
-    elif kind != "job":
-        with queue.take():
-            pass
-    if kind != "session":
-        queue.close()
-
-
-def next_has(store, queue, kind) -> bool:
-    rows = {
-        "job": list(queue.queued()),
-        "mark": [job for job in store.stored.values() if not job.is_live],
-        "dead job": list(queue.dead()),
-        "session": [each for each in store.members(KEY) if each.live],
-    }
-    return len(rows[kind]) == 1
 
 
 INVOCATION = SimpleNamespace(get_remaining_time_in_millis=lambda: 3000)

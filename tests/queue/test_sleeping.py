@@ -10,10 +10,10 @@ from fanin.errors import Conflict, StoreUnavailable
 from fanin.queue import NewJob
 from fanin.queue.administration import removing
 from fanin.queue.rules.config import QueueConfig
-from fanin.queue.upkeep.sleeping import SETTLE_SECONDS, asleep, idle, observed, woken
+from fanin.queue.upkeep.sleeping import SETTLE_SECONDS, asleep, idle, observed
 from fanin.queue.upkeep.visiting import visit
 from tests.item_ids import item_named
-from tests.queue.conftest import KEY, names, unavailable
+from tests.queue.conftest import KEY, names
 
 AT = 1_000_000_000
 
@@ -122,63 +122,6 @@ def test_an_end_that_moves_the_job_to_the_outbox_during_a_look_is_seen(make, sto
     assert phase(queue) == "in use"
 
 
-@pytest.mark.parametrize("known", ["by this process", "by no one"])
-def test_an_add_wakes_a_sleeping_queue(sleeping, make, known):
-    queue = sleeping if known == "by this process" else make()
-
-    assert queue.add("a")
-    assert phase(queue) == "in use"
-
-
-def test_a_job_that_a_crashed_add_left_behind_is_found_by_the_visit_of_the_day(sleeping, make, store):
-    config = sleeping.context.config()
-    other = make()
-    other.context.cache.keep(woken(config), 10**9, other.context.effects.now())
-    store.config = unavailable
-    with pytest.raises(StoreUnavailable):
-        other.add("a")
-    del store.config
-    assert phase(sleeping) == "asleep"
-    visit(sleeping.context)
-
-    assert phase(sleeping) == "in use"
-
-
-def test_an_add_whose_outcome_is_unknown_wakes_the_queue(sleeping, make, store):
-    other = make()
-    other.context.cache.keep(woken(sleeping.context.config()), 10**9, other.context.effects.now())
-
-    def add(job, over, check=None):
-        type(store).add(store, job, over, check)
-        raise StoreUnavailable("no answer")
-
-    store.add = add
-    with pytest.raises(StoreUnavailable):
-        other.add("a")
-
-    assert phase(sleeping) == "in use"
-
-
-def test_a_rejected_add_wakes_the_queue_too(sleeping, make, store):
-    queue = make()
-    queue.add("a")
-    store.reconfigure(KEY, replace(idle(store.config(KEY), AT), asleep_us=AT))
-
-    assert not make().add("a")
-    assert phase(queue) == "in use"
-
-
-@pytest.fixture
-def sleeper(make, time):
-    """A queue of two parts that fell asleep."""
-    queue = make(parts=2)
-    queue.context.config()
-    for _ in range(3):
-        visit(queue.context)
-        time.sleep(SETTLE_SECONDS)
-    return queue
-
-
 def test_an_add_to_a_queue_that_is_removed_at_the_same_time_asks_for_a_retry(queue, store, monkeypatch):
     queue.context.config()
     whole = store.add
@@ -206,15 +149,6 @@ def test_an_add_creates_the_queue_that_its_process_knows_as_being_removed(queue,
     assert names(make().queued()) == ["a"]
 
 
-def test_a_visit_leaves_the_config_of_a_sleeping_queue_as_it_is(sleeper, store, time):
-    before = store.config(KEY)
-    time.sleep(86_400)
-    visit(sleeper.context)
-
-    assert before.asleep_us is not None
-    assert store.config(KEY) == before
-
-
 def test_a_queue_is_in_use_as_long_as_one_of_its_parts_has_a_job(make, store, time):
     queue = make(parts=2)
     queue.add("a")
@@ -226,12 +160,14 @@ def test_a_queue_is_in_use_as_long_as_one_of_its_parts_has_a_job(make, store, ti
     assert (depth.ready, depth.busy, depth.delayed, depth.dead) == (1, 0, 0, 0)
 
 
-def test_an_add_to_a_sleeping_queue_that_others_always_change_asks_for_a_retry(sleeper, store, monkeypatch):
+def test_an_add_to_a_sleeping_queue_that_others_always_change_asks_for_a_retry(sleeping, store, monkeypatch):
     pauses: list[int] = []
-    sleeper.context = replace(sleeper.context, effects=replace(sleeper.context.effects, pause=pauses.append))
+    sleeping.context = replace(
+        sleeping.context, effects=replace(sleeping.context.effects, pause=pauses.append)
+    )
     monkeypatch.setattr(store, "reconfigure", lambda key, _: store.config(key))
     with pytest.raises(StoreUnavailable, match="changes too often at the moment; retry"):
-        sleeper.add("a")
+        sleeping.add("a")
 
     assert pauses == [*range(8)]
     assert store.stored == {}

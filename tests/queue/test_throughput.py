@@ -9,12 +9,11 @@ entry that appears or goes, two where its key changes, one where only what it pr
 from __future__ import annotations
 
 from collections import Counter
-from math import ceil
 
 import pytest
 from moto import mock_aws
 
-from fanin.names import JOB_ATTRIBUTES
+from fanin.cost.rules import index_units, write_units
 from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueContext
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.rules.keys import part_of
@@ -23,8 +22,7 @@ from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 from tests.item_ids import item_named
 from tests.queue.conftest import KEY, expects
 
-UNITS_A_PARTITION, RATE, KB = 1000, 10_000, 1024
-INDEXED = ("ix", *JOB_ATTRIBUTES)
+UNITS_A_PARTITION, RATE = 1000, 10_000
 
 
 class Counted:
@@ -32,6 +30,8 @@ class Counted:
 
     def __init__(self, client):
         self.client, self.units = client, Counter()
+        table = client.describe_table(TableName=QUEUE_TABLE)["Table"]
+        (self.index,) = table["LocalSecondaryIndexes"]
 
     def __getattr__(self, name):
         call = getattr(self.client, name)
@@ -46,32 +46,19 @@ class Counted:
         before = [self._row(key) for key in keys]
         answer = call(**request)
         for key, old in zip(keys, before, strict=True):
-            self.units[key["pk"]["S"].split("#")[0]] += factor * units(old, self._row(key))
+            new = self._row(key)
+            units = write_units(old, new) + index_units(old, new, self.index)
+            self.units[key["pk"]["S"].split("#")[0]] += factor * units
         return answer
 
     def _row(self, key):
-        return self.client.get_item(TableName=QUEUE_TABLE, Key=key, ConsistentRead=True).get("Item", {})
+        return self.client.get_item(TableName=QUEUE_TABLE, Key=key, ConsistentRead=True).get("Item")
 
 
 def key_of(action):
     ((_, request),) = action.items()
     row = request.get("Item") or request["Key"]
     return {"pk": row["pk"], "sk": row["sk"]}
-
-
-def size(row):
-    return sum(len(name) + len(str(*value.values()).encode()) for name, value in row.items())
-
-
-def units(old, new):
-    """The write units of the row and of its entry in the index."""
-    if "ix" not in old and "ix" not in new:
-        index = 0
-    elif old.get("ix") == new.get("ix"):
-        index = any(old.get(name) != new.get(name) for name in INDEXED)
-    else:
-        index = ("ix" in old) + ("ix" in new)
-    return ceil(max(size(old), size(new)) / KB) + index
 
 
 @pytest.fixture
