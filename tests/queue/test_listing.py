@@ -2,6 +2,235 @@
 
 from __future__ import annotations
 
-from fanin.queue.rules.model import PartLook
+import math
+from dataclasses import replace
+
+import pytest
+
+from fanin.errors import NotFound
+from fanin.queue import NewJob
+from fanin.queue.administration import paging
+from fanin.queue.administration.counting import COUNTED_MAX, Estimate, depth_of, estimate
+from fanin.queue.administration.describing import Activity, QueueStatus, describe, status_of
+from fanin.queue.administration.reviving import Revival, revive_all, revive_some
+from fanin.queue.rules.config import Phase, QueueConfig
+from fanin.queue.rules.keys import PartKey, part_of
+from fanin.queue.rules.model import Accuracy, Depth, PartLook
+from tests.queue.claiming import Bench
+from tests.queue.conftest import KEY, fail, names
+
+
+def dying(make, *jobs: str):
+    """A queue of one part in which *jobs* died, one after the other."""
+    queue = make(max_failures=1)
+    for job in jobs:
+        queue.add(job)
+        fail(queue)
+    return queue
+
+
+def records(queue) -> list[paging.Record]:
+    return [(row.number, row.key.sort) for row, _ in paging.dead(queue.context, 200, None).jobs]
+
+
+def test_a_dead_job_that_is_gone_when_its_page_is_read_is_left_out(make, store, monkeypatch):
+    queue = dying(make, "a", "b")
+    whole = store.dead_at
+
+    def one_less(rows):
+        store.remove_dead(queue.dead()[0])
+        return whole(rows)
+
+    monkeypatch.setattr(store, "dead_at", one_less)
+    page = paging.dead(queue.context, 10, None)
+
+    assert [dead.job.name for _, dead in page.jobs] == ["b"]
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_record_of_a_part_that_the_queue_does_not_have_is_not_found(make, number):
+    queue = dying(make, "a")
+    ((known, sort),) = records(queue)
+
+    assert known == 0
+    assert list(paging.dead_at(queue.context, [(number, sort), (0, sort)])) == [(0, sort)]
+    assert revive_some(queue, [(number, sort)]).outcomes == {(number, sort): Revival.NOT_FOUND}
+
+
+def test_a_dead_job_that_another_request_revives_meanwhile_is_not_found(make, store, monkeypatch):
+    queue, other = dying(make, "a"), make()
+    (record,), (dead,) = records(queue), queue.dead()
+    whole = store.dead_at
+
+    def revived_after_the_read(rows):
+        found = whole(rows)
+        other.revive(dead)
+        return found
+
+    monkeypatch.setattr(store, "dead_at", revived_after_the_read)
+
+    assert revive_some(queue, [record]).outcomes == {record: Revival.NOT_FOUND}
+    assert names(queue.queued()) == ["a"]
+
+
+def test_a_request_revives_a_hundred_dead_jobs_and_names_the_row_after_which_there_are_more(make):
+    jobs = [f"{number:03}" for number in range(101)]
+    queue = dying(make, *jobs)
+    known = records(queue)
+    first = revive_all(queue)
+    rest = revive_all(queue, first.last)
+
+    assert first.outcomes == dict.fromkeys(known[:100], Revival.REVIVED)
+    assert (rest.outcomes, rest.last) == ({known[100]: Revival.REVIVED}, None)
+    assert sorted(job.name for job in queue.queued(200)) == jobs
+
+
+LISTS = ["queued", "in_progress", "delayed", "dead"]
+
+
+def filled(make, state, jobs, parts=1):
+    """A queue with so many *jobs* in a state."""
+    queue = make(parts=parts, max_failures=1)
+    queue.add_all(NewJob(f"{number:03d}", delay=60 * (state == "delayed")) for number in range(jobs))
+    if state == "in_progress":
+        queue.take(jobs, wait=0).__enter__()
+    if state == "dead":
+        fail(queue, jobs)
+    return queue
+
+
+@pytest.mark.parametrize("state", LISTS)
+def test_a_limit_is_that_of_all_parts(make, state):
+    listed = getattr(filled(make, state, 9, parts=2), state)
+
+    assert len(listed(9)) == 9
+    assert listed(2) == listed(9)[:2]
+
+
+def test_a_part_with_a_row_that_cannot_be_read_is_counted_all_the_same(queue, store, monkeypatch):
+    def broken(*_):
+        raise ValueError("no such state")
+
+    queue.add("a")
+    monkeypatch.setattr(store, "first", broken)
+
+    assert queue.depth().ready == 1
+
+
+NONE = Depth(ready=0, busy=0, delayed=0, dead=0, oldest_us=0, accuracy=Accuracy.EXACT)
+
+
+@pytest.mark.parametrize(
+    ("times", "activity"),
+    [
+        ({}, Activity.IN_USE),
+        ({"idle_us": 1}, Activity.IDLE),
+        ({"idle_us": 1, "asleep_us": 2}, Activity.ASLEEP),
+        ({"idle_us": 1, "asleep_us": 2, "removing_us": 3}, Activity.REMOVING),
+        ({"removing_us": 3}, Activity.REMOVING),
+    ],
+)
+def test_the_activity_of_a_queue_is_the_last_that_it_came_to(times, activity):
+    assert QueueStatus("orders", QueueConfig(1, **times), NONE, 0).activity is activity
+
+
+def test_a_queue_that_does_not_exist_has_no_status(queue):
+    with pytest.raises(NotFound, match="queue 'orders' does not exist"):
+        status_of(queue.context)
+    assert describe(queue.context) is None
+
+
+def spread(jobs: int, parts: int, seed: int = 1) -> list[int]:
+    """The number of jobs of each part, by the hash of their keys."""
+    rows = [0] * parts
+    for number in range(jobs):
+        rows[part_of(f"{seed} {number}".encode(), parts)] += 1
+    return rows
+
+
+def counted(rows: list[int]) -> tuple[Estimate, int]:
+    """The estimate of the sum of *rows*, and the number of rows that were read for it."""
+    read = []
+
+    def count_of(size: int):
+        def count(limit: int) -> int:
+            read.append(min(size, limit))
+            return read[-1]
+
+        return count
+
+    return estimate([count_of(size) for size in rows]), sum(read)
+
+
+@pytest.mark.parametrize("rows", [[0] * 8, [COUNTED_MAX], [600] * 8, [0, 0, 5000, 0]], ids=str)
+def test_a_number_up_to_the_bound_is_exact(rows):
+    assert counted(rows)[0] == Estimate(sum(rows), Accuracy.EXACT)
+
+
+@pytest.mark.parametrize("parts", [2, 8, 64, 256])
+def test_a_larger_number_is_estimated_within_four_standard_deviations(parts):
+    jobs = min(30_000, COUNTED_MAX * parts * 3 // 4)
+    found, read = counted(spread(jobs, parts))
+
+    assert found.accuracy is Accuracy.APPROXIMATE
+    assert abs(found.jobs - jobs) <= 4 * math.sqrt(2 / COUNTED_MAX) * jobs
+    assert read <= COUNTED_MAX + 1
+
+
+@pytest.mark.parametrize("jobs", [10**6, 10**7])
+def test_of_a_huge_number_it_is_known_how_many_there_are_at_least(jobs):
+    found, read = counted([jobs // 8] * 8)
+
+    assert found == Estimate(8 * COUNTED_MAX, Accuracy.AT_LEAST)
+    assert read == COUNTED_MAX + 1
+
 
 UNKNOWN, EMPTY = PartLook((), (), complete=False), PartLook((), (), complete=True)
+
+
+def counted_in_raise(looks, before, **scripts):
+    """The depth of a queue of two parts; *before*: their old number, if they are being raised."""
+    bench = Bench(parts=2)
+    config = bench.context.config()
+    raised = replace(config, revision=1, before=before, phase=Phase.DRAINING if before else Phase.STEADY)
+    bench.store.real.reconfigure(KEY, raised)
+    bench.context.read_config()
+    bench.store.scripts = scripts
+    return depth_of(bench.context, looks)
+
+
+def jobs_of(part: PartKey, limit: int) -> int:
+    """3,000 jobs in the first part, and more than are counted_in_raise in the second."""
+    return limit if part.number else 3000
+
+
+@pytest.mark.parametrize(
+    ("before", "jobs", "accuracy"), [(None, 6000, Accuracy.APPROXIMATE), (1, 5000, Accuracy.AT_LEAST)]
+)
+def test_the_jobs_of_a_state_are_extrapolated_unless_the_parts_are_raised(before, jobs, accuracy):
+    depth = counted_in_raise([UNKNOWN, UNKNOWN], before, count=lambda part, _, limit: jobs_of(part, limit))
+
+    assert (depth.ready, depth.busy, depth.delayed, depth.accuracy) == (jobs, jobs, jobs, accuracy)
+
+
+@pytest.mark.parametrize(
+    ("before", "jobs", "accuracy"), [(None, 6000, Accuracy.APPROXIMATE), (1, 5000, Accuracy.AT_LEAST)]
+)
+def test_so_are_dead_jobs(before, jobs, accuracy):
+    depth = counted_in_raise([EMPTY, EMPTY], before, count_dead=jobs_of)
+
+    assert (depth.dead, depth.ready, depth.accuracy) == (jobs, 0, accuracy)
+
+
+def test_a_depth_is_that_of_all_parts_and_the_oldest_ready_job_counts(make, time):
+    queue = make(parts=8)
+    assert (queue.depth().ready, queue.depth().oldest_us) == (0, 0)
+    for name in "abcdefgh":
+        queue.add(name)
+        time.sleep(1)
+    with queue.take(wait=0):
+        queue.add(NewJob("later", delay=1))
+        time.sleep(2)
+        depth = queue.depth()
+
+    assert (depth.ready, depth.busy, depth.delayed, depth.oldest_us) == (7, 1, 1, 9_000_000)
