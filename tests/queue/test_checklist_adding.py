@@ -29,24 +29,6 @@ def test_02_the_first_add_keeps_its_position(queue, time):
     assert names(queue.queued()) == ["a", "b", "c"]
 
 
-def test_03_an_add_may_be_repeated_for_an_hour_and_is_a_new_one_after_that(make, time):
-    """Time to live deletes a done job's mark days late: it must not swallow what was added since."""
-    queue, job = make(renew=True), NewJob("a", id="mine")
-    assert queue.add(job)
-    with queue.take():
-        pass
-    time.sleep(3599)
-
-    assert queue.add(job)
-    assert names(queue.queued()) == []
-    time.sleep(2)
-
-    assert queue.add(job)
-    assert names(queue.queued()) == ["a"]
-    with queue.take() as jobs:
-        assert (jobs[0].id, jobs[0].generation) == ("mine", 2)
-
-
 def test_05_add_all_gives_the_rejected_a_duplicate_inside_the_input_too_and_rings_once_a_job(
     queue, bell, time
 ):

@@ -10,7 +10,7 @@ from fanin.errors import StoreUnavailable
 from fanin.queue.rules.lifecycle import given_back
 from fanin.queue.rules.model import GivenBack, JobState
 from tests.queue.claiming import Bench
-from tests.queue.conftest import Boom, names
+from tests.queue.conftest import Boom
 
 
 @pytest.fixture
@@ -73,11 +73,3 @@ def test_jobs_that_were_not_worked_on_are_rung_for_without_a_delay(bench):
     bench.claims.give_back_all(bench.take("a", "b"))
 
     assert bench.bell.rung == [(0, False, 0.0)] * 2
-
-
-def test_a_take_goes_by_priority_over_all_parts():
-    bench = Bench(parts=8)
-    bench.add(*"abcdefgh")
-    bench.add("urgent", priority=9)
-
-    assert names(bench.claims.take(range(8), 3)) == ["urgent", "a", "b"]

@@ -17,7 +17,7 @@ from fanin.queue.rules.config import Phase, QueueConfig
 from fanin.queue.rules.keys import PartKey, part_of
 from fanin.queue.rules.model import Accuracy, Depth, PartLook
 from tests.queue.claiming import Bench
-from tests.queue.conftest import KEY, fail, names
+from tests.queue.conftest import KEY, fail
 
 
 def dying(make, *jobs: str):
@@ -55,22 +55,6 @@ def test_a_record_of_a_part_that_the_queue_does_not_have_is_not_found(make, numb
     assert known == 0
     assert list(paging.dead_at(queue.context, [(number, sort), (0, sort)])) == [(0, sort)]
     assert revive_some(queue, [(number, sort)]).outcomes == {(number, sort): Revival.NOT_FOUND}
-
-
-def test_a_dead_job_that_another_request_revives_meanwhile_is_not_found(make, store, monkeypatch):
-    queue, other = dying(make, "a"), make()
-    (record,), (dead,) = records(queue), queue.dead()
-    whole = store.dead_at
-
-    def revived_after_the_read(rows):
-        found = whole(rows)
-        other.revive(dead)
-        return found
-
-    monkeypatch.setattr(store, "dead_at", revived_after_the_read)
-
-    assert revive_some(queue, [record]).outcomes == {record: Revival.NOT_FOUND}
-    assert names(queue.queued()) == ["a"]
 
 
 def test_a_request_revives_a_hundred_dead_jobs_and_names_the_row_after_which_there_are_more(make):
@@ -204,22 +188,19 @@ def jobs_of(part: PartKey, limit: int) -> int:
     return limit if part.number else 3000
 
 
+@pytest.mark.parametrize("dead", [False, True])
 @pytest.mark.parametrize(
     ("before", "jobs", "accuracy"), [(None, 6000, Accuracy.APPROXIMATE), (1, 5000, Accuracy.AT_LEAST)]
 )
-def test_the_jobs_of_a_state_are_extrapolated_unless_the_parts_are_raised(before, jobs, accuracy):
-    depth = counted_in_raise([UNKNOWN, UNKNOWN], before, count=lambda part, _, limit: jobs_of(part, limit))
+def test_the_jobs_of_a_state_are_extrapolated_unless_the_parts_are_raised(before, jobs, accuracy, dead):
+    if dead:
+        depth = counted_in_raise([EMPTY, EMPTY], before, count_dead=jobs_of)
+    else:
+        depth = counted_in_raise([UNKNOWN, UNKNOWN], before, count=lambda part, _, most: jobs_of(part, most))
+    ready = 0 if dead else jobs
 
-    assert (depth.ready, depth.busy, depth.delayed, depth.accuracy) == (jobs, jobs, jobs, accuracy)
-
-
-@pytest.mark.parametrize(
-    ("before", "jobs", "accuracy"), [(None, 6000, Accuracy.APPROXIMATE), (1, 5000, Accuracy.AT_LEAST)]
-)
-def test_so_are_dead_jobs(before, jobs, accuracy):
-    depth = counted_in_raise([EMPTY, EMPTY], before, count_dead=jobs_of)
-
-    assert (depth.dead, depth.ready, depth.accuracy) == (jobs, 0, accuracy)
+    assert (depth.ready, depth.busy, depth.delayed) == (ready, ready, ready)
+    assert (depth.dead, depth.accuracy) == (jobs if dead else 0, accuracy)
 
 
 def test_a_depth_is_that_of_all_parts_and_the_oldest_ready_job_counts(make, time):

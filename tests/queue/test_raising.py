@@ -13,7 +13,6 @@ from fanin.queue.rules.config import Phase
 from fanin.queue.rules.keys import job_key
 from fanin.queue.upkeep import widening
 from fanin.queue.upkeep.widening import EXPIRE_SECONDS, SETTLE_SECONDS
-from tests.queue.claiming import Bench
 from tests.queue.conftest import KEY, names
 
 OLD, NEW = 2, 4
@@ -131,89 +130,39 @@ def test_a_job_of_a_full_part_is_left_and_others_are_taken(make, store, monkeypa
     assert "cannot be claimed: a part holds 10 GB" in caplog.text
 
 
-MINUTE, MICROSECOND = 60, 1e-6
-
-
-def raise_stored(bench, phase, parts, **facts):
-    """Store a raise to *parts* whose phase begins now."""
-    seen = bench.store.real.config(KEY)
-    facts = {"revision": seen.revision + 1, "before": seen.parts, "since_us": bench.time.now()} | facts
-    bench.store.real.reconfigure(KEY, replace(seen, parts=parts, phase=phase, **facts))
-
-
-def swept(bench):
-    """Let the phase settle, sweep, and return the stored config."""
-    bench.time.sleep(30 * MINUTE)
-    bench.forget()
-    widening.advance(bench.context)
-    return bench.store.real.config(KEY)
-
-
-def rows_of_part(rows):
-    """Return pages of a part that holds so many marks and no live job."""
+@pytest.mark.parametrize(("rows", "sweeps"), [(10_000, 1), (10_001, 2), (20_000, 2), (20_001, 3)])
+def test_a_sweep_reads_10000_rows_of_the_old_parts_and_the_next_one_goes_on_after_them(
+    make, store, time, monkeypatch, rows, sweeps
+):
+    """The rows are marks: none is moved."""
+    queue = make(parts=1)
+    config = replace(queue.context.config(), revision=1, parts=2, before=1, phase=Phase.DRAINING)
+    store.reconfigure(KEY, replace(config, since_us=time.now()))
 
     def page(_, after, limit):
         end = int(after or 0) + limit
         return [], f"{end:05}" if end < rows else None
 
-    return page
-
-
-def pages(bench):
-    """Return the part and the row before the first one of each page that the last sweep read."""
-    return [(part.number, after) for part, after, _ in bench.store.of("page")]
-
-
-@pytest.mark.parametrize(("rows", "sweeps"), [(10_000, 1), (10_001, 2), (20_000, 2), (20_001, 3)])
-def test_a_sweep_reads_10000_rows_of_the_old_parts_and_the_next_one_goes_on_after_them(rows, sweeps):
-    bench = Bench()
-    raise_stored(bench, Phase.DRAINING, 2)
-    bench.store.scripts["page"] = rows_of_part(rows)
-    phases = [swept(bench).phase for _ in range(sweeps)]
+    monkeypatch.setattr(store, "page", page)
+    phases = []
+    for _ in range(sweeps):
+        time.sleep(SETTLE_SECONDS)
+        widening.advance(queue.context)
+        phases.append(config_of(queue).phase)
 
     assert phases == [Phase.DRAINING] * (sweeps - 1) + [Phase.EXPIRING]
 
 
-@pytest.fixture
-def beginning():
-    made = Bench(parts=OLD)
-    made.forget()
-    return made
-
-
-def raise_asked(beginning, parts=NEW):
-    return raise_parts(beginning.store, beginning.context.effects, KEY, parts)
-
-
-def change(beginning, **facts):
-    """Store a config over the present one."""
-    configs = beginning.store.real.configs
-    configs[KEY] = replace(configs[KEY], revision=configs[KEY].revision + 1, **facts)
-
-
 @pytest.mark.parametrize("answer", ["none", "the change of another"])
-def test_a_raise_whose_write_others_win_is_begun_again(beginning, answer):
-    def refused(queue, _):
-        beginning.store.scripts.clear()
-        change(beginning, paused=True)
-        return None if answer == "none" else beginning.store.real.config(queue)
+def test_a_raise_whose_write_others_win_is_begun_again(queue, store, monkeypatch, answer):
+    seen, reconfigure = config_of(queue), store.reconfigure
 
-    beginning.store.scripts["reconfigure"] = refused
-    found = raise_asked(beginning)
+    def refused(key, _):
+        monkeypatch.undo()
+        paused = reconfigure(key, replace(seen, revision=seen.revision + 1, paused=True))
+        return None if answer == "none" else paused
 
-    assert (found.parts, found.paused, found) == (NEW, True, beginning.store.real.config(KEY))
+    monkeypatch.setattr(store, "reconfigure", refused)
+    found = raised(queue, NEW)
 
-
-@pytest.mark.parametrize("parts", [OLD, NEW])
-def test_the_parts_of_a_queue_that_is_being_removed_are_not_raised(beginning, parts):
-    change(beginning, removing_us=1)
-    with pytest.raises(Conflict, match=r"^queue 'orders' is being removed"):
-        raise_asked(beginning, parts)
-
-    assert beginning.store.real.config(KEY).parts == OLD
-
-
-def test_a_queue_that_is_removed_while_its_raise_begins_is_not_found(beginning):
-    beginning.store.scripts["reconfigure"] = lambda *_: beginning.store.real.configs.clear()
-    with pytest.raises(NotFound, match=r"^there is no queue 'orders'$"):
-        raise_asked(beginning)
+    assert (found.parts, found.paused, found) == (NEW, True, config_of(queue))

@@ -13,7 +13,7 @@ from fanin.queue import LostClaim, NewJob, Ring
 from fanin.queue.administration import removing
 from fanin.queue.administration.pausing import pause
 from fanin.queue.administration.raising import raise_parts
-from fanin.queue.rules.config import Phase, QueueConfig
+from fanin.queue.rules.config import Phase
 from fanin.queue.rules.messages import body
 from fanin.queue.rules.model import Member
 from fanin.queue.upkeep import widening
@@ -104,37 +104,6 @@ def test_adds_revivals_and_new_sessions_are_refused_while_a_queue_is_removed(mak
             refused()
     assert store.sessions[KEY] == {}
     assert all(not job.is_live for job in store.stored.values())
-
-
-def test_jobs_are_removed_once_no_request_from_before_can_be_late(make, store, time):
-    queue = make()
-    queue.add("a")
-    job = next(iter(store.stored.values()))
-    removing.begin(queue.context, force=True)
-    visit(queue.context)
-    time.sleep(SETTLE_SECONDS - 1)
-    visit(queue.context)
-    assert list(store.stored.values()) == [job]
-    time.sleep(1)
-    visit(queue.context)
-    assert (rows_of(store), store.config(KEY).removed_us) == (0, None)
-    visit(queue.context)
-
-    assert store.config(KEY).removed_us is not None
-
-
-def test_a_name_can_be_used_again(make, store, time):
-    queue = make(parts=2)
-    queue.add(NewJob("a", id="same"))
-    removing.begin(queue.context, force=True)
-    swept(queue, time)
-    revision = store.config(KEY).revision
-    again = make(parts=4)
-
-    assert again.add(NewJob("a", id="same"))
-    assert [job.name for job in again.queued()] == ["a"]
-    assert (store.config(KEY).parts, store.config(KEY).revision) == (4, revision + 1)
-    assert store.reconfigure(KEY, QueueConfig(8, revision=1)) != QueueConfig(8, revision=1)
 
 
 @pytest.mark.parametrize("late", [-1, 0])
@@ -256,21 +225,6 @@ def test_an_invocation_by_a_ring_of_a_removed_queue_has_no_job_and_creates_no_qu
 
     assert is_removed(store) == gone
     assert not store.sessions.get(KEY)
-
-
-def test_a_worker_that_stood_still_while_its_queue_was_removed_does_not_create_it(make, store, time):
-    queue = make()
-    queue.add_all(["a", "b"])
-    scope = queue.take()
-    with scope:
-        remove(make(), time)
-        queue.taker.worker.maintenance.tick()
-        for job in list(scope):
-            scope.release(job)
-    queue.context.ring([Ring(0)])
-    queue.context.delete([Ring(0)])
-
-    assert is_removed(store)
 
 
 def test_a_paused_queue_is_kept_for_its_next_add(queue, store, time):

@@ -26,16 +26,6 @@ LAST = {"pk": {"S": "last"}, "sk": {"S": "row"}}
 """The key of the last row of a page, after which the next one starts."""
 
 
-def store_of(*answers):
-    client = AnsweringClient(*answers)
-    return DynamoStore(client, QUEUE_TABLE, pause=lambda _: None), client
-
-
-def registry_of(*answers):
-    client = AnsweringClient(*answers)
-    return Registry(client, QUEUE_TABLE), client
-
-
 def pages(*some):
     """Return the answers of a query whose pages have these rows; each but the last names its last row."""
     *firsts, last = [{"Items": list(rows)} for rows in some]
@@ -52,7 +42,8 @@ def queue_rows(*names):
 
 @pytest.mark.parametrize("method", ["queues", "sleeping"])
 def test_the_queues_of_a_sweep_are_read_on_from_where_a_page_ended(method):
-    registry, client = registry_of(*pages(queue_rows("a"), [], queue_rows("b", "c")))
+    client = AnsweringClient(*pages(queue_rows("a"), [], queue_rows("b", "c")))
+    registry = Registry(client, QUEUE_TABLE)
     found = registry.queues() if method == "queues" else registry.sleeping(7)
 
     assert [queue.name for queue in found] == ["a", "b", "c"]
@@ -139,7 +130,8 @@ def test_another_refusal_is_no_defect_of_the_writes(answer, writes):
 
 def test_all_sessions_are_read_on_from_where_a_page_ended():
     rows = [LIVE | {"sk": {"S": each}} for each in "abc"]
-    store, client = store_of(*pages(rows[:1], [], rows[1:]))
+    client = AnsweringClient(*pages(rows[:1], [], rows[1:]))
+    store = DynamoStore(client, QUEUE_TABLE, pause=lambda _: None)
 
     assert [member.id for member in store.members(QUEUE)] == ["a", "b", "c"]
     assert starts(client) == [None, LAST, LAST]

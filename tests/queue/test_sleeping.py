@@ -69,21 +69,6 @@ def test_a_queue_that_is_being_removed_does_not_change_its_phase():
     assert observed(config, False, AT, 0) == observed(config, True, AT, 0) == config
 
 
-def test_an_empty_queue_is_idle_at_first_and_asleep_once_no_request_can_be_late(queue, time):
-    queue.add("a")
-    with queue.take():
-        visit(queue.context)
-        assert phase(queue) == "in use"
-    phases = []
-    for _ in range(3):
-        visit(queue.context)
-        phases.append(phase(queue))
-        time.sleep(SETTLE_SECONDS - 1)
-    visit(queue.context)
-
-    assert [*phases, phase(queue)] == ["idle", "idle", "asleep", "asleep"]
-
-
 def test_a_queue_with_an_entry_that_cannot_be_reported_stays_awake(make):
     def refuse(_entry):
         raise Conflict("refused")
@@ -147,17 +132,6 @@ def test_an_add_creates_the_queue_that_its_process_knows_as_being_removed(queue,
 
     assert other.add("a")
     assert names(make().queued()) == ["a"]
-
-
-def test_a_queue_is_in_use_as_long_as_one_of_its_parts_has_a_job(make, store, time):
-    queue = make(parts=2)
-    queue.add("a")
-    for _ in range(3):
-        depth = visit(queue.context)
-        time.sleep(SETTLE_SECONDS)
-
-    assert store.config(KEY).idle_us is None
-    assert (depth.ready, depth.busy, depth.delayed, depth.dead) == (1, 0, 0, 0)
 
 
 def test_an_add_to_a_sleeping_queue_that_others_always_change_asks_for_a_retry(sleeping, store, monkeypatch):

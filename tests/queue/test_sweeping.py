@@ -56,27 +56,4 @@ def test_a_report_that_is_unavailable_ends_the_sweep_and_one_that_is_refused_doe
     assert bench.store.real.outboxes == {KEY: entries}
 
 
-PARTS = 4
-
-
 KILLED, FROZEN, ALIVE = 0, 1, 2
-
-
-@pytest.fixture
-def workers(make, duties):
-    """Three processes, each with a session, that have read each other's."""
-    queues = [make(parts=PARTS) for _ in range(3)]
-    for queue in queues:
-        with queue.take(wait=0):
-            pass
-    duties.pass_seconds(1)
-    return queues
-
-
-def test_the_parts_of_an_ended_session_are_shared_anew_at_once(workers, duties):
-    maintenance = workers[FROZEN].taker.worker.maintenance
-    duties.pass_seconds(4, without=(KILLED,))
-    before = list(maintenance.own_parts())
-    duties.pass_seconds(1, without=(KILLED,))
-
-    assert (before, list(maintenance.own_parts())) == ([1], [0, 1])
