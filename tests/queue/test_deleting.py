@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from fanin.errors import Conflict, StoreUnavailable
-from fanin.queue import NewJob, Queue
+from fanin.queue import NewJob
 from fanin.queue.administration import removing
 from fanin.queue.administration.deleting import Deletion, delete_dead, delete_jobs
 from fanin.queue.administration.paging import dead
@@ -18,7 +18,6 @@ from fanin.queue.rules.keys import job_key
 from fanin.queue.rules.model import JobState
 from fanin.queue.upkeep.sleeping import idle
 from tests.item_ids import item_named
-from tests.queue.claiming import Bench
 from tests.queue.conftest import KEY, fail, names
 
 
@@ -138,52 +137,3 @@ def test_a_job_that_is_moved_before_the_write_is_deleted_in_its_new_part(queue, 
 
     assert delete_jobs(queue.context, ["e"]) == {"e": Deletion.DELETED}
     assert store.get(new).state is JobState.DONE
-
-
-MOVES = "e"
-"""A key whose part differs between 1 and 2 parts."""
-
-
-class Reviving:
-    """A queue with one dead job of the key MOVES, and the requests that follow."""
-
-    def __init__(self):
-        self.bench = Bench(max_failures=1)
-        self.store = self.bench.store
-        self.queue = Queue(self.bench.context, background=lambda _: lambda: None)
-        self.queue.add(MOVES)
-        fail(self.queue)
-        (self.dead,) = self.queue.dead()
-        self.bench.forget()
-
-    def raise_parts(self):
-        """Have the parts be raised from 1 to 2: jobs of the key go to the new part."""
-        config = self.store.real.config(KEY)
-        raised = replace(config, revision=config.revision + 1, parts=2, before=1, phase=Phase.DRAINING)
-        self.store.real.reconfigure(KEY, raised)
-        self.queue.context.read_config()
-        self.bench.forget()
-
-    def put(self, parts, state=JobState.READY, **facts):
-        """Store a job of the key where so many *parts* have it."""
-        now, key = self.bench.time.now(), job_key(KEY, parts, MOVES)
-        job = lifecycle.new_job(NewJob(MOVES), key, "other", now, None)
-        self.store.real.stored[key] = replace(job, state=state, **facts)
-
-    def before_the_write(self, change):
-        """Have *change* happen between the reads and the first write of the revival."""
-
-        def revive(*arguments):
-            del self.store.scripts["revive"]
-            change()
-            return self.store.real.revive(*arguments)
-
-        self.store.scripts["revive"] = revive
-
-    def live(self):
-        return [job.key for job in self.store.real.stored.values() if job.is_live]
-
-
-@pytest.fixture
-def reviving():
-    return Reviving()

@@ -27,26 +27,6 @@ from tests.queue.removals import Recorded, rows_of, swept
 DAY = 86_400
 
 
-def worked_at(make):
-    """A queue with a job in each state, marks, a dead job, and a session; with the reported items."""
-    reported = []
-    queue = make(max_failures=1, parts=2, report=reported.append)
-    queue.add("dies")
-    fail(queue)
-    queue.add("done")
-    with queue.take():
-        pass
-    queue.add_all(
-        [
-            NewJob("busy", priority=9, item_id=item_named(1)),
-            NewJob("ready", item_id=item_named(2)),
-            NewJob("z", delay=60),
-        ]
-    )
-    scope = queue.take()
-    return queue, scope, reported
-
-
 @pytest.mark.parametrize("name", ["never used", "removed"])
 def test_a_queue_that_does_not_exist_cannot_be_removed(queue, store, time, name):
     if name == "removed":
@@ -76,14 +56,15 @@ def test_a_repeated_request_to_remove_a_queue_returns_the_config_of_the_first(qu
 
 
 def test_the_items_of_removed_jobs_fail_once_with_a_reason(make, time):
-    queue, scope, reported = worked_at(make)
-    reported.clear()
-    with expects(LostClaim), scope as jobs:
+    reported = []
+    queue = make(report=reported.append)
+    queue.add_all([NewJob(f"{n}", item_id=item_named(n), delay=60 * n) for n in (0, 1)])
+    with expects(LostClaim), queue.take() as jobs:
         removing.begin(queue.context, force=True)
         swept(queue, time)
         jobs.ack(jobs[0])
 
-    assert sorted(entry.item_id for entry in reported) == [item_named(1), item_named(2)]
+    assert sorted(entry.item_id for entry in reported) == [item_named(0), item_named(1)]
     assert {(entry.failed, entry.reason) for entry in reported} == {(True, removing.REASON)}
 
 

@@ -8,17 +8,12 @@ from fanin.errors import InvalidRequest, StaleWrite, StoreUnavailable
 from fanin.queue import (
     LostClaim,
     NewJob,
-    OnBusy,
     OutboxEntry,
     ShutDown,
 )
-from fanin.queue.administration.counting import depth_of
-from fanin.queue.administration.looking import look
 from fanin.queue.config_cache import ConfigCache
 from fanin.queue.rules.config import QueueConfig
-from fanin.queue.worker.producer import Producer
 from tests.item_ids import item_named
-from tests.queue.claiming import Bench
 from tests.queue.conftest import KEY, OUTCOME, expects, names, unavailable
 
 
@@ -130,15 +125,6 @@ def test_a_function_works_without_a_heartbeat_until_its_time_is_over(make, dutie
     assert len(queue.context.store.members(KEY)) == 1
 
 
-def drain(queue):
-    while True:
-        with queue.take(3, wait=1.0) as jobs:
-            if not jobs:
-                return
-            for job in jobs:
-                jobs.ack(job, [{"Put": {"job": job.name}}])
-
-
 CONFIG = QueueConfig(4)
 
 
@@ -160,30 +146,11 @@ def test_a_config_is_used_for_a_minute_by_both_clocks(seconds, wall_us, fresh):
     assert cache.fresh(100.0 + seconds, 10**9 + wall_us) == (CONFIG if fresh else None)
 
 
-def depth(bench, parts=8):
-    return depth_of(
-        bench.context, look(bench.context, [bench.context.part(number) for number in range(parts)])
-    )
+def test_a_job_that_a_clock_ahead_added_has_not_waited(queue, time):
+    queue.add("a")
+    time.passed -= 5_000_000
 
-
-def test_a_job_that_a_clock_ahead_added_has_not_waited():
-    bench = Bench()
-    bench.add("a")
-    bench.time.passed -= 5_000_000
-
-    assert depth(bench, 1).oldest_us == 0
-
-
-OLD, NEW = 2, 4
-
-
-@pytest.fixture
-def bench():
-    return Bench()
-
-
-def add(bench, name, on_busy=OnBusy.RERUN, **facts):
-    return Producer(bench.context).add_all([NewJob(name, **facts)], on_busy)
+    assert queue.depth().oldest_us == 0
 
 
 def test_a_waiting_take_gives_up_after_eight_failed_requests_in_a_row(queue, store):

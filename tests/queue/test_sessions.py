@@ -142,16 +142,6 @@ def test_a_session_that_goes_is_noticed_by_those_that_do_not_watch_it(make, stor
     assert len(watching.members) == LARGE - 1
 
 
-def test_a_session_that_begins_is_noticed_by_all(make, time):
-    queues = entered(make, LARGE)
-    entered(make, 1)
-    time.sleep(1)
-    for queue in queues:
-        queue.taker.worker.maintenance.watching.look()
-
-    assert {len(queue.taker.worker.maintenance.watching.members) for queue in queues} == {LARGE + 1}
-
-
 def test_a_workers_read_units_do_not_grow_with_the_number_of_workers():
     each = {workers: units_a_second(workers, seconds=30)[0] / workers for workers in (10, CROWD + 1, 120)}
 

@@ -8,12 +8,11 @@ import pytest
 
 from fanin.errors import Conflict, StoreUnavailable
 from fanin.queue import NewJob
-from fanin.queue.administration import removing
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.upkeep.sleeping import SETTLE_SECONDS, asleep, idle, observed
 from fanin.queue.upkeep.visiting import visit
 from tests.item_ids import item_named
-from tests.queue.conftest import KEY, names
+from tests.queue.conftest import KEY
 
 AT = 1_000_000_000
 
@@ -119,19 +118,6 @@ def test_an_add_to_a_queue_that_is_removed_at_the_same_time_asks_for_a_retry(que
     monkeypatch.setattr(store, "add", add)
     with pytest.raises(StoreUnavailable, match="was removed at the same time; retry"):
         queue.add("a")
-
-
-def test_an_add_creates_the_queue_that_its_process_knows_as_being_removed(queue, make, store, time):
-    other = make()
-    queue.context.config()
-    removing.begin(queue.context, force=False)
-    other.context.config()
-    with pytest.raises(Conflict, match="is being removed"):
-        other.add("a")
-    store.configs[KEY] = replace(store.configs[KEY], revision=9, removed_us=time.now())
-
-    assert other.add("a")
-    assert names(make().queued()) == ["a"]
 
 
 def test_an_add_to_a_sleeping_queue_that_others_always_change_asks_for_a_retry(sleeping, store, monkeypatch):
