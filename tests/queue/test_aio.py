@@ -12,7 +12,7 @@ import pytest
 
 from fanin.errors import InvalidRequest
 from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueContext, ShutDown
-from fanin.queue.aio import AsyncQueue, run_in
+from fanin.queue.aio import AsyncQueue, StoppableDoorbell, run_in
 from fanin.queue.memory import MemoryStore
 from tests.queue.conftest import KEY, OUTCOME, Counting, expects, names, session_of
 
@@ -293,3 +293,12 @@ def test_a_lock_that_is_not_acquired_in_time_gives_an_empty_take(inner):
             return names(jobs)
 
     assert run(inner, story) == (([], []), ["a"], [])
+
+
+def test_a_take_of_a_paused_queue_that_is_cancelled_pauses_no_more():
+    doorbell = StoppableDoorbell(MemoryDoorbell())
+    doorbell.pause(0)
+    doorbell.stopped.set()
+
+    with pytest.raises(ShutDown, match="cancelled"):
+        doorbell.pause(PATIENCE)

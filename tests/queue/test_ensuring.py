@@ -144,3 +144,11 @@ def test_a_raise_that_another_change_follows_is_answered_with_that_change(creati
 
     assert creating.ensure(8).config == creating.stored()
     assert (creating.stored().parts, creating.stored().paused) == (8, True)
+
+
+def test_a_removed_queue_whose_row_is_deleted_before_it_is_created_again_is_a_retry(creating):
+    creating.store.real.configs[KEY] = QueueConfig(8, revision=3, removing_us=1, removed_us=2)
+    creating.store.scripts["reconfigure"] = lambda *_: None
+
+    with pytest.raises(StoreUnavailable, match="removed at the same time; retry"):
+        creating.ensure()

@@ -111,6 +111,22 @@ def test_waiting_jobs_are_moved_in_their_order_and_busy_ones_are_waited_for(queu
     assert (len(live), names(queue.queued())) == (12, before)
 
 
+def test_the_next_sweep_goes_on_after_the_row_before_the_first_job_that_was_not_moved(queue, go_on, time):
+    here = [n for n in map(str, range(99)) if job_key(KEY, OLD, n).part == job_key(KEY, OLD, MOVES).part]
+    before = max(name for name in here if name < "9" and job_key(KEY, NEW, name) == job_key(KEY, OLD, name))
+    moves = min(name for name in here if name > before and job_key(KEY, NEW, name) != job_key(KEY, OLD, name))
+    queue.add_all([before, moves])
+    raised(queue, NEW)
+    go_on(Phase.DRAINING)
+    with queue.bounded(9 * SETTLE_SECONDS) as bounded, bounded.take(2, wait=0) as jobs:
+        assert len(jobs) == 2
+        widening.advance(queue.context)
+        time.sleep(SETTLE_SECONDS)
+        widening.advance(queue.context)
+
+        assert config_of(queue).cursor == f"{jobs[0].key.part.number:04x}#k#{before}"
+
+
 def test_a_job_of_a_full_part_is_left_and_others_are_taken(make, store, monkeypatch, caplog):
     queue = make(parts=OLD)
     queue.add_all([MOVES, STAYS])
