@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import random
 import threading
 from contextlib import suppress
 
@@ -151,33 +150,6 @@ def test_an_ack_that_is_cancelled_is_done_and_the_others_are_returned(inner):
 
     assert inner.context.store.written == [OUTCOME]
     assert queued(inner) == [("b", 0, 1)]
-
-
-def test_whatever_the_moment_of_a_cancellation_no_job_is_lost_or_acked_twice(inner):
-    chance = random.Random(1)
-
-    async def story(queue):
-        await queue.add_all(str(i) for i in range(40))
-        workers = [asyncio.create_task(work_on(queue)) for _ in range(3)]
-        while inner.depth().ready + inner.depth().busy:
-            await asyncio.sleep(chance.random() * 0.01)
-            chosen = chance.randrange(3)
-            workers[chosen].cancel()
-            workers[chosen] = asyncio.create_task(work_on(queue))
-        for worker in workers:
-            worker.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
-        return queue.queue.taker.worker.session.held
-
-    async def work_on(queue):
-        while True:
-            async with queue.take(3) as jobs:
-                for job in jobs:
-                    await asyncio.sleep(chance.random() * 0.005)
-                    await jobs.ack(job, [{"Put": {"job": job.name}}])
-
-    assert run(inner, story) == {}
-    assert sorted(int(write["Put"]["job"]) for write in inner.context.store.written) == list(range(40))
 
 
 def test_10_waiters_are_served_in_order_and_one_that_timed_out_is_skipped(inner):

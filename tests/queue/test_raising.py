@@ -167,18 +167,3 @@ def test_a_sweep_reads_10000_rows_of_the_old_parts_and_the_next_one_goes_on_afte
         phases.append(config_of(queue).phase)
 
     assert phases == [Phase.DRAINING] * (sweeps - 1) + [Phase.EXPIRING]
-
-
-@pytest.mark.parametrize("answer", ["none", "the change of another"])
-def test_a_raise_whose_write_others_win_is_begun_again(queue, store, monkeypatch, answer):
-    seen, reconfigure = config_of(queue), store.reconfigure
-
-    def refused(key, _):
-        monkeypatch.undo()
-        paused = reconfigure(key, replace(seen, revision=seen.revision + 1, paused=True))
-        return None if answer == "none" else paused
-
-    monkeypatch.setattr(store, "reconfigure", refused)
-    found = raised(queue, NEW)
-
-    assert (found.parts, found.paused, found) == (NEW, True, config_of(queue))

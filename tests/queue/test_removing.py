@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from fanin.errors import Conflict, NotFound
-from fanin.queue import LostClaim, NewJob, Ring
+from fanin.queue import NewJob, Ring
 from fanin.queue.administration import removing
 from fanin.queue.administration.pausing import pause
 from fanin.queue.administration.raising import raise_parts
@@ -20,7 +20,6 @@ from fanin.queue.upkeep import widening
 from fanin.queue.upkeep.sleeping import SETTLE_SECONDS
 from fanin.queue.upkeep.visiting import visit
 from tests.forks import forked, status_of
-from tests.item_ids import item_named
 from tests.queue.conftest import KEY, expects, fail, session_of
 from tests.queue.removals import Recorded, rows_of, swept
 
@@ -53,19 +52,6 @@ def test_a_repeated_request_to_remove_a_queue_returns_the_config_of_the_first(qu
 
     assert first.removing_us == time.now() - 1_000_000
     assert removing.begin(queue.context, force=False) == first == store.config(KEY)
-
-
-def test_the_items_of_removed_jobs_fail_once_with_a_reason(make, time):
-    reported = []
-    queue = make(report=reported.append)
-    queue.add_all([NewJob(f"{n}", item_id=item_named(n), delay=60 * n) for n in (0, 1)])
-    with expects(LostClaim), queue.take() as jobs:
-        removing.begin(queue.context, force=True)
-        swept(queue, time)
-        jobs.ack(jobs[0])
-
-    assert sorted(entry.item_id for entry in reported) == [item_named(0), item_named(1)]
-    assert {(entry.failed, entry.reason) for entry in reported} == {(True, removing.REASON)}
 
 
 def test_adds_revivals_and_new_sessions_are_refused_while_a_queue_is_removed(make, store):

@@ -1,20 +1,18 @@
-"""The use cases beside the checklist: delays, reruns, the outbox, functions, config, and failures."""
+"""The use cases beside the checklist: delays, reruns, pauses, functions, config, and failures."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
-from fanin.errors import InvalidRequest, StaleWrite, StoreUnavailable
-from fanin.queue import (
-    LostClaim,
-    NewJob,
-    OutboxEntry,
-    ShutDown,
-)
+from fanin.errors import InvalidRequest, NotFound, StaleWrite, StoreUnavailable
+from fanin.queue import LostClaim, Queue, QueueContext, QueueKey, Ring, SessionLost, ShutDown
+from fanin.queue.administration.pausing import pause, resume
 from fanin.queue.config_cache import ConfigCache
 from fanin.queue.rules.config import QueueConfig
-from tests.item_ids import item_named
-from tests.queue.conftest import KEY, OUTCOME, expects, names, unavailable
+from fanin.queue.rules.messages import body
+from tests.queue.conftest import KEY, OUTCOME, expects, names, session_of, unavailable
 
 
 def taken(queue, most=10):
@@ -92,23 +90,6 @@ def test_an_unavailable_doorbell_does_not_fail_an_add(queue, monkeypatch, bell):
     assert taken(queue) == ["a"]
 
 
-def test_each_end_with_an_item_is_reported(make, duties):
-    reported: list[OutboxEntry] = []
-    queue = make(report=reported.append, max_failures=1)
-    queue.add_all([NewJob("a", item_id=item_named("a")), NewJob("b", item_id=item_named("b")), NewJob("c")])
-    with queue.take(wait=0):
-        pass
-    with expects(ZeroDivisionError), queue.take(wait=0):
-        raise ZeroDivisionError
-    duties.pass_seconds(25)
-
-    assert [(entry.item_id, entry.failed) for entry in reported] == [
-        (item_named("a"), False),
-        (item_named("b"), True),
-    ]
-    assert not any(map(queue.context.store.outbox, queue.context.parts()))
-
-
 def test_a_function_works_without_a_heartbeat_until_its_time_is_over(make, duties, time):
     queue, watcher = make(), make()
     with watcher.take(wait=0):
@@ -173,3 +154,81 @@ def test_a_config_that_was_requested_earlier_replaces_none():
     cache.keep(None, 100.0, 10**9)
 
     assert (kept, cache.config) == (CONFIG, None)
+
+
+def test_no_job_of_a_paused_queue_is_taken_and_each_is_once_it_is_resumed(queue, make, time):
+    queue.add_all(["a", "b"])
+    time.sleep(1)
+    config = pause(queue.context)
+    queue.add("c")
+
+    assert config.paused
+    assert (taken(queue), taken(make())) == ([], [])
+    assert not resume(queue.context).paused
+    assert taken(queue) == ["a", "b", "c"]
+
+
+def test_another_worker_knows_of_the_pause_within_a_heartbeat(queue, make, duties):
+    other = make()
+    taken(other)
+    queue.add("a")
+    pause(queue.context)
+    duties.pass_seconds(1)
+
+    assert other.context.cache.config.paused
+    assert taken(other) == []
+
+
+def test_a_function_reads_the_config_when_it_is_invoked(queue, make):
+    function = make()
+    function.add("a")
+    pause(queue.context)
+    event = {"Records": [{"messageId": "r", "body": body(KEY, Ring(0)), "receiptHandle": "r"}]}
+    with function.answer(event, SimpleNamespace(get_remaining_time_in_millis=lambda: 3000)) as jobs:
+        assert names(jobs) == []
+
+
+def test_a_paused_take_receives_no_ring(queue, bell, monkeypatch):
+    queue.add("a")
+    pause(queue.context)
+    rested = []
+    monkeypatch.setattr(bell, "wait", unavailable)
+    monkeypatch.setattr(bell, "pause", lambda seconds: rested.append(seconds) or resume(queue.context))
+    with queue.take(wait=30) as jobs:
+        assert names(jobs) == ["a"]
+
+    assert rested == [1.0]
+
+
+def test_a_resumed_queue_rings_for_its_ready_jobs(queue, bell):
+    queue.add_all(["a", "b"])
+    pause(queue.context)
+    bell.rings.clear()
+    resume(queue.context)
+
+    assert [ring for _, ring in bell.rings] == [Ring(0), Ring(0)]
+
+
+@pytest.mark.parametrize("change", [pause, resume])
+def test_a_queue_that_does_not_exist_is_not_created_by_a_pause(store, bell, change):
+    with pytest.raises(NotFound, match="nowhere"):
+        change(QueueContext(store, bell, QueueKey("t", "nowhere")))
+    assert store.config(QueueKey("t", "nowhere")) is None
+
+
+def lost(queue: Queue) -> str:
+    """Have the session of a queue end; its id."""
+    taken(queue)
+    session_of(queue).lost = True
+    return session_of(queue).id
+
+
+def test_the_take_after_a_lost_session_says_so_once(queue):
+    queue.add("a")
+    first = lost(queue)
+    queue.add("b")
+    with pytest.raises(SessionLost, match="renew=True"):
+        taken(queue)
+
+    assert taken(queue) == ["b"]
+    assert session_of(queue).id != first
