@@ -53,6 +53,7 @@ class Tracker(Repairs):
     verdicts (``cancelled``, ``late``). *now*, *new_id*, *entropy*: the clock, and the sources of ids and
     salts. *pause*: waits between attempts. *each*: sends requests that do not depend on each other.
     *admit*: called with the tenant and the id of a batch that is about to be stored; raises QuotaExceeded.
+    *results*: keeps the results of batches that ask for it.
     """
 
     def open(self, tenant: str, request: OpenBatch, key: str | None = None) -> Batch:
@@ -236,19 +237,21 @@ class Tracker(Repairs):
         self.store.confirm(batch.key, batch.expires_at)
         self._ack_parents([batch], self._parent_ack)
         if batch.next_check_at is not None:
-            self.store.postpone(batch, None)
+            self.store.postpone(batch, batch.results_until)
 
     def sweep(self, has_time: Callable[[], bool] = lambda: True) -> Sweep:
         """End overdue batches, repair what a crash left, resend events that were not confirmed.
 
         *has_time*: whether there is time for another batch.
         """
-        return Sweeper(self._climber(), self._has_ended, self.each, has_time).sweep()
+        return Sweeper(self._climber(), self._has_ended, self.each, has_time, self.results).sweep()
 
     def _new(self, tenant: str, request: OpenBatch, over: str | None) -> Batch:
         """Return a batch that is not stored yet, under a new id. *over*: the batch whose key it takes."""
         if request.parent_item_id is not None:
             self._check_parent(tenant, request.parent_item_id, over)
+        if request.results:
+            self.result_store()
         key = BatchKey(tenant, str(self.new_id()))
         self.admit(tenant, key.batch_id)
         return new_batch(key, request, self.page_bits, self.entropy(16), self.now())
@@ -359,12 +362,19 @@ class Tracker(Repairs):
     def _record(self, tenant: str, acks: Sequence[Ack]) -> tuple[AckReport, tuple[Batch, ...]]:
         """Write the acks; return the report, and the batches that have ended: parents are not acked yet."""
         request, recorder = self._plan(tenant, acks), Recorder(self._climber(), self.each)
+        self._keep_results(request)
         recorder.record(request)
         self.each(self._was_acked, request.batches())
         ended = tuple(recorder.ended.values())
         for batch in ended:
             self._remember(batch)
         return AckReport(request.results(), request.completions(ended)), ended
+
+    def _keep_results(self, request: AckPlan) -> None:
+        """Write the results in *request*, before anything is acked: an item that is done has its result."""
+        kept = request.kept_results()
+        if kept:
+            self.each(lambda key: self.result_store().keep(key, kept[key]), list(kept))
 
 
 def _group(batch: Batch, receipt: Receipt) -> Group:

@@ -16,6 +16,7 @@ from fanin.tracker.rules.option_kinds import (
     SECOND,
     Choice,
     Duration,
+    Flag,
     ItemName,
     Kind,
     Labels,
@@ -70,6 +71,7 @@ BODY_TYPES: Mapping[type[Kind], Callable[[Any], list[Any]]] = {
     Choice: lambda kind: [_one_of(kind.of)],
     Whole: lambda kind: [int, Field(ge=kind.least, le=kind.most)],
     Duration: lambda kind: [int, Field(ge=kind.least // SECOND, le=kind.most // SECOND)],
+    Flag: lambda _: [bool],
     Labels: lambda _: [LabelTexts, Field(max_length=LABELS_MAX)],
     Several: lambda kind: [LIST[_one_of(kind.choices)], Field(max_length=len(kind.choices))],
     Stages: lambda _: [RetentionBody],
@@ -122,13 +124,14 @@ def _in_seconds(time: object) -> object:
 
 
 def _is_empty(value: object) -> bool:
-    return value is None or value in ([], {})
+    return value is None or value is False or value in ([], {})
 
 
 ANSWER_TYPES: Mapping[type[Kind], Callable[[Any], Any]] = {
     Text: lambda _: str,
     ItemName: lambda _: str,
     Whole: lambda _: int,
+    Flag: lambda _: bool,
     Duration: lambda _: Annotated[int, BeforeValidator(_in_seconds)],
     Labels: lambda _: dict[str, str],
     Several: lambda kind: LIST[kind.of],

@@ -20,6 +20,7 @@ class OpenOptions(TypedDict, total=False):
     *max_failure_percent*: 1 to 100, of the final total. *labels*: yours, to find it. *callback*: gets its
     events. *notify_at*, *stuck_after*: the events while it is live, docs/callbacks.md. *task_token*: of a
     Step Functions task that ends with the batch; *on_failures*: ``succeed`` or ``fail`` it if items failed.
+    *results*: keep what the work of each item returns: docs/results.md.
     """
 
     mode: Mode | str
@@ -35,6 +36,7 @@ class OpenOptions(TypedDict, total=False):
     stuck_after: timedelta | None
     task_token: str | None
     on_failures: str
+    results: bool
 
 
 NAMES = {option.argument: name for name, option in OPTIONS.items()}

@@ -28,6 +28,7 @@ from fanin.tracker.rules.option_kinds import (
     SECOND,
     Choice,
     Duration,
+    Flag,
     ItemName,
     Kind,
     Labels,
@@ -100,6 +101,7 @@ ATTRIBUTES: Mapping[type[Kind], tuple[Callable[[Any], Item], Callable[[Any, Item
     ItemName: (text, lambda _, stored: stored["S"]),
     Choice: (text, lambda kind, stored: kind.of(stored["S"])),
     Whole: (number, lambda _, stored: int(stored["N"])),
+    Flag: (lambda flag: {"BOOL": flag}, lambda _, stored: bool(stored["BOOL"])),
     Duration: (lambda time: number(time // SECOND), lambda _, stored: int(stored["N"]) * SECOND),
     Labels: (
         lambda labels: {"M": {key: text(value) for key, value in labels.items()}},
@@ -121,7 +123,7 @@ def _options_item(options: BatchOptions) -> Item:
     return {name: number(time // SECOND) for name, time in stages.items()} | {
         option.attribute: ATTRIBUTES[type(option.kind)][0](value)
         for option, value in given
-        if value is not None and value not in ((), {})
+        if value is not None and value is not False and value not in ((), {})
     }
 
 

@@ -24,6 +24,8 @@ SHARDS = 8
 
 REASON_MAX = 512
 """Characters of the reason of a failure or a cancellation."""
+RESULT_MAX = 65_536
+"""Bytes of the result of an item, as JSON."""
 _PRINTABLE = re.compile(PRINTABLE)
 
 
@@ -216,6 +218,14 @@ class Batch(BatchOptions):
         return self.created_at + LIFETIME_MAX
 
     @property
+    def results_until(self) -> datetime | None:
+        """When the results of an ended batch are removed: just after it has expired; None if it keeps none.
+
+        The millisecond tells this check of the batch from the others, which are at whole seconds of its end.
+        """
+        return self.expires_at + timedelta(milliseconds=1) if self.results else None
+
+    @property
     def row_expires_at(self) -> datetime:
         """When its row, and the row of its idempotency key, may be deleted."""
         return self.pages_expire_at + GRACE
@@ -260,7 +270,8 @@ class Ack:
     """A consumer's report on the items *first* to *last* (both inclusive) of a group.
 
     *caller*: a name of the request that is the same in its retries: a message id, an idempotency key.
-    *reason*: text that explains a failure; a sample of the reasons is kept.
+    *reason*: text that explains a failure; a sample of the reasons is kept. *result*: what the work of one
+    item returned, as one line of JSON in ASCII, if its batch keeps results.
     """
 
     batch_id: str
@@ -270,10 +281,23 @@ class Ack:
     caller: str
     outcome: Outcome = Outcome.SUCCESS
     reason: str | None = None
+    result: str | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.first <= self.last:
             raise InvalidRequest("a range of items goes from a smaller index to a larger one", field="from")
+        if self.result is not None:
+            self._check_result()
+
+    def _check_result(self) -> None:
+        if self.size > 1 or self.outcome is Outcome.FAILURE:
+            raise InvalidRequest("a result is that of one item that is done", field="result")
+        if len(self.result or "") > RESULT_MAX:
+            raise InvalidRequest(
+                f"the result of an item has at most {RESULT_MAX:,} bytes of JSON: store what is longer in a"
+                " place of yours, and return its address",
+                field="result",
+            )
 
     @classmethod
     def of(

@@ -21,6 +21,7 @@ from fanin.tracker.rules.option_kinds import (
     SECOND,
     Choice,
     Duration,
+    Flag,
     ItemName,
     Kind,
     Labels,
@@ -215,6 +216,12 @@ class ShownOptions:
         "Report the live batch by an event `BatchProgress` after so long without an ack.",
         cli=("--stuck-after TIME", "Send an event if no ack comes for so long."),
     )
+    results: bool = option(
+        Flag(),
+        "Keep what the work of each item returns, to read once the batch has ended.",
+        default=False,
+        cli=("--results", "Keep the results of its items."),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,6 +276,10 @@ class OpenBatch(BatchOptions):
     def __post_init__(self) -> None:
         for name, each in OPTIONS.items():
             object.__setattr__(self, name, each.checked(getattr(self, name)))
+        if self.results and self.mode is Mode.ESTIMATED:
+            raise InvalidRequest(
+                "an estimated batch keeps no results: it does not know which items are done", field="results"
+            )
         if self.task_token is None and self.on_failures is not OnFailures.SUCCEED:
             raise InvalidRequest("onFailures is for a batch with a taskToken", field="onFailures")
         if self.task_token is not None and self.deadline is None:

@@ -15,6 +15,7 @@ from threading import Lock
 from fanin.errors import NewerSchema
 from fanin.pacing import Each, each_in_turn
 from fanin.tracker.reads.progress import progress
+from fanin.tracker.results import ResultStore
 from fanin.tracker.rules import thresholds
 from fanin.tracker.rules.lifecycle import CHECK_AFTER, needs_repair, next_check, oldest, transition
 from fanin.tracker.rules.model import SHARDS, Batch, BatchKey, PageKey, Progress, State
@@ -93,13 +94,14 @@ class Sweeper:
     """Checks the due batches of one store, and calls *ended* with every batch that has ended.
 
     *each*: runs the workers, one for each list of due batches. *has_time*: whether there is time for
-    another batch.
+    another batch. *results*: where those of expired batches are removed.
     """
 
     climber: Climber
     ended: Callable[[Batch], None]
     each: Each = each_in_turn
     has_time: Callable[[], bool] = lambda: True
+    results: ResultStore | None = None
     done: Sweep = field(default_factory=Sweep)
 
     def sweep(self) -> Sweep:
@@ -210,12 +212,20 @@ class Sweeper:
         store = self.climber.store
         self.ended(batch)
         if store.announced(batch.key):
-            store.postpone(batch, None)
+            self._put_away(batch)
             return
         if batch.ended_at is not None and self.climber.now() - batch.ended_at >= CHECK_AFTER:
             store.notice(batch, self.climber.now())
             self.done.announced_again += 1
         store.postpone(batch, next_check(batch, self.climber.now()))
+
+    def _put_away(self, batch: Batch) -> None:
+        """Remove the results of a batch that has expired; one that is kept is checked again at its expiry."""
+        until = batch.results_until
+        if until is None or self.results is None or self.climber.now() < until:
+            self.climber.store.postpone(batch, until)
+        elif self.results.delete(batch.key):
+            self.climber.store.postpone(batch, None)
 
 
 def end_by_time(climber: Climber, batch: Batch) -> Batch:
