@@ -7,11 +7,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from fanin.errors import StoreUnavailable
 from fanin.grouper import Lane, Lease, TaskState
 from fanin.grouper.dynamodb import DynamoStore, items, requests
 from tests.contract.grouper.calls import ENDED, LANE, LATER, NOW, empty, rows, task
 from tests.contract.grouper_tables import TABLES
-from tests.scripted import AnsweringClient
+from tests.scripted import AnsweringClient, refused
 
 EXPIRY = {"N": str(int(LATER.timestamp()))}
 """The time to live of what expires at LATER: DynamoDB reads it as whole seconds since 1970."""
@@ -58,6 +59,12 @@ def test_the_lease_of_a_part_is_deleted_30_days_after_it_ends(holder):
 
 def test_the_lease_of_a_target_is_never_deleted():
     assert ":ttl" not in values(requests.put_lease("Leases", None, Lease(LANE, 1, "me", LATER)))
+
+
+def test_a_task_whose_row_is_deleted_while_it_is_registered_again_asks_for_a_retry():
+    store = DynamoStore(AnsweringClient(refused(), {}), TABLES)
+    with pytest.raises(StoreUnavailable, match="deleted during the write; retry"):
+        store.create(task("a"))
 
 
 SEEN, WANTED = Lease(LANE, 6, "me", NOW), Lease(LANE, 7, "you", LATER)
