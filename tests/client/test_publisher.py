@@ -138,25 +138,6 @@ def test_a_publisher_that_fails_at_any_request_and_runs_again_sends_all(world, h
         assert is_done(world, key), fatal
 
 
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("how", [KILLED, RAISES])
-def test_a_publisher_that_fails_twice_while_consumers_work_sends_all(tracker, how, after):
-    for first in range(1, REQUESTS + 1):
-        for second in range(1, REQUESTS + 1):
-            world, key = World(DirectTransport(tracker, TENANT), publish), f"night-{first}-{second}"
-            world.fails(key, first, how, after)
-            worked = world.worked()
-            with suppress(BatchEnded):  # the first run closed it, and its messages are done
-                world.fails(key, second, how, after)
-                worked += world.worked()
-                world.publish(key)
-                worked += world.worked()
-
-            assert set(worked) == ROWS, (first, second)
-            (summary, *_) = Fanin(world.transport).batches("load")
-            assert summary.result == "succeeded"
-
-
 @pytest.fixture
 def fake():
     return FakeFanin(page_bits=4)

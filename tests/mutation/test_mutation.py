@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutation.__main__ import equivalents, generated
 from tests.mutation.results import score
-from tests.mutation.rooms import ROOMS
+from tests.mutation.rooms import ROOMS, ROOT
 
 
 def test_a_mutant_counts_as_equivalent_only_while_it_survives():
@@ -26,3 +26,9 @@ def test_each_equivalent_mutant_exists_and_has_a_reason():
 
     assert [name for name in equivalents() if name not in ids] == []
     assert [name for name, reason in equivalents().items() if len(reason) < 20] == []
+
+
+def test_the_tests_of_each_room_exist():
+    named = {name for room in ROOMS.values() for name in (*room.tests, *room.beyond)}
+
+    assert {name for name in named if not (ROOT / name).exists()} == set()
