@@ -1,4 +1,4 @@
-"""Deliveries and sweeps: each message fares by itself, and neither a failure nor a long scan is in its way."""
+"""Deliveries and sweeps: each message fares by itself, and no failure or long scan is in its way."""
 
 from __future__ import annotations
 
