@@ -14,6 +14,7 @@ from fanin.announcing.ending_event import RANGES_IN_EVENT, EndingEvent
 from fanin.api.events.progress_event import ProgressEvent
 from fanin.names import BATCH_PROGRESS, camel
 from fanin.tracker.events import EVENT_TYPES, is_optional
+from fanin.tracker.results import Manifest
 from fanin.tracker.rules.options import Threshold
 
 if TYPE_CHECKING:
@@ -70,6 +71,13 @@ RANGE = {
 }
 
 
+MANIFEST = {
+    "type": "object",
+    "properties": {"manifest": PLAIN[str], "parts": PLAIN[int], "bytes": PLAIN[int]},
+    "required": ["manifest", "parts", "bytes"],
+}
+
+
 def document() -> dict[str, Any]:
     """Return the schema. A field that an event gets needs its line in ``ABOUT`` or ``ABOUT_PROGRESS``.
 
@@ -108,7 +116,7 @@ def _schema(hint: Any, optional: bool) -> dict[str, Any]:
         return {"type": "array", "maxItems": RANGES_IN_EVENT, "items": RANGE}
     if get_origin(hint) is Mapping:
         return {"type": "object", "additionalProperties": PLAIN[str]}
-    return PLAIN[hint]
+    return MANIFEST if hint is Manifest else PLAIN[hint]
 
 
 if __name__ == "__main__":

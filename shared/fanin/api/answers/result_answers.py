@@ -10,6 +10,7 @@ from pydantic import Field
 
 from fanin.api.answers.batch_answers import Answer, Instant, Optional
 from fanin.api.cursors import list_cursors as cursors
+from fanin.instants import iso
 from fanin.item_results.files import File, Index
 from fanin.tracker.results import Manifest
 
@@ -73,7 +74,7 @@ class BatchResults(Answer):
             manifest=ManifestAnswer.of(manifest),
             items=index.items,
             files=_files(index.files[first:after], link),
-            expires_at=until,
+            expires_at=iso(until),
             cursor=cursors.of_item(after) if after < len(index.files) else None,
         )
 

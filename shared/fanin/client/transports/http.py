@@ -204,7 +204,7 @@ class HttpTransport:
         return self._get(_path(batch_id, "/results"), {"cursor": cursor}, documents.result_urls_of)
 
     def _file(self, batch_id: str, cursor: Cursor, at: int, url: str) -> bytes:
-        """Return the content of a file; its link has expired if the reader was slow, and is asked for again."""
+        """Return the content of a file; a link that has expired, as the reader was slow, is renewed."""
         for attempt in range(self._attempts):
             try:
                 answer = self._pool().request("GET", url, redirect=False)

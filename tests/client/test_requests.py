@@ -1,18 +1,26 @@
-"""Who is asking: signatures of AWS, checked against botocore's own signer at the other end."""
+"""Requests over HTTP: signed by whoever asks, and repeated after a pause; answers are read by their types."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 
 import pytest
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from botocore.session import Session
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fanin import InvalidRequest
 from fanin.client.transports.http import HttpTransport
+from fanin.client.transports.retrying import is_worth_it, pause_seconds, retry_after_seconds
 from fanin.client.transports.signing import Signer, region_in
+from fanin.client.wire.codec import value_of
+from fanin.tracker import Mode
 
 HOST = "a1b2c3.execute-api.eu-central-1.amazonaws.com"
 URL = f"https://{HOST}/v1/acks"
@@ -105,3 +113,81 @@ def test_a_host_of_ones_own_takes_the_region_given_or_that_of_the_process(creden
 )
 def test_whatever_is_not_on_this_machine_is_signed(url, signs):
     assert (HttpTransport(url)._sign is not None) == signs
+
+
+NOW = 1_800_000_000.0
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("", 0.0),
+        ("0", 0.0),
+        (" 7 ", 7.0),
+        ("-7", 0.0),
+        ("1.5", 0.0),
+        ("²", 0.0),
+        ("soon", 0.0),
+        (format_datetime(datetime.fromtimestamp(NOW + 9, UTC), usegmt=True), 9.0),
+        (format_datetime(datetime.fromtimestamp(NOW - 9, UTC), usegmt=True), 0.0),
+        (datetime.fromtimestamp(NOW + 9, UTC).strftime("%a, %d %b %Y %H:%M:%S"), 9.0),
+        ("Mon, 99 Xxx 2026 99:00:00 GMT", 0.0),
+        ("9" * 400, float("inf")),
+        ("inf", 0.0),
+        ("NaN", 0.0),
+        ("-inf", 0.0),
+        ("1e400", 0.0),
+        ("Mon, 01 Jan 2026 00:00:00 +99999999999999999999", 0.0),
+        ("Mon, 01 Jan 99999999999999 00:00:00 GMT", 0.0),
+        ("Mon, 01 Jan 0001 00:00:00 +2359", 0.0),
+    ],
+)
+def test_retry_after_comes_in_seconds_or_as_a_date(header, seconds):
+    assert retry_after_seconds(header, NOW) == seconds
+
+
+DATES = st.from_regex(
+    r"(Mon, )?\d{1,3} (Jan|Feb|X) \d{1,25} \d{1,4}:\d{1,4}(:\d{1,20})? ([+-]\d{1,30}|GMT|)", fullmatch=True
+)
+
+
+@given(st.one_of(st.text(), DATES, st.integers().map(str), st.floats().map(str)))
+def test_no_header_is_an_error_and_none_asks_for_less_than_nothing(header):
+    asked = retry_after_seconds(header, NOW)
+
+    assert asked >= 0
+    assert pause_seconds(0, asked, 0.5) >= 0 or not is_worth_it(503, asked)
+
+
+@dataclass(frozen=True)
+class Inner:
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Outer:
+    batch_id: str
+    mode: Mode
+    stuck_after: timedelta | None
+    parts: tuple[Inner, ...]
+    count: int = 3
+
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+DOCUMENT = {"batchId": "b", "mode": "exact", "stuckAfterSeconds": 90, "parts": [{"at": NOON.isoformat()}]}
+VALUE = Outer("b", Mode.EXACT, timedelta(seconds=90), (Inner(NOON),))
+
+
+def test_a_field_is_read_by_its_type():
+    assert value_of(Outer, DOCUMENT | {"new": 1}) == VALUE
+    assert value_of(Outer, DOCUMENT | {"count": 0}) == Outer(
+        "b", Mode.EXACT, timedelta(seconds=90), (Inner(NOON),), 0
+    )
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"batchId": None}, {"mode": "rough"}, {"parts": [{}]}, {"parts": 5}, {"parts": [{"at": "x"}]}]
+)
+def test_a_malformed_object_is_refused(wrong):
+    with pytest.raises((KeyError, ValueError, TypeError)):
+        value_of(Outer, DOCUMENT | wrong)

@@ -1,4 +1,4 @@
-"""Which pages a map reads, and which of them for their failures alone."""
+"""Which pages a map reads, and which of them for their failures alone or for others."""
 
 from __future__ import annotations
 
@@ -82,15 +82,6 @@ def test_failures_after_the_row_of_the_batch_was_read_are_in_no_map(name):
     assert mapped(PageStore(STALE[name]), batch, 1, 1).failed == (False,)
 
 
-@pytest.mark.parametrize(("total", "bare"), [(4, [(0, 0)]), (3, [])])
-def test_a_leaf_that_is_a_cell_is_read_without_its_bits(total, bare):
-    """Items may have been added to a short leaf since, so that its bits are read."""
-    store = PageStore({(0, 0): filled(2)})
-
-    assert mapped(store, replace(BATCH, total=total), 1).acked == (2,)
-    assert (store.read, store.bare) == ([(0, 0)], bare)
-
-
 @pytest.mark.parametrize(("cells", "failed"), [(1, (True,)), (4, (True, False, False))])
 def test_failures_of_items_added_after_the_batch_was_read_are_not_in_its_map(cells, failed):
     """Their leaf has no item of the total, and its parent, full and marked, has one that is in it."""
@@ -106,3 +97,65 @@ def test_failures_of_items_added_after_the_batch_was_read_are_not_in_its_map(cel
     found = mapped(tracker.store, seen, cells)
 
     assert (sum(found.acked), found.failed) == (9, failed)
+
+
+SAMPLED = 2048
+"""Leaves inside the one cell of a map, twice as many as are read."""
+MANY = replace(BATCH, page_bits=LEAF, total=SAMPLED * LEAF)
+
+
+def leaves_of(first, last, page):
+    return {(0, number): page for number in range(first, last)}
+
+
+EVERY_OTHER = sum(1 << bit for bit in range(0, LEAF, 2))
+SAMPLES = {
+    "none acked": (0, SAMPLED, {}, 0),
+    "half of each leaf": (0, SAMPLED, leaves_of(0, SAMPLED, filled(512)), 512 * SAMPLED),
+    "a quarter of every other leaf, the others full": (
+        0,
+        2 * SAMPLED,
+        leaves_of(0, 2 * SAMPLED, filled(256)) | {(1, at): masked(EVERY_OTHER) for at in range(4)},
+        SAMPLED * LEAF + SAMPLED * 256,
+    ),
+    "a full leaf that the window cuts": (
+        512,
+        SAMPLED + 1,
+        leaves_of(1, SAMPLED + 1, filled(512)) | {(1, 0): filled(1)},
+        512 + 512 * SAMPLED,
+    ),
+    "a leaf that the window cuts": (
+        512,
+        SAMPLED + 1,
+        leaves_of(1, SAMPLED + 1, filled(512)) | {(0, 0): filled(768)},
+        256 + 512 * SAMPLED,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_pages_that_are_read_stand_for_as_many_others(name):
+    """What is full, or cut by the window, is counted as it is."""
+    start, leaves, pages, acked = SAMPLES[name]
+    store = PageStore(pages)
+    found = mapped(store, replace(MANY, total=leaves * LEAF), 1, start)
+
+    assert (found.acked, found.exact) == ((acked,), False)
+    assert len(store.numbers(0)) <= 1025
+
+
+@pytest.mark.parametrize("period", [2, 3, 8, 61])
+def test_a_map_adds_up_to_what_is_acked_though_work_goes_round_in_a_period(period):
+    """Each page of a cell of eight is one of several that are nearly done, or not begun."""
+    leaves = 8 * SAMPLED
+    pages = leaves_of(0, leaves, filled(0)) | {(0, at): filled(990) for at in range(0, leaves, period)}
+    found = mapped(PageStore(pages), replace(MANY, total=leaves * LEAF))
+
+    assert abs(sum(found.acked) / (leaves * LEAF) - 990 / LEAF / period) <= 0.04
+
+
+def test_a_short_last_leaf_that_is_alone_under_its_parent_counts_its_own_items():
+    """Its climb has reached its parent, not the root."""
+    store = PageStore({(1, 1): replace(filled(1), size=1)})
+
+    assert mapped(store, replace(BATCH, total=18), 1).acked == (2,)

@@ -1,20 +1,23 @@
-"""Which reads of the tables may be old: those that decide nothing, and no other."""
+"""Which reads may be old, and for how long a tracker keeps a state that it has read or written."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from fanin.aws.settings.tracking import Tables
-from fanin.tracker import OpenBatch, State, Tracker, TrackerStore
+from fanin.tracker import OpenBatch, Retention, State, Tracker, TrackerStore
 from fanin.tracker.dynamodb.store import DynamoStore
 from fanin.tracker.memory import MemoryStore
+from fanin.tracker.reads.reading import Reader
 from fanin.tracker.rules.filters import Query
 from fanin.tracker.rules.lifecycle import transition
 from fanin.tracker.rules.model import BatchKey, ItemKey, PageKey
 from tests.simulation.replica import EVENTUAL
-from tests.tracker.calls import HOUR, START
+from tests.tracker.calls import DAY, HOUR, START, ack, opened
+from tests.tracker.stored import TICK
 
 KEY = BatchKey("t", "00000000-0000-4000-8000-000000000001")
 READS = {
@@ -98,3 +101,52 @@ def test_a_clock_that_is_set_back_does_not_prolong_what_a_process_knows(clock):
     clock.at -= HOUR
 
     assert tracker.state_of("t", batch.batch_id) is State.CANCELLED
+
+
+FRESH = timedelta(seconds=5)
+
+
+@pytest.fixture
+def store():
+    return MemoryStore()
+
+
+@pytest.fixture
+def other(store, clock):
+    """Another process, which keeps no state."""
+    return Tracker(store, page_bits=4, fresh_for=timedelta(0), now=clock, pause=lambda _: None)
+
+
+@pytest.fixture
+def lasting(other):
+    """A process that keeps the state of a live batch for ten days."""
+    return replace(other, fresh_for=10 * DAY, _known={})
+
+
+@pytest.mark.parametrize("kind", [Reader, Tracker])
+def test_a_state_is_kept_for_five_seconds_unless_another_time_is_set(store, clock, other, kind):
+    tracker = kind(store, now=clock)
+    batch_id, _ = opened(other)
+    assert tracker.state_of("t", batch_id) is State.OPEN
+    other.cancel("t", batch_id)
+
+    clock.at += FRESH - TICK
+    assert tracker.state_of("t", batch_id) is State.OPEN
+    clock.at += TICK
+    assert tracker.state_of("t", batch_id) is State.CANCELLED
+
+
+@pytest.mark.parametrize(
+    ("options", "later"),
+    [({"retention": Retention(open=DAY)}, DAY / 8), ({"stuck_after": DAY}, DAY / 8)],
+    ids=["the expiry of an active batch", "the time of an ack"],
+)
+def test_an_end_by_another_process_is_known_after_the_write_of(clock, other, lasting, options, later):
+    """The row that the write returns replaces the older state."""
+    batch_id, group = opened(other, 2, **options)
+    assert lasting.state_of("t", batch_id) is State.OPEN
+    other.cancel("t", batch_id)
+    clock.at += later
+    ack(lasting, batch_id, group, 0)
+
+    assert lasting.state_of("t", batch_id) is State.CANCELLED
