@@ -120,7 +120,7 @@ def test_no_consumer_imports_the_http_edge_or_what_it_is_made_of(name: str) -> N
     assert len(loaded) <= CONSUMER_MODULES_MAX
 
 
-@pytest.mark.parametrize("name", [*ROUTES, *SERVED])
+@pytest.mark.parametrize("name", SERVED)
 def test_no_route_imports_boto3_or_the_models_of_a_description(name: str) -> None:
     loaded = modules(name)
 

@@ -20,6 +20,7 @@ from tests.pipeline.cluster import cluster, has_both_hosts
 from tests.pipeline.conftest import StubQueue
 from tests.pipeline.driver import ROWS, TENANT
 
+pytestmark = pytest.mark.proof
 DRIVER_SECONDS = 500.0
 ACKS_AT_ONCE = 100
 EAGER = {
@@ -140,7 +141,6 @@ def check(queue, tables, batch_id) -> Counter[str]:
     return sent
 
 
-@pytest.mark.proof
 @pytest.mark.timeout(1200)
 def test_failed_tasks_and_speculative_copies_only_repeat_messages(start, queue, tables, tmp_path):
     if not has_both_hosts():
