@@ -166,13 +166,3 @@ assert gc.get_freeze_count() > 0
 assert not gc.callbacks
 """
     assert "functions.ack_items" in started(program)["modules"]
-
-
-def test_the_page_counts_the_functions_of_the_api_in_what_they_would_cost() -> None:
-    page = (ROOT / "docs" / "starts.md").read_text()
-    gigabyte_seconds = len(SERVED) * 30 * 86_400
-
-    assert (
-        f"the {len(SERVED)} functions at 1,024 MB would cost ${gigabyte_seconds * 0.0000015046:.0f}" in page
-    )
-    assert f"costs ${gigabyte_seconds * 0.0000033334:.0f} a month" in page
