@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Self
+from weakref import ref
 
 from fanin.calling import WorkNotDone, finished, is_failure, log_failure, synchronous
 from fanin.client.checks.reasons import reason_of
@@ -239,7 +240,15 @@ def handler_of(consumer: Consumer) -> Handler:
     def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         return consumer.settle(event, context).response()
 
-    return functools.update_wrapper(handler, consumer.handle) if consumer.handle else handler
+    if consumer.handle is not None:
+        functools.update_wrapper(handler, consumer.handle)
+    return belonging_to(consumer, handler)
+
+
+def belonging_to(consumer: Consumer, handler: Handler) -> Handler:
+    """Return *handler*, in which a worker finds its consumer; a function around it is another handler."""
+    handler.__fanin_consumer__ = (ref(handler), consumer)  # type: ignore[attr-defined]
+    return handler
 
 
 @dataclass(slots=True)

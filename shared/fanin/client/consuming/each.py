@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from fanin.calling import synchronous
 from fanin.client.consuming.chunks import Chunk, ChunkItem, chunk_of
-from fanin.client.consuming.consumer import Consumer, Handler, handler_of, seconds_left
+from fanin.client.consuming.consumer import Consumer, Handler, belonging_to, handler_of, seconds_left
 from fanin.client.consuming.ordering import in_turn, is_in_order
 from fanin.client.consuming.settling import Settled, Tally, Worked
 from fanin.client.consuming.skipping import Looks
@@ -152,7 +152,8 @@ class EachConsumer(Consumer):
 
 def each_handler_of(consumer: EachConsumer) -> Handler:
     """Return the Lambda handler that settles each delivery by *consumer*, named after its function."""
-    return functools.update_wrapper(handler_of(consumer), consumer.work)
+    handler = functools.update_wrapper(handler_of(consumer), consumer.work)
+    return belonging_to(consumer, handler)
 
 
 def _ranges(acks: Iterable[Ack]) -> list[Ack]:
