@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import overload
+from typing import TYPE_CHECKING, Unpack, overload
 
-from fanin.arguments import instance
+from fanin.arguments import instance, text
 from fanin.calling import synchronous
 from fanin.client.checks.checking import options_given
 from fanin.client.consuming.adapter import Adapter, hide_by_sqs
@@ -23,9 +23,13 @@ from fanin.client.consuming.settling import Outcomes
 from fanin.client.consuming.skipping import is_over
 from fanin.client.transports.transport import Transport
 from fanin.client.under_work import current, hand_over
+from fanin.client.working.handlers import WorkOptions, consumer_of
 from fanin.isolating import Record
 from fanin.item_ids import checked_item_id
 from fanin.tracker import ItemId
+
+if TYPE_CHECKING:
+    from fanin.client.working.messages import WorkSummary
 
 
 class Consumers:
@@ -130,6 +134,19 @@ class Consumers:
             return each_handler_of(consumer)
 
         return decorate if work is None else decorate(work)
+
+    def work(self, queue: str, handler: Callable[..., object], **options: Unpack[WorkOptions]) -> WorkSummary:
+        """Work on the messages of an SQS queue until SIGTERM or SIGINT, as a Lambda function would.
+
+        *queue*: its URL. *handler*: one of :meth:`acks` or :meth:`acks_each`, or a function of a record; a
+        coroutine function runs in tasks of asyncio. *options*: those of ``WorkOptions``; see docs/work.md.
+        Raises the error that stopped the worker, if one did.
+        """
+        from fanin.aws.receiving import queue_of  # noqa: PLC0415  # importing boto3 takes 0.3 s
+        from fanin.client.working.running import Running  # noqa: PLC0415
+
+        consumer = consumer_of(handler, self._transport, options)
+        return Running.of(queue_of(text(queue, "a queue", "queue")), consumer, options).run()
 
     def dead_letter_handler(self, item_id: Callable[[Record], str] | None = None) -> Handler:
         """Return the Lambda handler of a dead-letter queue, which fails the item of each message.
