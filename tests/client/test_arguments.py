@@ -107,6 +107,8 @@ BAD = {
     "labels": {"a:b": "c"},
     "callback": 5,
     "retention": 5,
+    "results": "yes",
+    "parent_fails_on": "x",
 }
 
 

@@ -36,8 +36,8 @@ from fanin.client.transports.transport import Cursor
 from fanin.errors import InvalidRequest
 from fanin.pacing import each_in_threads
 from fanin.tracker import Batch, BatchFilter, BatchMap, ListQuery, OpenBatch, State, Tracker
-from fanin.tracker.results import ResultStore
 from fanin.tracker.rules.filters import filter_of
+from fanin.tracker.store import ResultStore
 from fanin.tracker.writing.reopening import OriginSlice, ReopenBatch, whole_group
 
 DIRECT = "direct"

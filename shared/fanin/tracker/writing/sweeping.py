@@ -15,7 +15,6 @@ from threading import Lock
 from fanin.errors import NewerSchema
 from fanin.pacing import Each, each_in_turn
 from fanin.tracker.reads.progress import progress
-from fanin.tracker.results import ResultStore
 from fanin.tracker.rules import thresholds
 from fanin.tracker.rules.lifecycle import (
     CHECK_AFTER,
@@ -30,7 +29,7 @@ from fanin.tracker.rules.options import Threshold
 from fanin.tracker.rules.page import Page
 from fanin.tracker.rules.thresholds import Reached, reported
 from fanin.tracker.rules.tree import capacity, height
-from fanin.tracker.store import TrackerStore
+from fanin.tracker.store import ResultStore, TrackerStore
 from fanin.tracker.writing.cascading import CANCELS_A_CHECK, Cascade, cancelled_with
 from fanin.tracker.writing.climb import Climber
 
