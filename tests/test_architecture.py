@@ -33,6 +33,7 @@ LEAVES = {
     "fanin.instants",
     "fanin.item_ids",
     "fanin.ties",
+    "fanin.refusals",
 }
 """Import nothing of the project but errors, so that any room may import them."""
 # room: what of the project it may import, beside itself. The longest prefix that fits is the room.
@@ -47,6 +48,7 @@ DOORS: dict[str, set[str]] = {
     "fanin.arguments": {"fanin.errors"},
     "fanin.item_ids": {"fanin.errors"},
     "fanin.ties": set(),
+    "fanin.refusals": set(),
     "fanin.cost": set(),
     "fanin.report": {"fanin.errors"},
     "fanin.aws": {*LEAVES},
