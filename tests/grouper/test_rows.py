@@ -12,7 +12,7 @@ from botocore.exceptions import ConnectionClosedError
 from moto import mock_aws
 from moto.core.models import botocore_stubber
 
-from fanin.errors import NewerSchema
+from fanin.errors import NewerSchema, StoreUnavailable
 from fanin.grouper import (
     Answer,
     BundleMessage,
@@ -33,7 +33,7 @@ from tests.contract import golden, moto_clients
 from tests.contract.grouper.calls import ENDED, LANE, LATER, NOW, empty, rows, task
 from tests.contract.grouper_tables import TABLES, create_tables
 from tests.grouper.conftest import Bench, waiting
-from tests.scripted import AnsweringClient
+from tests.scripted import AnsweringClient, refused
 
 EXPIRY = {"N": str(int(LATER.timestamp()))}
 """The time to live of what expires at LATER: DynamoDB reads it as whole seconds since 1970."""
@@ -78,6 +78,12 @@ def test_the_lease_of_a_part_is_deleted_30_days_after_it_ends(holder):
 
 def test_the_lease_of_a_target_is_never_deleted():
     assert ":ttl" not in values(requests.put_lease("Leases", None, Lease(LANE, 1, "me", LATER)))
+
+
+def test_a_task_whose_row_is_deleted_while_it_is_registered_again_asks_for_a_retry():
+    store = DynamoStore(AnsweringClient(refused(), {}), TABLES)
+    with pytest.raises(StoreUnavailable, match="deleted during the write; retry"):
+        store.create(task("a"))
 
 
 SEEN, WANTED = Lease(LANE, 6, "me", NOW), Lease(LANE, 7, "you", LATER)

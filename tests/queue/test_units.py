@@ -1,30 +1,69 @@
-"""10,000 jobs a second on one queue, by the write units that its requests cost each partition key.
-
-DynamoDB takes 1,000 write units a second of a partition key, and does not split the rows of one key in a
-table with a local index. Its developer guide (local secondary indexes: write capacity units) counts one unit
-for each KB of the larger of the row before and after, twice in a transaction; and of the index one for an
-entry that appears or goes, two where its key changes, one where only what it projects changes.
-"""
+"""What the sweep reads of queues in read units a minute, and 10,000 jobs a second in write units."""
 
 from __future__ import annotations
 
 from collections import Counter
-from math import ceil
+from pathlib import Path
 
 import pytest
 from moto import mock_aws
 
-from fanin.names import JOB_ATTRIBUTES
+from fanin.cost.rules import index_units, write_units
 from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueContext
+from fanin.queue.administration.counting import COUNTED_MAX
+from fanin.queue.administration.looking import LOOK_ROWS
 from fanin.queue.dynamodb import DynamoStore
-from fanin.queue.rules.keys import part_of
+from fanin.queue.rules.keys import PartKey, part_of
+from lab.requests.queue_reads import QUEUE, described, index_bytes, swept, table, units, visited, waiting_job
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 from tests.item_ids import item_named
 from tests.queue.conftest import KEY, expects
 
-UNITS_A_PARTITION, RATE, KB = 1000, 10_000, 1024
-INDEXED = ("ix", *JOB_ATTRIBUTES)
+PART = PartKey(QUEUE, 0)
+
+
+def test_a_visit_to_a_queue_with_few_jobs_reads_each_part_once():
+    assert visited(0) == visited(LOOK_ROWS * 8 - 8) == 1 + 1 + 8 + 8 + 8 / 2
+
+
+def test_the_dead_jobs_are_read_in_one_of_five_visits():
+    assert visited(0, known_dead=0) == visited(0) - 8 / 2
+    assert swept(0) == visited(0) - 0.8 * 8 / 2 + 1
+
+
+def test_a_thousand_sleeping_queues_cost_less_than_a_dollar_a_month():
+    costs = {name: (read, paid) for name, read, paid in table()}
+
+    assert costs["1,000 sleeping queues"] < (20, 1)
+
+
+@pytest.mark.parametrize("jobs", [10**5, 10**6, 10**7])
+@pytest.mark.parametrize("parts", [8, 256])
+def test_the_reads_of_a_visit_are_bounded_whatever_the_number_of_jobs(jobs, parts):
+    counted = units(COUNTED_MAX + 1, index_bytes(waiting_job(PART)), consistent=False)
+
+    assert visited(jobs, parts) <= 3.5 + 5 * parts + counted
+    assert visited(jobs, parts) <= (130 if parts == 8 else 1400)
+
+
+@pytest.mark.parametrize("jobs", [10**3, 10**5, 10**7])
+@pytest.mark.parametrize("parts", [8, 256])
+def test_the_reads_of_a_status_are_bounded_whatever_the_number_of_jobs(jobs, parts):
+    counted = units(COUNTED_MAX + 1, index_bytes(waiting_job(PART)), consistent=False)
+
+    assert counted < 100
+    assert described(jobs, parts) <= 1.5 + 3.5 * parts + counted
+
+
+def test_the_page_has_the_table():
+    page = (Path(__file__).parents[2] / "docs" / "how_the_queue_works.md").read_text()
+
+    for name, read, paid in table():
+        assert f"| {name} | {read:,.1f} | {paid:,.2f} |" in page
+
+
+UNITS_A_PARTITION, RATE = 1000, 10_000
 
 
 class Counted:
@@ -32,6 +71,8 @@ class Counted:
 
     def __init__(self, client):
         self.client, self.units = client, Counter()
+        table = client.describe_table(TableName=QUEUE_TABLE)["Table"]
+        (self.index,) = table["LocalSecondaryIndexes"]
 
     def __getattr__(self, name):
         call = getattr(self.client, name)
@@ -46,32 +87,19 @@ class Counted:
         before = [self._row(key) for key in keys]
         answer = call(**request)
         for key, old in zip(keys, before, strict=True):
-            self.units[key["pk"]["S"].split("#")[0]] += factor * units(old, self._row(key))
+            new = self._row(key)
+            units = write_units(old, new) + index_units(old, new, self.index)
+            self.units[key["pk"]["S"].split("#")[0]] += factor * units
         return answer
 
     def _row(self, key):
-        return self.client.get_item(TableName=QUEUE_TABLE, Key=key, ConsistentRead=True).get("Item", {})
+        return self.client.get_item(TableName=QUEUE_TABLE, Key=key, ConsistentRead=True).get("Item")
 
 
 def key_of(action):
     ((_, request),) = action.items()
     row = request.get("Item") or request["Key"]
     return {"pk": row["pk"], "sk": row["sk"]}
-
-
-def size(row):
-    return sum(len(name) + len(str(*value.values()).encode()) for name, value in row.items())
-
-
-def units(old, new):
-    """The write units of the row and of its entry in the index."""
-    if "ix" not in old and "ix" not in new:
-        index = 0
-    elif old.get("ix") == new.get("ix"):
-        index = any(old.get(name) != new.get(name) for name in INDEXED)
-    else:
-        index = ("ix" in old) + ("ix" in new)
-    return ceil(max(size(old), size(new)) / KB) + index
 
 
 @pytest.fixture
