@@ -221,6 +221,22 @@ def test_12_a_dead_job_frees_its_key_and_is_revived_when_the_key_is_free(make):
     assert [(job.name, job.failures, job.id) for job in queue.queued()] == [("a", 0, dead.job.id)]
 
 
+def test_12_a_dead_job_is_revived_once_and_one_call_returns_true(make):
+    """By any process, while the job is back, and after it ended."""
+    queue, other = make(max_failures=1), make(max_failures=1)
+    queue.add("a")
+    fail(queue)
+    (dead,) = queue.dead()
+
+    assert [queue.revive(dead), queue.revive(dead), other.revive(dead)] == [True, False, False]
+    with queue.take():
+        assert not queue.revive(dead)
+    assert not queue.revive(dead)
+    queue.add("a")
+
+    assert not queue.revive(dead)
+
+
 def test_15_a_stream_takes_scope_after_scope(queue):
     queue.add_all([*"abc"])
     seen = []

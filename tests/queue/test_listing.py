@@ -61,6 +61,22 @@ def test_a_record_of_a_part_that_the_queue_does_not_have_is_not_found(make, numb
     assert revive_some(queue, [(number, sort)]).outcomes == {(number, sort): Revival.NOT_FOUND}
 
 
+def test_a_dead_job_that_another_request_revives_meanwhile_is_not_found(make, store, monkeypatch):
+    queue, other = dying(make, "a"), make()
+    (record,), (dead,) = records(queue), queue.dead()
+    whole = store.dead_at
+
+    def revived_after_the_read(rows):
+        found = whole(rows)
+        other.revive(dead)
+        return found
+
+    monkeypatch.setattr(store, "dead_at", revived_after_the_read)
+
+    assert revive_some(queue, [record]).outcomes == {record: Revival.NOT_FOUND}
+    assert names(queue.queued()) == ["a"]
+
+
 def test_a_request_revives_a_hundred_dead_jobs_and_names_the_row_after_which_there_are_more(make):
     jobs = [f"{number:03}" for number in range(101)]
     queue = dying(make, *jobs)

@@ -237,24 +237,28 @@ def test_a_child_uses_the_config_although_a_thread_of_its_parent_kept_one_at_the
     assert status_of(child) == 0
 
 
-def test_a_sweep_that_stood_still_leaves_the_doorbell_of_the_next_queue(make, store, time, monkeypatch):
+@pytest.mark.parametrize("read", ["members", "outbox"])
+def test_a_sweep_that_stood_still_leaves_the_session_and_the_doorbell_of_the_next_queue(
+    make, store, time, monkeypatch, read
+):
     queue, doorbells = make(), Recorded()
     queue.context.config()
     store.configs[KEY] = replace(store.config(KEY), doorbell="https://sqs/bell")
     removing.begin(queue.context, force=True)
     time.sleep(SETTLE_SECONDS)
-    found = store.outbox
+    found = getattr(store, read)
 
-    def late(where):
+    def late(*asked):
         monkeypatch.undo()
         swept(queue, time, Recorded())
-        make().add("b")
-        return found(where)
+        with make().take(wait=0):
+            return found(*asked)
 
-    monkeypatch.setattr(store, "outbox", late, raising=False)
+    monkeypatch.setattr(store, read, late, raising=False)
 
     assert removing.proceed(queue.context, doorbells) is False
     assert doorbells.urls == []
+    assert [member.live for member in store.members(KEY)] == [True]
 
 
 def test_a_take_that_waited_while_its_queue_was_removed_does_not_create_it(make, store, time):
