@@ -10,8 +10,7 @@ from fanin.errors import Conflict, StoreUnavailable
 from fanin.queue.administration.creating import QueueCreator
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.errors import DoorbellMissing
-from tests.queue.claiming import Bench
-from tests.queue.conftest import KEY
+from tests.queue.conftest import KEY, Bench
 
 
 class Doorbells:

@@ -20,8 +20,7 @@ from fanin.queue.rules.keys import PartKey, job_key, part_of
 from fanin.queue.rules.model import Accuracy, Depth, JobState, PartLook
 from fanin.queue.upkeep.sleeping import idle
 from tests.item_ids import item_named
-from tests.queue.claiming import Bench
-from tests.queue.conftest import KEY, fail, names
+from tests.queue.conftest import KEY, Bench, fail, names
 
 
 def dying(make, *jobs: str):

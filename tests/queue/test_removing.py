@@ -20,8 +20,7 @@ from fanin.queue.upkeep import widening
 from fanin.queue.upkeep.sleeping import SETTLE_SECONDS
 from fanin.queue.upkeep.visiting import visit
 from tests.forks import forked, status_of
-from tests.queue.conftest import KEY, expects, fail, session_of
-from tests.queue.removals import Recorded, rows_of, swept
+from tests.queue.conftest import KEY, Recorded, expects, fail, session_of, swept
 
 DAY = 86_400
 
@@ -131,6 +130,12 @@ def test_a_run_deletes_a_bounded_number_of_rows_over_all_parts(make, store, time
 
     assert left == [2, 0, 0]
     assert min(limits) >= 1, "DynamoDB refuses a limit of 0"
+
+
+def rows_of(store) -> int:
+    """The number of rows of the queue besides its config."""
+    records = (store.dead_jobs, store.outboxes, store.sessions)
+    return len(store.stored) + sum(len(rows) for kind in records for rows in kind.values())
 
 
 def part_of(queue, name: str) -> int:

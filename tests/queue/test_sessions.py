@@ -15,13 +15,7 @@ from fanin.queue.worker.session import enter
 from lab.requests.watching import units_a_second
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
-from tests.queue.claiming import Bench
 from tests.queue.conftest import KEY, START, session_of
-
-
-@pytest.fixture
-def bench():
-    return Bench()
 
 
 def test_a_doubt_is_kept_for_as_long_as_a_request_can_be_late(bench):

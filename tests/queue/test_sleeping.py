@@ -13,13 +13,7 @@ from fanin.queue.upkeep.maintenance import Maintenance
 from fanin.queue.upkeep.sleeping import SETTLE_SECONDS, asleep, idle, observed
 from fanin.queue.upkeep.visiting import visit
 from tests.item_ids import item_named
-from tests.queue.claiming import Bench
 from tests.queue.conftest import KEY
-
-
-@pytest.fixture
-def bench():
-    return Bench()
 
 
 def sweep(bench):
