@@ -68,6 +68,20 @@ def test_a_returned_job_is_rung_for_when_it_is_due(bench, delay, failed, ring):
     assert (bench.session.held, bench.bell.rung) == ({}, [ring])
 
 
+@pytest.mark.parametrize("asked", ["claim", "give_back", "end"])
+def test_a_claim_whose_request_has_no_answer_is_doubted(asked):
+    bench = Bench(max_failures=1)
+    bench.add("a")
+    jobs = bench.claims.take([0], 1) if asked != "claim" else []
+    bench.store.scripts[asked] = unavailable
+    for job in jobs:
+        bench.claims.give_back(job, failed=asked == "end")
+    if asked == "claim":
+        assert bench.claims.take([0], 1) == []
+
+    assert (bench.session.held, bench.session.doubts()) == ({}, {0})
+
+
 def test_jobs_that_were_not_worked_on_are_rung_for_without_a_delay(bench):
     """SQS refuses a ring with a delay below 0."""
     bench.claims.give_back_all(bench.take("a", "b"))
