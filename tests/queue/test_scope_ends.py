@@ -15,7 +15,7 @@ from fanin.queue.rules.lifecycle import given_back
 from fanin.queue.rules.model import GivenBack, JobState
 from fanin.queue.worker.background import Duty, in_threads
 from fanin.queue.worker.fair_lock import FairLock
-from tests.queue.conftest import Boom, expects, fail, names, session_of, unavailable
+from tests.queue.conftest import Bench, Boom, expects, fail, names, session_of, unavailable
 
 
 def test_an_end_that_finds_a_later_job_of_the_key_does_not_end_that_one(bench):
