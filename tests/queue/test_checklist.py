@@ -1,4 +1,4 @@
-"""What two articles ask of a queue, by number; 6 and the order of waiters are in test_aio.py."""
+"""What two articles ask of a queue, by number; 6 is in test_aio.py."""
 
 from __future__ import annotations
 
@@ -184,6 +184,28 @@ def test_09_no_interruption_comes_between_a_claim_and_the_scope_that_returns_it(
 
     assert names(queue.queued()) == ["a", "b"]
     assert not session_of(queue).held
+
+
+def test_10_waiters_are_served_in_the_order_in_which_they_came():
+    queue = Queue(QueueContext(MemoryStore(), MemoryDoorbell(), KEY, Options(parts=1)))
+    served, threads = [], []
+
+    def consume(number):
+        with queue.take(1) as jobs:
+            served.append((number, jobs[0].name))
+
+    for number in range(3):
+        threads.append(threading.Thread(target=consume, args=(number,)))
+        threads[-1].start()
+        while len(queue.taker.lock.line) <= number:
+            threading.Event().wait(0.001)
+    for key in "abc":
+        queue.add(key)
+    for thread in threads:
+        thread.join(60)
+    queue.close()
+
+    assert sorted(served) == [(0, "a"), (1, "b"), (2, "c")]
 
 
 def test_12_without_a_limit_a_job_is_tried_for_ever_and_with_one_it_is_dead(make):

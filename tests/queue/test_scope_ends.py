@@ -82,6 +82,14 @@ def test_a_claim_whose_request_has_no_answer_is_doubted(asked):
     assert (bench.session.held, bench.session.doubts()) == ({}, {0})
 
 
+def test_a_take_goes_by_priority_over_all_parts():
+    bench = Bench(parts=8)
+    bench.add(*"abcdefgh")
+    bench.add("urgent", priority=9)
+
+    assert names(bench.claims.take(range(8), 3)) == ["urgent", "a", "b"]
+
+
 def test_jobs_that_were_not_worked_on_are_rung_for_without_a_delay(bench):
     """SQS refuses a ring with a delay below 0."""
     bench.claims.give_back_all(bench.take("a", "b"))

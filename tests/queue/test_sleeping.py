@@ -161,6 +161,17 @@ def test_an_add_to_a_queue_that_is_removed_at_the_same_time_asks_for_a_retry(que
         queue.add("a")
 
 
+def test_a_queue_is_in_use_as_long_as_one_of_its_parts_has_a_job(make, store, time):
+    queue = make(parts=2)
+    queue.add("a")
+    for _ in range(3):
+        depth = visit(queue.context)
+        time.sleep(SETTLE_SECONDS)
+
+    assert store.config(KEY).idle_us is None
+    assert (depth.ready, depth.busy, depth.delayed, depth.dead) == (1, 0, 0, 0)
+
+
 def test_an_add_to_a_sleeping_queue_that_others_always_change_asks_for_a_retry(sleeping, store, monkeypatch):
     pauses: list[int] = []
     sleeping.context = replace(
