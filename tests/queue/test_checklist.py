@@ -437,6 +437,20 @@ def test_22_23_q3_an_ack_takes_the_outcome_and_the_job_in_one_step_or_neither(ma
     assert quick.context.store.written == [{"Put": {"of": "quick"}}]
 
 
+def test_24_the_parts_of_an_expired_session_are_shared_anew_at_once(make, duties):
+    queues = [make(parts=4) for _ in range(3)]
+    for queue in queues:
+        with queue.take(wait=0):
+            pass
+    maintenance = queues[1].taker.worker.maintenance
+    duties.pass_seconds(1)
+    duties.pass_seconds(4, without=(0,))
+    before = list(maintenance.own_parts())
+    duties.pass_seconds(1, without=(0,))
+
+    assert (before, list(maintenance.own_parts())) == ([1], [0, 1])
+
+
 def test_24_a_ring_is_followed_into_a_part_of_another_session(make, duties, bell):
     one, two = make(parts=2), make(parts=2)
     for queue in (one, two):

@@ -266,6 +266,19 @@ def test_a_sweep_that_stood_still_leaves_the_session_and_the_doorbell_of_the_nex
     assert [member.live for member in store.members(KEY)] == [True]
 
 
+def test_an_add_creates_the_queue_that_its_process_knows_as_being_removed(queue, make, store, time):
+    other = make()
+    queue.context.config()
+    removing.begin(queue.context, force=False)
+    other.context.config()
+    with pytest.raises(Conflict, match="is being removed"):
+        other.add("a")
+    store.configs[KEY] = replace(store.configs[KEY], revision=9, removed_us=time.now())
+
+    assert other.add("a")
+    assert [job.name for job in make().queued()] == ["a"]
+
+
 def test_a_take_that_waited_while_its_queue_was_removed_does_not_create_it(make, store, time):
     queue = make()
     with queue.take(wait=0):

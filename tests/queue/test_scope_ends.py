@@ -163,7 +163,7 @@ def test_a_duty_that_fails_goes_on():
         enough.set()
         return False
 
-    stop = in_threads([Duty(do, 0.001)])
+    stop = in_threads([Duty(do, 0.001), Duty(lambda: True, 60)])
     enough.wait(60)
     stop()
 
@@ -253,6 +253,14 @@ def test_an_interruption_while_a_take_waits_leaves_no_take_in_the_line():
             sys.settrace(usual)
 
         assert not lock.line
+
+
+def test_a_lock_that_is_not_acquired_in_time_is_given_up():
+    lock = FairLock()
+    with lock.acquired(None) as first, lock.acquired(0) as second:
+        assert (first, second) == (True, False)
+    with lock.acquired(0) as mine:
+        assert mine
 
 
 def test_duties_are_stopped_once_what_runs_has_ended():
