@@ -379,6 +379,21 @@ def test_18_a_worker_that_was_given_up_goes_on_under_a_new_session(make, duties)
         assert session_of(queue).id != first.id
 
 
+def test_19_a_sweep_without_a_session_does_the_same_by_the_clock(make, time, duties):
+    killed, function = make(), make()
+    killed.add("a")
+    killed.take(1, wait=0).__enter__()
+    time.sleep(7)
+    function.sweep()
+    kept = names(function.queued())
+    time.sleep(0.1)
+    function.sweep()
+
+    assert kept == []
+    assert names(function.queued()) == ["a"]
+    assert function.sessions() == []
+
+
 def test_20_a_graceful_close_returns_the_claims_and_ends_the_session_at_once(make):
     queue, other = make(), make()
     queue.add("a")
