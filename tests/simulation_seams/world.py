@@ -56,7 +56,6 @@ class Thread:
     """What the client notes of a thread, as ``under_work._Thread``."""
 
     call: Any = None
-    returned: list[Any] | None = None
 
 
 @dataclass(eq=False)

@@ -123,7 +123,7 @@ def _options_item(options: BatchOptions) -> Item:
     return {name: number(time // SECOND) for name, time in stages.items()} | {
         option.attribute: ATTRIBUTES[type(option.kind)][0](value)
         for option, value in given
-        if value is not None and value is not False and value not in ((), {})
+        if option.name == "mode" or value != option.default
     }
 
 
@@ -221,6 +221,7 @@ def batch_of(item: Item) -> Batch:
         origin_batch_id=item.get("originBatchId", {}).get("S"),
         deleted_at=_time_if(item, "deletedAt"),
         resumes="resumes" in item,
+        cancels_children="cancelsChildren" in item,
         **_watched_of(item),
         **_options_of(item),
     )
@@ -252,6 +253,11 @@ def children_key(item: ItemKey) -> Item:
 def children_of(item: Item) -> Children:
     live, failed = (frozenset(item.get(name, {}).get("SS", ())) for name in ("live", "failed"))
     return Children(live, failed)
+
+
+def position_of_children(item: Item) -> int:
+    """Return the position of the item whose children a row holds."""
+    return int(item["sk"]["S"].rpartition("#")[2])
 
 
 def event_key(key: BatchKey) -> Item:

@@ -129,7 +129,7 @@ class Batch(BatchOptions):
     *reported*: the thresholds that were reported; *stalls*: the number of stalls. *acked_at*: the last
     recorded ack; *stalled_at*: that of the last stall. Only batches that ask for thresholds have them.
     *ended_by*: the principal that forced its end. *origin_batch_id*: the batch whose items it reopens.
-    *deleted_at*: when its user data was removed.
+    *deleted_at*: when its user data was removed. *cancels_children*: it was cancelled with its children.
     *resumes*: whether a task of Step Functions waits for its end.
     """
 
@@ -159,6 +159,7 @@ class Batch(BatchOptions):
     origin_batch_id: str | None = None
     deleted_at: datetime | None = None
     resumes: bool = False
+    cancels_children: bool = False
 
     @property
     def key(self) -> BatchKey:
@@ -205,6 +206,11 @@ class Batch(BatchOptions):
     def is_alive(self) -> bool:
         """Whether the batch is live: items may be acked, and it may end."""
         return self.state in ALIVE
+
+    @property
+    def may_cancel_children(self) -> bool:
+        """Whether it was cancelled without its children, and is not deleted."""
+        return self.state is State.CANCELLED and not self.cancels_children and self.deleted_at is None
 
     @property
     def shape(self) -> Shape:
@@ -306,10 +312,11 @@ class Ack:
         caller: str,
         outcome: Outcome = Outcome.SUCCESS,
         reason: str | None = None,
+        result: str | None = None,
     ) -> Ack:
         """Return the ack of one item, which is given as an ``ItemId`` or as text."""
         item = item if isinstance(item, ItemId) else ItemId.parse(item)
-        return cls(item.batch_id, item.group_id, item.index, item.index, caller, outcome, reason)
+        return cls(item.batch_id, item.group_id, item.index, item.index, caller, outcome, reason, result)
 
     @property
     def size(self) -> int:
