@@ -42,6 +42,12 @@ class UnreliableStore(TwoRequests, Network):
     def children(self, item: ItemKey) -> Children | None:
         return self._send("children", item)
 
+    def children_from(self, key: BatchKey, start: int, limit: int) -> Sequence[tuple[int, Children]]:
+        return self._send("children_from", key, start, limit)
+
+    def cancel_children(self, key: BatchKey, next_check_at: datetime) -> Batch | None:
+        return self._send("cancel_children", key, next_check_at)
+
     def end_child(self, item: ItemKey, child_id: str, failed: bool) -> Children | None:
         return self._send("end_child", item, child_id, failed)
 

@@ -89,6 +89,7 @@ class AsyncBatch:
     samples = awaited(Batch.samples)
     outstanding = iterated(Batch.outstanding)
     failures = iterated(Batch.failures)
+    children = iterated(Batch.children)
 
     @property
     def id(self) -> str:
@@ -233,6 +234,7 @@ class AsyncFanin:
     samples = awaited(Fanin.samples)
     outstanding = iterated(Fanin.outstanding)
     failures = iterated(Fanin.failures)
+    children = iterated(Fanin.children)
     batches = iterated(Fanin.batches)
     task = awaited(Fanin.task)
     task_status = awaited(Fanin.task_status)
