@@ -14,6 +14,7 @@ from fanin.announcing.ending_event import RANGES_IN_EVENT, EndingEvent
 from fanin.api.events.progress_event import ProgressEvent
 from fanin.names import BATCH_PROGRESS, camel
 from fanin.tracker.events import EVENT_TYPES, is_optional
+from fanin.tracker.results import Manifest
 from fanin.tracker.rules.options import Threshold
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ ABOUT = {
     "origin_batch_id": "The batch whose items this one reopens; absent if it reopens none.",
     "callback": "The callback that the batch names; absent if it names none.",
     "resumes": "True where a Step Functions task waits for the end; absent otherwise.",
+    "results": "The parts of the results that the batch keeps, fixed by its end; absent if it keeps none.",
 }
 ABOUT_PROGRESS = {
     **{name: ABOUT[name] for name in ("tenant", "batch_id", "user_key", "opened_at", "labels", "callback")},
@@ -66,6 +68,13 @@ RANGE = {
     "description": "The items from to to, both inclusive, of a group.",
     "properties": {"groupId": PLAIN[str], "from": PLAIN[int], "to": PLAIN[int]},
     "required": ["groupId", "from", "to"],
+}
+
+
+MANIFEST = {
+    "type": "object",
+    "properties": {"manifest": PLAIN[str], "parts": PLAIN[int], "bytes": PLAIN[int]},
+    "required": ["manifest", "parts", "bytes"],
 }
 
 
@@ -107,7 +116,7 @@ def _schema(hint: Any, optional: bool) -> dict[str, Any]:
         return {"type": "array", "maxItems": RANGES_IN_EVENT, "items": RANGE}
     if get_origin(hint) is Mapping:
         return {"type": "object", "additionalProperties": PLAIN[str]}
-    return PLAIN[hint]
+    return MANIFEST if hint is Manifest else PLAIN[hint]
 
 
 if __name__ == "__main__":

@@ -32,24 +32,6 @@ def test_an_item_with_a_child_is_acked_by_its_childs_end_and_not_by_the_consumer
     assert parent.status().result == "succeeded"
 
 
-@pytest.mark.parametrize("depth", [2, 5, 12])
-def test_a_fan_out_grows_from_within_at_any_depth(fanin, parent, depth):
-    todo, leaves = [(parent.items[0], depth)], []
-
-    def grow(record):
-        with fanin.open(parent=record["body"]) as child:
-            for item in child.add(2 if depth < 6 else 1):
-                (leaves if left == 1 else todo).append((item, left - 1))
-
-    while todo:
-        item, left = todo.pop()
-        assert delivered(fanin, item, grow) == DELETED
-    assert acked(parent) == (0, 0)
-    fanin.ack([item for item, _ in leaves])
-
-    assert parent.status().result == "succeeded"
-
-
 def test_an_item_is_handed_over_by_name(fanin, parent):
     assert delivered(fanin, parent.items[0], lambda _: fanin.hand_over()) == DELETED
     assert delivered(fanin, parent.items[0], lambda r: fanin.hand_over(r["body"]), 2) == DELETED

@@ -473,7 +473,7 @@ def test_an_owner_that_is_made_for_a_later_item_of_the_delivery_is_noticed(fanin
 
     def work(record):
         if record["body"] == first:
-            children.append(fanin.open(parent=second))
+            children.append(fanin.open(parent=second, parent_fails_on="any"))
 
     assert fanin.acks(work)(sqs_event(first, second), None) == DELETED
     assert acked(batch) == (1, 0)

@@ -28,7 +28,7 @@ from fanin.grouper import (
     Timing,
     Verdict,
 )
-from fanin.grouper.dynamodb.items import bundle_of, outcomes_text, task_of
+from fanin.grouper.dynamodb.items import outcomes_text
 from fanin.grouper.dynamodb.requests import claim
 from fanin.grouper.rules import protocol as rules
 from fanin.grouper.rules.ids import bundle_id, checked_bundle_id
@@ -299,24 +299,6 @@ def test_a_claim_fits_one_transaction_and_a_bundle_one_item(full):
 
     assert len(request["TransactItems"]) == 99
     assert sum(len(n) + 1 for n in names) + len(outcomes_text(said)["S"].encode()) < 300_000
-
-
-def test_rows_with_little_in_them_are_read():
-    row = {
-        "tenant": {"S": "t"},
-        "target": {"S": "search"},
-        "shard": {"S": "0"},
-        "fence": {"N": "7"},
-        "state": {"S": "READY"},
-        "version": {"N": "1"},
-        "attempt": {"N": "0"},
-        "createdAt": {"N": "0"},
-        "expiresAt": {"N": "0"},
-    }
-
-    assert bundle_of(row).is_void
-    with pytest.raises(KeyError):
-        task_of(row)
 
 
 PART = Lane("t", "search", "part-x-0")

@@ -185,6 +185,16 @@ STATES = {("OPEN", 0): "open", ("CLOSED", 3): "under way", ("COMPLETE", 0): "com
 STATES[("COMPLETE", 3)] = "with failures"
 
 
+@pytest.mark.parametrize(
+    ("healed", "sentence"),
+    [(1, "1 failed at first and was healed later"), (7, "7 failed at first and were healed later")],
+)
+def test_healed_items_are_counted_apart_from_those_that_failed_in_the_end(healed, sentence):
+    text = summary.verdict(replace(HISTORY, healed=healed, orphans=0))
+
+    assert text == f"1,863 items were acked; 4 of them failed in the end; {sentence}."
+
+
 def test_a_batch_shows_its_moments_its_percentiles_and_its_last_items():
     text = read(WELL).text
 

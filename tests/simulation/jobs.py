@@ -85,6 +85,7 @@ class Opening(Job):
             max_failures=script.max_failures,
             max_failure_percent=script.max_failure_percent,
             parent_item_id=self.ledger.parent_item,
+            parent_fails_on=script.fails_on if self.ledger.parent_item else "failed",
         )
 
 

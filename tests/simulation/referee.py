@@ -44,6 +44,14 @@ KINDS = {
     "end_child": CHILD,
 }
 NOTHING = Asked()
+COMPLETIONS = ("succeeded", "completed_with_failures")
+GOOD = {"any": COMPLETIONS[:1], "failed": COMPLETIONS}
+"""The results with which a child acks its item as done; under any other option it does with each."""
+
+
+def is_good(child: Batch) -> bool:
+    """Whether a child that has ended acks its item as done."""
+    return child.result in GOOD.get(child.parent_fails_on, (child.result,))
 
 
 class Referee:
@@ -295,7 +303,7 @@ class Referee:
         standing = [self.memory.batches[key] for key in self.children[parent][item] - self.replaced]
         if not standing or any(child.is_alive for child in standing):
             return None
-        succeeded = all(child.result == "succeeded" for child in standing)
+        succeeded = all(is_good(child) for child in standing)
         return Outcome.SUCCESS if succeeded else Outcome.FAILURE
 
     def is_over(self, parent: BatchKey, item: int) -> bool:
@@ -309,7 +317,8 @@ class Referee:
             return
         parent, item = self.item_of(batch.tenant, batch.parent_item_id)
         known = self.children[parent][item] - self.replaced
-        failed = {key for key in known if self.memory.batches[key].result not in (None, "succeeded")}
+        ended = {key for key in known if not self.memory.batches[key].is_alive}
+        failed = {key for key in ended if not is_good(self.memory.batches[key])}
         before = failed & {BatchKey(batch.tenant, batch_id or "") for batch_id in instead_of}
         require(before <= self.noted, "children", f"{batch.key} takes the place of {before}, which are live")
         late = bool(known) and known <= self.noted and not before
@@ -320,7 +329,7 @@ class Referee:
     def _end_child(self, name: str, item: ItemKey, child_id: str, failed: bool) -> Any:
         """The end of a child is noted as it was, and takes no other one out of the live ones."""
         child = self.memory.batches[BatchKey(item.batch.tenant, child_id)]
-        right = child.result is not None and failed is (child.result != "succeeded")
+        right = child.result is not None and failed is not is_good(child)
         require(right, "children", f"{child.key} is {child.result}, and was noted as failed: {failed}")
         self.noted.add(child.key)
         return getattr(self.memory, name)(item, child_id, failed)

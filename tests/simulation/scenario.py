@@ -45,6 +45,7 @@ class BatchScript:
     """One batch: opened by several under a key, grown by its adds, closed by the *closers*, named by token.
 
     Closers wait for the adds to be settled, unless *early*. So many *cancellers* want it to end at once.
+    *fails_on*: which end of it fails the item of its parent, if it has one.
     """
 
     name: str
@@ -60,6 +61,7 @@ class BatchScript:
     deadline: timedelta | None = None
     max_failures: int | None = None
     max_failure_percent: int | None = None
+    fails_on: str = "failed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from tests.simulation.jobs import (
 )
 from tests.simulation.ledger import Ledger, Message
 from tests.simulation.loop import Loop
-from tests.simulation.referee import Referee
+from tests.simulation.referee import Referee, is_good
 from tests.simulation.replica import Replica
 from tests.simulation.scenario import AddScript, Scenario
 from tests.simulation.store import UnreliableStore
@@ -186,7 +186,7 @@ class World:
         """I8: a key stands for a new batch once the last one is over, or a child that failed its item."""
         batch = self.memory.batches[key]
         over = batch.state is State.EXPIRED or (not batch.is_alive and self.is_past(batch.expires_at))
-        over = over or (batch.parent_item_id is not None and batch.result not in (None, "succeeded"))
+        over = over or (batch.parent_item_id is not None and not (batch.is_alive or is_good(batch)))
         require(
             over, "I8", f"{key} is {batch.state} until {batch.expires_at}, and its key stands for another"
         )

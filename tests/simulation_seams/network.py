@@ -71,10 +71,6 @@ class Network(network.Network):
     def fault(self, name: str) -> Fault | None:
         return self._drawn.draw(possible(name))
 
-    def land(self, place: int) -> None:
-        """Apply a stalled copy; its answer is dropped."""
-        self.apply(self.stalled.pop(place), "a stalled copy")
-
     def apply(self, request: Request, note: str) -> Any:
         answer = request.receiver.apply(request.name, request.args)
         if self._lines is not None:

@@ -70,3 +70,13 @@ def test_after_ten_attempts_the_caller_is_asked_to_repeat_the_request():
         under_key(None, lambda _: None, race.create)
 
     assert len(race.over) == 10
+
+
+def test_a_key_is_found_in_few_requests_however_many_of_its_batches_are_over(tracker, clock):
+    for _ in range(40):
+        tracker.open("t", OpenBatch(retention=Retention(open=HOUR)), key="hourly")
+        clock.at += HOUR
+    tracker.store.reset()
+    tracker.open("t", OpenBatch(), key="hourly")
+
+    assert tracker.store.calls.total() <= 4

@@ -20,26 +20,23 @@ def test_a_token_out_of_bounds_is_refused_without_repeating_it(token):
         OpenBatch(task_token=token, deadline=HOUR)
 
     assert refused.value.field == "taskToken"
+    for accepted in ("x", "x" * TOKEN_MAX):
+        assert OpenBatch(task_token=accepted, deadline=HOUR).token == TaskToken(accepted)
     assert not token or str(token) not in str(refused.value).replace("2048", "")
 
 
-@pytest.mark.parametrize("token", ["x", "x" * TOKEN_MAX])
-def test_a_token_has_1_to_2048_characters(token):
-    assert OpenBatch(task_token=token, deadline=HOUR).token == TaskToken(token)
-
-
-def test_a_token_needs_a_deadline():
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"task_token": TOKEN}, "deadlineSeconds"),
+        ({"on_failures": OnFailures.FAIL, "deadline": HOUR}, "onFailures"),
+    ],
+)
+def test_a_token_needs_a_deadline_and_only_with_one_is_it_said_how_failures_count(options, field):
     with pytest.raises(InvalidRequest) as refused:
-        OpenBatch(task_token=TOKEN)
+        OpenBatch(**options)
 
-    assert refused.value.field == "deadlineSeconds"
-
-
-def test_how_failures_count_is_said_with_a_token_only():
-    with pytest.raises(InvalidRequest) as refused:
-        OpenBatch(on_failures=OnFailures.FAIL, deadline=HOUR)
-
-    assert refused.value.field == "onFailures"
+    assert refused.value.field == field
 
 
 def test_no_text_of_a_request_or_of_a_batch_has_the_token(tracker):

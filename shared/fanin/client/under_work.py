@@ -113,7 +113,10 @@ class UnderWork:
         Sent again, the report also makes up for a first request without an answer.
         """
         report = self.report
-        return ack if report is None else replace(ack, outcome=report.outcome, reason=report.reason)
+        if report is None:
+            return ack
+        result = ack.result if report.outcome is Outcome.SUCCESS else None
+        return replace(ack, outcome=report.outcome, reason=report.reason, result=result)
 
     def change(self, **changes: object) -> None:
         """Set fields of a call that runs. Raises InvalidRequest once the function has returned."""

@@ -95,6 +95,9 @@ class TrackerStore(Protocol):
     def children(self, item: ItemKey) -> Children | None:
         """Return the children of an item; None if it never had one."""
 
+    def children_from(self, key: BatchKey, start: int, limit: int) -> Sequence[tuple[int, Children]]:
+        """Return the children of at most *limit* items of a batch that have had any, from item *start* on."""
+
     def end_child(self, item: ItemKey, child_id: str, failed: bool) -> Children | None:
         """Note that a live child of an item has ended; return its children, None if it never had one."""
 
@@ -125,6 +128,12 @@ class TrackerStore(Protocol):
 
     def transition(self, key: BatchKey, change: Transition) -> Batch | None:
         """Apply the transition if the batch admits it; return the stored batch, None if there is none."""
+
+    def cancel_children(self, key: BatchKey, next_check_at: datetime) -> Batch | None:
+        """Mark a cancelled batch as cancelled with its children, and plan its next check.
+
+        Return the stored batch, None if there is none.
+        """
 
     def extend(self, key: BatchKey, expires_at: datetime, next_check_at: datetime) -> Batch | None:
         """Extend a live batch if this expiry is later; return the stored batch, None if there is none."""

@@ -45,12 +45,13 @@ ALL_OPTIONS = {
     "notify_at": (Threshold.HALF,),
     "stuck_after": timedelta(minutes=5),
     "retention": Retention(),
+    "results": True,
 }
 KEPT_ATTRIBUTES = {
     *("pk", "sk", "tenant", "batchId", "state", "total", "failed", "healed", "pageBits", "salt", "mode"),
     *("retainOpen", "retainClosed", "retainComplete", "createdAt", "createdKey", "closedAt", "endedAt"),
     *("completedAt", "deadlineAt", "expiresAt", "deletedAt", "ttl", "fingerprint", "eventId"),
-    *("resumes", "ackedAt", "expectedItems", "maxFailures"),
+    *("resumes", "ackedAt", "expectedItems", "maxFailures", "results"),
 }
 """What the row of a deleted batch has: no text of a user, no name of a caller, no key of a list."""
 
@@ -148,7 +149,7 @@ def test_every_option_that_may_hold_text_of_a_user_is_deleted(batch):
     deleted = without_user_data(replace(batch, **ALL_OPTIONS), NOW)
 
     usual = BatchOptions()
-    assert KEPT_OPTIONS == ("mode", "retention", "expected_items", "max_failures")
+    assert KEPT_OPTIONS == ("mode", "retention", "expected_items", "max_failures", "results")
     assert all(
         getattr(deleted, name) == getattr(usual, name) for name in ALL_OPTIONS if name not in KEPT_OPTIONS
     )

@@ -28,6 +28,7 @@ from fanin.client.under_work import UnderWork, delivery, under_work
 from fanin.errors import InvalidRequest
 from fanin.isolating import Record, receives, records_of
 from fanin.tracker import Ack, ItemId, Outcome, Verdict
+from fanin.tracker.results import result_text
 
 logger = logging.getLogger("fanin")
 
@@ -47,6 +48,7 @@ class Consumer:
     always is, so that a function with a short timeout makes progress. *fail_after*: from this receive of a
     message on, an exception acks its item as failed and the message is deleted; at most the queue's
     ``maxReceiveCount``. *ack_of*: record -> its ack, whose caller is the message id; without a *handle*.
+    *results*: what *handle* returns is the result of its item, whose batch was opened with ``results``.
     *skip_done*: do no work either of an item that is done, whose message is new; that of a redelivered one
     is never repeated. *in_tasks*: *handle* is a coroutine function, and each call of it a task of asyncio.
     """
@@ -59,6 +61,7 @@ class Consumer:
     fail_after: int | None = None
     ack_of: Callable[[Record], Ack] | None = None
     skip_done: bool = False
+    results: bool = False
     in_tasks: bool = False
 
     def __post_init__(self) -> None:
@@ -170,7 +173,9 @@ class Consumer:
         call = self._call(record, ack)
         try:
             with under_work(call, in_task=self.in_tasks):
-                _refuse_failures(finished((yield Step(work, is_work=True)), "the function"))
+                result = finished((yield Step(work, is_work=True)), "the function")
+                _refuse_failures(result)
+                ack = replace(ack, result=result_text(result) if self.results else None)
                 yield from _cancel_unclosed(call)
         except BaseException as error:
             if not is_failure(error):

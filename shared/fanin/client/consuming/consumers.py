@@ -49,6 +49,7 @@ class Consumers:
         margin_seconds: float = MARGIN_SECONDS,
         fail_after: int | None = None,
         skip_done: bool = False,
+        results: bool = False,
     ) -> Callable[[Handle], Handler]: ...
     def acks(
         self,
@@ -60,6 +61,7 @@ class Consumers:
         margin_seconds: float = MARGIN_SECONDS,
         fail_after: int | None = None,
         skip_done: bool = False,
+        results: bool = False,
     ) -> Handler | Callable[[Handle], Handler]:
         """Return the Lambda handler of an SQS queue that calls ``handle(record)`` for each message.
 
@@ -68,11 +70,11 @@ class Consumers:
         ``fanin.client.consuming.consumer.Consumer``.
         """
         options_given(item_id, on_acked, margin_seconds, fail_after)
-        instance(skip_done, bool, "skip_done")
+        instance(skip_done, bool, "skip_done"), instance(results, bool, "results")
         given = (item_id, on_acked, margin_seconds, fail_after)
 
         def decorate(handle: Handle) -> Handler:
-            return handler_of(Consumer(self._transport, handle, *given, skip_done=skip_done))
+            return handler_of(Consumer(self._transport, handle, *given, skip_done=skip_done, results=results))
 
         return decorate if handle is None else decorate(handle)
 
@@ -96,7 +98,12 @@ class Consumers:
     def acks_each(self, work: HandleItem, /) -> Handler: ...
     @overload
     def acks_each(
-        self, /, *, fail_after: int | None = None, margin_seconds: float = MARGIN_SECONDS
+        self,
+        /,
+        *,
+        fail_after: int | None = None,
+        margin_seconds: float = MARGIN_SECONDS,
+        results: bool = False,
     ) -> Callable[[HandleItem], Handler]: ...
     def acks_each(
         self,
@@ -105,6 +112,7 @@ class Consumers:
         *,
         fail_after: int | None = None,
         margin_seconds: float = MARGIN_SECONDS,
+        results: bool = False,
     ) -> Handler | Callable[[HandleItem], Handler]:
         """Return the Lambda handler of an SQS queue of chunks that calls ``work(item)`` for each item.
 
@@ -113,10 +121,15 @@ class Consumers:
         See docs/chunks.md.
         """
         options_given(None, None, margin_seconds, fail_after)
+        instance(results, bool, "results")
 
         def decorate(work: HandleItem) -> Handler:
             consumer = EachConsumer(
-                self._transport, work=work, margin_seconds=margin_seconds, fail_after=fail_after
+                self._transport,
+                work=work,
+                margin_seconds=margin_seconds,
+                fail_after=fail_after,
+                results=results,
             )
             return each_handler_of(consumer)
 

@@ -161,7 +161,11 @@ def _ranges(acks: Iterable[Ack]) -> list[Ack]:
     ranges: list[Ack] = []
     for ack in acks:
         before = ranges[-1] if ranges else None
-        if before is not None and replace(before, first=before.last + 1, last=ack.last) == ack:
+        if (
+            before is not None
+            and ack.result is None
+            and replace(before, first=before.last + 1, last=ack.last) == ack
+        ):
             ranges[-1] = replace(before, last=ack.last)
         else:
             ranges.append(ack)

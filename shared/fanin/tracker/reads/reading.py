@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
-from fanin.errors import Conflict, NotFound
+from fanin.errors import Conflict, InvalidRequest, NotFound
 from fanin.pacing import Each, each_in_turn, pause
 from fanin.tracker.reads.listing import ListQuery, listing
 from fanin.tracker.reads.mapping import CELLS_MAX, BatchMap, mapped
@@ -16,6 +16,7 @@ from fanin.tracker.reads.progress import progress
 from fanin.tracker.reads.sampling import samples
 from fanin.tracker.reads.walking import slice_of
 from fanin.tracker.reads.window import Window, window
+from fanin.tracker.results import Manifest, ResultStore
 from fanin.tracker.rules.acking import is_expired
 from fanin.tracker.rules.ids import checked_batch_id
 from fanin.tracker.rules.lifecycle import ends_at
@@ -49,6 +50,7 @@ class Reader:
     pause: Callable[[int], None] = pause
     each: Each = each_in_turn
     admit: Callable[[str, str], None] = _unlimited
+    results: ResultStore | None = None
     _known: dict[BatchKey, tuple[datetime, Batch]] = field(default_factory=dict, repr=False)
     _prepared: set[tuple[PageKey, bool]] = field(default_factory=set, repr=False)
 
@@ -104,6 +106,20 @@ class Reader:
         """Return which of the items *first* to *last* of a group are outstanding, and which failed."""
         self._need_exact(batch, "the state of an item")
         return window(self.store, batch, group_id, first, last)
+
+    def manifest(self, batch: Batch) -> Manifest | None:
+        """Return the manifest of an ended batch's results, which this call fixes; None if it keeps none."""
+        return self.result_store().freeze(batch.key) if batch.results else None
+
+    def result_store(self) -> ResultStore:
+        """Return the store of results. Raises InvalidRequest if there is none."""
+        if self.results is None:
+            raise InvalidRequest(
+                "this process keeps no results: deploy the stack with results=True, and set"
+                " FANIN_RESULTS_BUCKET to its output ResultsBucket",
+                field="results",
+            )
+        return self.results
 
     def samples(self, batch: Batch) -> Sequence[Sample]:
         """Return a bounded number of failure reasons, without those of healed items."""

@@ -51,6 +51,16 @@ class Whole(Kind):
 
 
 @dataclass(frozen=True, slots=True)
+class Flag(Kind):
+    """Yes or no; no is the default, and is neither stored nor shown."""
+
+    def check(self, value: bool, field: str) -> bool:
+        if not isinstance(value, bool):
+            raise InvalidRequest(f"{field} is true or false, not {value!r:.60}", field=field)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
 class Text(Kind):
     """A text. *called*: in errors. *form* is what a whole text matches, *otherwise* the error of another one.
 

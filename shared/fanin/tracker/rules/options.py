@@ -21,6 +21,7 @@ from fanin.tracker.rules.option_kinds import (
     SECOND,
     Choice,
     Duration,
+    Flag,
     ItemName,
     Kind,
     Labels,
@@ -110,6 +111,17 @@ class OnFailures(StrEnum):
     FAIL = "fail"
 
 
+class ParentFailsOn(StrEnum):
+    """Which end of a child batch fails the item of its parent.
+
+    ANY: one with any failed item. FAILED: one before all items were done. NEVER: none.
+    """
+
+    ANY = "any"
+    FAILED = "failed"
+    NEVER = "never"
+
+
 @dataclass(frozen=True, slots=True)
 class TaskToken:
     """The token *text*, and how the task ends if items failed.
@@ -181,6 +193,14 @@ class ShownOptions:
         argument="parent",
         title="Parent item",
     )
+    parent_fails_on: ParentFailsOn = option(
+        Choice(ParentFailsOn, "parent_fails_on"),
+        "The end that fails the item of `parentItemId`. `any`: one with failed items. `failed`: one before"
+        " all items were done, by the batch's limits, its deadline or a cancel. `never`: none.",
+        default=ParentFailsOn.FAILED,
+        cli=("--parent-fails-on END", "any, failed or never: the end that fails the --parent item."),
+        title="Parent fails on",
+    )
     labels: Mapping[str, str] = option(
         Labels(),
         "Up to 10 labels to list batches by: keys of 1 to 64 characters without a colon, values of up to 256;"
@@ -214,6 +234,12 @@ class ShownOptions:
         ),
         "Report the live batch by an event `BatchProgress` after so long without an ack.",
         cli=("--stuck-after TIME", "Send an event if no ack comes for so long."),
+    )
+    results: bool = option(
+        Flag(),
+        "Keep what the work of each item returns, to read once the batch has ended.",
+        default=False,
+        cli=("--results", "Keep the results of its items."),
     )
 
 
@@ -269,6 +295,15 @@ class OpenBatch(BatchOptions):
     def __post_init__(self) -> None:
         for name, each in OPTIONS.items():
             object.__setattr__(self, name, each.checked(getattr(self, name)))
+        if self.results and self.mode is Mode.ESTIMATED:
+            raise InvalidRequest(
+                "an estimated batch keeps no results: it does not know which items are done", field="results"
+            )
+        if self.parent_item_id is None and self.parent_fails_on is not ParentFailsOn.FAILED:
+            raise InvalidRequest(
+                "parentFailsOn is for a batch with a parentItemId; give that, or leave it out",
+                field="parentFailsOn",
+            )
         if self.task_token is None and self.on_failures is not OnFailures.SUCCEED:
             raise InvalidRequest("onFailures is for a batch with a taskToken", field="onFailures")
         if self.task_token is not None and self.deadline is None:
