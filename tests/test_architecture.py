@@ -52,7 +52,7 @@ DOORS: dict[str, set[str]] = {
     "fanin.cost": set(),
     "fanin.report": {"fanin.errors"},
     "fanin.aws": {*LEAVES},
-    "fanin.tracker": {*LEAVES, "fanin.aws"},
+    "fanin.tracker": {*LEAVES, "fanin.aws", "fanin.cost"},
     "fanin.item_results": {*LEAVES, "fanin.aws", "fanin.tracker"},
     "fanin.grouper": {*LEAVES, "fanin.aws"},
     "fanin.callbacks": {*LEAVES, "fanin.aws", "fanin.grouper"},
@@ -77,7 +77,7 @@ DOORS: dict[str, set[str]] = {
         "fanin.queue",
         "fanin.tracker",
     },
-    "fanin.publishing": {*LEAVES, "fanin.aws", "fanin.client", "fanin.tracker"},
+    "fanin.publishing": {*LEAVES, "fanin.aws", "fanin.client", "fanin.cost", "fanin.tracker"},
     "fanin.testing": {
         *LEAVES,
         "fanin.client",
@@ -132,6 +132,7 @@ DOORS: dict[str, set[str]] = {
         "pipeline.spark",
         "fanin.Fanin",
         "fanin.cost",
+        "fanin.publishing",
         "fanin.tracker",
     },
     "pipeline.fan_out": {
