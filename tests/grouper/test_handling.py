@@ -106,13 +106,17 @@ def test_a_retry_in_place_needs_no_queue():
     assert len(bench.pauses) == 2
 
 
-def test_a_member_that_was_registered_anew_is_left_out_and_called_in_its_own_bundle(bench):
+@pytest.mark.parametrize("is_bundled", [False, True])
+def test_a_member_that_was_registered_anew_is_left_out_and_called_in_its_own_bundle(bench, is_bundled):
     """Its bundle was stuck until both expired, and time to live deleted neither."""
     bench.register("a", "b")
     bench.step()
     old = bench.task("a").bundle_id
     bench.clock.advance(days=21)
     bench.register("a")
+    if is_bundled:
+        bench.clock.advance(seconds=60)
+        bench.grouper.lead(TaskMessage(bench.task("a").key))
     bench.drain()
     calls = {call.bundle_id: [member.task_id for member in call.members] for call in bench.api.calls}
 
