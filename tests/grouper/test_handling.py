@@ -106,6 +106,21 @@ def test_a_retry_in_place_needs_no_queue():
     assert len(bench.pauses) == 2
 
 
+def test_the_message_of_a_bundle_that_is_gone_or_has_ended_is_settled_without_a_call(bench):
+    bench.register("a")
+    bench.drain()
+    key = bench.grouper.bundle(TENANT, bench.task("a").bundle_id).key
+    ended = bench.grouper.handle(BundleMessage(key), bench.api, bench.listener)
+    bench.store.bundles.clear()
+    gone = bench.grouper.handle(BundleMessage(key), bench.api, bench.listener)
+
+    assert (ended.handled_as, gone.handled_as, len(bench.api.calls)) == (
+        HandledAs.SETTLED,
+        HandledAs.SETTLED,
+        1,
+    )
+
+
 @pytest.mark.parametrize("is_bundled", [False, True])
 def test_a_member_that_was_registered_anew_is_left_out_and_called_in_its_own_bundle(bench, is_bundled):
     """Its bundle was stuck until both expired, and time to live deleted neither."""
