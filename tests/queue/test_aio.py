@@ -152,7 +152,7 @@ def test_an_ack_that_is_cancelled_is_done_and_the_others_are_returned(inner):
     assert queued(inner) == [("b", 0, 1)]
 
 
-def test_10_waiters_are_served_in_order_and_one_that_timed_out_is_skipped(inner):
+def test_waiters_are_served_in_order_and_one_that_timed_out_is_skipped(inner):
     async def story(queue):
         served = []
 

@@ -28,7 +28,7 @@ from fanin.client.under_work import UnderWork, delivery, under_work
 from fanin.errors import InvalidRequest
 from fanin.isolating import Record, receives, records_of
 from fanin.tracker import Ack, ItemId, Outcome, Verdict
-from fanin.tracker.results import result_text
+from fanin.tracker.rules.results import result_text
 
 logger = logging.getLogger("fanin")
 
