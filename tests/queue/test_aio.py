@@ -91,6 +91,14 @@ def test_06_q5_a_take_waits_for_a_job_and_acks_it_on_leaving(inner):
     assert inner.context.store.members(KEY) == []
 
 
+def test_a_take_that_finds_no_job_in_its_time_is_empty(inner):
+    async def story(queue):
+        async with queue.take(1, wait=0.02) as jobs:
+            return names(jobs)
+
+    assert run(inner, story) == []
+
+
 def test_single_jobs_are_acked_with_writes_and_released(inner):
     async def story(queue):
         rejected = await queue.add_all(["a", NewJob("b"), "c", "a"])
