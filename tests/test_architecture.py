@@ -33,6 +33,7 @@ LEAVES = {
     "fanin.instants",
     "fanin.item_ids",
     "fanin.ties",
+    "fanin.refusals",
 }
 """Import nothing of the project but errors, so that any room may import them."""
 # room: what of the project it may import, beside itself. The longest prefix that fits is the room.
@@ -47,10 +48,11 @@ DOORS: dict[str, set[str]] = {
     "fanin.arguments": {"fanin.errors"},
     "fanin.item_ids": {"fanin.errors"},
     "fanin.ties": set(),
+    "fanin.refusals": set(),
     "fanin.cost": set(),
     "fanin.report": {"fanin.errors"},
     "fanin.aws": {*LEAVES},
-    "fanin.tracker": {*LEAVES, "fanin.aws"},
+    "fanin.tracker": {*LEAVES, "fanin.aws", "fanin.cost"},
     "fanin.item_results": {*LEAVES, "fanin.aws", "fanin.tracker"},
     "fanin.grouper": {*LEAVES, "fanin.aws"},
     "fanin.callbacks": {*LEAVES, "fanin.aws", "fanin.grouper"},
@@ -75,7 +77,7 @@ DOORS: dict[str, set[str]] = {
         "fanin.queue",
         "fanin.tracker",
     },
-    "fanin.publishing": {*LEAVES, "fanin.aws", "fanin.client", "fanin.tracker"},
+    "fanin.publishing": {*LEAVES, "fanin.aws", "fanin.client", "fanin.cost", "fanin.tracker"},
     "fanin.testing": {
         *LEAVES,
         "fanin.client",
@@ -130,6 +132,7 @@ DOORS: dict[str, set[str]] = {
         "pipeline.spark",
         "fanin.Fanin",
         "fanin.cost",
+        "fanin.publishing",
         "fanin.tracker",
     },
     "pipeline.fan_out": {

@@ -23,6 +23,7 @@ LONG = 15 * 24 * HOUR
 """What an hour is in the lives that last for months."""
 SKEWS = (timedelta(0), timedelta(0), timedelta(seconds=5), timedelta(minutes=5))
 LAGS = (0.0, 0.3, 0.8)
+POLICIES = ("any", "failed", "never")
 PERCENTS = (1, 20, 34, 50, 67, 100)
 TICKS = ((timedelta(0), 0.0), (timedelta(seconds=4), 0.3), (timedelta(minutes=5), 0.2), (HOUR, 0.1))
 
@@ -91,6 +92,8 @@ def _batch(random: Random, name: str, bits: int, depth: int, hour: timedelta) ->
         deadline=timedelta(minutes=random.choice((1, 10, 60, 300))) if random.random() < 0.2 else None,
         max_failures=random.randint(1, 3) if random.random() < 0.25 else None,
         max_failure_percent=random.choice(PERCENTS) if random.random() < 0.2 else None,
+        cascades=depth > 0,
+        fails_on=POLICIES[total % 3],
     )
 
 
@@ -193,11 +196,14 @@ def _of_children(random: Random, base: Scenario) -> Scenario:
             early=random.random() < 0.3,
             cancellers=random.random() < 0.4,
             retention=_retention(random),
+            fails_on=POLICIES[(n + count) % 3],
         )
         for n in range(count)
     )
     adds = (AddScript("top-add", total, children=children, siblings=count),)
     batch = BatchScript("top", adds, ("top-closer",), "open-top", retention=_retention(random))
+    if total > 2:
+        batch = _cascading(batch)
     return replace(
         base,
         batches=(batch,),
@@ -207,6 +213,15 @@ def _of_children(random: Random, base: Scenario) -> Scenario:
         redelivered=random.choice((1.0, 1.0, 0.5)),
         sweepers=random.choice((0, 2)),
     )
+
+
+def _cascading(batch: BatchScript) -> BatchScript:
+    """The batch, cancelled at last with its children, of which the first has one, too."""
+    (add,) = batch.adds
+    below = BatchScript("below", (AddScript("below-add", 1),), ("below-closer",), "open-below")
+    first = replace(add.children[0], adds=(AddScript("first-add", 1, children=(below,)),))
+    adds = (replace(add, children=(first, *add.children[1:])),)
+    return replace(batch, adds=adds, cancellers=1, cascades=True)
 
 
 def _with_orphans(random: Random, base: Scenario) -> Scenario:

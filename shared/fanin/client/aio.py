@@ -89,6 +89,7 @@ class AsyncBatch:
     outstanding = iterated(Batch.outstanding)
     failures = iterated(Batch.failures)
     results = iterated(Batch.results, RESULTS_AT_ONCE)
+    children = iterated(Batch.children)
 
     @property
     def id(self) -> str:
@@ -234,6 +235,7 @@ class AsyncFanin:
     outstanding = iterated(Fanin.outstanding)
     failures = iterated(Fanin.failures)
     results = iterated(Fanin.results, RESULTS_AT_ONCE)
+    children = iterated(Fanin.children)
     batches = iterated(Fanin.batches)
     task = awaited(Fanin.task)
     task_status = awaited(Fanin.task_status)

@@ -44,9 +44,7 @@ class Functions(Construct):
         *results*: the bucket of results.
         """
         super().__init__(scope, id_)
-        self.config = config
-        self.tables = tables
-        self.results = results
+        self.config, self.tables, self.results = config, tables, results
         self.made: list[lambda_.Function] = []
         self._completing: list[lambda_.Function] = []
         self._bus: events.IEventBus | None = None

@@ -16,6 +16,8 @@ LOOK_THROUGH = (*LOOK, "dynamodb:Query")
 DELETE = (*LOOK, "dynamodb:BatchWriteItem")
 # A transaction requires the actions of its parts: a receipt and a group are put, the batch is updated.
 CHANGE = ("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem")
+# A cancel with the children of a batch queries them.
+CHANGE_BELOW = (*CHANGE, "dynamodb:Query")
 DESCRIBE = ("dynamodb:GetItem", "dynamodb:Query")
 # Pages are read by BatchGetItem, a single page too.
 READ_PAGES = ("dynamodb:BatchGetItem",)
@@ -105,6 +107,7 @@ API: Mapping[str, Sequence[Handler]] = {
             batches=LOOK_THROUGH,
             pages=READ_PAGES,
         ),
+        Handler(name="get_children", routes=("GET /v1/batches/{batchId}/children",), batches=LOOK_THROUGH),
         Handler(
             name="get_origin",
             routes=("GET /v1/batches/{batchId}/origin",),
@@ -131,7 +134,7 @@ API: Mapping[str, Sequence[Handler]] = {
         Handler(
             name="cancel_batch",
             routes=("POST /v1/batches/{batchId}/cancel",),
-            batches=CHANGE,
+            batches=CHANGE_BELOW,
             pages=CHANGE_PAGES,
         ),
         Handler(name="notify_batch", routes=("POST /v1/batches/{batchId}/notify",), batches=CHANGE),
@@ -191,7 +194,7 @@ CONFIRM_EVENT = Handler(name="confirm_event", batches=CHANGE, pages=CHANGE_PAGES
 # overlap. Its 16 threads take CPU.
 SWEEP = Handler(
     name="sweep",
-    batches=CHANGE,
+    batches=CHANGE_BELOW,
     pages=CHANGE_PAGES,
     indexes=(NEXT_CHECK_INDEX, LIVE_BATCHES_INDEX),
     results=(REMOVE,),

@@ -24,7 +24,7 @@ OF_READER = ("get_batch", "list_batches", "get_outstanding", "get_failures", "ge
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TableGrants:
-    """DynamoDB actions on Batches and Pages, indexes of Batches to query, and uses of the bucket of results."""
+    """DynamoDB actions on Batches and Pages, indexes of Batches to query, uses of the bucket of results."""
 
     batches: tuple[str, ...]
     pages: tuple[str, ...]

@@ -59,9 +59,13 @@ class NotifyBatchBody(Body):
 
 
 class CancelBatchBody(Body):
-    """The reason of a cancel; ``{}``, or no body, gives none."""
+    """The reason of a cancel, and what else ends; ``{}``, or no body, gives no reason."""
 
     reason: Reason | None = None
+    children: Annotated[
+        bool,
+        Field(description="Cancel each live batch below it, too: of its items, of their items, and so on."),
+    ] = False
 
 
 class AckBody(Body):

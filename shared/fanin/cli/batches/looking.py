@@ -1,16 +1,17 @@
-"""The verbs that read: where, status, list, outstanding, failures."""
+"""The verbs that read: where, status, list, children, outstanding, failures."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Annotated, Literal, get_args
 
 import typer
 
-from fanin.cli.arguments.items import ItemRange, range_of
+from fanin.cli.arguments.items import ItemRange, range_in, range_of
 from fanin.cli.arguments.options import Batch
-from fanin.cli.terminal.columns import BATCH, BATCHES, time_ago
+from fanin.cli.terminal.columns import BATCH, BATCHES, CHILDREN, time_ago
 from fanin.cli.terminal.durations import time_of
 from fanin.cli.terminal.exits import UsageError
 from fanin.cli.terminal.listing import Every, Limit, print_list
@@ -74,6 +75,9 @@ Label = Annotated[
     str | None, typer.Option("--label", metavar="KEY:VALUE", help="Only batches with this label.")
 ]
 Ids = Annotated[bool, typer.Option("--ids", help="One item id a line, in place of ranges.")]
+BatchOrItem = Annotated[
+    str, typer.Argument(metavar="OF", help="A batch, as an id or a user key, or an item.")
+]
 Reasons = Annotated[
     bool, typer.Option("--reasons", help="A sample of the items, with reasons: one of a range, 128 at most.")
 ]
@@ -120,6 +124,21 @@ def list_(
     times = {"openedFrom": _time(since), "openedTo": _time(until)}
     query = {"userKey": key, "userKeyPrefix": key_prefix, "state": state, "label": label, **times}
     print_list(call, BATCHES, "/v1/batches", "batches", None if every else limit, **query)
+
+
+@verb("children")
+def children(call: Invocation, of: BatchOrItem, limit: Limit = 50, every: Every = False) -> None:
+    """List the batches that the items of a batch, or one item, wait for, and those that failed an item.
+
+    A child that acked its item as done is not listed. OF is a batch, or an item of one.
+    """
+    item = range_in(of)
+    if item is not None and item.first != item.last:
+        raise UsageError(f"children takes a batch or one item, and {of!r} is a range")
+    batch_id = call.names.id_of(of if item is None else item.batch)
+    item_id = None if item is None else str(replace(item, batch=batch_id))
+    path = call.path(batch_id, "/children")
+    print_list(call, CHILDREN, path, "batches", None if every else limit, itemId=item_id)
 
 
 @verb("outstanding")

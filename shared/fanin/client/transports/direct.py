@@ -88,8 +88,12 @@ class DirectTransport(DirectAcks):
         batch = closed.batch
         return Closed(batch_id, batch.user_key, batch.state, batch.total, closed.completed_by_caller)
 
-    def cancel(self, batch_id: str, reason: str | None, key: str) -> Cancelled:
-        return _cancelled(self.tracker.cancel(self.tenant, batch_id, reason, key))
+    def cancel(self, batch_id: str, reason: str | None, key: str, children: bool = False) -> Cancelled:
+        return _cancelled(self.tracker.cancel(self.tenant, batch_id, reason, key, children))
+
+    def children(self, batch_id: str, item_id: str | None, cursor: Cursor) -> Summaries:
+        page = self.tracker.children(self.tracker.get(self.tenant, batch_id), item_id, cursor or 0)
+        return Summaries(tuple(Summary(**_facts(child)) for child in page.batches), page.resume)
 
     def reopen(self, request: ReopenBatch, key: str) -> Items:
         batch = self.tracker.reopen(self.tenant, request, caller_of("reopen", key), key=key)

@@ -61,6 +61,7 @@ ATTEMPTS = 5
 CONNECTIONS = 32
 ROWS_A_PAGE = "100"
 RANGES_A_PAGE = "1000"
+CHILDREN_A_PAGE = "100"
 BODY_MAX = 256 * 1024
 """The largest body that the API accepts, in bytes."""
 FOUND = 200
@@ -147,9 +148,13 @@ class HttpTransport:
     def close(self, batch_id: str, key: str) -> Closed:
         return self._end(batch_id, "/close", {}, key, documents.closed_of)
 
-    def cancel(self, batch_id: str, reason: str | None, key: str) -> Cancelled:
-        body = {} if reason is None else {"reason": reason}
+    def cancel(self, batch_id: str, reason: str | None, key: str, children: bool = False) -> Cancelled:
+        body = documents.cancel_body(reason, children)
         return self._end(batch_id, "/cancel", body, key, documents.cancelled_of)
+
+    def children(self, batch_id: str, item_id: str | None, cursor: Cursor) -> Summaries:
+        query = {"itemId": item_id, "limit": CHILDREN_A_PAGE, "cursor": cursor}
+        return self._get(_path(batch_id, "/children"), query, documents.summaries_of)
 
     def reopen(self, request: ReopenBatch, key: str) -> Items:
         path = _path(request.origin_batch_id, "/reopen")

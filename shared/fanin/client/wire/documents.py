@@ -72,6 +72,11 @@ def _options(given: Mapping[str, Any]) -> Document:
     return {OPTIONS[name].field: written(value) for name, value in given.items()}
 
 
+def cancel_body(reason: str | None, children: bool) -> Document:
+    """Return the body of cancel."""
+    return ({} if reason is None else {"reason": reason}) | ({"children": True} if children else {})
+
+
 def filter_query(wanted: BatchFilter) -> dict[str, str]:
     """Return the query parameters of a filter of batches."""
     given = {camel(name): value for name, value in filter_of(wanted).items() if value is not None}

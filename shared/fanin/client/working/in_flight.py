@@ -73,7 +73,7 @@ class InFlight:
         with self.lock:
             started: list[Message] = []
             while self._may_start() and len(started) < most and (message := self._next()) is not None:
-                if message.until <= now:
+                if message.is_lost or message.until <= now:
                     self._lose(message)
                     continue
                 self.working[id(message)] = message
