@@ -192,6 +192,31 @@ def cancel(tracker, batch_and_items):
     tracker.cancel("t", batch_and_items[0], "enough")
 
 
+def family(tracker):
+    """A batch with a child, which is not cancelled with it yet."""
+    batch_id, items = added(tracker)
+    tracker.open("t", OpenBatch(parent_item_id=items[0]))
+    return batch_id, items
+
+
+def list_children(tracker, batch_and_items):
+    batch_id, items = batch_and_items
+    for item in (None, items[0]):
+        tracker.children(tracker.get("t", batch_id), item)
+
+
+def cancel_below(tracker, batch_and_items):
+    for children in (False, True, True):
+        tracker.cancel("t", batch_and_items[0], children=children)
+
+
+def sweep_below(tracker, batch_and_items):
+    batch = tracker.get("t", batch_and_items[0])
+    change = transition(batch, State.CANCELLED, tracker.now(), children=True)
+    tracker.store.transition(batch.key, change)
+    later(tracker, MOMENT + timedelta(minutes=2)).sweep()
+
+
 def with_key(route):
     """What a route does with an idempotency key, twice."""
 
@@ -323,6 +348,10 @@ DEEDS = [
     ("cancel_batch", added, cancel),
     ("cancel_batch", child_of, cancel),
     ("cancel_batch", opened, with_key("cancel")),
+    ("cancel_batch", family, cancel_below),
+    ("get_children", family, list_children),
+    ("get_children", overdue, list_children),
+    ("sweep", family, sweep_below),
     ("notify_batch", cancelled, notify),
     ("notify_batch", overdue, notify_later),
     ("notify_batch", opened, with_key("notify")),
