@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from fanin.client.queues.queue_model import DeletedJobs, QueueJob, QueueSession, QueueStatus, RevivedJobs
     from fanin.client.transports.reports import AckReport, Completion, ItemVerdict, RangeVerdict
+    from fanin.client.working.messages import WorkSummary
     from fanin.errors import (
         AccessDenied,
         BatchEnded,
@@ -105,6 +106,7 @@ __all__ = [
     "TaskResult",
     "TaskStatus",
     "Verdict",
+    "WorkSummary",
 ]
 
 # Loaded at the first access, so that a function does not import rooms that it does not use.
@@ -138,6 +140,7 @@ _ROOMS = {
         "RevivedJobs",
     ),
     "fanin.client.transports.reports": ("AckReport", "Completion", "ItemVerdict", "RangeVerdict"),
+    "fanin.client.working.messages": ("WorkSummary",),
     "fanin.errors": (
         "AccessDenied",
         "BatchEnded",

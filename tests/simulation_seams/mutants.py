@@ -33,6 +33,7 @@ from tests.simulation_seams.announcing_mutants import ANNOUNCING_MUTANTS
 from tests.simulation_seams.item_mutants import ITEM_MUTANTS
 from tests.simulation_seams.repair_mutants import REPAIR_MUTANTS
 from tests.simulation_seams.run import ROOM
+from tests.simulation_seams.worker_mutants import WORKER_MUTANTS
 
 _apply, _settled, _known = Transition.apply, Tally.settled, Tracker._known_batch
 _key, _reached = UnderWork.key, sweeping.reached_by
@@ -241,6 +242,7 @@ MUTANTS = (
     *REPAIR_MUTANTS,
     *ANNOUNCING_MUTANTS,
     *ITEM_MUTANTS,
+    *WORKER_MUTANTS,
 )
 
 EQUIVALENT = ()

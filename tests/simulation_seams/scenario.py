@@ -74,7 +74,8 @@ class Scenario:
     completes on the bus. *in_order*: the queues are FIFO queues. *threads*: a process works on several
     deliveries at once. *reporting*: how likely the work on an item is to report its failure. *by_hand*: how
     often at most all items of a batch with failures are done by hand. *loops*: whether the function of the
-    consumer may loop.
+    consumer may loop. *workers*: processes outside of Lambda that work on a queue, at most; 0: Lambda does.
+    *freezes*: how often at most one of them is frozen.
     """
 
     batches: tuple[BatchScript, ...]
@@ -109,6 +110,8 @@ class Scenario:
     reporting: float = 0.0
     by_hand: int = 0
     loops: bool = True
+    workers: int = 0
+    freezes: int = 0
 
 
 def draw(random: Random) -> Scenario:
@@ -125,6 +128,15 @@ def with_ways(scenario: Scenario, random: Random) -> Scenario:
     reporting = random.choice((0.3, 1.0)) if random.random() < SOME else 0.0
     by_hand = random.choice((1, 4)) if random.random() < SOME else 0
     return replace(scenario, in_order=in_order, threads=threads, reporting=reporting, by_hand=by_hand)
+
+
+def with_workers(scenario: Scenario, random: Random) -> Scenario:
+    """Return the scenario with workers outside of Lambda in some of the runs, drawn by themselves."""
+    if random.random() >= SOME:
+        return scenario
+    freezes = 0 if scenario.alone else random.choice((0, 0, 2))
+    workers, tick = random.choice((1, 1, 2)), min(scenario.tick, timedelta(milliseconds=500))
+    return replace(scenario, workers=workers, freezes=freezes, threads=True, tick=tick)
 
 
 def _poisoned(random: Random) -> Scenario:

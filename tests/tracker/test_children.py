@@ -1,11 +1,11 @@
-"""Which items take a child, and how the end of a child acks its item."""
+"""Which items take a child, and a child's end is an item of its parent."""
 
 from __future__ import annotations
 
 import pytest
 
 from fanin.errors import Conflict, InvalidRequest
-from fanin.tracker import OpenBatch, State
+from fanin.tracker import Mode, OpenBatch, State
 from fanin.tracker.writing.reopening import ReopenBatch
 from tests.tracker.calls import HOUR, ack, fail, opened
 
@@ -65,6 +65,37 @@ def test_an_item_that_is_done_takes_no_child_and_a_failed_one_does(tracker):
 
     opens_none(tracker, f"{batch_id}:{group}:1", "is done and takes no child")
     assert tracker.open("t", OpenBatch(parent_item_id=f"{batch_id}:{group}:2"))
+
+
+def test_a_parent_that_is_no_item_of_the_tenants_is_refused(tracker):
+    parent, group = opened(tracker, 3)
+
+    for item in (f"{parent}:{group}:3", f"{parent}:{parent}:0", "nonsense"):
+        with pytest.raises(InvalidRequest):
+            tracker.open("t", OpenBatch(parent_item_id=item))
+    with pytest.raises(InvalidRequest):
+        tracker.open("other", OpenBatch(parent_item_id=f"{parent}:{group}:0"))
+
+
+def test_an_estimated_batch_is_no_parent(tracker):
+    """The end of a child may ack its item of the parent more than once, and each ack would count."""
+    parent, group = opened(tracker, 3, mode=Mode.ESTIMATED)
+
+    with pytest.raises(InvalidRequest, match="estimated"):
+        tracker.open("t", OpenBatch(parent_item_id=f"{parent}:{group}:0"))
+
+
+def test_one_request_ends_sixteen_batches_above_the_one_that_it_acks(tracker):
+    chain = [opened(tracker, 1)]
+    for _ in range(16 + 1):
+        batch_id, group = chain[-1]
+        chain.append(opened(tracker, 1, parent_item_id=f"{batch_id}:{group}:0"))
+    for batch_id, _ in chain:
+        tracker.close("t", batch_id, "closer")
+    ack(tracker, *chain[-1], 0)
+    states = [tracker.get("t", batch_id).state for batch_id, _ in chain]
+
+    assert states == [State.CLOSED] + [State.COMPLETE] * (16 + 1)
 
 
 ENDS = {

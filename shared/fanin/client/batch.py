@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 from uuid import UUID, uuid5
 
 from fanin.client.checks.reasons import reason_of
@@ -60,6 +60,7 @@ class Calls(Protocol):
     def outstanding(self, batch_id: str) -> Iterator[Items]: ...
     def failures(self, batch_id: str) -> Iterator[Items]: ...
     def samples(self, batch_id: str) -> tuple[Sample, ...]: ...
+    def results(self, batch: str) -> Iterator[tuple[str, Any]]: ...
 
 
 class Batch:
@@ -186,6 +187,10 @@ class Batch:
     def failures(self) -> Iterator[Items]:
         """Yield the ranges of failed items."""
         return self._fanin.failures(self.id)
+
+    def results(self) -> Iterator[tuple[str, Any]]:
+        """Yield the id and the result of each item that has one, in order, once the batch has ended."""
+        return self._fanin.results(self.id)
 
     def samples(self) -> tuple[Sample, ...]:
         """Return the reasons of failures, at most 128."""

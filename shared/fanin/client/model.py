@@ -18,8 +18,9 @@ R = TypeVar("R")
 class Summary(ShownOptions):
     """A batch as lists return it.
 
-    *result*: None for a live batch, then ``succeeded``, ``completed_with_failures``,
-    ``too_many_failures``, ``forced``, ``cancelled`` or ``timed_out``. *reason*: of a cancel, if one was
+    *result*: None for a live batch, then ``succeeded``, ``completed_with_failures``, ``enough``,
+    ``too_many_failures``, ``forced``, ``cancelled`` or ``timed_out``. *reached*: how many items had
+    succeeded, at least, when that was ``enough``. *reason*: of a cancel, if one was
     given, or of a forced end, and *ended_by*: who forced it. *origin_batch_id*: the batch whose items it
     reopens. *cancels_children*: it was cancelled together with the live batches below it. Times are aware.
     """
@@ -28,6 +29,7 @@ class Summary(ShownOptions):
     state: State
     total: int
     result: str | None = None
+    reached: int | None = None
     created_at: datetime
     expires_at: datetime
     closed_at: datetime | None = None

@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 
 from fanin.tracker import Group, ItemId, State
-from fanin.tracker.rules.children import CHILDREN_MAX, Children
+from fanin.tracker.dynamodb import requests
+from fanin.tracker.rules import children
+from fanin.tracker.rules.children import Children
 from fanin.tracker.rules.ids import GroupId
 from fanin.tracker.rules.lifecycle import transition
 from fanin.tracker.rules.model import BatchKey, ItemKey, shard_of
@@ -125,8 +127,10 @@ def test_a_repeated_request_adds_its_child_once(store, opens):
     assert store.children(ITEM) == Children(frozenset(), ids(A))
 
 
-def test_an_item_takes_a_hundred_live_children_and_no_other_one_after_as_many_failed(store):
-    many = [child(number) for number in range(100, 101 + CHILDREN_MAX)]
+def test_an_item_takes_so_many_live_children_and_no_other_one_after_as_many_failed(store, monkeypatch):
+    for module in (children, requests):
+        monkeypatch.setattr(module, "CHILDREN_MAX", 3)
+    many = [child(number) for number in range(100, 104)]
     assert all(store.create(each) for each in many[:-1])
     assert store.create(many[-1]) is None
     for each in many[:-1]:

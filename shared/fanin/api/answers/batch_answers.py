@@ -102,6 +102,9 @@ class _Head(Answer):
     is_closed: bool
     is_complete: bool
     result: str | None = Optional
+    reached: Annotated[
+        int | None, Field(description="The succeeded items, at least, that were `enough`.")
+    ] = Optional
     reason: str | None = Optional
     total: int
 

@@ -41,6 +41,7 @@ from fanin.client.model import (
     TaskResult,
     TaskStatus,
 )
+from fanin.client.result_files import ResultFiles
 from fanin.client.transports import retrying
 from fanin.client.transports.reports import AckReport
 from fanin.client.transports.states import States, may_have_ended
@@ -63,6 +64,7 @@ RANGES_A_PAGE = "1000"
 CHILDREN_A_PAGE = "100"
 BODY_MAX = 256 * 1024
 """The largest body that the API accepts, in bytes."""
+FOUND = 200
 NOT_CONNECTED = (NewConnectionError, ConnectTimeoutError)
 
 
@@ -197,6 +199,28 @@ class HttpTransport:
     def failures(self, batch_id: str, cursor: Cursor) -> Failures:
         path = _path(batch_id, "/failures")
         return self._get(path, {"cursor": cursor}, partial(documents.failures_of, batch_id))
+
+    def results(self, batch_id: str, cursor: Cursor) -> ResultFiles:
+        urls, ready, after = self._result_urls(batch_id, cursor)
+        files = tuple(partial(self._file, batch_id, cursor, at, url) for at, url in enumerate(urls))
+        return ResultFiles(ready, files, after)
+
+    def _result_urls(self, batch_id: str, cursor: Cursor) -> tuple[list[str], bool, Cursor]:
+        return self._get(_path(batch_id, "/results"), {"cursor": cursor}, documents.result_urls_of)
+
+    def _file(self, batch_id: str, cursor: Cursor, at: int, url: str) -> bytes:
+        """Return the content of a file; a link that has expired, as the reader was slow, is renewed."""
+        for attempt in range(self._attempts):
+            try:
+                answer = self._pool().request("GET", url, redirect=False)
+                if answer.status == FOUND:
+                    return bytes(answer.data)
+                failure = f"status {answer.status}"
+            except HTTPError as error:
+                failure = f"{type(error).__name__}: {error}"
+            self._pause(retrying.pause_seconds(attempt, 0.0, random.random()))
+            url = self._result_urls(batch_id, cursor)[0][at]
+        raise StoreUnavailable(f"a file of the results of batch {batch_id} cannot be read: {failure}")
 
     def left(
         self, batch_id: str, group_id: str, first: int, last: int, failed: bool = False

@@ -89,9 +89,14 @@ def map_of(answer: Document) -> BatchMap:
     return BatchMap(answer["from"], answer["to"], answer["cellItems"], counts, failed, answer["exact"])
 
 
+def result_urls_of(answer: Document) -> tuple[list[str], bool, Any]:
+    """Return the links of a page of results, whether there are any yet, and the cursor of the next page."""
+    return [file["url"] for file in answer.get("files", ())], answer["ready"], answer.get("cursor")
+
+
 def acks_body(acks: Sequence[Ack]) -> Document:
     """Return the body of ack: a list of ids if all are successes of one item, else ack entries."""
-    if all(ack.size == 1 and ack.outcome is Outcome.SUCCESS for ack in acks):
+    if all(ack.size == 1 and ack.outcome is Outcome.SUCCESS and ack.result is None for ack in acks):
         return {"items": [item_id_of(ack) for ack in acks]}
     return {"acks": [_ack(ack) for ack in acks]}
 
@@ -107,6 +112,8 @@ def _ack(ack: Ack) -> Document:
         entry = {"batchId": ack.batch_id, "groupId": ack.group_id, "from": ack.first, "to": ack.last}
     if ack.outcome is Outcome.FAILURE:
         entry["outcome"] = ack.outcome
+    if ack.result is not None:
+        entry["result"] = json.loads(ack.result)
     return entry if ack.reason is None else {**entry, "reason": ack.reason}
 
 

@@ -27,7 +27,9 @@ from fanin.tracker.rules.model import (
 from fanin.tracker.rules.option_kinds import (
     SECOND,
     Choice,
+    Dollars,
     Duration,
+    Flag,
     ItemName,
     Kind,
     Labels,
@@ -100,6 +102,8 @@ ATTRIBUTES: Mapping[type[Kind], tuple[Callable[[Any], Item], Callable[[Any, Item
     ItemName: (text, lambda _, stored: stored["S"]),
     Choice: (text, lambda kind, stored: kind.of(stored["S"])),
     Whole: (number, lambda _, stored: int(stored["N"])),
+    Dollars: (lambda dollars: {"N": f"{dollars:.6f}"}, lambda _, stored: float(stored["N"])),
+    Flag: (lambda flag: {"BOOL": flag}, lambda _, stored: bool(stored["BOOL"])),
     Duration: (lambda time: number(time // SECOND), lambda _, stored: int(stored["N"]) * SECOND),
     Labels: (
         lambda labels: {"M": {key: text(value) for key, value in labels.items()}},
@@ -220,6 +224,7 @@ def batch_of(item: Item) -> Batch:
         deleted_at=_time_if(item, "deletedAt"),
         resumes="resumes" in item,
         cancels_children="cancelsChildren" in item,
+        reached=_number_if(item, "reached"),
         **_watched_of(item),
         **_options_of(item),
     )
