@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from fanin.aws.settings.tracking import Tables
     from fanin.client.aio import AsyncBatch, AsyncFanin
     from fanin.client.batch import Batch, Reopened
+    from fanin.client.consuming.chunks import ChunkItem
     from fanin.client.fanin import Fanin
     from fanin.client.items import Items
     from fanin.client.model import (
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         AccessDenied,
         BatchEnded,
         Conflict,
+        Failed,
         FaninError,
         InvalidRequest,
         KeyReused,
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
         StaleWrite,
         StoreUnavailable,
     )
+    from fanin.isolating import Record
     from fanin.queue import Job, Jobs, LostClaim, NewJob, Options, Queue, SessionLost
     from fanin.queue.aio import AsyncQueue
     from fanin.tracker import BatchMap, Mode, Outcome, Retention, Sample, State, Verdict
@@ -58,11 +61,13 @@ __all__ = [
     "BatchMap",
     "BundleSummary",
     "Cancelled",
+    "ChunkItem",
     "Closed",
     "Completion",
     "Conflict",
     "Deleted",
     "DeletedJobs",
+    "Failed",
     "Fanin",
     "FaninError",
     "InvalidRequest",
@@ -89,6 +94,7 @@ __all__ = [
     "QueueStatus",
     "QuotaExceeded",
     "RangeVerdict",
+    "Record",
     "Registered",
     "Reopened",
     "Retention",
@@ -113,6 +119,7 @@ _ROOMS = {
     "fanin.aws.settings.tracking": ("Tables",),
     "fanin.client.aio": ("AsyncBatch", "AsyncFanin"),
     "fanin.client.batch": ("Batch", "Reopened"),
+    "fanin.client.consuming.chunks": ("ChunkItem",),
     "fanin.client.fanin": ("Fanin",),
     "fanin.client.items": ("Items",),
     "fanin.client.model": (
@@ -142,6 +149,7 @@ _ROOMS = {
         "AccessDenied",
         "BatchEnded",
         "Conflict",
+        "Failed",
         "FaninError",
         "InvalidRequest",
         "KeyReused",
@@ -152,6 +160,7 @@ _ROOMS = {
         "StaleWrite",
         "StoreUnavailable",
     ),
+    "fanin.isolating": ("Record",),
     "fanin.queue.aio": ("AsyncQueue",),
     "fanin.queue": ("Job", "Jobs", "LostClaim", "NewJob", "Options", "Queue", "SessionLost"),
     "fanin.tracker": ("BatchMap", "Mode", "Outcome", "Retention", "Sample", "State", "Verdict"),

@@ -14,13 +14,20 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from fanin.calling import WorkNotDone, finished, is_failure, log_failure, synchronous
-from fanin.client.checks.reasons import reason_of
+from fanin.calling import (
+    WorkNotDone,
+    failed_for_good,
+    finished,
+    is_failure,
+    log_failure,
+    synchronous,
+)
+from fanin.client.checks.reasons import reason_for_good, reason_of
 from fanin.client.consuming.answering import Named, answers_of
 from fanin.client.consuming.ordering import runs_of
 from fanin.client.consuming.records import item_id_of
 from fanin.client.consuming.settling import Outcomes, Settled, Tally, Worked, log_deleted, log_unmatched
-from fanin.client.consuming.skipping import Look, Looks
+from fanin.client.consuming.skipping import FailuresForGood, Look, Looks
 from fanin.client.transports.transport import ITEMS_A_REQUEST, Acks
 from fanin.client.under_work import UnderWork, delivery, under_work
 from fanin.errors import InvalidRequest
@@ -46,7 +53,7 @@ class Consumer:
     message on, an exception acks its item as failed and the message is deleted; at most the queue's
     ``maxReceiveCount``. *ack_of*: record -> its ack, whose caller is the message id; without a *handle*.
     *skip_done*: do no work either of an item that is done, whose message is new; that of a redelivered one
-    is never repeated.
+    is never repeated. *failures*: those for good of this process, whose work is not repeated either.
     """
 
     transport: Acks
@@ -57,6 +64,7 @@ class Consumer:
     fail_after: int | None = None
     ack_of: Callable[[Record], Ack] | None = None
     skip_done: bool = False
+    failures: FailuresForGood = field(default_factory=FailuresForGood)
 
     def __post_init__(self) -> None:
         """Refuse functions whose call does no work, because their messages would be acked without it."""
@@ -138,10 +146,12 @@ class Consumer:
 
     def _work_done(self, record: Record, ack: Ack, work: Callable[[], object]) -> Worked:
         """Do the *work* of an item and return its ack; none if it was handed over, or has to return."""
+        if (known := self.failures.of(ack)) is not None:
+            return Worked(record, [known])
         call = self._call(record, ack)
         try:
             with under_work(call):
-                _refuse_failures(finished(work(), "the function"))
+                self._run(call, ack, work)
                 call.cancel_unclosed()
         except BaseException as error:
             if not is_failure(error):
@@ -152,6 +162,19 @@ class Consumer:
             _log_open(record)
             return Worked(record, returns=True)
         return Worked(record, handed=True) if call.handed else Worked(record, [call.settled(ack)])
+
+    def _run(self, call: UnderWork, ack: Ack, work: Callable[[], object]) -> None:
+        """Do the *work* of a call; what it raises propagates, but for a failure for good, which is noted."""
+        try:
+            _refuse_failures(finished(work(), "the function"))
+        except Exception as error:
+            failed = failed_for_good(error)
+            if failed is None:
+                raise
+            ack = replace(ack, outcome=Outcome.FAILURE, reason=reason_for_good(failed))
+            call.fail_for_good(ack)
+            self.failures.note(ack)
+            _log_for_good(call, ack)
 
     def _call(self, record: Record, ack: Ack) -> UnderWork:
         """Return the call of the function for the item of *ack*."""
@@ -282,6 +305,12 @@ def _log_open(record: Record) -> None:
     facts = {"messageId": record["messageId"]}
     line = "message %s returns to the queue: it is unknown whether its item has a new owner"
     logger.warning(line, facts["messageId"], extra=facts)
+
+
+def _log_for_good(call: UnderWork, ack: Ack) -> None:
+    facts = {"messageId": call.message_id, "itemId": call.item_id, "reason": ack.reason}
+    line = "item %s is failed for good by its function: %s"
+    logger.warning(line, call.item_id, ack.reason, extra=facts)
 
 
 def _log(line: str, call: UnderWork, error: BaseException) -> None:
