@@ -45,7 +45,6 @@ if TYPE_CHECKING:
         StaleWrite,
         StoreUnavailable,
     )
-    from fanin.isolating import Record
     from fanin.queue import Job, Jobs, LostClaim, NewJob, Options, Queue, SessionLost
     from fanin.queue.aio import AsyncQueue
     from fanin.tracker import BatchMap, Mode, Outcome, Retention, Sample, State, Verdict
@@ -94,7 +93,6 @@ __all__ = [
     "QueueStatus",
     "QuotaExceeded",
     "RangeVerdict",
-    "Record",
     "Registered",
     "Reopened",
     "Retention",
@@ -160,7 +158,6 @@ _ROOMS = {
         "StaleWrite",
         "StoreUnavailable",
     ),
-    "fanin.isolating": ("Record",),
     "fanin.queue.aio": ("AsyncQueue",),
     "fanin.queue": ("Job", "Jobs", "LostClaim", "NewJob", "Options", "Queue", "SessionLost"),
     "fanin.tracker": ("BatchMap", "Mode", "Outcome", "Retention", "Sample", "State", "Verdict"),

@@ -9,10 +9,13 @@ from multiprocessing import get_context
 
 import pytest
 
-from fanin import Failed, Fanin, InvalidRequest
-from tests.client.conftest import answers, lost_before, sqs_event
+from fanin import AsyncQueue, Failed, Fanin, InvalidRequest, LostClaim, NewJob
+from fanin.client.queues.job_acks import acking
+from fanin.testing import FakeFanin, deliver
+from tests.client.conftest import answers, lost_before, sqs_event, work_queue
 from tests.client.received import DELETED, RETURNED, acked, delivered, received
 from tests.forks import forked, status_of
+from tests.queue.conftest import expects
 
 REASON = "not a JPEG"
 
@@ -304,3 +307,102 @@ def test_outside_of_an_item_it_is_an_exception(fanin, batch):
     assert handler(received(batch.items[0]), None) == RETURNED
     with pytest.raises(Failed):
         delivered(fanin, batch.items[0], lambda _: None, on_acked=fail)
+
+
+# Jobs.
+
+
+@pytest.fixture
+def jobs(fanin):
+    return work_queue(acking(fanin._transport))
+
+
+def test_a_job_that_its_worker_fails_for_good_is_dead_at_once_and_fails_its_item(fanin, batch, jobs, caplog):
+    jobs.add(NewJob("job", item_id=batch.items[0]))
+    with jobs.take(1, wait=0) as (job,):
+        fail()
+
+    (dead,) = jobs.dead()
+    assert (dead.job.name, dead.job.failures, dead.error) == ("job", 1, REASON)
+    assert acked(batch) == (1, 1)
+    assert [(each.item_id, each.reason) for each in batch.samples()] == [(batch.items[0], REASON)]
+    (line,) = (record for record in caplog.records if record.levelno >= logging.WARNING)
+    assert (line.exc_info, line.getMessage()) == (
+        None,
+        f"job {job.id} is failed for good by its worker: {REASON}",
+    )
+
+
+def test_of_several_jobs_one_fails_for_good_by_name(fanin, batch, jobs):
+    jobs.add_all([NewJob(f"job {at}", item_id=item) for at, item in enumerate(batch.items)])
+    with jobs.take(3, wait=0) as taken:
+        taken.ack(taken[0])
+        taken.fail(taken[1], REASON)
+        with pytest.raises(InvalidRequest, match="no longer"):
+            taken.ack(taken[1])
+        raise Failed("of the last one")
+
+    assert [(dead.job.name, dead.error) for dead in jobs.dead()] == [
+        ("job 1", REASON),
+        ("job 2", "of the last one"),
+    ]
+    assert acked(batch) == (3, 2)
+
+
+def test_a_failure_that_may_be_of_each_of_several_jobs_is_raised_and_ends_none(jobs, caplog):
+    jobs.add_all([NewJob("a"), NewJob("b")])
+    with pytest.raises(Failed), jobs.take(2, wait=0):
+        fail()
+
+    assert [job.failures for job in jobs.queued()] == [1, 1]
+    assert jobs.dead() == []
+    assert "jobs.fail(job, reason)" in caplog.text
+
+
+def test_a_scope_without_a_job_raises_it(jobs):
+    with pytest.raises(Failed), jobs.take(1, wait=0):
+        fail()
+
+
+def test_a_claim_that_is_lost_says_so_in_place_of_the_failure(jobs):
+    jobs.add("job")
+    with expects(LostClaim), jobs.take(1, wait=0) as (job,):
+        jobs.context.store.stored.pop(job.key)
+        fail()
+    assert jobs.dead() == []
+
+
+def test_a_job_of_a_coroutine_fails_for_good(jobs):
+    async def work():
+        async with AsyncQueue(jobs) as queue:
+            await queue.add_all([NewJob("a"), NewJob("b")])
+            async with queue.take(2, wait=0) as taken:
+                await taken.fail(taken[0], "no picture")
+                await in_a_coroutine()
+
+    asyncio.run(work())
+    assert [dead.error for dead in jobs.dead()] == ["no picture", REASON]
+
+
+def test_an_ack_of_the_item_of_a_job_is_refused_while_the_job_is_worked_on(fanin, batch, jobs):
+    jobs.add(NewJob("job", item_id=batch.items[0]))
+    with jobs.take(1, wait=0), pytest.raises(InvalidRequest, match="job ends"):
+        fanin.ack([batch.items[0]])
+    assert acked(batch) == (1, 0)
+
+
+@pytest.mark.parametrize("end", [fail, lambda jobs, job: jobs.fail(job, REASON)], ids=["raise", "fail"])
+def test_a_fake_has_failures_for_good_of_items_and_of_jobs(end):
+    fake = FakeFanin()
+    batch = fake.open()
+    item, of_job = batch.add(2)
+    assert deliver(fake.acks(fail), [item]).acked == (item,)
+
+    queue = fake.queue("thumbnails")
+    queue.add(NewJob("job", item_id=of_job))
+    with queue.take(1, wait=0) as taken:
+        end(taken, taken[0])
+
+    assert acked(batch) == (2, 2)
+    assert {each.reason for each in batch.samples()} == {REASON}
+    queue.close()

@@ -11,6 +11,7 @@ from datetime import timedelta
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
+from fanin import Failed
 from fanin.grouper import (
     Answer,
     ByTarget,
@@ -113,6 +114,14 @@ def test_what_cannot_be_read_is_no_success(value):
 
 
 @pytest.mark.parametrize(
+    ("text", "detail"), [("no stock", "no stock"), ("", "Failed"), (None, "Failed")], ids=repr
+)
+def test_a_function_that_raises_failed_refuses_the_bundle(text, detail):
+    error = {"errorType": "Failed", "errorMessage": text}
+    assert called(returning(error, FunctionError="Unhandled")) == refused(detail)
+
+
+@pytest.mark.parametrize(
     ("body", "name"),
     [({"errorType": "KeyError", "errorMessage": "'x'"}, "KeyError")]
     + [(each, "unknown error") for each in (b"", b"{", b"\xff", b"{}", b"[1]", b"null", b"[" * 100_000)],
@@ -184,6 +193,8 @@ NAMED = {"a": Outcome(Verdict.FAIL, "no")}
         (Function(lambda call: NAMED), Answer(OK, NAMED)),
         (raising(Retry("busy", timedelta(seconds=3))), again("busy", 3)),
         (raising(Refused("never")), refused("never")),
+        (raising(Failed("never")), refused("never")),
+        (raising(ExceptionGroup("tasks", [Failed("never")])), refused("never")),
         (raising(KeyError("x")), again("KeyError: 'x'")),
         (Function(cancelled), again("CancelledError: ")),
     ],
