@@ -53,7 +53,7 @@ class Consumer:
     message on, an exception acks its item as failed and the message is deleted; at most the queue's
     ``maxReceiveCount``. *ack_of*: record -> its ack, whose caller is the message id; without a *handle*.
     *skip_done*: do no work either of an item that is done, whose message is new; that of a redelivered one
-    is never repeated. *failures*: those for good of this process, whose work is not repeated either.
+    is never repeated. *failures*: those that the function decided, whose work is not repeated either.
     """
 
     transport: Acks
@@ -161,7 +161,11 @@ class Consumer:
         if call.is_open:
             _log_open(record)
             return Worked(record, returns=True)
-        return Worked(record, handed=True) if call.handed else Worked(record, [call.settled(ack)])
+        if call.handed:
+            return Worked(record, handed=True)
+        settled = call.settled(ack)
+        self.failures.note(settled)
+        return Worked(record, [settled])
 
     def _run(self, call: UnderWork, ack: Ack, work: Callable[[], object]) -> None:
         """Do the *work* of a call; what it raises propagates, but for a failure for good, which is noted."""
@@ -173,7 +177,6 @@ class Consumer:
                 raise
             ack = replace(ack, outcome=Outcome.FAILURE, reason=reason_for_good(failed))
             call.fail_for_good(ack)
-            self.failures.note(ack)
             _log_for_good(call, ack)
 
     def _call(self, record: Record, ack: Ack) -> UnderWork:
