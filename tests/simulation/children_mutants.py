@@ -132,7 +132,7 @@ CHILDREN_MUTANTS = (
     ),
     Mutant(
         "a cascade ends no child that has ended",
-        (Cascade, "_cancelled", _cancelled_whatever_it_is),
+        (Cascade, "_ended_child", _cancelled_whatever_it_is),
         (MemoryStore, "transition", _cancelled_over_the_end),
     ),
     Mutant("the sweep finishes a cascade", (Sweeper, "_cascade", lambda self: _NoCascade())),

@@ -11,6 +11,7 @@ from tests.simulating.faults import LATE, STALLED
 from tests.simulation.scenario import (
     GUARDED_DIGITS,
     PAGES_A_LEVEL,
+    POLICIES,
     AddScript,
     BatchScript,
     Scenario,
@@ -23,7 +24,6 @@ LONG = 15 * 24 * HOUR
 """What an hour is in the lives that last for months."""
 SKEWS = (timedelta(0), timedelta(0), timedelta(seconds=5), timedelta(minutes=5))
 LAGS = (0.0, 0.3, 0.8)
-POLICIES = ("any", "failed", "never")
 PERCENTS = (1, 20, 34, 50, 67, 100)
 TICKS = ((timedelta(0), 0.0), (timedelta(seconds=4), 0.3), (timedelta(minutes=5), 0.2), (HOUR, 0.1))
 

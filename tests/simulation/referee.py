@@ -56,6 +56,12 @@ def is_good(child: Batch) -> bool:
     return child.result in GOOD.get(child.parent_fails_on, (child.result,))
 
 
+def is_cascaded(batch: Batch) -> bool:
+    """Whether a batch was cancelled because its parent was."""
+    parent = "" if batch.parent is None else batch.parent.batch.batch_id
+    return batch.end_reason == f"batch {parent} was cancelled"
+
+
 class Referee:
     """What really happened, for each batch, as bits of its index space.
 
@@ -408,10 +414,9 @@ class Referee:
 
     def _check_cancelled(self, after: Batch) -> None:
         """Nobody cancels a batch but who was asked to, or asked to cancel the batches below its parent."""
-        if after.end_reason == ASKED:
-            return
         parent = None if after.parent is None else self.memory.batches[after.parent.batch]
-        right = parent is not None and parent.cancels_children
+        below = parent is not None and parent.cancels_children and is_cascaded(after)
+        right = after.end_reason == ASKED or below
         require(right, "cascade", f"{after.key} was cancelled: {after.end_reason}, below {parent}")
 
     def _check_failed(self, before: Batch, after: Batch) -> None:

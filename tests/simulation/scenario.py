@@ -12,6 +12,8 @@ from tests.simulating.faults import Fault
 TENANT = "t"
 ASKED = "enough"
 """The reason of whoever cancels a batch."""
+POLICIES = ("any", "failed", "never")
+"""Which end of a child fails the item of its parent."""
 GUARDED_DIGITS = 20
 PAGES_A_LEVEL = 1_024
 
