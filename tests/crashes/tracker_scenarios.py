@@ -312,8 +312,14 @@ TRACKER = [
     Scenario("close_batch", "all is acked, and the parent ends", _close_last),
     Scenario("close_batch", "no items", _close_empty),
     Scenario("cancel_batch", "a child, and the parent ends", partial(_child, "cancel")),
-    Scenario("cancel_batch", "with the batches below it", _cancel_below, fresh=TIMES),
-    Scenario("cancel_batch", "it was cancelled without those below it", _cancel_below_at_last, fresh=TIMES),
+    Scenario("cancel_batch", "with the batches below it", _cancel_below, NEXT_SWEEP * 2, fresh=TIMES),
+    Scenario(
+        "cancel_batch",
+        "it was cancelled without those below it",
+        _cancel_below_at_last,
+        NEXT_SWEEP * 2,
+        fresh=TIMES,
+    ),
     Scenario("get_children", "of a batch", _children),
     Scenario("end_batch", "a child, and the parent ends", partial(_child, "end")),
     Scenario("notify_batch", "an ended batch", _notify),
@@ -343,5 +349,5 @@ TRACKER = [
         NEXT_SWEEP * 2,
         fresh=TIMES | BY_WHOM,
     ),
-    Scenario("sweep", "the batches below a cancelled one", _sweep_below, NEXT_SWEEP * 3, fresh=TIMES),
+    Scenario("sweep", "the batches below a cancelled one", _sweep_below, NEXT_SWEEP * 2, fresh=TIMES),
 ]

@@ -47,7 +47,7 @@ KINDS = {
 }
 NOTHING = Asked()
 COMPLETIONS = ("succeeded", "completed_with_failures")
-GOOD = {"any": COMPLETIONS[:1], "failed": COMPLETIONS}
+GOOD = {"any": ("succeeded", "enough"), "failed": ("enough", *COMPLETIONS)}
 """The results with which a child acks its item as done; under any other option it does with each."""
 
 

@@ -147,13 +147,7 @@ class Tracker(Repairs):
         BatchEnded if the batch has ended otherwise, and KeyReused.
         """
         self.bind_key(tenant, "cancel", key, f"{batch_id}\n{reason or ''}" + "\nchildren" * children)
-        seen = self.get(tenant, batch_id)
-        change = transition(seen, State.CANCELLED, self.now(), reason=reason, children=children)
-        batch = self.store.transition(seen.key, change)
-        if batch is not None and children and batch.may_cancel_children:
-            batch = self.store.cancel_children(seen.key, self.now() + CHECK_CHILD_AFTER)
-        if batch is None:
-            raise NotFound(f"there is no batch {batch_id}")
+        batch = self._cancelled(self.get(tenant, batch_id), reason, children)
         self._remember(batch)
         self._ack_readable_parents([batch])
         unless_ended(batch, "it was not cancelled", "cancelled")
@@ -271,6 +265,16 @@ class Tracker(Repairs):
         *has_time*: whether there is time for another batch.
         """
         return Sweeper(self._climber(), self._has_ended, self.each, has_time, self.results).sweep()
+
+    def _cancelled(self, seen: Batch, reason: str | None, children: bool) -> Batch:
+        """Cancel a batch, also one that was cancelled without its *children*; return the stored batch."""
+        change = transition(seen, State.CANCELLED, self.now(), reason=reason, children=children)
+        batch = self.store.transition(seen.key, change)
+        if batch is not None and children and batch.may_cancel_children:
+            batch = self.store.cancel_children(seen.key, self.now() + CHECK_CHILD_AFTER)
+        if batch is None:
+            raise NotFound(f"there is no batch {seen.batch_id}")
+        return batch
 
     def _new(self, tenant: str, request: OpenBatch, over: str | None) -> Batch:
         """Return a batch that is not stored yet, under a new id. *over*: the batch whose key it takes."""
