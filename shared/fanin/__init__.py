@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from fanin.aws.settings.tracking import Tables
     from fanin.client.aio import AsyncBatch, AsyncFanin
     from fanin.client.batch import Batch, Reopened
+    from fanin.client.consuming.chunks import ChunkItem
     from fanin.client.fanin import Fanin
     from fanin.client.items import Items
     from fanin.client.model import (
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         AccessDenied,
         BatchEnded,
         Conflict,
+        Failed,
         FaninError,
         InvalidRequest,
         KeyReused,
@@ -60,11 +62,13 @@ __all__ = [
     "BatchMap",
     "BundleSummary",
     "Cancelled",
+    "ChunkItem",
     "Closed",
     "Completion",
     "Conflict",
     "Deleted",
     "DeletedJobs",
+    "Failed",
     "Fanin",
     "FaninError",
     "InvalidRequest",
@@ -117,6 +121,7 @@ _ROOMS = {
     "fanin.aws.settings.tracking": ("Tables",),
     "fanin.client.aio": ("AsyncBatch", "AsyncFanin"),
     "fanin.client.batch": ("Batch", "Reopened"),
+    "fanin.client.consuming.chunks": ("ChunkItem",),
     "fanin.client.fanin": ("Fanin",),
     "fanin.client.items": ("Items",),
     "fanin.client.model": (
@@ -148,6 +153,7 @@ _ROOMS = {
         "AccessDenied",
         "BatchEnded",
         "Conflict",
+        "Failed",
         "FaninError",
         "InvalidRequest",
         "KeyReused",

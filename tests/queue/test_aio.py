@@ -91,6 +91,10 @@ def test_06_q5_a_take_waits_for_a_job_and_acks_it_on_leaving(inner):
     assert inner.context.store.members(KEY) == []
 
 
+def test_a_wait_without_a_ring_ends_with_its_time():
+    assert StoppableDoorbell(MemoryDoorbell()).wait(0.03, 1) == ()
+
+
 def test_single_jobs_are_acked_with_writes_and_released(inner):
     async def story(queue):
         rejected = await queue.add_all(["a", NewJob("b"), "c", "a"])

@@ -251,6 +251,15 @@ def first_answer_lost(monkeypatch, store, call):
     return calls
 
 
+def test_a_deletion_whose_answer_is_lost_is_recognised_by_its_repeat(queue, store, monkeypatch):
+    queue.add(NewJob("a", item_id=item_named("i")))
+    calls = first_answer_lost(monkeypatch, store, "delete")
+
+    assert delete_jobs(queue.context, ["a"]) == {"a": Deletion.DELETED}
+    assert len(calls) == 2
+    assert [entry.item_id for entry in store.outbox(PartKey(KEY, 0))] == [item_named("i")]
+
+
 def test_the_sweep_fails_the_item_of_a_deleted_job_once(make):
     reported = []
     queue = make(report=reported.append)

@@ -211,6 +211,8 @@ class AsyncFanin:
     For calls that are not here, use ``sync`` with ``asyncio.to_thread``; for queues ``AsyncQueue``.
     """
 
+    Failed = Fanin.Failed
+
     def __init__(self, fanin: Fanin) -> None:
         self.sync = instance(fanin, Fanin, "fanin")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -35,9 +34,9 @@ class Leases:
     visibility: int | None
     now: Callable[[], float] = clock
 
-    def until(self, asked_at: float) -> float:
-        """Return when a message may be visible again that was asked for at a time."""
-        return math.inf if self.visibility is None else asked_at + self.visibility
+    def hidden(self, wait: int) -> int | None:
+        """Return for how long a receive of *wait* seconds hides a message, which may come at its end."""
+        return None if self.visibility is None else self.visibility + wait
 
     def extend(self, held: Sequence[Message]) -> list[Message]:
         """Hide those of *held* for longer that need it; return the messages that are lost from now on."""

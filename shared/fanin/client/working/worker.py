@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -47,8 +48,9 @@ class Worker:
             return 0
         asked_at, messages = self.leases.now(), []
         try:
-            records = self.leases.source.receive(most, self.wait, self.leases.visibility)
-            until = self.leases.until(asked_at)
+            hidden = self.leases.hidden(self.wait)
+            records = self.leases.source.receive(most, self.wait, hidden)
+            until = asked_at + (math.inf if hidden is None else hidden)
             messages = [Message(record, asked_at, until) for record in records]
             self.failures = 0
         except StoreUnavailable as error:
