@@ -15,6 +15,7 @@ from fanin.api.events.progress_event import ProgressEvent
 from fanin.names import BATCH_PROGRESS, camel
 from fanin.tracker.events import EVENT_TYPES, is_optional
 from fanin.tracker.rules.options import Threshold
+from fanin.tracker.rules.results import Manifest
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -47,6 +48,7 @@ ABOUT = {
     "reached": "The succeeded items, at least, that were enough; absent unless they ended it.",
     "callback": "The callback that the batch names; absent if it names none.",
     "resumes": "True where a Step Functions task waits for the end; absent otherwise.",
+    "results": "The parts of the results that the batch keeps, fixed by its end; absent if it keeps none.",
 }
 ABOUT_PROGRESS = {
     **{name: ABOUT[name] for name in ("tenant", "batch_id", "user_key", "opened_at", "labels", "callback")},
@@ -69,6 +71,13 @@ RANGE = {
     "description": "The items from to to, both inclusive, of a group.",
     "properties": {"groupId": PLAIN[str], "from": PLAIN[int], "to": PLAIN[int]},
     "required": ["groupId", "from", "to"],
+}
+
+
+MANIFEST = {
+    "type": "object",
+    "properties": {"manifest": PLAIN[str], "parts": PLAIN[int], "bytes": PLAIN[int]},
+    "required": ["manifest", "parts", "bytes"],
 }
 
 
@@ -110,7 +119,7 @@ def _schema(hint: Any, optional: bool) -> dict[str, Any]:
         return {"type": "array", "maxItems": RANGES_IN_EVENT, "items": RANGE}
     if get_origin(hint) is Mapping:
         return {"type": "object", "additionalProperties": PLAIN[str]}
-    return PLAIN[hint]
+    return MANIFEST if hint is Manifest else PLAIN[hint]
 
 
 if __name__ == "__main__":

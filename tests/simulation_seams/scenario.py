@@ -9,6 +9,7 @@ from typing import Any
 
 from fanin.tracker import OpenBatch, Retention
 from tests.simulating.faults import ON_TRANSACTIONS, Fault
+from tests.simulation.scenario import POLICIES
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 TENANT = "t"
@@ -74,6 +75,8 @@ class Scenario:
     deliveries at once. *reporting*: how likely the work on an item is to report its failure. *by_hand*: how
     often at most all items of a batch with failures are done by hand. *loops*: whether the function of the
     consumer may loop. *bounded*: batches end by enough successes or a sample of failures, or have caps.
+    consumer may loop. *workers*: processes outside of Lambda that work on a queue, at most; 0: Lambda does.
+    *freezes*: how often at most one of them is frozen.
     """
 
     batches: tuple[BatchScript, ...]
@@ -109,6 +112,8 @@ class Scenario:
     by_hand: int = 0
     loops: bool = True
     bounded: bool = False
+    workers: int = 0
+    freezes: int = 0
 
 
 def draw(random: Random) -> Scenario:
@@ -146,9 +151,17 @@ def _bounds(random: Random, total: int) -> dict[str, Any]:
         bounds |= {"max_failure_percent": random.choice((20, 50)), "failure_sample": random.randint(1, 3)}
     if random.random() < 0.2:
         bounds["max_items"] = random.randint(1, max(1, total))
-    return bounds | {
-        "retention": Retention(HOUR, HOUR, HOUR)
-    }  # it is checked each minute as long as it lives
+    # It is checked each minute as long as it lives.
+    return bounds | {"retention": Retention(HOUR, HOUR, HOUR)}
+
+
+def with_workers(scenario: Scenario, random: Random) -> Scenario:
+    """Return the scenario with workers outside of Lambda in some of the runs, drawn by themselves."""
+    if random.random() >= SOME:
+        return scenario
+    freezes = 0 if scenario.alone else random.choice((0, 0, 2))
+    workers, tick = random.choice((1, 1, 2)), min(scenario.tick, timedelta(milliseconds=500))
+    return replace(scenario, workers=workers, freezes=freezes, threads=True, tick=tick)
 
 
 def _poisoned(random: Random) -> Scenario:
@@ -268,5 +281,6 @@ def plan_of(random: Random, scenario: Scenario, depth: int) -> Plan:
     adds = random.choice(((), (1,), (2,), (1, 2), (3,)))
     children = random.choice((1, 1, 1, 2))
     keyed = random.random() < 0.2
-    plan = replace(plan, adds=adds, options=options_of(random), keyed=keyed, children=children)
-    return replace(plan, options=plan.options | _bounds(random, sum(adds))) if scenario.bounded else plan
+    options = options_of(random) | {"parent_fails_on": POLICIES[(len(adds) + children) % 3]}
+    options |= _bounds(random, sum(adds)) if scenario.bounded else {}
+    return replace(plan, adds=adds, options=options, keyed=keyed, children=children)

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
+from fanin.aws import clients
 from fanin.aws.calls import send
 from fanin.errors import StoreUnavailable
 from fanin.item_results.objects import Listed
+from fanin.item_results.service import Results
+from fanin.pacing import each_in_threads
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -79,6 +82,11 @@ class BucketObjects:
             if code == UNDECIDED:
                 raise StoreUnavailable(f"another request writes {wanted['Key']}; retry") from error
             raise
+
+
+def results_in(bucket: str) -> Results:
+    """Return the results in the bucket of this name, with the credentials of this process."""
+    return Results(BucketObjects(clients.s3(), bucket), each_in_threads)
 
 
 def _body(answer: Any) -> bytes:

@@ -15,8 +15,8 @@ from fanin.item_results.gathering import Gatherer, frozen
 from fanin.item_results.lines import part_of, read
 from fanin.item_results.objects import Objects, folder_of
 from fanin.pacing import Each, each_in_turn
-from fanin.tracker.results import ItemResult, Manifest
 from fanin.tracker.rules.model import Batch, BatchKey, ItemKey
+from fanin.tracker.rules.results import ItemResult, Manifest
 from fanin.tracker.store import TrackerStore
 
 LINK_LIFETIME = timedelta(minutes=15)
@@ -59,6 +59,10 @@ class Results:
         within = [file for file in index.files if file.first <= item.position <= file.last]
         lines = files.read(self.objects, Index(tuple(within)), item.position)
         return next((read(line) for position, line in lines if position == item.position), None)
+
+    def file(self, name: str) -> bytes:
+        """Return the content of a file, gzipped."""
+        return files.stored(self.objects, name)
 
     def link(self, name: str) -> str:
         """Return a URL that reads a file for 15 minutes."""

@@ -13,7 +13,14 @@ from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound, StoreUna
 from fanin.tracker.rules.acking import AckPlan, PageAcked, batch_ids, covers, payload_of, plan
 from fanin.tracker.rules.children import Children, has_failed, parent_ack
 from fanin.tracker.rules.ids import COUNT_MAX, GroupId, checked_batch_id
-from fanin.tracker.rules.lifecycle import earliest, extended_expiry, first_check, transition, unless_ended
+from fanin.tracker.rules.lifecycle import (
+    CHECK_CHILD_AFTER,
+    earliest,
+    extended_expiry,
+    first_check,
+    transition,
+    unless_ended,
+)
 from fanin.tracker.rules.model import (
     ALL_DONE,
     ENOUGH,
@@ -32,6 +39,7 @@ from fanin.tracker.rules.options import Mode, OpenBatch
 from fanin.tracker.rules.page import Page, PageMasks
 from fanin.tracker.rules.thresholds import counts_as_ack
 from fanin.tracker.writing.adding import check_room
+from fanin.tracker.writing.cascading import CANCELS_A_REQUEST, Cascade
 from fanin.tracker.writing.opening import is_of, key_of_ended, new_batch, same_request, under_key
 from fanin.tracker.writing.recording import Recorder, unless_newer
 from fanin.tracker.writing.repairing import Repairs
@@ -125,19 +133,27 @@ class Tracker(Repairs):
         unless_ended(batch, "it does not complete", *ALL_DONE, ENOUGH)
         return Closed(batch, completed_by_caller=batch.completed_by == caller)
 
-    def cancel(self, tenant: str, batch_id: str, reason: str | None = None, key: str | None = None) -> Batch:
-        """Cancel the batch, and return it.
+    def cancel(
+        self,
+        tenant: str,
+        batch_id: str,
+        reason: str | None = None,
+        key: str | None = None,
+        children: bool = False,
+    ) -> Batch:
+        """Cancel the batch, and return it; with *children*, each live batch below it, too.
 
-        Raises NotFound, BatchEnded if it has ended otherwise, and KeyReused.
+        The first hundred of them end before this returns, and the sweep cancels the others. Raises NotFound,
+        BatchEnded if the batch has ended otherwise, and KeyReused.
         """
-        self.bind_key(tenant, "cancel", key, f"{batch_id}\n{reason or ''}")
-        seen = self.get(tenant, batch_id)
-        batch = self.store.transition(seen.key, transition(seen, State.CANCELLED, self.now(), reason=reason))
-        if batch is None:
-            raise NotFound(f"there is no batch {batch_id}")
+        self.bind_key(tenant, "cancel", key, f"{batch_id}\n{reason or ''}" + "\nchildren" * children)
+        batch = self._cancelled(self.get(tenant, batch_id), reason, children)
         self._remember(batch)
         self._ack_readable_parents([batch])
-        return unless_ended(batch, "it was not cancelled", "cancelled")
+        unless_ended(batch, "it was not cancelled", "cancelled")
+        if children:
+            Cascade(self.store, self.now, self._has_ended, self.each, CANCELS_A_REQUEST).run(batch)
+        return batch
 
     def end(self, tenant: str, batch_id: str, reason: str, by: str, key: str | None = None) -> Batch:
         """End the batch as FAILED, with the result ``forced``, and return it.
@@ -236,10 +252,11 @@ class Tracker(Repairs):
         """Record that the bus has the ending event of *batch*, and remove the batch from the sweeper's list.
 
         The item of the parent batch is acked first, in case the process that ended the batch crashed before.
+        A batch whose children are cancelled stays in the list until a sweep finds none that is live.
         """
         self.store.confirm(batch.key, batch.expires_at)
         self._ack_parents([batch], self._parent_ack)
-        if batch.next_check_at is not None:
+        if batch.next_check_at is not None and not batch.cancels_children:
             self.store.postpone(batch, batch.results_until)
 
     def sweep(self, has_time: Callable[[], bool] = lambda: True) -> Sweep:
@@ -248,6 +265,16 @@ class Tracker(Repairs):
         *has_time*: whether there is time for another batch.
         """
         return Sweeper(self._climber(), self._has_ended, self.each, has_time, self.results).sweep()
+
+    def _cancelled(self, seen: Batch, reason: str | None, children: bool) -> Batch:
+        """Cancel a batch, also one that was cancelled without its *children*; return the stored batch."""
+        change = transition(seen, State.CANCELLED, self.now(), reason=reason, children=children)
+        batch = self.store.transition(seen.key, change)
+        if batch is not None and children and batch.may_cancel_children:
+            batch = self.store.cancel_children(seen.key, self.now() + CHECK_CHILD_AFTER)
+        if batch is None:
+            raise NotFound(f"there is no batch {seen.batch_id}")
+        return batch
 
     def _new(self, tenant: str, request: OpenBatch, over: str | None) -> Batch:
         """Return a batch that is not stored yet, under a new id. *over*: the batch whose key it takes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, StringConstraints, create_model
@@ -125,13 +126,14 @@ def _in_seconds(time: object) -> object:
     return time // SECOND if isinstance(time, timedelta) else time
 
 
-def _is_empty(value: object) -> bool:
-    return value is None or value is False or value in ([], {})
+def _is_default(option: Option, value: object) -> bool:
+    return value is None or value in ([], {}, option.default)
 
 
 ANSWER_TYPES: Mapping[type[Kind], Callable[[Any], Any]] = {
     Text: lambda _: str,
     ItemName: lambda _: str,
+    Choice: lambda kind: kind.of,
     Whole: lambda _: int,
     Dollars: lambda _: float,
     Flag: lambda _: bool,
@@ -143,11 +145,11 @@ ANSWER_TYPES: Mapping[type[Kind], Callable[[Any], Any]] = {
 
 
 def options_answer(head: type[BaseModel]) -> Any:
-    """Return the base of an answer: the fields of *head*, then the options that it lacks and are given."""
+    """Return the base of an answer: the fields of *head*, then the options that it lacks, but defaults."""
     fields: dict[str, Any] = {
         option.name: (
             ANSWER_TYPES[type(option.kind)](option.kind) | None,
-            Field(default=None, exclude_if=_is_empty, alias=option.field),
+            Field(default=None, exclude_if=partial(_is_default, option), alias=option.field),
         )
         for option in SHOWN
         if option.name not in head.model_fields

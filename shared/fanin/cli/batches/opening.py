@@ -84,6 +84,8 @@ def open_(call: Invocation, user_key: UserKey = None, key: Key = None, **options
     given = {name: value for name, value in given.items() if value not in (None, [], ())}
     if given["on_failures"] != "succeed" and "task_token" not in given:
         raise UsageError("--on-failures needs --task-token-file: it is the end of that task")
+    if given["parent_fails_on"] != "failed" and "parent" not in given:
+        raise UsageError("--parent-fails-on needs --parent: it is about that item")
     values = {name: _read(call, name, value) for name, value in given.items()}
     answer = call.create("/v1/batches", _body(user_key, values), documents.batch_id_of, key)
     call.output.value(answer.document, answer.value)

@@ -136,6 +136,10 @@ BATCHES = (
     Column("Items", "total", number("total"), right=True),
     Column("Opened", "createdAt", time_ago("createdAt")),
 )
+CHILDREN = (
+    Column("Item", "parentItemId", lambda child: child["parentItemId"].partition(":")[2]),
+    *BATCHES,
+)
 BATCH = (
     Column("Batch", "batchId"),
     Column("User key", "userKey"),

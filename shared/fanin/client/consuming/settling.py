@@ -96,6 +96,12 @@ class Tally:
         self.fail([worked.record] if worked.returns else [])
         self.handed += [worked.record] if worked.handed else []
 
+    def include(self, other: Tally) -> None:
+        """Take over the outcomes of records that were worked on by themselves."""
+        for name in ("answered", "failed", "unmatched", "skipped", "done_before", "handed"):
+            getattr(self, name).extend(getattr(other, name))
+        self.ended.update(other.ended)
+
     def fail(self, records: Iterable[Record]) -> None:
         """Return the messages of *records* to the queue."""
         self.failed += [record["messageId"] for record in records]

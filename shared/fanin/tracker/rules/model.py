@@ -132,7 +132,7 @@ class Batch(BatchOptions):
     *reported*: the thresholds that were reported; *stalls*: the number of stalls. *acked_at*: the last
     recorded ack; *stalled_at*: that of the last stall. Only batches that ask for thresholds have them.
     *ended_by*: the principal that forced its end. *origin_batch_id*: the batch whose items it reopens.
-    *deleted_at*: when its user data was removed.
+    *deleted_at*: when its user data was removed. *cancels_children*: it was cancelled with its children.
     *resumes*: whether a task of Step Functions waits for its end. *reached*: how many items had succeeded, at
     least, when that was enough; None for every other end.
     """
@@ -163,6 +163,7 @@ class Batch(BatchOptions):
     origin_batch_id: str | None = None
     deleted_at: datetime | None = None
     resumes: bool = False
+    cancels_children: bool = False
     reached: int | None = None
 
     @property
@@ -230,6 +231,11 @@ class Batch(BatchOptions):
         return self.state in ALIVE
 
     @property
+    def may_cancel_children(self) -> bool:
+        """Whether it was cancelled without its children, and is not deleted."""
+        return self.state is State.CANCELLED and not self.cancels_children and self.deleted_at is None
+
+    @property
     def shape(self) -> Shape:
         """The shape of its tree of pages."""
         leaf = self.page_bits if self.mode is Mode.EXACT else ESTIMATED_LEAF
@@ -244,7 +250,7 @@ class Batch(BatchOptions):
     def results_until(self) -> datetime | None:
         """When the results of an ended batch are removed: just after it has expired; None if it keeps none.
 
-        The millisecond tells this check of the batch from the others, which are at whole seconds of its end.
+        By the millisecond this check differs from all others, which are at whole seconds after the end.
         """
         return self.expires_at + timedelta(milliseconds=1) if self.results else None
 
@@ -329,10 +335,11 @@ class Ack:
         caller: str,
         outcome: Outcome = Outcome.SUCCESS,
         reason: str | None = None,
+        result: str | None = None,
     ) -> Ack:
         """Return the ack of one item, which is given as an ``ItemId`` or as text."""
         item = item if isinstance(item, ItemId) else ItemId.parse(item)
-        return cls(item.batch_id, item.group_id, item.index, item.index, caller, outcome, reason)
+        return cls(item.batch_id, item.group_id, item.index, item.index, caller, outcome, reason, result)
 
     @property
     def size(self) -> int:

@@ -112,6 +112,17 @@ class OnFailures(StrEnum):
     FAIL = "fail"
 
 
+class ParentFailsOn(StrEnum):
+    """Which end of a child batch fails the item of its parent.
+
+    ANY: one with any failed item. FAILED: one before all items were done. NEVER: none.
+    """
+
+    ANY = "any"
+    FAILED = "failed"
+    NEVER = "never"
+
+
 @dataclass(frozen=True, slots=True)
 class TaskToken:
     """The token *text*, and how the task ends if items failed.
@@ -209,6 +220,14 @@ class ShownOptions:
         cli=("--parent ITEM", "The item of a batch that it acks when it ends."),
         argument="parent",
         title="Parent item",
+    )
+    parent_fails_on: ParentFailsOn = option(
+        Choice(ParentFailsOn, "parent_fails_on"),
+        "The end that fails the item of `parentItemId`. `any`: one with failed items. `failed`: one before"
+        " all items were done, by the batch's limits, its deadline or a cancel. `never`: none.",
+        default=ParentFailsOn.FAILED,
+        cli=("--parent-fails-on END", "any, failed or never: the end that fails the --parent item."),
+        title="Parent fails on",
     )
     labels: Mapping[str, str] = option(
         Labels(),
@@ -308,6 +327,11 @@ class OpenBatch(BatchOptions):
         if self.results and self.mode is Mode.ESTIMATED:
             raise InvalidRequest(
                 "an estimated batch keeps no results: it does not know which items are done", field="results"
+            )
+        if self.parent_item_id is None and self.parent_fails_on is not ParentFailsOn.FAILED:
+            raise InvalidRequest(
+                "parentFailsOn is for a batch with a parentItemId; give that, or leave it out",
+                field="parentFailsOn",
             )
         if self.task_token is None and self.on_failures is not OnFailures.SUCCEED:
             raise InvalidRequest("onFailures is for a batch with a taskToken", field="onFailures")

@@ -15,15 +15,22 @@ from threading import Lock
 from fanin.errors import NewerSchema
 from fanin.pacing import Each, each_in_turn
 from fanin.tracker.reads.progress import progress
-from fanin.tracker.results import ResultStore
 from fanin.tracker.rules import thresholds
-from fanin.tracker.rules.lifecycle import CHECK_AFTER, needs_repair, next_check, oldest, transition
+from fanin.tracker.rules.lifecycle import (
+    CHECK_AFTER,
+    CHECK_CHILD_AFTER,
+    needs_repair,
+    next_check,
+    oldest,
+    transition,
+)
 from fanin.tracker.rules.model import SHARDS, Batch, BatchKey, PageKey, Progress, State
 from fanin.tracker.rules.options import Threshold
 from fanin.tracker.rules.page import Page
 from fanin.tracker.rules.thresholds import Reached, reported
 from fanin.tracker.rules.tree import capacity, height
-from fanin.tracker.store import TrackerStore
+from fanin.tracker.store import ResultStore, TrackerStore
+from fanin.tracker.writing.cascading import CANCELS_A_CHECK, Cascade, cancelled_with
 from fanin.tracker.writing.climb import Climber
 
 PAGES_A_COUNT = 20_000
@@ -160,16 +167,10 @@ class Sweeper:
     def _check(self, batch: Batch) -> None:
         self.done.looked += 1
         was_alive = batch.is_alive
-        if was_alive:
-            batch = self._ended_by_time(batch)
-        if needs_repair(batch, self.climber.now()):
-            batch = self._repaired(batch)  # what is all done completes, however much of it failed
-        if batch.is_alive:
-            batch = self.climber.end_by_failures(batch) or batch
-        if batch.is_alive:
-            batch = self._counted(batch)
-        if batch.is_alive:
-            batch = self._reported(batch)
+        # What is all done completes, however much of it failed.
+        steps = self._ended_by_time, self._cancelled_with_parent, self._repaired_if_due
+        for step in (*steps, self._ended_by_failures, self._counted, self._reported):
+            batch = step(batch) if batch.is_alive else batch
         if batch.is_alive:
             self.climber.store.postpone(batch, next_check(batch, self.climber.now()))
         elif was_alive:
@@ -183,6 +184,20 @@ class Sweeper:
         self.done.timed_out += stored.state is State.TIMED_OUT
         self.done.expired += stored.state is State.EXPIRED
         return stored
+
+    def _cancelled_with_parent(self, batch: Batch) -> Batch:
+        """Cancel a live child whose parent was cancelled with its children; return the stored batch."""
+        store = self.climber.store
+        parent = None if batch.parent is None else store.get(batch.parent.batch)
+        if parent is None or not parent.cancels_children:
+            return batch
+        return cancelled_with(parent, batch, self.climber.now(), store) or batch
+
+    def _repaired_if_due(self, batch: Batch) -> Batch:
+        return self._repaired(batch) if needs_repair(batch, self.climber.now()) else batch
+
+    def _ended_by_failures(self, batch: Batch) -> Batch:
+        return self.climber.end_by_failures(batch) or batch
 
     def _repaired(self, batch: Batch) -> Batch:
         """Repeat every climb that a crash may have interrupted; return the stored batch."""
@@ -229,16 +244,24 @@ class Sweeper:
         return batch
 
     def _announce(self, batch: Batch) -> None:
-        """Ack the parent's item, and resend the ending event if the bus has not confirmed it."""
+        """Ack the parent's item, cancel the children, resend the ending event if it is not confirmed."""
         store = self.climber.store
         self.ended(batch)
+        has_live_children = batch.cancels_children and not self._cascade().run(batch)
         if store.announced(batch.key):
-            self._put_away(batch)
+            if has_live_children:
+                store.postpone(batch, self.climber.now() + CHECK_CHILD_AFTER)
+            else:
+                self._put_away(batch)
             return
         if batch.ended_at is not None and self.climber.now() - batch.ended_at >= CHECK_AFTER:
             store.notice(batch, self.climber.now())
             self.done.announced_again += 1
-        store.postpone(batch, next_check(batch, self.climber.now()))
+        at = next_check(batch, self.climber.now())
+        store.postpone(batch, min(at, self.climber.now() + CHECK_CHILD_AFTER) if has_live_children else at)
+
+    def _cascade(self) -> Cascade:
+        return Cascade(self.climber.store, self.climber.now, self.ended, self.each, CANCELS_A_CHECK)
 
     def _put_away(self, batch: Batch) -> None:
         """Remove the results of a batch that has expired; one that is kept is checked again at its expiry."""
