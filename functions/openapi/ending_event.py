@@ -14,8 +14,8 @@ from fanin.announcing.ending_event import RANGES_IN_EVENT, EndingEvent
 from fanin.api.events.progress_event import ProgressEvent
 from fanin.names import BATCH_PROGRESS, camel
 from fanin.tracker.events import EVENT_TYPES, is_optional
-from fanin.tracker.results import Manifest
 from fanin.tracker.rules.options import Threshold
+from fanin.tracker.rules.results import Manifest
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -26,13 +26,13 @@ ABOUT = {
     "tenant": "The owner of the batch.",
     "batch_id": "The batch.",
     "user_key": "Your name for the batch.",
-    "result": "How the batch ended: succeeded, completed_with_failures, too_many_failures, cancelled, ...",
+    "result": "How the batch ended: succeeded, completed_with_failures, enough, too_many_failures, ...",
     "reason": "Why it was ended: the reason of a cancel, deadline, inactivity, age.",
     "total": "The number of items that were added.",
     "failed": "How many of the acked items failed.",
     "opened_at": "When the batch was opened.",
     "closed_at": "When its total became final.",
-    "completed_at": "When its last item was acked; null unless every item is.",
+    "completed_at": "When its last item was acked, or enough had succeeded; null for every other end.",
     "ended_at": "When it ended.",
     "labels": "The labels of the batch.",
     "acked": "At least so many items are acked.",
@@ -43,6 +43,9 @@ ABOUT = {
     "more_ranges": "Whether more items are outstanding than those of ranges.",
     "ended_by": "The principal that forced the end; absent from other events.",
     "origin_batch_id": "The batch whose items this one reopens; absent if it reopens none.",
+    "min_succeeded": "The succeeded items that were to end it; absent if it named no number.",
+    "min_succeeded_percent": "The percentage of them that was to end it; absent if it named none.",
+    "reached": "The succeeded items, at least, that were enough; absent unless they ended it.",
     "callback": "The callback that the batch names; absent if it names none.",
     "resumes": "True where a Step Functions task waits for the end; absent otherwise.",
     "results": "The parts of the results that the batch keeps, fixed by its end; absent if it keeps none.",

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from fanin.aws.settings.tracking import Tables
     from fanin.client.aio import AsyncBatch, AsyncFanin
     from fanin.client.batch import Batch, Reopened
+    from fanin.client.consuming.chunks import ChunkItem
     from fanin.client.fanin import Fanin
     from fanin.client.items import Items
     from fanin.client.model import (
@@ -28,12 +29,14 @@ if TYPE_CHECKING:
         TaskStatus,
     )
     from fanin.client.queues.queue_model import DeletedJobs, QueueJob, QueueSession, QueueStatus, RevivedJobs
+    from fanin.client.stages import Stages
     from fanin.client.transports.reports import AckReport, Completion, ItemVerdict, RangeVerdict
     from fanin.client.working.messages import WorkSummary
     from fanin.errors import (
         AccessDenied,
         BatchEnded,
         Conflict,
+        Failed,
         FaninError,
         InvalidRequest,
         KeyReused,
@@ -59,11 +62,13 @@ __all__ = [
     "BatchMap",
     "BundleSummary",
     "Cancelled",
+    "ChunkItem",
     "Closed",
     "Completion",
     "Conflict",
     "Deleted",
     "DeletedJobs",
+    "Failed",
     "Fanin",
     "FaninError",
     "InvalidRequest",
@@ -96,6 +101,7 @@ __all__ = [
     "RevivedJobs",
     "Sample",
     "SessionLost",
+    "Stages",
     "StaleWrite",
     "State",
     "Status",
@@ -115,6 +121,7 @@ _ROOMS = {
     "fanin.aws.settings.tracking": ("Tables",),
     "fanin.client.aio": ("AsyncBatch", "AsyncFanin"),
     "fanin.client.batch": ("Batch", "Reopened"),
+    "fanin.client.consuming.chunks": ("ChunkItem",),
     "fanin.client.fanin": ("Fanin",),
     "fanin.client.items": ("Items",),
     "fanin.client.model": (
@@ -139,12 +146,14 @@ _ROOMS = {
         "QueueStatus",
         "RevivedJobs",
     ),
+    "fanin.client.stages": ("Stages",),
     "fanin.client.transports.reports": ("AckReport", "Completion", "ItemVerdict", "RangeVerdict"),
     "fanin.client.working.messages": ("WorkSummary",),
     "fanin.errors": (
         "AccessDenied",
         "BatchEnded",
         "Conflict",
+        "Failed",
         "FaninError",
         "InvalidRequest",
         "KeyReused",

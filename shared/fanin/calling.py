@@ -15,7 +15,7 @@ from itertools import chain, islice
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
-from fanin.errors import InvalidRequest
+from fanin.errors import Failed, InvalidRequest
 
 F = TypeVar("F", bound="Callable[..., Any] | None")
 P = ParamSpec("P")
@@ -101,6 +101,18 @@ def is_failure(error: BaseException) -> bool:
     """Return whether *error* is a failure of the work: an Exception, or the cancellation of its coroutine."""
     asyncio = sys.modules.get("asyncio")  # its import takes 0.1 s, and without it nothing can be cancelled
     return isinstance(error, Exception) or (asyncio is not None and isinstance(error, asyncio.CancelledError))
+
+
+def failed_for_good(error: BaseException) -> Failed | None:
+    """Return the Failed that *error* is, or that it has in an ExceptionGroup; None if it has none."""
+    if isinstance(error, ExceptionGroup):
+        return next(filter(None, map(failed_for_good, error.exceptions)), None)
+    return error if isinstance(error, Failed) else None
+
+
+def own_text(error: BaseException) -> str:
+    """Return the text of *error*, or its type if it has none or ``str(error)`` raises."""
+    return (str(error) if has_text(error) else "") or type(error).__name__
 
 
 def text_of(error: BaseException) -> str:

@@ -16,7 +16,8 @@ FaninError
 ├── NewerSchema           a row was written by a newer release; upgrade this process
 └── StoreUnavailable      throttled or unreachable; the state is unknown, retry
 
-Other errors are bugs, or come from the user's code, and are not caught.
+Other errors are bugs, or come from the user's code, and are not caught. ``Failed`` is one that the user's
+code raises: its item fails for good.
 """
 
 from __future__ import annotations
@@ -25,19 +26,30 @@ from collections.abc import Mapping
 from typing import Any
 
 
-class FaninError(Exception):
-    """The base class; its text is meant for the caller."""
+class _Copied(Exception):
+    """An error that another process may raise, whatever arguments its class takes."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how a copy is made: without a call of ``__init__``, which may require more than a text."""
         return _restored, (type(self), self.args, self.__dict__)
 
 
-def _restored(kind: type[FaninError], args: tuple[Any, ...], facts: Mapping[str, Any]) -> FaninError:
+def _restored(kind: type[_Copied], args: tuple[Any, ...], facts: Mapping[str, Any]) -> _Copied:
     """Return an error with the same text and attributes as the one that was copied or pickled."""
     error = kind.__new__(kind, *args)
     error.__dict__.update(facts)
     return error
+
+
+class FaninError(_Copied):
+    """The base class; its text is meant for the caller."""
+
+
+class Failed(_Copied):
+    """Raised by the function that works on an item: the item fails for good, without another attempt.
+
+    Its text is the reason of the failure. It may be raised in an ``ExceptionGroup``, as a ``TaskGroup`` does.
+    """
 
 
 class InvalidRequest(FaninError):
@@ -76,8 +88,8 @@ class BatchEnded(Conflict):
     """The batch has ended, and not as the request asks.
 
     *state*: of the batch *batch_id*: ``COMPLETE``, ``FAILED``, ``CANCELLED`` or ``TIMED_OUT``. *result*:
-    ``succeeded``, ``completed_with_failures``, ``too_many_failures``, ``forced``, ``cancelled`` or
-    ``timed_out``. *reason*: of a cancel or a forced end, if it has one.
+    ``succeeded``, ``completed_with_failures``, ``enough``, ``too_many_failures``, ``forced``, ``cancelled``
+    or ``timed_out``. *reason*: of a cancel or a forced end, if it has one.
     """
 
     def __init__(

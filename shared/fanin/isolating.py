@@ -12,8 +12,8 @@ TRIES = 5
 """The receive of an invalid message at which it is isolated."""
 SHOWN = 10
 """The message ids in a log line, at most."""
-Record = Mapping[str, Any]
-"""A message of a delivery, as Lambda passes it."""
+Record = dict[str, Any]
+"""A message of a delivery, as Lambda passes it: ``messageId``, ``body``, ``attributes``..."""
 Isolate = Callable[[Sequence[Record]], Collection[str]]
 """Sends messages to the dead-letter queue of their queue; returns the ids of those that were sent."""
 logger = logging.getLogger("fanin")

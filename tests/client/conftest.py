@@ -38,6 +38,7 @@ class Seen:
     path: str
     headers: dict[str, str]
     body: bytes
+    peer: object = None
 
     @property
     def key(self) -> str | None:
@@ -109,7 +110,7 @@ def _handler(service: Service) -> type[BaseHTTPRequestHandler]:
         def _any(self) -> None:
             headers = {name.lower(): value for name, value in self.headers.items()}
             body = self.rfile.read(int(headers.get("content-length", 0)))
-            reply = service.reply(Seen(self.command, self.path, headers, body))
+            reply = service.reply(Seen(self.command, self.path, headers, body, self.client_address))
             if reply is None:
                 self.close_connection = True
                 self.connection.shutdown(socket.SHUT_RDWR)

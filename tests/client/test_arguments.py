@@ -96,6 +96,11 @@ def test_a_payload_is_json(nowhere, payload):
 BAD = {
     "max_failures": 0,
     "max_failure_percent": 101,
+    "failure_sample": 0,
+    "min_succeeded": 0,
+    "min_succeeded_percent": 101,
+    "max_items": 0,
+    "max_cost": float("nan"),
     "expected_items": -1,
     "deadline": timedelta(milliseconds=1),
     "parent": "x",
@@ -107,6 +112,8 @@ BAD = {
     "labels": {"a:b": "c"},
     "callback": 5,
     "retention": 5,
+    "results": "yes",
+    "parent_fails_on": "x",
 }
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanin import Items
+from fanin.tracker import GroupId
 
 BATCH = "0ef47699-0329-8786-96da-20e3b1079a68"
 GROUP = "00000000-0000-8000-8002-51f055f7ab7a"
@@ -55,6 +56,20 @@ def test_equal_parts_are_equal_and_hash_alike(first, second):
 
     assert (one == other) == (list(one) == list(other))
     assert one != other or hash(one) == hash(other)
+
+
+@given(st.integers(1, 30), st.integers(0, 29), st.integers(1, 30))
+def test_a_range_parses_what_it_prints(upto, first, size):
+    group = Items(BATCH, str(GroupId(5, upto, 7)), upto)
+    part = group[first : first + size]
+
+    assert not part or str(part) == f"{BATCH}:{group.group_id}:{part.indexes[0]}-{part.indexes[-1]}"
+    assert not part or Items.parse(str(part)) == part
+
+
+def test_items_that_are_no_range_print_as_code():
+    assert str(items(4)[::2]) == repr(items(4)[::2])
+    assert str(items(4)[:0]) == repr(items(4)[:0])
 
 
 def test_the_largest_group_costs_nothing():

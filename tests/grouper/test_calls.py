@@ -16,6 +16,7 @@ import pytest
 import urllib3
 from botocore.exceptions import ClientError, ReadTimeoutError
 
+from fanin import Failed
 from fanin.aws.forking import PerProcess
 from fanin.grouper import (
     Answer,
@@ -205,6 +206,14 @@ def test_what_it_returns_is_the_response_and_a_status_code_in_it_the_status(valu
 
 
 @pytest.mark.parametrize(
+    ("text", "detail"), [("no stock", "no stock"), ("", "Failed"), (None, "Failed")], ids=repr
+)
+def test_a_function_that_raises_failed_refuses_the_bundle(text, detail):
+    error = {"errorType": "Failed", "errorMessage": text}
+    assert called(returning(error, FunctionError="Unhandled")) == refused(detail)
+
+
+@pytest.mark.parametrize(
     ("body", "name"),
     [({"errorType": "KeyError", "errorMessage": "'x'"}, "KeyError")]
     + [(each, "unknown error") for each in (b"", b"{", b"\xff", b"{}", b"[1]", b"null", b"[" * 100_000)],
@@ -276,6 +285,8 @@ NAMED = {"a": Outcome(Verdict.FAIL, "no")}
         (Function(lambda call: NAMED), Answer(OK, NAMED)),
         (raising(Retry("busy", timedelta(seconds=3))), again("busy", 3)),
         (raising(Refused("never")), refused("never")),
+        (raising(Failed("never")), refused("never")),
+        (raising(ExceptionGroup("tasks", [Failed("never")])), refused("never")),
         (raising(KeyError("x")), again("KeyError: 'x'")),
         (Function(cancelled), again("CancelledError: ")),
     ],

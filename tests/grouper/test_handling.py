@@ -106,13 +106,29 @@ def test_a_retry_in_place_needs_no_queue():
     assert len(bench.pauses) == 2
 
 
-def test_a_member_that_was_registered_anew_is_left_out_and_called_in_its_own_bundle(bench):
+def test_the_message_of_a_bundle_that_is_gone_or_has_ended_is_settled_without_a_call(bench):
+    bench.register("a")
+    bench.drain()
+    key = bench.grouper.bundle(TENANT, bench.task("a").bundle_id).key
+    ended = bench.grouper.handle(BundleMessage(key), bench.api, bench.listener)
+    bench.store.bundles.clear()
+    gone = bench.grouper.handle(BundleMessage(key), bench.api, bench.listener)
+
+    handled = [ended.handled_as, gone.handled_as]
+    assert (handled, len(bench.api.calls)) == ([HandledAs.SETTLED] * 2, 1)
+
+
+@pytest.mark.parametrize("is_bundled", [False, True])
+def test_a_member_that_was_registered_anew_is_left_out_and_called_in_its_own_bundle(bench, is_bundled):
     """Its bundle was stuck until both expired, and time to live deleted neither."""
     bench.register("a", "b")
     bench.step()
     old = bench.task("a").bundle_id
     bench.clock.advance(days=21)
     bench.register("a")
+    if is_bundled:
+        bench.clock.advance(seconds=60)
+        bench.grouper.lead(TaskMessage(bench.task("a").key))
     bench.drain()
     calls = {call.bundle_id: [member.task_id for member in call.members] for call in bench.api.calls}
 

@@ -10,6 +10,7 @@ import pytest
 from fanin.errors import StoreUnavailable
 from fanin.grouper import (
     Answer,
+    BundleState,
     Grouper,
     Lane,
     LeadOutcome,
@@ -267,3 +268,13 @@ def test_a_transaction_claims_98_tasks_at_most():
     fill("t000")
 
     assert [len(joining) for joining in fill.claimed] == [98, 52]
+
+
+@pytest.mark.parametrize(("members", "kept"), [((), None), (("z",), ("z",)), (("a", "b"), ("a", "b"))])
+def test_a_leader_whose_bundle_was_moved_on_by_another_stops(members, kept):
+    fill = Fill(*"abcdef")
+    sealed = {"members": members, "state": BundleState.READY, "version": 9}
+    fill.store.scripts["claim"] = lambda bundle, *_: Claim(replace(bundle, **sealed))
+
+    assert fill("a") == (kept, False)
+    assert len(fill.claimed) == 1

@@ -137,7 +137,7 @@ def test_a_delete_removes_the_results_of_its_batch_alone(site):
     site.tracker.confirm(site.batch)
     site.tracker.delete(TENANT, site.batch_id)
 
-    assert {name.split("/")[1] for name in site.objects.stored} == {other.batch_id}
+    assert {name.split("/")[2] for name in site.objects.stored} == {other.batch_id}
     with pytest.raises(NotFound):
         site.gathered()
 
@@ -147,10 +147,10 @@ def test_two_tenants_share_no_folder(site):
     key = site.batch.key
     names.keep(type(key)("t/" + key.batch_id, key.batch_id), [])
 
-    assert not any(name.startswith(f"t/{key.batch_id}/") for name in site.objects.stored)
+    assert not any(name.startswith(f"results/t/{key.batch_id}/") for name in site.objects.stored)
 
 
 def site_results(site, *indexes):
-    from fanin.tracker.results import ItemResult
+    from fanin.tracker.rules.results import ItemResult
 
     return [ItemResult(f"{site.batch_id}:{site.group}:{index}", '"zombie"') for index in indexes]

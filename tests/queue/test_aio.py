@@ -91,6 +91,10 @@ def test_06_q5_a_take_waits_for_a_job_and_acks_it_on_leaving(inner):
     assert inner.context.store.members(KEY) == []
 
 
+def test_a_wait_without_a_ring_ends_with_its_time():
+    assert StoppableDoorbell(MemoryDoorbell()).wait(0.03, 1) == ()
+
+
 def test_single_jobs_are_acked_with_writes_and_released(inner):
     async def story(queue):
         rejected = await queue.add_all(["a", NewJob("b"), "c", "a"])
@@ -152,7 +156,7 @@ def test_an_ack_that_is_cancelled_is_done_and_the_others_are_returned(inner):
     assert queued(inner) == [("b", 0, 1)]
 
 
-def test_10_waiters_are_served_in_order_and_one_that_timed_out_is_skipped(inner):
+def test_waiters_are_served_in_order_and_one_that_timed_out_is_skipped(inner):
     async def story(queue):
         served = []
 

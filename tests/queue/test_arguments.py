@@ -67,6 +67,7 @@ ADD = {
     "payload": (None, [*NO_TEXTS, "\udcff", "x" * 131_073]),
     "on_busy": ON_BUSY,
 }
+FAIL = {"job": (Required, [None, "a", 7]), "reason": ("boom", [None, 7, ["boom"]])}
 ACK = {"job": (Required, [None, "a", 7]), "writes": ([OUTCOME], NO_WRITES)}
 RELEASE = {
     "job": (Required, [None, "a", 7]),
@@ -99,14 +100,14 @@ CALLS: dict[type, dict[str, dict[str, tuple[Any, list[Any]]]]] = {
         "depth": {},
         "revive": {"dead": (Required, [None, "a", 7])},
     },
-    Jobs: {"ack": ACK, "release": RELEASE},
+    Jobs: {"ack": ACK, "release": RELEASE, "fail": FAIL},
     AsyncQueue: {
         "add": ADD,
         "add_all": {"jobs": JOBS, "on_busy": ON_BUSY},
         "take": TAKE | {"parts": PARTS},
         "stream": {"wait": WAIT},
     },
-    AsyncJobs: {"ack": ACK, "release": RELEASE},
+    AsyncJobs: {"ack": ACK, "release": RELEASE, "fail": FAIL},
     QueueCalls: {
         "create_queue": NAMED | {"parts": QUEUE_PARTS, "at": (SETTINGS, ["t", 7])},
         "queue": NAMED | {"at": (SETTINGS, ["t", 7]), "options": (Options(), [{}, 7])},

@@ -1,4 +1,4 @@
-"""What two articles ask of a queue, by number; 6 and the order of waiters are in test_aio.py."""
+"""What two articles ask of a queue, by number; 6 is in test_aio.py."""
 
 from __future__ import annotations
 
@@ -186,6 +186,28 @@ def test_09_no_interruption_comes_between_a_claim_and_the_scope_that_returns_it(
     assert not session_of(queue).held
 
 
+def test_10_waiters_are_served_in_the_order_in_which_they_came():
+    queue = Queue(QueueContext(MemoryStore(), MemoryDoorbell(), KEY, Options(parts=1)))
+    served, threads = [], []
+
+    def consume(number):
+        with queue.take(1) as jobs:
+            served.append((number, jobs[0].name))
+
+    for number in range(3):
+        threads.append(threading.Thread(target=consume, args=(number,)))
+        threads[-1].start()
+        while len(queue.taker.lock.line) <= number:
+            threading.Event().wait(0.001)
+    for key in "abc":
+        queue.add(key)
+    for thread in threads:
+        thread.join(60)
+    queue.close()
+
+    assert sorted(served) == [(0, "a"), (1, "b"), (2, "c")]
+
+
 def test_12_without_a_limit_a_job_is_tried_for_ever_and_with_one_it_is_dead(make):
     patient, strict = make(), make(max_failures=2)
     patient.add("a")
@@ -219,6 +241,22 @@ def test_12_a_dead_job_frees_its_key_and_is_revived_when_the_key_is_free(make):
     assert queue.revive(dead)
     assert queue.dead() == []
     assert [(job.name, job.failures, job.id) for job in queue.queued()] == [("a", 0, dead.job.id)]
+
+
+def test_12_a_dead_job_is_revived_once_and_one_call_returns_true(make):
+    """By any process, while the job is back, and after it ended."""
+    queue, other = make(max_failures=1), make(max_failures=1)
+    queue.add("a")
+    fail(queue)
+    (dead,) = queue.dead()
+
+    assert [queue.revive(dead), queue.revive(dead), other.revive(dead)] == [True, False, False]
+    with queue.take():
+        assert not queue.revive(dead)
+    assert not queue.revive(dead)
+    queue.add("a")
+
+    assert not queue.revive(dead)
 
 
 def test_15_a_stream_takes_scope_after_scope(queue):
@@ -341,6 +379,21 @@ def test_18_a_worker_that_was_given_up_goes_on_under_a_new_session(make, duties)
         assert session_of(queue).id != first.id
 
 
+def test_19_a_sweep_without_a_session_does_the_same_by_the_clock(make, time, duties):
+    killed, function = make(), make()
+    killed.add("a")
+    killed.take(1, wait=0).__enter__()
+    time.sleep(7)
+    function.sweep()
+    kept = names(function.queued())
+    time.sleep(0.1)
+    function.sweep()
+
+    assert kept == []
+    assert names(function.queued()) == ["a"]
+    assert function.sessions() == []
+
+
 def test_20_a_graceful_close_returns_the_claims_and_ends_the_session_at_once(make):
     queue, other = make(), make()
     queue.add("a")
@@ -397,6 +450,20 @@ def test_22_23_q3_an_ack_takes_the_outcome_and_the_job_in_one_step_or_neither(ma
         raise LostClaim
 
     assert quick.context.store.written == [{"Put": {"of": "quick"}}]
+
+
+def test_24_the_parts_of_an_expired_session_are_shared_anew_at_once(make, duties):
+    queues = [make(parts=4) for _ in range(3)]
+    for queue in queues:
+        with queue.take(wait=0):
+            pass
+    maintenance = queues[1].taker.worker.maintenance
+    duties.pass_seconds(1)
+    duties.pass_seconds(4, without=(0,))
+    before = list(maintenance.own_parts())
+    duties.pass_seconds(1, without=(0,))
+
+    assert (before, list(maintenance.own_parts())) == ([1], [0, 1])
 
 
 def test_24_a_ring_is_followed_into_a_part_of_another_session(make, duties, bell):

@@ -20,8 +20,7 @@ from fanin.queue.rules.keys import PartKey, job_key, part_of
 from fanin.queue.rules.model import Accuracy, Depth, JobState, PartLook
 from fanin.queue.upkeep.sleeping import idle
 from tests.item_ids import item_named
-from tests.queue.claiming import Bench
-from tests.queue.conftest import KEY, fail, names
+from tests.queue.conftest import KEY, Bench, fail, names
 
 
 def dying(make, *jobs: str):
@@ -59,6 +58,22 @@ def test_a_record_of_a_part_that_the_queue_does_not_have_is_not_found(make, numb
     assert known == 0
     assert list(paging.dead_at(queue.context, [(number, sort), (0, sort)])) == [(0, sort)]
     assert revive_some(queue, [(number, sort)]).outcomes == {(number, sort): Revival.NOT_FOUND}
+
+
+def test_a_dead_job_that_another_request_revives_meanwhile_is_not_found(make, store, monkeypatch):
+    queue, other = dying(make, "a"), make()
+    (record,), (dead,) = records(queue), queue.dead()
+    whole = store.dead_at
+
+    def revived_after_the_read(rows):
+        found = whole(rows)
+        other.revive(dead)
+        return found
+
+    monkeypatch.setattr(store, "dead_at", revived_after_the_read)
+
+    assert revive_some(queue, [record]).outcomes == {record: Revival.NOT_FOUND}
+    assert names(queue.queued()) == ["a"]
 
 
 def test_a_request_revives_a_hundred_dead_jobs_and_names_the_row_after_which_there_are_more(make):
@@ -234,6 +249,15 @@ def first_answer_lost(monkeypatch, store, call):
 
     monkeypatch.setattr(store, call, lost)
     return calls
+
+
+def test_a_deletion_whose_answer_is_lost_is_recognised_by_its_repeat(queue, store, monkeypatch):
+    queue.add(NewJob("a", item_id=item_named("i")))
+    calls = first_answer_lost(monkeypatch, store, "delete")
+
+    assert delete_jobs(queue.context, ["a"]) == {"a": Deletion.DELETED}
+    assert len(calls) == 2
+    assert [entry.item_id for entry in store.outbox(PartKey(KEY, 0))] == [item_named("i")]
 
 
 def test_the_sweep_fails_the_item_of_a_deleted_job_once(make):

@@ -11,8 +11,7 @@ from fanin.queue.administration import removing
 from fanin.queue.upkeep.sleeping import SETTLE_SECONDS
 from tests.contract import golden
 from tests.contract.queue.calls import LATER, QUEUE
-from tests.queue.conftest import Duties, Time
-from tests.queue.removals import Recorded
+from tests.queue.conftest import Duties, Recorded, Time
 
 SENTENCE = "upgrade fanin in this process"
 AFTER_ALL = LATER + 120_000_000

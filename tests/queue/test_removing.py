@@ -20,8 +20,7 @@ from fanin.queue.upkeep import widening
 from fanin.queue.upkeep.sleeping import SETTLE_SECONDS
 from fanin.queue.upkeep.visiting import visit
 from tests.forks import forked, status_of
-from tests.queue.conftest import KEY, expects, fail, session_of
-from tests.queue.removals import Recorded, rows_of, swept
+from tests.queue.conftest import KEY, Recorded, expects, fail, session_of, swept
 
 DAY = 86_400
 
@@ -133,6 +132,12 @@ def test_a_run_deletes_a_bounded_number_of_rows_over_all_parts(make, store, time
     assert min(limits) >= 1, "DynamoDB refuses a limit of 0"
 
 
+def rows_of(store) -> int:
+    """The number of rows of the queue besides its config."""
+    records = (store.dead_jobs, store.outboxes, store.sessions)
+    return len(store.stored) + sum(len(rows) for kind in records for rows in kind.values())
+
+
 def part_of(queue, name: str) -> int:
     return queue.context.rows(name).at.part.number
 
@@ -237,24 +242,41 @@ def test_a_child_uses_the_config_although_a_thread_of_its_parent_kept_one_at_the
     assert status_of(child) == 0
 
 
-def test_a_sweep_that_stood_still_leaves_the_doorbell_of_the_next_queue(make, store, time, monkeypatch):
+@pytest.mark.parametrize("read", ["members", "outbox"])
+def test_a_sweep_that_stood_still_leaves_the_session_and_the_doorbell_of_the_next_queue(
+    make, store, time, monkeypatch, read
+):
     queue, doorbells = make(), Recorded()
     queue.context.config()
     store.configs[KEY] = replace(store.config(KEY), doorbell="https://sqs/bell")
     removing.begin(queue.context, force=True)
     time.sleep(SETTLE_SECONDS)
-    found = store.outbox
+    found = getattr(store, read)
 
-    def late(where):
+    def late(*asked):
         monkeypatch.undo()
         swept(queue, time, Recorded())
-        make().add("b")
-        return found(where)
+        with make().take(wait=0):
+            return found(*asked)
 
-    monkeypatch.setattr(store, "outbox", late, raising=False)
+    monkeypatch.setattr(store, read, late, raising=False)
 
     assert removing.proceed(queue.context, doorbells) is False
     assert doorbells.urls == []
+    assert [member.live for member in store.members(KEY)] == [True]
+
+
+def test_an_add_creates_the_queue_that_its_process_knows_as_being_removed(queue, make, store, time):
+    other = make()
+    queue.context.config()
+    removing.begin(queue.context, force=False)
+    other.context.config()
+    with pytest.raises(Conflict, match="is being removed"):
+        other.add("a")
+    store.configs[KEY] = replace(store.configs[KEY], revision=9, removed_us=time.now())
+
+    assert other.add("a")
+    assert [job.name for job in make().queued()] == ["a"]
 
 
 def test_a_take_that_waited_while_its_queue_was_removed_does_not_create_it(make, store, time):

@@ -15,13 +15,7 @@ from fanin.queue.rules.lifecycle import given_back
 from fanin.queue.rules.model import GivenBack, JobState
 from fanin.queue.worker.background import Duty, in_threads
 from fanin.queue.worker.fair_lock import FairLock
-from tests.queue.claiming import Bench
-from tests.queue.conftest import Boom, expects, fail, names, session_of, unavailable
-
-
-@pytest.fixture
-def bench():
-    return Bench()
+from tests.queue.conftest import Bench, Boom, expects, fail, names, session_of, unavailable
 
 
 def test_an_end_that_finds_a_later_job_of_the_key_does_not_end_that_one(bench):
@@ -72,6 +66,28 @@ def test_a_returned_job_is_rung_for_when_it_is_due(bench, delay, failed, ring):
     how = GivenBack(at, failed, at + round(delay * 1_000_000) if delay else None)
     assert bench.stored(job) == given_back(job, how)
     assert (bench.session.held, bench.bell.rung) == ({}, [ring])
+
+
+@pytest.mark.parametrize("asked", ["claim", "give_back", "end"])
+def test_a_claim_whose_request_has_no_answer_is_doubted(asked):
+    bench = Bench(max_failures=1)
+    bench.add("a")
+    jobs = bench.claims.take([0], 1) if asked != "claim" else []
+    bench.store.scripts[asked] = unavailable
+    for job in jobs:
+        bench.claims.give_back(job, failed=asked == "end")
+    if asked == "claim":
+        assert bench.claims.take([0], 1) == []
+
+    assert (bench.session.held, bench.session.doubts()) == ({}, {0})
+
+
+def test_a_take_goes_by_priority_over_all_parts():
+    bench = Bench(parts=8)
+    bench.add(*"abcdefgh")
+    bench.add("urgent", priority=9)
+
+    assert names(bench.claims.take(range(8), 3)) == ["urgent", "a", "b"]
 
 
 def test_jobs_that_were_not_worked_on_are_rung_for_without_a_delay(bench):
@@ -147,7 +163,7 @@ def test_a_duty_that_fails_goes_on():
         enough.set()
         return False
 
-    stop = in_threads([Duty(do, 0.001)])
+    stop = in_threads([Duty(do, 0.001), Duty(lambda: True, 60)])
     enough.wait(60)
     stop()
 
@@ -237,6 +253,14 @@ def test_an_interruption_while_a_take_waits_leaves_no_take_in_the_line():
             sys.settrace(usual)
 
         assert not lock.line
+
+
+def test_a_lock_that_is_not_acquired_in_time_is_given_up():
+    lock = FairLock()
+    with lock.acquired(None) as first, lock.acquired(0) as second:
+        assert (first, second) == (True, False)
+    with lock.acquired(0) as mine:
+        assert mine
 
 
 def test_duties_are_stopped_once_what_runs_has_ended():

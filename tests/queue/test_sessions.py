@@ -15,13 +15,7 @@ from fanin.queue.worker.session import enter
 from lab.requests.watching import units_a_second
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
-from tests.queue.claiming import Bench
-from tests.queue.conftest import KEY, START, session_of
-
-
-@pytest.fixture
-def bench():
-    return Bench()
+from tests.queue.conftest import KEY, START, session_of, unavailable
 
 
 def test_a_doubt_is_kept_for_as_long_as_a_request_can_be_late(bench):
@@ -156,6 +150,14 @@ def test_a_change_that_was_not_counted_is_seen_in_a_small_group(make, store, tim
     first.taker.worker.maintenance.watching.look()
 
     assert len(first.taker.worker.maintenance.watching.members) == 4
+
+
+def test_a_heartbeat_without_an_answer_ends_no_session(bench):
+    bench.store.scripts["beat"] = unavailable
+
+    assert bench.session.beat()
+    bench.time.sleep(4)
+    assert not bench.session.beat()
 
 
 def test_a_heartbeat_counts_from_when_it_was_sent(bench):

@@ -10,16 +10,10 @@ from fanin.errors import Conflict, StoreUnavailable
 from fanin.queue import NewJob, OutboxEntry
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.upkeep.maintenance import Maintenance
-from fanin.queue.upkeep.sleeping import SETTLE_SECONDS, asleep, idle, observed
+from fanin.queue.upkeep.sleeping import SETTLE_SECONDS, asleep, idle, observed, woken
 from fanin.queue.upkeep.visiting import visit
 from tests.item_ids import item_named
-from tests.queue.claiming import Bench
 from tests.queue.conftest import KEY
-
-
-@pytest.fixture
-def bench():
-    return Bench()
 
 
 def sweep(bench):
@@ -153,6 +147,21 @@ def test_an_end_that_moves_the_job_to_the_outbox_during_a_look_is_seen(make, sto
     assert phase(queue) == "in use"
 
 
+def test_an_add_whose_outcome_is_unknown_wakes_the_queue(sleeping, make, store):
+    other = make()
+    other.context.cache.keep(woken(sleeping.context.config()), 10**9, other.context.effects.now())
+
+    def add(job, over, check=None):
+        type(store).add(store, job, over, check)
+        raise StoreUnavailable("no answer")
+
+    store.add = add
+    with pytest.raises(StoreUnavailable):
+        other.add("a")
+
+    assert phase(sleeping) == "in use"
+
+
 def test_an_add_to_a_queue_that_is_removed_at_the_same_time_asks_for_a_retry(queue, store, monkeypatch):
     queue.context.config()
     whole = store.add
@@ -165,6 +174,17 @@ def test_an_add_to_a_queue_that_is_removed_at_the_same_time_asks_for_a_retry(que
     monkeypatch.setattr(store, "add", add)
     with pytest.raises(StoreUnavailable, match="was removed at the same time; retry"):
         queue.add("a")
+
+
+def test_a_queue_is_in_use_as_long_as_one_of_its_parts_has_a_job(make, store, time):
+    queue = make(parts=2)
+    queue.add("a")
+    for _ in range(3):
+        depth = visit(queue.context)
+        time.sleep(SETTLE_SECONDS)
+
+    assert (store.config(KEY).idle_us, store.config(KEY).revision) == (None, 0)
+    assert (depth.ready, depth.busy, depth.delayed, depth.dead) == (1, 0, 0, 0)
 
 
 def test_an_add_to_a_sleeping_queue_that_others_always_change_asks_for_a_retry(sleeping, store, monkeypatch):

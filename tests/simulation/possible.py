@@ -6,12 +6,12 @@ from tests.simulating.faults import ON_READS, ON_TRANSACTIONS, ON_WRITES
 
 READS = (
     *("named", "get", "children", "receipt", "groups", "announced", "is_put", "pages", "glance", "samples"),
-    *("due", "live", "listing"),
+    *("due", "live", "listing", "children_from"),
 )
 WRITES = ("create", "notice", "confirm", "mark_put", "sample", "free_sample", "remember")
 TRANSACTIONS = (
     *("create_under", "reserve", "end_child", "transition", "extend", "postpone", "prepare", "add_bits"),
-    *("replace_bits", "heal_bits", "add_count", "mark_tail", "compact"),
+    *("replace_bits", "heal_bits", "add_count", "mark_tail", "compact", "cancel_children"),
 )
 POSSIBLE = {
     **dict.fromkeys(READS, ON_READS),

@@ -41,6 +41,8 @@ from tests.simulation.trace import Trace
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 STEPS_MAX = 20_000
+EARLY = 8
+"""How often one who cancels a batch with those below it comes too early."""
 LATEST = timedelta(seconds=5)
 """No stalled copy is older than that when it lands."""
 LATE_DELETION = 5 * 24 * 3600.0
@@ -118,7 +120,9 @@ class World:
         self.ledger_of[batch.key] = ledger
         for number in range(ledger.script.cancellers):
             name = f"{ledger.script.name}-canceller-{number}"
-            self.waiting.append(Cancelling(self, name, self._process(), ledger))
+            cascades = ledger.script.cascades and number == ledger.script.cancellers - 1
+            early = EARLY if cascades else 0
+            self.waiting.append(Cancelling(self, name, self._process(), ledger, cascades, early))
         for number in range(self.scenario.readers):
             self.waiting.append(Reading(self, f"reader {number}", self._process(), ledger))
         for script in ledger.script.adds:

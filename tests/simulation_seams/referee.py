@@ -15,6 +15,7 @@ from fanin.tracker.rules.model import PageKey
 from fanin.tracker.rules.thresholds import Reached
 from tests.simulating.violation import require
 from tests.simulation import referee
+from tests.simulation.referee import is_cascaded
 from tests.simulation_seams.outside import Item, Outside, Work
 from tests.simulation_seams.thresholds import Thresholds
 
@@ -98,6 +99,11 @@ class Referee(referee.Referee):
             )
             self._check_heals(after)
 
+    def _check_cancelled(self, after: Batch) -> None:
+        """A block that raises cancels its batch, too; see _check_child."""
+        if is_cascaded(after):
+            super()._check_cancelled(after)
+
     def _check_heals(self, after: Batch) -> None:
         """H: the request that completes a batch has healed before what it acks of it."""
         actor = self.bus.world.loop.actor
@@ -124,7 +130,7 @@ class Referee(referee.Referee):
             require(
                 child.total == total, "hand-over", lambda: f"{child} of {item} is closed with other items"
             )
-        elif child.end_reason != BY_SOMEBODY and not plan.careless:
+        elif child.end_reason != BY_SOMEBODY and not (plan.careless or is_cascaded(child)):
             require(fail_after, "hand-over", lambda: f"{child} of {item} is cancelled, and it comes again")
 
     def _note_child(self, batch: Batch, *instead_of: str | None) -> None:
@@ -136,7 +142,7 @@ class Referee(referee.Referee):
         if batch.parent_item_id is not None and batch.key not in self.reopened:
             item = self.outside.item(batch.parent_item_id)
             children = [self.memory.batches[key] for key in self._children_of(item) - self.reopened]
-            standing = [each for each in children if each.is_alive or each.result == "succeeded"]
+            standing = [each for each in children if each.is_alive or referee.is_good(each)]
             late = any(each.expires_at <= self.now() + self.skew for each in children)
             few = late or len(standing) <= item.plan.children
             require(few, "hand-over", lambda: f"{item} has the batches {standing}")

@@ -9,6 +9,7 @@ from typing import Any
 
 from fanin.tracker import OpenBatch, Retention
 from tests.simulating.faults import ON_TRANSACTIONS, Fault
+from tests.simulation.scenario import POLICIES
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 TENANT = "t"
@@ -255,4 +256,5 @@ def plan_of(random: Random, scenario: Scenario, depth: int) -> Plan:
     adds = random.choice(((), (1,), (2,), (1, 2), (3,)))
     children = random.choice((1, 1, 1, 2))
     keyed = random.random() < 0.2
-    return replace(plan, adds=adds, options=options_of(random), keyed=keyed, children=children)
+    options = options_of(random) | {"parent_fails_on": POLICIES[(len(adds) + children) % 3]}
+    return replace(plan, adds=adds, options=options, keyed=keyed, children=children)

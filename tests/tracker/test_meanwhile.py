@@ -47,6 +47,14 @@ def test_a_batch_whose_row_is_gone_by_then_is_not_found(tracker, act):
         act(tracker, batch_id)
 
 
+def test_a_batch_whose_row_is_gone_by_then_is_swept_without_an_error(tracker, clock):
+    opened(tracker, 2, deadline=HOUR)
+    clock.at += HOUR
+    tracker.store.meanwhile = tracker.store.batches.clear
+
+    assert tracker.sweep().failed == 0
+
+
 def test_the_last_ack_of_a_batch_whose_row_is_gone_by_then_completes_nothing(tracker):
     batch_id, group = opened(tracker, 1)
     tracker.close("t", batch_id, "closer")

@@ -1,17 +1,19 @@
-"""Lists of ranges: what they hold against a plain count, and what they cost wherever the items lie."""
+"""Lists: of a tenant's batches, and of ranges of items against a plain count, with what they cost."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fanin.tracker import Ack, Group, ItemRange, Outcome, State, Tracker
+from fanin.tracker import Ack, Group, ItemRange, ListQuery, Outcome, State, Tracker, memory
 from fanin.tracker.reads import walking
 from fanin.tracker.reads.reading import Reader
 from fanin.tracker.reads.walking import PAGES_A_WALK, adjacent, joined
+from fanin.tracker.rules.model import SHARDS
 from tests.tracker.calls import ack, opened
 from tests.tracker.laid_out import LaidOut, Ranges, Spans
 from tests.tracker.metered import Metered
@@ -185,3 +187,42 @@ def test_a_range_that_begins_with_a_group_has_no_item_of_the_group_before_it(tra
     found = tracker.outstanding(tracker.get("t", batch_id))
 
     assert found.ranges == (ItemRange(first, 0, 0), ItemRange(second, 0, 3))
+
+
+@pytest.mark.parametrize("state", [None, State.OPEN, State.CANCELLED])
+@pytest.mark.parametrize("limit", [1, 3, 50])
+def test_a_list_whose_parts_stop_early_leaves_nothing_out_and_keeps_its_order(
+    tracker, clock, monkeypatch, state, limit
+):
+    """A rare state lies further back than one look goes: pages are short, or empty, and go on."""
+    monkeypatch.setattr(memory, "ROWS_A_LISTING", 2)
+    ids = []
+    for number in range(60):
+        clock.at += timedelta(seconds=1)
+        ids.append(opened(tracker)[0])
+        if number in (0, 41):
+            tracker.cancel("t", ids[-1])
+    found, pages, after = [], 0, None
+    while pages == 0 or after is not None:
+        part = tracker.list("t", ListQuery(state=state, limit=limit, after=after))
+        assert len(part.batches) <= limit
+        found, pages, after = found + list(part.batches), pages + 1, part.resume
+
+    cancelled = {ids[0], ids[41]}
+    wanted = {
+        None: ids,
+        State.OPEN: [i for i in ids if i not in cancelled],
+        State.CANCELLED: [ids[0], ids[41]],
+    }
+    assert [batch.batch_id for batch in found] == wanted[state][::-1]
+    assert pages >= 60 / (2 * SHARDS)
+
+
+@pytest.mark.parametrize("limit", [1, 3])
+def test_a_page_that_ends_with_the_last_batch_is_the_last_page(tracker, limit):
+    for _ in range(limit):
+        opened(tracker)
+
+    page = tracker.list("t", ListQuery(limit=limit))
+
+    assert (len(page.batches), page.resume) == (limit, None)

@@ -24,6 +24,7 @@ READS = {
     "get": lambda s: s.get(KEY),
     "named": lambda s: s.named("t", "key"),
     "children": lambda s: s.children(ItemKey(KEY, 0)),
+    "children_from": lambda s: s.children_from(KEY, 0, 10),
     "receipt": lambda s: s.receipt(KEY, "key"),
     "groups": lambda s: s.groups(KEY, 0, 9, 10),
     "origin_ranges": lambda s: s.origin_ranges(KEY),
@@ -73,17 +74,8 @@ def test_every_other_call_of_the_port_is_a_write():
     writes = {
         *("create", "create_under", "create_reopened", "reserve", "transition", "extend", "postpone"),
         *("notice", "report", "record_ack", "confirm", "mark_put", "add_bits", "replace_bits", "heal_bits"),
-        *(
-            "add_count",
-            "mark_tail",
-            "compact",
-            "sample",
-            "free_sample",
-            "block_samples",
-            "delete",
-            "remember",
-        ),
-        *("drop_token", "prepare", "end_child"),
+        *("add_count", "mark_tail", "compact", "sample", "free_sample", "block_samples", "delete"),
+        *("remember", "drop_token", "prepare", "end_child", "cancel_children"),
     }
 
     assert calls - writes == set(READS)

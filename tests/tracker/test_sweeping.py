@@ -242,6 +242,18 @@ def test_a_repair_reads_5000_pages_at_most(clock):
     assert tracker.get("t", batch_id).state is State.CLOSED
 
 
+def test_a_repair_reads_what_lies_below_pages_that_are_not_known_to_be_full(tracker, clock):
+    """Of nine leaves eight are full, as their parents say, which a crash kept from the root."""
+    batch_id, group = opened(tracker, 35)
+    ack(tracker, batch_id, group, *range(34))
+    tracker.close("t", batch_id, "closer")
+    tracker.store.stored_pages[PageKey(BatchKey("t", batch_id), 2, 0)] = Page()
+    read = [(key.level, key.number) for key in swept(tracker, clock)]
+
+    assert list(dict.fromkeys(read)) == [(2, 0), (1, 0), (1, 1), (1, 2), (0, 8)]
+    assert tracker.sweep().looked == 0
+
+
 def test_a_full_page_above_the_leaves_of_an_estimated_batch_is_repaired(tracker, clock):
     """A crash left the root without the bit of the page, and the batch CLOSED."""
     batch_id, group = opened(tracker, 5 * ESTIMATED_LEAF, mode=Mode.ESTIMATED)

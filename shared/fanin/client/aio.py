@@ -89,6 +89,7 @@ class AsyncBatch:
     outstanding = iterated(Batch.outstanding)
     failures = iterated(Batch.failures)
     results = iterated(Batch.results, RESULTS_AT_ONCE)
+    children = iterated(Batch.children)
 
     @property
     def id(self) -> str:
@@ -210,6 +211,8 @@ class AsyncFanin:
     For calls that are not here, use ``sync`` with ``asyncio.to_thread``; for queues ``AsyncQueue``.
     """
 
+    Failed = Fanin.Failed
+
     def __init__(self, fanin: Fanin) -> None:
         self.sync = instance(fanin, Fanin, "fanin")
 
@@ -234,6 +237,7 @@ class AsyncFanin:
     outstanding = iterated(Fanin.outstanding)
     failures = iterated(Fanin.failures)
     results = iterated(Fanin.results, RESULTS_AT_ONCE)
+    children = iterated(Fanin.children)
     batches = iterated(Fanin.batches)
     task = awaited(Fanin.task)
     task_status = awaited(Fanin.task_status)

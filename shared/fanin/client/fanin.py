@@ -156,12 +156,33 @@ class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
         """
         return self._transport.close(batch_id_given(batch_id), key_or_fresh(key))
 
-    def cancel(self, batch_id: str, reason: str | None = None, *, key: str | None = None) -> Cancelled:
-        """End the batch without waiting for its items.
+    def cancel(
+        self, batch_id: str, reason: str | None = None, *, children: bool = False, key: str | None = None
+    ) -> Cancelled:
+        """End the batch without waiting for its items; with *children*, each live batch below it, too.
 
-        Raises NotFound, and BatchEnded if it has ended otherwise.
+        The first 100 below it have ended when this returns, the others within minutes. Raises NotFound, and
+        BatchEnded if the batch has ended otherwise.
         """
-        return self._transport.cancel(batch_id_given(batch_id), reason_given(reason), key_or_fresh(key))
+        why, used = reason_given(reason), key_or_fresh(key)
+        return self._transport.cancel(
+            batch_id_given(batch_id), why, used, instance(children, bool, "children")
+        )
+
+    def children(self, of: str | ItemId) -> Iterator[Summary]:
+        """Yield the children of a batch's items, or of one item, in the order of the items.
+
+        *of*: the id of the batch, or of the item. A child is live, or its end has failed its item: one that
+        acked its item as done is not listed. Raises NotFound.
+        """
+        item_id = (
+            checked_item_id(of, "of")
+            if isinstance(of, ItemId) or ":" in text(of, "a batch or an item", "of")
+            else None
+        )
+        batch_id = batch_id_given(str(of)) if item_id is None else ItemId.parse(item_id).batch_id
+        ask = partial(self._transport.children, batch_id, item_id)
+        return (batch for page in pages(ask) for batch in page.batches)
 
     def notify(self, batch_id: str, *, key: str | None = None) -> str:
         """Send the ending event again and return its id. Raises NotFound, and Conflict for a live batch."""
@@ -299,14 +320,17 @@ class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
         """Return the reasons of failures, at most 128."""
         return self._transport.failures(batch_id_given(batch_id), None).samples
 
-    def results(self, batch: str | Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    def results(
+        self, batch: str | Mapping[str, Any], *, after: str | ItemId | None = None
+    ) -> Iterator[tuple[str, Any]]:
         """Yield the id and the result of each item that has one, in the order of the items.
 
         *batch*: the id of an ended batch that was opened with ``results``, or the detail of its ending event.
-        What comes out is the same at every read. Raises NotFound, Conflict for a live batch, and
-        StoreUnavailable if the results are not gathered in time: read again.
+        *after*: an item; only those behind it. What comes out is the same at every read. Raises NotFound,
+        Conflict for a live batch, and StoreUnavailable if the results are not gathered in time: read again.
         """
-        return read_results(self._transport, batch_id_given(batch_of_results(batch)))
+        batch_id = batch_id_given(batch_of_results(batch))
+        return read_results(self._transport, batch_id, checked_item_id(after, "after"))
 
     def batches(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
@@ -11,11 +12,15 @@ from fanin.tracker import GroupId, ItemId
 from fanin.tracker.reads.walking import joined
 from fanin.tracker.reads.window import WINDOW_MAX
 
+_INDEX = r"0|[1-9][0-9]{0,10}"
+_RANGE_FORM = re.compile(rf"([0-9a-f-]{{36}}:[0-9a-f-]{{36}}):({_INDEX})-({_INDEX})")
+
 
 class Items(Sequence[str]):
     """The ids ``batch_id:group_id:0`` to ``batch_id:group_id:<upto - 1>``, or a slice of them.
 
-    The sequence stores no ids, so a slice and the whole take the same memory.
+    The sequence stores no ids, so a slice and the whole take the same memory. ``str(items)`` of a range is
+    ``batch_id:group_id:first-last``, which ``Items.parse`` reads.
     """
 
     def __init__(self, batch_id: str, group_id: str, upto: int) -> None:
@@ -31,6 +36,21 @@ class Items(Sequence[str]):
         upto = group.upto if group else last + 1
         return cls(batch_id, group_id, upto)[first : last + 1]
 
+    @classmethod
+    def parse(cls, text: object) -> Items:
+        """Return the items of ``batch_id:group_id:first-last``, both inclusive. Raises InvalidRequest."""
+        match = _RANGE_FORM.fullmatch(text) if isinstance(text, str) else None
+        if match is None:
+            shown = repr(text)[:100]
+            raise InvalidRequest(
+                f"a range of items is batchId:groupId:first-last, not {shown}", field="items"
+            )
+        first, last = (ItemId.parse(f"{match[1]}:{match[at]}", "items") for at in (2, 3))
+        group = GroupId.decode(first.group_id)
+        if not first.index <= last.index < (group.upto if group else 0):
+            raise InvalidRequest(f"{text} is no range of the items of its group", field="items")
+        return cls.between(first.batch_id, first.group_id, first.index, last.index)
+
     @property
     def indexes(self) -> range:
         """Return the indexes of these items in their group."""
@@ -39,7 +59,7 @@ class Items(Sequence[str]):
     @property
     def text(self) -> str:
         """Return ``batch_id:group_id:first-last``, as a message names a chunk. Raises InvalidRequest."""
-        if self._indexes.step != 1 or not self._indexes:
+        if not self._is_range:
             raise InvalidRequest("a chunk is a range of one item or more, without gaps", field="items")
         return f"{self.batch_id}:{self.group_id}:{self._indexes[0]}-{self._indexes[-1]}"
 
@@ -109,9 +129,17 @@ class Items(Sequence[str]):
     def __hash__(self) -> int:
         return hash(self._facts())
 
+    def __str__(self) -> str:
+        return self.text if self._is_range else repr(self)
+
     def __repr__(self) -> str:
         cut = "" if self._indexes == range(self.upto) else f", only {self._indexes}"
         return f"Items({self.batch_id!r}, {self.group_id!r}, {self.upto}{cut})"
+
+    @property
+    def _is_range(self) -> bool:
+        """Whether these are one item or more, without gaps."""
+        return self._indexes.step == 1 and bool(self._indexes)
 
     def _facts(self) -> tuple[str, str, range]:
         return self.batch_id, self.group_id, self._indexes

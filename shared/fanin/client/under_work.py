@@ -42,6 +42,10 @@ _IN_PARENT = (
     " outcome there, or hand the item over before the fork"
 )
 _RETURNED_TWICE = "a process that a function forked returned from that function: end it by os._exit(0)"
+_ACKS_ITSELF = (
+    "item {} is under work in this process, and is acked when its {}: an ack before would stand although the"
+    " work may still fail; raise Failed to fail it, or hand it over if another owner acks it"
+)
 _ASTRAY = (
     "it is unknown which item this code works for, because it does not run in the context of the function:"
     " run a coroutine by runner.run(..., context=contextvars.copy_context()), or pass {}"
@@ -106,6 +110,10 @@ class UnderWork:
         for cancel in list(self.unclosed.values()):
             if not cancel():
                 self.doubtful, self.handed = True, False
+
+    def fail_for_good(self, ack: Ack) -> None:
+        """Note that no attempt will succeed: *ack* fails the item, whether or not it has a new owner."""
+        self.change(report=ack, handed=False, doubtful=False)
 
     def settled(self, ack: Ack) -> Ack:
         """Return *ack* of the item with the outcome that the function reported, a success by default.
@@ -362,7 +370,8 @@ def note_reports(acks: Sequence[Ack]) -> None:
     """Note the acks of items under work that their functions send; of the same item, the one that runs here.
 
     A copy of the message, which is worked on at the same time, has an outcome of its own. Raises
-    InvalidRequest for a failure that the ack of a returned function would heal.
+    InvalidRequest for a success of an item that is under work, unless it is handed over, and for a failure
+    that the ack of a returned function would heal.
     """
     here = _here()
     running = [
@@ -371,6 +380,7 @@ def note_reports(acks: Sequence[Ack]) -> None:
         if here is None or here is work or here.item_id != work.item_id
     ]
     reports = [(work, own[-1]) for work in running if (own := _of(work, acks))]
+    _refuse_successes(acks, [work for work, _ in reports])
     if failures := [ack for ack in acks if ack.outcome is Outcome.FAILURE]:
         if _is_left_behind() and any(_of(work, failures) for work in list(_all().values())):
             raise InvalidRequest(f"the item is under work in another call: {_OVER}")
@@ -378,6 +388,18 @@ def note_reports(acks: Sequence[Ack]) -> None:
         _refuse_forked(failures)
     for work, report in reports:
         work.change(report=report)
+
+
+def _refuse_successes(acks: Sequence[Ack], running: Sequence[UnderWork]) -> None:
+    """Raise InvalidRequest for the success of an item whose function or job has not ended.
+
+    That of the parent of a forked process has not, as far as this one knows.
+    """
+    successes = [ack for ack in acks if ack.outcome is Outcome.SUCCESS]
+    for work in (*running, *_at_forks()) if successes else ():
+        if not work.handed and _of(work, successes):
+            end = "job ends" if work in _jobs().values() else "function returns"
+            raise InvalidRequest(_ACKS_ITSELF.format(work.item_id, end), field="items")
 
 
 def _refuse_returned(failures: Sequence[Ack], running: Sequence[UnderWork]) -> None:

@@ -15,8 +15,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from fanin.tracker.results import ItemResult
 from fanin.tracker.rules.ids import GroupId
+from fanin.tracker.rules.results import ItemResult
 
 Line = tuple[int, bytes]
 """The position of an item in its batch, and its line without the line break."""

@@ -10,6 +10,9 @@ from urllib.parse import quote
 
 from fanin.tracker.rules.model import BatchKey
 
+FOLDER = "results"
+"""The folder of all results: a bucket may hold other objects too."""
+
 
 @dataclass(frozen=True, slots=True)
 class Listed:
@@ -48,5 +51,5 @@ class Objects(Protocol):
 
 
 def folder_of(key: BatchKey) -> str:
-    """Return the folder of a batch; it begins with its tenant, so that no batch of another one is in it."""
-    return f"{quote(key.tenant, safe='')}/{key.batch_id}/"
+    """Return the folder of a batch; its tenant is in the name, so that no batch of another one is in it."""
+    return f"{FOLDER}/{quote(key.tenant, safe='')}/{key.batch_id}/"

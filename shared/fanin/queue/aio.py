@@ -158,8 +158,8 @@ class AsyncJobs(Sequence[Job]):
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await run_in(self._queue.threads(), lambda: self._scope.__exit__(kind, error, trace))
+    ) -> bool | None:
+        return await run_in(self._queue.threads(), lambda: self._scope.__exit__(kind, error, trace))
 
     @overload
     def __getitem__(self, index: int) -> Job: ...
@@ -187,6 +187,10 @@ class AsyncJobs(Sequence[Job]):
         await run_in(
             self._queue.threads(), lambda: self._scope.release(job, failed=failed, delay=delay, error=error)
         )
+
+    async def fail(self, job: Job, reason: str) -> None:
+        """As ``Jobs.fail``."""
+        await run_in(self._queue.threads(), lambda: self._scope.fail(job, reason))
 
     def _remaining(self, spent: float) -> Jobs:
         """Return the take that is left after *spent* seconds of its wait."""

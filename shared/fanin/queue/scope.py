@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from types import TracebackType
 from typing import overload
 
 from fanin.arguments import flag, instance, listed, number_of_seconds, text
 from fanin.aws.forking import PerProcess
+from fanin.calling import failed_for_good, own_text
 from fanin.errors import InvalidRequest, NewerSchema, StoreUnavailable
 from fanin.queue.rules.errors import LostClaim, SessionLost, ShutDown
 from fanin.queue.rules.model import SECONDS_MAX, Job
@@ -16,6 +18,11 @@ from fanin.queue.store import MOST_WRITES, Write, checked_write
 from fanin.queue.worker.taker import Taker
 from fanin.queue.worker.worker import Worker
 
+logger = logging.getLogger("fanin")
+_ONE_OF_SEVERAL = (
+    "a failure for good does not say which of %d jobs failed, so all of them return: take one job at a time,"
+    " or call jobs.fail(job, reason): %s"
+)
 # These count no failure: the job did not fail, its claim, the store or this release did.
 NO_FAILURE = (LostClaim, SessionLost, ShutDown, NewerSchema, StoreUnavailable)
 
@@ -24,9 +31,10 @@ class Jobs(Sequence[Job]):
     """The jobs of one take, in the order of the queue.
 
     Leaving the block acks the remaining ones. An Exception returns them to their old position and counts a
-    failure of each; an interruption (any other BaseException) returns them and counts none. The jobs belong
-    to the process that took them: a forked child can neither ack nor return them, and leaves its copy of the
-    block without a request.
+    failure of each; an interruption (any other BaseException) returns them and counts none. ``Failed`` ends
+    the last remaining one as dead, and is not raised again; of several it does not say which one failed, so
+    that it is an Exception like any other: use ``fail``. The jobs belong to the process that took them: a
+    forked child can neither ack nor return them, and leaves its copy of the block without a request.
     """
 
     def __init__(self, taker: Taker, request: TakeRequest) -> None:
@@ -43,15 +51,15 @@ class Jobs(Sequence[Job]):
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    ) -> bool | None:
         if error is not None:
-            self._return_all(error)
-            return
+            return self._failed_for_good(error) or self._return_all(error)
         try:
             self._ack_all()
         except BaseException as late:
             self._return_all(late)
             raise
+        return False
 
     @overload
     def __getitem__(self, index: int) -> Job: ...
@@ -97,6 +105,19 @@ class Jobs(Sequence[Job]):
         self._open().pop(job.claim or "")
         worker.claims.give_back(job, failed=failed, delay=wait, error=error)
 
+    def fail(self, job: Job, reason: str) -> None:
+        """End *job* as dead, which fails its item, too. Raises LostClaim and StoreUnavailable as ack does."""
+        worker = self._holder(job)
+        text(reason, "a reason", "reason")
+        try:
+            dead = worker.claims.fail(job, reason)
+        except LostClaim:
+            self._open().pop(job.claim or "")
+            raise
+        self._open().pop(job.claim or "")
+        logger.warning("job %s is failed for good by its worker: %s", job.id, reason)
+        worker.claims.report_end(job, dead)
+
     def _as_reported(self, job: Job) -> Job:
         """Return *job* as it ends; with ``item_failure``, if its worker failed its item."""
         return job
@@ -117,7 +138,22 @@ class Jobs(Sequence[Job]):
         if first is not None:
             raise first
 
-    def _return_all(self, error: BaseException) -> None:
+    def _failed_for_good(self, error: BaseException) -> bool:
+        """End the only remaining job as dead if *error* fails it for good; return whether it did."""
+        failed, jobs = failed_for_good(error), list(self._open().values())
+        if failed is None or len(jobs) != 1:
+            if failed is not None and jobs:
+                logger.warning(_ONE_OF_SEVERAL, len(jobs), own_text(failed))
+            return False
+        try:
+            self.fail(jobs[0], own_text(failed))
+        except BaseException as late:
+            self._return_all(late)
+            raise
+        return True
+
+    def _return_all(self, error: BaseException) -> bool:
+        """Return the remaining jobs; return False, because *error* is raised again."""
         failed = isinstance(error, Exception) and not isinstance(error, NO_FAILURE)
         try:
             for job in list(self._open().values()):
@@ -126,6 +162,7 @@ class Jobs(Sequence[Job]):
             for job in self._open().values():
                 self._holder(job).claims.abandon(job)
             self._open().clear()
+        return False
 
 
 def _text_of(error: BaseException) -> str:

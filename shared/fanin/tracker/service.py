@@ -12,7 +12,7 @@ from functools import partial
 from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound, StoreUnavailable
 from fanin.tracker.rules.acking import AckPlan, PageAcked, batch_ids, covers, payload_of, plan
 from fanin.tracker.rules.children import Children, has_failed, parent_ack
-from fanin.tracker.rules.ids import COUNT_MAX, TOTAL_MAX, GroupId, checked_batch_id
+from fanin.tracker.rules.ids import COUNT_MAX, GroupId, checked_batch_id
 from fanin.tracker.rules.lifecycle import (
     CHECK_CHILD_AFTER,
     earliest,
@@ -23,6 +23,7 @@ from fanin.tracker.rules.lifecycle import (
 )
 from fanin.tracker.rules.model import (
     ALL_DONE,
+    ENOUGH,
     Ack,
     AckReport,
     Added,
@@ -37,6 +38,7 @@ from fanin.tracker.rules.model import (
 from fanin.tracker.rules.options import Mode, OpenBatch
 from fanin.tracker.rules.page import Page, PageMasks
 from fanin.tracker.rules.thresholds import counts_as_ack
+from fanin.tracker.writing.adding import check_room
 from fanin.tracker.writing.cascading import CANCELS_A_REQUEST, Cascade
 from fanin.tracker.writing.opening import is_of, key_of_ended, new_batch, same_request, under_key
 from fanin.tracker.writing.recording import Recorder, unless_newer
@@ -89,9 +91,10 @@ class Tracker(Repairs):
     def add(self, tenant: str, batch_id: str, count: int, key: str | None = None) -> Added:
         """Reserve *count* items (1 to 2^36) in one group, or return the group that *key* reserved before.
 
-        Raises InvalidRequest for a count out of bounds, NotFound, Conflict if the batch is closed, BatchEnded
-        if it has ended, and KeyReused if the key was used with another count. The group of an earlier request
-        is returned unless the batch has ended before its items were done.
+        Raises InvalidRequest for a count out of bounds, NotFound, Conflict if the batch is closed or the add
+        would pass a cap of it, BatchEnded if it has ended, and KeyReused if the key was used with another
+        count. The group of an earlier request is returned unless the batch has ended before its items were
+        done.
         """
         if not 1 <= count <= COUNT_MAX:
             raise InvalidRequest(f"count goes from 1 to {COUNT_MAX}", field="count")
@@ -127,7 +130,7 @@ class Tracker(Repairs):
             batch = self._climber().seal(batch, caller) or batch
         self._remember(batch)
         self._ack_readable_parents([batch])
-        unless_ended(batch, "it does not complete", *ALL_DONE)
+        unless_ended(batch, "it does not complete", *ALL_DONE, ENOUGH)
         return Closed(batch, completed_by_caller=batch.completed_by == caller)
 
     def cancel(
@@ -144,13 +147,7 @@ class Tracker(Repairs):
         BatchEnded if the batch has ended otherwise, and KeyReused.
         """
         self.bind_key(tenant, "cancel", key, f"{batch_id}\n{reason or ''}" + "\nchildren" * children)
-        seen = self.get(tenant, batch_id)
-        change = transition(seen, State.CANCELLED, self.now(), reason=reason, children=children)
-        batch = self.store.transition(seen.key, change)
-        if batch is not None and children and batch.may_cancel_children:
-            batch = self.store.cancel_children(seen.key, self.now() + CHECK_CHILD_AFTER)
-        if batch is None:
-            raise NotFound(f"there is no batch {batch_id}")
+        batch = self._cancelled(self.get(tenant, batch_id), reason, children)
         self._remember(batch)
         self._ack_readable_parents([batch])
         unless_ended(batch, "it was not cancelled", "cancelled")
@@ -269,6 +266,16 @@ class Tracker(Repairs):
         """
         return Sweeper(self._climber(), self._has_ended, self.each, has_time, self.results).sweep()
 
+    def _cancelled(self, seen: Batch, reason: str | None, children: bool) -> Batch:
+        """Cancel a batch, also one that was cancelled without its *children*; return the stored batch."""
+        change = transition(seen, State.CANCELLED, self.now(), reason=reason, children=children)
+        batch = self.store.transition(seen.key, change)
+        if batch is not None and children and batch.may_cancel_children:
+            batch = self.store.cancel_children(seen.key, self.now() + CHECK_CHILD_AFTER)
+        if batch is None:
+            raise NotFound(f"there is no batch {seen.batch_id}")
+        return batch
+
     def _new(self, tenant: str, request: OpenBatch, over: str | None) -> Batch:
         """Return a batch that is not stored yet, under a new id. *over*: the batch whose key it takes."""
         if request.parent_item_id is not None:
@@ -290,8 +297,13 @@ class Tracker(Repairs):
         """Return the reservation under this key, made now or before; None if the batch has changed."""
         if batch.state is not State.OPEN:
             return self._earlier(batch, receipt_key)
-        if batch.total + count > TOTAL_MAX:
-            raise InvalidRequest(f"a batch holds at most {TOTAL_MAX} items", field="count")
+        try:
+            check_room(batch, count)
+        except (Conflict, InvalidRequest):
+            earlier = self.store.receipt(batch.key, receipt_key)
+            if earlier is None:
+                raise
+            return earlier
         receipt = Receipt(receipt_key, batch.total, count)
         return self.store.reserve(batch, receipt, _group(batch, receipt))
 

@@ -30,6 +30,7 @@ from fanin.tracker.rules.model import (
 )
 from fanin.tracker.rules.options import TaskToken
 from fanin.tracker.rules.page import Page, PageMasks
+from fanin.tracker.rules.results import ItemResult, Manifest
 from fanin.tracker.rules.thresholds import Reached
 
 ROWS_A_READ = 500
@@ -246,3 +247,16 @@ class TrackerStore(Protocol):
 
         It reads ``ROWS_A_LISTING`` rows at most, however few of them match the filter.
         """
+
+
+class ResultStore(Protocol):
+    """Keeps the results of batches. Raises StoreUnavailable if the outcome of a request is unknown."""
+
+    def keep(self, key: BatchKey, results: Sequence[ItemResult]) -> None:
+        """Write *results* of items of one batch as a part, before these items are acked."""
+
+    def freeze(self, key: BatchKey) -> Manifest:
+        """Fix the parts of an ended batch: the first call decides, and every other returns the same."""
+
+    def delete(self, key: BatchKey) -> bool:
+        """Remove a bounded part of what is kept of a batch; return whether nothing is left."""

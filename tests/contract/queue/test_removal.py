@@ -101,11 +101,7 @@ def test_the_record_of_a_dead_job_is_removed_and_no_other(store):
 
 
 ITEMS = pytest.mark.parametrize("item", [{}, {"item_id": item_named(1)}], ids=["plain", "with an item"])
-
-
 REASON = "the job was deleted"
-
-
 DELETION = "deletion-1"
 
 

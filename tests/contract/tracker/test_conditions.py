@@ -157,3 +157,11 @@ def test_a_batch_that_ended_is_not_closed_or_completed(store, batch):
     ended = store.transition(KEY, ENDINGS[0])
 
     assert close(store) == complete(store, "me") == ended
+
+
+def test_the_check_that_was_seen_is_removed(store, batch):
+    batch = replace(batch, next_check_at=LATER)
+    store.create(batch)
+    store.postpone(batch, None)
+
+    assert store.get(KEY) == replace(batch, next_check_at=None)

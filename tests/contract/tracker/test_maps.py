@@ -193,11 +193,11 @@ def test_a_map_is_read_by_eventual_reads_of_100_keys_and_its_leaves_without_bits
         "provide-client-params.dynamodb.BatchGetItem",
         lambda params, **_: sent.extend(params["RequestItems"].values()),
     )
-    acked = Acked(replace(batch, total=250_000), SHAPES["in order, 40 %"][0])
+    acked = Acked(replace(batch, total=10**6), SHAPES["in order, 40 %"][0])
     filled = Filled(store, acked)
     mapped(filled, acked.batch)
 
-    assert filled.levels == {1: 1, 0: 147}
-    assert meter.totals["BatchGetItem"] == 1 + 2
+    assert filled.levels == {1: 1, 0: 586}
+    assert meter.totals["BatchGetItem"] == 1 + 6 + 1
     assert not any(each["ConsistentRead"] for each in sent)
-    assert Counter("ProjectionExpression" in each for each in sent) == {True: 2, False: 1}
+    assert Counter("ProjectionExpression" in each for each in sent) == {True: 6, False: 2}

@@ -17,18 +17,15 @@ from pipeline.audit.rules import Rule
 from pipeline.jobs import audit
 from pipeline.spark import schemas
 from tests.pipeline.audit.test_rules import FULL_LEAF
-from tests.pipeline.exporting import TAKEN_AT, rows_of, write_export
+from tests.pipeline.exporting import TAKEN_AT, put_rows, rows_of, write_tables
 from tests.pipeline.worlds import World, closed, complete, partly_acked
 
 LATE = TAKEN_AT.replace(year=2030)
 
 
 def exported(folder: Path, worlds: Iterable[World], change=lambda row: row, **more) -> list[str]:
-    rows = [change(row) for world in worlds for row in rows_of(world.store)]
-    return [
-        write_export(folder, [row for row in rows if "sk" in row], table="Batches", files=1, **more),
-        write_export(folder, [row for row in rows if "sk" not in row], table="Pages", files=3, **more),
-    ]
+    rows = (change(row) for world in worlds for row in rows_of(world.store))
+    return write_tables(folder, rows, **more)
 
 
 def named(exports: list[str]) -> list[str]:
@@ -109,13 +106,11 @@ def test_of_batches_whose_pages_may_be_gone_orphans_alone_are_findings(job, tmp_
 
 
 @pytest.fixture
-def live(tables, aws):
+def live(tables):
     """Stores worlds in live tables; the options that name those."""
-    client = aws.client("dynamodb")
 
     def store(worlds: Iterable[World]) -> list[str]:
-        for row in (row for world in worlds for row in rows_of(world.store)):
-            client.put_item(TableName=tables.batches if "sk" in row else tables.pages, Item=row)
+        put_rows(tables, (row for world in worlds for row in rows_of(world.store)))
         names = ["--batches-table", tables.batches, "--pages-table", tables.pages]
         return [*names, "--region", tables.region, "--tables-endpoint-url", tables.endpoint]
 

@@ -11,11 +11,10 @@ from contextlib import nullcontext
 
 import pytest
 
-from fanin.tracker import OpenBatch, State, Tracker
+from fanin.tracker import State, Tracker
 from pipeline.jobs import bulk_ack
+from tests.pipeline.bulk_ack.test_run import TENANT, opened
 from tests.pipeline.logs import write_log
-
-TENANT = "tenant"
 
 
 @pytest.fixture
@@ -40,13 +39,6 @@ def command(spark, tables, tmp_path, monkeypatch, capsys):
         return status, capsys.readouterr().out
 
     return run
-
-
-def opened(tracker, count):
-    batch = tracker.open(TENANT, OpenBatch())
-    group = tracker.add(TENANT, batch.batch_id, count).groups[0]
-    tracker.close(TENANT, batch.batch_id, "closer")
-    return batch.batch_id, [f"{batch.batch_id}:{group.id}:{index}" for index in range(count)]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from pipeline.snapshot import frames
 from pipeline.snapshot.rows import facts_of
 from pipeline.spark import datasets
 from pipeline.spark.output import NotOurs
-from tests.pipeline.exporting import TAKEN_AT, rows_of, write_export
+from tests.pipeline.exporting import TAKEN_AT, rows_of, write_tables
 
 UNKNOWN = "279c2b71-e1f5-4990-bd17-501cbba536f4"
 ITEMS = 992
@@ -59,11 +59,7 @@ class World:
 
     def export(self, change: Callable[[dict], dict] = lambda row: row) -> list[str]:
         """Both tables, exported as they are now."""
-        rows = [change(row) for row in rows_of(self.store)]
-        return [
-            write_export(self.folder, [row for row in rows if "sk" in row], table="Batches"),
-            write_export(self.folder, [row for row in rows if "sk" not in row], table="Pages"),
-        ]
+        return write_tables(self.folder, map(change, rows_of(self.store)))
 
     def reconcile(self, batch_id: str, change: Callable = lambda row: row, days: int = 0, **more) -> str:
         """Reconcile a changed export, so many days after it was taken; the path of what is saved."""

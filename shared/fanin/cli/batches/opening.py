@@ -22,6 +22,7 @@ from fanin.errors import InvalidRequest
 from fanin.tracker import TOTAL_MAX, Retention
 from fanin.tracker.rules.option_kinds import (
     Choice,
+    Dollars,
     Duration,
     Flag,
     ItemName,
@@ -53,6 +54,7 @@ def _one_of(kind: Choice) -> Any:
 TYPES: Mapping[type[Kind], Callable[[Any], Any]] = {
     Whole: _whole,
     Choice: _one_of,
+    Dollars: lambda kind: (float | None, {"min": kind.least, "max": kind.most}),
     Secret: lambda _: (Path | None, {}),
     Flag: lambda _: (bool, {}),
     **dict.fromkeys((Text, ItemName, Duration), lambda _: (str | None, {})),

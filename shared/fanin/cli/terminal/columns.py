@@ -136,6 +136,10 @@ BATCHES = (
     Column("Items", "total", number("total"), right=True),
     Column("Opened", "createdAt", time_ago("createdAt")),
 )
+CHILDREN = (
+    Column("Item", "parentItemId", lambda child: child["parentItemId"].partition(":")[2]),
+    *BATCHES,
+)
 BATCH = (
     Column("Batch", "batchId"),
     Column("User key", "userKey"),
@@ -147,6 +151,7 @@ BATCH = (
     Column("At most", _progress("upperBound"), hidden=True, name="upperBound"),
     Column("Failed", _progress("failed"), _nonzero("failed"), name="failed"),
     Column("Outstanding", _outstanding, outstanding_shown, name="outstanding"),
+    Column("Reached", "reached", number("reached")),
     Column("Reason", "reason"),
     Column("Ended by", "endedBy"),
     _time("Opened", "createdAt"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fanin.calling import text_of
+from fanin.calling import own_text, text_of
+from fanin.errors import Failed
 from fanin.tracker.rules.model import REASON_MAX
 
 
@@ -16,3 +17,8 @@ def fitting(text: str) -> str | None:
 def reason_of(error: BaseException) -> str | None:
     """Return the type of *error* and its text, or the type alone if ``str(error)`` raises."""
     return fitting(text_of(error))
+
+
+def reason_for_good(failed: Failed) -> str | None:
+    """Return the reason of a failure for good: its text alone, or its type if it has none."""
+    return fitting(own_text(failed)) or type(failed).__name__

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,11 +12,8 @@ from fanin.client.items import Items
 from fanin.client.transports.transport import Acks
 from fanin.errors import Conflict, InvalidRequest
 from fanin.isolating import Record
-from fanin.tracker import Ack, GroupId, ItemId
+from fanin.tracker import Ack, ItemId
 from fanin.tracker.reads.window import WINDOW_MAX
-
-_INDEX = r"0|[1-9][0-9]{0,10}"
-_RANGE_FORM = re.compile(rf"([0-9a-f-]{{36}}:[0-9a-f-]{{36}}):({_INDEX})-({_INDEX})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +79,10 @@ def chunk_of(record: Record) -> Chunk:
 
 def range_of(text: object) -> Items:
     """Return the items of ``batchId:groupId:first-last``, at most 10,000. Raises InvalidRequest."""
-    match = _RANGE_FORM.fullmatch(text) if isinstance(text, str) else None
-    if match is None:
-        raise InvalidRequest("a chunk is batchId:groupId:first-last", field="items")
-    first, last = (ItemId.parse(f"{match[1]}:{match[at]}") for at in (2, 3))
-    group = GroupId.decode(first.group_id)
-    if not first.index <= last.index < (group.upto if group else 0):
-        raise InvalidRequest("the range of the chunk is not one of its group", field="items")
-    if last.index - first.index >= WINDOW_MAX:
+    items = Items.parse(text)
+    if len(items) > WINDOW_MAX:
         raise InvalidRequest(f"a chunk has at most {WINDOW_MAX} items", field="items")
-    return Items.between(first.batch_id, first.group_id, first.index, last.index)
+    return items
 
 
 def _single(body: Mapping[str, Any]) -> Items:

@@ -15,20 +15,27 @@ from functools import partial
 from typing import Any, Self
 from weakref import ref
 
-from fanin.calling import WorkNotDone, finished, is_failure, log_failure, synchronous
-from fanin.client.checks.reasons import reason_of
+from fanin.calling import (
+    WorkNotDone,
+    failed_for_good,
+    finished,
+    is_failure,
+    log_failure,
+    synchronous,
+)
+from fanin.client.checks.reasons import reason_for_good, reason_of
 from fanin.client.consuming.answering import Named, answers_of
 from fanin.client.consuming.ordering import runs_of
 from fanin.client.consuming.records import item_id_of
 from fanin.client.consuming.settling import Outcomes, Settled, Tally, Worked, log_deleted, log_unmatched
-from fanin.client.consuming.skipping import Look, Looks
+from fanin.client.consuming.skipping import FailuresForGood, Look, Looks
 from fanin.client.consuming.steps import Step, Steps, take
 from fanin.client.transports.transport import ITEMS_A_REQUEST, Acks
 from fanin.client.under_work import UnderWork, delivery, under_work
 from fanin.errors import InvalidRequest
 from fanin.isolating import Record, receives, records_of
 from fanin.tracker import Ack, ItemId, Outcome, Verdict
-from fanin.tracker.results import result_text
+from fanin.tracker.rules.results import result_text
 
 logger = logging.getLogger("fanin")
 
@@ -51,6 +58,7 @@ class Consumer:
     *results*: what *handle* returns is the result of its item, whose batch was opened with ``results``.
     *skip_done*: do no work either of an item that is done, whose message is new; that of a redelivered one
     is never repeated. *in_tasks*: *handle* is a coroutine function, and each call of it a task of asyncio.
+    *failures*: those that the function decided, whose work is not repeated either.
     """
 
     transport: Acks
@@ -63,6 +71,7 @@ class Consumer:
     skip_done: bool = False
     results: bool = False
     in_tasks: bool = False
+    failures: FailuresForGood = field(default_factory=FailuresForGood)
 
     def __post_init__(self) -> None:
         """Refuse functions whose call does no work, because their messages would be acked without it."""
@@ -170,12 +179,12 @@ class Consumer:
 
     def _work_done(self, record: Record, ack: Ack, work: Callable[[], object]) -> Steps[Worked]:
         """Do the *work* of an item and return its ack; none if it was handed over, or has to return."""
+        if (known := self.failures.of(ack)) is not None:
+            return Worked(record, [known])
         call = self._call(record, ack)
         try:
             with under_work(call, in_task=self.in_tasks):
-                result = finished((yield Step(work, is_work=True)), "the function")
-                _refuse_failures(result)
-                ack = replace(ack, result=result_text(result) if self.results else None)
+                ack = yield from self._run(call, ack, work)
                 yield from _cancel_unclosed(call)
         except BaseException as error:
             if not is_failure(error):
@@ -185,7 +194,29 @@ class Consumer:
         if call.is_open:
             _log_open(record)
             return Worked(record, returns=True)
-        return Worked(record, handed=True) if call.handed else Worked(record, [call.settled(ack)])
+        if call.handed:
+            return Worked(record, handed=True)
+        settled = call.settled(ack)
+        self.failures.note(settled)
+        return Worked(record, [settled])
+
+    def _run(self, call: UnderWork, ack: Ack, work: Callable[[], object]) -> Steps[Ack]:
+        """Do the *work* of a call, and return its ack with its result.
+
+        What the work raises propagates, but for a failure for good, which is noted.
+        """
+        try:
+            result = finished((yield Step(work, is_work=True)), "the function")
+            _refuse_failures(result)
+            return replace(ack, result=result_text(result) if self.results else None)
+        except Exception as error:
+            failed = failed_for_good(error)
+            if failed is None:
+                raise
+            failure = replace(ack, outcome=Outcome.FAILURE, reason=reason_for_good(failed))
+            call.fail_for_good(failure)
+            _log_for_good(call, failure)
+            return ack
 
     def _call(self, record: Record, ack: Ack) -> UnderWork:
         """Return the call of the function for the item of *ack*."""
@@ -332,6 +363,12 @@ def _log_open(record: Record) -> None:
     facts = {"messageId": record["messageId"]}
     line = "message %s returns to the queue: it is unknown whether its item has a new owner"
     logger.warning(line, facts["messageId"], extra=facts)
+
+
+def _log_for_good(call: UnderWork, ack: Ack) -> None:
+    facts = {"messageId": call.message_id, "itemId": call.item_id, "reason": ack.reason}
+    line = "item %s is failed for good by its function: %s"
+    logger.warning(line, call.item_id, ack.reason, extra=facts)
 
 
 def _log(line: str, call: UnderWork, error: BaseException) -> None:

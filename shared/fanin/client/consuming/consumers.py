@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Unpack, overload
 
+from fanin import errors
 from fanin.arguments import instance, text
 from fanin.calling import synchronous
 from fanin.client.checks.checking import options_given
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 class Consumers:
     """Makes the handlers of Lambda functions that SQS feeds."""
+
+    Failed = errors.Failed
+    """What a function raises to fail its item for good: ``raise fanin.Failed("not a JPEG")``."""
 
     _transport: Transport
 
@@ -65,9 +69,9 @@ class Consumers:
     ) -> Handler | Callable[[Handle], Handler]:
         """Return the Lambda handler of an SQS queue that calls ``handle(record)`` for each message.
 
-        If it returns, the item is acked, unless it was handed over; if it raises, the message returns to the
-        queue. The event source needs ``ReportBatchItemFailures``. The options are those of
-        ``fanin.client.consuming.consumer.Consumer``.
+        If it returns, the item is acked, unless it was handed over; if it raises ``Failed``, the item fails
+        for good; if it raises anything else, the message returns to the queue. The event source needs
+        ``ReportBatchItemFailures``. The options are those of ``fanin.client.consuming.consumer.Consumer``.
         """
         options_given(item_id, on_acked, margin_seconds, fail_after)
         instance(skip_done, bool, "skip_done"), instance(results, bool, "results")
@@ -116,9 +120,9 @@ class Consumers:
     ) -> Handler | Callable[[HandleItem], Handler]:
         """Return the Lambda handler of an SQS queue of chunks that calls ``work(item)`` for each item.
 
-        If it returns, the item is acked; if it raises, the item goes again, and the others do not. *item* is
-        a ``fanin.client.consuming.chunks.ChunkItem``. The options are those of :meth:`acks`.
-        See docs/chunks.md.
+        If it returns, the item is acked; if it raises ``Failed``, it fails for good; if it raises anything
+        else, it goes again, and the others do not. *item* is a ``fanin.ChunkItem``. The options are those of
+        :meth:`acks`. See docs/chunks.md.
         """
         options_given(None, None, margin_seconds, fail_after)
         instance(results, bool, "results")

@@ -23,7 +23,7 @@ DONE = "done"
 
 _REOPEN = "to do its unfinished items, reopen it (docs/repair.md)"
 ENDED_HINTS = {
-    "COMPLETE": "all its items are acked; to do those that failed, reopen it (docs/repair.md)",
+    "COMPLETE": "all its items are acked, or enough have succeeded; to do others, reopen it (docs/repair.md)",
     "EXPIRED": "its retention is over, and its items are lost; open a new batch for them",
     **dict.fromkeys(("CANCELLED", "FAILED", "TIMED_OUT"), _REOPEN),
 }

@@ -11,10 +11,12 @@ from fanin.client.consuming.answering import Answered, Named, answers_of
 from fanin.client.transports.transport import Acks
 from fanin.errors import FaninError, NewerSchema, StoreUnavailable
 from fanin.isolating import SHOWN, Record, receives
-from fanin.tracker import Ack, State
+from fanin.tracker import Ack, Outcome, State
 from fanin.tracker.rules.model import ALIVE
 
 logger = logging.getLogger("fanin")
+KEPT_MAX = 10_000
+"""Failures for good that a handler remembers."""
 
 
 class Look(StrEnum):
@@ -85,3 +87,24 @@ class Looks:
         except (StoreUnavailable, NewerSchema) as error:
             self.errors[batch_id] = error
             return None
+
+
+@dataclass(slots=True)
+class FailuresForGood:
+    """The acks of the latest failures that a handler's function decided: their work is not repeated.
+
+    Their message comes again if its ack had no answer, if another item of its chunk goes again, or as a copy.
+    """
+
+    acks: dict[tuple[str, str, str, int], Ack] = field(default_factory=dict)
+
+    def note(self, ack: Ack) -> None:
+        """Remember *ack* for the message that is its caller, if it is a failure."""
+        if ack.outcome is Outcome.FAILURE:
+            if len(self.acks) >= KEPT_MAX:
+                self.acks.clear()
+            self.acks[ack.caller, ack.batch_id, ack.group_id, ack.first] = ack
+
+    def of(self, ack: Ack) -> Ack | None:
+        """Return the failure that was noted for the message and the item of *ack*; else None."""
+        return self.acks.get((ack.caller, ack.batch_id, ack.group_id, ack.first))

@@ -46,9 +46,9 @@ class HandingJobs(Jobs):
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    ) -> bool | None:
         try:
-            super().__exit__(kind, error, trace)
+            return super().__exit__(kind, error, trace)
         finally:
             for work in self._held.values():
                 let_go(work)

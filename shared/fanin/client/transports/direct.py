@@ -30,14 +30,14 @@ from fanin.client.model import (
     TaskResult,
     TaskStatus,
 )
-from fanin.client.result_files import ResultFiles
+from fanin.client.result_files import ResultFile, ResultFiles
 from fanin.client.transports.direct_acks import DirectAcks, caller_of, items_of
 from fanin.client.transports.transport import Cursor
 from fanin.errors import InvalidRequest
 from fanin.pacing import each_in_threads
 from fanin.tracker import Batch, BatchFilter, BatchMap, ListQuery, OpenBatch, State, Tracker
-from fanin.tracker.results import ResultStore
 from fanin.tracker.rules.filters import filter_of
+from fanin.tracker.store import ResultStore
 from fanin.tracker.writing.reopening import OriginSlice, ReopenBatch, whole_group
 
 DIRECT = "direct"
@@ -88,8 +88,12 @@ class DirectTransport(DirectAcks):
         batch = closed.batch
         return Closed(batch_id, batch.user_key, batch.state, batch.total, closed.completed_by_caller)
 
-    def cancel(self, batch_id: str, reason: str | None, key: str) -> Cancelled:
-        return _cancelled(self.tracker.cancel(self.tenant, batch_id, reason, key))
+    def cancel(self, batch_id: str, reason: str | None, key: str, children: bool = False) -> Cancelled:
+        return _cancelled(self.tracker.cancel(self.tenant, batch_id, reason, key, children))
+
+    def children(self, batch_id: str, item_id: str | None, cursor: Cursor) -> Summaries:
+        page = self.tracker.children(self.tracker.get(self.tenant, batch_id), item_id, cursor or 0)
+        return Summaries(tuple(Summary(**_facts(child)) for child in page.batches), page.resume)
 
     def reopen(self, request: ReopenBatch, key: str) -> Items:
         batch = self.tracker.reopen(self.tenant, request, caller_of("reopen", key), key=key)
@@ -128,7 +132,8 @@ class DirectTransport(DirectAcks):
         batch = self.tracker.get(self.tenant, batch_id)
         results: Any = self.tracker.result_store()
         index = results.gathered(batch, self.tracker.store)
-        return ResultFiles(True, tuple(partial(results.file, file.name) for file in index.files))
+        files = (ResultFile(file.last, partial(results.file, file.name)) for file in index.files)
+        return ResultFiles(True, tuple(files))
 
     def register(self, task: NewTask, key: str) -> Registered:  # noqa: ARG002  # always refused
         raise InvalidRequest(NO_TASKS)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from fanin.errors import Failed
 from fanin.grouper.calls.timeouts import answered_within
 from fanin.grouper.rules.downstream import Answer, Call
 from fanin.grouper.rules.model import Outcome, Verdict
@@ -34,9 +35,10 @@ class LambdaDownstream:
     """Invokes *function* with ``{idempotencyKey, bundleId, target, attempt, tasks: [{taskId, payload}]}``.
 
     What it returns is the body of the response; None is a success of all. A ``statusCode`` in it is one of
-    HTTP. After an error of the function, a missing grant, or an error of Lambda with a status that is retried
-    over HTTP, the bundle is called again; any other error, and a payload that is too large, refuse the whole
-    bundle, which is then divided.
+    HTTP. If it raises ``fanin.Failed``, the bundle is refused for that reason. After any other error of the
+    function, a missing grant, or an error of Lambda with a status that is retried over HTTP, the bundle is
+    called again; any other error, and a payload that is too large, refuse the whole bundle. One that is
+    refused is divided.
     """
 
     client: LambdaClient
@@ -62,7 +64,7 @@ class LambdaDownstream:
         except (BotoCoreError, OSError) as error:
             return retried(f"no response: {type(error).__name__}")
         if "FunctionError" in answer:
-            return retried(f"the function failed: {_error_type(body)}")
+            return _raised(body)
         status = _status(body)
         return answer_of(body) if status is None or 200 <= status < 300 else refusal_of(status)
 
@@ -85,9 +87,13 @@ def _status(body: bytes) -> int | None:
         return None
 
 
-def _error_type(body: bytes) -> str:
-    """Return the type of the error that a function raised."""
+def _raised(body: bytes) -> Answer:
+    """Return the answer for an error that a function raised: Failed refuses the bundle."""
     try:
-        return str(json.loads(body)["errorType"])
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return "unknown error"
+        error = json.loads(body)
+        kind, text = str(error["errorType"]), str(error.get("errorMessage") or "")
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        kind, text = "unknown error", ""
+    if kind == Failed.__name__:
+        return Answer(Outcome(Verdict.FAIL, text or kind))
+    return retried(f"the function failed: {kind}")

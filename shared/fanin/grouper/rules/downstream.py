@@ -8,7 +8,7 @@ from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
-from fanin.calling import finished, has_text, is_failure, synchronous, text_of
+from fanin.calling import failed_for_good, finished, is_failure, own_text, synchronous, text_of
 from fanin.grouper.rules.model import Outcome, Verdict
 
 OK = Outcome(Verdict.OK)
@@ -98,8 +98,9 @@ class Function:
     """A Python function as a batch API.
 
     The function takes the call and returns the outcomes of members by task id; None or an empty mapping means
-    that all succeeded. It raises Retry or Refused for the whole bundle; any other error counts as Retry, and
-    so does any other result, such as False or a response of HTTP.
+    that all succeeded. It raises Retry or Refused for the whole bundle; ``fanin.Failed`` counts as Refused,
+    so that a member which is alone fails for good, and several are divided. Any other error counts as Retry,
+    and so does any other result, such as False or a response of HTTP.
     """
 
     function: Callable[[Call], Mapping[str, Outcome] | None]
@@ -112,12 +113,14 @@ class Function:
         try:
             return Answer(members=_outcomes(finished(self.function(call), "function")))
         except Retry as retry:
-            return Answer(Outcome(Verdict.RETRY, _text(retry)), retry_after=retry.after)
+            return Answer(Outcome(Verdict.RETRY, own_text(retry)), retry_after=retry.after)
         except Refused as refused:
-            return Answer(Outcome(Verdict.FAIL, _text(refused)))
+            return Answer(Outcome(Verdict.FAIL, own_text(refused)))
         except BaseException as error:  # of the user's code: the bundle is called again
             if not is_failure(error):
                 raise
+            if (failed := failed_for_good(error)) is not None:
+                return Answer(Outcome(Verdict.FAIL, own_text(failed)))
             return Answer(Outcome(Verdict.RETRY, text_of(error)))
 
 
@@ -128,11 +131,6 @@ def _outcomes(result: Any) -> Mapping[str, Outcome]:
     if isinstance(result, Mapping) and all(isinstance(each, Outcome) for each in result.values()):
         return result
     raise TypeError(f"the function returned {type(result).__name__}; return outcomes by task id, or None")
-
-
-def _text(error: Retry | Refused) -> str:
-    """Return the text of *error*, or the name of its type if it has none."""
-    return str(error) if has_text(error) else type(error).__name__
 
 
 UNSET = "add a pattern for it to the stack's setting grouper_downstream"

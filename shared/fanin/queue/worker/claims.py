@@ -111,9 +111,9 @@ class Claims:
             self.context.effects.pause(attempt)
         raise StoreUnavailable(f"job {job.name!r}: whether it was ended is unknown; ack it again")
 
-    def report_end(self, job: Job) -> None:
-        """Report the end of an acked job at once; where that fails, the sweep reports its outbox entry."""
-        entry, report = outbox_entry(job, None), self.context.report
+    def report_end(self, job: Job, dead: Dead | None = None) -> None:
+        """Report the end of a job at once; where that fails, the sweep reports its outbox entry."""
+        entry, report = outbox_entry(job, dead), self.context.report
         if entry is None or report is None:
             return
         try:
@@ -127,7 +127,7 @@ class Claims:
         """Return a job to its position, or end it as dead at ``max_failures``. A lost claim is no error."""
         most = self.context.options.max_failures
         if failed and most is not None and job.failures + 1 >= most:
-            self._end_as_dead(job, error)
+            self._fail_or_abandon(job, error)
             return
         at = self.context.effects.now()
         due = at + round(delay * SECOND_US) if delay > 0 else None
@@ -140,6 +140,16 @@ class Claims:
             raise
         self.session.let_go(job.claim or "")
         self._ring(job, delay)
+
+    def fail(self, job: Job, error: str) -> Dead:
+        """End a job as dead, however often it has failed, and return it. Raises the errors of ``end``."""
+        at = self.context.effects.now()
+        worked = job.busy_us + lifecycle.worked(job.claimed_us, at)
+        failed = replace(job, failures=job.failures + 1, busy_us=worked)
+        reason = error[:ERROR_CHARACTERS].encode(errors="replace").decode()
+        dead = Dead(failed, reason, at)
+        self.end(job, dead=dead)
+        return dead
 
     def give_back_all(self, jobs: Iterable[Job]) -> None:
         """Return jobs that were not worked on."""
@@ -193,13 +203,9 @@ class Claims:
         if stored.is_live:
             self._ring(stored, 0.0)
 
-    def _end_as_dead(self, job: Job, error: str) -> None:
-        at = self.context.effects.now()
-        worked = job.busy_us + lifecycle.worked(job.claimed_us, at)
-        failed = replace(job, failures=job.failures + 1, busy_us=worked)
-        reason = error[:ERROR_CHARACTERS].encode(errors="replace").decode()
+    def _fail_or_abandon(self, job: Job, error: str) -> None:
         try:
-            self.end(job, dead=Dead(failed, reason, at))
+            self.fail(job, error)
         except StoreUnavailable:
             self.abandon(job)
         except LostClaim:

@@ -27,6 +27,7 @@ from fanin.tracker.rules.model import (
 from fanin.tracker.rules.option_kinds import (
     SECOND,
     Choice,
+    Dollars,
     Duration,
     Flag,
     ItemName,
@@ -101,6 +102,7 @@ ATTRIBUTES: Mapping[type[Kind], tuple[Callable[[Any], Item], Callable[[Any, Item
     ItemName: (text, lambda _, stored: stored["S"]),
     Choice: (text, lambda kind, stored: kind.of(stored["S"])),
     Whole: (number, lambda _, stored: int(stored["N"])),
+    Dollars: (lambda dollars: {"N": f"{dollars:.6f}"}, lambda _, stored: float(stored["N"])),
     Flag: (lambda flag: {"BOOL": flag}, lambda _, stored: bool(stored["BOOL"])),
     Duration: (lambda time: number(time // SECOND), lambda _, stored: int(stored["N"]) * SECOND),
     Labels: (
@@ -210,21 +212,29 @@ def batch_of(item: Item) -> Batch:
         created_at=_time(item, "createdAt"),
         expires_at=_time(item, "expiresAt"),
         closed_at=_time_if(item, "closedAt"),
-        completed_at=_time_if(item, "completedAt"),
-        completed_by=item.get("completedBy", {}).get("S"),
-        ended_at=_time_if(item, "endedAt"),
-        end_reason=item.get("endReason", {}).get("S"),
-        ended_by=item.get("endedBy", {}).get("S"),
         deadline_at=_time_if(item, "deadlineAt"),
         next_check_at=_time_if(item, "dueAt"),
         healed=_number_if(item, "healed") or 0,
         origin_batch_id=item.get("originBatchId", {}).get("S"),
-        deleted_at=_time_if(item, "deletedAt"),
         resumes="resumes" in item,
-        cancels_children="cancelsChildren" in item,
+        **_end_of(item),
         **_watched_of(item),
         **_options_of(item),
     )
+
+
+def _end_of(item: Item) -> dict[str, Any]:
+    """Return what the row of a batch that has ended has of its end, by their names in the model."""
+    return {
+        "completed_at": _time_if(item, "completedAt"),
+        "completed_by": item.get("completedBy", {}).get("S"),
+        "ended_at": _time_if(item, "endedAt"),
+        "end_reason": item.get("endReason", {}).get("S"),
+        "ended_by": item.get("endedBy", {}).get("S"),
+        "deleted_at": _time_if(item, "deletedAt"),
+        "cancels_children": "cancelsChildren" in item,
+        "reached": _number_if(item, "reached"),
+    }
 
 
 def _watched_of(item: Item) -> dict[str, Any]:

@@ -276,6 +276,8 @@ def transition(table: str, key: BatchKey, step: Transition) -> Item:
         facts["completedBy"] = text(step.caller)
     if step.reason is not None:
         facts["endReason"] = text(step.reason)
+    if step.reached is not None:
+        facts["reached"] = number(step.reached)
     if step.by is not None:
         facts["endedBy"] = text(step.by)
     if step.children:

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
 from fanin.errors import Conflict, InvalidRequest, NotFound
 from fanin.pacing import Each, each_in_turn, pause
+from fanin.tracker.reads.children import ChildPage, child_page
 from fanin.tracker.reads.listing import ListQuery, listing
 from fanin.tracker.reads.mapping import CELLS_MAX, BatchMap, mapped
 from fanin.tracker.reads.progress import progress
 from fanin.tracker.reads.sampling import samples
 from fanin.tracker.reads.walking import slice_of
 from fanin.tracker.reads.window import Window, window
-from fanin.tracker.results import Manifest, ResultStore
 from fanin.tracker.rules.acking import is_expired
 from fanin.tracker.rules.ids import checked_batch_id
 from fanin.tracker.rules.lifecycle import ends_at
 from fanin.tracker.rules.model import Batch, BatchKey, PageKey, Progress, Sample, Slice, State
 from fanin.tracker.rules.options import Mode
-from fanin.tracker.store import Listing, TrackerStore
+from fanin.tracker.rules.results import Manifest
+from fanin.tracker.store import Listing, ResultStore, TrackerStore
 from fanin.tracker.writing.climb import Climber
 from fanin.tracker.writing.sweeping import end_by_time, longest_open
 
@@ -75,6 +76,16 @@ class Reader:
     def list(self, tenant: str, query: ListQuery) -> Listing:
         """Return a page of the tenant's batches, newest first; the index is eventually consistent."""
         return listing(self.store, tenant, query, self.now(), self.each)
+
+    def children(
+        self, batch: Batch, item_id: str | None = None, start: int = 0, limit: int = 100
+    ) -> ChildPage:
+        """Return the children of a batch's items that are live or have failed their items, a page of them.
+
+        *item_id*: only those of this item. *start*: the item of the batch to begin with.
+        """
+        page = child_page(self.store, batch, item_id, start, limit, self.each)
+        return replace(page, batches=tuple(child for child in page.batches if not self._is_over(child)))
 
     def progress(self, batch: Batch) -> Progress:
         """Return bounds of how many items are acked, at a cost that does not grow with the batch."""

@@ -10,7 +10,6 @@ from datetime import datetime
 
 from fanin.errors import InvalidRequest, TooManyBatches, TooManyPages
 from fanin.item_ids import ItemId
-from fanin.tracker.results import ItemResult
 from fanin.tracker.rules.ids import GroupId
 from fanin.tracker.rules.model import (
     Ack,
@@ -25,6 +24,7 @@ from fanin.tracker.rules.model import (
 )
 from fanin.tracker.rules.options import Mode
 from fanin.tracker.rules.page import Page, PageMasks, mask_of
+from fanin.tracker.rules.results import ItemResult
 from fanin.tracker.rules.tree import capacity, stretches
 
 TOO_LATE = {

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from fanin.tracker.rules.model import ALL_DONE, Ack, Batch, Outcome
+from fanin.tracker.rules.model import ALL_DONE, ENOUGH, Ack, Batch, Outcome
 from fanin.tracker.rules.options import ParentFailsOn
 
 CHILDREN_MAX = 100
@@ -55,8 +55,8 @@ def replaced_by(batch: Batch, instead_of: str | None) -> list[str]:
 def fails_item(policy: ParentFailsOn, result: str) -> bool:
     """Whether a child that has ended with *result* fails the item of its parent."""
     if policy is ParentFailsOn.ANY:
-        return result != "succeeded"
-    return policy is ParentFailsOn.FAILED and result not in ALL_DONE
+        return result not in ("succeeded", ENOUGH)
+    return policy is ParentFailsOn.FAILED and result not in (*ALL_DONE, ENOUGH)
 
 
 def has_failed(child: Batch) -> bool:

@@ -26,7 +26,8 @@ class Transition:
 
     *expected*: the batch must hold as many items as it expects. *failures*: at least so many items must
     have failed, and *healed* must still be the number of healed items; *final*: of the final total, so the
-    batch must be CLOSED. TIMED_OUT and EXPIRED need a deadline or an expiry that is not later than *at*.
+    batch must be CLOSED. *reached*: the succeeded items that are enough; what succeeded stays so, so the
+    state alone decides. TIMED_OUT and EXPIRED need a deadline or an expiry that is not later than *at*.
     *by*: the principal that forces the end. *children*: the children of the batch are cancelled, too.
     """
 
@@ -42,13 +43,14 @@ class Transition:
     final: bool = False
     by: str | None = None
     children: bool = False
+    reached: int | None = None
 
     @property
     def sources(self) -> tuple[State, ...]:
         """The states from which it starts."""
         if self.to is State.CLOSED:
             return (State.OPEN,)
-        if self.to is State.COMPLETE or self.final:
+        if self.final or (self.to is State.COMPLETE and self.reached is None):
             return (State.CLOSED,)
         return ALIVE
 
@@ -72,7 +74,7 @@ class Transition:
         after = replace(after, ended_at=self.at, end_reason=self.reason, ended_by=self.by)
         after = replace(after, cancels_children=self.children)
         if self.to is State.COMPLETE:
-            return replace(after, completed_at=self.at, completed_by=self.caller)
+            return replace(after, completed_at=self.at, completed_by=self.caller, reached=self.reached)
         return after
 
 
@@ -194,6 +196,7 @@ def transition(
     final: bool = False,
     by: str | None = None,
     children: bool = False,
+    reached: int | None = None,
 ) -> Transition:
     """Return the transition of *batch* to the state *to*, with its new expiry and check time."""
     expires_at = expiry(batch, to, at)
@@ -210,4 +213,5 @@ def transition(
         final=final,
         by=by,
         children=children,
+        reached=reached,
     )

@@ -32,7 +32,8 @@ _PRINTABLE = re.compile(PRINTABLE)
 class State(StrEnum):
     """The state of a batch: OPEN and CLOSED are live, the others are final.
 
-    A batch is COMPLETE where every item is acked; FAILED, where its failures ended it before that.
+    A batch is COMPLETE where every item is acked, or enough items have succeeded; FAILED, where its failures
+    ended it before that.
     The row of an EXPIRED batch is kept for its event only; every reader treats the batch as not found.
     """
 
@@ -47,7 +48,9 @@ class State(StrEnum):
 
 ALIVE = (State.OPEN, State.CLOSED)
 ALL_DONE = ("succeeded", "completed_with_failures")
-"""The results of a batch that is COMPLETE."""
+"""The results of a batch of which every item is acked."""
+ENOUGH = "enough"
+"""The result of a batch that ended because enough of its items had succeeded."""
 Position = tuple[datetime, str]
 """The position of a batch in a list: when it was opened, and its id."""
 
@@ -130,7 +133,8 @@ class Batch(BatchOptions):
     recorded ack; *stalled_at*: that of the last stall. Only batches that ask for thresholds have them.
     *ended_by*: the principal that forced its end. *origin_batch_id*: the batch whose items it reopens.
     *deleted_at*: when its user data was removed. *cancels_children*: it was cancelled with its children.
-    *resumes*: whether a task of Step Functions waits for its end.
+    *resumes*: whether a task of Step Functions waits for its end. *reached*: how many items had succeeded, at
+    least, when that was enough; None for every other end.
     """
 
     tenant: str
@@ -160,6 +164,7 @@ class Batch(BatchOptions):
     deleted_at: datetime | None = None
     resumes: bool = False
     cancels_children: bool = False
+    reached: int | None = None
 
     @property
     def key(self) -> BatchKey:
@@ -184,6 +189,8 @@ class Batch(BatchOptions):
             return "too_many_failures" if self.ended_by is None else "forced"
         if self.state is not State.COMPLETE:
             return self.state.lower()
+        if self.reached is not None:
+            return ENOUGH
         return "completed_with_failures" if self.failed else "succeeded"
 
     @property
@@ -196,6 +203,22 @@ class Batch(BatchOptions):
         if self.max_failure_percent is not None and self.state is not State.OPEN:
             limits.append(max(1, -(-self.total * self.max_failure_percent // 100)))
         return min(limits, default=None)
+
+    @property
+    def success_limit(self) -> int | None:
+        """How many succeeded items end the batch in its state; None if no number does.
+
+        A percentage is one of the final total: it ends no batch that is OPEN.
+        """
+        limits = [] if self.min_succeeded is None else [self.min_succeeded]
+        if self.min_succeeded_percent is not None and self.state is not State.OPEN:
+            limits.append(max(1, -(-self.total * self.min_succeeded_percent // 100)))
+        return min(limits, default=None)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every item is acked, as its row says."""
+        return self.state is State.COMPLETE and self.reached is None
 
     @property
     def may_fail(self) -> bool:

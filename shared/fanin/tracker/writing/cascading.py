@@ -33,7 +33,7 @@ def cancelled_with(parent: Batch, child: Batch, at: datetime, store: TrackerStor
 
 @dataclass(slots=True)
 class Cascade:
-    """Cancels at most *budget* batches, and calls *ended* with each. *budget*: negative if more are live."""
+    """Ends at most *budget* batches, and calls *ended* with each. *budget*: negative if more are live."""
 
     store: TrackerStore
     now: Callable[[], datetime]
@@ -50,24 +50,26 @@ class Cascade:
         return self.budget >= 0
 
     def _cancel_children(self, parent: Batch) -> Iterator[Batch]:
-        """Cancel the live children of *parent* while the budget lasts; yield those that were live."""
+        """Cancel the live children of *parent* while the budget lasts; yield those to go on below.
+
+        One whose end is not noted yet counts as live: the process that ended it may have crashed.
+        """
         start: int | None = 0
         while start is not None and self.budget >= 0:
             ids, start = self._live(parent, start)
             keys = [BatchKey(parent.tenant, batch_id) for batch_id in ids[: self.budget]]
             self.budget -= max(len(ids), 1)
-            found = self.each(lambda key: self._cancelled(parent, key), keys)
-            cancelled = [child for child in found if child is not None]
-            self.each(self.ended, cancelled)
-            yield from cancelled
+            found = self.each(lambda key: self._ended_child(parent, key), keys)
+            ended = [child for child in found if child is not None]
+            self.each(self.ended, ended)
+            yield from (child for child in ended if child.cancels_children)
 
-    def _cancelled(self, parent: Batch, key: BatchKey) -> Batch | None:
-        """Return the batch of *key* if this call cancelled it; None if it had ended."""
+    def _ended_child(self, parent: Batch, key: BatchKey) -> Batch | None:
+        """Return the batch of *key*, cancelled unless it had ended; None if there is none."""
         child = self.store.get(key)
         if child is None or not child.is_alive:
-            return None
-        stored = cancelled_with(parent, child, self.now(), self.store)
-        return stored if stored is not None and stored.cancels_children else None
+            return child
+        return cancelled_with(parent, child, self.now(), self.store)
 
     def _live(self, parent: Batch, start: int) -> tuple[Sequence[str], int | None]:
         """Return the live children of the items from *start* on, and the item to continue from."""

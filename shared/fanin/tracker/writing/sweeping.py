@@ -15,7 +15,6 @@ from threading import Lock
 from fanin.errors import NewerSchema
 from fanin.pacing import Each, each_in_turn
 from fanin.tracker.reads.progress import progress
-from fanin.tracker.results import ResultStore
 from fanin.tracker.rules import thresholds
 from fanin.tracker.rules.lifecycle import (
     CHECK_AFTER,
@@ -30,7 +29,7 @@ from fanin.tracker.rules.options import Threshold
 from fanin.tracker.rules.page import Page
 from fanin.tracker.rules.thresholds import Reached, reported
 from fanin.tracker.rules.tree import capacity, height
-from fanin.tracker.store import TrackerStore
+from fanin.tracker.store import ResultStore, TrackerStore
 from fanin.tracker.writing.cascading import CANCELS_A_CHECK, Cascade, cancelled_with
 from fanin.tracker.writing.climb import Climber
 
@@ -168,16 +167,10 @@ class Sweeper:
     def _check(self, batch: Batch) -> None:
         self.done.looked += 1
         was_alive = batch.is_alive
-        if was_alive:
-            batch = self._ended_by_time(batch)
-        if batch.is_alive:
-            batch = self._cancelled_with_parent(batch)
-        if needs_repair(batch, self.climber.now()):
-            batch = self._repaired(batch)  # what is all done completes, however much of it failed
-        if batch.is_alive:
-            batch = self.climber.end_by_failures(batch) or batch
-        if batch.is_alive:
-            batch = self._reported(batch)
+        # What is all done completes, however much of it failed.
+        steps = self._ended_by_time, self._cancelled_with_parent, self._repaired_if_due
+        for step in (*steps, self._ended_by_failures, self._counted, self._reported):
+            batch = step(batch) if batch.is_alive else batch
         if batch.is_alive:
             self.climber.store.postpone(batch, next_check(batch, self.climber.now()))
         elif was_alive:
@@ -200,6 +193,12 @@ class Sweeper:
             return batch
         return cancelled_with(parent, batch, self.climber.now(), store) or batch
 
+    def _repaired_if_due(self, batch: Batch) -> Batch:
+        return self._repaired(batch) if needs_repair(batch, self.climber.now()) else batch
+
+    def _ended_by_failures(self, batch: Batch) -> Batch:
+        return self.climber.end_by_failures(batch) or batch
+
     def _repaired(self, batch: Batch) -> Batch:
         """Repeat every climb that a crash may have interrupted; return the stored batch."""
         if batch.total:
@@ -207,6 +206,19 @@ class Sweeper:
         stored = self.climber.seal(batch, SWEEPER) or batch
         self.done.completed += stored.state is State.COMPLETE
         return stored
+
+    def _counted(self, batch: Batch) -> Batch:
+        """End a batch of which enough items have succeeded, or too many of the acked ones have failed."""
+        if batch.success_limit is None and batch.failure_sample is None:
+            return batch
+        store, count = self.climber.store, progress(self.climber.store, batch)
+        if not count.exact and thresholds.may_end(batch, count):
+            count = progress(store, batch, PAGES_A_COUNT)
+        if thresholds.fails_by_sample(batch, count):
+            batch = self.climber.end_by_sample(batch) or batch
+        stored = store.get(batch.key) or batch  # what has failed since may be among the acked
+        ended = self.climber.end_by_successes(stored, count.acked - stored.failed, SWEEPER)
+        return ended or stored
 
     def _reported(self, batch: Batch) -> Batch:
         """Report the thresholds that a live batch has reached; return it with their marks.

@@ -1,14 +1,12 @@
-"""The port between the tracker and the store of results: what acks write, and what an end fixes."""
+"""The results of items: what an ack brings, and what the end of their batch fixes."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from fanin.errors import InvalidRequest
-from fanin.tracker.rules.model import BatchKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +37,3 @@ def result_text(result: Any) -> str | None:
         return json.dumps(result, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidRequest(f"a result is a value of JSON: {error}", field="result") from None
-
-
-class ResultStore(Protocol):
-    """Keeps the results of batches. Raises StoreUnavailable if the outcome of a request is unknown."""
-
-    def keep(self, key: BatchKey, results: Sequence[ItemResult]) -> None:
-        """Write *results* of items of one batch as a part, before these items are acked."""
-
-    def freeze(self, key: BatchKey) -> Manifest:
-        """Fix the parts of an ended batch: the first call decides, and every other returns the same."""
-
-    def delete(self, key: BatchKey) -> bool:
-        """Remove a bounded part of what is kept of a batch; return whether nothing is left."""
