@@ -90,7 +90,9 @@ class Referee(referee.Referee):
         elif after.state is State.CANCELLED:
             right = after.end_reason == BY_SOMEBODY
             require(right, "publisher", lambda: f"{after} is cancelled, and its publisher comes again")
-        if after.state is State.COMPLETE:
+        if after.state is State.COMPLETE and after.reached is not None:
+            self._check_heals(after)
+        elif after.state is State.COMPLETE:
             landed = self.landed[after.key].bit_count()
             require(
                 self.all_acked(after),

@@ -74,6 +74,7 @@ class Scenario:
     completes on the bus. *in_order*: the queues are FIFO queues. *threads*: a process works on several
     deliveries at once. *reporting*: how likely the work on an item is to report its failure. *by_hand*: how
     often at most all items of a batch with failures are done by hand. *loops*: whether the function of the
+    consumer may loop. *bounded*: batches end by enough successes or a sample of failures, or have caps.
     consumer may loop. *workers*: processes outside of Lambda that work on a queue, at most; 0: Lambda does.
     *freezes*: how often at most one of them is frozen.
     """
@@ -110,6 +111,7 @@ class Scenario:
     reporting: float = 0.0
     by_hand: int = 0
     loops: bool = True
+    bounded: bool = False
     workers: int = 0
     freezes: int = 0
 
@@ -128,6 +130,29 @@ def with_ways(scenario: Scenario, random: Random) -> Scenario:
     reporting = random.choice((0.3, 1.0)) if random.random() < SOME else 0.0
     by_hand = random.choice((1, 4)) if random.random() < SOME else 0
     return replace(scenario, in_order=in_order, threads=threads, reporting=reporting, by_hand=by_hand)
+
+
+def with_bounds(scenario: Scenario, random: Random) -> Scenario:
+    """Return the scenario with batches that end early, and with caps."""
+    batches = tuple(
+        replace(batch, options=batch.options | _bounds(random, sum(batch.adds))) for batch in scenario.batches
+    )
+    return replace(scenario, batches=batches, bounded=True)
+
+
+def _bounds(random: Random, total: int) -> dict[str, Any]:
+    """Return the options by which a batch of *total* items ends early, or takes no more."""
+    bounds: dict[str, Any] = {}
+    if random.random() < 0.7:
+        bounds["min_succeeded"] = random.randint(1, max(1, total))
+    else:
+        bounds["min_succeeded_percent"] = random.choice((20, 50, 67, 100))
+    if random.random() < 0.3:
+        bounds |= {"max_failure_percent": random.choice((20, 50)), "failure_sample": random.randint(1, 3)}
+    if random.random() < 0.2:
+        bounds["max_items"] = random.randint(1, max(1, total))
+    # It is checked each minute as long as it lives.
+    return bounds | {"retention": Retention(HOUR, HOUR, HOUR)}
 
 
 def with_workers(scenario: Scenario, random: Random) -> Scenario:
@@ -257,4 +282,5 @@ def plan_of(random: Random, scenario: Scenario, depth: int) -> Plan:
     children = random.choice((1, 1, 1, 2))
     keyed = random.random() < 0.2
     options = options_of(random) | {"parent_fails_on": POLICIES[(len(adds) + children) % 3]}
+    options |= _bounds(random, sum(adds)) if scenario.bounded else {}
     return replace(plan, adds=adds, options=options, keyed=keyed, children=children)
