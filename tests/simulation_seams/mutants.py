@@ -30,6 +30,7 @@ from fanin.tracker.writing import repairing, sweeping
 from fanin.tracker.writing.sweeping import Sweeper
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation_seams.announcing_mutants import ANNOUNCING_MUTANTS
+from tests.simulation_seams.for_good_mutants import FOR_GOOD_MUTANTS
 from tests.simulation_seams.item_mutants import ITEM_MUTANTS
 from tests.simulation_seams.repair_mutants import REPAIR_MUTANTS
 from tests.simulation_seams.run import ROOM
@@ -241,6 +242,7 @@ MUTANTS = (
     *REPAIR_MUTANTS,
     *ANNOUNCING_MUTANTS,
     *ITEM_MUTANTS,
+    *FOR_GOOD_MUTANTS,
 )
 
 EQUIVALENT = ()

@@ -81,12 +81,14 @@ class Actor(loop.Actor):
 class Process:
     """One process: a tracker with its cache, and the client over it.
 
-    *calls*: of functions, in all of its threads. *busy*: how many of them work on a delivery.
+    *calls*: of functions, in all of its threads. *busy*: how many of them work on a delivery. *for_good*: the
+    messages and items whose functions failed them for good.
     """
 
     def __init__(self, world: World) -> None:
         self.calls: dict[int, Any] = {}
         self.returned: dict[str, Any] = {}
+        self.for_good: set[tuple[str, str]] = set()
         self.busy = 0
         self.has_died = False
         self.tracker = world.tracker()
