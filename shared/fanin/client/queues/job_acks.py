@@ -9,8 +9,8 @@ from fanin.client.checks.reasons import fitting
 from fanin.client.transports.transport import Acks
 from fanin.errors import InvalidRequest
 from fanin.queue import OutboxEntry, Reporter
+from fanin.result_texts import result_text
 from fanin.tracker import Ack, Outcome
-from fanin.tracker.rules.results import result_text
 
 OF_JOBS = UUID("c1d5f6c3-20f5-5c53-8a0c-7d8a5be60a1b")
 DIED = "the job failed too often"
