@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from fanin.errors import BatchEnded, Conflict, InvalidRequest, NotFound, StoreUnavailable
 from fanin.tracker import Batch, BatchKey, Completion, OpenBatch, Outcome, PageMasks, State, Verdict
+from fanin.tracker.rules.lifecycle import CHECK_CHILD_AFTER
 from tests.simulating.faults import Crash
 from tests.simulating.violation import require
 from tests.simulation import answers, looking
@@ -187,7 +188,7 @@ class Cancelling(Job):
 
     def work(self) -> None:
         key = self.ledger.key
-        if self.early:
+        if self.early and self._is_early():
             self.world.waiting.append(replace(self, early=self.early - 1))
             return
         try:
@@ -201,6 +202,14 @@ class Cancelling(Job):
         else:
             right = batch.state is State.CANCELLED and batch.cancels_children >= self.cascades
             require(right, "cancel", f"{key} was cancelled and is {batch.state}")
+
+    def _is_early(self) -> bool:
+        """Whether no batch below is live that a sweep has looked at."""
+        batches, below = self.world.memory.batches, self.world.referee.children[self.ledger.key]
+        children = [batches[key] for keys in below.values() for key in keys]
+        soon = self.world.at + 2 * CHECK_CHILD_AFTER
+        checks = [child.next_check_at for child in children if child.is_alive]
+        return not any(check is not None and check > soon for check in checks)
 
     def failed(self) -> None:
         self.world.tried_again(self)

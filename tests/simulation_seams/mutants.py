@@ -31,6 +31,7 @@ from fanin.tracker.writing.sweeping import Sweeper
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation_seams.announcing_mutants import ANNOUNCING_MUTANTS
 from tests.simulation_seams.enough_mutants import ENOUGH_MUTANTS
+from tests.simulation_seams.for_good_mutants import FOR_GOOD_MUTANTS
 from tests.simulation_seams.item_mutants import ITEM_MUTANTS
 from tests.simulation_seams.repair_mutants import REPAIR_MUTANTS
 from tests.simulation_seams.run import ROOM
@@ -245,6 +246,7 @@ MUTANTS = (
     *ENOUGH_MUTANTS,
     *ITEM_MUTANTS,
     *WORKER_MUTANTS,
+    *FOR_GOOD_MUTANTS,
 )
 
 EQUIVALENT = ()

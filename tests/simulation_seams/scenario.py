@@ -21,6 +21,8 @@ CALLBACKS = ("orders", WEBHOOK)
 THRESHOLDS = ("firstFailure", "50%", "90%")
 WORK, RAISE, POISON, CHILD, TASK, JOB = "work", "raise", "poison", "child", "task", "job"
 REPORT = "report"
+FOR_GOOD = "it can never be done"
+"""The reason of a failure for good."""
 BEFORE, INSIDE, AFTER = "before", "inside", "after"
 AT_ONCE, SOME = 0.5, 0.2
 """The parts of the seeds in which a process puts the event of a batch that it completes on the bus, and works
@@ -32,9 +34,10 @@ class Plan:
     """What the work on an item is: one of the kinds above; REPORT: it reports its failure.
 
     *raises*: so often it raises before that, *where*: before its item has an owner, in the block of a batch
-    that it opens, or after it. *children*: how many batches it opens; *adds*, *options*: of each; *keyed*:
-    whether the first one is opened under a key of its own, as all others are. *asks*: whether it asks if its
-    batch is over. *careless*: it returns although a request of its hand-over failed.
+    that it opens, or after it. *for_good*: it then fails for good at the same place. *children*: how many
+    batches it opens; *adds*, *options*: of each; *keyed*: whether the first one is opened under a key of its
+    own, as all others are. *asks*: whether it asks if its batch is over. *careless*: it returns although a
+    request of its hand-over failed.
     """
 
     kind: str = WORK
@@ -47,6 +50,7 @@ class Plan:
     options: dict[str, Any] = field(default_factory=dict)
     keyed: bool = False
     children: int = 1
+    for_good: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +76,11 @@ class Scenario:
     message is of one item. *skew*: how far the clocks of processes are from the true time, at most; *lag*:
     how likely a row of an index is an old one. *at_once*: a process puts the event of a batch that it
     completes on the bus. *in_order*: the queues are FIFO queues. *threads*: a process works on several
-    deliveries at once. *reporting*: how likely the work on an item is to report its failure. *by_hand*: how
-    often at most all items of a batch with failures are done by hand. *loops*: whether the function of the
-    consumer may loop. *bounded*: batches end by enough successes or a sample of failures, or have caps.
-    consumer may loop. *workers*: processes outside of Lambda that work on a queue, at most; 0: Lambda does.
-    *freezes*: how often at most one of them is frozen.
+    deliveries at once. *reporting*: how likely the work on an item is to report its failure, *failing*: to
+    raise one for good. *by_hand*: how often at most all items of a batch with failures are done by hand.
+    *loops*: whether the function of the consumer may loop. *bounded*: batches end by enough successes or a
+    sample of failures, or have caps. *workers*: processes outside of Lambda that work on a queue, at most; 0:
+    Lambda does. *freezes*: how often at most one of them is frozen.
     """
 
     batches: tuple[BatchScript, ...]
@@ -109,6 +113,7 @@ class Scenario:
     in_order: bool = False
     threads: bool = False
     reporting: float = 0.0
+    failing: float = 0.0
     by_hand: int = 0
     loops: bool = True
     bounded: bool = False
@@ -129,7 +134,9 @@ def with_ways(scenario: Scenario, random: Random) -> Scenario:
     in_order, threads = random.random() < SOME, random.random() < SOME
     reporting = random.choice((0.3, 1.0)) if random.random() < SOME else 0.0
     by_hand = random.choice((1, 4)) if random.random() < SOME else 0
-    return replace(scenario, in_order=in_order, threads=threads, reporting=reporting, by_hand=by_hand)
+    failing = random.choice((0.2, 0.5)) if random.random() < SOME else 0.0
+    scenario = replace(scenario, reporting=reporting, failing=failing, by_hand=by_hand)
+    return replace(scenario, in_order=in_order, threads=threads)
 
 
 def with_bounds(scenario: Scenario, random: Random) -> Scenario:
@@ -275,6 +282,7 @@ def plan_of(random: Random, scenario: Scenario, depth: int) -> Plan:
         random.random() * scenario.longest,
         random.random() < 0.1,
         random.random() < 0.2,
+        for_good=kind != REPORT and scenario.failing > 0 and random.random() < scenario.failing,
     )
     if kind != CHILD:
         return plan
