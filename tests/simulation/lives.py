@@ -203,7 +203,7 @@ def _of_children(random: Random, base: Scenario) -> Scenario:
     adds = (AddScript("top-add", total, children=children, siblings=count),)
     batch = BatchScript("top", adds, ("top-closer",), "open-top", retention=_retention(random))
     if total > 2:
-        batch = _cascading(batch)
+        base, batch = replace(base, edges=True, tick_rate=0.2), _cascading(batch)
     return replace(
         base,
         batches=(batch,),
@@ -211,7 +211,7 @@ def _of_children(random: Random, base: Scenario) -> Scenario:
         reopened=random.choice((0, 2)),
         failing=random.choice((0.0, 0.5)),
         redelivered=random.choice((1.0, 1.0, 0.5)),
-        sweepers=random.choice((0, 2)),
+        sweepers=random.choice((0, 2)) + 3 * base.edges,
     )
 
 

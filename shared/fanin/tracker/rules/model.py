@@ -250,7 +250,7 @@ class Batch(BatchOptions):
     def results_until(self) -> datetime | None:
         """When the results of an ended batch are removed: just after it has expired; None if it keeps none.
 
-        The millisecond tells this check of the batch from the others, which are at whole seconds of its end.
+        By the millisecond this check differs from all others, which are at whole seconds after the end.
         """
         return self.expires_at + timedelta(milliseconds=1) if self.results else None
 
