@@ -23,10 +23,12 @@ def cancel_batch(
 ) -> CancelledBatch:
     """End a batch without waiting for its items. One that was cancelled before is returned unchanged.
 
-    A batch that has ended otherwise is refused with 409 and `batch-ended`.
+    A batch that has ended otherwise is refused with 409 and `batch-ended`. With `children`, the first 100
+    live batches below it have ended when this returns, and the sweep cancels the others.
     """
-    tenant = caller(app).tenant
-    return CancelledBatch.of(tracking.tracker().cancel(tenant, batch_id, body.reason, idempotency_key))
+    tenant, tracker = caller(app).tenant, tracking.tracker()
+    batch = tracker.cancel(tenant, batch_id, body.reason, idempotency_key, body.children)
+    return CancelledBatch.of(batch)
 
 
 @measured

@@ -21,6 +21,7 @@ LANES = {
     "tests/pipeline/fan_out/test_faults.py": "JVMs that are killed",
     "tests/pipeline/": "one Spark session",
     "tests/http/": "one local run",
+    "tests/infra/test_construct": "one CDK of constructs",
     "tests/infra/": "one CDK",
     "tests/local/": "local runs",
     "tests/catalog/": "the demo",

@@ -26,6 +26,7 @@ OWN = {
     "docs/step_functions.md": "tests/http/test_step_functions.py",
     "docs/testing.md": "tests/testing/test_page.py",
     "docs/without_python.md": "tests/http/test_without_python.py",
+    "docs/work.md": "tests/http/test_work.py",
 }
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 

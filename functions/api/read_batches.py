@@ -1,6 +1,14 @@
 """The routes that read batches."""
 
-from functions import get_batch, get_failures, get_origin, get_outstanding, list_batches
+from functions import (
+    get_batch,
+    get_children,
+    get_failures,
+    get_origin,
+    get_outstanding,
+    get_results,
+    list_batches,
+)
 from functions.api.routing import by_route
 
 handler = by_route(
@@ -10,6 +18,8 @@ handler = by_route(
         "GET /v1/batches/{batchId}/map": get_batch.handler,
         "GET /v1/batches/{batchId}/outstanding": get_outstanding.handler,
         "GET /v1/batches/{batchId}/failures": get_failures.handler,
+        "GET /v1/batches/{batchId}/children": get_children.handler,
         "GET /v1/batches/{batchId}/origin": get_origin.handler,
+        "GET /v1/batches/{batchId}/results": get_results.handler,
     }
 )

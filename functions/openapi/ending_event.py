@@ -15,6 +15,7 @@ from fanin.api.events.progress_event import ProgressEvent
 from fanin.names import BATCH_PROGRESS, camel
 from fanin.tracker.events import EVENT_TYPES, is_optional
 from fanin.tracker.rules.options import Threshold
+from fanin.tracker.rules.results import Manifest
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -25,13 +26,13 @@ ABOUT = {
     "tenant": "The owner of the batch.",
     "batch_id": "The batch.",
     "user_key": "Your name for the batch.",
-    "result": "How the batch ended: succeeded, completed_with_failures, too_many_failures, cancelled, ...",
+    "result": "How the batch ended: succeeded, completed_with_failures, enough, too_many_failures, ...",
     "reason": "Why it was ended: the reason of a cancel, deadline, inactivity, age.",
     "total": "The number of items that were added.",
     "failed": "How many of the acked items failed.",
     "opened_at": "When the batch was opened.",
     "closed_at": "When its total became final.",
-    "completed_at": "When its last item was acked; null unless every item is.",
+    "completed_at": "When its last item was acked, or enough had succeeded; null for every other end.",
     "ended_at": "When it ended.",
     "labels": "The labels of the batch.",
     "acked": "At least so many items are acked.",
@@ -42,8 +43,12 @@ ABOUT = {
     "more_ranges": "Whether more items are outstanding than those of ranges.",
     "ended_by": "The principal that forced the end; absent from other events.",
     "origin_batch_id": "The batch whose items this one reopens; absent if it reopens none.",
+    "min_succeeded": "The succeeded items that were to end it; absent if it named no number.",
+    "min_succeeded_percent": "The percentage of them that was to end it; absent if it named none.",
+    "reached": "The succeeded items, at least, that were enough; absent unless they ended it.",
     "callback": "The callback that the batch names; absent if it names none.",
     "resumes": "True where a Step Functions task waits for the end; absent otherwise.",
+    "results": "The parts of the results that the batch keeps, fixed by its end; absent if it keeps none.",
 }
 ABOUT_PROGRESS = {
     **{name: ABOUT[name] for name in ("tenant", "batch_id", "user_key", "opened_at", "labels", "callback")},
@@ -66,6 +71,13 @@ RANGE = {
     "description": "The items from to to, both inclusive, of a group.",
     "properties": {"groupId": PLAIN[str], "from": PLAIN[int], "to": PLAIN[int]},
     "required": ["groupId", "from", "to"],
+}
+
+
+MANIFEST = {
+    "type": "object",
+    "properties": {"manifest": PLAIN[str], "parts": PLAIN[int], "bytes": PLAIN[int]},
+    "required": ["manifest", "parts", "bytes"],
 }
 
 
@@ -107,7 +119,7 @@ def _schema(hint: Any, optional: bool) -> dict[str, Any]:
         return {"type": "array", "maxItems": RANGES_IN_EVENT, "items": RANGE}
     if get_origin(hint) is Mapping:
         return {"type": "object", "additionalProperties": PLAIN[str]}
-    return PLAIN[hint]
+    return MANIFEST if hint is Manifest else PLAIN[hint]
 
 
 if __name__ == "__main__":

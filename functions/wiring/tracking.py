@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fanin.client.transports.direct_acks import DirectAcks
 from fanin.pacing import each_in_threads
@@ -17,13 +17,22 @@ from functions.wiring.deployed import settings_file
 from functions.wiring.metered import dynamodb
 from functions.wiring.quotas import permits_in
 
-__all__ = ["hide", "settings", "tracker", "transport", "transport_of"]
+if TYPE_CHECKING:
+    from fanin.item_results.service import Results
+
+__all__ = ["hide", "results", "settings", "tracker", "transport", "transport_of"]
 
 
 @lru_cache(maxsize=1)
 def tracker() -> Tracker:
     """Return the tracker over the deployed tables, which reads the batch again for each request."""
-    tracker = Tracker(_store(), settings().page_bits, fresh_for=timedelta(0), each=each_in_threads)
+    tracker = Tracker(
+        _store(),
+        settings().page_bits,
+        fresh_for=timedelta(0),
+        each=each_in_threads,
+        results=_results_or_none(),
+    )
     permits = permits_in(tracker.store)
     return replace(tracker, admit=permits.admit) if permits else tracker
 
@@ -31,7 +40,7 @@ def tracker() -> Tracker:
 @lru_cache(maxsize=1)
 def transport() -> DirectAcks:
     """Return the transport of consumers, for the function's own tenant; it caches batches for seconds."""
-    tracker = Tracker(_store(), settings().page_bits, each=each_in_threads)
+    tracker = Tracker(_store(), settings().page_bits, each=each_in_threads, results=_results_or_none())
     return DirectAcks(tracker, settings().tenant)
 
 
@@ -42,6 +51,20 @@ def transport_of(event: Mapping[str, Any]) -> DirectAcks:
     """
     arn: str = event["Records"][0]["eventSourceARN"]
     return replace(transport(), tenant=settings_file().dead_letter_tenants.get(arn, settings().tenant))
+
+
+@lru_cache(maxsize=1)
+def results() -> Results:
+    """Return the results of batches in the deployed bucket. Raises InvalidRequest without one."""
+    from fanin.item_results.s3 import results_in  # noqa: PLC0415  # most deployments keep no results
+
+    if not settings().results_bucket:
+        tracker().result_store()
+    return results_in(settings().results_bucket)
+
+
+def _results_or_none() -> Results | None:
+    return results() if settings().results_bucket else None
 
 
 @lru_cache(maxsize=1)

@@ -36,6 +36,7 @@ class Rule(StrEnum):
     FAILURE_UNMARKED = "has failures, and its parent has no mark of them"
     NOT_COMPLETE = "nothing is outstanding, and it is not COMPLETE"
     COMPLETE_EARLY = "COMPLETE, and its root is not full"
+    ENOUGH_EARLY = "ended as enough, and fewer items have succeeded"
     FAILED_COUNT = "failed is not the number of failed items"
 
 
@@ -64,6 +65,7 @@ class Account:
     page_bits: int
     max_failures: int | None
     max_failure_percent: int | None = None
+    reached: int | None = None
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> Account:
@@ -76,6 +78,7 @@ class Account:
             facts["page_bits"],
             facts["max_failures"],
             facts["max_failure_percent"],
+            facts["reached"],
         )
 
     @property
@@ -97,7 +100,7 @@ class Account:
     @property
     def is_complete(self) -> bool:
         """Return whether it ended because every item was acked."""
-        return self.state is State.COMPLETE
+        return self.state is State.COMPLETE and self.reached is None
 
     def counts(self, level: int) -> bool:
         """Return whether a page of *level* counts acks instead of setting bits."""
@@ -174,11 +177,13 @@ class Audit:
         if is_known and page.failed and not parent.failed >> bit & 1:
             yield stored.finding(Rule.FAILURE_UNMARKED, f"{page.failed.bit_count()} failed")
 
-    def ends(self, last: Mapping[int, Page], failures: int | None) -> Iterator[Finding]:
+    def ends(
+        self, last: Mapping[int, Page], failures: int | None, succeeded: int | None = None
+    ) -> Iterator[Finding]:
         """Yield disagreements of the batch's state and its pages.
 
-        *last*: the stored last page of each level. *failures*: the failed items of all leaves, None if they
-        were not counted.
+        *last*: the stored last page of each level. *failures*, *succeeded*: such items of all leaves, None if
+        they were not counted.
         """
         account, pages = self.account, [(tail, last.get(tail.level, Page())) for tail in self.tails]
         if account.state is State.CLOSED or account.is_complete:
@@ -192,6 +197,10 @@ class Audit:
             yield Finding(Rule.NOT_COMPLETE, f"it is {account.state}")
         if failures is not None and account.mode is Mode.EXACT and failures != account.failed:
             yield Finding(Rule.FAILED_COUNT, f"failed = {account.failed}, the pages have {failures}")
+        if account.reached is not None and succeeded is not None and succeeded < account.reached:
+            yield Finding(
+                Rule.ENOUGH_EARLY, f"reached = {account.reached}, the pages have {succeeded}", sure=True
+            )
 
     def _bits(self, stored: Stored) -> Iterator[Finding]:
         page = stored.page
@@ -234,18 +243,19 @@ def audit_batch(account: Account | None, pages: Iterable[Stored]) -> Iterator[Fi
     lasts = {tail.level: tail.number for tail in audit.tails}
     above: dict[int, Page] = {}
     last: dict[int, Page] = {}
-    failures = 0
+    failures = succeeded = 0
     for level, of_level in _by_level(pages):
         family = _Family(audit, level, above)
         for stored in of_level:
             yield from audit.page(stored)
             yield from family.child(stored)
             failures += stored.page.failed.bit_count() if level == 0 else 0
+            succeeded += stored.page.succeeded if level == 0 else 0
             if stored.number == lasts.get(level):
                 last[level] = stored.page
         yield from family.absent()
         above = family.kept
-    yield from audit.ends(last, failures)
+    yield from audit.ends(last, failures, succeeded)
 
 
 class _Family:

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from fanin.cost import estimate as cost
 from fanin.errors import BatchEnded
+from fanin.publishing.caps import UNCAPPED, Caps
 from fanin.publishing.packing import BATCH_BYTES, pack_of
 from fanin.tracker import State
 from pipeline.fan_out import manifest, messages, send
@@ -66,6 +67,7 @@ class FanOutRequest:
     """What to fan out, and where to send it: to *queue*, or as Parquet to the folder *files*.
 
     *rate*: messages a second, all executors together. *chunk*: rows of a message; None: one, by itself.
+    *caps*: on its rows and their cost.
     """
 
     dataset: str
@@ -78,6 +80,12 @@ class FanOutRequest:
     chaos_duplicates: float = 0.0
     seed: int = 0
     chunk: int | None = None
+    caps: Caps = UNCAPPED
+
+    @property
+    def copies(self) -> float:
+        """Return how often each item is sent, on average."""
+        return 1 + self.chaos_duplicates / 100
 
     @property
     def neighbours(self) -> int:
@@ -121,6 +129,7 @@ def fan_out(
     parts = manifest.measure(committed.rows)
     _check_lengths(parts)
     total = sum(part.rows for part in parts)
+    request.caps.check(total, sum(part.size for part in parts), request.chunk, request.copies)
     report("manifest", {"path": request.manifest, "run": committed.run, "items": total})
     closed = _closed(api, request.user_key, f"fan-out-{committed.run}", total)
     report("opened", _ids(closed, total))
@@ -158,9 +167,8 @@ def preview(spark: SparkSession, request: FanOutRequest) -> cost.Estimate:
     """Return the estimated cost of *request*. Reads the dataset; writes and sends nothing."""
     parts = manifest.measure(messages.number_rows(_dataset(spark, request)))
     _check_lengths(parts)
-    share = 1 + request.chaos_duplicates / 100
     rows, size = sum(part.rows for part in parts), sum(part.size for part in parts)
-    return cost.estimate(ceil(share * rows), ceil(share * size), request.neighbours)
+    return cost.estimate(ceil(request.copies * rows), ceil(request.copies * size), request.neighbours)
 
 
 def _publish(

@@ -121,9 +121,9 @@ def _derived(until: Column) -> dict[str, Column]:
 
 
 def _acked() -> Column:
-    """Return the acks that the pages counted; all items of a complete batch."""
-    is_complete = F.col("state") == "COMPLETE"
-    return F.when(is_complete, F.greatest("acked", "total")).otherwise(F.col("acked"))
+    """Return the acks that the pages counted; all items of a batch that is complete, and not by enough."""
+    is_done = (F.col("state") == "COMPLETE") & F.col("reached").isNull()
+    return F.when(is_done, F.greatest("acked", "total")).otherwise(F.col("acked"))
 
 
 def _at_least_none(first: str, last: str) -> Column:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from fanin import Fanin
 from fanin.cost import estimate as cost
+from fanin.publishing.caps import Caps
 from pipeline.fan_out import send
 from pipeline.fan_out.publish import FanOutRequest, fan_out, preview
 from pipeline.spark import datasets
@@ -81,6 +82,8 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
         metavar="PERCENT",
         help="send this share of items twice",
     )
+    add("--max-items", type=int, metavar="N", help="refuse a dataset of more rows, before anything is sent")
+    add("--max-cost", type=positive, metavar="DOLLARS", help="refuse one whose estimate is higher")
     add("--seed", type=int, default=0, help="selects the items that are sent twice")
 
 
@@ -123,6 +126,7 @@ def _request(options: argparse.Namespace) -> FanOutRequest:
         chaos_duplicates=options.chaos_duplicates,
         seed=options.seed,
         chunk=options.chunk,
+        caps=Caps(options.max_items, options.max_cost),
     )
 
 

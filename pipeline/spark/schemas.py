@@ -151,6 +151,7 @@ BATCHES = StructType(
         StructField("expires_at", TimestampType(), False),
         StructField("deadline_at", TimestampType()),
         *(StructField(option.name, LongType()) for option in SHOWN if isinstance(option.kind, Whole)),
+        StructField("reached", LongType()),
         StructField("parent_item_id", StringType()),
         StructField("salt", BinaryType(), False),
     ]

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
         TaskStatus,
     )
     from fanin.client.queues.queue_model import DeletedJobs, QueueJob, QueueSession, QueueStatus, RevivedJobs
+    from fanin.client.stages import Stages
     from fanin.client.transports.reports import AckReport, Completion, ItemVerdict, RangeVerdict
+    from fanin.client.working.messages import WorkSummary
     from fanin.errors import (
         AccessDenied,
         BatchEnded,
@@ -99,6 +101,7 @@ __all__ = [
     "RevivedJobs",
     "Sample",
     "SessionLost",
+    "Stages",
     "StaleWrite",
     "State",
     "Status",
@@ -109,6 +112,7 @@ __all__ = [
     "TaskResult",
     "TaskStatus",
     "Verdict",
+    "WorkSummary",
 ]
 
 # Loaded at the first access, so that a function does not import rooms that it does not use.
@@ -142,7 +146,9 @@ _ROOMS = {
         "QueueStatus",
         "RevivedJobs",
     ),
+    "fanin.client.stages": ("Stages",),
     "fanin.client.transports.reports": ("AckReport", "Completion", "ItemVerdict", "RangeVerdict"),
+    "fanin.client.working.messages": ("WorkSummary",),
     "fanin.errors": (
         "AccessDenied",
         "BatchEnded",

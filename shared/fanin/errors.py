@@ -88,8 +88,8 @@ class BatchEnded(Conflict):
     """The batch has ended, and not as the request asks.
 
     *state*: of the batch *batch_id*: ``COMPLETE``, ``FAILED``, ``CANCELLED`` or ``TIMED_OUT``. *result*:
-    ``succeeded``, ``completed_with_failures``, ``too_many_failures``, ``forced``, ``cancelled`` or
-    ``timed_out``. *reason*: of a cancel or a forced end, if it has one.
+    ``succeeded``, ``completed_with_failures``, ``enough``, ``too_many_failures``, ``forced``, ``cancelled``
+    or ``timed_out``. *reason*: of a cancel or a forced end, if it has one.
     """
 
     def __init__(

@@ -13,6 +13,7 @@ from constructs import Construct
 from fanin.names import JOB_DEAD
 from fanin_cdk.constructs.api import Api, Served
 from fanin_cdk.constructs.archive import Archive
+from fanin_cdk.constructs.buckets import results_bucket
 from fanin_cdk.constructs.functions import Functions, tenant_of_messages
 from fanin_cdk.constructs.grouper import FaninGrouper
 from fanin_cdk.constructs.jobs import FaninQueues
@@ -62,7 +63,8 @@ class Composition(Construct):
         self.outputs: dict[str, str] = {}
         self._warned = False
         self.tables = Tables(self, "Tables", config)
-        self.functions = Functions(self, "Functions", config, self.tables, packages)
+        self.results = results_bucket(self, config) if config.results else None
+        self.functions = Functions(self, "Functions", config, self.tables, packages, self.results)
         self.api = self._api() if authorization else None
         self.acks = self._acks()
         self.dead_letter_handler = self.functions.add(DEAD_LETTER_HANDLER)
@@ -206,6 +208,8 @@ class Composition(Construct):
             "BusName": self.events.bus.event_bus_name,
             "AcksQueueUrl": self.acks.queue.queue_url,
         }
+        if self.results:
+            self.outputs |= {"ResultsBucket": self.results.bucket_name}
         if self.dead_letter_queues.kept:
             self.outputs |= {"KeptMessagesQueueUrl": self.dead_letter_queues.kept.queue_url}
         if self.dead_letter_queues.unmatched:

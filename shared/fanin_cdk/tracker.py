@@ -26,7 +26,7 @@ from fanin_cdk.events.callbacks import check_place
 from fanin_cdk.events.dead_letter_queues import UNMATCHED
 from fanin_cdk.events.deliveries import Deliveries
 from fanin_cdk.events.ending import DETAIL_TYPES
-from fanin_cdk.grants import announcing, consuming, encryption, looping, other_stacks, reaching
+from fanin_cdk.grants import announcing, consuming, encryption, looping, other_stacks, reaching, results
 from fanin_cdk.grants.equipping import Equipment
 from fanin_cdk.grants.handlers import RESUMES
 from fanin_cdk.grants.job_handlers import ADD, WORK
@@ -267,6 +267,9 @@ class FaninTracker(Composition):
         self._equipment.give(grantee, names)
         if self.encryption_key:
             encryption.let_use(grantee, self.encryption_key)
+        if self.results:
+            self._equipment.give(grantee, {"FANIN_RESULTS_BUCKET": self.results.bucket_name})
+            results.let(grantee, self.results, grants.results)
         given = reaching.grant_tables(grantee, grants, self.batches_table, self.pages_table)
         return given.combine(reaching.grant_events(grantee, self.bus)) if announces else given
 

@@ -47,6 +47,11 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "deadline": (None, timedelta(seconds=1), timedelta(seconds=90), HOUR, 30 * DAY),
     "max_failures": (None, 1, 2),
     "max_failure_percent": (None, 1, 50, 100),
+    "failure_sample": (None, 1, 3),
+    "min_succeeded": (None, 1, 3),
+    "min_succeeded_percent": (None, 30, 100),
+    "max_items": (None, 1, 30),
+    "max_cost": (None, 1, 0.00001),
     "retention": RETENTIONS,
     "labels": (None, *({}, {"team": "mail", "run": ""}) * 4, {"a:b": "c"}, {"a": "b\n"}, {"a": 1}),
     "callback": (None, "orders", "orders", "two words"),
@@ -54,6 +59,7 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "stuck_after": (None, timedelta(minutes=1), HOUR),
     "on_failures": ("succeed", "succeed", "fail"),
     "task_token": (None, None, "token"),
+    "parent_fails_on": ("failed", "any", "never"),
 }
 
 
@@ -118,6 +124,7 @@ class Drawing:
         options = {name: self.random.choice(values) for name, values in OPTIONS.items() if self._is(0.12)}
         if self.items and self._is(0.3):
             options["parent"] = self._id()
+            options["parent_fails_on"] = self.random.choice(OPTIONS["parent_fails_on"])
         if "notify_at" in options or "stuck_after" in options:
             options["retention"] = SHORT  # it is checked each minute as long as it lives
         return Call("open", tuple(self._some(USER_KEYS, 0.6)), self._keyed(options, 0.25))
@@ -157,7 +164,8 @@ class Drawing:
     def _end(self) -> Call:
         name = self.random.choice(("close", "close", "close", "cancel", "end"))
         args = self._some(REASONS, 0.5) if name == "cancel" else [self._reason()] if name == "end" else []
-        return Call(name, (self._batch(lambda batch: batch.is_alive), *args), self._keyed({}, 0.3))
+        more = {"children": self._is(0.5)} if name == "cancel" else {}
+        return Call(name, (self._batch(lambda batch: batch.is_alive), *args), self._keyed(more, 0.3))
 
     def _after_the_end(self) -> Call:
         if not self._fitting(_has_ended):
@@ -204,13 +212,15 @@ class Drawing:
         return Call("pairs", (self.random.choice([*reopened * 3, *self.batches]),))
 
     def _read(self) -> Call:
+        if self._is(0.15):
+            return Call("children", (self._id() if self._is(0.5) else self._batch(),))
         name = self.random.choice(
             ("get", "get", "get", "outstanding", "failures", "samples", "wait", "watch")
         )
         return Call(name, (self._batch(), *((0,) if name in ("wait", "watch") else ())))
 
     def _read_of_batch(self) -> Call:
-        names = ("status", "outstanding", "failures", "samples", "map", "wait", "watch", "reopen")
+        names = ("status", "outstanding", "failures", "samples", "children", "map", "wait", "watch", "reopen")
         name = self.random.choice(names)
         return self._of_object(Call(name, (0,) if name in ("wait", "watch") else ()))
 

@@ -1,4 +1,4 @@
-"""The handlers over a store of a test's own, in memory and on DynamoDB as moto plays it."""
+"""The handlers over a store of a test's own, in memory: tests/contract holds every store to it."""
 
 from __future__ import annotations
 
@@ -7,19 +7,15 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from moto import mock_aws
 
 from fanin.api import edge
-from fanin.aws.settings.tracking import Tables
 from fanin.grouper import Grouper, Policies, Policy, World
 from fanin.grouper import memory as groups
-from fanin.tracker import Tracker, TrackerStore
-from fanin.tracker.dynamodb import DynamoStore
+from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from functions.wiring import deployed, grouping, tracking
 from tests.api.gateway import Gateway
-from tests.contract import moto_clients
-from tests.contract.tables import TABLES, create_tables
+from tests.contract.tables import TABLES
 from tests.tracker.calls import Clock
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -80,23 +76,6 @@ def gateway(environment: pytest.MonkeyPatch, memory: MemoryStore) -> Gateway:
     tracker = Tracker(memory, page_bits=8, fresh_for=timedelta(0))
     environment.setattr(tracking, "tracker", lambda: tracker)
     return Gateway()
-
-
-@pytest.fixture(params=["memory", "dynamodb"])
-def any_gateway(request: pytest.FixtureRequest, environment: pytest.MonkeyPatch) -> Iterator[Gateway]:
-    """The API over each store."""
-    with mock_aws():
-        tracker = Tracker(_store(request.param), page_bits=8, fresh_for=timedelta(0), pause=lambda _: None)
-        environment.setattr(tracking, "tracker", lambda: tracker)
-        yield Gateway()
-
-
-def _store(kind: str) -> TrackerStore:
-    if kind == "memory":
-        return MemoryStore()
-    client = moto_clients.client("dynamodb")
-    create_tables(client)
-    return DynamoStore(client, Tables(*TABLES), pause=lambda _: None)
 
 
 class Outbox:

@@ -27,11 +27,11 @@ def opened(gateway: Gateway, **body: Any) -> Any:
     return gateway.send("POST", "/v1/batches", body)
 
 
-def test_what_a_batch_asks_for_is_shown_with_it_and_in_lists(any_gateway: Gateway) -> None:
+def test_what_a_batch_asks_for_is_shown_with_it_and_in_lists(gateway: Gateway) -> None:
     options = {"callback": "mine", "notifyAt": ["firstFailure", "50%"], "stuckAfterSeconds": 60}
-    batch = opened(any_gateway, **options).body["batchId"]
-    shown = any_gateway.send("GET", f"/v1/batches/{batch}").body
-    listed = any_gateway.send("GET", "/v1/batches").body["batches"][0]
+    batch = opened(gateway, **options).body["batchId"]
+    shown = gateway.send("GET", f"/v1/batches/{batch}").body
+    listed = gateway.send("GET", "/v1/batches").body["batches"][0]
 
     assert {name: shown[name] for name in options} == options
     assert {name: listed[name] for name in options} == options
@@ -39,9 +39,9 @@ def test_what_a_batch_asks_for_is_shown_with_it_and_in_lists(any_gateway: Gatewa
 
 @pytest.mark.parametrize("name", ["unknown", "in-order"])
 def test_an_unknown_callback_and_one_of_others_are_refused_alike_with_those_allowed(
-    any_gateway: Gateway, name: str
+    gateway: Gateway, name: str
 ) -> None:
-    answer = opened(any_gateway, callback=name)
+    answer = opened(gateway, callback=name)
 
     assert answer.status == 400
     said = json.dumps(answer.body)

@@ -70,10 +70,7 @@ def test_what_an_issuer_may_call_its_subjects_is_a_tenant(tenant: str) -> None:
 def test_a_request_without_an_authorizer_is_refused(authorizer: dict[str, Any] | None) -> None:
     with pytest.raises(Forbidden):
         identify(_context(authorizer), None)
-
-
-def test_an_authorizer_that_knows_no_account_does_not_make_an_anonymous_caller() -> None:
-    with pytest.raises(Forbidden):
+    with pytest.raises(Forbidden):  # it names no account, which does not make an anonymous caller
         identify(_context({"iam": {"accountId": None, "userArn": "x"}}), "anonymous tenant")
 
 

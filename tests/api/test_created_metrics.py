@@ -38,13 +38,13 @@ def counted(capsys):
     return sums
 
 
-def test_repeated_opens_and_adds_are_counted_once(any_gateway: Gateway, counted):
+def test_repeated_opens_and_adds_are_counted_once(gateway: Gateway, counted):
     for _ in range(3):
-        batch = any_gateway.send("POST", "/v1/batches", {}, KEYED).body["batchId"]
-        any_gateway.send("POST", f"/v1/batches/{batch}/items", {"count": 5}, KEYED)
-    other = any_gateway.send("POST", "/v1/batches", {}).body["batchId"]
+        batch = gateway.send("POST", "/v1/batches", {}, KEYED).body["batchId"]
+        gateway.send("POST", f"/v1/batches/{batch}/items", {"count": 5}, KEYED)
+    other = gateway.send("POST", "/v1/batches", {}).body["batchId"]
     for _ in range(2):
-        any_gateway.send("POST", f"/v1/batches/{other}/items", {"count": 5})
+        gateway.send("POST", f"/v1/batches/{other}/items", {"count": 5})
 
     found = counted()
     assert (found["BatchesOpened"], found["ItemsAdded"]) == (2, 15)

@@ -1,4 +1,4 @@
-"""The contract of failures, endings and lists, over every store."""
+"""The contract of failures, endings and lists."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def keyed(gateway: Gateway, path: str, body: Any, key: str = "k") -> Answer:
     return gateway.send("POST", path, body, {**JSON, "Idempotency-Key": key})
 
 
-def test_failures_are_listed_as_ranges_with_reasons_on_the_first_page(any_gateway: Gateway) -> None:
-    batch_id, group = opened(any_gateway, 20)
+def test_failures_are_listed_as_ranges_with_reasons_on_the_first_page(gateway: Gateway) -> None:
+    batch_id, group = opened(gateway, 20)
     for first, last in ((1, 3), (7, 12), (15, 15)):
-        acked(any_gateway, ranged(batch_id, group, first, last, outcome="failure", reason=f"r{first}"))
-    first, second = pages(any_gateway, f"/v1/batches/{batch_id}/failures", limit="2")
+        acked(gateway, ranged(batch_id, group, first, last, outcome="failure", reason=f"r{first}"))
+    first, second = pages(gateway, f"/v1/batches/{batch_id}/failures", limit="2")
 
     assert first["ranges"] == [{"groupId": group, "from": a, "to": b} for a, b in ((1, 3), (7, 12))]
     assert second["ranges"] == [{"groupId": group, "from": 15, "to": 15}]
@@ -58,10 +58,10 @@ def test_failures_are_listed_as_ranges_with_reasons_on_the_first_page(any_gatewa
     assert second["samples"] == []
 
 
-def test_cancel_ends_a_batch_and_says_why(any_gateway: Gateway) -> None:
-    batch_id, group = opened(any_gateway, 3, userKey="x")
+def test_cancel_ends_a_batch_and_says_why(gateway: Gateway) -> None:
+    batch_id, group = opened(gateway, 3, userKey="x")
     path = f"/v1/batches/{batch_id}/cancel"
-    answer = any_gateway.send("POST", path, {"reason": "no longer wanted"})
+    answer = gateway.send("POST", path, {"reason": "no longer wanted"})
     body = answer.body
     ended_at = body.pop("endedAt")
 
@@ -74,37 +74,37 @@ def test_cancel_ends_a_batch_and_says_why(any_gateway: Gateway) -> None:
         "result": "cancelled",
         "reason": "no longer wanted",
     }
-    assert shown(any_gateway, batch_id)["endedAt"] == ended_at
-    assert any_gateway.send("POST", path, {}).body["reason"] == "no longer wanted"
-    assert acked(any_gateway, ranged(batch_id, group, 0, 1))["results"][0]["counts"] == {"cancelled": 2}
-    assert any_gateway.send("POST", f"/v1/batches/{batch_id}/items", {"count": 1}).status == 409
+    assert shown(gateway, batch_id)["endedAt"] == ended_at
+    assert gateway.send("POST", path, {}).body["reason"] == "no longer wanted"
+    assert acked(gateway, ranged(batch_id, group, 0, 1))["results"][0]["counts"] == {"cancelled": 2}
+    assert gateway.send("POST", f"/v1/batches/{batch_id}/items", {"count": 1}).status == 409
 
 
 @pytest.mark.parametrize("route", ["cancel", "end"])
-def test_a_complete_batch_is_not_ended_otherwise(any_gateway: Gateway, route: str) -> None:
-    batch_id = any_gateway.send("POST", "/v1/batches", {}).body["batchId"]
-    any_gateway.send("POST", f"/v1/batches/{batch_id}/close", {})
-    answer = any_gateway.send("POST", f"/v1/batches/{batch_id}/{route}", {"reason": "x"})
+def test_a_complete_batch_is_not_ended_otherwise(gateway: Gateway, route: str) -> None:
+    batch_id = gateway.send("POST", "/v1/batches", {}).body["batchId"]
+    gateway.send("POST", f"/v1/batches/{batch_id}/close", {})
+    answer = gateway.send("POST", f"/v1/batches/{batch_id}/{route}", {"reason": "x"})
 
     assert (answer.status, answer.body["type"]) == (409, "urn:fanin:problem:batch-ended")
     assert answer.body["batch"] == {"batchId": batch_id, "state": "COMPLETE", "result": "succeeded"}
 
 
-def test_notify_answers_the_id_of_the_event_that_is_sent_again(any_gateway: Gateway) -> None:
-    batch_id, _ = opened(any_gateway)
+def test_notify_answers_the_id_of_the_event_that_is_sent_again(gateway: Gateway) -> None:
+    batch_id, _ = opened(gateway)
     path = f"/v1/batches/{batch_id}/notify"
-    assert any_gateway.send("POST", path, {}).status == 409
-    any_gateway.send("POST", f"/v1/batches/{batch_id}/cancel", {})
-    answer = any_gateway.send("POST", path, {})
+    assert gateway.send("POST", path, {}).status == 409
+    gateway.send("POST", f"/v1/batches/{batch_id}/cancel", {})
+    answer = gateway.send("POST", path, {})
 
     assert answer.status == 202
     assert answer.body == {"batchId": batch_id, "state": "CANCELLED", "eventId": f"{batch_id}:CANCELLED"}
 
 
-def test_a_listed_batch_says_all_but_its_progress(any_gateway: Gateway) -> None:
-    batch_id, _ = opened(any_gateway, userKey="x", maxFailures=3, deadlineSeconds=60)
-    (listed,) = any_gateway.send("GET", "/v1/batches", query={"limit": "100"}).body["batches"]
-    whole = shown(any_gateway, batch_id)
+def test_a_listed_batch_says_all_but_its_progress(gateway: Gateway) -> None:
+    batch_id, _ = opened(gateway, userKey="x", maxFailures=3, deadlineSeconds=60)
+    (listed,) = gateway.send("GET", "/v1/batches", query={"limit": "100"}).body["batches"]
+    whole = shown(gateway, batch_id)
 
     assert whole.pop("progress")
     assert listed == whole
@@ -121,11 +121,11 @@ CASES = {
 
 
 @pytest.fixture
-def names(any_gateway: Gateway) -> dict[str, str]:
-    batch, group = opened(any_gateway)
-    ended, second = ((opened(any_gateway)[0]) for _ in range(2))
+def names(gateway: Gateway) -> dict[str, str]:
+    batch, group = opened(gateway)
+    ended, second = ((opened(gateway)[0]) for _ in range(2))
     for batch_id in (ended, second):
-        any_gateway.send("POST", f"/v1/batches/{batch_id}/cancel", {})
+        gateway.send("POST", f"/v1/batches/{batch_id}/cancel", {})
     return {
         "batch": batch,
         "ended": ended,
@@ -145,45 +145,45 @@ def filled(value: Any, names: dict[str, str]) -> Any:
 
 @pytest.mark.parametrize("case", ["open", "cancel", "acks", "outcome"])
 def test_a_key_with_another_payload_is_refused_and_does_nothing(
-    any_gateway: Gateway, names: dict[str, str], case: str
+    gateway: Gateway, names: dict[str, str], case: str
 ) -> None:
     path, body, other = CASES[case]
-    keyed(any_gateway, filled(path, names), filled(body, names))
-    before = shown(any_gateway, names["batch"])
-    answer = keyed(any_gateway, filled(path, names), filled(other, names))
+    keyed(gateway, filled(path, names), filled(body, names))
+    before = shown(gateway, names["batch"])
+    answer = keyed(gateway, filled(path, names), filled(other, names))
 
     assert (answer.status, answer.body["type"]) == (422, "urn:fanin:problem:key-reused")
-    assert shown(any_gateway, names["batch"]) == before
+    assert shown(gateway, names["batch"]) == before
 
 
-def test_the_same_key_on_another_route_is_another_key(any_gateway: Gateway, names: dict[str, str]) -> None:
+def test_the_same_key_on_another_route_is_another_key(gateway: Gateway, names: dict[str, str]) -> None:
     statuses = [
-        keyed(any_gateway, filled(path, names), filled(body, names)).status
+        keyed(gateway, filled(path, names), filled(body, names)).status
         for path, body, _ in (CASES["acks"], CASES["close"], CASES["cancel"], CASES["notify"])
     ]
 
     assert statuses == [200, 200, 200, 202]
 
 
-def test_a_window_has_the_outstanding_and_the_failed_items_of_one_range(any_gateway: Gateway) -> None:
-    batch_id, group = opened(any_gateway, 20)
-    acked(any_gateway, ranged(batch_id, group, 3, 9))
-    acked(any_gateway, ranged(batch_id, group, 10, 11, outcome="failure"))
+def test_a_window_has_the_outstanding_and_the_failed_items_of_one_range(gateway: Gateway) -> None:
+    batch_id, group = opened(gateway, 20)
+    acked(gateway, ranged(batch_id, group, 3, 9))
+    acked(gateway, ranged(batch_id, group, 10, 11, outcome="failure"))
     path, window = f"/v1/batches/{batch_id}", {"groupId": group, "from": "2", "to": "12"}
-    outstanding = any_gateway.send("GET", f"{path}/outstanding", query=window).body
-    failures = any_gateway.send("GET", f"{path}/failures", query=window).body
+    outstanding = gateway.send("GET", f"{path}/outstanding", query=window).body
+    failures = gateway.send("GET", f"{path}/failures", query=window).body
 
     left = [{"groupId": group, "from": 2, "to": 2}, {"groupId": group, "from": 12, "to": 12}]
     assert outstanding == {"ranges": left}
     assert failures == {"ranges": [{"groupId": group, "from": 10, "to": 11}], "samples": []}
 
 
-def test_a_map_has_the_done_items_and_the_failures_of_each_cell(any_gateway: Gateway) -> None:
-    batch_id, group = opened(any_gateway, 20)
-    acked(any_gateway, ranged(batch_id, group, 0, 6), ranged(batch_id, group, 9, 10, outcome="failure"))
+def test_a_map_has_the_done_items_and_the_failures_of_each_cell(gateway: Gateway) -> None:
+    batch_id, group = opened(gateway, 20)
+    acked(gateway, ranged(batch_id, group, 0, 6), ranged(batch_id, group, 9, 10, outcome="failure"))
     path = f"/v1/batches/{batch_id}/map"
 
-    assert any_gateway.send("GET", path, query={"cells": "5"}).body == {
+    assert gateway.send("GET", path, query={"cells": "5"}).body == {
         "from": 0,
         "to": 20,
         "cellItems": 4,
@@ -191,7 +191,7 @@ def test_a_map_has_the_done_items_and_the_failures_of_each_cell(any_gateway: Gat
         "failed": [0, 0, 1, 0, 0],
         "exact": True,
     }
-    window = any_gateway.send("GET", path, query={"from": "6", "to": "11"}).body
+    window = gateway.send("GET", path, query={"from": "6", "to": "11"}).body
     assert window == {
         "from": 6,
         "to": 11,
@@ -200,7 +200,7 @@ def test_a_map_has_the_done_items_and_the_failures_of_each_cell(any_gateway: Gat
         "failed": [0, 0, 0, 1, 1],
         "exact": True,
     }
-    assert any_gateway.send("GET", path).body["cellItems"] == 1
+    assert gateway.send("GET", path).body["cellItems"] == 1
 
 
 BAD = {

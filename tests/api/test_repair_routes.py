@@ -1,4 +1,4 @@
-"""The contract of reopened batches, forced ends and deletes, over every store."""
+"""The contract of reopened batches, forced ends and deletes."""
 
 from __future__ import annotations
 
@@ -38,60 +38,60 @@ def delete(gateway: Gateway, batch_id: str) -> Answer:
     return gateway.send("DELETE", f"/v1/batches/{batch_id}")
 
 
-def test_failed_items_are_reopened_in_order(any_gateway: Gateway) -> None:
-    origin, group = ended(any_gateway, userKey="k", labels={"a": "b"})
-    answer = keyed(any_gateway, f"/v1/batches/{origin}/reopen", {"userKey": "again"})
+def test_failed_items_are_reopened_in_order(gateway: Gateway) -> None:
+    origin, group = ended(gateway, userKey="k", labels={"a": "b"})
+    answer = keyed(gateway, f"/v1/batches/{origin}/reopen", {"userKey": "again"})
     assert answer.status == 201, answer.text
     made = answer.body
     (new,) = made["groups"]
-    first, *rest = pages(any_gateway, f"/v1/batches/{made['batchId']}/origin", limit="1")
+    first, *rest = pages(gateway, f"/v1/batches/{made['batchId']}/origin", limit="1")
 
     assert (made["state"], made["total"], made["originBatchId"]) == ("CLOSED", 3, origin)
     assert first["pairs"] == [
         {"origin": {"groupId": group, "from": 3, "to": 4}, "item": {"groupId": new["id"], "from": 0, "to": 1}}
     ]
     assert [pair["item"]["from"] for page in rest for pair in page["pairs"]] == [2]
-    acked(any_gateway, ranged(made["batchId"], new["id"], 0, 2))
-    done = shown(any_gateway, made["batchId"])
+    acked(gateway, ranged(made["batchId"], new["id"], 0, 2))
+    done = shown(gateway, made["batchId"])
     assert (done["result"], done["originBatchId"], done["userKey"]) == ("succeeded", origin, "again")
     assert done["labels"] == {"a": "b"}
 
 
-def test_a_forced_end_takes_a_reason_and_names_the_caller(any_gateway: Gateway) -> None:
-    batch_id, _ = opened(any_gateway)
+def test_a_forced_end_takes_a_reason_and_names_the_caller(gateway: Gateway) -> None:
+    batch_id, _ = opened(gateway)
     path = f"/v1/batches/{batch_id}/end"
-    assert [any_gateway.send("POST", path, body).status for body in (None, {}, {"reason": ""})] == [400] * 3
-    any_gateway.authorizer = {"iam": {"accountId": TENANT, "userArn": "arn:aws:iam::1:user/a"}}
-    first = keyed(any_gateway, path, {"reason": "stuck"})
-    again = any_gateway.send("POST", path, {"reason": "another"})
+    assert [gateway.send("POST", path, body).status for body in (None, {}, {"reason": ""})] == [400] * 3
+    gateway.authorizer = {"iam": {"accountId": TENANT, "userArn": "arn:aws:iam::1:user/a"}}
+    first = keyed(gateway, path, {"reason": "stuck"})
+    again = gateway.send("POST", path, {"reason": "another"})
 
     assert first.status == 200, first.text
     assert first.body == again.body
-    seen = shown(any_gateway, batch_id)
+    seen = shown(gateway, batch_id)
     for body in (first.body, seen):
         assert (body["state"], body["result"], body["reason"]) == ("FAILED", "forced", "stuck")
         assert body["endedBy"] == "arn:aws:iam::1:user/a"
     assert seen["isComplete"] is False
-    assert keyed(any_gateway, path, {"reason": "another"}).status == 422
-    assert any_gateway.send("POST", f"/v1/batches/{STRANGER}/end", {"reason": "stuck"}).status == 404
+    assert keyed(gateway, path, {"reason": "another"}).status == 422
+    assert gateway.send("POST", f"/v1/batches/{STRANGER}/end", {"reason": "stuck"}).status == 404
 
 
-def test_a_deleted_batch_is_gone_for_every_reader(any_gateway: Gateway) -> None:
-    batch_id, group = ended(any_gateway, userKey="k")
-    assert delete(any_gateway, batch_id).status == 409
+def test_a_deleted_batch_is_gone_for_every_reader(gateway: Gateway) -> None:
+    batch_id, group = ended(gateway, userKey="k")
+    assert delete(gateway, batch_id).status == 409
     confirm(batch_id)
-    answers = [delete(any_gateway, batch_id) for _ in range(2)]
+    answers = [delete(gateway, batch_id) for _ in range(2)]
 
     assert [(answer.status, answer.body) for answer in answers] == [(200, {"batchId": batch_id})] * 2
     paths = ("", "/outstanding", "/failures", "/origin")
-    assert {any_gateway.send("GET", f"/v1/batches/{batch_id}{path}").status for path in paths} == {404}
+    assert {gateway.send("GET", f"/v1/batches/{batch_id}{path}").status for path in paths} == {404}
     posts = ("items", "close", "cancel", "notify", "reopen", "end")
     bodies = {"items": {"count": 1}, "end": {"reason": "r"}}
-    sent = [any_gateway.send("POST", f"/v1/batches/{batch_id}/{post}", bodies.get(post)) for post in posts]
+    sent = [gateway.send("POST", f"/v1/batches/{batch_id}/{post}", bodies.get(post)) for post in posts]
     assert {answer.status for answer in sent} == {404}
     for query in ({}, {"userKey": "k"}, {"state": "CANCELLED"}):
-        assert any_gateway.send("GET", "/v1/batches", query=query).body["batches"] == []
-    late = acked(any_gateway, ranged(batch_id, group, 0, 3))
+        assert gateway.send("GET", "/v1/batches", query=query).body["batches"] == []
+    late = acked(gateway, ranged(batch_id, group, 0, 3))
     assert late["results"][0]["counts"] == {"expired": 4}
 
 

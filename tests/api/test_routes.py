@@ -1,4 +1,4 @@
-"""The contract of the five routes, over every store."""
+"""The contract of the five routes."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def _batch_of(gateway: Gateway, count: int) -> tuple[str, list[str]]:
     return batch_id, [f"{batch_id}:{group['id']}:{index}" for index in range(count)]
 
 
-def test_get_answers_an_open_batch_without_what_has_not_happened(any_gateway: Gateway) -> None:
-    batch_id, items = _batch_of(any_gateway, 10)
-    _acked(any_gateway, items[:4])
-    body = any_gateway.send("GET", f"/v1/batches/{batch_id}").body
+def test_get_answers_an_open_batch_without_what_has_not_happened(gateway: Gateway) -> None:
+    batch_id, items = _batch_of(gateway, 10)
+    _acked(gateway, items[:4])
+    body = gateway.send("GET", f"/v1/batches/{batch_id}").body
 
     created, expires = body.pop("createdAt"), body.pop("expiresAt")
     assert INSTANT.fullmatch(created)
@@ -79,19 +79,19 @@ def test_get_without_progress_reads_no_page(
     assert gateway.send("GET", f"/v1/batches/{batch_id}", query={"progress": "some"}).status == 400
 
 
-def test_a_repeated_close_is_answered_the_same(any_gateway: Gateway) -> None:
-    batch_id = _opened(any_gateway)
-    first, again = (_closed(any_gateway, batch_id, key="k") for _ in range(2))
+def test_a_repeated_close_is_answered_the_same(gateway: Gateway) -> None:
+    batch_id = _opened(gateway)
+    first, again = (_closed(gateway, batch_id, key="k") for _ in range(2))
 
     assert (again.status, again.body) == (200, first.body)
 
 
-def test_ack_answers_a_verdict_for_each_item_in_order(any_gateway: Gateway) -> None:
-    batch_id, items = _batch_of(any_gateway, 3)
-    other, _ = _batch_of(any_gateway, 3)
+def test_ack_answers_a_verdict_for_each_item_in_order(gateway: Gateway) -> None:
+    batch_id, items = _batch_of(gateway, 3)
+    other, _ = _batch_of(gateway, 3)
     group = items[0].split(":")[1]
     asked = [items[1], items[1], f"{batch_id}:{group}:3", f"{other}:{group}:0", f"{batch_id}:{other}:0"]
-    answer = _acked(any_gateway, asked)
+    answer = _acked(gateway, asked)
 
     verdicts = ["accepted", "duplicate", "out_of_range", "not_found", "not_found"]
     results = [{"itemId": item, "verdict": verdict} for item, verdict in zip(asked, verdicts, strict=True)]
@@ -99,14 +99,12 @@ def test_ack_answers_a_verdict_for_each_item_in_order(any_gateway: Gateway) -> N
     assert answer.body == {"results": results, "completions": []}
 
 
-def test_a_range_is_answered_with_counts_of_each_verdict(any_gateway: Gateway) -> None:
-    batch_id, items = _batch_of(any_gateway, 10)
+def test_a_range_is_answered_with_counts_of_each_verdict(gateway: Gateway) -> None:
+    batch_id, items = _batch_of(gateway, 10)
     group = items[0].split(":")[1]
-    _acked(any_gateway, items[:3])
+    _acked(gateway, items[:3])
     where = {"batchId": batch_id, "groupId": group, "from": 0, "to": 7}
-    answer = any_gateway.send(
-        "POST", "/v1/acks", {"acks": [{"itemId": items[9]}, where, {**where, "to": 10}]}
-    )
+    answer = gateway.send("POST", "/v1/acks", {"acks": [{"itemId": items[9]}, where, {**where, "to": 10}]})
 
     assert answer.body["results"] == [
         {"itemId": items[9], "verdict": "accepted"},

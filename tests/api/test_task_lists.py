@@ -172,8 +172,6 @@ WAITING = [
     WaitingPlace(0, f"000#{'9' * 16}#{'a' * 64}"),
 ]
 BUNDLED = [BundledPlace(), BundledPlace(63, 2**63, 999), BundledPlace(1)]
-
-
 CURSORS = [
     *((group_cursors.waiting_at, group_cursors.of_waiting, place) for place in WAITING),
     *((group_cursors.bundled_at, group_cursors.of_bundled, place) for place in BUNDLED),

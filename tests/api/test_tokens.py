@@ -25,19 +25,17 @@ def resuming(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("resuming")
-def test_no_answer_about_a_batch_has_its_token(
-    any_gateway: Gateway, caplog: pytest.LogCaptureFixture
-) -> None:
-    answers = [any_gateway.send("POST", "/v1/batches", BODY)]
+def test_no_answer_about_a_batch_has_its_token(gateway: Gateway, caplog: pytest.LogCaptureFixture) -> None:
+    answers = [gateway.send("POST", "/v1/batches", BODY)]
     batch_id = answers[0].body["batchId"]
     path = f"/v1/batches/{batch_id}"
     answers += [
-        any_gateway.send("GET", path),
-        any_gateway.send("GET", "/v1/batches"),
-        any_gateway.send("POST", f"{path}/items", {"count": 3}),
-        any_gateway.send("GET", f"{path}/outstanding"),
-        any_gateway.send("POST", f"{path}/cancel", {}),
-        any_gateway.send("POST", f"{path}/notify", {}),
+        gateway.send("GET", path),
+        gateway.send("GET", "/v1/batches"),
+        gateway.send("POST", f"{path}/items", {"count": 3}),
+        gateway.send("GET", f"{path}/outstanding"),
+        gateway.send("POST", f"{path}/cancel", {}),
+        gateway.send("POST", f"{path}/notify", {}),
     ]
 
     assert {answer.status for answer in answers} <= {200, 201, 202}
@@ -45,10 +43,10 @@ def test_no_answer_about_a_batch_has_its_token(
 
 
 def test_a_token_that_nothing_would_answer_is_refused(
-    any_gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(deployed, "settings_file", SettingsFile)
-    answer = any_gateway.send("POST", "/v1/batches", BODY)
+    answer = gateway.send("POST", "/v1/batches", BODY)
 
     assert answer.status == 400
     assert "resumed_state_machines" in json.dumps(answer.body)

@@ -21,7 +21,6 @@ CONCURRENCY, WORK_SECONDS = 2, 0.1
 """The consumers of a default stack, which work on 20 messages a second at most."""
 SOON = 5.0
 BATCHES = {NOISY: str(UUID(int=1)), QUIET: str(UUID(int=2))}
-Group = Callable[[str], str]
 
 
 class Entries:
@@ -73,9 +72,3 @@ def test_a_hundred_times_the_load_delays_no_other_tenant(sender: str) -> None:
     assert len(found[QUIET]) == QUIET_SECONDS
     assert max(found[QUIET]) < SOON
     assert max(found[NOISY]) > 100
-
-
-def test_without_groups_the_other_tenant_waits_behind_the_whole_backlog() -> None:
-    found = dwell_times(load(lambda _: None), CONCURRENCY, 10, WORK_SECONDS)
-
-    assert max(found[QUIET]) > 100

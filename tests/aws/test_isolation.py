@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from typing import Any
 
-import boto3
 import pytest
 from botocore.exceptions import EndpointConnectionError
-from moto import mock_aws
 
 from fanin.aws.sending.isolation import Isolation
 from tests.functions.deliveries import delivery
 from tests.request_rules.hook import expected
-
-
-@pytest.fixture
-def sqs() -> Iterator[Any]:
-    keys = {"aws_access_key_id": "none", "aws_secret_access_key": "none"}
-    with mock_aws():
-        yield boto3.client("sqs", region_name="eu-west-1", **keys)
 
 
 @pytest.fixture

@@ -38,19 +38,22 @@ def test_the_key_and_the_tags_of_doorbells_are_read_from_the_environment():
     assert (settings.doorbell_key, settings.doorbell_tags) == (KEY, {"service": "fanin"})
 
 
-@pytest.mark.parametrize("text", ["*", f"{KEY}*", "alias/aws/sqs", "arn:aws:kms:eu-west-1:111122223333:*"])
-def test_the_key_of_doorbells_is_one_key(text):
-    with pytest.raises(InvalidRequest, match=r"FANIN_DOORBELL_KEY.*arn:aws:kms:REGION:ACCOUNT:key/ID"):
-        JobSettings.from_env(ENVIRONMENT | {"FANIN_DOORBELL_KEY": text})
+MALFORMED = {
+    "FANIN_DOORBELL_KEY": (
+        ["*", f"{KEY}*", "alias/aws/sqs", "arn:aws:kms:eu-west-1:111122223333:*"],
+        "arn:aws:kms:REGION:ACCOUNT:key/ID",
+    ),
+    "FANIN_DOORBELL_TAGS": (["", "x", "[]", '{"a": 1}'], "takes a JSON object of texts"),
+    "FANIN_DOORBELL_PREFIX": (
+        ["x", "fanin-dev_bell_", f"{PREFIX}*", "arn:aws:sqs:eu-west-1::fanin"],
+        "the stack's output DoorbellPrefix",
+    ),
+}
 
 
-@pytest.mark.parametrize("text", ["", "x", "[]", '{"a": 1}'])
-def test_the_tags_of_doorbells_are_texts_by_their_keys(text):
-    with pytest.raises(InvalidRequest, match="FANIN_DOORBELL_TAGS takes a JSON object of texts"):
-        JobSettings.from_env(ENVIRONMENT | {"FANIN_DOORBELL_TAGS": text})
-
-
-@pytest.mark.parametrize("text", ["x", "fanin-dev_bell_", f"{PREFIX}*", "arn:aws:sqs:eu-west-1::fanin"])
-def test_the_prefix_of_the_doorbells_is_the_beginning_of_an_arn(text):
-    with pytest.raises(InvalidRequest, match=r"FANIN_DOORBELL_PREFIX.*the stack's output DoorbellPrefix"):
-        JobSettings.from_env(ENVIRONMENT | {"FANIN_DOORBELL_PREFIX": text})
+@pytest.mark.parametrize(
+    ("name", "text"), [(name, text) for name in MALFORMED for text in MALFORMED[name][0]]
+)
+def test_a_malformed_setting_of_doorbells_is_named_with_its_form(name, text):
+    with pytest.raises(InvalidRequest, match=f"{name}.*{MALFORMED[name][1]}"):
+        JobSettings.from_env(ENVIRONMENT | {name: text})

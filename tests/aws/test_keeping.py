@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-import boto3
 import pytest
-from moto import mock_aws
 
 from fanin.aws.sending.isolation import Isolation
 from fanin.aws.sending.keeping import ATTRIBUTES_MAX, BYTES_MAX, kept_message
@@ -18,13 +15,6 @@ from tests.functions.deliveries import delivery
 ITEM = "item"
 FACTS = ["fanin.itemId", "fanin.queueArn", "fanin.messageId"]
 QUEUE = "arn:aws:sqs:eu-west-1:111122223333:dead.fifo"
-
-
-@pytest.fixture
-def sqs() -> Iterator[Any]:
-    keys = {"aws_access_key_id": "none", "aws_secret_access_key": "none"}
-    with mock_aws():
-        yield boto3.client("sqs", region_name="eu-west-1", **keys)
 
 
 def record(body: str = "café", **attributes: Any) -> dict[str, Any]:

@@ -6,8 +6,7 @@ import threading
 
 import pytest
 
-from fanin import pacing
-from fanin.pacing import THREADS, each_in_threads, each_in_turn, pause
+from fanin.pacing import THREADS, each_in_threads, each_in_turn
 
 
 @pytest.mark.parametrize("each", [each_in_turn, each_in_threads])
@@ -33,13 +32,3 @@ def test_so_many_go_at_once_and_no_more():
     each_in_threads(meet, list(range(2 * THREADS)))
 
     assert len(running) == THREADS
-
-
-def test_a_pause_grows_with_the_attempts_up_to_two_seconds(monkeypatch):
-    slept = []
-    monkeypatch.setattr(pacing.random, "uniform", lambda low, high: high)
-    monkeypatch.setattr(pacing.time, "sleep", slept.append)
-    for attempt in (0, 1, 5, 30):
-        pause(attempt)
-
-    assert slept == [0.01, 0.02, 0.32, 2.0]

@@ -51,10 +51,3 @@ def test_a_table_that_answers_nothing_is_not_asked_for_ever():
     with pytest.raises(StoreUnavailable):
         list(read_many(table, "t", keys(1), lambda _: None))
     assert len(table.asked) == ATTEMPTS
-
-
-def test_no_keys_are_no_request():
-    table = Table(most=1)
-
-    assert list(read_many(table, "t", [], lambda _: None)) == []
-    assert table.asked == []

@@ -3,28 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from typing import Any
 
-import boto3
 import pytest
-from moto import mock_aws
 
 from fanin.aws.sending.visibility import Visibility
 from tests.request_rules.hook import expected
 
 WINDOW = 43_200
-
-
-@pytest.fixture
-def sqs() -> Iterator[Any]:
-    with mock_aws():
-        yield boto3.client(
-            "sqs",
-            region_name="eu-west-1",
-            aws_access_key_id="none",
-            aws_secret_access_key="none",
-        )
 
 
 def queue_of(sqs: Any, messages: int) -> tuple[str, str]:

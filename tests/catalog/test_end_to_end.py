@@ -78,7 +78,7 @@ def test_three_hundred_packages_complete_once_whatever_chaos_does(demo, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("stage", "number"), [("starting Spark", signal.SIGINT), ("closed; sending", signal.SIGTERM)]
+    ("stage", "number"), [("starting Spark", signal.SIGINT), ("opens a batch", signal.SIGTERM)]
 )
 def test_an_interruption_at_any_stage_leaves_no_process_behind(demo, tmp_path, stage, number):
     process = demo("--items", "300")

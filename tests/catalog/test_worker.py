@@ -9,25 +9,21 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from moto import mock_aws
 
-from examples.catalog.functions.bundling import Bundling, task_of
+from examples.catalog.functions.bundling import Bundling
 from examples.catalog.functions.chaos import Chaos, Fault
 from examples.catalog.functions.delivery import Worker
 from examples.catalog.functions.index import Entry, Index
 from examples.catalog.functions.package import Package, checked
 from examples.catalog.functions.queueing import Queueing
 from fanin import Fanin
-from fanin.api.task_messages import new_task_of
 from fanin.aws.dynamodb.meter import Meter
 from fanin.client.transports.direct import DirectTransport
 from fanin.errors import InvalidRequest, StoreUnavailable
-from fanin.grouper import Grouper, Policies, World
-from fanin.grouper.memory import MemoryStore as GrouperMemory
 from fanin.queue import NewJob
 from fanin.tracker import OpenBatch, State, Tracker
 from fanin.tracker.memory import MemoryStore
@@ -56,12 +52,6 @@ def test_a_record_becomes_a_package_with_the_names_it_depends_on() -> None:
     assert checked(RECORD) == Package(
         "libfoo1", "1:2.0~rc1+dfsg-3", "libs", "A Team", 880, ("libc6", "bar", "baz", "qux")
     )
-
-
-def test_the_records_of_the_catalog_keep_the_rules() -> None:
-    records = catalog(2000)
-
-    assert [checked(record).name for record in records] == [record["name"] for record in records]
 
 
 BROKEN = {
@@ -143,9 +133,6 @@ class Stage:
         found = ((f"message-{at}", json.loads(body)) for at, body in enumerate(self.bodies))
         return {name: body["itemId"] for name, body in found if body["record"]["section"] == "games"}
 
-    def acked(self) -> int:
-        return self.tracker.progress(self.tracker.get(TENANT, self.batch_id)).acked
-
     def state(self) -> State:
         return self.tracker.get(TENANT, self.batch_id).state
 
@@ -185,25 +172,6 @@ def stage(environment: pytest.MonkeyPatch, memory: MemoryStore) -> Iterator[Stag
             retry_soon=lambda records: soon.extend(record["messageId"] for record in records),
         )
         yield Stage(worker, tracker, batch_id, bodies, client, tasks, jobs, soon)
-
-
-def test_every_record_is_indexed_and_acked(stage: Stage) -> None:
-    assert failed(stage.worker.work(delivery(*stage.bodies))) == []
-    assert stage.state() is State.COMPLETE
-    assert len(stage.rows()) == 60
-    (row,) = [row for row in stage.rows() if row["name"]["S"] == "0ad-data"]
-    assert row == {
-        "pk": {"S": "0ad-data_0.0.26-1"},
-        "itemId": {"S": json.loads(stage.bodies[1])["itemId"]},
-        "name": {"S": "0ad-data"},
-        "version": {"S": "0.0.26-1"},
-        "section": {"S": "games"},
-        "maintainer": {"S": "Debian Games Team"},
-        "size": {"N": "1377557908"},
-        "sentAt": {"N": "1000"},
-        "processedAt": {"N": "1500"},
-        "depends": {"L": []},
-    }
 
 
 def test_failing_on_purpose_changes_nothing_but_the_count_of_deliveries(stage: Stage) -> None:
@@ -262,17 +230,6 @@ def test_rows_that_the_store_puts_off_are_written_again(environment: pytest.Monk
     assert client.taken == [entry.key for entry in entries]
 
 
-def test_a_package_of_a_bundled_section_is_indexed_and_becomes_a_task_in_place_of_an_ack(
-    stage: Stage,
-) -> None:
-    assert failed(stage.bundling().work(delivery(*stage.bodies))) == []
-    assert [task["itemId"] for task in stage.tasks] == list(stage.games().values())
-    assert {task["target"] for task in stage.tasks} == {"games"}
-    assert len(stage.rows()) == 60
-    assert 0 < len(stage.games()) == 60 - stage.acked()
-    assert (stage.counted()["registrations"], stage.counted()["acks"]) == (len(stage.games()), stage.acked())
-
-
 def test_an_item_has_one_task_and_one_job_however_often_its_message_comes(stage: Stage) -> None:
     for worker in (stage.bundling(), stage.queueing()):
         worker.work(delivery(*stage.bodies))
@@ -295,22 +252,3 @@ def test_a_task_or_a_job_that_may_not_be_there_sends_its_message_back_alone(stag
 
         assert back == list(stage.games())
     assert stage.counted()["registrations"] == 0
-
-
-def test_a_task_is_one_that_the_grouper_takes(stage: Stage) -> None:
-    world = World(GrouperMemory(), SimpleNamespace(send=lambda _: None), Policies())
-    entry = Entry(json.loads(stage.bodies[0])["itemId"], checked(RECORD), 0, 0)
-
-    task = Grouper(world).register(TENANT, new_task_of({"body": json.dumps(task_of(entry))}))
-
-    assert (task.item_id, task.target) == (entry.item_id, "libs")
-    assert json.loads(task.payload) == {"package": entry.key, "size": 880}
-
-
-def test_a_package_of_a_queued_section_becomes_a_job_in_place_of_a_row_and_an_ack(stage: Stage) -> None:
-    items = list(stage.games().values())
-
-    assert failed(stage.queueing().work(delivery(*stage.bodies))) == []
-    assert [job.item_id for job in stage.jobs] == [job.key for job in stage.jobs] == items
-    assert {row["itemId"]["S"] for row in stage.rows()}.isdisjoint(items)
-    assert 0 < len(items) == 60 - stage.acked() == 60 - len(stage.rows())

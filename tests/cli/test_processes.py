@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pty
-import re
 import signal
 import subprocess
 import sys
@@ -20,8 +19,6 @@ from tests.api.published import published
 from tests.cli.conftest import command, variables
 from tests.cli.serving import refusal
 
-ESCAPES = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f…]")
-
 
 def fits(document: Mapping[str, Any], schema: str) -> bool:
     """Whether *document* is one of this schema, without other fields."""
@@ -29,13 +26,6 @@ def fits(document: Mapping[str, Any], schema: str) -> bool:
     root = {**components["schemas"][schema], "components": components}
     errors = OAS31Validator(root, format_checker=oas31_format_checker).iter_errors(document)
     return [error.message for error in errors] == []
-
-
-def whole(done):
-    """The lines of a command that succeeded, in which nothing was cut and no terminal is addressed."""
-    assert done.code == ExitCode.DONE, done.err
-    assert not ESCAPES.search(done.out.replace("\n", ""))
-    return done.lines
 
 
 def test_the_json_of_each_verb_is_that_of_the_api(process):
@@ -59,38 +49,6 @@ def test_the_json_of_each_verb_is_that_of_the_api(process):
     assert one("BatchSummary", "list")["userKey"] == key
     one("NotifiedBatch", "notify", batch)
     one("CancelledBatch", "cancel", one("OpenedBatch", "open", "another")["batchId"], "--yes")
-
-
-def test_in_a_pipe_of_forty_columns_nothing_is_cut_and_no_terminal_is_addressed(fanin, process):
-    key = "ключ of some length, which does not fit into forty columns"
-    batch = fanin("open", key).ok().out.strip()
-    items = fanin("add", batch, "10000").ok().out.strip().rpartition(":")[0]
-    fanin("fail", f"{items}:9", "-m", "a reason that does not fit either, " * 3).ok()
-
-    assert whole(process("list"))[0].split("\t")[:3] == [batch, key, "OPEN"]
-    assert f"userKey\t{key}" in whole(process("status", batch))
-    assert whole(process("outstanding", batch))[0] == f"{items}:0-8"
-    assert whole(process("failures", batch, "--reasons"))[0].count("that does not fit either, a") == 2
-    assert whole(process("close", batch)) == ["CLOSED"]
-
-
-def test_each_exit_code_is_seen(process, served):
-    codes = {code: process(*arguments) for code, arguments in CASES}
-    served.faults.append(refusal(403))
-    codes[ExitCode.DENIED] = process("list")
-
-    assert {code: done.code for code, done in codes.items()} == {code: code for code in codes}
-    for code, done in codes.items():
-        assert (done.err.count("\n") == 1) == (code != ExitCode.DONE), done.err
-        assert "Traceback" not in done.err
-
-
-CASES = (
-    (ExitCode.DONE, ("list",)),
-    (ExitCode.REFUSED, ("status", "nope")),
-    (ExitCode.USAGE, ("status",)),
-    (ExitCode.UNANSWERED, ("list", "--url", "http://127.0.0.1:9")),
-)
 
 
 def test_items_go_from_one_process_to_another(fanin, served, tmp_path):

@@ -27,7 +27,7 @@ from fanin.queue.memory import MemoryStore as QueueStore
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from functions.wiring import deployed, grouping, tracking
-from tests.api.gateway import answered
+from tests.api.gateway import Gateway
 
 TENANT = "t"
 
@@ -38,6 +38,7 @@ class Seen:
     path: str
     headers: dict[str, str]
     body: bytes
+    peer: object = None
 
     @property
     def key(self) -> str | None:
@@ -81,45 +82,23 @@ class Service:
     faults: deque[Fault] = field(default_factory=deque)
     seen: list[Seen] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    gateway: Gateway = field(default_factory=Gateway)
 
     def reply(self, request: Seen) -> Reply | None:
         with self.lock:
             self.seen.append(request)
             fault = self.faults.popleft() if self.faults else served
-            return fault(lambda: _carried_out(request, f"request-{len(self.seen)}"))
+            return fault(lambda: self._serve(request))
+
+    def _serve(self, request: Seen) -> Reply:
+        path, _, query = request.path.partition("?")
+        body, asked = request.body.decode(), dict(parse_qsl(query)) or None
+        answer = self.gateway.send(request.method, path, body, request.headers, asked)
+        return Reply(answer.status, answer.text.encode(), answer.headers)
 
     @property
     def keys(self) -> list[str | None]:
         return [request.key for request in self.seen]
-
-
-def _carried_out(request: Seen, request_id: str) -> Reply:
-    answer = answered(request.method, request.path.partition("?")[0], _event(request, request_id))
-    return Reply(answer["statusCode"], answer["body"].encode(), _single(answer))
-
-
-def _event(request: Seen, request_id: str) -> dict[str, Any]:
-    """Return the request as API Gateway passes it to a function, in payload 2.0."""
-    path, _, query = request.path.partition("?")
-    return {
-        "version": "2.0",
-        "rawPath": path,
-        "rawQueryString": query,
-        "queryStringParameters": dict(parse_qsl(query)) or None,
-        "headers": request.headers,
-        "body": request.body.decode(),
-        "isBase64Encoded": False,
-        "requestContext": {
-            "requestId": request_id,
-            "stage": "$default",
-            "http": {"method": request.method, "path": path},
-        },
-    }
-
-
-def _single(answer: dict[str, Any]) -> dict[str, str]:
-    headers = {**answer.get("headers", {}), **answer.get("multiValueHeaders", {})}
-    return {name: value if isinstance(value, str) else value[0] for name, value in headers.items()}
 
 
 def _handler(service: Service) -> type[BaseHTTPRequestHandler]:
@@ -128,10 +107,10 @@ def _handler(service: Service) -> type[BaseHTTPRequestHandler]:
         disable_nagle_algorithm = True
         wbufsize = -1
 
-        def do_GET(self) -> None:
+        def _any(self) -> None:
             headers = {name.lower(): value for name, value in self.headers.items()}
             body = self.rfile.read(int(headers.get("content-length", 0)))
-            reply = service.reply(Seen(self.command, self.path, headers, body))
+            reply = service.reply(Seen(self.command, self.path, headers, body, self.client_address))
             if reply is None:
                 self.close_connection = True
                 self.connection.shutdown(socket.SHUT_RDWR)
@@ -142,14 +121,7 @@ def _handler(service: Service) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(reply.body)
 
-        def do_POST(self) -> None:
-            self.do_GET()
-
-        def do_DELETE(self) -> None:
-            self.do_GET()
-
-        def do_PUT(self) -> None:
-            self.do_GET()
+        do_GET = do_POST = do_PUT = do_DELETE = _any  # noqa: N815  # names of the standard library
 
         def log_message(self, format: str, *args: Any) -> None:
             """Log nothing."""

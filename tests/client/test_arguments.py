@@ -1,14 +1,16 @@
-"""Calls that are about no batch refuse arguments of the wrong type before anything is sent."""
+"""Arguments of the wrong type are refused before anything is sent, and named as the caller wrote them."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+import re
+from datetime import datetime, timedelta
 
 import pytest
 
-from fanin import Fanin, InvalidRequest, Tables
-
-BATCH = "00000000-0000-4000-8000-000000000000"
+from fanin import Fanin, InvalidRequest, Retention, Tables
+from fanin.client.checks.naming import ARGUMENTS
+from fanin.client.checks.opening import OpenOptions
+from fanin.tracker import TOTAL_MAX
 
 
 class Sent(AssertionError):
@@ -26,7 +28,7 @@ class Nowhere:
 
 
 @pytest.fixture
-def fanin():
+def nowhere():
     return Fanin(Nowhere())
 
 
@@ -35,13 +37,13 @@ NUMBERS = ["1", 1.0, True, False, None, b"1", float("nan")]
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_a_text_is_a_text(fanin, text):
+def test_a_text_is_a_text(nowhere, text):
     calls = [
-        lambda: fanin.task(text, {}),
-        lambda: fanin.task("t", {}, task_id=text),
-        lambda: fanin.task("t", {}, item_id=text),
-        lambda: fanin.task_status(text),
-        lambda: fanin.queue(text),
+        lambda: nowhere.task(text, {}),
+        lambda: nowhere.task("t", {}, task_id=text),
+        lambda: nowhere.task("t", {}, item_id=text),
+        lambda: nowhere.task_status(text),
+        lambda: nowhere.queue(text),
         lambda: Fanin.direct(Tables("b", "p"), text),
         lambda: Fanin("http://127.0.0.1:1", region=text),
     ]
@@ -51,41 +53,129 @@ def test_a_text_is_a_text(fanin, text):
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_a_number_is_a_whole_one(fanin, number):
+def test_a_number_is_a_whole_one(nowhere, number):
     calls = [
-        lambda: fanin.task("t", {}, priority=number),
+        lambda: nowhere.task("t", {}, priority=number),
         lambda: Fanin.direct(Tables("b", "p"), "t", page_bits=number),
     ]
     if number is not None:
-        calls.append(lambda: fanin.acks(fail_after=number))
+        calls.append(lambda: nowhere.acks(fail_after=number))
     for call in calls:
         with pytest.raises(InvalidRequest):
             call()
 
 
 @pytest.mark.parametrize("seconds", ["1", None, True, float("nan"), timedelta(1)])
-def test_a_margin_is_seconds(fanin, seconds):
+def test_a_margin_is_seconds(nowhere, seconds):
     with pytest.raises(InvalidRequest, match="margin_seconds"):
-        fanin.acks(margin_seconds=seconds)
+        nowhere.acks(margin_seconds=seconds)
 
 
 @pytest.mark.parametrize("other", [None, 7, "text"])
-def test_functions_and_transports_are_what_they_are(fanin, other):
+def test_functions_and_transports_are_what_they_are(nowhere, other):
     for call in (
         lambda: Fanin(None if other == "text" else other),
         lambda: Fanin.direct(other, "t"),
-        lambda: fanin.queue("q", at=other or 7),
-        lambda: fanin.queue("q", options=other or 7),
-        lambda: fanin.acks(other or 7),
-        lambda: fanin.acks(item_id=other or 7),
-        lambda: fanin.acks(on_acked=other or 7),
-        lambda: fanin.dead_letter_handler(other or 7),
+        lambda: nowhere.queue("q", at=other or 7),
+        lambda: nowhere.queue("q", options=other or 7),
+        lambda: nowhere.acks(other or 7),
+        lambda: nowhere.acks(item_id=other or 7),
+        lambda: nowhere.acks(on_acked=other or 7),
+        lambda: nowhere.dead_letter_handler(other or 7),
     ):
         with pytest.raises(InvalidRequest):
             call()
 
 
 @pytest.mark.parametrize("payload", [object(), b"x", {1, 2}, float("nan"), {("a",): 1}])
-def test_a_payload_is_json(fanin, payload):
+def test_a_payload_is_json(nowhere, payload):
     with pytest.raises(InvalidRequest, match="JSON"):
-        fanin.task("t", payload)
+        nowhere.task("t", payload)
+
+
+BAD = {
+    "max_failures": 0,
+    "max_failure_percent": 101,
+    "failure_sample": 0,
+    "min_succeeded": 0,
+    "min_succeeded_percent": 101,
+    "max_items": 0,
+    "max_cost": float("nan"),
+    "expected_items": -1,
+    "deadline": timedelta(milliseconds=1),
+    "parent": "x",
+    "notify_at": ["60%"],
+    "stuck_after": timedelta(seconds=1),
+    "task_token": "a b",
+    "on_failures": "pass",
+    "mode": "rough",
+    "labels": {"a:b": "c"},
+    "callback": 5,
+    "retention": 5,
+    "results": "yes",
+    "parent_fails_on": "x",
+}
+
+
+@pytest.mark.parametrize("option", BAD)
+def test_an_option_out_of_form_is_named_as_it_was_written(fanin, option):
+    with pytest.raises(InvalidRequest) as refusal:
+        fanin.open(**{option: BAD[option]})
+
+    assert refusal.value.field == option
+    assert not any(name in str(refusal.value) for name in ARGUMENTS)
+
+
+BATCH = "00000000-0000-4000-8000-000000000001"
+NO_ITEM = f"{BATCH}:00000000-0000-8000-8000-000000000001:0"
+CALLS = {
+    "ack": (lambda fanin: fanin.ack(["x"]), "items"),
+    "fail": (lambda fanin: fanin.fail(["x"]), "items"),
+    "get": (lambda fanin: fanin.get("x"), "batch_id"),
+    "delete_ended": (lambda fanin: fanin.delete_ended(1), "before"),
+    "left": (lambda fanin: fanin.left(fanin.open().add(10_001)), "items"),
+    "a parent that is no item": (lambda fanin: fanin.open(parent=NO_ITEM), "parent"),
+    "a parent that counts": (
+        lambda fanin: fanin.open(parent=fanin.open(mode="estimated").add(1)[0]),
+        "parent",
+    ),
+    "a map": (lambda fanin: fanin.map(BATCH, cells=1025), "cells"),
+    "an empty window": (lambda fanin: fanin.map(BATCH, start=5, stop=5), "stop"),
+    "a window beyond all items": (lambda fanin: fanin.map(BATCH, stop=TOTAL_MAX + 1), "stop"),
+    "two filters": (lambda fanin: fanin.batches("a", user_key_prefix="a"), "user_key_prefix"),
+    "a time without a zone": (lambda fanin: fanin.batches(opened_to=datetime(2026, 3, 1)), "opened_to"),
+    "a short retention": (lambda _: Retention(open=timedelta(0)), "retention"),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_refused_argument_is_named_as_it_was_written(fanin, name):
+    call, argument = CALLS[name]
+    with pytest.raises(InvalidRequest) as refusal:
+        call(fanin)
+
+    assert refusal.value.field == argument
+    assert not re.search(r"\b[a-z]+[A-Z]\w*", str(refusal.value))
+
+
+def test_each_option_has_a_bad_value_here():
+    assert OpenOptions.__annotations__.keys() == BAD.keys()
+
+
+def test_what_options_must_not_be_together_is_named_so_too(fanin):
+    with pytest.raises(InvalidRequest, match=r"deadline") as refusal:
+        fanin.open(task_token="token")
+    assert "deadlineSeconds" not in str(refusal.value)
+    with pytest.raises(InvalidRequest) as refusal:
+        fanin.reopen(BATCH, max_failures=0)
+    assert refusal.value.field == "max_failures"
+
+
+@pytest.mark.parametrize("labels", [{"\ud800": "a"}, {"a": "\udc00"}, {"a\x00": "a"}, {"a": "\n"}])
+def test_a_label_that_http_refuses_is_refused_everywhere(fanin, labels):
+    with pytest.raises(InvalidRequest) as refusal:
+        fanin.open(labels=labels)
+    assert refusal.value.field == "labels"
+    ((key, value),) = labels.items()
+    with pytest.raises(InvalidRequest):
+        fanin.batches(label=f"{key}:{value}")

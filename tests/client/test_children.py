@@ -9,25 +9,6 @@ from tests.client.conftest import lost_after, sqs_event
 from tests.client.received import DELETED, RETURNED, acked, delivered
 
 
-def test_a_redelivery_goes_on_with_the_same_child_and_the_same_items(fanin, parent):
-    made, killed = [], [True]
-
-    def grow(record):
-        with fanin.open(parent=record["body"]) as child:
-            made.append([child.id, list(child.add(2)), list(child.add(3))])
-            if killed.pop():
-                killed.append(False)
-                raise SystemExit
-        killed.append(False)
-
-    with pytest.raises(SystemExit):
-        delivered(fanin, parent.items[0], grow)
-    assert delivered(fanin, parent.items[0], grow, 2) == DELETED
-    assert made[0] == made[1]
-    assert fanin.get(made[0][0]).total == 5
-    assert fanin.get(made[0][0]).is_closed
-
-
 def test_a_block_that_raises_leaves_the_child_open_until_the_last_attempt(fanin, parent, caplog):
     made = []
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import Counter
 from datetime import timedelta
 
 import pytest
@@ -84,34 +83,6 @@ def test_from_fail_after_on_what_raises_is_failed_with_its_reason_and_the_messag
     ]
     assert {(s.item_id, s.reason) for s in batch.samples()} >= {(items[4], "ValueError: bad 4")}
     assert indexes(batch.failures()) == [1, 2, 4, 5]
-
-
-def test_an_item_that_ends_the_process_is_alone_after_two_redeliveries(fanin):
-    """Forward at the second receive, backward at the third: all others are done by then."""
-    batch, worked = fanin.open(), Counter()
-    items = batch.add(64)
-    body = items.message()
-
-    @fanin.acks_each
-    def handler(item):
-        if item.index == 40:
-            raise SystemExit
-        worked[item.index] += 1
-
-    for receives in (1, 2, 3):
-        with pytest.raises(SystemExit):
-            handler(sqs_event(body, times=receives), None)
-
-    assert indexes(batch.outstanding()) == [40]
-    assert max(worked.values()) == 2
-    dead = {
-        "messageId": "d",
-        "body": body,
-        "attributes": {"DeadLetterQueueSourceArn": "arn:aws:sqs:x:1:work"},
-    }
-    assert fanin.dead_letter_handler()({"Records": [dead]}, None) == {"batchItemFailures": []}
-    assert indexes(batch.failures()) == [40]
-    assert batch.samples()[0].reason == "dead-letter message of work"
 
 
 def test_out_of_time_the_rest_returns_and_what_is_done_is_acked(fanin, caplog):

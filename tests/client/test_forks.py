@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from collections.abc import Callable, Iterator
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 import pytest
 
@@ -18,6 +15,7 @@ from fanin.client.transports.http import HttpTransport
 from fanin.client.transports.signing import Signer
 from fanin.grouper import Call, Member
 from fanin.grouper.calls.http import HttpDownstream
+from tests.client.conftest import Reply, Seen, Service
 from tests.forks import forked, status_of
 
 CHILDREN = 4
@@ -46,51 +44,23 @@ def _answer(path: str, target: str, body: bytes) -> bytes:
     return json.dumps({"batchId": path.rsplit("/", 1)[-1], **BATCH}).encode()
 
 
-class Server(ThreadingHTTPServer):
-    """Notes which processes each of its connections served, by the names in their requests."""
+@pytest.fixture
+def served(service: Service, monkeypatch: pytest.MonkeyPatch) -> dict[object, set[str]]:
+    """Return which processes each connection of the service served; it answers with what a request names."""
+    found: dict[object, set[str]] = {}
 
-    daemon_threads = True
-    served: dict[object, set[str]]
+    def reply(request: Seen) -> Reply:
+        for process in re.findall(rf"{PREFIX}(\d{{6}})", f"{request.path} {request.body.decode()}"):
+            found.setdefault(request.peer, set()).add(process)
+        return Reply(200, _answer(request.path, request.headers.get("x-amz-target", ""), request.body))
 
-
-class Handler(BaseHTTPRequestHandler):
-    """Keeps its connections open, and answers each request with what that request named."""
-
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    wbufsize = -1
-
-    def do_GET(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        for process in re.findall(rf"{PREFIX}(\d{{6}})", f"{self.path} {body.decode()}"):
-            self.server.served.setdefault(self.client_address, set()).add(process)
-        answer = _answer(self.path, self.headers.get("X-Amz-Target", ""), body)
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
-
-    def do_POST(self) -> None:
-        self.do_GET()
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Tests speak through their claims."""
+    monkeypatch.setattr(service, "reply", reply)
+    return found
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    server = Server(("127.0.0.1", 0), Handler)
-    server.served = {}
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-
-
-@pytest.fixture
-def url(server: Server) -> str:
-    return f"http://127.0.0.1:{server.server_address[1]}"
+def url(service: Service) -> str:
+    return service.url
 
 
 @pytest.fixture(autouse=True)
@@ -133,7 +103,7 @@ def _names(process: int) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_parent_and_children_each_get_their_own_answers(server, url, kind):
+def test_parent_and_children_each_get_their_own_answers(served, url, kind):
     ask = kind(url)
     ask(_names(0)[0])  # there is a connection to inherit
 
@@ -148,8 +118,8 @@ def test_parent_and_children_each_get_their_own_answers(server, url, kind):
         statuses = [status_of(child) for child in children]
 
     assert statuses == [0] * CHILDREN
-    assert all(len(processes) == 1 for processes in server.served.values())
-    assert set.union(*server.served.values()) == {f"{process:06d}" for process in range(CHILDREN + 1)}
+    assert all(len(processes) == 1 for processes in served.values())
+    assert set.union(*served.values()) == {f"{process:06d}" for process in range(CHILDREN + 1)}
 
 
 @pytest.mark.parametrize("error", [None, SystemExit(1)])

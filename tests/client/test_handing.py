@@ -14,7 +14,6 @@ from fanin.client.consuming.consumer import Consumer
 from fanin.client.queues.job_acks import acking
 from tests.client.conftest import sqs_event, work_queue
 from tests.client.received import DELETED, RETURNED, acked, delivered, received
-from tests.forks import forked, status_of
 
 
 def test_an_item_with_a_child_is_acked_by_its_childs_end_and_not_by_the_consumer(fanin, parent):
@@ -29,24 +28,6 @@ def test_an_item_with_a_child_is_acked_by_its_childs_end_and_not_by_the_consumer
     assert (settled.response(), len(settled.handed), settled.acked) == (DELETED, 1, [])
     assert acked(parent) == (0, 0)
     fanin.ack(children[0])
-    assert parent.status().result == "succeeded"
-
-
-@pytest.mark.parametrize("depth", [2, 5, 12])
-def test_a_fan_out_grows_from_within_at_any_depth(fanin, parent, depth):
-    todo, leaves = [(parent.items[0], depth)], []
-
-    def grow(record):
-        with fanin.open(parent=record["body"]) as child:
-            for item in child.add(2 if depth < 6 else 1):
-                (leaves if left == 1 else todo).append((item, left - 1))
-
-    while todo:
-        item, left = todo.pop()
-        assert delivered(fanin, item, grow) == DELETED
-    assert acked(parent) == (0, 0)
-    fanin.ack([item for item, _ in leaves])
-
     assert parent.status().result == "succeeded"
 
 
@@ -154,20 +135,3 @@ def test_deliveries_in_copies_of_a_context_hand_over_their_own_items(fanin):
 
     assert in_threads_of_one_context(fanin, work, *items) == [DELETED] * 4
     assert [item for left in batch.outstanding() for item in left] == list(items[::3])
-
-
-def test_a_forked_child_cannot_leave_the_item_of_its_parent(fanin, parent):
-    """It would note that in its own memory, and the parent would ack the item."""
-    statuses = []
-
-    def child(item):
-        for name in (None, item):
-            with pytest.raises(InvalidRequest, match="process"):
-                fanin.hand_over(name)
-
-    def work(record):
-        statuses.append(status_of(forked(lambda: child(record["body"]))))
-
-    assert delivered(fanin, parent.items[0], work) == DELETED
-    assert statuses == [0]
-    assert acked(parent) == (1, 0)

@@ -270,38 +270,33 @@ def in_a_child(fanin, item, child):
     return answer
 
 
-@pytest.mark.parametrize("whose", [0, 1])
-def test_a_forked_child_does_not_fail_an_item_whose_function_returns_in_its_parent(fanin, batch, whose):
-    """Whether it is under work now, or later: the child outlives the call."""
+IN_A_CHILD = {
+    "fails the item": (lambda fanin, items: fanin.fail([items[0]], REASON), "forked"),
+    "fails a later item": (lambda fanin, items: fanin.fail([items[1]], REASON), "forked"),
+    "gives the item an owner": (lambda fanin, items: fanin.open(parent=items[0]), "new owner"),
+    "gives a later item an owner": (lambda fanin, items: fanin.open(parent=items[1]), "forked"),
+    "hands the item over": (lambda fanin, items: fanin.hand_over(items[0]), "process"),
+    "hands over": (lambda fanin, items: fanin.hand_over(), "process"),
+}
+"""Its parent would ack the item, or the child outlives the call."""
+
+
+@pytest.mark.parametrize("deed", IN_A_CHILD)
+@pytest.mark.parametrize("generations", [1, 2])
+def test_a_forked_child_does_nothing_to_items_whose_functions_return_in_its_parent(
+    fanin, batch, deed, generations
+):
+    act, why = IN_A_CHILD[deed]
 
     def child():
-        with pytest.raises(InvalidRequest, match="forked"):
-            fanin.fail([batch.items[whose]], REASON)
+        with pytest.raises(InvalidRequest, match=why):
+            act(fanin, batch.items)
 
-    assert in_a_child(fanin, batch.items[0], child) == DELETED
+    def parent():
+        assert status_of(forked(child)) == 0
+
+    assert in_a_child(fanin, batch.items[0], child if generations == 1 else parent) == DELETED
     assert acked(batch) == (1, 0)
-
-
-def test_nor_does_a_child_of_that_child(fanin, batch):
-    def grandchild():
-        with pytest.raises(InvalidRequest, match="forked"):
-            fanin.fail([batch.items[0]], REASON)
-
-    def child():
-        fanin.ack([batch.items[1]])
-        assert status_of(forked(grandchild)) == 0
-
-    assert in_a_child(fanin, batch.items[0], child) == DELETED
-
-
-def test_a_forked_child_gives_an_item_under_work_in_its_parent_no_new_owner(fanin, batch):
-    """The parent would ack the item, though the child batch is not done."""
-
-    def child():
-        with pytest.raises(InvalidRequest, match="new owner"):
-            fanin.open(parent=batch.items[0])
-
-    assert in_a_child(fanin, batch.items[0], child) == DELETED
 
 
 def test_a_forked_child_fails_an_item_that_was_handed_over_before_the_fork(fanin, batch):
@@ -473,7 +468,7 @@ def test_an_owner_that_is_made_for_a_later_item_of_the_delivery_is_noticed(fanin
 
     def work(record):
         if record["body"] == first:
-            children.append(fanin.open(parent=second))
+            children.append(fanin.open(parent=second, parent_fails_on="any"))
 
     assert fanin.acks(work)(sqs_event(first, second), None) == DELETED
     assert acked(batch) == (1, 0)
@@ -483,17 +478,6 @@ def test_an_owner_that_is_made_for_a_later_item_of_the_delivery_is_noticed(fanin
 
 
 # More of other processes.
-
-
-def test_a_child_that_was_forked_for_one_item_gives_no_later_one_an_owner(fanin, batch):
-    statuses = []
-
-    def child():
-        with pytest.raises(InvalidRequest, match="forked"):
-            fanin.open(parent=batch.items[1])
-
-    assert delivered(fanin, batch.items[0], lambda _: statuses.append(status_of(forked(child)))) == DELETED
-    assert statuses == [0]
 
 
 def test_a_forked_child_that_returns_from_the_function_acks_nothing(fanin, batch):

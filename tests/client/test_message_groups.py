@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import logging
-from itertools import count
 
 import pytest
-
-from fanin import Fanin, StoreUnavailable
-from fanin.client.transports.direct import DirectTransport
-from tests.client.conftest import TENANT
 
 ARN = "arn:aws:sqs:eu-west-1:111122223333:work"
 
@@ -105,23 +100,6 @@ def test_a_message_that_is_handed_over_or_done_returns_behind_one_that_does(fani
     assert returned(answer) == ["m0", "m1"]
     assert b not in called
     assert (c in called) != is_done
-
-
-@pytest.mark.parametrize("times", [1, 2])
-def test_a_message_returns_behind_one_whose_ack_has_no_answer(tracker, times):
-    """Acked together, both return; one by one, the second is not worked on."""
-
-    class Unanswered(DirectTransport):
-        def ack(self, acks, key=None):
-            if next(asked) == 0:
-                raise StoreUnavailable("lost")
-            return super().ack(acks, key)
-
-    fanin, asked, work = Fanin(Unanswered(tracker, TENANT)), count(), Work()
-    a, b = fanin.open().add(2)
-
-    assert returned(fanin.acks(work)(delivery((a, "x"), (b, "x"), times=times), None)) == ["m0", "m1"]
-    assert work.bodies == ([a, b] if times == 1 else [a])
 
 
 def test_acks_have_no_order_so_that_a_dead_letter_message_holds_no_other_one_back(fanin, batch):

@@ -8,6 +8,7 @@ from fanin import Verdict
 from fanin.api import admission
 from fanin.client.consuming.adapter import Adapter
 from fanin.client.consuming.records import dead_letter_message_ack
+from fanin.client.items import Items, merged
 from fanin.client.transports.direct import DirectTransport
 from fanin.client.transports.http import BODY_MAX, HttpTransport
 from fanin.tracker import OpenBatch, Outcome
@@ -97,3 +98,30 @@ def test_failures_whose_reasons_fill_more_than_one_body_are_sent_in_parts(fanin)
 
 def test_client_and_api_agree_on_the_bytes_of_a_body():
     assert BODY_MAX == admission.BODY_MAX
+
+
+def test_ranges_that_touch_become_one(fanin):
+    items = fanin.open().add(30)
+    whole = Items.between(items.batch_id, items.group_id, 4, 9)
+
+    assert merged(items[7:10], items[4:7], items[20:21]) == (whole, items[20:21])
+    assert merged() == ()
+
+
+COUNT = 150_000
+
+
+@pytest.mark.usefixtures("wide_pages")
+@pytest.mark.parametrize("call", ["ack", "fail"])
+def test_items_of_an_add_are_sent_as_ranges(fanin, call):
+    batch = fanin.open()
+    report = getattr(fanin, call)(batch.add(COUNT))
+
+    ranges = [(each.first, each.last, dict(each.counts)) for each in report.ranges]
+    assert ranges == [
+        (0, 99_999, {Verdict.ACCEPTED: 100_000}),
+        (100_000, COUNT - 1, {Verdict.ACCEPTED: 50_000}),
+    ]
+    assert report.results == ()
+    status = batch.status()
+    assert (status.acked, status.failed) == (COUNT, COUNT if call == "fail" else 0)

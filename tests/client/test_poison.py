@@ -9,8 +9,6 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-
 from tests.client import killed_consumer
 from tests.client.poison import QueueModel
 
@@ -58,11 +56,3 @@ def test_the_item_of_a_record_that_kills_its_process_fails_alone(over_http, serv
     with function(service.url) as settle:
         for seed in range(8):
             assert failed_items(over_http, settle, seed, {seed}) == [seed]
-
-
-@pytest.mark.proof
-def test_a_poisoned_record_fails_alone_in_many_orders(over_http, service):
-    with function(service.url) as settle:
-        for seed in range(300):
-            receives = 3 + seed % 8
-            assert failed_items(over_http, settle, seed, {seed % ITEMS}, receives) == [seed % ITEMS]

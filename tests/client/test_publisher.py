@@ -7,6 +7,7 @@ import json
 import re
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,53 +17,12 @@ from fanin.client.transports.direct import DirectTransport
 from fanin.client.transports.http import HttpTransport
 from fanin.testing import FakeFanin, deliver
 from tests.client.conftest import TENANT
+from tests.publishing.interrupted import Killed, Network, Watched
 
 PARTS = (["a", "b"], ["c", "d"])
 ROWS = {row for part in PARTS for row in part}
 REQUESTS = 8
 """Of a whole run: one open, two adds, four messages, one close."""
-KILLED, RAISES = "is killed", "raises"
-
-
-class Killed(BaseException):
-    """The process ends."""
-
-
-class Network:
-    """Passes the requests of one run, of which number *fatal* fails, before or *after* it was applied.
-
-    A process that was killed sends nothing more; one that raises goes on.
-    """
-
-    def __init__(self, fatal=None, how=KILLED, after=False):
-        self.fatal, self.how, self.after, self.count, self.is_dead = fatal, how, after, 0, False
-
-    def send(self, request, *args):
-        self.count += 1
-        is_fatal = self.count == self.fatal
-        if self.is_dead or (is_fatal and not self.after):
-            self.fail()
-        answer = request(*args)
-        if is_fatal:
-            self.fail()
-        return answer
-
-    def fail(self):
-        if self.how == KILLED:
-            self.is_dead = True
-            raise Killed
-        raise StoreUnavailable("no answer")
-
-
-class Transport:
-    """Sends the requests of *target* through a network."""
-
-    def __init__(self, target, network):
-        self.target, self.network = target, network
-
-    def __getattr__(self, name):
-        request = getattr(self.target, name)
-        return (lambda *args: self.network.send(request, *args)) if callable(request) else request
 
 
 def publish(fanin, send, key):
@@ -91,15 +51,8 @@ class World:
 
     def publish(self, key, *fault):
         network = Network(*fault)
-        self.run(
-            Fanin(Transport(self.transport, network)), lambda body: network.send(self.queue.append, body), key
-        )
-        return network
-
-    def fails(self, key, *fault):
-        """Run the publisher, whose fault is its end; a run without this request succeeds."""
-        with suppress(Killed, StoreUnavailable):
-            self.publish(key, *fault)
+        send = partial(network.call, self.queue.append)
+        self.run(Fanin(Watched(self.transport, network)), send, key)
 
     def worked(self):
         """Return the rows that a consumer works on, which receives all messages."""
@@ -128,33 +81,15 @@ def is_done(world, key):
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("how", [KILLED, RAISES])
-def test_a_publisher_that_fails_at_any_request_and_runs_again_sends_all(world, how, after):
+@pytest.mark.parametrize("error", [Killed, StoreUnavailable("no answer")], ids=["killed", "raises"])
+def test_a_publisher_that_fails_at_any_request_and_runs_again_sends_all(world, error, after):
     for fatal in range(1, REQUESTS + 1):
         key = f"night-{fatal}"
-        world.fails(key, fatal, how, after)
+        with suppress(Killed, StoreUnavailable):
+            world.publish(key, fatal, after, error)
         world.publish(key)
 
         assert is_done(world, key), fatal
-
-
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("how", [KILLED, RAISES])
-def test_a_publisher_that_fails_twice_while_consumers_work_sends_all(tracker, how, after):
-    for first in range(1, REQUESTS + 1):
-        for second in range(1, REQUESTS + 1):
-            world, key = World(DirectTransport(tracker, TENANT), publish), f"night-{first}-{second}"
-            world.fails(key, first, how, after)
-            worked = world.worked()
-            with suppress(BatchEnded):  # the first run closed it, and its messages are done
-                world.fails(key, second, how, after)
-                worked += world.worked()
-                world.publish(key)
-                worked += world.worked()
-
-            assert set(worked) == ROWS, (first, second)
-            (summary, *_) = Fanin(world.transport).batches("load")
-            assert summary.result == "succeeded"
 
 
 @pytest.fixture

@@ -68,23 +68,6 @@ def test_the_messages_of_a_batch_that_is_over_are_deleted_without_work(fanin, wo
     assert batch.status() == before
 
 
-def test_a_batch_that_ends_between_two_records_stops_the_second_one(fanin):
-    batch = fanin.open()
-    items = batch.add(3)
-    fanin._transport.state_of(batch.id)  # may be kept for some seconds
-    worked = []
-
-    def cancelling(record):
-        worked.append(record["body"])
-        batch.cancel()
-        some_seconds_later(fanin)
-
-    settled = consumer(fanin, cancelling).settle(sqs_event(*items))
-
-    assert worked == [items[0]]
-    assert settled.response() == DELETED
-
-
 # Items that are done.
 
 

@@ -11,7 +11,6 @@ from fanin.api.events import step_functions
 from tests.crashes.account import Account, opened
 from tests.crashes.judging import Disturbance, Judge
 from tests.crashes.naming import CONSUMER
-from tests.crashes.scenario import Scenario
 from tests.crashes.scenarios import SCENARIOS, deployed
 
 FUNCTIONS = Path(__file__).parents[2] / "functions"
@@ -67,10 +66,6 @@ def test_a_handler_with_its_steps_in_the_wrong_order_is_found(
 
     monkeypatch.setattr(step_functions, "batch_of_event", found)
     monkeypatch.setattr(step_functions, "_end", drop_first)
-    judged = Judge(account, lambda each, _: each.kind == "killed before").judge(_named("resume_task"))
+    judged = Judge(account, lambda each, _: each.kind == "killed before").judge(FIRST["resume_task"])
 
     assert any("missing task token-0" in failure for failure in judged.failures)
-
-
-def _named(handler: str) -> Scenario:
-    return FIRST[handler]

@@ -116,6 +116,28 @@ def _child(action: str, _: Account) -> Delivery:
     return Request("POST", f"/v1/batches/{batch}/{action}", {"reason": "enough"})
 
 
+def below() -> str:
+    """Return a batch with a child, which has a child itself."""
+    parent = opened("top")
+    middle = opened("middle", parent_item_id=added(parent, 1)[0])
+    opened("below", parent_item_id=added(middle, 1)[0])
+    return parent
+
+
+def _cancel_below(_: Account) -> Delivery:
+    return Request("POST", f"/v1/batches/{below()}/cancel", {"reason": "enough", "children": True})
+
+
+def _cancel_below_at_last(_: Account) -> Delivery:
+    batch = below()
+    tracking.tracker().cancel(TENANT, batch, "enough")
+    return Request("POST", f"/v1/batches/{batch}/cancel", {"children": True})
+
+
+def _children(_: Account) -> Delivery:
+    return Request("GET", f"/v1/batches/{below()}/children")
+
+
 def _notify(_: Account) -> Delivery:
     batch = opened()
     tracking.tracker().cancel(TENANT, batch, "enough")
@@ -256,6 +278,15 @@ def _sweep(account: Account) -> Delivery:
     return Event({})
 
 
+def _sweep_below(account: Account) -> Delivery:
+    """A batch that was cancelled with its children, by a process that crashed before it cancelled any."""
+    tracker = tracking.tracker()
+    stored = tracker.get(TENANT, below())
+    tracker.store.transition(stored.key, transition(stored, State.CANCELLED, tracker.now(), children=True))
+    account.clock.pass_by(timedelta(hours=1))
+    return Event({})
+
+
 NEXT_SWEEP = (Duty("sweep", timedelta(hours=1)),)
 
 TIMES = frozenset({"completedAt", "expiresAt", "endedAt", "nextCheckAt", "dueAt", "ttl", "at", "createdKey"})
@@ -281,6 +312,16 @@ TRACKER = [
     Scenario("close_batch", "all is acked, and the parent ends", _close_last),
     Scenario("close_batch", "no items", _close_empty),
     Scenario("cancel_batch", "a child, and the parent ends", partial(_child, "cancel")),
+    Scenario("cancel_batch", "with the batches below it", _cancel_below, NEXT_SWEEP * 2, fresh=TIMES),
+    Scenario(
+        "cancel_batch",
+        "it was cancelled without those below it",
+        _cancel_below_at_last,
+        NEXT_SWEEP * 2,
+        fresh=TIMES,
+    ),
+    Scenario("get_children", "of a batch", _children),
+    Scenario("get_children", "its deadline has passed", partial(_overdue, "/children")),
     Scenario("end_batch", "a child, and the parent ends", partial(_child, "end")),
     Scenario("notify_batch", "an ended batch", _notify),
     Scenario("reopen_batch", "three failures", _reopen),
@@ -309,4 +350,5 @@ TRACKER = [
         NEXT_SWEEP * 2,
         fresh=TIMES | BY_WHOM,
     ),
+    Scenario("sweep", "the batches below a cancelled one", _sweep_below, NEXT_SWEEP * 2, fresh=TIMES),
 ]

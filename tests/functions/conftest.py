@@ -6,8 +6,9 @@ import pytest
 
 from functions.wiring import tracking
 from tests.api.conftest import environment, memory
+from tests.aws.conftest import sqs
 
-__all__ = ["environment", "hidden", "memory"]
+__all__ = ["environment", "hidden", "memory", "sqs"]
 
 
 @pytest.fixture(autouse=True)

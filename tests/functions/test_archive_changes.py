@@ -80,16 +80,6 @@ def test_the_changes_of_a_batch_are_stored_by_table_and_without_its_salt(configu
     assert "salt" not in json.dumps(files)
 
 
-def test_a_repeated_delivery_overwrites_its_file(configured):
-    delivery = [record(PAGE, number=number) for number in (1, 2)]
-    handled(delivery)
-    first = archived()
-    handled(delivery)
-
-    assert archived() == first
-    assert len(first) == 1
-
-
 def test_the_stream_is_retried_from_a_malformed_record_on(configured):
     delivery = [record(PAGE, number=number) for number in (1, 2, 3)]
     delivery[1]["eventName"] = "?"

@@ -58,13 +58,6 @@ def test_a_delivery_is_one_request_in_the_names_of_its_messages(tracker: Countin
     assert [ack.caller for ack in acks] == [f"acks:message-{number}" for number in range(20)]
 
 
-def test_an_ack_may_be_json(tracker: CountingTracker) -> None:
-    batch_id, items = _items(tracker, 1)
-
-    assert failed(consume_acks.handler(delivery(json.dumps({"itemId": items[0]})), None)) == []
-    assert _acked(tracker, batch_id) == 1
-
-
 def test_an_ack_may_be_a_failure_with_its_reason(tracker: CountingTracker) -> None:
     batch_id, items = _items(tracker, 2)
     said = {"itemId": items[1], "outcome": "failure", "reason": "kaputt 🎈"}

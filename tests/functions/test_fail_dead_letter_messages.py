@@ -68,15 +68,6 @@ def test_a_dead_letter_message_of_an_acked_item_changes_nothing(
     assert tracker.get(TENANT, batch_id).failed == 0
 
 
-def test_a_dead_letter_message_that_names_no_item_stays_on_its_queue(
-    tracker: Tracker, batch: tuple[str, list[str]]
-) -> None:
-    batch_id, items = batch
-
-    assert failed(fail_dead_letter_messages.handler(messages("?", items[1]), None)) == ["message-0"]
-    assert tracker.get(TENANT, batch_id).failed == 1
-
-
 def test_a_dead_letter_message_without_a_source_queue_has_a_reason(
     tracker: Tracker, batch: tuple[str, list[str]]
 ) -> None:

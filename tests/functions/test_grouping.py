@@ -112,24 +112,18 @@ def test_a_message_that_is_none_goes_back_alone(stage: Stage) -> None:
     assert (line["TaskMessages"], line["TaskMessagesReturned"]) == ([2], [1])
 
 
-def test_without_time_for_a_term_no_leader_is_elected_and_that_counts_as_no_error(stage: Stage) -> None:
-    stage.left_ms = 15_000
-    tasks = registered(stage, None, None)
-    answer, _ = stage.deliver(lead_tasks.handler, *tasks)
+@pytest.mark.parametrize(("left_ms", "is_sent_again"), [(15_000, True), (2_000, False)])
+def test_without_time_for_a_term_a_message_is_sent_again_and_without_time_for_that_it_goes_back(
+    stage: Stage, left_ms: int, is_sent_again: bool
+) -> None:
+    stage.left_ms = left_ms
+    (task,) = registered(stage, None)
+    answer, _ = stage.deliver(lead_tasks.handler, task)
+    sent = [TaskMessage.parse(body).key for body in stage.bodies(TaskMessage)]
 
-    assert answer == {"batchItemFailures": []}
-    assert [TaskMessage.parse(body).key for body in stage.bodies(TaskMessage)] == [
-        TaskMessage.parse(body).key for body in tasks
-    ]
+    assert sent == [TaskMessage.parse(task).key] * is_sent_again
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "m-0"}] * (not is_sent_again)}
     assert not stage.bodies(BundleMessage)
-
-
-def test_without_time_for_anything_a_message_goes_back(stage: Stage) -> None:
-    stage.left_ms = 2_000
-    answer, _ = stage.deliver(lead_tasks.handler, *registered(stage, None))
-
-    assert answer == {"batchItemFailures": [{"itemIdentifier": "m-0"}]}
-    assert not stage.bodies(TaskMessage)
 
 
 def test_without_time_for_a_call_no_bundle_is_called(stage: Stage) -> None:
@@ -179,27 +173,20 @@ def test_the_acks_of_more_items_than_one_request_may_fail_are_all_sent(tracker: 
     assert tracker.get("t", batch_id).failed == 600
 
 
-def test_the_sweep_says_whom_it_woke(stage: Stage) -> None:
+@pytest.mark.parametrize(("left_ms", "woken"), [(60_000, []), (120_000, [1])])
+def test_a_sweep_measures_whom_it_woke_and_reads_no_more_when_its_time_is_short(
+    stage: Stage, left_ms: int, woken: list[int]
+) -> None:
     registered(stage, None)
     stage.at += timedelta(minutes=5)
+    stage.left_ms = left_ms
     said = io.StringIO()
     with redirect_stdout(said):
         sweep_groups.handler({}, stage)
     line = metrics_in(said.getvalue())
 
-    assert (line["LanesWoken"], line["BundlesWoken"]) == ([1], [])
-    assert len(stage.bodies(TaskMessage)) == 1
-
-
-def test_a_sweep_whose_time_is_short_reads_no_more(stage: Stage) -> None:
-    registered(stage, None)
-    stage.at += timedelta(minutes=5)
-    stage.left_ms = 60_000
-    said = io.StringIO()
-    with redirect_stdout(said):
-        sweep_groups.handler({}, stage)
-
-    assert metrics_in(said.getvalue())["LanesWoken"] == []
+    assert (line["LanesWoken"], line["BundlesWoken"]) == (woken, [])
+    assert len(stage.bodies(TaskMessage)) == len(woken)
 
 
 def test_a_delivery_of_registrations_returns_what_is_malformed_and_counts_both(stage: Stage) -> None:

@@ -6,10 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import boto3
 import pytest
 from botocore.exceptions import EndpointConnectionError
-from moto import mock_aws
 
 from fanin.aws import clients
 from fanin.client.transports.direct import DirectTransport
@@ -37,33 +35,26 @@ def items(tracker: Tracker) -> list[str]:
     return [f"{batch_id}:{group}:{index}" for index in range(3)]
 
 
-@pytest.fixture
-def sqs() -> Iterator[Any]:
-    keys = {"aws_access_key_id": "none", "aws_secret_access_key": "none"}
-    with mock_aws():
-        yield boto3.client("sqs", region_name="eu-west-1", **keys)
+def configured(sqs: Any, environment: pytest.MonkeyPatch, setting: str) -> Iterator[str]:
+    """A queue that the function is configured with."""
+    made = str(sqs.create_queue(QueueName="queue")["QueueUrl"])
+    environment.setenv(setting, made)
+    environment.setattr(clients, "sqs", lambda: sqs)
+    consuming.settings.cache_clear()
+    yield made
+    consuming.settings.cache_clear()
 
 
 @pytest.fixture
 def url(sqs: Any, environment: pytest.MonkeyPatch) -> Iterator[str]:
-    """The queue that keeps the messages, which the function is configured with."""
-    made = str(sqs.create_queue(QueueName="kept")["QueueUrl"])
-    environment.setenv("FANIN_KEPT_MESSAGES_QUEUE", made)
-    environment.setattr(clients, "sqs", lambda: sqs)
-    consuming.settings.cache_clear()
-    yield made
-    consuming.settings.cache_clear()
+    """The queue that keeps the messages."""
+    yield from configured(sqs, environment, "FANIN_KEPT_MESSAGES_QUEUE")
 
 
 @pytest.fixture
 def parked(sqs: Any, environment: pytest.MonkeyPatch) -> Iterator[str]:
-    """The queue of the messages that match no item, which the function is configured with."""
-    made = str(sqs.create_queue(QueueName="unmatched")["QueueUrl"])
-    environment.setenv("FANIN_OWN_DEAD_LETTER_QUEUE", made)
-    environment.setattr(clients, "sqs", lambda: sqs)
-    consuming.settings.cache_clear()
-    yield made
-    consuming.settings.cache_clear()
+    """The queue of the messages that match no item."""
+    yield from configured(sqs, environment, "FANIN_OWN_DEAD_LETTER_QUEUE")
 
 
 def received(sqs: Any, url: str) -> list[dict[str, Any]]:
@@ -86,15 +77,6 @@ def test_what_is_deleted_is_copied_and_what_returns_is_not(
     assert bodies(sqs, url) == sorted([items[0], body])
 
 
-def test_a_message_of_an_ended_batch_is_copied_too(
-    tracker: Tracker, items: list[str], sqs: Any, url: str
-) -> None:
-    tracker.cancel(TENANT, items[0].partition(":")[0])
-
-    assert failed(fail_dead_letter_messages.handler(delivery(items[0]), None)) == []
-    assert bodies(sqs, url) == [items[0]]
-
-
 def test_a_message_that_cannot_be_copied_returns(
     tracker: Tracker, items: list[str], url: str, environment: pytest.MonkeyPatch
 ) -> None:
@@ -111,23 +93,17 @@ def test_a_message_that_cannot_be_copied_returns(
     assert tracker.get(TENANT, items[0].partition(":")[0]).failed == 2
 
 
-def test_a_redelivered_message_is_copied_again(
+def test_a_chunk_and_a_redelivered_message_of_an_ended_batch_are_copied(
     tracker: Tracker, items: list[str], sqs: Any, url: str
 ) -> None:
-    """The process crashed after the copy: there are two, and never none."""
+    """After a crash there are two copies, and never none."""
+    chunk = json.dumps({"items": f"{items[0]}-2"})
+    assert failed(fail_dead_letter_messages.handler(delivery(chunk), None)) == []
+    tracker.cancel(TENANT, items[0].partition(":")[0])
     for _ in range(2):
         assert failed(fail_dead_letter_messages.handler(delivery(items[0]), None)) == []
 
-    assert bodies(sqs, url) == [items[0]] * 2
-
-
-def test_a_chunk_is_copied_which_names_no_single_item(
-    tracker: Tracker, items: list[str], sqs: Any, url: str
-) -> None:
-    chunk = json.dumps({"items": f"{items[0]}-2"})
-
-    assert failed(fail_dead_letter_messages.handler(delivery(chunk), None)) == []
-    assert bodies(sqs, url) == [chunk]
+    assert bodies(sqs, url) == sorted([chunk, items[0], items[0]])
 
 
 @pytest.mark.parametrize(("receives", "is_parked"), [(TRIES - 1, False), (TRIES, True), (100, True)])
@@ -153,7 +129,3 @@ def test_a_parked_message_has_its_attributes_and_the_queue_that_it_comes_from(
     (message,) = received(sqs, parked)
     named = {name: each["StringValue"] for name, each in message["MessageAttributes"].items()}
     assert named == {"shop": "7", "fanin.queueArn": QUEUE, "fanin.messageId": "message-0"}
-
-
-def test_without_the_setting_nothing_is_copied(tracker: Tracker, items: list[str]) -> None:
-    assert failed(fail_dead_letter_messages.handler(delivery(items[0]), None)) == []

@@ -9,7 +9,6 @@ import pytest
 
 from fanin.tracker import OpenBatch, State, Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin_cdk.grants.handlers import SWEEP
 from functions import sweep
 from functions.wiring import tracking
 from tests.functions.deliveries import metrics_in
@@ -71,10 +70,6 @@ def test_a_batch_that_cannot_be_swept_is_counted(
     monkeypatch.setattr(tracker.store, "transition", None)
 
     assert swept(capsys)["SweepFailed"] == [1]
-
-
-def test_a_sweep_has_a_minute_before_the_next_begins() -> None:
-    assert 1000 * SWEEP.timeout_seconds - sweep.LAST_MS == 60_000
 
 
 def test_the_age_of_the_oldest_live_batch_is_measured(

@@ -56,7 +56,7 @@ FOREIGN: dict[str, list[Foreign]] = {
         Foreign("idempotency key", "/v1/batches/<BATCH>/items", {"count": 20}, key="<KEY>"),
     ],
     "POST /v1/batches/{batchId}/close": [_of_batch("/close", {})],
-    "POST /v1/batches/{batchId}/cancel": [_of_batch("/cancel", {})],
+    "POST /v1/batches/{batchId}/cancel": [_of_batch("/cancel", {}), _of_batch("/cancel", {"children": True})],
     "POST /v1/batches/{batchId}/notify": [_of_batch("/notify", {}), _ended("/notify", {})],
     "GET /v1/batches/{batchId}/outstanding": [
         _of_batch("/outstanding"),
@@ -72,6 +72,10 @@ FOREIGN: dict[str, list[Foreign]] = {
         Foreign("group", "/v1/batches/<MINE>/failures", query=RANGE),
     ],
     "POST /v1/batches/{batchId}/reopen": [_ended("/reopen", {}), _ended("/reopen", {"items": "unfinished"})],
+    "GET /v1/batches/{batchId}/children": [
+        _of_batch("/children"),
+        Foreign("item", "/v1/batches/<MINE>/children", query={"itemId": "<ITEM>"}),
+    ],
     "GET /v1/batches/{batchId}/origin": [
         Foreign("batch", "/v1/batches/<REOPENED>/origin"),
         Foreign("batch", "/v1/batches/<REOPENED>/origin", query={"cursor": "<ORIGIN_AT>"}),

@@ -38,14 +38,16 @@ def record() -> None:
 def _note(params: dict[str, Any], model: Any, **_: Any) -> None:
     service = model.service_model.signing_name
     if service == "dynamodb":
-        SENT.update((action, _in_template(table)) for action, table in asked_of(params, model.name))
+        SENT.update((action, in_template(table)) for action, table in asked_of(params, model.name))
     else:
         SENT.add((f"{service}:{BATCHES_OF.get(model.name, model.name)}", "*"))
 
 
-def _in_template(table: str) -> str:
+def in_template(table: str) -> str:
+    """Return how the logical id of a table of the tests begins, and its index; of another table, its name."""
     name, _, index = table.partition("/")
-    return f"{TABLES[name]}/{index}" if index else TABLES[name]
+    of_template = TABLES.get(name, name)
+    return f"{of_template}/{index}" if index else of_template
 
 
 def ungranted(handler: str) -> list[tuple[str, str]]:

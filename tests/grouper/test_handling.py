@@ -1,7 +1,8 @@
-"""Calling the batch API and applying what it said."""
+"""Calling the batch API and applying what it said: the delays, attempts and requests, to the second."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -11,13 +12,16 @@ from fanin.grouper import (
     Answer,
     BundleMessage,
     BundleState,
+    Grouper,
     HandledAs,
     Outcome,
     Policy,
+    TaskMessage,
     Timing,
     Verdict,
 )
 from tests.grouper.conftest import TENANT, Bench
+from tests.scripted import Scripted
 
 BUSY = Answer(Outcome(Verdict.RETRY, "busy"))
 REFUSED = Answer(Outcome(Verdict.FAIL, "refused"))
@@ -70,66 +74,6 @@ def test_a_failed_bundle_that_could_not_be_ended_is_reported_again(bench, monkey
     assert bench.grouper.bundle(TENANT, lost[0].bundle_id).state is BundleState.FAILED
 
 
-def test_success_ends_tasks_and_bundle_and_is_reported(bench):
-    bench.register("a", "b")
-    bench.drain()
-
-    assert bench.states("a", "b") == ["SUCCEEDED"] * 2
-    assert bench.grouper.bundle(TENANT, bench.task("a").bundle_id).state is BundleState.DONE
-    assert sorted(task.task_id for task in bench.listener.reported) == ["a", "b"]
-
-
-def test_a_bundle_that_is_to_be_retried_comes_back_later_under_the_same_key(bench):
-    bench.register("a", "b")
-    bench.api.answers = [BUSY, BUSY]
-    bench.drain()
-
-    assert [call.attempt for call in bench.api.calls] == [1, 2, 3]
-    assert len({call.idempotency_key for call in bench.api.calls}) == 1
-    assert bench.states("a", "b") == ["SUCCEEDED"] * 2
-
-
-def test_each_member_goes_where_its_own_outcome_sends_it(bench):
-    bench.register("a", "b", "c")
-    named = {"b": Outcome(Verdict.FAIL, "no such page"), "c": Outcome(Verdict.RETRY, "locked")}
-    bench.api.answers = [Answer(members=named)]
-    bench.drain()
-
-    assert bench.called() == [["a", "b", "c"], ["c"]]
-    assert bench.states("a", "b", "c") == ["SUCCEEDED", "FAILED", "SUCCEEDED"]
-    assert bench.task("b").detail == "no such page"
-    assert bench.task("c").attempts == 1
-
-
-def test_a_refused_bundle_is_taken_apart_and_only_the_poison_fails(bench):
-    with_poison(bench, "b").register("a", "b", "c")
-    bench.drain()
-
-    assert bench.called()[0] == ["a", "b", "c"]
-    assert sorted(bench.called()[1:]) == [["a"], ["b"], ["c"]]
-    assert bench.states("a", "b", "c") == ["SUCCEEDED", "FAILED", "SUCCEEDED"]
-    assert bench.task("b").detail == "refused"
-
-
-def test_attempts_of_handlers_that_died_count(bench):
-    bench.register("a")
-    bench.step()
-    message = bench.queue.receive()
-    bench.api.call = dying
-    for _ in range(3):
-        with pytest.raises(RuntimeError):
-            bench.grouper.handle(message, bench.api, bench.listener)
-        bench.clock.advance(seconds=61)
-    handled = bench.grouper.handle(message, bench.api, bench.listener)
-
-    assert handled.handled_as is HandledAs.APPLIED
-    assert bench.states("a") == ["DEAD"]
-
-
-def dying(call):
-    raise RuntimeError("the process is gone")
-
-
 def test_a_recorded_outcome_is_applied_by_the_next_handler_without_another_call(bench):
     bench.register("a", "b")
     bench.step()
@@ -150,15 +94,6 @@ def unavailable(tasks):
     raise StoreUnavailable("the bus is out of reach")
 
 
-def test_a_bundle_that_is_over_is_not_touched_again(bench):
-    bench.register("a")
-    bench.drain()
-    key = bench.grouper.bundle(TENANT, bench.task("a").bundle_id).key
-    handled = bench.grouper.handle(BundleMessage(key), bench.api, bench.listener)
-
-    assert (handled.handled_as, len(bench.api.calls)) == (HandledAs.SETTLED, 1)
-
-
 def test_a_retry_in_place_needs_no_queue():
     bench = Bench(Policy(in_place=2, max_attempts=5))
     bench.register("a")
@@ -171,13 +106,29 @@ def test_a_retry_in_place_needs_no_queue():
     assert len(bench.pauses) == 2
 
 
-def test_a_member_that_was_registered_anew_is_left_out_and_called_in_its_own_bundle(bench):
+def test_the_message_of_a_bundle_that_is_gone_or_has_ended_is_settled_without_a_call(bench):
+    bench.register("a")
+    bench.drain()
+    key = bench.grouper.bundle(TENANT, bench.task("a").bundle_id).key
+    ended = bench.grouper.handle(BundleMessage(key), bench.api, bench.listener)
+    bench.store.bundles.clear()
+    gone = bench.grouper.handle(BundleMessage(key), bench.api, bench.listener)
+
+    handled = [ended.handled_as, gone.handled_as]
+    assert (handled, len(bench.api.calls)) == ([HandledAs.SETTLED] * 2, 1)
+
+
+@pytest.mark.parametrize("is_bundled", [False, True])
+def test_a_member_that_was_registered_anew_is_left_out_and_called_in_its_own_bundle(bench, is_bundled):
     """Its bundle was stuck until both expired, and time to live deleted neither."""
     bench.register("a", "b")
     bench.step()
     old = bench.task("a").bundle_id
     bench.clock.advance(days=21)
     bench.register("a")
+    if is_bundled:
+        bench.clock.advance(seconds=60)
+        bench.grouper.lead(TaskMessage(bench.task("a").key))
     bench.drain()
     calls = {call.bundle_id: [member.task_id for member in call.members] for call in bench.api.calls}
 
@@ -198,35 +149,6 @@ def test_a_target_is_called_at_its_rate_across_bundles():
     assert all(later - first >= 2 * (n - 1) for n, later in enumerate(seconds) for first in seconds[:1])
 
 
-@pytest.mark.parametrize("steps", [1, 2])
-def test_the_sweeper_wakes_a_bundle_whose_message_was_lost(bench, steps):
-    bench.register("a")
-    bench.api.answers = [BUSY]
-    for _ in range(steps):
-        bench.step()
-    bench.queue.waiting.clear()
-    bench.clock.advance(seconds=33)
-    swept = bench.grouper.sweep()
-    bench.drain()
-
-    assert swept.bundles == 1
-    assert bench.states("a") == ["SUCCEEDED"]
-
-
-def test_the_sweeper_seals_a_bundle_whose_leader_died(bench):
-    bench.register("a", "b")
-    bench.store.seal = unavailable
-    with pytest.raises(StoreUnavailable):
-        bench.step()
-    del bench.store.seal
-    bench.queue.waiting.clear()
-    bench.clock.advance(seconds=33)
-
-    assert bench.grouper.sweep().bundles == 1
-    bench.drain()
-    assert bench.states("a", "b") == ["SUCCEEDED"] * 2
-
-
 def test_the_sweeper_lets_those_be_who_rest_or_are_worked_on():
     bench = Bench(Policy(linger=timedelta(seconds=60), max_delay=timedelta(seconds=60)), Timing())
     bench.register("a")
@@ -238,3 +160,111 @@ def test_the_sweeper_lets_those_be_who_rest_or_are_worked_on():
     bench.step()
     bench.clock.advance(seconds=400)
     assert bench.grouper.sweep().bundles == 0
+
+
+SECOND = timedelta(seconds=1)
+
+
+def sealed(policy=None, names="a", **facts):
+    """A bench with one bundle of *names*, its message, and its store's requests noted."""
+    bench = Bench(*([policy] if policy else []))
+    bench.register(*names)
+    bench.step()
+    (bundle,) = bench.store.bundles.values()
+    if facts:
+        bench.store.bundles[bundle.key] = replace(bundle, **facts)
+    bench.queue.waiting.clear()
+    bench.queue.sent.clear()
+    bench.stored = Scripted(bench.store)
+    bench.grouper = Grouper(replace(bench.world, store=bench.stored))
+    bench.message = BundleMessage(bundle.key, waits=2)
+    return bench
+
+
+def handle(bench, **facts):
+    message = replace(bench.message, **facts)
+    return bench.grouper.handle(message, bench.api, bench.listener, bench.listener.failed.append)
+
+
+def sent(bench):
+    return [(posting.message, posting.delay) for posting in bench.queue.sent]
+
+
+def stored(bench):
+    return bench.store.bundle(bench.message.key)
+
+
+def test_a_message_of_the_sweeper_is_dropped_where_it_would_wait():
+    bench = sealed()
+    bench.stored.scripts["replace_bundle"] = lambda bundle: replace(bundle, owner="another")
+
+    assert handle(bench, swept=True).handled_as is HandledAs.DROPPED
+    assert sent(bench) == []
+
+
+@pytest.mark.parametrize(("seconds", "calls"), [(30, 2), (30.1, 1)])
+def test_a_call_in_place_ends_before_the_lease_of_the_call(seconds, calls):
+    bench = sealed(Policy(in_place=1))
+    bench.api.answers = [Answer(BUSY.whole, retry_after=timedelta(seconds=seconds)), Answer()]
+
+    assert handle(bench).calls == calls
+
+
+def test_a_call_in_place_takes_a_token_of_the_rate():
+    bench = sealed(Policy(in_place=3, rate=0.1, burst=2))
+    bench.api.answers = [BUSY] * 4
+
+    assert handle(bench).calls == 2
+
+
+@pytest.mark.parametrize(("rest", "delay"), [(0.2, 1), (1.5, 2), (40, 40)])
+def test_a_message_of_a_resting_bundle_waits_for_its_rest_without_jitter(rest, delay):
+    bench = sealed()
+    bench.store.write_bundle(replace(stored(bench), not_before=bench.clock.at + timedelta(seconds=rest)))
+
+    assert handle(bench).handled_as is HandledAs.WAITING
+    assert sent(bench) == [(replace(bench.message, waits=3), delay)]
+
+
+@pytest.mark.parametrize(("waits", "delay"), [(0, 11), (2, 12), (3, 14), (4, 18), (9, 18)])
+def test_a_message_without_a_token_waits_with_jitter_that_grows(waits, delay):
+    bench = sealed(Policy(rate=0.1))
+    bench.store.put_full_at(replace(stored(bench).lane, shard="rate"), None, bench.clock.at + 10 * SECOND)
+
+    assert handle(bench, waits=waits).handled_as is HandledAs.LIMITED
+    assert sent(bench) == [(replace(bench.message, waits=waits + 1), delay)]
+    assert bench.api.calls == []
+
+
+@pytest.mark.parametrize(("waits", "attempt", "delay"), [(0, 0, 2), (5, 1, 3)])
+def test_a_bundle_that_is_put_back_rests_for_its_backoff(waits, attempt, delay):
+    bench = sealed(attempt=attempt)
+    bench.api.answers = [BUSY]
+    handled = handle(bench, waits=waits, swept=True)
+    rest = 1.5 * 2**attempt
+
+    assert (handled.handled_as, handled.calls) == (HandledAs.RETRIED, 1)
+    assert sent(bench) == [(BundleMessage(bench.message.key, waits + 1), delay)]
+    assert (stored(bench).state, stored(bench).call_until) == (BundleState.READY, None)
+    assert stored(bench).not_before == bench.clock.at + timedelta(seconds=rest)
+
+
+NAMED = [Answer(members={"a": Outcome(Verdict.RETRY)}), Answer(BUSY.whole, {"a": Outcome(Verdict.OK)})]
+
+
+@pytest.mark.parametrize("answer", [Answer(), *NAMED])
+def test_only_a_bundle_that_is_retried_as_a_whole_is_called_again_in_place(answer):
+    bench = sealed(Policy(in_place=3))
+    bench.api.answers = [answer]
+
+    assert handle(bench).calls == 1
+
+
+def test_a_member_that_is_retried_waits_for_its_own_backoff():
+    bench = sealed(names="ab")
+    bench.api.answers = [Answer(members={"a": Outcome(Verdict.RETRY, "locked")})]
+    handle(bench)
+
+    assert sent(bench) == [(TaskMessage(bench.task("a").key), 1)]
+    assert bench.task("a").due_at == bench.clock.at + timedelta(seconds=0.75)
+    assert [task.task_id for task in bench.listener.reported] == ["b"]

@@ -7,38 +7,23 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.errors import NotFound
+from fanin.errors import StoreUnavailable
 from fanin.grouper import (
     Answer,
-    BundleMessage,
     BundleState,
     Grouper,
+    Lane,
     LeadOutcome,
     Lease,
     Policies,
     Policy,
-    TaskMessage,
     Timing,
 )
-from fanin.grouper.rules.protocol import empty_bundle
-from tests.grouper.conftest import TENANT, Bench, waiting
+from fanin.grouper.rules.model import Candidate
+from fanin.grouper.store import Claim
+from fanin.grouper.use_cases.filling import Filler
+from tests.grouper.conftest import SMALL, TENANT, Bench, waiting
 from tests.scripted import Scripted
-
-
-def held_by_another(bench, name="a", seconds=15):
-    lane = bench.task(name).lane
-    lease = Lease(lane, 7, "another", bench.clock.at + timedelta(seconds=seconds))
-    bench.store.put_lease(None, lease)
-    return lease
-
-
-def test_tasks_of_one_target_share_a_bundle(bench):
-    bench.register("a", "b")
-    bench.register("c", target="mail")
-    bench.drain()
-
-    assert sorted(bench.called()) == [["a", "b"], ["c"]]
-    assert bench.states("a", "b", "c") == ["SUCCEEDED"] * 3
 
 
 def test_one_leader_drains_full_bundles_and_the_rest_needs_no_other(bench):
@@ -80,46 +65,11 @@ def test_a_task_waits_for_others_up_to_its_longest_delay():
     assert (bench.clock.at - bench.task("a").created_at).total_seconds() == 10
 
 
-def test_a_takeover_seals_and_sends_what_the_last_leader_left(bench):
-    bench.register("a", "b")
-    lease = held_by_another(bench, seconds=0)
-    left = empty_bundle(lease, bench.clock.at, bench.timing).joined(("b",))
-    bench.store.claim(left, ("b",))
-    bench.clock.advance(seconds=1)
-    result = bench.step()
-
-    assert result.took_over
-    assert bench.store.bundle(left.key).state is BundleState.READY
-    assert BundleMessage(left.key) in [posting.message for posting in bench.queue.sent]
-
-
-def test_a_takeover_leaves_a_void_in_the_way_of_a_leader_who_was_slow(bench):
-    bench.register("a", "b")
-    lease = held_by_another(bench, seconds=0)
-    bench.clock.advance(seconds=1)
-    bench.step()
-    slow = empty_bundle(lease, bench.clock.at, bench.timing).joined(("b",))
-    claim = bench.store.claim(slow, ("b",))
-
-    assert claim.bundle.is_void
-    with pytest.raises(NotFound):
-        bench.grouper.bundle(TENANT, claim.bundle.bundle_id)
-
-
 def test_its_own_task_comes_along_where_the_index_does_not_show_it_yet(bench):
     bench.register("a")
     bench.store.shown_tasks = lambda: []
 
     assert bench.step().bundles[0].members == ("a",)
-
-
-def test_a_message_of_a_task_that_ended_or_is_gone_is_settled(bench):
-    bench.register("a")
-    bench.drain()
-    gone = TaskMessage(replace(bench.task("a").key, task_id="gone"))
-
-    assert bench.grouper.lead(TaskMessage(bench.task("a").key)).outcome is LeadOutcome.SETTLED
-    assert bench.grouper.lead(gone).outcome is LeadOutcome.SETTLED
 
 
 def test_a_burst_takes_fewer_than_two_deliveries_a_task():
@@ -167,8 +117,6 @@ def lead(bench, noted, **facts):
 
 
 SHORT = Policy(lease=timedelta(seconds=5), call_lease=timedelta(seconds=10))
-
-
 LONGEST = Policy(lease=timedelta(seconds=200), call_lease=timedelta(seconds=800))
 
 
@@ -250,3 +198,83 @@ def test_a_lane_of_another_leader_is_waited_for(bench, noted, request_, swept):
 
     assert (result.outcome is LeadOutcome.DROPPED, result.contended) == (swept, True)
     assert len(bench.queue.sent) == (0 if swept else 1)
+
+
+LANE = Lane(TENANT, "search", "0")
+MINUTE = timedelta(minutes=1)
+
+
+class Fill:
+    """A leader's filler over a store whose requests are noted."""
+
+    def __init__(self, *names, policy=SMALL, late=MINUTE, timing=None):
+        self.bench = Bench(policy, *([timing] if timing else []))
+        self.tasks = dict(zip(names, self.bench.register(*names), strict=True))
+        self.bench.clock.at += late
+        self.store = Scripted(self.bench.store)
+        self.world = replace(self.bench.world, store=self.store, policies=Policies(default=policy))
+        self.term = Lease(LANE, 7, "me", self.bench.clock.at + timedelta(seconds=15))
+        self.filler = Filler(self.world)
+
+    def own(self, name):
+        return self.bench.store.task(self.tasks[name].key)
+
+    def candidates(self, *names):
+        return [Candidate(LANE, name, self.tasks[name].due_at) for name in names]
+
+    def show(self, *pages):
+        """Let the index show *pages* of names, one at each query, the last one again and again."""
+        left = list(pages)
+        self.store.scripts["candidates"] = lambda *_: self.candidates(
+            *(left.pop(0) if len(left) > 1 else left[0])
+        )
+
+    def __call__(self, own=None):
+        bundle, more = self.filler.fill(self.term, self.own(own) if own else None)
+        return bundle.members if bundle else None, more
+
+    @property
+    def limits(self):
+        return [limit for _, limit in self.store.of("candidates")]
+
+    @property
+    def claimed(self):
+        return [arguments[1] for arguments in self.store.of("claim")]
+
+
+def test_a_task_that_was_refused_is_not_tried_again():
+    fill = Fill("a", "b")
+    fill.bench.store.write_task(replace(fill.own("b"), target="mail"))
+    fill.show("ab")
+
+    assert fill("a") == (("a",), False)
+    assert fill.claimed == [("a", "b"), ("a",)]
+    assert fill.filler.longest_wait == MINUTE
+
+
+def test_a_claim_in_conflict_is_repeated_eight_times_and_then_given_up():
+    fill = Fill("a")
+    fill.store.scripts["claim"] = lambda *_: Claim(None)
+
+    with pytest.raises(StoreUnavailable):
+        fill("a")
+
+    assert len(fill.claimed) == 8
+    assert sorted(fill.bench.pauses) == fill.bench.pauses
+
+
+def test_a_transaction_claims_98_tasks_at_most():
+    fill = Fill(*(f"t{number:03}" for number in range(150)), policy=Policy(max_size=200), timing=Timing())
+    fill("t000")
+
+    assert [len(joining) for joining in fill.claimed] == [98, 52]
+
+
+@pytest.mark.parametrize(("members", "kept"), [((), None), (("z",), ("z",)), (("a", "b"), ("a", "b"))])
+def test_a_leader_whose_bundle_was_moved_on_by_another_stops(members, kept):
+    fill = Fill(*"abcdef")
+    sealed = {"members": members, "state": BundleState.READY, "version": 9}
+    fill.store.scripts["claim"] = lambda bundle, *_: Claim(replace(bundle, **sealed))
+
+    assert fill("a") == (kept, False)
+    assert len(fill.claimed) == 1

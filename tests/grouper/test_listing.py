@@ -11,23 +11,17 @@ import pytest
 from fanin.errors import InvalidRequest
 from fanin.grouper import (
     Answer,
-    Bundle,
-    BundleState,
     Isolation,
     Lane,
     Outcome,
     Policies,
     Policy,
     Status,
-    Task,
-    TaskState,
     Verdict,
 )
-from fanin.grouper.listing import BUNDLES_A_PAGE, TASKS_A_PAGE, BundledPlace, TaskList, WaitingPlace
+from fanin.grouper.listing import BUNDLES_A_PAGE, TASKS_A_PAGE, BundledPlace, WaitingPlace
 from fanin.grouper.rules.model import Lease
-from fanin.grouper.store import Page
 from tests.grouper.conftest import TENANT, Bench
-from tests.scripted import Scripted
 
 TARGET = "search"
 
@@ -161,77 +155,25 @@ def test_a_target_has_the_leases_of_its_leaders_as_long_as_they_are_held():
 DAY = timedelta(days=1)
 
 
-class Lists:
-    """The lists of a target of three shards, whose store notes its requests."""
-
-    def __init__(self, shards=3):
-        bench = Bench(Policy(shards=shards))
-        self.at, self.store = bench.clock.at, Scripted(bench.store)
-        policies = Policies(default=bench.policy)
-        world = replace(bench.world, store=self.store, policies=policies)
-        self.timing = world.timing
-        self.list = TaskList(world, TENANT, "search")
-
-    def task(self, name, shard, **facts):
-        facts = {"state": TaskState.CREATED, "due_at": self.at, "expires_at": self.at + DAY} | facts
-        made = Task(
-            tenant=TENANT,
-            task_id=name,
-            shard=str(shard),
-            payload="1",
-            priority=0,
-            item_id=None,
-            attempts=0,
-            created_at=self.at,
-            **{"target": "search"} | facts,
-        )
-        self.store.real.write_task(made)
-        return made
-
-    def bundle(self, fence, shard, *members, **facts):
-        lane = Lane(TENANT, "search", str(shard))
-        made = Bundle(lane, fence, BundleState.READY, members, 1, self.at, self.at + DAY, attempt=1)
-        made = replace(made, **facts)
-        self.store.real.write_bundle(made)
-        for name in members:
-            self.task(name, shard, state=TaskState.BUNDLED, bundle_id=made.bundle_id)
-        return made
-
-    def waiting(self, limit, place=None):
-        found, after = self.list.waiting(limit, place or WaitingPlace())
-        return "".join(each.task_id for each in found), after
-
-    def bundled(self, limit, place=None, wanted=Status.BUNDLED):
-        found, after = self.list.bundled(wanted, limit, place or BundledPlace())
-        return "".join(each.task_id for each in found), after
-
-
-def test_a_task_is_listed_until_it_expires():
-    lists = Lists()
-    oldest = lists.at - lists.timing.pending
-    lists.task("a", 0, due_at=oldest)
-    lists.task("b", 0, due_at=oldest + timedelta(microseconds=1))
-
-    assert lists.waiting(9) == ("b", None)
-
-
 @pytest.mark.parametrize("limit", [0, 1001])
-def test_each_list_is_bounded(limit):
+def test_each_list_is_bounded(bench, limit):
+    tasks = bench.grouper.tasks(TENANT, TARGET)
     with pytest.raises(InvalidRequest):
-        Lists().waiting(limit)
+        tasks.waiting(limit, WaitingPlace())
     with pytest.raises(InvalidRequest):
-        Lists().bundled(limit)
+        tasks.bundled(Status.BUNDLED, limit, BundledPlace())
 
 
-def test_bundles_that_are_gone_void_or_expired_are_left_out_and_those_after_them_are_listed():
-    lists = Lists()
-    kept = lists.bundle(1, 0, "a")
-    lists.bundle(2, 0, "b", expires_at=lists.at)
-    void = lists.bundle(3, 0)
-    keys = [void.key, replace(void, fence=9).key, replace(kept, fence=2).key, kept.key]
-    lists.store.scripts["bundles_of"] = lambda *_: Page(keys)
+def test_bundles_that_are_gone_or_void_are_left_out_and_those_before_them_are_listed():
+    bench = Bench(Policy(max_size=1))
+    for name in "abc":
+        bench.register(name)
+        bench.drain()
+    gone, void = (bench.grouper.bundle(TENANT, bench.task(name).bundle_id) for name in "bc")
+    del bench.store.bundles[gone.key]
+    bench.store.bundles[void.key] = replace(void, members=())
 
-    assert lists.bundled(9) == ("a", BundledPlace(1))
+    assert listed(bench, Status.SUCCEEDED) == ["a"]
 
 
 def test_the_next_call_of_a_rate_is_shown_and_a_full_bundle_is_due_now():
@@ -245,16 +187,6 @@ def test_the_next_call_of_a_rate_is_shown_and_a_full_bundle_is_due_now():
     assert view.next_window_at == bench.clock.at
     assert bench.clock.at < view.next_call_at <= bench.clock.at + timedelta(seconds=10)
     assert view.rate == 0.1
-
-
-def test_a_page_of_bundled_tasks_reads_a_hundred_of_them():
-    lists = Lists(shards=1)
-    lists.bundle(1, 0, *(f"{number:03}," for number in range(150)))
-    first, after = lists.bundled(1000)
-
-    assert (first.count(","), after) == (100, BundledPlace(0, 2, 100))
-    assert (lists.bundled(1000, after)[0].count(","), lists.bundled(1000, after)[1]) == (50, None)
-    assert [len(keys) for (keys,) in lists.store.of("tasks")] == [100, 50, 50]
 
 
 def test_a_page_of_targets_ends_at_sixty_four_lanes(bench):

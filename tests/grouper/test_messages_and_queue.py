@@ -1,14 +1,34 @@
-"""What travels over the queues, and how SQS takes it."""
+"""What travels over the queues, how SQS takes it, and that no two things share a row."""
 
 from __future__ import annotations
 
 import pytest
 from botocore.exceptions import ClientError
+from hypothesis import given
+from hypothesis import strategies as st
 from moto import mock_aws
 
 from fanin.errors import InvalidRequest, StoreUnavailable
-from fanin.grouper import Answer, BundleKey, BundleMessage, Outcome, Posting, TaskKey, TaskMessage, Verdict
-from fanin.grouper.rules.ids import bundle_id
+from fanin.grouper import (
+    Answer,
+    BundleKey,
+    BundleMessage,
+    Lane,
+    Outcome,
+    Posting,
+    TaskKey,
+    TaskMessage,
+    Verdict,
+)
+from fanin.grouper.rules.ids import (
+    BUNDLE_ID_FORM,
+    TARGET_FORM,
+    TASK_ID_FORM,
+    bundle_id,
+    checked_bundle_id,
+    checked_target,
+    checked_task_id,
+)
 from fanin.grouper.sqs import SqsQueue
 from tests.contract import moto_clients
 
@@ -133,3 +153,26 @@ def test_every_message_names_its_target_by_which_the_queue_is_shared(bench):
     assert {posting.message.target for posting in bench.queue.sent} == {"search"}
     kinds = {(type(each.message), each.message.swept) for each in bench.queue.sent}
     assert kinds == {(kind, swept) for kind in (TaskMessage, BundleMessage) for swept in (False, True)}
+
+
+TENANTS = st.text("a#1:", min_size=1, max_size=8)
+
+
+def of_form(form):
+    return st.from_regex(form, fullmatch=True)
+
+
+@given(TENANTS, of_form(TASK_ID_FORM), of_form(BUNDLE_ID_FORM), of_form(TARGET_FORM), st.integers(0, 99))
+def test_a_key_is_read_from_its_end_so_that_it_names_one_tenant_and_thing(
+    tenant, task, bundle, target, shard
+):
+    assert str(TaskKey(tenant, task)).rsplit("#", 1) == [tenant, task]
+    assert str(BundleKey(tenant, bundle)).rsplit("#", 1) == [tenant, bundle]
+    assert str(Lane(tenant, target, str(shard))).rsplit("#", 2) == [tenant, target, str(shard)]
+
+
+@pytest.mark.parametrize("checked", [checked_task_id, checked_bundle_id, checked_target])
+@pytest.mark.parametrize("name", ["b#c", "#", "b#0", "", "b\n"])
+def test_a_name_that_could_be_a_part_of_another_key_is_refused(checked, name):
+    with pytest.raises(InvalidRequest):
+        checked(name)

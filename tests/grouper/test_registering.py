@@ -34,15 +34,6 @@ def test_the_same_task_again_is_the_first_and_its_message_goes_out_again(bench):
     assert len(bench.queue.sent) == 2
 
 
-def test_a_task_that_ended_is_not_sent_again(bench):
-    bench.register("a")
-    bench.drain()
-    sent = len(bench.queue.sent)
-
-    assert bench.register("a")[0].state is TaskState.SUCCEEDED
-    assert len(bench.queue.sent) == sent
-
-
 @pytest.mark.parametrize(
     "other", [{"payload": 2}, {"target": "mail"}, {"priority": 1}, {"item_id": item_named("x")}]
 )
@@ -53,13 +44,6 @@ def test_the_same_id_for_another_task_is_refused(bench, other):
         bench.grouper.register(
             TENANT, NewTask(**({"payload": 1, "target": "search", "task_id": "a"} | other))
         )
-
-
-def test_an_id_of_another_tenant_is_another_task(bench):
-    bench.register("a")
-
-    with pytest.raises(NotFound):
-        bench.grouper.task("other", "a")
 
 
 def test_the_target_is_computed_where_it_is_not_named():

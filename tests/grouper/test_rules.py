@@ -1,10 +1,11 @@
-"""The rules as values: what they return to the second and to the byte, on both sides of their bounds."""
+"""The rules as values, on both sides of their bounds, and the diagrams of the page."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -28,7 +29,7 @@ from fanin.grouper import (
     Timing,
     Verdict,
 )
-from fanin.grouper.dynamodb.items import bundle_of, outcomes_text, task_of
+from fanin.grouper.dynamodb.items import outcomes_text
 from fanin.grouper.dynamodb.requests import claim
 from fanin.grouper.rules import protocol as rules
 from fanin.grouper.rules.ids import bundle_id, checked_bundle_id
@@ -37,19 +38,12 @@ from fanin.grouper.rules.model import Candidate, Status
 from fanin.grouper.rules.order import order_of
 from fanin.grouper.rules.rate import token
 from fanin.grouper.settings.policy import SIZE_MAX
+from tests.simulation_grouper.transitions import BUNDLE_TRANSITIONS, TASK_TRANSITIONS
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
-
-
 LANE = Lane("t", "search", "0")
-
-
 SECOND, TICK = timedelta(seconds=1), timedelta(microseconds=1)
-
-
 LATER = NOW + timedelta(days=1)
-
-
 TIMING = Timing(pending=timedelta(days=3), ended=timedelta(days=2))
 
 
@@ -301,27 +295,7 @@ def test_a_claim_fits_one_transaction_and_a_bundle_one_item(full):
     assert sum(len(n) + 1 for n in names) + len(outcomes_text(said)["S"].encode()) < 300_000
 
 
-def test_rows_with_little_in_them_are_read():
-    row = {
-        "tenant": {"S": "t"},
-        "target": {"S": "search"},
-        "shard": {"S": "0"},
-        "fence": {"N": "7"},
-        "state": {"S": "READY"},
-        "version": {"N": "1"},
-        "attempt": {"N": "0"},
-        "createdAt": {"N": "0"},
-        "expiresAt": {"N": "0"},
-    }
-
-    assert bundle_of(row).is_void
-    with pytest.raises(KeyError):
-        task_of(row)
-
-
 PART = Lane("t", "search", "part-x-0")
-
-
 POLICY = Policy(max_size=3, max_delay=timedelta(seconds=10))
 
 
@@ -342,11 +316,7 @@ def test_another_bundle_is_worth_it_when_it_is_full_or_a_task_waited_long_enough
 
 
 NAME = bundle_id("lane", 1)
-
-
 TASK_KEY, BUNDLE_KEY = TaskKey("t", "a"), BundleKey("t", NAME)
-
-
 FIRST = {
     f'{{"tenant":"t","{name}":"{value}","waits":0,"swept":false,"target":"mail"}}': (kind, key)
     for kind, key, name, value in (
@@ -410,3 +380,22 @@ def test_an_empty_bundle_is_kept_as_long_as_its_tasks_may_be():
     empty = rules.empty_bundle(Lease(LANE, 7, "me", LATER), NOW, TIMING)
 
     assert (empty.version, empty.expires_at) == (0, NOW + TIMING.pending + TIMING.ended)
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "grouper_reference.md"
+DIAGRAMS = re.findall(r"```mermaid\nstateDiagram-v2\n(.*?)```", PAGE.read_text(), re.DOTALL)
+ALLOWED = [
+    pytest.param(TaskState, TASK_TRANSITIONS, {"CREATED"}, id="task"),
+    pytest.param(BundleState, BUNDLE_TRANSITIONS, {"OPEN", "READY"}, id="bundle"),
+]
+
+
+@pytest.mark.parametrize(("states", "transitions", "first"), ALLOWED)
+def test_a_diagram_shows_every_transition_and_which_states_are_first_and_terminal(states, transitions, first):
+    task_diagram, bundle_diagram = DIAGRAMS
+    diagram = task_diagram if states is TaskState else bundle_diagram
+    arrows = set(re.findall(r"^ +(\S+) --> (\w+|\[\*\])", diagram, re.MULTILINE))
+
+    assert {arrow for arrow in arrows if "[*]" not in arrow} == transitions
+    assert {end for start, end in arrows if start == "[*]"} == first
+    assert {start for start, end in arrows if end == "[*]"} == {state for state in states if state.ended}

@@ -94,16 +94,3 @@ def test_the_checker_alone_notices_a_broken_rule(of, rule):
     with mutant.alive():
         broken = (run.RECORDERS[of](seed).broken() for seed in range(SEEDS_TO_KILL))
         assert any(each and each.invariant == "linearizable" for each in broken)
-
-
-def test_a_broken_history_is_shown(capsys):
-    module, rule = tracker_mutants, "close climbs"
-    mutant = next(each for each in module.MUTANTS if each.rule == rule)
-    with mutant.alive():
-        assert run.main(["--seeds", "20"]) == 1
-        shown = capsys.readouterr().out
-        seed = shown.split()[1].rstrip(":")
-        assert f"python -m tests.histories.run --of tracker --replay {seed}" in shown
-        assert run.main(["--replay", seed]) == 1
-        assert "in order:" in capsys.readouterr().out
-    assert run.main(["--replay", seed]) == 0

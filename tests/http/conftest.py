@@ -33,6 +33,7 @@ __all__ = ["alone", "beside_the_module", "beside_the_session", "pytest_pyfunc_ca
 SETTINGS = {
     "events": ["TaskSucceeded", "BundleFailed", "JobDead"],
     "grouper_registrations": True,
+    "results": True,
     "callbacks": CALLBACKS,
     "resumed_state_machines": ["arn:aws:states:us-east-1:000000000000:stateMachine:waits"],
 }

@@ -27,7 +27,7 @@ def names(run):
 
 def test_every_python_block_of_the_page_is_run():
     assert [title for title, _ in EXAMPLES] == [
-        *("client", "fail", "in_threads", "in_processes", "grow", "by_name", "is_over", "poll")
+        *("client", "fail", "in_threads", "in_processes", "grow", "by_name", "is_over")
     ]
     assert PAGE.count("```python") - PAGE.count("<!-- not run:") == len(EXAMPLES)
 
@@ -86,22 +86,3 @@ def test_a_long_function_ends_with_its_batch(names):
     names["long_work"](sqs_event(json.dumps({"itemId": items[0], "parts": [1, 2]})), None)
 
     assert sent == [1, 2]
-
-
-def test_a_loop_outside_lambda_fails_an_item_at_its_last_receive(run, names):
-    fanin, sqs = names["fanin"], run.client("sqs")
-    url = sqs.create_queue(QueueName="outside-lambda", Attributes={"VisibilityTimeout": "1"})["QueueUrl"]
-    with fanin.open() as batch:
-        items = batch.add(3)
-    for item in items:
-        sqs.send_message(QueueUrl=url, MessageBody=item)
-
-    @fanin.acks(fail_after=2)
-    def handler(record):
-        if record["body"] == items[1]:
-            raise ValueError(record["attributes"]["ApproximateReceiveCount"])
-
-    names["poll"](sqs, url, handler)
-
-    assert (batch.status().acked, batch.status().failed) == (3, 1)
-    assert [sample.reason for sample in batch.samples()] == ["ValueError: 2"]

@@ -1,4 +1,4 @@
-"""Consumers over HTTP against the local run: hand-over, skipped work, and a poisoned record."""
+"""Consumers over HTTP against the local run: hand-over and skipped work."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import pytest
 
 from fanin import Fanin, NewJob
 from tests.client.received import DELETED, acked, delivered
-from tests.client.test_poison import failed_items, function
 from tests.http.test_job_consumer import QUEUE, states, unused
 from tests.polling import eventually
 
@@ -45,8 +44,3 @@ def test_the_end_of_a_job_decides_on_the_item_that_was_handed_over(library, api,
     assert eventually(lambda: states(api, key) == state)
     library.queue(QUEUE).sweep()
     assert eventually(lambda: acked(batch) == (1, failed))
-
-
-def test_a_poisoned_record_fails_its_own_item_and_no_other_one(run):
-    with function(run.url) as settle:
-        assert failed_items(Fanin(run.url), settle, 1, {4}) == [4]

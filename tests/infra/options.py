@@ -51,7 +51,6 @@ OPTIONS: dict[str, Sequence[Any]] = {
         {},
         {"monitoring": "full", "alarm_email": "ops@example.com"},
         {"monitoring": "lean", "alarm_email": "ops@example.com"},
-        {"monitoring": "full"},
         {"monitoring": "off"},
     ),
     "oldest_batch_alarm_hours": (168, 10_000),

@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
-
-from moto import mock_aws
-
-from fanin.aws.settings.tracking import Tables
-from fanin.tracker import Tracker
-from fanin.tracker.dynamodb import DynamoStore
-from tests.contract import moto_clients
-from tests.contract.tables import TABLES, create_tables, deep_recursion
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 # Sent too where a refused write does not bring along what stands in its way; here it always does.
@@ -45,22 +37,3 @@ def asked_of(params: dict[str, Any], operation: str) -> Iterator[tuple[str, str]
 def _asked(params: dict[str, Any]) -> str:
     index = params.get("IndexName")
     return f"{params['TableName']}/index/{index}" if index else str(params["TableName"])
-
-
-def actions_sent(
-    before: Callable[[Tracker], Any],
-    deed: Callable[[Any, Any], object],
-    of: Callable[[Tracker], Any] = lambda tracker: Tracker(tracker.store, now=lambda: AT),
-) -> set[tuple[str, str]]:
-    """Return what *deed* sends on tables that *before* has written to.
-
-    *of*: returns what acts, from the tracker of *before*; by default, another tracker at the same time.
-    """
-    with mock_aws(), deep_recursion():
-        client = moto_clients.client("dynamodb")
-        create_tables(client)
-        first = Tracker(DynamoStore(client, Tables(*TABLES), pause=lambda _: None), now=lambda: AT)
-        prepared = before(first)
-        sent = Sent(client)
-        deed(of(first), prepared)
-    return sent.actions

@@ -119,33 +119,6 @@ def test_a_job_takes_the_options_that_it_is_given(jobs, name, capsys):
     assert {text for text in rest if text.startswith("--")} <= known
 
 
-def test_the_logs_are_encrypted_and_go_after_their_time(glue, jobs):
-    security = glue.only("AWS::Glue::SecurityConfiguration")["Properties"]
-    key = {"Fn::GetAtt": [next(iter(glue.of_type("AWS::KMS::Key"))), "Arn"]}
-    groups = {
-        flat(each["Properties"]["LogGroupName"]): each["Properties"]
-        for each in glue.of_type("AWS::Logs::LogGroup").values()
-        if "LogGroupName" in each["Properties"]
-        and "vendedlogs" not in flat(each["Properties"]["LogGroupName"])
-    }
-
-    assert security["EncryptionConfiguration"]["CloudWatchEncryption"] == {
-        "CloudWatchEncryptionMode": "SSE-KMS",
-        "KmsKeyArn": key,
-    }
-    for each in jobs.values():
-        role = role_of(each)
-        assert each["SecurityConfiguration"] == {
-            "Ref": next(iter(glue.of_type("AWS::Glue::SecurityConfiguration")))
-        }
-        for stream in ("error", "output"):
-            # As Glue names them: prefix, security configuration, role, stream.
-            prefix = each["DefaultArguments"]["--custom-logGroup-prefix"]
-            group = groups.pop(f"{prefix}/{security['Name']}-role/<{role}>/{stream}")
-            assert (group["KmsKeyId"], group["RetentionInDays"]) == (key, 14)
-    assert not groups
-
-
 def expected(glue, name):
     """The grants of a job that its row names, by what it works on."""
     tables = {"batches": "TablesBatches", "pages": "TablesPages"}
@@ -206,24 +179,6 @@ def test_the_history_runs_by_itself_only_where_there_is_an_archive(glue):
     assert [job.name for job in without.scheduled()] == ["audit"]
     assert [re.match("AnalyticsGlue(.*)Job", name)[1] for name in started] == ["Audit", "History"]
     assert (trigger["Type"], trigger["Schedule"], trigger["StartOnCreation"]) == ("SCHEDULED", CRON, True)
-
-
-def test_each_role_is_for_one_job_and_only_glue_may_take_it(glue, jobs):
-    roles = [role_of(each) for each in jobs.values()]
-    trusts = [
-        glue.template["Resources"][role]["Properties"]["AssumeRolePolicyDocument"]["Statement"]
-        for role in roles
-    ]
-
-    assert len(set(roles)) == len(jobs)
-    assert {flat(trust["Principal"]["Service"]) for (trust,) in trusts} == {"glue.amazonaws.com"}
-
-
-def test_what_a_run_leaves_is_private_and_outlives_the_stack(glue):
-    bucket = glue.named("AWS::S3::Bucket", "AnalyticsGround")
-
-    assert bucket["DeletionPolicy"] == "Retain"
-    assert set(bucket["Properties"]["PublicAccessBlockConfiguration"].values()) == {True}
 
 
 def test_the_jobs_on_glue_are_deployed_as_they_were_last_looked_at(glue, snapshot: SnapshotAssertion):

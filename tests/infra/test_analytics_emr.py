@@ -12,7 +12,7 @@ from syrupy.extensions.json import JSONSnapshotExtension
 
 from infra.pipeline_jobs import JOBS
 from pipeline import entry
-from tests.infra.test_analytics import asset_of, engine, expected, flat, granted, names_in, ours
+from tests.infra.test_analytics import engine, expected, flat, granted, ours
 
 SCHEDULED = [job.name for job in JOBS if job.scheduled]
 
@@ -47,33 +47,6 @@ def role_of_job(emr, name):
     return found
 
 
-def properties(defaults):
-    (spark,) = defaults
-    assert spark["Classification"] == "spark-defaults"
-    return spark["Properties"]
-
-
-def test_every_run_has_the_zip_and_workers_of_one_size(emr, application):
-    defaults = properties(application["RuntimeConfiguration"])
-
-    assert "pipeline/jobs/audit.py" in names_in(asset_of(emr, defaults["spark.submit.pyFiles"]))
-    assert {defaults[f"spark.{who}.cores"] for who in ("driver", "executor")} == {"4"}
-    # One of the seven workers is the driver.
-    assert defaults["spark.dynamicAllocation.maxExecutors"] == "6"
-
-
-def test_the_log_is_encrypted(emr, application):
-    log = application["MonitoringConfiguration"]["CloudWatchLoggingConfiguration"]
-    (group,) = (
-        each["Properties"]
-        for name, each in emr.of_type("AWS::Logs::LogGroup").items()
-        if log["LogGroupName"] == {"Ref": name}
-    )
-
-    assert log["Enabled"] is True
-    assert group["KmsKeyId"] == {"Fn::GetAtt": [next(iter(emr.of_type("AWS::KMS::Key"))), "Arn"]}
-
-
 @pytest.mark.parametrize("name", [job.name for job in JOBS])
 def test_a_job_may_do_the_same_as_on_glue(emr, name):
     found = granted(emr, role_of_job(emr, name))
@@ -82,15 +55,6 @@ def test_a_job_may_do_the_same_as_on_glue(emr, name):
 
     assert found - beside - code == expected(emr, name)
     assert {action for action, resource in beside if "log-group:*" in resource} == {"logs:DescribeLogGroups"}
-
-
-def test_only_emr_of_this_account_may_take_the_roles(emr):
-    for job in JOBS:
-        role = emr.template["Resources"][role_of_job(emr, job.name)]["Properties"]
-        (trust,) = role["AssumeRolePolicyDocument"]["Statement"]
-
-        assert flat(trust["Principal"]["Service"]) == "emr-serverless.amazonaws.com"
-        assert trust["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
 
 
 @pytest.mark.parametrize("name", SCHEDULED)
@@ -108,17 +72,6 @@ def test_a_scheduled_run_is_one_that_emr_takes(emr, runs, name):
     assert run["ClientToken"] == "<aws.scheduler.execution-id>"
     assert runs[name]["ExecutionRoleArn"] == f"<{role_of_job(emr, name)}.Arn>"
     assert entry.read(submit["EntryPointArguments"])[0] == name
-
-
-def test_the_scheduler_starts_runs_of_this_application_as_these_jobs_alone(emr):
-    (starter,) = (role for role in emr.of_type("AWS::IAM::Role") if role.startswith("AnalyticsEmrStarter"))
-    (application,) = emr.of_type("AWS::EMRServerless::Application")
-
-    assert granted(emr, starter) == {
-        ("emr-serverless:StartJobRun", f"<{application}.Arn>"),
-        *(("iam:PassRole", f"<{role_of_job(emr, name)}.Arn>") for name in SCHEDULED),
-        ("sqs:SendMessage", f"<{not_started(emr)}.Arn>"),
-    }
 
 
 def not_started(emr):

@@ -11,7 +11,6 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
 from fanin.archive import KINDS
-from fanin.archive.changes import ROOT
 from fanin.aws.dynamodb.rows import text
 from fanin.grouper.dynamodb.items import task_key
 from fanin.grouper.rules.model import TaskKey
@@ -20,7 +19,6 @@ from fanin.queue.rules.keys import PartKey, QueueKey
 from fanin.tracker.dynamodb import items
 from tests.infra.options import CONFIGURED
 from tests.infra.synthesis import handler_of, synthesised
-from tests.infra.test_functions import WRITE_LOG, grants_of, listed, role_of, target_of
 
 TABLES = {
     "batches": "TablesBatches",
@@ -28,12 +26,6 @@ TABLES = {
     "jobs": "JobsTable",
     "tasks": "GrouperTablesTasks",
     "bundles": "GrouperTablesBundles",
-}
-READ = {
-    "dynamodb:DescribeStream",
-    "dynamodb:GetRecords",
-    "dynamodb:GetShardIterator",
-    "dynamodb:ListStreams",
 }
 
 
@@ -77,47 +69,6 @@ def test_the_archive_reads_the_streams_of_the_tables_that_have_a_history(archive
     assert mappings.keys() == TABLES.keys() == set(KINDS)
     assert len(streamed(archive)) == len(TABLES)
     assert specified == [{"StreamViewType": "NEW_AND_OLD_IMAGES"}] * len(TABLES)
-
-
-def test_the_function_may_read_streams_put_changes_and_no_more(archive, function):
-    granted = {}
-    for actions, resource in grants_of(archive, role_of(function)):
-        granted.setdefault(target_of(resource), set()).update(actions)
-    streams = {name: actions for name, actions in granted.items() if actions == READ}
-    (bucket,) = archive.of_type("AWS::S3::Bucket")
-    (queue,) = (name for name in archive.of_type("AWS::SQS::Queue") if name.startswith("Archive"))
-    own_log = function["LoggingConfig"]["LogGroup"]["Ref"]
-
-    assert streams.keys() == streamed(archive)
-    assert granted[f"{bucket}/{ROOT}/*"] == {"s3:PutObject"}
-    assert granted[queue] == {"sqs:GetQueueAttributes", "sqs:GetQueueUrl", "sqs:SendMessage"}
-    assert granted[own_log] == WRITE_LOG
-    assert len(granted) == len(streams) + 3
-
-
-def test_the_grant_on_streams_is_for_streams_and_not_for_tables(archive, function):
-    (statement,) = (
-        each
-        for policy in archive.of_type("AWS::IAM::Policy").values()
-        if {"Ref": role_of(function)} in policy["Properties"]["Roles"]
-        for each in policy["Properties"]["PolicyDocument"]["Statement"]
-        if set(listed(each["Action"])) == READ
-    )
-
-    assert {each["Fn::GetAtt"][1] for each in statement["Resource"]} == {"StreamArn"}
-
-
-def test_the_bucket_is_private_encrypted_and_refuses_plain_http(archive):
-    bucket = archive.only("AWS::S3::Bucket")["Properties"]
-    (statement,) = archive.only("AWS::S3::BucketPolicy")["Properties"]["PolicyDocument"]["Statement"]
-
-    assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
-    assert len(bucket["PublicAccessBlockConfiguration"]) == 4
-    assert bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
-    assert (statement["Effect"], statement["Condition"]) == (
-        "Deny",
-        {"Bool": {"aws:SecureTransport": "false"}},
-    )
 
 
 @pytest.mark.parametrize(("settings", "days"), [({"archive": True}, 90), (CONFIGURED, 7)])

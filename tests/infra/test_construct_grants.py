@@ -8,32 +8,59 @@ import pytest
 
 from fanin import Fanin
 from fanin.client.transports.direct import DirectTransport
-from fanin.tracker import Tracker
+from fanin.tracker import Outcome
 from fanin_cdk.grants.reaching import ACK, PUBLISH, READ
-from tests.infra.sending import AT, FALLBACK, actions_sent
-from tests.infra.test_grants_suffice import child_of, closed, failed_in_part, overdue
+from functions.wiring import tracking
+from tests.crashes.account import CLIENTS, opened
+from tests.crashes.naming import TENANT
+from tests.crashes.tracker_scenarios import acked, added, child, closed
+from tests.crashes.tracker_scenarios import opened as opened_batch
+from tests.infra.requests_sent import Recorder
+from tests.infra.sending import FALLBACK
 
 GRANTS = {"publish": PUBLISH, "ack": ACK, "read": READ}
 
 
+def closed_batch():
+    batch_id = opened_batch()
+    items = added(batch_id)
+    closed(batch_id)
+    return batch_id, items
+
+
+def failed_in_part():
+    batch_id, items = closed_batch()
+    acked(items[:3], Outcome.FAILURE)
+    acked(items[:1])
+    return batch_id, items
+
+
+def overdue():
+    return child(deadline=timedelta(minutes=1))
+
+
 def publish(fanin, _):
     with fanin.open(user_key="catalog-8", deadline=timedelta(hours=6)) as batch:
-        batch.add(3000)
+        batch.add(10)
     batch.status()
-    left = fanin.open(task_token="t0ken", deadline=timedelta(hours=6))
-    left.add(5)
-    left.cancel("enough")
+    waited_for = fanin.open(task_token="t0ken", deadline=timedelta(hours=6))
+    waited_for.add(5)
+    waited_for.cancel("enough")
+
+
+def get(fanin, prepared):
+    fanin.get(prepared[0])
 
 
 def ack(fanin, prepared):
     _, items = prepared
-    fanin.ack(items[:100])
-    fanin.fail(items[100:], "broken")
+    fanin.ack(items[:6])
+    fanin.fail(items[6:], "broken")
 
 
 def read(fanin, prepared):
     batch_id, _ = prepared
-    fanin.get(batch_id)
+    get(fanin, prepared)
     list(fanin.outstanding(batch_id))
     list(fanin.failures(batch_id))
     fanin.samples(batch_id)
@@ -41,32 +68,36 @@ def read(fanin, prepared):
     list(fanin.batches(user_key="catalog-8"))
 
 
-DEEDS = [
-    ("publish", lambda _: None, publish),
-    ("publish", overdue, lambda fanin, prepared: fanin.get(prepared[0])),
-    ("ack", closed, ack),
-    ("ack", child_of, lambda fanin, prepared: fanin.ack(prepared[1])),
-    ("ack", overdue, ack),
-    ("read", failed_in_part, read),
-    ("read", overdue, read),
-]
+DEEDS = {
+    "publish": [(lambda: None, publish), (overdue, get)],
+    "ack": [(closed_batch, ack), (child, ack), (overdue, ack)],
+    "read": [(failed_in_part, read), (overdue, read)],
+}
 
 
-def of_a_user(tracker):
-    """The client of a user's function, two minutes later."""
-    later = Tracker(tracker.store, now=lambda: AT + timedelta(minutes=2), pause=lambda _: None)
-    return Fanin(DirectTransport(later, "t"))
+def sent_by(name):
+    """Return what the client of a user's function sends, two minutes after others wrote to the tables."""
+    recorder = Recorder()
+    with opened() as account:
+        recorder.listen(CLIENTS)
+        empty = account.save()
+        for before, deed in DEEDS[name]:
+            prepared = before()
+            account.clock.pass_by(timedelta(minutes=2))
+            account.restart()
+            with recorder.of(name):
+                deed(Fanin(DirectTransport(tracking.tracker(), TENANT)), prepared)
+            account.restore(empty)
+    return {(action, table) for action, table in recorder.sent[name] if action.startswith("dynamodb:")}
 
 
 @pytest.mark.parametrize("name", GRANTS)
 def test_a_function_is_granted_what_the_client_sends_and_no_more(name):
-    granted = GRANTS[name]
-    grants = {(action, "Batches") for action in granted.batches} | {(each, "Pages") for each in granted.pages}
-    grants |= {("dynamodb:Query", f"Batches/index/{each}") for each in granted.indexes}
+    tables = {"TablesBatches": GRANTS[name].batches, "TablesPages": GRANTS[name].pages}
+    grants = {(action, table) for table, actions in tables.items() for action in actions}
+    grants |= {("dynamodb:Query", f"TablesBatches/index/{each}") for each in GRANTS[name].indexes}
 
-    sent = set().union(
-        *(actions_sent(before, deed, of_a_user) for each, before, deed in DEEDS if each == name)
-    )
+    sent = sent_by(name)
 
     assert sent <= grants
-    assert grants - sent <= FALLBACK
+    assert grants - sent <= {(action, f"Tables{table}") for action, table in FALLBACK}

@@ -53,11 +53,12 @@ GRANTED: dict[str, dict[str, set[str]]] = {
     "get_batch": {"TablesBatches": LOOK, "TablesPages": READ_PAGES},
     "add_items": {"TablesBatches": CHANGE},
     "close_batch": ACK,
-    "cancel_batch": ACK,
+    "cancel_batch": ACK | {"TablesBatches": CHANGE | QUERY},
     "notify_batch": {"TablesBatches": CHANGE},
     "get_outstanding": {"TablesBatches": LOOK | QUERY, "TablesPages": READ_PAGES},
     "get_failures": {"TablesBatches": LOOK | QUERY, "TablesPages": READ_PAGES},
     "reopen_batch": ACK,
+    "get_children": {"TablesBatches": LOOK | QUERY},
     "get_origin": {"TablesBatches": LOOK | QUERY, "TablesPages": READ_PAGES},
     "end_batch": ACK,
     "delete_batch": {"TablesBatches": DELETE},
@@ -65,7 +66,9 @@ GRANTED: dict[str, dict[str, set[str]]] = {
     "ack_items": ACK,
     "consume_acks": ACK | {"AcksQueue": QUEUE_EATER, "AcksDeadLetters": SEND},
     "fail_dead_letter_messages": ACK,
-    "sweep": ACK | {"TablesBatches/index/due": QUERY, "TablesBatches/index/live": QUERY},
+    "sweep": ACK
+    | {"TablesBatches": CHANGE | QUERY}
+    | {"TablesBatches/index/due": QUERY, "TablesBatches/index/live": QUERY},
     "publish_endings": {
         "TablesBatches": {"dynamodb:GetItem"} | QUERY | READ_STREAM,
         "TablesPages": READ_PAGES,
@@ -168,7 +171,14 @@ GRANTED: dict[str, dict[str, set[str]]] = {
 
 # function: the handlers that it calls, by the route of the request.
 SERVED = {
-    "api.read_batches": ("list_batches", "get_batch", "get_outstanding", "get_failures", "get_origin"),
+    "api.read_batches": (
+        "list_batches",
+        "get_batch",
+        "get_outstanding",
+        "get_failures",
+        "get_children",
+        "get_origin",
+    ),
     "api.write_batches": (
         "open_batch",
         "add_items",

@@ -6,19 +6,14 @@ from importlib import import_module
 
 import pytest
 
-from fanin.announcing.announcer import Announcer
 from fanin.local.functions.deployed import module_of
-from fanin.tracker import OpenBatch, Tracker
-from fanin.tracker.announcing import announcing
 from fanin_cdk.grants import handlers
 from fanin_cdk.grants.announcing import can_complete
 from fanin_cdk.grants.group_handlers import HANDLE_BUNDLE
 from fanin_cdk.grants.job_handlers import SWEEP_JOBS
 from fanin_cdk.grants.reaching import ACK, PUBLISH, READ
 from functions.metrics.measuring import measured
-from tests.infra.sending import AT, actions_sent
 from tests.infra.test_construct import in_a_stack, written
-from tests.infra.test_grants_suffice import ack, closed
 
 COMPLETING = [
     *(each for each in handlers.ROUTES if can_complete(each.pages)),
@@ -29,35 +24,6 @@ COMPLETING = [
     HANDLE_BUNDLE.lambda_,
     SWEEP_JOBS.lambda_,
 ]
-
-
-def announced(tracker):
-    """A tracker whose completions are put, on a bus that takes all."""
-    store = announcing(tracker.store, Announcer(tracker.store, lambda events: None))
-    return Tracker(store, now=lambda: AT)
-
-
-def bounded(tracker):
-    """A closed batch whose failures are bounded, so that its event reads a page."""
-    batch_id = tracker.open("t", OpenBatch(max_failures=5000)).batch_id
-    group = tracker.add("t", batch_id, 3000).groups[0].id
-    tracker.close("t", batch_id, "c")
-    return batch_id, [f"{batch_id}:{group}:{index}" for index in range(3000)]
-
-
-def ack_all(tracker, batch_and_items):
-    ack(tracker, batch_and_items[1])
-
-
-@pytest.mark.parametrize("before", [closed, bounded])
-def test_each_of_them_is_granted_what_the_put_of_a_completion_sends(before):
-    sent = actions_sent(before, ack_all, announced)
-    silent = actions_sent(before, ack_all)
-
-    assert ("dynamodb:PutItem", "Batches") in sent - silent
-    for each in COMPLETING:
-        grants = {(action, "Batches") for action in each.batches} | {(a, "Pages") for a in each.pages}
-        assert sent <= grants
 
 
 @pytest.mark.parametrize("name", [each.name for each in COMPLETING])

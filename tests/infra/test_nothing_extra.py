@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout, suppress
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 
-from fanin.aws import clients
-from fanin.queue import NewJob
 from fanin_cdk.grants.job_handlers import JOB_ROUTES, SWEEP_JOBS
-from tests.crashes import job_scenarios
-from tests.crashes.account import CLIENTS, Account, opened
-from tests.crashes.naming import CONSUMER
-from tests.crashes.scenario import Context, Delivery, Scenario
-from tests.crashes.scenarios import SCENARIOS
-from tests.fuzz import records
-from tests.fuzz.deployment import deployment
-from tests.fuzz.granting import BATCHES_OF
 from tests.infra.options import EVERYTHING
+from tests.infra.requests_sent import requests_sent
 from tests.infra.synthesis import handler_of, synthesised
 from tests.infra.test_functions import SERVED, grants_of, role_of
-
-DELIVERIES = 8
 
 
 @dataclass(frozen=True)
@@ -115,80 +100,16 @@ BY_SERVICES = [
 ]
 
 
-class Recorder:
-    """Notes which actions each handler asks for, but for those of DynamoDB."""
-
-    def __init__(self) -> None:
-        self.handler = ""
-        self.asked: dict[str, set[str]] = defaultdict(set)
-
-    def listen(self, made: Iterable[Callable[[], Any]]) -> None:
-        """Listen to the clients that *made* make."""
-        for each in made:
-            each().meta.events.register("provide-client-params", self._note)
-
-    def _note(self, model: Any, **_: Any) -> None:
-        service, operation = model.service_model.signing_name, model.name
-        if self.handler:
-            self.asked[self.handler].add(f"{service}:{BATCHES_OF.get(operation, operation)}")
-
-    @contextmanager
-    def of(self, handler: str) -> Iterator[None]:
-        """Note what is sent as that of *handler*."""
-        self.handler = handler
-        try:
-            with redirect_stdout(io.StringIO()):
-                yield
-        finally:
-            self.handler = ""
-
-
-def failing_job(account: Account) -> Delivery:
-    """Add a job that its consumer cannot read, and return its ring."""
-    job_scenarios.with_jobs(0)
-    job_scenarios.queue().add_all([NewJob("job", payload="[]")])
-    return job_scenarios.delivered(job_scenarios._doorbell(account), account)
-
-
-FAILING = Scenario(CONSUMER, "a job that fails", failing_job)
-
-
-def crash_scenarios(recorder: Recorder) -> None:
-    """Run each handler through the scenarios of the crash sweep, undisturbed."""
-    with opened() as account:
-        recorder.listen(CLIENTS)
-        for scenario in (*SCENARIOS, FAILING):
-            empty = account.save()
-            delivery = scenario.prepare(account)
-            account.restart()
-            with recorder.of(scenario.handler), suppress(ValueError):
-                delivery.invoke(scenario.handler, Context())
-            account.restore(empty)
-
-
-def fuzzed_deliveries(recorder: Recorder) -> None:
-    """Send the consumers deliveries with broken messages, at their first receive and at later ones."""
-    called = records._called
-
-    def noted(judge: records.Judge, handler: str, *rest: Any) -> Any:
-        with recorder.of(handler):
-            return called(judge, handler, *rest)
-
-    with deployment(), patch.object(records, "_called", noted):
-        recorder.listen((clients.sqs, clients.events, clients.s3))
-        records.run(DELIVERIES, seed=1)
-
-
 @pytest.fixture(scope="module")
 def asked() -> dict[str, set[str]]:
     """The actions of each handler and each function of several. For doorbells: tests/infra/test_jobs.py."""
-    recorder = Recorder()
-    crash_scenarios(recorder)
-    fuzzed_deliveries(recorder)
+    sent = requests_sent()
+    asked = {handler: {action for action, _ in sent[handler]} for handler in sent}
     for handler in (*JOB_ROUTES, SWEEP_JOBS):
-        recorder.asked[handler.lambda_.name] |= set(handler.doorbells)
-    by_function = {name: set().union(*map(recorder.asked.get, served)) for name, served in SERVED.items()}
-    return recorder.asked | by_function
+        asked[handler.lambda_.name] |= set(handler.doorbells)
+    return asked | {
+        name: set().union(*(asked.get(each, set()) for each in served)) for name, served in SERVED.items()
+    }
 
 
 def roles_of(assembly: Any) -> Iterator[tuple[str, str, str]]:

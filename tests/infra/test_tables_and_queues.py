@@ -105,15 +105,6 @@ def test_every_queue_has_a_dead_letter_queue_or_is_one_or_is_a_doorbell(full):
     assert (len(queues) - len(without), len(doorbells)) == (6, 1)
 
 
-def test_the_dead_are_kept_as_long_as_can_be(full):
-    kept = {
-        full.template["Resources"][name]["Properties"]["MessageRetentionPeriod"]
-        for name in dead_letter_queues(full)
-    }
-
-    assert kept == {14 * 24 * 3600}
-
-
 def test_every_queue_is_encrypted_and_refuses_plain_http(full):
     policies = properties_of(full, "AWS::SQS::QueuePolicy")
 
@@ -247,10 +238,3 @@ def test_lambda_accepts_a_queue_of_a_user_that_hides_its_messages_for_the_usual_
     function = plain.named("AWS::Lambda::Function", "FunctionsFailDeadLetterMessages")["Properties"]
 
     assert function["Timeout"] <= 30
-
-
-def test_the_ceiling_is_configured(everything):
-    mappings = properties_of(everything, "AWS::Lambda::EventSourceMapping")
-    of_queues = [each for each in mappings if "StartingPosition" not in each]
-
-    assert [each["ScalingConfig"]["MaximumConcurrency"] for each in of_queues] == [1000] * 8

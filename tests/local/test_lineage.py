@@ -11,8 +11,8 @@ import pytest
 from moto import mock_aws
 
 from fanin.local.emulation.lineage import TRACE_HEADER, Chain
-from fanin.local.work import source as work_source
-from fanin.local.work.feeding import LOOP, Worker, environment_of_function
+from fanin.local.work import feeding
+from fanin.local.work.feeding import LOOP, Feeder, FunctionPerformer, environment_of_function
 from fanin.local.work.function_process import FunctionProcess
 from fanin.local.work.source import source_of
 from tests.local.test_work import RUN
@@ -93,7 +93,7 @@ class Invoked:
 def test_a_delivery_that_lambda_would_drop_returns(
     tmp_path, monkeypatch, count: int, loops: bool, worked: bool
 ) -> None:
-    monkeypatch.setattr(work_source, "WAIT_SECONDS", 0)
+    monkeypatch.setattr(feeding, "WAIT_SECONDS", 0)
     lines: list[str] = []
     with mock_aws():
         sqs = boto3.client("sqs", "us-east-1", aws_access_key_id="testing", aws_secret_access_key="testing")
@@ -101,9 +101,11 @@ def test_a_delivery_that_lambda_would_drop_returns(
         header = {"DataType": "String", "StringValue": after(count).header()}
         sent = {TRACE_HEADER: header}
         sqs.send_message(QueueUrl=source.url, MessageBody="a", MessageSystemAttributes=sent)
-        worker = Worker(source, function, 30, tmp_path, lines.append, loops=loops)
-        worker._deliver(source.receive(1))
+        feeder = Feeder(source, FunctionPerformer(function, 30, lines.append, loops), tmp_path)
+        feeder._deliver(feeder._received())
 
     assert bool(function.events) is worked
     assert (LOOP in lines) is not worked
-    assert (worker.deleted, worker.returned) == ((1, 0) if worked else (0, 1))
+    assert (feeder.worker.counts["deleted"], feeder.worker.counts["returned"]) == (
+        (1, 0) if worked else (0, 1)
+    )

@@ -13,8 +13,8 @@ import pytest
 from moto import mock_aws
 
 from fanin.cli.services.work import too_short
-from fanin.local.work import source as work_source
-from fanin.local.work.feeding import Worker, environment_of_function
+from fanin.local.work import feeding
+from fanin.local.work.feeding import Feeder, FunctionPerformer, environment_of_function
 from fanin.local.work.function_process import FunctionProcess, InvocationFailed
 from fanin.local.work.source import dead_letter_queue_name, source_of
 from fanin.local.work.source_changes import SourceChanges
@@ -85,7 +85,7 @@ def process(folder):
 
 @pytest.fixture
 def sqs(monkeypatch):
-    monkeypatch.setattr(work_source, "WAIT_SECONDS", 0)
+    monkeypatch.setattr(feeding, "WAIT_SECONDS", 0)
     with mock_aws():
         yield boto3.client("sqs", "us-east-1", aws_access_key_id="testing", aws_secret_access_key="testing")
 
@@ -223,7 +223,7 @@ def test_a_record_has_the_form_of_a_lambda_event(sqs):
         "raw": {"DataType": "Binary", "BinaryValue": b"\x00\xff"},
     }
     sqs.send_message(QueueUrl=source.url, MessageBody="x", MessageAttributes=given)
-    record = source.record(source.receive(10)[0])
+    (record,) = source.receive(10, 0)
 
     assert (record["body"], record["eventSourceARN"]) == ("x", source.arn)
     assert record["attributes"]["ApproximateReceiveCount"] == "1"
@@ -252,11 +252,11 @@ class Function:
         return self.call(event)
 
 
-def worker_of(source, call, folder, **options):
+def feeder_of(source, call, folder, **options):
     lines = []
-    worker = Worker(source, Function(call), 30, folder, lines.append, **options)
-    worker._load()
-    return worker, lines
+    feeder = Feeder(source, FunctionPerformer(Function(call), 30, lines.append), folder, **options)
+    feeder._load()
+    return feeder, lines
 
 
 def bodies(event):
@@ -274,9 +274,9 @@ def test_what_the_answer_names_comes_back_until_it_is_a_dead_letter_message(sqs,
 
     for body in ("good", "bad", "fine"):
         sqs.send_message(QueueUrl=source.url, MessageBody=body)
-    worker, lines = worker_of(source, call, tmp_path)
+    feeder, lines = feeder_of(source, call, tmp_path)
     for _ in range(5):
-        worker.step()
+        feeder.step()
     dead = sqs.get_queue_url(QueueName=source.dead)["QueueUrl"]
 
     assert sorted(delivered[0]) == ["bad", "fine", "good"]
@@ -306,8 +306,8 @@ def test_a_failed_invocation_and_an_answer_of_another_form_return_the_whole_deli
 
     for body in "ab":
         sqs.send_message(QueueUrl=source.url, MessageBody=body)
-    worker, lines = worker_of(source, call, tmp_path)
-    worker.step()
+    feeder, lines = feeder_of(source, call, tmp_path)
+    feeder.step()
 
     assert attributes(sqs, source.url)["ApproximateNumberOfMessagesNotVisible"] == "2"
     assert line in lines[0]
@@ -321,9 +321,9 @@ def test_an_interrupted_delivery_is_visible_again_at_once(sqs, tmp_path):
     def call(event):
         raise KeyboardInterrupt
 
-    worker, _ = worker_of(source, call, tmp_path)
+    feeder, _ = feeder_of(source, call, tmp_path)
     with pytest.raises(KeyboardInterrupt):
-        worker.step()
+        feeder.step()
 
     assert attributes(sqs, source.url)["ApproximateNumberOfMessages"] == "1"
 
@@ -332,9 +332,9 @@ def test_deliveries_have_as_many_messages_as_asked_for(sqs, tmp_path):
     source, sizes = source_of(sqs, "work"), []
     for n in range(30):
         sqs.send_message(QueueUrl=source.url, MessageBody=str(n))
-    worker, _ = worker_of(source, lambda event: sizes.append(len(bodies(event))), tmp_path, batch=25)
-    worker.step()
-    worker.step()
+    feeder, _ = feeder_of(source, lambda event: sizes.append(len(bodies(event))), tmp_path, batch=25)
+    feeder.step()
+    feeder.step()
 
     assert sizes == [25, 5]
 
@@ -342,33 +342,33 @@ def test_deliveries_have_as_many_messages_as_asked_for(sqs, tmp_path):
 def test_an_app_that_is_broken_takes_no_message_until_it_is_mended(sqs, tmp_path):
     source, delivered = source_of(sqs, "work"), []
     sqs.send_message(QueueUrl=source.url, MessageBody="a")
-    worker, lines = worker_of(source, lambda event: delivered.append(bodies(event)), tmp_path)
-    worker.function.is_ready, worker.sleep = False, lambda _: None
-    worker.step()
+    feeder, lines = feeder_of(source, lambda event: delivered.append(bodies(event)), tmp_path)
+    feeder.performer.function.is_ready, feeder.sleep = False, lambda _: None
+    feeder.step()
     assert delivered == []
     (tmp_path / "app.py").touch()
-    worker.function.is_ready = True
-    worker.step()
+    feeder.performer.function.is_ready = True
+    feeder.step()
 
-    assert worker.function.starts == 2
+    assert feeder.performer.function.starts == 2
     assert lines[0] == "reloading: the files of the app changed"
     assert delivered == [["a"]]
 
 
 def test_an_edited_app_is_loaded_anew_and_stop_ends_its_process(sqs, folder, process):
     source, function = source_of(sqs, "work"), process()
-    worker = Worker(source, function, 30, folder, lambda _: None)
+    feeder = Feeder(source, FunctionPerformer(function, 30, lambda _: None), folder)
     stop = threading.Event()
-    worker._load()
+    feeder._load()
     before = function._process.pid
     (folder / "app.py").write_text(APP.replace('open("worked"', 'open("worked_2"'))
     sqs.send_message(QueueUrl=source.url, MessageBody="a")
-    worker.step()
+    feeder.step()
 
     assert function._process.pid != before
     assert (folder / "worked_2").read_text() == "a\n"
     stop.set()
-    worker.run(stop)
+    feeder.run(stop)
     assert function._process is None
 
 

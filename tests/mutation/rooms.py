@@ -43,7 +43,7 @@ ROOMS = {
             "tracker",
             ("tests/tracker", "tests/contract/tracker", *SHARED),
             (
-                *_in("client", "direct", "life", "parts", "chunks", "maps", "repairs", "tasks", "states"),
+                *_in("client", "fanin", "parts", "chunks", "publisher", "tasks", "states"),
                 *_in(
                     "api",
                     "routes",
@@ -65,7 +65,7 @@ ROOMS = {
             "queue",
             ("tests/queue", "tests/contract/queue", *SHARED),
             (
-                *_in("client", "jobs", "queues", "queue_admin"),
+                *_in("client", "queues", "queue_admin"),
                 *_in("api", "job_routes", "queue_routes", "queue_admin_routes"),
                 *_in("functions", "sweep_jobs", "publish_dead_jobs"),
             ),

@@ -1,24 +1,9 @@
-"""The tool: its operators on small sources, what it plants, and the list of equivalent mutants."""
+"""The list of equivalent mutants."""
 
 from __future__ import annotations
 
 from tests.mutation.__main__ import equivalents, generated
-from tests.mutation.results import score
 from tests.mutation.rooms import ROOMS
-
-
-def test_a_mutant_counts_as_equivalent_only_while_it_survives():
-    rows = [
-        {"id": "a", "status": "killed"},
-        {"id": "b", "status": "survived"},
-        {"id": "c", "status": "survived"},
-        {"id": "d", "status": "unplantable"},
-    ]
-
-    found = score("room", {"file"}, rows, {"a", "b"})
-
-    assert (found.mutants, found.killed, found.equivalent, found.survivors) == (3, 1, 1, 1)
-    assert found.percent == "50.0 %"
 
 
 def test_each_equivalent_mutant_exists_and_has_a_reason():

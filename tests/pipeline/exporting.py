@@ -17,6 +17,7 @@ from fanin.tracker.dynamodb.items import batch_item, milliseconds, page_key
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.model import PageKey
 from fanin.tracker.rules.page import Page, digits
+from pipeline.snapshot.tables import Tables
 
 Item = dict[str, Any]
 TAKEN_AT = datetime(2026, 11, 20, 8, 30, 0, 250_000, UTC)
@@ -51,6 +52,19 @@ def rows_of(store: MemoryStore) -> list[Item]:
     ]
     pages = [page_row(key, page) for key, page in store.stored_pages.items()]
     return [*(batch_row(batch) for batch in store.batches.values()), *receipts, *pages]
+
+
+def write_tables(root: Path, rows: Iterable[Item], **more: Any) -> list[str]:
+    """Write *rows* as the exports of both tables; the folders of the batches and of the pages."""
+    known = list(rows)
+    batches, pages = ([row for row in known if ("sk" in row) is of_batch] for of_batch in (True, False))
+    return [write_export(root, batches, table="Batches", **more), write_export(root, pages, **more)]
+
+
+def put_rows(tables: Tables, rows: Iterable[Item]) -> None:
+    """Store *rows* in the live tables."""
+    for row in rows:
+        tables.client.put_item(TableName=tables.batches if "sk" in row else tables.pages, Item=row)
 
 
 def write_export(

@@ -97,6 +97,13 @@ def ended_by_failures() -> World:
     return world
 
 
+def ended_by_successes() -> World:
+    world = World(min_succeeded=7)
+    world.ack(0, 2, Outcome.FAILURE)
+    world.ack(0, 9)
+    return world
+
+
 def cancelled() -> World:
     world = partly_acked()
     world.tracker.cancel("tenant", world.key.batch_id)
@@ -141,6 +148,7 @@ SOUND = [
     complete,
     complete_with_failures,
     ended_by_failures,
+    ended_by_successes,
     cancelled,
     one_leaf_full_before_close,
     one_level_full_before_close,

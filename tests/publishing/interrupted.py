@@ -11,7 +11,10 @@ class Killed(BaseException):
 
 
 class Network:
-    """Counts requests; ends the process before (or, if *after*, behind) the one of the number *fatal*."""
+    """Counts requests; the one of the number *fatal* fails, before or, if *after*, once it was applied.
+
+    A process that was killed sends nothing more; one in which another *error* is raised goes on.
+    """
 
     def __init__(
         self, fatal: int | None = None, after: bool = False, error: BaseException | type = Killed
@@ -21,26 +24,27 @@ class Network:
     @property
     def is_cut(self) -> bool:
         """Return whether the fatal request was sent."""
-        return self.count == self.fatal
+        return self.fatal is not None and self.count >= self.fatal
 
     def call(self, method: Any, *args: Any, **options: Any) -> Any:
         self.count += 1
-        if self.is_cut and not self.after:
+        is_fatal, is_dead = self.count == self.fatal, self.is_cut and self.error is Killed
+        if (is_fatal and not self.after) or (is_dead and not is_fatal):
             raise self.error
         answer = method(*args, **options)
-        if self.is_cut:
+        if is_fatal:
             raise self.error
         return answer
 
 
 class Watched:
-    """Passes those of *requests* to *target* through a network, and all others directly."""
+    """Passes those of *requests* to *target*, or all, through a network, and all others directly."""
 
-    def __init__(self, target: Any, network: Network, requests: Collection[str]) -> None:
+    def __init__(self, target: Any, network: Network, requests: Collection[str] | None = None) -> None:
         self.target, self.network, self.requests = target, network, requests
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self.target, name)
-        if name not in self.requests:
+        if not callable(method) or (self.requests is not None and name not in self.requests):
             return method
         return lambda *args, **options: self.network.call(method, *args, **options)

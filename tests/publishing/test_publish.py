@@ -17,6 +17,7 @@ from fanin.client.transports.direct import DirectTransport
 from fanin.errors import InvalidRequest
 from fanin.publishing import publish as publishing
 from fanin.publishing import rows as reading
+from fanin.publishing.caps import Caps
 from fanin.publishing.publish import Again, AlreadyPublished, FileChanged, PublishRequest, Sender, publish
 from fanin.publishing.sending import SendFailed, message_group
 from fanin.tracker import Tracker
@@ -227,6 +228,28 @@ def test_a_file_that_changes_while_it_is_read_is_not_closed(transport, queue, re
         run(transport, queue, request_, report=change)
     (summary,) = Fanin(transport).batches()
     assert summary.state is State.OPEN
+
+
+@pytest.mark.parametrize(
+    ("caps", "chunk", "refusal"),
+    [
+        (Caps(items=ROWS - 1), 4, "25 items are more than the 24 of --max-items; nothing was sent"),
+        (Caps(cost=0.00001), None, r"25 items cost up to \$0.0000\d\d, more than the \$0.000010"),
+        (Caps(items=ROWS), 4, None),
+        (Caps(cost=0.00001), 25, None),
+    ],
+)
+def test_a_file_that_passes_a_cap_opens_no_batch_and_a_chunk_costs_what_it_costs(
+    transport, queue, request_, caps, chunk, refusal
+):
+    request = replace(request_, caps=caps, chunk=chunk)
+    if refusal is None:
+        assert run(transport, queue, request).status().total == ROWS
+        return
+    with pytest.raises(InvalidRequest, match=refusal):
+        run(transport, queue, request)
+
+    assert (list(Fanin(transport).batches()), queue.bodies) == ([], [])
 
 
 def test_a_file_without_rows_is_a_batch_without_items(transport, queue, request_):

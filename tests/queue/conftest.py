@@ -1,4 +1,4 @@
-"""One queue in memory whose clock, heartbeats and doorbell a test moves by hand."""
+"""Queues in memory whose clock, heartbeats, doorbell and sweeps a test moves by hand."""
 
 from __future__ import annotations
 
@@ -8,10 +8,16 @@ from dataclasses import dataclass, field
 import pytest
 
 from fanin.errors import StoreUnavailable
-from fanin.queue import Effects, Job, MemoryDoorbell, Options, Queue, QueueContext, QueueKey
+from fanin.queue import Effects, Job, MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey
 from fanin.queue.memory import MemoryStore
+from fanin.queue.rules.model import OnBusy
+from fanin.queue.upkeep.sleeping import SETTLE_SECONDS
+from fanin.queue.upkeep.visiting import visit
 from fanin.queue.worker.background import Duty
-from fanin.queue.worker.session import Session
+from fanin.queue.worker.claims import Claims
+from fanin.queue.worker.producer import Producer
+from fanin.queue.worker.session import Session, enter
+from tests.scripted import Scripted
 
 KEY = QueueKey("tenant", "orders")
 OUTCOME = {"Put": {"TableName": "Outcomes", "Item": {"id": {"S": "1"}}}}
@@ -148,3 +154,78 @@ def fail(queue: Queue, most: int = 1, error: type[BaseException] = Boom) -> list
 
 def session_of(queue: Queue) -> Session:
     return queue.taker.worker.session
+
+
+@dataclass
+class Bell:
+    """A doorbell that notes its rings."""
+
+    rung: list[tuple[int, bool, float]] = field(default_factory=list)
+
+    def at(self, _):
+        return self
+
+    def ring(self, rings, delay=0.0):
+        self.rung += [(ring.part, ring.due, delay) for ring in rings]
+
+
+class Bench:
+    """The claims of one session on a queue of one part, whose store notes its requests."""
+
+    def __init__(self, **options):
+        ids = iter(range(10**6))
+        self.time, self.bell, self.store, self.pauses = Time(), Bell(), Scripted(MemoryStore()), []
+        effects = Effects(
+            now=self.time.now,
+            monotonic=self.time.monotonic,
+            new_id=lambda: f"{next(ids):06d}",
+            pause=self.pauses.append,
+            each=lambda call, values: [call(value) for value in values],
+        )
+        facts = {"parts": 1} | options
+        self.context = QueueContext(self.store, self.bell, KEY, Options(**facts), effects)
+        self.session = enter(self.context, None)
+        self.claims = Claims(self.context, self.session)
+
+    def add(self, *jobs, **facts):
+        Producer(self.context).add_all([NewJob(job, **facts) for job in jobs], OnBusy.RERUN)
+        self.forget()
+
+    def take(self, *jobs):
+        """Add and claim *jobs*."""
+        self.add(*jobs)
+        taken = self.claims.take([0], len(jobs))
+        self.forget()
+        return taken
+
+    def forget(self):
+        self.store.made.clear()
+        self.bell.rung.clear()
+        self.pauses.clear()
+
+    def stored(self, job):
+        return self.store.real.get(job.key)
+
+
+class Recorded:
+    """The doorbells that were deleted."""
+
+    def __init__(self):
+        self.urls = []
+
+    def delete(self, queue, url):
+        self.urls.append((queue, url))
+
+
+def swept(queue, time, doorbells=None):
+    """Visit the queue until it has settled, and then as often as a removal takes."""
+    for _ in range(2):
+        visit(queue.context, doorbells)
+        time.sleep(SETTLE_SECONDS)
+    for _ in range(3):
+        visit(queue.context, doorbells)
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import random
 import threading
 from contextlib import suppress
 
@@ -12,7 +11,7 @@ import pytest
 
 from fanin.errors import InvalidRequest
 from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueContext, ShutDown
-from fanin.queue.aio import AsyncQueue, run_in
+from fanin.queue.aio import AsyncQueue, StoppableDoorbell, run_in
 from fanin.queue.memory import MemoryStore
 from tests.queue.conftest import KEY, OUTCOME, Counting, expects, names, session_of
 
@@ -76,7 +75,7 @@ async def cancelled_at(gate: Gate, task: asyncio.Task) -> None:
         await task
 
 
-def test_a_take_waits_for_a_job_and_acks_it_on_leaving(inner):
+def test_06_q5_a_take_waits_for_a_job_and_acks_it_on_leaving(inner):
     async def story(queue):
         taking = asyncio.create_task(take_one(queue))
         await until(lambda: queue.queue.taker.lock.line)
@@ -90,6 +89,10 @@ def test_a_take_waits_for_a_job_and_acks_it_on_leaving(inner):
     assert run(inner, story) == (True, (["a"], False, "a", 1))
     assert inner.depth().ready == inner.depth().busy == 0
     assert inner.context.store.members(KEY) == []
+
+
+def test_a_wait_without_a_ring_ends_with_its_time():
+    assert StoppableDoorbell(MemoryDoorbell()).wait(0.03, 1) == ()
 
 
 def test_single_jobs_are_acked_with_writes_and_released(inner):
@@ -151,33 +154,6 @@ def test_an_ack_that_is_cancelled_is_done_and_the_others_are_returned(inner):
 
     assert inner.context.store.written == [OUTCOME]
     assert queued(inner) == [("b", 0, 1)]
-
-
-def test_whatever_the_moment_of_a_cancellation_no_job_is_lost_or_acked_twice(inner):
-    chance = random.Random(1)
-
-    async def story(queue):
-        await queue.add_all(str(i) for i in range(40))
-        workers = [asyncio.create_task(work_on(queue)) for _ in range(3)]
-        while inner.depth().ready + inner.depth().busy:
-            await asyncio.sleep(chance.random() * 0.01)
-            chosen = chance.randrange(3)
-            workers[chosen].cancel()
-            workers[chosen] = asyncio.create_task(work_on(queue))
-        for worker in workers:
-            worker.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
-        return queue.queue.taker.worker.session.held
-
-    async def work_on(queue):
-        while True:
-            async with queue.take(3) as jobs:
-                for job in jobs:
-                    await asyncio.sleep(chance.random() * 0.005)
-                    await jobs.ack(job, [{"Put": {"job": job.name}}])
-
-    assert run(inner, story) == {}
-    assert sorted(int(write["Put"]["job"]) for write in inner.context.store.written) == list(range(40))
 
 
 def test_waiters_are_served_in_order_and_one_that_timed_out_is_skipped(inner):
@@ -293,3 +269,12 @@ def test_a_lock_that_is_not_acquired_in_time_gives_an_empty_take(inner):
             return names(jobs)
 
     assert run(inner, story) == (([], []), ["a"], [])
+
+
+def test_a_take_of_a_paused_queue_that_is_cancelled_pauses_no_more():
+    doorbell = StoppableDoorbell(MemoryDoorbell())
+    doorbell.pause(0)
+    doorbell.stopped.set()
+
+    with pytest.raises(ShutDown, match="cancelled"):
+        doorbell.pause(PATIENCE)

@@ -249,19 +249,3 @@ def test_a_doorbell_is_deleted_unless_the_stack_made_it(sqs, creator):
     creator.doorbells.delete(KEY, made)
 
     assert queues_of(sqs) == {"fanin-dev_bell_stack-thumbs"}
-
-
-def test_changes_of_the_config_at_the_same_time_are_kept(creator, store, monkeypatch):
-    store.create(KEY, QueueConfig(1))
-    whole, others = store.reconfigure, [5, 6]
-
-    def raced(queue, config):
-        if others:
-            seen = store.config(queue)
-            whole(queue, replace(seen, parts=others.pop(0), revision=seen.revision + 1))
-        return whole(queue, config)
-
-    monkeypatch.setattr(store, "reconfigure", raced)
-    config = creator.create(KEY, QueueConfig(1))
-
-    assert (config.parts, config.revision, config.doorbell is not None) == (6, 3, True)

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import socket
-from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,7 +13,6 @@ import pytest
 from fanin.queue import (
     Dead,
     Effects,
-    LostClaim,
     MemoryDoorbell,
     NewJob,
     Options,
@@ -31,11 +26,9 @@ from fanin.queue.rules import lifecycle
 from fanin.queue.rules.keys import job_key
 from fanin.queue.rules.messages import body
 from fanin.queue.rules.model import GivenBack, Rerun
-from tests.queue.sources import DistinctQueue, Worker
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "queue.md").read_text()
-REFERENCE = (DOCS / "queue_reference.md").read_text()
 EXAMPLES = dict(re.findall(r"<!-- ([\w ]+) -->\n```python\n(.*?)```", PAGE, re.DOTALL))
 KEY = QueueKey("t", "thumbnails")
 OUTCOME = {"Put": {"TableName": "Outcomes", "Item": {"pk": {"S": "x"}}}}
@@ -99,46 +92,6 @@ def test_the_coroutine_of_the_page_takes_and_streams(queue, monkeypatch):
     assert drawn == [str(i) for i in range(12)]
     assert len(queue.context.store.written) == 10
     assert queue.depth().ready == queue.depth().busy == 0
-
-
-def test_the_distinct_queues_interface_is_written_against_ours(queue):
-    distinct = DistinctQueue(queue)
-
-    assert (distinct.add("a"), distinct.add("a")) == (True, False)
-    assert distinct.add_all(["b", "a", "c", "b"]) == ["a", "b"]
-    seen = []
-    with suppress(RuntimeError), distinct.take_up_to(2) as taken:
-        seen = [[job.name for job in taken], distinct.in_progress(), distinct.add("a")]
-        raise RuntimeError("boom")
-    assert seen == [["a", "b"], ["a", "b"], False]
-    assert distinct.queued() == ["a", "b", "c"]
-    assert [distinct.metrics(job)[2:] for job in queue.queued()] == [(3, 1), (0, 1), (0, 0)]
-    streamed = list(islice(distinct.stream(), 1))
-    with distinct.take_up_to(5):
-        pass
-    assert streamed == ["a"]
-    assert (distinct.queued(), distinct.in_progress(), distinct.add("a")) == ([], [], True)
-
-
-def test_the_exactly_once_queues_interface_is_written_against_ours(queue):
-    worker = Worker(queue)
-    queue.add_all(["a", "b"])
-
-    assert worker.work_one(lambda _: OUTCOME) == 1
-    assert [session[:2] for session in worker.sessions()] == [(socket.gethostname(), os.getpid())]
-    assert (len(queue.context.store.written), queue.depth().ready) == (1, 1)
-
-    def loses_its_claim(job):
-        for member in queue.context.store.members(KEY):
-            queue.context.store.end_session(KEY, member.id, None)
-        queue.sweep()
-        return OUTCOME
-
-    with pytest.raises(LostClaim):
-        worker.work_one(loses_its_claim)
-    assert (len(queue.context.store.written), queue.depth().ready) == (1, 1)
-    worker.shut_down()
-    assert queue.context.store.members(KEY) == []
 
 
 def test_the_diagram_of_a_job_has_the_transitions_of_the_lifecycle():

@@ -249,6 +249,19 @@ def test_a_report_that_does_no_work_when_it_is_called_is_refused():
     assert caught.value.field == "report"
 
 
+def test_a_ring_in_memory_is_received_when_it_is_due_and_once(monkeypatch):
+    clock = SimpleNamespace(seconds=0.0)
+    monkeypatch.setattr("fanin.queue.doorbell.time", SimpleNamespace(monotonic=lambda: clock.seconds))
+    memory_bell = MemoryDoorbell()
+    memory_bell.ring([Ring(0)])
+    memory_bell.ring([Ring(1)], delay=5.0)
+    received = [list(memory_bell.wait(0, 9)), list(memory_bell.wait(0, 9))]
+    clock.seconds = 5.0
+    received += [list(memory_bell.wait(0, 9)), list(memory_bell.wait(0, 9))]
+
+    assert received == [[Ring(0)], [], [Ring(1)], []]
+
+
 def test_a_ring_wakes_all_that_wait():
     waiting, received = threading.Semaphore(0), []
 

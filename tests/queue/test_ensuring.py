@@ -1,18 +1,22 @@
-"""The request that a queue exist: its metrics, the ARN of its doorbell, and the queue that is removed."""
+"""The request that a queue exist, and requests whose writes others win: retried eight times, with pauses."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 import pytest
 
 from fanin.errors import Conflict, StoreUnavailable
+from fanin.queue import NewJob, OnBusy, Queue
+from fanin.queue.administration import removing
 from fanin.queue.administration.creating import QueueCreator
+from fanin.queue.administration.deleting import delete_jobs
+from fanin.queue.administration.pausing import pause, resume
+from fanin.queue.administration.raising import raise_parts
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.errors import DoorbellMissing
-from tests.queue.claiming import Bench
-from tests.queue.conftest import KEY
+from fanin.queue.worker.producer import Producer
+from tests.queue.conftest import KEY, Bench, fail
 
 
 class Doorbells:
@@ -100,62 +104,119 @@ def test_a_queue_that_is_another_once_its_metrics_are_changed_is_not_answered(cr
         creating.ensure(8, metrics=True)
 
 
-def applied_before(then):
-    """Script a raise that is applied and has no answer: *then* changes its config before it is repeated."""
-    stored = []
+@pytest.fixture(params=["is applied and has no answer", "is that of another process"])
+def raise_followed_by(creating, request):
+    """Have the raise of a queue be followed by a change, before its creator has the answer."""
 
-    def reconfigure(real, queue, config):
-        if stored:
-            return real.reconfigure(queue, config)
-        stored.append(real.reconfigure(queue, config))
-        real.reconfigure(queue, then(stored[0]))
-        raise StoreUnavailable("timed out")
+    def follow(**changes):
+        creating.ensure(4)
+        real, stored = creating.store.real, []
 
-    return reconfigure
-
-
-def won_by_another(then):
-    """Script a raise that finds that of another process, whose config *then* changed."""
-    stored = []
-
-    def reconfigure(real, queue, config):
-        if not stored:
+        def reconfigure(queue, config):
+            if stored:
+                return real.reconfigure(queue, config)
             stored.append(real.reconfigure(queue, config))
-            real.reconfigure(queue, then(stored[0]))
-        return real.reconfigure(queue, config)
+            real.reconfigure(queue, replace(config, revision=config.revision + 1, **changes))
+            if "no answer" in request.param:
+                raise StoreUnavailable("timed out")
+            return real.reconfigure(queue, config)
 
-    return reconfigure
+        creating.store.scripts["reconfigure"] = reconfigure
+
+    return follow
 
 
-def begun(config):
-    return replace(config, revision=config.revision + 1, removing_us=1)
-
-
-@pytest.mark.parametrize("way", [applied_before, won_by_another])
-def test_a_queue_whose_removal_begins_during_its_raise_is_refused(creating, way):
-    creating.ensure(4)
-    creating.store.scripts["reconfigure"] = partial(way(begun), creating.store.real)
-
-    with pytest.raises(Conflict, match="queue 'orders' is being removed"):
+@pytest.mark.parametrize(
+    ("change", "error", "text"),
+    [
+        ({"removing_us": 1}, Conflict, "queue 'orders' is being removed"),
+        ({"removing_us": 1, "removed_us": 2}, StoreUnavailable, "removed at the same time; retry"),
+    ],
+    ids=["begins", "ends"],
+)
+def test_a_queue_whose_removal_begins_or_ends_during_its_raise_is_refused(
+    creating, raise_followed_by, change, error, text
+):
+    raise_followed_by(**change)
+    with pytest.raises(error, match=text):
         creating.ensure(8)
+
     assert creating.stored().parts == 8
 
 
-@pytest.mark.parametrize("way", [applied_before, won_by_another])
-def test_a_queue_that_is_removed_during_its_raise_is_a_retry(creating, way):
-    creating.ensure(4)
-    gone = way(lambda config: replace(begun(config), removed_us=2))
-    creating.store.scripts["reconfigure"] = partial(gone, creating.store.real)
-
-    with pytest.raises(StoreUnavailable, match="removed at the same time; retry"):
-        creating.ensure(8)
-
-
-@pytest.mark.parametrize("way", [applied_before, won_by_another])
-def test_a_raise_that_another_change_follows_is_answered_with_that_change(creating, way):
-    creating.ensure(4)
-    paused = way(lambda config: replace(config, revision=config.revision + 1, paused=True))
-    creating.store.scripts["reconfigure"] = partial(paused, creating.store.real)
+def test_a_raise_that_another_change_follows_is_answered_with_that_change(creating, raise_followed_by):
+    raise_followed_by(paused=True)
 
     assert creating.ensure(8).config == creating.stored()
     assert (creating.stored().parts, creating.stored().paused) == (8, True)
+
+
+def test_a_removed_queue_whose_row_is_deleted_before_it_is_created_again_is_a_retry(creating):
+    creating.store.real.configs[KEY] = QueueConfig(8, revision=3, removing_us=1, removed_us=2)
+    creating.store.scripts["reconfigure"] = lambda *_: None
+
+    with pytest.raises(StoreUnavailable, match="removed at the same time; retry"):
+        creating.ensure()
+
+
+def add(bench):
+    return Producer(bench.context).add_all([NewJob("a")], OnBusy.RERUN)
+
+
+def create(bench):
+    creator = QueueCreator(bench.store, Doorbells(), bench.context.effects)
+    return creator.create(KEY, QueueConfig(1))
+
+
+def revive(bench):
+    queue = Queue(bench.context, background=lambda _: lambda: None)
+    (dead,) = queue.dead()
+    return queue.revive(dead)
+
+
+def stays(bench, seen, wanted):
+    """Another process changes the config at each attempt."""
+    return replace(bench.store.real.config(KEY), doorbell="another")
+
+
+def same(bench, seen, *_):
+    return seen
+
+
+def revived_by_another(bench, dead, job, *_):
+    return replace(job, revival=f"{len(bench.pauses)}")
+
+
+CASES = {
+    "raise": ("reconfigure", stays, lambda bench: raise_parts(bench.store, bench.context.effects, KEY, 4)),
+    "pause": ("reconfigure", stays, lambda bench: pause(bench.context)),
+    "resume": ("reconfigure", stays, lambda bench: resume(bench.context)),
+    "remove": ("reconfigure", stays, lambda bench: removing.begin(bench.context, force=False)),
+    "remove by force": ("reconfigure", stays, lambda bench: removing.begin(bench.context, force=True)),
+    "create": ("reconfigure", stays, create),
+    "add": ("add", lambda bench, *_: bench.mark, add),
+    "delete": ("delete", same, lambda bench: delete_jobs(bench.context, ["waits"])),
+    "revive": ("revive", revived_by_another, revive),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_write_that_others_always_win_is_tried_eight_times_and_asks_for_a_retry(case):
+    request_, answer, run = CASES[case]
+    bench = Bench(max_failures=1)
+    (job,) = bench.take("a")
+    bench.mark = bench.claims.end(job)
+    if request_ == "delete":
+        bench.add("waits")
+    if case == "revive":
+        bench.add("dies")
+        fail(Queue(bench.context, background=lambda _: lambda: None))
+    if case == "resume":
+        pause(bench.context)
+    bench.store.scripts[request_] = lambda *asked: answer(bench, *asked)
+    bench.forget()
+
+    with pytest.raises(StoreUnavailable, match=r"retry|call revive again|add it again"):
+        run(bench)
+    assert (len(bench.store.of(request_)), bench.pauses) == (8, sorted(bench.pauses))
+    assert len(bench.pauses) == 8

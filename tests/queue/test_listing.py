@@ -1,4 +1,4 @@
-"""Lists of jobs, their depth and their status: bounded pages and counts, whatever disappears meanwhile."""
+"""Lists of jobs, their depth and status, and requests to delete and to revive jobs."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.errors import NotFound
+from fanin.errors import Conflict, NotFound, StoreUnavailable
 from fanin.queue import NewJob
-from fanin.queue.administration import paging
+from fanin.queue.administration import paging, removing
 from fanin.queue.administration.counting import COUNTED_MAX, Estimate, depth_of, estimate
+from fanin.queue.administration.deleting import Deletion, delete_dead, delete_jobs
 from fanin.queue.administration.describing import Activity, QueueStatus, describe, status_of
 from fanin.queue.administration.reviving import Revival, revive_all, revive_some
+from fanin.queue.rules import lifecycle
 from fanin.queue.rules.config import Phase, QueueConfig
-from fanin.queue.rules.keys import PartKey, part_of
-from fanin.queue.rules.model import Accuracy, Depth, PartLook
-from tests.queue.claiming import Bench
-from tests.queue.conftest import KEY, fail, names
+from fanin.queue.rules.keys import PartKey, job_key, part_of
+from fanin.queue.rules.model import Accuracy, Depth, JobState, PartLook
+from fanin.queue.upkeep.sleeping import idle
+from tests.item_ids import item_named
+from tests.queue.conftest import KEY, Bench, fail, names
 
 
 def dying(make, *jobs: str):
@@ -204,22 +207,19 @@ def jobs_of(part: PartKey, limit: int) -> int:
     return limit if part.number else 3000
 
 
+@pytest.mark.parametrize("dead", [False, True])
 @pytest.mark.parametrize(
     ("before", "jobs", "accuracy"), [(None, 6000, Accuracy.APPROXIMATE), (1, 5000, Accuracy.AT_LEAST)]
 )
-def test_the_jobs_of_a_state_are_extrapolated_unless_the_parts_are_raised(before, jobs, accuracy):
-    depth = counted_in_raise([UNKNOWN, UNKNOWN], before, count=lambda part, _, limit: jobs_of(part, limit))
+def test_the_jobs_of_a_state_are_extrapolated_unless_the_parts_are_raised(before, jobs, accuracy, dead):
+    if dead:
+        depth = counted_in_raise([EMPTY, EMPTY], before, count_dead=jobs_of)
+    else:
+        depth = counted_in_raise([UNKNOWN, UNKNOWN], before, count=lambda part, _, most: jobs_of(part, most))
+    ready = 0 if dead else jobs
 
-    assert (depth.ready, depth.busy, depth.delayed, depth.accuracy) == (jobs, jobs, jobs, accuracy)
-
-
-@pytest.mark.parametrize(
-    ("before", "jobs", "accuracy"), [(None, 6000, Accuracy.APPROXIMATE), (1, 5000, Accuracy.AT_LEAST)]
-)
-def test_so_are_dead_jobs(before, jobs, accuracy):
-    depth = counted_in_raise([EMPTY, EMPTY], before, count_dead=jobs_of)
-
-    assert (depth.dead, depth.ready, depth.accuracy) == (jobs, 0, accuracy)
+    assert (depth.ready, depth.busy, depth.delayed) == (ready, ready, ready)
+    assert (depth.dead, depth.accuracy) == (jobs if dead else 0, accuracy)
 
 
 def test_a_depth_is_that_of_all_parts_and_the_oldest_ready_job_counts(make, time):
@@ -234,3 +234,126 @@ def test_a_depth_is_that_of_all_parts_and_the_oldest_ready_job_counts(make, time
         depth = queue.depth()
 
     assert (depth.ready, depth.busy, depth.delayed, depth.oldest_us) == (7, 1, 1, 9_000_000)
+
+
+def first_answer_lost(monkeypatch, store, call):
+    """The first request is applied, and its answer lost."""
+    whole, calls = getattr(store, call), []
+
+    def lost(*arguments):
+        answer = whole(*arguments)
+        calls.append(answer)
+        if len(calls) == 1:
+            raise StoreUnavailable("no answer")
+        return answer
+
+    monkeypatch.setattr(store, call, lost)
+    return calls
+
+
+def test_a_deletion_whose_answer_is_lost_is_recognised_by_its_repeat(queue, store, monkeypatch):
+    queue.add(NewJob("a", item_id=item_named("i")))
+    calls = first_answer_lost(monkeypatch, store, "delete")
+
+    assert delete_jobs(queue.context, ["a"]) == {"a": Deletion.DELETED}
+    assert len(calls) == 2
+    assert [entry.item_id for entry in store.outbox(PartKey(KEY, 0))] == [item_named("i")]
+
+
+def test_the_sweep_fails_the_item_of_a_deleted_job_once(make):
+    reported = []
+    queue = make(report=reported.append)
+    queue.add(NewJob("a", item_id=item_named("i")))
+    delete_jobs(queue.context, ["a"])
+    for _ in range(2):
+        queue.sweep()
+
+    assert [(each.item_id, each.failed, each.reason) for each in reported] == [
+        (item_named("i"), True, "the job was deleted")
+    ]
+
+
+def test_a_deletion_wakes_an_idle_queue_whose_sweep_is_to_report_it(queue, store):
+    queue.add(NewJob("a", item_id=item_named("i")))
+    store.reconfigure(KEY, idle(store.config(KEY), 1))
+    delete_jobs(queue.context, ["a"])
+
+    assert store.config(KEY).idle_us is None
+
+
+def test_no_job_of_a_queue_that_is_being_removed_is_deleted(queue):
+    queue.add("a")
+    removing.begin(queue.context, force=True)
+    with pytest.raises(Conflict, match="is being removed"):
+        delete_jobs(queue.context, ["a"])
+
+    assert names(queue.queued()) == ["a"]
+
+
+def test_a_dead_job_that_was_revived_meanwhile_is_not_deleted(make, store, monkeypatch):
+    queue = make(max_failures=1)
+    queue.add("a")
+    fail(queue)
+    (record,), (gone,) = records(queue), queue.dead()
+    whole = store.remove_dead
+    monkeypatch.setattr(store, "remove_dead", lambda seen: queue.revive(gone) and whole(seen))
+
+    assert delete_dead(queue.context, [record, (7, "x")]) == {
+        record: Deletion.NOT_FOUND,
+        (7, "x"): Deletion.NOT_FOUND,
+    }
+    assert names(queue.queued()) == ["a"]
+
+
+def test_a_revival_whose_answer_is_lost_counts_once(make, store, monkeypatch):
+    queue = make(max_failures=1)
+    queue.add("a")
+    fail(queue)
+    first_answer_lost(monkeypatch, store, "revive")
+    asked = records(queue) * 2
+
+    assert revive_some(queue, asked).outcomes == {asked[0]: Revival.REVIVED}
+    assert revive_some(queue, asked).outcomes == {asked[0]: Revival.NOT_FOUND}
+
+
+def raised(queue, store, phase) -> None:
+    """Have the parts of the queue be raised from 1 to 2."""
+    config = store.config(KEY)
+    store.reconfigure(
+        KEY, replace(config, revision=config.revision + 1, parts=2, before=1, phase=phase, since_us=1)
+    )
+    queue.context.read_config()
+
+
+def placed(queue, store, parts: int):
+    """A job "e", whose part differs between 1 and 2 parts, where so many *parts* have it."""
+    job = lifecycle.new_job(NewJob("e"), job_key(KEY, parts, "e"), "id", queue.context.effects.now(), None)
+    store.add(job, None)
+    return job
+
+
+@pytest.mark.parametrize("phase", [Phase.PREPARING, Phase.DRAINING, Phase.EXPIRING])
+@pytest.mark.parametrize("parts", [1, 2])
+def test_a_job_is_deleted_in_either_part_while_they_are_raised(queue, store, phase, parts):
+    queue.context.config()
+    raised(queue, store, phase)
+    job = placed(queue, store, parts)
+
+    assert delete_jobs(queue.context, ["e"]) == {"e": Deletion.DELETED}
+    assert store.get(job.key).state is JobState.DONE
+
+
+def test_a_job_that_is_moved_before_the_write_is_deleted_in_its_new_part(queue, store, monkeypatch):
+    queue.context.config()
+    raised(queue, store, Phase.DRAINING)
+    job, new, whole = placed(queue, store, 1), job_key(KEY, 2, "e"), store.delete
+
+    def after_a_move(seen, *more):
+        if seen.key == job.key:
+            assert store.move(seen, lifecycle.moved(seen, new, None), None, queue.context.effects.now())
+        return whole(seen, *more)
+
+    monkeypatch.setattr(store, "delete", after_a_move)
+
+    assert delete_jobs(queue.context, ["e"]) == {"e": Deletion.DELETED}
+    assert store.get(new).state is JobState.DONE

@@ -11,8 +11,7 @@ from fanin.queue.administration import removing
 from fanin.queue.upkeep.sleeping import SETTLE_SECONDS
 from tests.contract import golden
 from tests.contract.queue.calls import LATER, QUEUE
-from tests.queue.conftest import Duties, Time
-from tests.queue.removals import Recorded
+from tests.queue.conftest import Duties, Recorded, Time
 
 SENTENCE = "upgrade fanin in this process"
 AFTER_ALL = LATER + 120_000_000
@@ -117,51 +116,39 @@ def test_a_worker_that_has_read_the_config_stops_within_a_heartbeat_of_its_newer
     assert "live" not in [row["st"]["S"] for row in sessions_of(store, but="s1")]
 
 
-def test_a_newer_delayed_job_does_not_keep_the_others_from_being_promoted(store, caplog):
-    golden.put(store, "queue", golden.rows("queue")["job delayed"] | {"sk": {"S": "k#a"}})
-    make_newer(store, "job delayed")
-    golden.put(store, "queue", golden.rows("queue")["job delayed"] | {"sk": {"S": "k#z"}})
+def copied(store, kind, name, without="", **attributes):
+    """Put a copy of the golden row of *kind*, as the job *name*."""
+    row = golden.rows("queue")[kind] | {"sk": {"S": f"k#{name}"}} | attributes
+    row.pop(without, None)
+    golden.put(store, "queue", row)
+
+
+@pytest.mark.parametrize("kind", ["delayed", "busy"])
+def test_a_newer_job_does_not_keep_the_others_from_being_promoted_and_freed(store, caplog, kind):
+    """The sessions of the claims are gone."""
+    copied(store, f"job {kind}", "a")
+    make_newer(store, f"job {kind}")
+    copied(store, f"job {kind}", "z")
     queue, _ = queue_on(store)
     queue.sweep()
 
-    assert [states(store)[name] for name in ("k#a", "k#delayed", "k#z")] == ["ready", "delayed", "ready"]
-    assert SENTENCE in caplog.text
-
-
-def test_a_newer_claim_of_a_dead_session_does_not_keep_the_others_from_being_freed(store, caplog):
-    golden.put(store, "queue", golden.rows("queue")["job busy"] | {"sk": {"S": "k#a"}})
-    make_newer(store, "job busy")
-    queue, _ = queue_on(store)
-    queue.sweep()
-
-    assert [states(store)[name] for name in ("k#a", "k#busy")] == ["ready", "busy"]
+    assert [states(store)[name] for name in ("k#a", f"k#{kind}", "k#z")] == ["ready", kind, "ready"]
     assert SENTENCE in caplog.text
 
 
 def test_a_malformed_job_keeps_neither_jobs_nor_outbox_entries_of_its_queue_waiting(store, caplog):
-    broken = golden.rows("queue")["job delayed"] | {"sk": {"S": "k#broken"}}
-    del broken["job_id"]
-    golden.put(store, "queue", broken)
+    gone = {"session": {"S": "gone"}, "ix": {"S": "1#gone#1772366405123456"}}
+    copied(store, "job busy", "lost", **gone)
+    copied(store, "job busy", "unclaimed", without="session", **gone)
+    copied(store, "job delayed", "broken", without="job_id")
     reported = []
     queue, _ = queue_on(store, report=lambda entry: reported.append(entry.job_id))
     queue.sweep()
+    found = states(store)
 
-    assert states(store)["k#delayed"] == "ready"
+    assert [found[f"k#{name}"] for name in ("delayed", "lost", "unclaimed")] == ["ready"] * 3
     assert len(reported) == 2
     assert "k#broken cannot be read" in caplog.text
-
-
-def test_a_busy_job_without_its_session_does_not_keep_the_others_from_being_freed(store):
-    for name, session in (("k#broken", None), ("k#lost", "gone")):
-        row = golden.rows("queue")["job busy"] | {"sk": {"S": name}}
-        row |= {"session": {"S": session}, "ix": {"S": f"1#{session}#1772366405123456"}}
-        if session is None:
-            del row["session"]
-        golden.put(store, "queue", row)
-    queue, _ = queue_on(store)
-    queue.sweep()
-
-    assert (states(store)["k#broken"], states(store)["k#lost"]) == ("ready", "ready")
 
 
 def test_a_dead_job_without_its_claim_does_not_keep_the_outbox_of_a_removed_queue_waiting(store):
@@ -178,10 +165,8 @@ def test_a_dead_job_without_its_claim_does_not_keep_the_outbox_of_a_removed_queu
 
 
 def test_a_queue_of_nothing_but_a_row_that_cannot_be_read_does_not_fall_asleep(store):
-    broken = golden.rows("queue")["job delayed"] | {"sk": {"S": "k#broken"}}
-    del broken["job_id"]
     other = QueueKey(QUEUE.tenant, "others")
-    golden.put(store, "queue", broken | {"pk": {"S": f"J#{other}#0000"}})
+    copied(store, "job delayed", "broken", without="job_id", pk={"S": f"J#{other}#0000"})
     context = QueueContext(store, MemoryDoorbell(), other, Options(parts=1))
     context.config()
     Queue(context).sweep()

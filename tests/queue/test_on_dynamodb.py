@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from moto import mock_aws
 
-from fanin.errors import StaleWrite
 from fanin.queue import Effects, NewJob, Options, Queue, QueueContext
 from fanin.queue.administration import removing
 from fanin.queue.dynamodb import DynamoStore
@@ -47,11 +46,6 @@ def queue(asked, time):
 def outcome(name, **more):
     item = {"pk": {"S": f"outcome#{name}"}, "sk": {"S": "1"}}
     return {"Put": {"TableName": QUEUE_TABLE, "Item": item, **more}}
-
-
-def written(queue, name) -> bool:
-    key = outcome(name)["Put"]["Item"]
-    return "Item" in queue.context.store.client.get_item(TableName=QUEUE_TABLE, Key=key, ConsistentRead=True)
 
 
 def run_each_use_case(queue, time):
@@ -200,19 +194,6 @@ def test_no_text_of_a_user_gets_into_an_expression(queue, time, asked):
 
     assert len(expressions) < 25
     assert not any("orders" in text or "item" in text.replace("rerun_item", "") for text in expressions)
-
-
-def test_22_an_ack_and_the_users_write_happen_together_or_not_at_all(queue):
-    queue.add_all([*"ab"])
-    with queue.take(2, wait=0) as jobs:
-        with pytest.raises(StaleWrite, match=r"the condition of writes\[1\] does not hold") as refused:
-            jobs.ack(jobs[0], [outcome("y"), outcome("x", ConditionExpression="attribute_exists(pk)")])
-        assert refused.value.failed == (1,)
-        assert not written(queue, "y")
-        jobs.ack(jobs[0], [outcome("x")])
-
-    assert written(queue, "x")
-    assert queue.depth().busy == 0
 
 
 def test_a_done_job_is_marked_for_an_hour(queue, time):

@@ -9,13 +9,11 @@ import pytest
 from fanin.errors import Conflict, InvalidRequest, NotFound, PartFull
 from fanin.queue import NewJob
 from fanin.queue.administration.raising import raise_parts
-from fanin.queue.config_cache import CONFIG_SECONDS
 from fanin.queue.rules.config import Phase
 from fanin.queue.rules.keys import job_key
 from fanin.queue.upkeep import widening
 from fanin.queue.upkeep.widening import EXPIRE_SECONDS, SETTLE_SECONDS
-from tests.queue.claiming import Bench
-from tests.queue.conftest import KEY, fail, names
+from tests.queue.conftest import KEY, names
 
 OLD, NEW = 2, 4
 
@@ -56,12 +54,6 @@ def config_of(queue):
     return queue.context.store.config(KEY)
 
 
-def part_of(queue, name) -> list[int]:
-    """The parts in which a job of the name is live."""
-    found = queue.context.store.stored.values()
-    return [job.key.part.number for job in found if job.name == name and job.is_live]
-
-
 def test_a_raise_goes_through_its_phases_as_each_has_settled(queue, time):
     assert raised(queue, NEW).phase is Phase.PREPARING
     seen = []
@@ -97,65 +89,6 @@ def test_parts_are_not_lowered_nor_raised_beyond_the_most_nor_of_a_queue_that_is
         raised(queue, NEW)
 
 
-@pytest.mark.parametrize(
-    ("phase", "parts"), [(Phase.PREPARING, OLD), (Phase.DRAINING, NEW), (Phase.STEADY, NEW)]
-)
-def test_adds_go_to_the_part_of_the_phase_and_workers_take_from_all(queue, go_on, phase, parts):
-    raised(queue, NEW)
-    if phase is Phase.STEADY:
-        go_on(Phase.DRAINING)
-    go_on(phase)
-    queue.add_all([MOVES, STAYS])
-
-    assert part_of(queue, MOVES) == [job_key(KEY, parts, MOVES).part.number]
-    assert part_of(queue, STAYS) == [job_key(KEY, OLD, STAYS).part.number]
-    with queue.take(2, wait=0) as jobs:
-        assert sorted(names(jobs)) == sorted([MOVES, STAYS])
-
-
-def test_a_job_of_the_old_part_rejects_an_add_at_the_new_one_and_can_be_asked_to_run_again(queue, go_on):
-    queue.add(NewJob(MOVES, id="first"))
-    raised(queue, NEW)
-    go_on(Phase.DRAINING)
-
-    assert not queue.add(MOVES)
-    with queue.take(wait=0):
-        assert queue.add(NewJob(MOVES, id="again"), on_busy="rerun")
-    assert part_of(queue, MOVES) == [job_key(KEY, OLD, MOVES).part.number]
-    with queue.take(wait=0) as jobs:
-        assert [job.id for job in jobs] == ["again"]
-
-
-def test_a_repeated_add_finds_the_mark_of_the_old_part(queue, go_on, time):
-    raised(queue, NEW)
-    go_on(Phase.PREPARING)
-    time.sleep(SETTLE_SECONDS)
-    queue.add(NewJob(MOVES, id="mine"))
-    with queue.take(wait=0):
-        pass
-    for _ in range(3):
-        queue.sweep()
-        time.sleep(SETTLE_SECONDS / 2)
-
-    assert config_of(queue).phase is Phase.DRAINING
-    time.sleep(CONFIG_SECONDS)
-    assert queue.add(NewJob(MOVES, id="mine"))
-    assert part_of(queue, MOVES) == []
-
-
-def test_a_dead_job_comes_back_at_its_new_part(make, queue, go_on):
-    strict = make(parts=OLD, max_failures=1)
-    strict.add(MOVES)
-    fail(strict)
-    raised(queue, NEW)
-    go_on(Phase.DRAINING)
-    (dead,) = queue.dead()
-
-    assert queue.revive(dead)
-    assert not queue.revive(dead)
-    assert part_of(queue, MOVES) == [job_key(KEY, NEW, MOVES).part.number]
-
-
 def test_waiting_jobs_are_moved_in_their_order_and_busy_ones_are_waited_for(queue, go_on, time, monkeypatch):
     monkeypatch.setattr(widening, "PAGE_ROWS", 2)
     queue.add_all([MOVES, *(NewJob(f"{i}", delay=9e6 * (i % 3 == 0)) for i in range(100, 112))])
@@ -178,6 +111,22 @@ def test_waiting_jobs_are_moved_in_their_order_and_busy_ones_are_waited_for(queu
     assert (len(live), names(queue.queued())) == (12, before)
 
 
+def test_the_next_sweep_goes_on_after_the_row_before_the_first_job_that_was_not_moved(queue, go_on, time):
+    here = [n for n in map(str, range(99)) if job_key(KEY, OLD, n).part == job_key(KEY, OLD, MOVES).part]
+    before = max(name for name in here if name < "9" and job_key(KEY, NEW, name) == job_key(KEY, OLD, name))
+    moves = min(name for name in here if name > before and job_key(KEY, NEW, name) != job_key(KEY, OLD, name))
+    queue.add_all([before, moves])
+    raised(queue, NEW)
+    go_on(Phase.DRAINING)
+    with queue.bounded(9 * SETTLE_SECONDS) as bounded, bounded.take(2, wait=0) as jobs:
+        assert len(jobs) == 2
+        widening.advance(queue.context)
+        time.sleep(SETTLE_SECONDS)
+        widening.advance(queue.context)
+
+        assert config_of(queue).cursor == f"{jobs[0].key.part.number:04x}#k#{before}"
+
+
 def test_a_job_of_a_full_part_is_left_and_others_are_taken(make, store, monkeypatch, caplog):
     queue = make(parts=OLD)
     queue.add_all([MOVES, STAYS])
@@ -197,96 +146,24 @@ def test_a_job_of_a_full_part_is_left_and_others_are_taken(make, store, monkeypa
     assert "cannot be claimed: a part holds 10 GB" in caplog.text
 
 
-MINUTE, MICROSECOND = 60, 1e-6
-
-
-def raise_stored(bench, phase, parts, **facts):
-    """Store a raise to *parts* whose phase begins now."""
-    seen = bench.store.real.config(KEY)
-    facts = {"revision": seen.revision + 1, "before": seen.parts, "since_us": bench.time.now()} | facts
-    bench.store.real.reconfigure(KEY, replace(seen, parts=parts, phase=phase, **facts))
-
-
-def swept(bench):
-    """Let the phase settle, sweep, and return the stored config."""
-    bench.time.sleep(30 * MINUTE)
-    bench.forget()
-    widening.advance(bench.context)
-    return bench.store.real.config(KEY)
-
-
-def rows_of_part(rows):
-    """Return pages of a part that holds so many marks and no live job."""
+@pytest.mark.parametrize(("rows", "sweeps"), [(10_000, 1), (10_001, 2), (20_000, 2), (20_001, 3)])
+def test_a_sweep_reads_10000_rows_of_the_old_parts_and_the_next_one_goes_on_after_them(
+    make, store, time, monkeypatch, rows, sweeps
+):
+    """The rows are marks: none is moved."""
+    queue = make(parts=1)
+    config = replace(queue.context.config(), revision=1, parts=2, before=1, phase=Phase.DRAINING)
+    store.reconfigure(KEY, replace(config, since_us=time.now()))
 
     def page(_, after, limit):
         end = int(after or 0) + limit
         return [], f"{end:05}" if end < rows else None
 
-    return page
-
-
-def pages(bench):
-    """Return the part and the row before the first one of each page that the last sweep read."""
-    return [(part.number, after) for part, after, _ in bench.store.of("page")]
-
-
-@pytest.mark.parametrize(("rows", "sweeps"), [(10_000, 1), (10_001, 2), (20_000, 2), (20_001, 3)])
-def test_a_sweep_reads_10000_rows_of_the_old_parts_and_the_next_one_goes_on_after_them(rows, sweeps):
-    bench = Bench()
-    raise_stored(bench, Phase.DRAINING, 2)
-    bench.store.scripts["page"] = rows_of_part(rows)
-    phases = [swept(bench).phase for _ in range(sweeps)]
+    monkeypatch.setattr(store, "page", page)
+    phases = []
+    for _ in range(sweeps):
+        time.sleep(SETTLE_SECONDS)
+        widening.advance(queue.context)
+        phases.append(config_of(queue).phase)
 
     assert phases == [Phase.DRAINING] * (sweeps - 1) + [Phase.EXPIRING]
-
-
-@pytest.fixture
-def beginning():
-    made = Bench(parts=OLD)
-    made.forget()
-    return made
-
-
-def raise_asked(beginning, parts=NEW):
-    return raise_parts(beginning.store, beginning.context.effects, KEY, parts)
-
-
-def change(beginning, **facts):
-    """Store a config over the present one."""
-    configs = beginning.store.real.configs
-    configs[KEY] = replace(configs[KEY], revision=configs[KEY].revision + 1, **facts)
-
-
-@pytest.mark.parametrize("answer", ["none", "the change of another"])
-def test_a_raise_whose_write_others_win_is_begun_again(beginning, answer):
-    def refused(queue, _):
-        beginning.store.scripts.clear()
-        change(beginning, paused=True)
-        return None if answer == "none" else beginning.store.real.config(queue)
-
-    beginning.store.scripts["reconfigure"] = refused
-    found = raise_asked(beginning)
-
-    assert (found.parts, found.paused, found) == (NEW, True, beginning.store.real.config(KEY))
-
-
-@pytest.mark.parametrize("parts", [OLD, NEW])
-def test_the_parts_of_a_queue_that_is_being_removed_are_not_raised(beginning, parts):
-    change(beginning, removing_us=1)
-    with pytest.raises(Conflict, match=r"^queue 'orders' is being removed"):
-        raise_asked(beginning, parts)
-
-    assert beginning.store.real.config(KEY).parts == OLD
-
-
-def test_a_queue_that_is_removed_while_its_raise_begins_is_not_found(beginning):
-    beginning.store.scripts["reconfigure"] = lambda *_: beginning.store.real.configs.clear()
-    with pytest.raises(NotFound, match=r"^there is no queue 'orders'$"):
-        raise_asked(beginning)
-
-
-def test_a_raise_wakes_the_queue(beginning):
-    change(beginning, idle_us=1, asleep_us=2)
-    found = raise_asked(beginning)
-
-    assert (found.idle_us, found.asleep_us) == (None, None)

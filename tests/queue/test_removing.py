@@ -9,42 +9,20 @@ from types import SimpleNamespace
 import pytest
 
 from fanin.errors import Conflict, NotFound
-from fanin.queue import LostClaim, NewJob, Ring
+from fanin.queue import NewJob, Ring
 from fanin.queue.administration import removing
 from fanin.queue.administration.pausing import pause
 from fanin.queue.administration.raising import raise_parts
-from fanin.queue.rules.config import Phase, QueueConfig
+from fanin.queue.rules.config import Phase
 from fanin.queue.rules.messages import body
 from fanin.queue.rules.model import Member
 from fanin.queue.upkeep import widening
 from fanin.queue.upkeep.sleeping import SETTLE_SECONDS
 from fanin.queue.upkeep.visiting import visit
 from tests.forks import forked, status_of
-from tests.item_ids import item_named
-from tests.queue.conftest import KEY, expects, fail, session_of
-from tests.queue.removals import Recorded, rows_of, swept
+from tests.queue.conftest import KEY, Recorded, expects, fail, session_of, swept
 
 DAY = 86_400
-
-
-def worked_at(make):
-    """A queue with a job in each state, marks, a dead job, and a session; with the reported items."""
-    reported = []
-    queue = make(max_failures=1, parts=2, report=reported.append)
-    queue.add("dies")
-    fail(queue)
-    queue.add("done")
-    with queue.take():
-        pass
-    queue.add_all(
-        [
-            NewJob("busy", priority=9, item_id=item_named(1)),
-            NewJob("ready", item_id=item_named(2)),
-            NewJob("z", delay=60),
-        ]
-    )
-    scope = queue.take()
-    return queue, scope, reported
 
 
 @pytest.mark.parametrize("name", ["never used", "removed"])
@@ -66,24 +44,6 @@ def test_a_queue_with_a_live_job_is_not_removed_and_stays_in_use(queue):
     assert queue.add("b")
 
 
-def test_an_add_that_ends_between_the_look_and_the_write_prevents_an_unforced_removal(queue, store, make):
-    queue.context.config()
-    other, added = make(), []
-
-    def first(part, limit):
-        found = type(store).first(store, part, limit)
-        if not added:
-            added.append(other.add("a"))
-        return found
-
-    store.first = first
-    with pytest.raises(Conflict, match="force=true"):
-        removing.begin(queue.context, force=False)
-
-    assert added == [True]
-    assert queue.depth().ready == 1
-
-
 def test_a_repeated_request_to_remove_a_queue_returns_the_config_of_the_first(queue, store, time):
     queue.add("a")
     first = removing.begin(queue.context, force=True)
@@ -91,18 +51,6 @@ def test_a_repeated_request_to_remove_a_queue_returns_the_config_of_the_first(qu
 
     assert first.removing_us == time.now() - 1_000_000
     assert removing.begin(queue.context, force=False) == first == store.config(KEY)
-
-
-def test_the_items_of_removed_jobs_fail_once_with_a_reason(make, time):
-    queue, scope, reported = worked_at(make)
-    reported.clear()
-    with expects(LostClaim), scope as jobs:
-        removing.begin(queue.context, force=True)
-        swept(queue, time)
-        jobs.ack(jobs[0])
-
-    assert sorted(entry.item_id for entry in reported) == [item_named(1), item_named(2)]
-    assert {(entry.failed, entry.reason) for entry in reported} == {(True, removing.REASON)}
 
 
 def test_adds_revivals_and_new_sessions_are_refused_while_a_queue_is_removed(make, store):
@@ -122,49 +70,6 @@ def test_adds_revivals_and_new_sessions_are_refused_while_a_queue_is_removed(mak
             refused()
     assert store.sessions[KEY] == {}
     assert all(not job.is_live for job in store.stored.values())
-
-
-def test_an_add_that_uses_the_config_from_before_the_removal_is_refused_after_its_write(
-    queue, make, store, time
-):
-    queue.add("a")
-    removing.begin(make().context, force=True)
-    with pytest.raises(Conflict, match="is being removed"):
-        queue.add("b")
-    swept(make(), time)
-
-    assert rows_of(store) == 0
-
-
-def test_jobs_are_removed_once_no_request_from_before_can_be_late(make, store, time):
-    queue = make()
-    queue.add("a")
-    job = next(iter(store.stored.values()))
-    removing.begin(queue.context, force=True)
-    visit(queue.context)
-    time.sleep(SETTLE_SECONDS - 1)
-    visit(queue.context)
-    assert list(store.stored.values()) == [job]
-    time.sleep(1)
-    visit(queue.context)
-    assert (rows_of(store), store.config(KEY).removed_us) == (0, None)
-    visit(queue.context)
-
-    assert store.config(KEY).removed_us is not None
-
-
-def test_a_name_can_be_used_again(make, store, time):
-    queue = make(parts=2)
-    queue.add(NewJob("a", id="same"))
-    removing.begin(queue.context, force=True)
-    swept(queue, time)
-    revision = store.config(KEY).revision
-    again = make(parts=4)
-
-    assert again.add(NewJob("a", id="same"))
-    assert [job.name for job in again.queued()] == ["a"]
-    assert (store.config(KEY).parts, store.config(KEY).revision) == (4, revision + 1)
-    assert store.reconfigure(KEY, QueueConfig(8, revision=1)) != QueueConfig(8, revision=1)
 
 
 @pytest.mark.parametrize("late", [-1, 0])
@@ -203,23 +108,6 @@ def test_a_queue_with_a_dead_job_or_a_session_is_kept(make, store, time, kept_by
     assert store.config(KEY).removing_us is None
 
 
-def test_a_queue_is_not_gone_before_its_outbox_is_reported(make, store, time):
-    def refuse(_entry):
-        raise Conflict("refused")
-
-    queue = make(report=refuse)
-    queue.add(NewJob("a", item_id=item_named("i")))
-    removing.begin(queue.context, force=True)
-    swept(queue, time)
-    assert store.config(KEY).removed_us is None
-    reported = []
-    visit(replace(queue.context, report=reported.append))
-    visit(queue.context)
-
-    assert [entry.item_id for entry in reported] == [item_named("i")]
-    assert store.config(KEY).removed_us is not None
-
-
 @pytest.mark.parametrize("kind", ["queued", "dead"])
 @pytest.mark.parametrize("placed", [(3, 3), (4, 2)])
 def test_a_run_deletes_a_bounded_number_of_rows_over_all_parts(make, store, time, monkeypatch, placed, kind):
@@ -242,6 +130,12 @@ def test_a_run_deletes_a_bounded_number_of_rows_over_all_parts(make, store, time
 
     assert left == [2, 0, 0]
     assert min(limits) >= 1, "DynamoDB refuses a limit of 0"
+
+
+def rows_of(store) -> int:
+    """The number of rows of the queue besides its config."""
+    records = (store.dead_jobs, store.outboxes, store.sessions)
+    return len(store.stored) + sum(len(rows) for kind in records for rows in kind.values())
 
 
 def part_of(queue, name: str) -> int:
@@ -271,49 +165,6 @@ def test_the_doorbell_is_deleted_once_nothing_is_left_and_not_before(queue, stor
     visit(queue.context, doorbells)
 
     assert doorbells.urls == [(KEY, "https://sqs/bell")]
-
-
-@pytest.mark.parametrize("kind", ["job", "mark", "dead job", "session"])
-def test_a_sweep_that_stood_still_deletes_nothing_of_the_next_queue(make, store, time, monkeypatch, kind):
-    queue, next_queue = make(max_failures=1), make(max_failures=1)
-    queue.add("a")
-    removing.begin(queue.context, force=True)
-    time.sleep(SETTLE_SECONDS)
-    read = {"session": "members", "dead job": "dead"}.get(kind, "page")
-    found = getattr(store, read)
-
-    def late(*arguments):
-        monkeypatch.undo()
-        swept(queue, time)
-        rows_of_next(next_queue, kind)
-        return found(*arguments)
-
-    monkeypatch.setattr(store, read, late, raising=False)
-    removing.proceed(queue.context, Recorded())
-
-    assert next_has(store, next_queue, kind)
-
-
-def rows_of_next(queue, kind):
-    """Create the queue anew, with one row of *kind*."""
-    queue.add("b")
-    if kind == "dead job":
-        fail(queue)
-    elif kind != "job":
-        with queue.take():
-            pass
-    if kind != "session":
-        queue.close()
-
-
-def next_has(store, queue, kind) -> bool:
-    rows = {
-        "job": list(queue.queued()),
-        "mark": [job for job in store.stored.values() if not job.is_live],
-        "dead job": list(queue.dead()),
-        "session": [each for each in store.members(KEY) if each.live],
-    }
-    return len(rows[kind]) == 1
 
 
 INVOCATION = SimpleNamespace(get_remaining_time_in_millis=lambda: 3000)
@@ -346,21 +197,6 @@ def test_an_invocation_by_a_ring_of_a_removed_queue_has_no_job_and_creates_no_qu
 
     assert is_removed(store) == gone
     assert not store.sessions.get(KEY)
-
-
-def test_a_worker_that_stood_still_while_its_queue_was_removed_does_not_create_it(make, store, time):
-    queue = make()
-    queue.add_all(["a", "b"])
-    scope = queue.take()
-    with scope:
-        remove(make(), time)
-        queue.taker.worker.maintenance.tick()
-        for job in list(scope):
-            scope.release(job)
-    queue.context.ring([Ring(0)])
-    queue.context.delete([Ring(0)])
-
-    assert is_removed(store)
 
 
 def test_a_paused_queue_is_kept_for_its_next_add(queue, store, time):
@@ -406,24 +242,41 @@ def test_a_child_uses_the_config_although_a_thread_of_its_parent_kept_one_at_the
     assert status_of(child) == 0
 
 
-def test_a_sweep_that_stood_still_leaves_the_doorbell_of_the_next_queue(make, store, time, monkeypatch):
+@pytest.mark.parametrize("read", ["members", "outbox"])
+def test_a_sweep_that_stood_still_leaves_the_session_and_the_doorbell_of_the_next_queue(
+    make, store, time, monkeypatch, read
+):
     queue, doorbells = make(), Recorded()
     queue.context.config()
     store.configs[KEY] = replace(store.config(KEY), doorbell="https://sqs/bell")
     removing.begin(queue.context, force=True)
     time.sleep(SETTLE_SECONDS)
-    found = store.outbox
+    found = getattr(store, read)
 
-    def late(where):
+    def late(*asked):
         monkeypatch.undo()
         swept(queue, time, Recorded())
-        make().add("b")
-        return found(where)
+        with make().take(wait=0):
+            return found(*asked)
 
-    monkeypatch.setattr(store, "outbox", late, raising=False)
+    monkeypatch.setattr(store, read, late, raising=False)
 
     assert removing.proceed(queue.context, doorbells) is False
     assert doorbells.urls == []
+    assert [member.live for member in store.members(KEY)] == [True]
+
+
+def test_an_add_creates_the_queue_that_its_process_knows_as_being_removed(queue, make, store, time):
+    other = make()
+    queue.context.config()
+    removing.begin(queue.context, force=False)
+    other.context.config()
+    with pytest.raises(Conflict, match="is being removed"):
+        other.add("a")
+    store.configs[KEY] = replace(store.configs[KEY], revision=9, removed_us=time.now())
+
+    assert other.add("a")
+    assert [job.name for job in make().queued()] == ["a"]
 
 
 def test_a_take_that_waited_while_its_queue_was_removed_does_not_create_it(make, store, time):

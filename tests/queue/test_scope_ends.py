@@ -1,18 +1,100 @@
-"""How a scope ends where an ack, a return, a duty, a report or the block itself fails."""
+"""How a scope ends where an ack, a return, a duty or the block itself fails, and what a return rings for."""
 
 from __future__ import annotations
 
 import inspect
 import sys
 import threading
+from dataclasses import replace
 
 import pytest
 
-from fanin.errors import Conflict, InvalidRequest, StoreUnavailable
-from fanin.queue import LostClaim, Options, OutboxEntry
+from fanin.errors import InvalidRequest, StoreUnavailable
+from fanin.queue import LostClaim
+from fanin.queue.rules.lifecycle import given_back
+from fanin.queue.rules.model import GivenBack, JobState
 from fanin.queue.worker.background import Duty, in_threads
 from fanin.queue.worker.fair_lock import FairLock
-from tests.queue.conftest import KEY, expects, fail, names, session_of, unavailable
+from tests.queue.conftest import Bench, Boom, expects, fail, names, session_of, unavailable
+
+
+def test_an_end_that_finds_a_later_job_of_the_key_does_not_end_that_one(bench):
+    (job,) = bench.take("a")
+    later = replace(job, generation=job.generation + 2, claim="another")
+    bench.store.scripts["end"] = lambda *_: later
+    with pytest.raises(StoreUnavailable):
+        bench.claims.end(job)
+
+    assert {asked[0] for asked in bench.store.of("end")} == {job}
+
+
+@pytest.mark.parametrize("method", ["take", "take_each"])
+def test_a_take_that_breaks_off_returns_what_it_claimed(bench, method):
+    bench.add(*"abc")
+    claim, calls = bench.store.real.claim, []
+
+    def broken(*asked):
+        calls.append(asked)
+        if len(calls) == 3:
+            raise Boom
+        return claim(*asked)
+
+    bench.store.scripts["claim"] = broken
+    with pytest.raises(Boom):
+        getattr(bench.claims, method)(*([[0], 3] if method == "take" else [{0: 3}]))
+
+    assert [job.name for job in bench.session.jobs()] == []
+    assert [job.state for job in bench.store.real.stored.values()] == [JobState.READY] * 3
+    assert bench.session.doubts() == {0}
+
+
+@pytest.mark.parametrize(
+    ("delay", "failed", "ring"),
+    [
+        (0.0, False, (0, False, 0.0)),
+        (0.0, True, (0, False, 0.0)),
+        (0.5, True, (0, True, 0.5)),
+        (2.5, True, (0, True, 2.5)),
+    ],
+)
+def test_a_returned_job_is_rung_for_when_it_is_due(bench, delay, failed, ring):
+    (job,) = bench.take("a")
+    bench.time.sleep(3)
+    bench.claims.give_back(job, failed=failed, delay=delay)
+    at = bench.time.now()
+
+    how = GivenBack(at, failed, at + round(delay * 1_000_000) if delay else None)
+    assert bench.stored(job) == given_back(job, how)
+    assert (bench.session.held, bench.bell.rung) == ({}, [ring])
+
+
+@pytest.mark.parametrize("asked", ["claim", "give_back", "end"])
+def test_a_claim_whose_request_has_no_answer_is_doubted(asked):
+    bench = Bench(max_failures=1)
+    bench.add("a")
+    jobs = bench.claims.take([0], 1) if asked != "claim" else []
+    bench.store.scripts[asked] = unavailable
+    for job in jobs:
+        bench.claims.give_back(job, failed=asked == "end")
+    if asked == "claim":
+        assert bench.claims.take([0], 1) == []
+
+    assert (bench.session.held, bench.session.doubts()) == ({}, {0})
+
+
+def test_a_take_goes_by_priority_over_all_parts():
+    bench = Bench(parts=8)
+    bench.add(*"abcdefgh")
+    bench.add("urgent", priority=9)
+
+    assert names(bench.claims.take(range(8), 3)) == ["urgent", "a", "b"]
+
+
+def test_jobs_that_were_not_worked_on_are_rung_for_without_a_delay(bench):
+    """SQS refuses a ring with a delay below 0."""
+    bench.claims.give_back_all(bench.take("a", "b"))
+
+    assert bench.bell.rung == [(0, False, 0.0)] * 2
 
 
 def failing_for(store, monkeypatch, name: str) -> None:
@@ -71,23 +153,6 @@ def test_jobs_whose_return_is_interrupted_can_no_longer_be_acked(queue, store, m
     assert names(queue.in_progress()) == ["a", "b"]
 
 
-def test_an_end_that_cannot_be_reported_does_not_keep_others_from_being_reported(make, store):
-    reported = []
-
-    def report(entry):
-        if entry.item_id == "bad":
-            raise Conflict("refused")
-        reported.append(entry.item_id)
-
-    queue = make(report=report)
-    queue.add("a")
-    store.outboxes = {KEY: {n: OutboxEntry(n, n, False, None, n, 0) for n in ("bad", "good")}}
-    queue.sweep()
-
-    assert reported == ["good"]
-    assert [entry.item_id for entry in queue.context.store.outbox(queue.context.part(0))] == ["bad"]
-
-
 def test_a_duty_that_fails_goes_on():
     done, enough = [], threading.Event()
 
@@ -98,7 +163,7 @@ def test_a_duty_that_fails_goes_on():
         enough.set()
         return False
 
-    stop = in_threads([Duty(do, 0.001)])
+    stop = in_threads([Duty(do, 0.001), Duty(lambda: True, 60)])
     enough.wait(60)
     stop()
 
@@ -158,20 +223,6 @@ def test_a_return_that_is_broken_off_leaves_no_claim_that_is_not_swept(make, sto
     assert not session_of(queue).held
 
 
-@pytest.mark.parametrize("delay", [-1, float("nan"), float("inf"), 1e13])
-def test_a_delay_that_no_job_can_have_is_refused_while_the_job_is_still_ours(queue, delay):
-    queue.add("a")
-    with queue.take(wait=0) as jobs:
-        with pytest.raises(InvalidRequest):
-            jobs.release(jobs[0], delay=delay)
-
-        assert names(queue.in_progress()) == ["a"]
-    with pytest.raises(InvalidRequest):
-        Options(retry_delay=delay)
-
-    assert queue.depth().busy == 0
-
-
 def interrupted_at(line):
     """Interrupt the lock before one of its lines, as Ctrl-C may."""
 
@@ -204,6 +255,14 @@ def test_an_interruption_while_a_take_waits_leaves_no_take_in_the_line():
         assert not lock.line
 
 
+def test_a_lock_that_is_not_acquired_in_time_is_given_up():
+    lock = FairLock()
+    with lock.acquired(None) as first, lock.acquired(0) as second:
+        assert (first, second) == (True, False)
+    with lock.acquired(0) as mine:
+        assert mine
+
+
 def test_duties_are_stopped_once_what_runs_has_ended():
     began, ended = threading.Event(), []
 
@@ -227,26 +286,3 @@ def test_a_scope_that_is_not_entered_has_no_job_and_has_lost_none(queue):
         scope.ack(jobs[0])
 
     assert (len(scope), scope.lost) == (0, False)
-
-
-def test_a_lock_that_is_not_acquired_in_time_is_given_up():
-    lock = FairLock()
-    with lock.acquired(None) as first, lock.acquired(0) as second:
-        assert (first, second) == (True, False)
-    with lock.acquired(0) as mine:
-        assert mine
-
-
-def test_a_duty_is_repeated_until_it_says_so_or_is_stopped():
-    done, enough = [], threading.Event()
-
-    def duty():
-        done.append(1)
-        enough.set()
-        return len(done) < 3
-
-    stop = in_threads([Duty(duty, 0.001), Duty(lambda: True, 60)])
-
-    assert enough.wait(60)
-    stop()
-    assert 1 <= len(done) <= 3

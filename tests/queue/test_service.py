@@ -1,53 +1,23 @@
-"""The use cases beside the checklist: delays, reruns, the outbox, functions, config, and failures."""
+"""The use cases beside the checklist: delays, reruns, pauses, functions of a doorbell, config, failures."""
 
 from __future__ import annotations
 
-import threading
-from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from fanin.errors import InvalidRequest, StaleWrite, StoreUnavailable
-from fanin.queue import (
-    LostClaim,
-    MemoryDoorbell,
-    NewJob,
-    OnBusy,
-    Options,
-    OutboxEntry,
-    Queue,
-    QueueContext,
-    Rejected,
-    Ring,
-    ShutDown,
-)
-from fanin.queue.administration.counting import depth_of
-from fanin.queue.administration.looking import look
-from fanin.queue.config_cache import CONFIG_SECONDS, ConfigCache
-from fanin.queue.memory import MemoryStore
-from fanin.queue.rules.config import Phase, QueueConfig
-from fanin.queue.rules.keys import job_key
-from fanin.queue.rules.lifecycle import ended
-from fanin.queue.rules.model import JobState
-from fanin.queue.rules.taking import TakeRequest
-from fanin.queue.worker.producer import Producer
-from tests.item_ids import item_named
-from tests.queue.claiming import Bench
-from tests.queue.conftest import KEY, OUTCOME, expects, names, unavailable
+from fanin.errors import InvalidRequest, NotFound, StaleWrite, StoreUnavailable
+from fanin.queue import LostClaim, NewJob, Queue, QueueContext, QueueKey, Ring, SessionLost, ShutDown
+from fanin.queue.administration.pausing import pause, resume
+from fanin.queue.config_cache import ConfigCache
+from fanin.queue.rules.config import QueueConfig
+from fanin.queue.rules.messages import body
+from tests.queue.conftest import KEY, OUTCOME, Boom, expects, names, session_of, unavailable
 
 
 def taken(queue, most=10):
     with queue.take(most, wait=0) as jobs:
         return names(jobs)
-
-
-def test_a_ring_that_is_due_wakes_a_delayed_job_before_the_sweep_does(queue, time, bell):
-    queue.add(NewJob("a", delay=3))
-    time.sleep(3)
-    (ring,) = [ring for _, ring in bell.rings]
-
-    assert ring == Ring(0, due=True)
-    assert names(queue.taker._look(queue.taker._live_worker(), TakeRequest(), [ring])) == ["a"]
 
 
 def test_a_single_release_has_its_own_delay_and_counts_only_where_it_says_so(queue, time):
@@ -113,77 +83,11 @@ def test_a_job_of_another_scope_is_refused(queue):
             jobs.ack(jobs[0])
 
 
-def test_one_lost_claim_does_not_keep_the_others_from_their_ack(queue):
-    queue.add_all([*"abc"])
-    with expects(LostClaim), queue.take(3, wait=0) as jobs:
-        queue.context.store.stored.pop(jobs[0].key)
-
-    assert queue.queued() == queue.in_progress() == []
-
-
-def test_a_store_that_times_out_at_the_end_of_a_scope_leaves_the_job_to_the_sweep(make, monkeypatch, duties):
-    queue = make()
-    queue.add("a")
-    whole = queue.context.store.end, queue.context.store.give_back
-    with expects(StoreUnavailable), queue.take(wait=0):
-        monkeypatch.setattr(queue.context.store, "end", unavailable)
-        monkeypatch.setattr(queue.context.store, "give_back", unavailable)
-    queue.context.store.end, queue.context.store.give_back = whole
-    duties.pass_seconds(25)
-
-    assert [(job.name, job.failures) for job in queue.queued()] == [("a", 0)]
-
-
-def test_a_claim_that_timed_out_and_was_applied_is_found_by_the_sweep(queue, monkeypatch, duties):
-    queue.add("a")
-    whole = queue.context.store.claim
-
-    def times_out(*args):
-        whole(*args)
-        raise StoreUnavailable("no answer")
-
-    monkeypatch.setattr(queue.context.store, "claim", times_out)
-    first = taken(queue)
-    monkeypatch.setattr(queue.context.store, "claim", whole)
-    lost = names(queue.in_progress())
-    duties.pass_seconds(25)
-
-    assert (first, lost) == ([], ["a"])
-    assert taken(queue) == ["a"]
-
-
 def test_an_unavailable_doorbell_does_not_fail_an_add(queue, monkeypatch, bell):
     monkeypatch.setattr(bell, "ring", unavailable)
 
     assert queue.add("a")
     assert taken(queue) == ["a"]
-
-
-def test_each_end_with_an_item_is_reported(make, duties):
-    reported: list[OutboxEntry] = []
-    queue = make(report=reported.append, max_failures=1)
-    queue.add_all([NewJob("a", item_id=item_named("a")), NewJob("b", item_id=item_named("b")), NewJob("c")])
-    with queue.take(wait=0):
-        pass
-    with expects(ZeroDivisionError), queue.take(wait=0):
-        raise ZeroDivisionError
-    duties.pass_seconds(25)
-
-    assert [(entry.item_id, entry.failed) for entry in reported] == [
-        (item_named("a"), False),
-        (item_named("b"), True),
-    ]
-    assert not any(map(queue.context.store.outbox, queue.context.parts()))
-
-
-def test_an_end_that_could_not_be_reported_is_reported_by_the_sweep(make):
-    reported: list[OutboxEntry] = []
-    failing, other = make(report=unavailable), make(report=reported.append)
-    failing.add(NewJob("a", item_id=item_named("a")))
-    taken(failing)
-    other.sweep()
-
-    assert [entry.item_id for entry in reported] == [item_named("a")]
 
 
 def test_a_function_works_without_a_heartbeat_until_its_time_is_over(make, duties, time):
@@ -200,34 +104,6 @@ def test_a_function_works_without_a_heartbeat_until_its_time_is_over(make, dutie
 
     assert names(queue.queued()) == ["b"]
     assert len(queue.context.store.members(KEY)) == 1
-
-
-def test_work_in_threads_end_to_end():
-    store, bell = MemoryStore(), MemoryDoorbell()
-    options = Options(parts=2, heartbeat=0.05, expiry=5)
-    with (
-        Queue(QueueContext(store, bell, KEY, options)) as one,
-        Queue(QueueContext(store, bell, KEY, options)) as two,
-    ):
-        threads = [threading.Thread(target=drain, args=(queue,)) for queue in (one, two)]
-        for thread in threads:
-            thread.start()
-        assert one.add_all(str(i) for i in range(30)) == ()
-        for thread in threads:
-            thread.join(60)
-
-        assert one.depth().ready == one.depth().busy == 0
-    assert sorted(int(write["Put"]["job"]) for write in store.written) == list(range(30))
-    assert store.members(KEY) == []
-
-
-def drain(queue):
-    while True:
-        with queue.take(3, wait=1.0) as jobs:
-            if not jobs:
-                return
-            for job in jobs:
-                jobs.ack(job, [{"Put": {"job": job.name}}])
 
 
 CONFIG = QueueConfig(4)
@@ -251,65 +127,11 @@ def test_a_config_is_used_for_a_minute_by_both_clocks(seconds, wall_us, fresh):
     assert cache.fresh(100.0 + seconds, 10**9 + wall_us) == (CONFIG if fresh else None)
 
 
-def depth(bench, parts=8):
-    return depth_of(
-        bench.context, look(bench.context, [bench.context.part(number) for number in range(parts)])
-    )
+def test_a_job_that_a_clock_ahead_added_has_not_waited(queue, time):
+    queue.add("a")
+    time.passed -= 5_000_000
 
-
-def test_a_job_that_a_clock_ahead_added_has_not_waited():
-    bench = Bench()
-    bench.add("a")
-    bench.time.passed -= 5_000_000
-
-    assert depth(bench, 1).oldest_us == 0
-
-
-OLD, NEW = 2, 4
-
-
-MOVES = next(
-    name
-    for name in map(str, range(99))
-    if (job_key(KEY, OLD, name).part.number, job_key(KEY, NEW, name).part.number) == (0, 2)
-)
-"""A job that a raise moves from the part that a bench takes from."""
-
-
-@pytest.fixture
-def bench():
-    return Bench()
-
-
-def add(bench, name, on_busy=OnBusy.RERUN, **facts):
-    return Producer(bench.context).add_all([NewJob(name, **facts)], on_busy)
-
-
-def done_before(bench, name):
-    """Add and end a job; return its mark."""
-    (job,) = bench.take(name)
-    bench.claims.end(job)
-    bench.forget()
-    return bench.stored(job)
-
-
-def raising(bench, phase):
-    """Store a raise of the parts in *phase*, and let all processes read it."""
-    bench.store.real.configs[KEY] = QueueConfig(NEW, revision=9, before=OLD, phase=phase)
-    bench.time.sleep(CONFIG_SECONDS)
-
-
-def test_an_add_is_rejected_by_a_later_generation_at_the_other_row_of_its_key():
-    """The rows count their generations apart."""
-    bench = Bench(parts=OLD)
-    mark = done_before(bench, MOVES)
-    raising(bench, Phase.PREPARING)
-    other = job_key(KEY, NEW, MOVES)
-    live = replace(mark, key=other, id="other", state=JobState.READY, generation=5)
-    found = iter([None, live])
-    bench.store.scripts["get"] = lambda _: next(found)
-
-    assert add(bench, MOVES, OnBusy.REJECT) == (Rejected(MOVES, JobState.READY),)
+    assert queue.depth().oldest_us == 0
 
 
 def test_a_waiting_take_gives_up_after_eight_failed_requests_in_a_row(queue, store):
@@ -324,19 +146,6 @@ def test_a_waiting_take_gives_up_after_eight_failed_requests_in_a_row(queue, sto
     assert len(reads) == 8
 
 
-def test_a_job_that_ends_before_its_rerun_is_requested_is_added_anew(bench):
-    (job,) = bench.take("a")
-
-    def ends(busy, _):
-        bench.store.real.stored[job.key] = ended(busy, bench.time.now())
-        return bench.store.real.stored[job.key]
-
-    bench.store.scripts["rerun"] = ends
-
-    assert add(bench, "a", id="mine") == ()
-    assert (bench.stored(job).id, bench.stored(job).generation) == ("mine", 2)
-
-
 def test_a_config_that_was_requested_earlier_replaces_none():
     cache = ConfigCache()
     cache.keep(CONFIG, 100.0, 10**9)
@@ -345,3 +154,192 @@ def test_a_config_that_was_requested_earlier_replaces_none():
     cache.keep(None, 100.0, 10**9)
 
     assert (kept, cache.config) == (CONFIG, None)
+
+
+def test_no_job_of_a_paused_queue_is_taken_and_each_is_once_it_is_resumed(queue, make, time):
+    queue.add_all(["a", "b"])
+    time.sleep(1)
+    config = pause(queue.context)
+    queue.add("c")
+
+    assert config.paused
+    assert (taken(queue), taken(make())) == ([], [])
+    assert not resume(queue.context).paused
+    assert taken(queue) == ["a", "b", "c"]
+
+
+def test_another_worker_knows_of_the_pause_within_a_heartbeat(queue, make, duties):
+    other = make()
+    taken(other)
+    queue.add("a")
+    pause(queue.context)
+    duties.pass_seconds(1)
+
+    assert other.context.cache.config.paused
+    assert taken(other) == []
+
+
+def test_a_function_reads_the_config_when_it_is_invoked(queue, make):
+    function = make()
+    function.add("a")
+    pause(queue.context)
+    with function.answer(event(Ring(0)), CONTEXT) as jobs:
+        assert names(jobs) == []
+
+
+def test_a_paused_take_receives_no_ring(queue, bell, monkeypatch):
+    queue.add("a")
+    pause(queue.context)
+    rested = []
+    monkeypatch.setattr(bell, "wait", unavailable)
+    monkeypatch.setattr(bell, "pause", lambda seconds: rested.append(seconds) or resume(queue.context))
+    with queue.take(wait=30) as jobs:
+        assert names(jobs) == ["a"]
+
+    assert rested == [1.0]
+
+
+def test_a_resumed_queue_rings_for_its_ready_jobs(queue, bell):
+    queue.add_all(["a", "b"])
+    pause(queue.context)
+    bell.rings.clear()
+    resume(queue.context)
+
+    assert [ring for _, ring in bell.rings] == [Ring(0), Ring(0)]
+
+
+@pytest.mark.parametrize("change", [pause, resume])
+def test_a_queue_that_does_not_exist_is_not_created_by_a_pause(store, bell, change):
+    with pytest.raises(NotFound, match="nowhere"):
+        change(QueueContext(store, bell, QueueKey("t", "nowhere")))
+    assert store.config(QueueKey("t", "nowhere")) is None
+
+
+def lost(queue: Queue) -> str:
+    """Have the session of a queue end; its id."""
+    taken(queue)
+    session_of(queue).lost = True
+    return session_of(queue).id
+
+
+def test_the_take_after_a_lost_session_says_so_once(queue):
+    queue.add("a")
+    first = lost(queue)
+    queue.add("b")
+    with pytest.raises(SessionLost, match="renew=True"):
+        taken(queue)
+
+    assert taken(queue) == ["b"]
+    assert session_of(queue).id != first
+
+
+SECONDS = 30
+CONTEXT = SimpleNamespace(get_remaining_time_in_millis=lambda: SECONDS * 1000)
+
+
+def event(*rings: Ring, key: QueueKey = KEY) -> dict:
+    """The context that Lambda passes."""
+    return {"Records": [{"messageId": "r", "body": body(key, ring), "receiptHandle": "r"} for ring in rings]}
+
+
+def test_an_invocation_takes_a_job_for_each_ring_at_most_and_acks_them(queue):
+    queue.add_all([*"abc"])
+    with queue.answer(event(Ring(0), Ring(0)), CONTEXT) as jobs:
+        taken = names(jobs)
+        jobs.ack(jobs[0], [OUTCOME])
+
+    assert taken == ["a", "b"]
+    assert names(queue.queued()) == ["c"]
+    assert queue.context.store.written == [OUTCOME]
+
+
+def in_parts(queue, *parts: int) -> list[NewJob]:
+    """A new job in each of *parts*, the first with the highest priority."""
+    found: dict[int, list[str]] = {}
+    for number in range(500):
+        found.setdefault(queue.context.rows(f"job-{number}").at.part.number, []).append(f"job-{number}")
+    return [NewJob(found[part].pop(), priority=999 - n) for n, part in enumerate(parts)]
+
+
+def test_a_job_of_one_part_is_not_taken_for_the_ring_of_another(make):
+    queue = make(parts=2)
+    first, second, third = in_parts(queue, 0, 0, 1)
+    queue.add_all([first, second, third])
+    with queue.answer(event(Ring(0), Ring(1)), CONTEXT) as jobs:
+        assert set(names(jobs)) == {first.key, third.key}
+    with queue.answer(event(Ring(0)), CONTEXT) as jobs:
+        assert names(jobs) == [second.key]
+
+
+def test_jobs_that_another_invocation_claims_meanwhile_are_replaced_by_the_next_ones(
+    queue, store, monkeypatch
+):
+    queue.add_all([*"abcd"])
+    whole, looks = store.ready, []
+
+    def raced(part, most):
+        heads = whole(part, most)
+        looks.append(len(heads))
+        if len(looks) == 1:
+            with queue.take(1, wait=0) as jobs:
+                assert names(jobs) == ["a"]
+        return heads
+
+    monkeypatch.setattr(store, "ready", raced)
+    with queue.answer(event(Ring(0), Ring(0)), CONTEXT) as jobs:
+        assert names(jobs) == ["b", "c"]
+
+
+def test_what_others_still_claim_after_some_rounds_is_rung_for_again(queue, store, bell, monkeypatch):
+    queue.add("a")
+    heads = store.ready(queue.context.part(0), 1)
+    with queue.take(1, wait=0):
+        bell.rings.clear()
+        monkeypatch.setattr(store, "ready", lambda part, most: heads)
+        with queue.answer(event(Ring(0)), CONTEXT) as jobs:
+            assert names(jobs) == []
+
+    assert [ring for _, ring in bell.rings] == [Ring(0)]
+
+
+def test_a_delayed_job_is_promoted_by_the_ring_that_says_it_is_due(queue, time):
+    queue.add(NewJob("a", delay=5))
+    time.sleep(5)
+    with queue.answer(event(Ring(0)), CONTEXT) as jobs:
+        early = names(jobs)
+    with queue.answer(event(Ring(0, due=True)), CONTEXT) as jobs:
+        assert (early, names(jobs)) == ([], ["a"])
+
+
+def test_an_exception_returns_the_jobs_and_goes_on_so_that_the_rings_come_again(queue):
+    queue.add_all([*"ab"])
+    with expects(Boom), queue.answer(event(Ring(0), Ring(0)), CONTEXT):
+        raise Boom
+
+    assert [(job.name, job.failures) for job in queue.queued()] == [("a", 1), ("b", 1)]
+    assert queue.sessions() == []
+
+
+def test_a_session_of_an_invocation_lasts_as_long_as_its_time(queue, time):
+    queue.add("a")
+    with expects(LostClaim), queue.answer(event(Ring(0)), CONTEXT) as jobs:
+        (session,) = queue.sessions()
+        lasts = session.expires_us - time.now()
+        time.sleep(SECONDS)
+        jobs.ack(jobs[0], [OUTCOME])
+
+    assert (session.beats, lasts) == (False, (SECONDS + 1) * 1_000_000)
+    assert queue.context.store.written == []
+
+
+@pytest.mark.parametrize(
+    "stray", [event(Ring(0), key=QueueKey("tenant", "others")), {"Records": [{"body": "{}"}]}]
+)
+def test_a_message_that_is_no_ring_of_this_queue_is_refused_before_anything_is_taken(queue, stray):
+    queue.add("a")
+    mixed = {"Records": [*event(Ring(0))["Records"], *stray["Records"]]}
+    mixed["Records"][1].setdefault("receiptHandle", "r")
+    with expects(InvalidRequest), queue.answer(mixed, CONTEXT):
+        pass
+
+    assert [(job.name, job.deliveries) for job in queue.queued()] == [("a", 0)]

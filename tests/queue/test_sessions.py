@@ -11,18 +11,11 @@ from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.members import CROWD, neighbours
 from fanin.queue.rules.model import Member
-from fanin.queue.upkeep.maintenance import Maintenance
 from fanin.queue.worker.session import enter
 from lab.requests.watching import units_a_second
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
-from tests.queue.claiming import Bench
 from tests.queue.conftest import KEY, START, session_of, unavailable
-
-
-@pytest.fixture
-def bench():
-    return Bench()
 
 
 def test_a_doubt_is_kept_for_as_long_as_a_request_can_be_late(bench):
@@ -143,16 +136,6 @@ def test_a_session_that_goes_is_noticed_by_those_that_do_not_watch_it(make, stor
     assert len(watching.members) == LARGE - 1
 
 
-def test_a_session_that_begins_is_noticed_by_all(make, time):
-    queues = entered(make, LARGE)
-    entered(make, 1)
-    time.sleep(1)
-    for queue in queues:
-        queue.taker.worker.maintenance.watching.look()
-
-    assert {len(queue.taker.worker.maintenance.watching.members) for queue in queues} == {LARGE + 1}
-
-
 def test_a_workers_read_units_do_not_grow_with_the_number_of_workers():
     each = {workers: units_a_second(workers, seconds=30)[0] / workers for workers in (10, CROWD + 1, 120)}
 
@@ -160,47 +143,13 @@ def test_a_workers_read_units_do_not_grow_with_the_number_of_workers():
     assert units_a_second(120, seconds=1)[1] / 120 > 8
 
 
-ALL, TWO, CONFIG = "members", "peek", "peek_config"
+def test_a_change_that_was_not_counted_is_seen_in_a_small_group(make, store, time):
+    first, *_, ended = entered(make, 5)
+    del store.sessions[KEY][session_of(ended).id]
+    time.sleep(0.5)
+    first.taker.worker.maintenance.watching.look()
 
-
-class Group:
-    """So many sessions that write heartbeats, except the *silent* ones, and the watch of the first one.
-
-    In a group of 50 sessions, all are read every 10 s, and a second after the last read for a change.
-    """
-
-    def __init__(self, sessions, **options):
-        self.bench = Bench(**options)
-        self.sessions = [self.bench.session, *(enter(self.bench.context, None) for _ in range(sessions - 1))]
-        self.silent = []
-        self.watching = Maintenance(self.bench.context, self.bench.session).watching
-        self.watching.read_all()
-
-    def read_at(self, seconds):
-        """Return the requests of a look at this time."""
-        self.bench.time.passed = round(seconds * 1_000_000)
-        for session in self.sessions:
-            if session not in self.silent:
-                session.beat()
-        self.bench.forget()
-        self.watching.look()
-        return self.bench.store.names()
-
-    def reads_all_at(self, *times):
-        """Return those of *times* at which a look reads all sessions."""
-        return [at for at in times if ALL in self.read_at(at)]
-
-    def drop(self, number):
-        """Delete the row of a session that was ended, whose change was not counted."""
-        del self.bench.store.real.sessions[KEY][self.sessions.pop(number).id]
-
-
-def test_a_change_that_was_not_counted_is_seen_in_a_small_group():
-    group = Group(5)
-    group.drop(3)
-
-    assert group.reads_all_at(0.5, 1.0) == [0.5]
-    assert len(group.watching.members) == 4
+    assert len(first.taker.worker.maintenance.watching.members) == 4
 
 
 def test_a_heartbeat_without_an_answer_ends_no_session(bench):

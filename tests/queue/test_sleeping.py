@@ -1,4 +1,4 @@
-"""A queue that is idle falls asleep, and whatever stores a job in it wakes it."""
+"""What a sweep rings for and reports, and when a queue falls asleep."""
 
 from __future__ import annotations
 
@@ -7,14 +7,54 @@ from dataclasses import replace
 import pytest
 
 from fanin.errors import Conflict, StoreUnavailable
-from fanin.queue import NewJob
-from fanin.queue.administration import removing
+from fanin.queue import NewJob, OutboxEntry
 from fanin.queue.rules.config import QueueConfig
+from fanin.queue.upkeep.maintenance import Maintenance
 from fanin.queue.upkeep.sleeping import SETTLE_SECONDS, asleep, idle, observed, woken
 from fanin.queue.upkeep.visiting import visit
 from tests.item_ids import item_named
-from tests.queue.conftest import KEY, names, unavailable
+from tests.queue.conftest import KEY
 
+
+def sweep(bench):
+    """Run the scheduled sweep; return its maintenance."""
+    maintenance = Maintenance(bench.context)
+    bench.forget()
+    maintenance.sweep_queue(1)
+    return maintenance
+
+
+@pytest.mark.parametrize(("more_us", "rung"), [(-1, []), (0, []), (1, [(0, False, 0.0)])])
+def test_a_ready_job_is_rung_for_again_once_it_has_waited_for_more_than_two_sweeps(bench, more_us, rung):
+    bench.add("a")
+    bench.time.passed += 10_000_000 + more_us
+    sweep(bench)
+
+    assert bench.bell.rung == rung
+
+
+@pytest.mark.parametrize(("error", "tried"), [(StoreUnavailable("out of reach"), 1), (Conflict("no"), 2)])
+def test_a_report_that_is_unavailable_ends_the_sweep_and_one_that_is_refused_does_not(bench, error, tried):
+    entries = {n: OutboxEntry(n, n, False, None, n, 0) for n in "ab"}
+    bench.store.real.outboxes = {KEY: dict(entries)}
+    asked = []
+
+    def report(entry):
+        asked.append(entry.item_id)
+        raise error
+
+    maintenance = Maintenance(replace(bench.context, report=report))
+    if tried == 1:
+        with pytest.raises(StoreUnavailable):
+            maintenance.sweep_queue(1)
+    else:
+        assert maintenance.sweep_queue(1)[1]
+
+    assert asked == [*"ab"][:tried]
+    assert bench.store.real.outboxes == {KEY: entries}
+
+
+KILLED, FROZEN, ALIVE = 0, 1, 2
 AT = 1_000_000_000
 
 
@@ -69,21 +109,6 @@ def test_a_queue_that_is_being_removed_does_not_change_its_phase():
     assert observed(config, False, AT, 0) == observed(config, True, AT, 0) == config
 
 
-def test_an_empty_queue_is_idle_at_first_and_asleep_once_no_request_can_be_late(queue, time):
-    queue.add("a")
-    with queue.take():
-        visit(queue.context)
-        assert phase(queue) == "in use"
-    phases = []
-    for _ in range(3):
-        visit(queue.context)
-        phases.append(phase(queue))
-        time.sleep(SETTLE_SECONDS - 1)
-    visit(queue.context)
-
-    assert [*phases, phase(queue)] == ["idle", "idle", "asleep", "asleep"]
-
-
 def test_a_queue_with_an_entry_that_cannot_be_reported_stays_awake(make):
     def refuse(_entry):
         raise Conflict("refused")
@@ -122,28 +147,6 @@ def test_an_end_that_moves_the_job_to_the_outbox_during_a_look_is_seen(make, sto
     assert phase(queue) == "in use"
 
 
-@pytest.mark.parametrize("known", ["by this process", "by no one"])
-def test_an_add_wakes_a_sleeping_queue(sleeping, make, known):
-    queue = sleeping if known == "by this process" else make()
-
-    assert queue.add("a")
-    assert phase(queue) == "in use"
-
-
-def test_a_job_that_a_crashed_add_left_behind_is_found_by_the_visit_of_the_day(sleeping, make, store):
-    config = sleeping.context.config()
-    other = make()
-    other.context.cache.keep(woken(config), 10**9, other.context.effects.now())
-    store.config = unavailable
-    with pytest.raises(StoreUnavailable):
-        other.add("a")
-    del store.config
-    assert phase(sleeping) == "asleep"
-    visit(sleeping.context)
-
-    assert phase(sleeping) == "in use"
-
-
 def test_an_add_whose_outcome_is_unknown_wakes_the_queue(sleeping, make, store):
     other = make()
     other.context.cache.keep(woken(sleeping.context.config()), 10**9, other.context.effects.now())
@@ -157,26 +160,6 @@ def test_an_add_whose_outcome_is_unknown_wakes_the_queue(sleeping, make, store):
         other.add("a")
 
     assert phase(sleeping) == "in use"
-
-
-def test_a_rejected_add_wakes_the_queue_too(sleeping, make, store):
-    queue = make()
-    queue.add("a")
-    store.reconfigure(KEY, replace(idle(store.config(KEY), AT), asleep_us=AT))
-
-    assert not make().add("a")
-    assert phase(queue) == "in use"
-
-
-@pytest.fixture
-def sleeper(make, time):
-    """A queue of two parts that fell asleep."""
-    queue = make(parts=2)
-    queue.context.config()
-    for _ in range(3):
-        visit(queue.context)
-        time.sleep(SETTLE_SECONDS)
-    return queue
 
 
 def test_an_add_to_a_queue_that_is_removed_at_the_same_time_asks_for_a_retry(queue, store, monkeypatch):
@@ -193,28 +176,6 @@ def test_an_add_to_a_queue_that_is_removed_at_the_same_time_asks_for_a_retry(que
         queue.add("a")
 
 
-def test_an_add_creates_the_queue_that_its_process_knows_as_being_removed(queue, make, store, time):
-    other = make()
-    queue.context.config()
-    removing.begin(queue.context, force=False)
-    other.context.config()
-    with pytest.raises(Conflict, match="is being removed"):
-        other.add("a")
-    store.configs[KEY] = replace(store.configs[KEY], revision=9, removed_us=time.now())
-
-    assert other.add("a")
-    assert names(make().queued()) == ["a"]
-
-
-def test_a_visit_leaves_the_config_of_a_sleeping_queue_as_it_is(sleeper, store, time):
-    before = store.config(KEY)
-    time.sleep(86_400)
-    visit(sleeper.context)
-
-    assert before.asleep_us is not None
-    assert store.config(KEY) == before
-
-
 def test_a_queue_is_in_use_as_long_as_one_of_its_parts_has_a_job(make, store, time):
     queue = make(parts=2)
     queue.add("a")
@@ -222,16 +183,18 @@ def test_a_queue_is_in_use_as_long_as_one_of_its_parts_has_a_job(make, store, ti
         depth = visit(queue.context)
         time.sleep(SETTLE_SECONDS)
 
-    assert store.config(KEY).idle_us is None
+    assert (store.config(KEY).idle_us, store.config(KEY).revision) == (None, 0)
     assert (depth.ready, depth.busy, depth.delayed, depth.dead) == (1, 0, 0, 0)
 
 
-def test_an_add_to_a_sleeping_queue_that_others_always_change_asks_for_a_retry(sleeper, store, monkeypatch):
+def test_an_add_to_a_sleeping_queue_that_others_always_change_asks_for_a_retry(sleeping, store, monkeypatch):
     pauses: list[int] = []
-    sleeper.context = replace(sleeper.context, effects=replace(sleeper.context.effects, pause=pauses.append))
+    sleeping.context = replace(
+        sleeping.context, effects=replace(sleeping.context.effects, pause=pauses.append)
+    )
     monkeypatch.setattr(store, "reconfigure", lambda key, _: store.config(key))
     with pytest.raises(StoreUnavailable, match="changes too often at the moment; retry"):
-        sleeper.add("a")
+        sleeping.add("a")
 
     assert pauses == [*range(8)]
     assert store.stored == {}

@@ -43,16 +43,6 @@ def test_every_client_refuses_what_aws_refuses(made_by, monkeypatch):
     assert len(refused) == 1
 
 
-def test_a_refusal_that_the_code_catches_still_fails_its_test():
-    with mock_aws():
-        client = moto_clients.client("dynamodb")
-        with pytest.raises(ClientError):
-            client.put_item(**one_of(101))
-
-    assert hook.REFUSALS, "and the fixture of conftest.py fails this test, if it is not cleared"
-    hook.REFUSALS.clear()
-
-
 async def answers(*_):
     return 200, {}, b"{}"
 

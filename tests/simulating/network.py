@@ -59,6 +59,10 @@ class Network:
         """Keep a copy that lands later."""
         self.stalled.append(request)
 
+    def land(self, place: int) -> None:
+        """Apply a stalled copy; its answer is dropped."""
+        self.apply(self.stalled.pop(place), "a stalled copy")
+
     def carry(self, request: Request) -> Any:
         """Return the answer of a request; raise StoreUnavailable or Crash as its fault has it."""
         self.travel()

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fanin.tracker import Outcome, Tracker
+from fanin.tracker import Outcome, State, Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.rules.children import Children, has_failed
-from fanin.tracker.rules.model import Ack
-from fanin.tracker.writing import repairing
+from fanin.tracker.rules import children
+from fanin.tracker.rules.children import Children, fails_item, has_failed
+from fanin.tracker.rules.lifecycle import first_check, transition
+from fanin.tracker.rules.model import ALL_DONE, Ack
+from fanin.tracker.rules.options import ParentFailsOn
+from fanin.tracker.writing import cascading, opening, repairing, sweeping
+from fanin.tracker.writing.cascading import Cascade
+from fanin.tracker.writing.sweeping import Sweeper
 from tests.simulating.mutants import Mutant
 
-_create, _parent_ack = MemoryStore._create, Tracker._parent_ack
+_create, _transition, _parent_ack = MemoryStore._create, MemoryStore.transition, Tracker._parent_ack
+_fails_item = fails_item
 
 
 def _acked_by_each(self, batch):
@@ -53,6 +59,59 @@ def _unnoted(store, item, batch_ids):
     """That the child whose place is taken has ended is left to the one who ended it."""
 
 
+def _any_failure(policy, result):
+    """A failed item fails the parent's, whatever the child bore."""
+    return policy is not ParentFailsOn.NEVER and result != "succeeded"
+
+
+def _only_the_end(policy, result):
+    """A child that completed fails no item, whatever its policy."""
+    return policy is not ParentFailsOn.NEVER and result not in ALL_DONE
+
+
+def _though_never(policy, result):
+    """A child that may not fail its item does so when it ended early."""
+    return _fails_item(ParentFailsOn.FAILED if policy is ParentFailsOn.NEVER else policy, result)
+
+
+def _without_its_children(parent, child, at, store):
+    """A child is cancelled, and what is below it goes on."""
+    reason = f"batch {parent.batch_id} was cancelled"
+    return store.transition(child.key, transition(child, State.CANCELLED, at, reason=reason))
+
+
+def _cancelled_whatever_it_is(self, parent, key):
+    """A child that has ended meanwhile is cancelled over its end."""
+    child = self.store.get(key)
+    change = transition(child, State.CANCELLED, self.now(), reason="again", children=True)
+    return self.store.transition(key, change)
+
+
+def _cancelled_over_the_end(self, key, change):
+    stored = _transition(self, key, change)
+    if change.children and stored is not None and stored.end_reason != change.reason:
+        self.batches[key] = stored = change.apply(stored)
+    return stored
+
+
+def _confirmed_for_good(self, batch):
+    self.store.confirm(batch.key, batch.expires_at)
+    self._ack_parents([batch], self._parent_ack)
+    if batch.next_check_at is not None:
+        self.store.postpone(batch, None)
+
+
+def _looked_at_later(batch, *args):
+    return first_check(replace(batch, parent_item_id=None), *args)
+
+
+class _NoCascade:
+    """Finds no child that is live."""
+
+    def run(self, top):
+        return True
+
+
 CHILDREN_MUTANTS = (
     Mutant("an item waits for all of its children", (Tracker, "_parent_ack", _acked_by_each)),
     Mutant(
@@ -63,4 +122,24 @@ CHILDREN_MUTANTS = (
     Mutant("a child ends once", (MemoryStore, "end_child", _ended_again)),
     Mutant("a child takes the place of the failed one", (Children, "with_child", _beside_the_failed)),
     Mutant("the end of a replaced child is noted first", (repairing, "note_ends", _unnoted)),
+    Mutant("a child within its limits fails no item", (children, "fails_item", _any_failure)),
+    Mutant("a failed item fails the parent's, if any does", (children, "fails_item", _only_the_end)),
+    Mutant("a child that never fails its item acks it", (children, "fails_item", _though_never)),
+    Mutant(
+        "a cascade goes down to the last level",
+        (cascading, "cancelled_with", _without_its_children),
+        (sweeping, "cancelled_with", _without_its_children),
+    ),
+    Mutant(
+        "a cascade ends no child that has ended",
+        (Cascade, "_ended_child", _cancelled_whatever_it_is),
+        (MemoryStore, "transition", _cancelled_over_the_end),
+    ),
+    Mutant("the sweep finishes a cascade", (Sweeper, "_cascade", lambda self: _NoCascade())),
+    Mutant("a confirmed batch is due while children are live", (Tracker, "confirm", _confirmed_for_good)),
+    Mutant(
+        "a child that is added during a cancel is cancelled",
+        (Sweeper, "_cancelled_with_parent", lambda self, batch: batch),
+    ),
+    Mutant("a new child is looked at soon", (opening, "first_check", _looked_at_later)),
 )

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from fanin.errors import BatchEnded
 from fanin.tracker import Batch, BatchKey, Mode, State, Tracker, Verdict
-from fanin.tracker.rules.lifecycle import CHECK_AFTER
+from fanin.tracker.rules.lifecycle import CHECK_AFTER, CHECK_CHILD_AFTER
 from tests.simulating.violation import require
 from tests.simulation.answers import TOO_LATE
 from tests.simulation.ledger import Ledger
@@ -20,6 +20,8 @@ from tests.simulation.world import World
 
 ROUNDS_MAX = 300
 ASKED_AGAIN = 3
+SWEEPS_BELOW = 4
+"""The levels of batches, and one."""
 WITHOUT_SWEEPER = timedelta(days=4)
 """For how long no sweeper comes where batches live for months."""
 
@@ -32,6 +34,7 @@ def check(world: World) -> None:
         _check_quiet(world, ledger, world.memory.batches[ledger.key])
     for ledger in ledgers:
         _ask_again(world, ledger)
+    _sweep_below(world)
     _sweep_once(world)
     _live_on(world)
     world.look()
@@ -166,6 +169,23 @@ def _sweep_once(world: World) -> None:
     _deliver(world)
 
 
+def _sweep_below(world: World) -> None:
+    """A few sweeps cancel what is live below a batch that was cancelled with its children."""
+    batches = world.memory.batches
+    tops = [key for key, batch in batches.items() if batch.cancels_children]
+    for _ in range(SWEEPS_BELOW if tops else 0):
+        world.at += CHECK_CHILD_AFTER + 2 * world.scenario.skew
+        _sweep(world)
+        _deliver(world)
+    for parent in tops:
+        children = [batches[key] for keys in world.referee.children[parent].values() for key in keys]
+        live = [child for child in children if child.is_alive]
+        require(not live, "cascade", f"{parent} was cancelled with its children, and {live} are live")
+        below = [child for child in children if child.end_reason == f"batch {parent.batch_id} was cancelled"]
+        right = all(child.cancels_children for child in below)
+        require(right, "cascade", f"{below} were cancelled without their children")
+
+
 def _live_on(world: World) -> None:
     """Time goes on from one look to the next until there is nothing to look at."""
     for _ in range(ROUNDS_MAX):
@@ -196,7 +216,8 @@ def _deliver(world: World) -> None:
         if batch.next_check_at is not None:
             _sweeper(world).confirm(batch)
             planned = world.memory.batches[key].next_check_at
-            require(planned is None, "sweep", f"{key} is confirmed, and the next look is at {planned}")
+            right = planned is None or batch.cancels_children
+            require(right, "sweep", f"{key} is confirmed, and the next look is at {planned}")
     world.referee.to_bus.clear()
 
 

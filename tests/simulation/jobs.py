@@ -16,7 +16,7 @@ from tests.simulating.violation import require
 from tests.simulation import answers, looking
 from tests.simulation.junk import Junk
 from tests.simulation.ledger import Asked, Ledger, Message
-from tests.simulation.scenario import TENANT, AddScript
+from tests.simulation.scenario import ASKED, TENANT, AddScript
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -85,6 +85,7 @@ class Opening(Job):
             max_failures=script.max_failures,
             max_failure_percent=script.max_failure_percent,
             parent_item_id=self.ledger.parent_item,
+            parent_fails_on=script.fails_on if self.ledger.parent_item else "failed",
         )
 
 
@@ -168,21 +169,30 @@ class Closing(Job):
 
 @dataclass(slots=True)
 class Cancelling(Job):
-    """A caller that wants no more of a batch."""
+    """A caller that wants no more of a batch; if it *cascades*, nor of the batches below it.
+
+    Such a caller comes late, when there are batches below.
+    """
 
     ledger: Ledger
+    cascades: bool = False
+    early: int = 0
 
     def work(self) -> None:
         key = self.ledger.key
+        if self.early:
+            self.world.waiting.append(replace(self, early=self.early - 1))
+            return
         try:
-            batch = self.world.trackers[self.process].cancel(TENANT, key.batch_id, "enough")
+            tracker = self.world.trackers[self.process]
+            batch = tracker.cancel(TENANT, key.batch_id, ASKED, children=self.cascades)
         except NotFound:
             self.world.check_gone(key)
         except BatchEnded as refusal:
             batch = self.world.ended(key, refusal)
             require(batch.state is not State.CANCELLED, "cancel", f"{key} was cancelled, and it was refused")
         else:
-            right = batch.state is State.CANCELLED
+            right = batch.state is State.CANCELLED and batch.cancels_children >= self.cascades
             require(right, "cancel", f"{key} was cancelled and is {batch.state}")
 
     def failed(self) -> None:

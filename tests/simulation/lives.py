@@ -11,6 +11,7 @@ from tests.simulating.faults import LATE, STALLED
 from tests.simulation.scenario import (
     GUARDED_DIGITS,
     PAGES_A_LEVEL,
+    POLICIES,
     AddScript,
     BatchScript,
     Scenario,
@@ -91,6 +92,8 @@ def _batch(random: Random, name: str, bits: int, depth: int, hour: timedelta) ->
         deadline=timedelta(minutes=random.choice((1, 10, 60, 300))) if random.random() < 0.2 else None,
         max_failures=random.randint(1, 3) if random.random() < 0.25 else None,
         max_failure_percent=random.choice(PERCENTS) if random.random() < 0.2 else None,
+        cascades=depth > 0,
+        fails_on=POLICIES[total % 3],
     )
 
 
@@ -193,11 +196,14 @@ def _of_children(random: Random, base: Scenario) -> Scenario:
             early=random.random() < 0.3,
             cancellers=random.random() < 0.4,
             retention=_retention(random),
+            fails_on=POLICIES[(n + count) % 3],
         )
         for n in range(count)
     )
     adds = (AddScript("top-add", total, children=children, siblings=count),)
     batch = BatchScript("top", adds, ("top-closer",), "open-top", retention=_retention(random))
+    if total > 2:
+        base, batch = replace(base, edges=True, tick_rate=0.2), _cascading(batch)
     return replace(
         base,
         batches=(batch,),
@@ -205,8 +211,17 @@ def _of_children(random: Random, base: Scenario) -> Scenario:
         reopened=random.choice((0, 2)),
         failing=random.choice((0.0, 0.5)),
         redelivered=random.choice((1.0, 1.0, 0.5)),
-        sweepers=random.choice((0, 2)),
+        sweepers=random.choice((0, 2)) + 3 * base.edges,
     )
+
+
+def _cascading(batch: BatchScript) -> BatchScript:
+    """The batch, cancelled at last with its children, of which the first has one, too."""
+    (add,) = batch.adds
+    below = BatchScript("below", (AddScript("below-add", 1),), ("below-closer",), "open-below")
+    first = replace(add.children[0], adds=(AddScript("first-add", 1, children=(below,)),))
+    adds = (replace(add, children=(first, *add.children[1:])),)
+    return replace(batch, adds=adds, cancellers=1, cascades=True)
 
 
 def _with_orphans(random: Random, base: Scenario) -> Scenario:

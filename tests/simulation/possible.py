@@ -4,39 +4,18 @@ from __future__ import annotations
 
 from tests.simulating.faults import ON_READS, ON_TRANSACTIONS, ON_WRITES
 
+READS = (
+    *("named", "get", "children", "receipt", "groups", "announced", "is_put", "pages", "glance", "samples"),
+    *("due", "live", "listing", "children_from"),
+)
+WRITES = ("create", "notice", "confirm", "mark_put", "sample", "free_sample", "remember")
+TRANSACTIONS = (
+    *("create_under", "reserve", "end_child", "transition", "extend", "postpone", "prepare", "add_bits"),
+    *("replace_bits", "heal_bits", "add_count", "mark_tail", "compact", "cancel_children"),
+)
 POSSIBLE = {
-    "create": ON_WRITES,
-    "named": ON_READS,
-    "create_under": ON_TRANSACTIONS,
-    "get": ON_READS,
-    "reserve": ON_TRANSACTIONS,
-    "children": ON_READS,
-    "end_child": ON_TRANSACTIONS,
-    "receipt": ON_READS,
-    "groups": ON_READS,
-    "transition": ON_TRANSACTIONS,
-    "extend": ON_TRANSACTIONS,
-    "postpone": ON_TRANSACTIONS,
-    "notice": ON_WRITES,
-    "announced": ON_READS,
-    "confirm": ON_WRITES,
-    "is_put": ON_READS,
-    "mark_put": ON_WRITES,
-    "prepare": ON_TRANSACTIONS,
-    "add_bits": ON_TRANSACTIONS,
-    "replace_bits": ON_TRANSACTIONS,
-    "heal_bits": ON_TRANSACTIONS,
-    "add_count": ON_TRANSACTIONS,
-    "mark_tail": ON_TRANSACTIONS,
-    "compact": ON_TRANSACTIONS,
-    "pages": ON_READS,
-    "glance": ON_READS,
-    "sample": ON_WRITES,
-    "samples": ON_READS,
-    "free_sample": ON_WRITES,
-    "remember": ON_WRITES,
-    "due": ON_READS,
-    "live": ON_READS,
-    "listing": ON_READS,
+    **dict.fromkeys(READS, ON_READS),
+    **dict.fromkeys(WRITES, ON_WRITES),
+    **dict.fromkeys(TRANSACTIONS, ON_TRANSACTIONS),
 }
 """The faults that each request of the store port can meet; what a transaction touches can meet one."""

@@ -23,6 +23,7 @@ from fanin.tracker.rules.page import Page, PageMasks
 from tests.simulating.violation import Violation, require
 from tests.simulation.bindings import Bindings
 from tests.simulation.ledger import Asked
+from tests.simulation.scenario import ASKED
 
 BITS, COUNTS, TURN, TAIL, READ = "bits", "counts", "transition", "tail", "read"
 NOTICE, CHILD = "notice", "child"
@@ -35,6 +36,7 @@ KINDS = {
     "create_under": TURN,
     "reserve": TURN,
     "transition": TURN,
+    "cancel_children": TURN,
     "extend": TURN,
     "postpone": TURN,
     "mark_tail": TAIL,
@@ -44,6 +46,20 @@ KINDS = {
     "end_child": CHILD,
 }
 NOTHING = Asked()
+COMPLETIONS = ("succeeded", "completed_with_failures")
+GOOD = {"any": ("succeeded", "enough"), "failed": ("enough", *COMPLETIONS)}
+"""The results with which a child acks its item as done; under any other option it does with each."""
+
+
+def is_good(child: Batch) -> bool:
+    """Whether a child that has ended acks its item as done."""
+    return child.result in GOOD.get(child.parent_fails_on, (child.result,))
+
+
+def is_cascaded(batch: Batch) -> bool:
+    """Whether a batch was cancelled because its parent was."""
+    parent = "" if batch.parent is None else batch.parent.batch.batch_id
+    return batch.end_reason == f"batch {parent} was cancelled"
 
 
 class Referee:
@@ -295,7 +311,7 @@ class Referee:
         standing = [self.memory.batches[key] for key in self.children[parent][item] - self.replaced]
         if not standing or any(child.is_alive for child in standing):
             return None
-        succeeded = all(child.result == "succeeded" for child in standing)
+        succeeded = all(is_good(child) for child in standing)
         return Outcome.SUCCESS if succeeded else Outcome.FAILURE
 
     def is_over(self, parent: BatchKey, item: int) -> bool:
@@ -309,7 +325,8 @@ class Referee:
             return
         parent, item = self.item_of(batch.tenant, batch.parent_item_id)
         known = self.children[parent][item] - self.replaced
-        failed = {key for key in known if self.memory.batches[key].result not in (None, "succeeded")}
+        ended = {key for key in known if not self.memory.batches[key].is_alive}
+        failed = {key for key in ended if not is_good(self.memory.batches[key])}
         before = failed & {BatchKey(batch.tenant, batch_id or "") for batch_id in instead_of}
         require(before <= self.noted, "children", f"{batch.key} takes the place of {before}, which are live")
         late = bool(known) and known <= self.noted and not before
@@ -320,7 +337,7 @@ class Referee:
     def _end_child(self, name: str, item: ItemKey, child_id: str, failed: bool) -> Any:
         """The end of a child is noted as it was, and takes no other one out of the live ones."""
         child = self.memory.batches[BatchKey(item.batch.tenant, child_id)]
-        right = child.result is not None and failed is (child.result != "succeeded")
+        right = child.result is not None and failed is not is_good(child)
         require(right, "children", f"{child.key} is {child.result}, and was noted as failed: {failed}")
         self.noted.add(child.key)
         return getattr(self.memory, name)(item, child_id, failed)
@@ -366,8 +383,10 @@ class Referee:
             require(after.total == before.total, "I5", f"{key} grew from {before.total} to {after.total}")
         if not before.is_alive:
             require(after.completed_by == before.completed_by, "I3", f"{key} was completed twice")
-            same = replace(after, next_check_at=before.next_check_at) == before
-            require(same, "end", f"{key} has ended and changed: {before}, {after}")
+            known = {"next_check_at": before.next_check_at}
+            if before.state is State.CANCELLED and after.cancels_children:
+                known["cancels_children"] = before.cancels_children
+            require(replace(after, **known) == before, "end", f"{key} changed: {before}, {after}")
         elif after.state is not before.state:
             self._check_step(before, after)
         else:
@@ -385,11 +404,20 @@ class Referee:
         elif after.state is State.CLOSED:
             enough = after.total >= (after.expected_items or 0)
             require(enough, "expected", f"{key} was closed with {after.total} items")
+        elif after.state is State.CANCELLED:
+            self._check_cancelled(after)
         elif after.state is State.TIMED_OUT:
             late = before.deadline_at is not None and before.deadline_at <= now
             require(late, "deadline", f"{key} timed out at {now}, its deadline is {before.deadline_at}")
         elif after.state is State.EXPIRED:
             require(before.expires_at <= now, "expiry", f"{key} expired at {now}, before {before.expires_at}")
+
+    def _check_cancelled(self, after: Batch) -> None:
+        """Nobody cancels a batch but who was asked to, or asked to cancel the batches below its parent."""
+        parent = None if after.parent is None else self.memory.batches[after.parent.batch]
+        below = parent is not None and parent.cancels_children and is_cascaded(after)
+        right = after.end_reason == ASKED or below
+        require(right, "cascade", f"{after.key} was cancelled: {after.end_reason}, below {parent}")
 
     def _check_failed(self, before: Batch, after: Batch) -> None:
         """A batch fails where its failures suffice now, and no earlier than they did; nobody completed it."""

@@ -12,7 +12,7 @@ from typing import Any
 from fanin.tracker.memory import MemoryStore
 
 EVENTUAL = frozenset({"due", "live", "listing", "glance"})
-"""Reads of the store port that may be old; tests/tracker/test_consistent_reads.py compares the tables'."""
+"""Reads of the store port that may be old; tests/tracker/test_states.py compares the tables'."""
 ROWS = tuple(each.name for each in fields(MemoryStore) if each.default_factory in (dict, set))
 
 

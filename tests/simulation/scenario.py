@@ -10,6 +10,10 @@ from fanin.tracker import Mode, Retention
 from tests.simulating.faults import Fault
 
 TENANT = "t"
+ASKED = "enough"
+"""The reason of whoever cancels a batch."""
+POLICIES = ("any", "failed", "never")
+"""Which end of a child fails the item of its parent."""
 GUARDED_DIGITS = 20
 PAGES_A_LEVEL = 1_024
 
@@ -45,6 +49,8 @@ class BatchScript:
     """One batch: opened by several under a key, grown by its adds, closed by the *closers*, named by token.
 
     Closers wait for the adds to be settled, unless *early*. So many *cancellers* want it to end at once.
+    The last of them wants the batches below it to end, too, if it *cascades*. *fails_on*: which end of it
+    fails the item of its parent, if it has one.
     """
 
     name: str
@@ -54,12 +60,14 @@ class BatchScript:
     openers: int = 1
     early: bool = False
     cancellers: int = 0
+    cascades: bool = False
     mode: Mode = Mode.EXACT
     retention: Retention = field(default_factory=Retention)
     expected: int | None = None
     deadline: timedelta | None = None
     max_failures: int | None = None
     max_failure_percent: int | None = None
+    fails_on: str = "failed"
 
 
 @dataclass(frozen=True, slots=True)

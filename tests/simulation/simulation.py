@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from random import Random
 
+from fanin.tracker import service
 from fanin.tracker.reads import progress as looking
 from fanin.tracker.rules import model
 from fanin.tracker.writing import climb
@@ -76,9 +77,12 @@ def _events(world: World) -> Counter[str]:
 def _tuned(drawn: Scenario) -> Iterator[None]:
     """Small limits, so that the paths for large requests are taken by small ones."""
     before = climb.GUARDED_DIGITS, looking.PAGES_A_LEVEL, model.ESTIMATED_LEAF
+    cancels = service.CANCELS_A_REQUEST
+    service.CANCELS_A_REQUEST = drawn.page_bits[0] % 3
     climb.GUARDED_DIGITS, looking.PAGES_A_LEVEL = drawn.guarded_digits, drawn.pages_a_level
     model.ESTIMATED_LEAF = drawn.estimated_leaf
     try:
         yield
     finally:
         climb.GUARDED_DIGITS, looking.PAGES_A_LEVEL, model.ESTIMATED_LEAF = before
+        service.CANCELS_A_REQUEST = cancels

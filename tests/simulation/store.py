@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
-from fanin.tracker.rules.children import Children
-from fanin.tracker.rules.filters import Query
-from fanin.tracker.rules.lifecycle import Transition
-from fanin.tracker.rules.model import Batch, BatchKey, Group, ItemKey, PageKey, Receipt, Sample
-from fanin.tracker.rules.page import Page
-from fanin.tracker.store import Listing
 from tests.simulating.faults import Fault
-from tests.simulating.network import Network, Request
+from tests.simulating.network import Network, Remote, Request
 from tests.simulation.choices import Choices
 from tests.simulation.loop import Loop
 from tests.simulation.possible import POSSIBLE
@@ -23,8 +15,11 @@ from tests.simulation.trace import Trace
 from tests.simulation.two_requests import TwoRequests
 
 
-class UnreliableStore(TwoRequests, Network):
-    """A TrackerStore. Other actors may go before each request, and each may fail; *stalled* lands later."""
+class UnreliableStore(TwoRequests, Network, Remote):
+    """A TrackerStore, each of whose calls is a request.
+
+    Other actors may go before each request, and each may fail; *stalled* lands later.
+    """
 
     def __init__(
         self, referee: Referee, replica: Replica, loop: Loop, choices: Choices, trace: Trace | None
@@ -32,89 +27,6 @@ class UnreliableStore(TwoRequests, Network):
         super().__init__(loop)
         self._referee, self._replica, self._trace = referee, replica, trace
         self._loop, self._choices = loop, choices
-
-    def named(self, tenant: str, key: str) -> str | None:
-        return self._send("named", tenant, key)
-
-    def get(self, key: BatchKey) -> Batch | None:
-        return self._send("get", key)
-
-    def children(self, item: ItemKey) -> Children | None:
-        return self._send("children", item)
-
-    def end_child(self, item: ItemKey, child_id: str, failed: bool) -> Children | None:
-        return self._send("end_child", item, child_id, failed)
-
-    def receipt(self, key: BatchKey, receipt_key: str) -> Receipt | None:
-        return self._send("receipt", key, receipt_key)
-
-    def groups(self, key: BatchKey, start: int, last: int, limit: int) -> Sequence[tuple[int, Group]]:
-        return self._send("groups", key, start, last, limit)
-
-    def transition(self, key: BatchKey, change: Transition) -> Batch | None:
-        return self._send("transition", key, change)
-
-    def extend(self, key: BatchKey, expires_at: datetime, next_check_at: datetime) -> Batch | None:
-        return self._send("extend", key, expires_at, next_check_at)
-
-    def postpone(self, seen: Batch, next_check_at: datetime | None) -> None:
-        self._send("postpone", seen, next_check_at)
-
-    def notice(self, batch: Batch, at: datetime) -> None:
-        self._send("notice", batch, at)
-
-    def announced(self, key: BatchKey) -> bool:
-        return self._send("announced", key)
-
-    def confirm(self, key: BatchKey, expires_at: datetime) -> None:
-        self._send("confirm", key, expires_at)
-
-    def is_put(self, key: BatchKey) -> bool:
-        return self._send("is_put", key)
-
-    def mark_put(self, key: BatchKey, expires_at: datetime) -> None:
-        self._send("mark_put", key, expires_at)
-
-    def prepare(self, key: PageKey, failing: bool, expires_at: datetime) -> None:
-        self._send("prepare", key, failing, expires_at)
-
-    def heal_bits(self, key: PageKey, mask: int) -> bool:
-        return self._send("heal_bits", key, mask)
-
-    def mark_tail(self, key: PageKey, size: int, root: bool, expires_at: datetime) -> Page:
-        return self._send("mark_tail", key, size, root, expires_at)
-
-    def compact(self, key: PageKey, count: int) -> None:
-        self._send("compact", key, count)
-
-    def pages(self, keys: Collection[PageKey], bits: bool = True) -> Mapping[PageKey, Page]:
-        return self._send("pages", keys, bits)
-
-    def sample(self, key: BatchKey, slot: int, sample: Sample, expires_at: datetime) -> Sample | None:
-        return self._send("sample", key, slot, sample, expires_at)
-
-    def free_sample(self, key: BatchKey, slot: int, item_id: str) -> bool:
-        return self._send("free_sample", key, slot, item_id)
-
-    def samples(self, key: BatchKey) -> Sequence[Sample]:
-        return self._send("samples", key)
-
-    def remember(
-        self, tenant: str, route: str, key: str, fingerprint: str, at: datetime, expires_at: datetime
-    ) -> str:
-        return self._send("remember", tenant, route, key, fingerprint, at, expires_at)
-
-    def glance(self, keys: Collection[PageKey], bits: bool) -> Mapping[PageKey, Page]:
-        return self._send("glance", keys, bits)
-
-    def due(self, shard: int, alive: bool, at: datetime) -> Iterable[BatchKey]:
-        return self._send("due", shard, alive, at)
-
-    def live(self, shard: int) -> Iterable[BatchKey]:
-        return self._send("live", shard)
-
-    def listing(self, query: Query) -> Listing:
-        return self._send("listing", query)
 
     def land(self, place: int) -> None:
         """A stalled copy reaches the store; nobody waits for its answer."""

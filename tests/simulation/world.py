@@ -33,7 +33,7 @@ from tests.simulation.jobs import (
 )
 from tests.simulation.ledger import Ledger, Message
 from tests.simulation.loop import Loop
-from tests.simulation.referee import Referee
+from tests.simulation.referee import Referee, is_good
 from tests.simulation.replica import Replica
 from tests.simulation.scenario import AddScript, Scenario
 from tests.simulation.store import UnreliableStore
@@ -41,6 +41,8 @@ from tests.simulation.trace import Trace
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 STEPS_MAX = 20_000
+EARLY = 8
+"""How often one who cancels a batch with those below it comes too early."""
 LATEST = timedelta(seconds=5)
 """No stalled copy is older than that when it lands."""
 LATE_DELETION = 5 * 24 * 3600.0
@@ -118,7 +120,9 @@ class World:
         self.ledger_of[batch.key] = ledger
         for number in range(ledger.script.cancellers):
             name = f"{ledger.script.name}-canceller-{number}"
-            self.waiting.append(Cancelling(self, name, self._process(), ledger))
+            cascades = ledger.script.cascades and number == ledger.script.cancellers - 1
+            early = EARLY if cascades else 0
+            self.waiting.append(Cancelling(self, name, self._process(), ledger, cascades, early))
         for number in range(self.scenario.readers):
             self.waiting.append(Reading(self, f"reader {number}", self._process(), ledger))
         for script in ledger.script.adds:
@@ -186,7 +190,7 @@ class World:
         """I8: a key stands for a new batch once the last one is over, or a child that failed its item."""
         batch = self.memory.batches[key]
         over = batch.state is State.EXPIRED or (not batch.is_alive and self.is_past(batch.expires_at))
-        over = over or (batch.parent_item_id is not None and batch.result not in (None, "succeeded"))
+        over = over or (batch.parent_item_id is not None and not (batch.is_alive or is_good(batch)))
         require(
             over, "I8", f"{key} is {batch.state} until {batch.expires_at}, and its key stands for another"
         )

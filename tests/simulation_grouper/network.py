@@ -52,10 +52,6 @@ class Network(network.Network):
         sender = self.loop.actor.name if self.loop.actor else "the harness"
         return self.carry(Request(sender, name, args, receiver))
 
-    def land(self, place: int) -> None:
-        """Apply a stalled copy; its answer is dropped."""
-        self.apply(self.stalled.pop(place), "a stalled copy")
-
     def fault(self, name: str) -> Fault | None:
         """Return the fault of a request, after a pause of its actor if one is drawn."""
         self._perhaps_pause()

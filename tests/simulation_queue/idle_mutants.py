@@ -1,4 +1,4 @@
-"""The rules of sleeping and removed queues, each left out once."""
+"""The rules of sleeping and removed queues, and of sessions whose row is gone, each left out once."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from fanin.errors import Conflict
 from fanin.queue.administration import removing
 from fanin.queue.context import QueueContext
 from fanin.queue.memory import MemoryStore
+from fanin.queue.rules.model import Member
 from fanin.queue.upkeep import sleeping
 from fanin.queue.upkeep.maintenance import Maintenance
 from fanin.queue.worker import producer
 from tests.simulating.mutants import Mutant
 
-_observed, _proceed, _remove = sleeping.observed, removing.proceed, MemoryStore.remove
+_observed, _proceed = sleeping.observed, removing.proceed
+_beat, _remove = MemoryStore.beat, MemoryStore.remove
 
 
 def _idle_and_asleep_at_once(config, in_use, now, settle):
@@ -43,7 +45,15 @@ def _removed_without_settling(context, doorbells, settle=0.0):
     return _proceed(context, doorbells, 0.0)
 
 
+def _beat_or_begin(self, queue, session, expires_us):
+    """A heartbeat whose row is gone writes one."""
+    if session not in self._members(queue):
+        self._members(queue)[session] = Member(session, True, expires_us, 5_000_000, "", 0, 0)
+    return _beat(self, queue, session, expires_us)
+
+
 IDLE_MUTANTS = (
+    Mutant("a heartbeat begins no session", (MemoryStore, "beat", _beat_or_begin)),
     Mutant("an add reads the config after its write", (producer, "wake", lambda context: None)),
     Mutant(
         "an add wakes a queue that it knows to be idle",

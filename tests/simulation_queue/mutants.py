@@ -19,7 +19,6 @@ from fanin.queue.worker.taker import Taker
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation_queue.claim_mutants import CLAIM_MUTANTS
 from tests.simulation_queue.deletion_mutants import DELETION_MUTANTS
-from tests.simulation_queue.expiry_mutants import EXPIRY_MUTANTS
 from tests.simulation_queue.idle_mutants import IDLE_EQUIVALENT, IDLE_MUTANTS
 from tests.simulation_queue.run import ROOM
 
@@ -285,7 +284,6 @@ MUTANTS = (
     *CLAIM_MUTANTS,
     *DELETION_MUTANTS,
     *IDLE_MUTANTS,
-    *EXPIRY_MUTANTS,
 )
 
 EQUIVALENT = (

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from fanin.tracker import Batch, BatchKey, ItemId
 from tests.simulating.violation import require
 from tests.simulation_seams import repaired
 from tests.simulation_seams.scenario import TENANT, WEBHOOK
+
+SWEPT = timedelta(minutes=10)
 
 if TYPE_CHECKING:
     from tests.simulation_seams.world import World
@@ -26,9 +29,19 @@ def check(world: World) -> None:
         require(arrived, "events", f"{key} is {batch.state}, and no event of that came")
         _check_waiting(world, batch)
         require(_parent_knows(world, batch), "parents", f"the parent of {key} was not reported to")
+    _check_below(world)
     repaired.check(world)
     for owner in world.outside.owners.values():
         require(owner.reported, "owners", f"{owner} has ended and was not reported")
+
+
+def _check_below(world: World) -> None:
+    """K: what is live below a batch that was cancelled with its children ends within a few sweeps."""
+    turned, batches = world.referee.turned, world.memory.batches
+    for key in (key for key, batch in batches.items() if batch.cancels_children):
+        for child in (batches[each] for each in set().union(*world.referee.children[key].values())):
+            late = turned[child.key] - max(turned[key], child.created_at)
+            require(late < SWEPT, "cascade", f"{child.key} ended {late} after {key} with its children")
 
 
 def _check_waiting(world: World, batch: Batch) -> None:

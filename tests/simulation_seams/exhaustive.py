@@ -54,15 +54,17 @@ class ScriptedWorld(Scripted, World):
         return [self._deliver] if can_deliver else []
 
 
-def _scenario(*kinds: str, count: int = 1, **options: Any) -> Scenario:
-    """Return a scenario of one batch whose items are of these kinds."""
-    return Scenario((BatchScript("root", (count,), options),), page_bits=2, kinds=kinds, longest=0.1)
+def _scenario(*kinds: str, count: int = 1, chunk: int = 0, **options: Any) -> Scenario:
+    """Return a scenario of one batch whose items are of these kinds, alone in their messages or in chunks."""
+    batches = (BatchScript("root", (count,), options),)
+    return Scenario(batches, page_bits=2, kinds=kinds, longest=0.1, chunk=chunk)
 
 
 SCENARIOS = {
     "one item": _scenario(WORK),
     "an item that fails for good": replace(_scenario(WORK), failing=1.0),
     "a child whose block fails for good": replace(_scenario(CHILD), failing=1.0),
+    "items of two chunks": _scenario(WORK, count=3, chunk=2),
     "an item that a task owns": _scenario(TASK),
     "an item that a job owns": _scenario(JOB),
     "a batch that calls back": _scenario(WORK, callback=WEBHOOK),

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fanin.client.consuming.chunks import ChunkItem
+from fanin.client.consuming.consumer import Consumer
 from fanin.client.fanin import Fanin
 from fanin.client.handing import new_owner
 from fanin.errors import Failed, InvalidRequest, StoreUnavailable
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
     from tests.simulation_seams.world import World
 
 
+SLOWER = 40
+"""How much longer the work of a worker takes than that of a Lambda function."""
+
+
 class WorkFailed(Exception):
     """An error of the user's function."""
 
@@ -52,6 +57,12 @@ class Handling:
         """Process a delivery as Lambda's handler does."""
         return (self._each if in_chunks else self._handler)(event, delivery)
 
+    def consumer(self, in_chunks: bool) -> Consumer:
+        """Return what a worker outside of Lambda works by."""
+        found: Any = self._each if in_chunks else self._handler
+        consumer: Consumer = found.__fanin_consumer__[1]
+        return consumer
+
     def _handle(self, record: Record) -> None:
         self._work(record, self.world.outside.item(items_of(record["body"])[0]))
 
@@ -61,7 +72,7 @@ class Handling:
     def _work(self, record: Record, item: Item) -> None:
         world, work = self.world, self._begin(record, item)
         try:
-            world.spend(item.plan.seconds)
+            world.spend(item.plan.seconds * (SLOWER if world.scenario.workers else 1))
             self._die_of(item)
             if item.plan.asks:
                 self._ask(item)
@@ -89,6 +100,7 @@ class Handling:
         world, times = self.world, receives(record)
         last = world.scenario.fail_after is not None and times >= world.scenario.fail_after
         work = Work(item, world.loop.actor.delivery, world.now(), times, last)
+        world.loop.actor.process.begun.add(record["messageId"])
         item.works += 1
         world.events["works"] += 1
         world.network.write(f"{world.loop.actor.name} works on {item.id[-8:]}: {item.plan}, receive {times}")
@@ -103,6 +115,7 @@ class Handling:
         """End the process, if the item is poisoned."""
         if item.plan.kind == POISON:
             self.world.events["poisoned"] += 1
+            self.world.loop.actor.process.has_died |= bool(self.world.scenario.workers)
             raise Crash
 
     def _ask(self, item: Item) -> None:

@@ -34,6 +34,7 @@ from tests.simulation_seams.for_good_mutants import FOR_GOOD_MUTANTS
 from tests.simulation_seams.item_mutants import ITEM_MUTANTS
 from tests.simulation_seams.repair_mutants import REPAIR_MUTANTS
 from tests.simulation_seams.run import ROOM
+from tests.simulation_seams.worker_mutants import WORKER_MUTANTS
 
 _apply, _settled, _known = Transition.apply, Tally.settled, Tracker._known_batch
 _key, _reached = UnderWork.key, sweeping.reached_by
@@ -243,6 +244,7 @@ MUTANTS = (
     *ANNOUNCING_MUTANTS,
     *ITEM_MUTANTS,
     *FOR_GOOD_MUTANTS,
+    *WORKER_MUTANTS,
 )
 
 EQUIVALENT = ()

@@ -17,7 +17,7 @@ from tests.simulation_seams.tables import Store
 
 READS = {"task_token", "origin_ranges"}
 TRANSACTIONS = {"create_reopened", "report", "record_ack", "drop_token", "delete", "block_samples"}
-ANSWERED = frozenset({"delete", "hide"})
+ANSWERED = frozenset({"delete", "hide", "take", "drop", "keep"})
 """Requests to a queue, of which a copy that lands late has no effect."""
 QUICK = 0.95
 
@@ -63,12 +63,13 @@ class Network(network.Network):
         if self.loop.actor.is_killed_by(self.loop.at):
             raise Crash
 
+    def crash(self) -> None:
+        """End the process of the actor that crashes, with its other threads."""
+        if self.loop.actor.process is not None:
+            self.loop.actor.process.has_died = True
+
     def fault(self, name: str) -> Fault | None:
         return self._drawn.draw(possible(name))
-
-    def land(self, place: int) -> None:
-        """Apply a stalled copy; its answer is dropped."""
-        self.apply(self.stalled.pop(place), "a stalled copy")
 
     def apply(self, request: Request, note: str) -> Any:
         answer = request.receiver.apply(request.name, request.args)

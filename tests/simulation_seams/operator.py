@@ -70,7 +70,8 @@ class Operator:
                 if forced:
                     tracker.end(TENANT, batch.batch_id, BY_SOMEBODY, "somebody")
                 else:
-                    tracker.cancel(TENANT, batch.batch_id, BY_SOMEBODY)
+                    children = batch.total % 2 == 0
+                    tracker.cancel(TENANT, batch.batch_id, BY_SOMEBODY, children=children)
 
         self.world.attempt(work, lambda: None)
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from fanin.isolating import Record
 from fanin.names import BATCH_FAILED
 from fanin.tracker import Ack, Batch, BatchKey, ItemId, Outcome, State
 from fanin.tracker.dynamodb.thresholds import notice_item
@@ -16,6 +15,7 @@ from fanin.tracker.rules.model import PageKey
 from fanin.tracker.rules.thresholds import Reached
 from tests.simulating.violation import require
 from tests.simulation import referee
+from tests.simulation.referee import is_cascaded
 from tests.simulation_seams.outside import Item, Outside, Work
 from tests.simulation_seams.scenario import FOR_GOOD, INSIDE
 from tests.simulation_seams.thresholds import Thresholds
@@ -87,7 +87,7 @@ class Referee(referee.Referee):
     def _check_for_good(self, item: Item) -> None:
         """G: a failure for good is acked with the reason of its function, and ends the child of its block."""
         actor = self.bus.world.loop.actor
-        if actor is None or actor.process is None or _is_dead_letter(actor.delivery.records[0]):
+        if actor is None or actor.process is None or _is_of_dead_letters(actor.delivery):
             return
         acks = (ack for ack in actor.acking if (ack.caller, item.id) in actor.process.for_good)
         for ack in (each for each in acks if _is_of(each, item.id)):
@@ -117,6 +117,11 @@ class Referee(referee.Referee):
             )
             self._check_heals(after)
 
+    def _check_cancelled(self, after: Batch) -> None:
+        """A block that raises cancels its batch, too; see _check_child."""
+        if is_cascaded(after):
+            super()._check_cancelled(after)
+
     def _check_heals(self, after: Batch) -> None:
         """H: the request that completes a batch has healed before what it acks of it."""
         actor = self.bus.world.loop.actor
@@ -143,7 +148,7 @@ class Referee(referee.Referee):
             require(
                 child.total == total, "hand-over", lambda: f"{child} of {item} is closed with other items"
             )
-        elif child.end_reason != BY_SOMEBODY and not (plan.careless or plan.for_good):
+        elif child.end_reason != BY_SOMEBODY and not (plan.careless or plan.for_good or is_cascaded(child)):
             require(fail_after, "hand-over", lambda: f"{child} of {item} is cancelled, and it comes again")
 
     def _note_child(self, batch: Batch, *instead_of: str | None) -> None:
@@ -155,7 +160,7 @@ class Referee(referee.Referee):
         if batch.parent_item_id is not None and batch.key not in self.reopened:
             item = self.outside.item(batch.parent_item_id)
             children = [self.memory.batches[key] for key in self._children_of(item) - self.reopened]
-            standing = [each for each in children if each.is_alive or each.result == "succeeded"]
+            standing = [each for each in children if each.is_alive or referee.is_good(each)]
             late = any(each.expires_at <= self.now() + self.skew for each in children)
             few = late or len(standing) <= item.plan.children
             require(few, "hand-over", lambda: f"{item} has the batches {standing}")
@@ -216,8 +221,9 @@ def _is_of(ack: Ack, item_id: str) -> bool:
     )
 
 
-def _is_dead_letter(record: Record) -> bool:
-    return "DeadLetterQueueSourceArn" in record["attributes"]
+def _is_of_dead_letters(delivery: Any) -> bool:
+    """Whether a delivery is one of dead-letter messages; a worker settles messages of no delivery."""
+    return delivery is not None and "DeadLetterQueueSourceArn" in delivery.records[0]["attributes"]
 
 
 def _bits(mask: int) -> list[int]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from fanin.tracker import OpenBatch, Retention
 from tests.simulating.faults import ON_TRANSACTIONS, Fault
+from tests.simulation.scenario import POLICIES
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 TENANT = "t"
@@ -77,7 +78,8 @@ class Scenario:
     completes on the bus. *in_order*: the queues are FIFO queues. *threads*: a process works on several
     deliveries at once. *reporting*: how likely the work on an item is to report its failure, *failing*: to
     raise one for good. *by_hand*: how often at most all items of a batch with failures are done by hand.
-    *loops*: whether the function of the consumer may loop.
+    *loops*: whether the function of the consumer may loop. *workers*: processes outside of Lambda that work
+    on a queue, at most; 0: Lambda does. *freezes*: how often at most one of them is frozen.
     """
 
     batches: tuple[BatchScript, ...]
@@ -113,6 +115,8 @@ class Scenario:
     failing: float = 0.0
     by_hand: int = 0
     loops: bool = True
+    workers: int = 0
+    freezes: int = 0
 
 
 def draw(random: Random) -> Scenario:
@@ -131,6 +135,15 @@ def with_ways(scenario: Scenario, random: Random) -> Scenario:
     failing = random.choice((0.2, 0.5)) if random.random() < SOME else 0.0
     scenario = replace(scenario, reporting=reporting, failing=failing, by_hand=by_hand)
     return replace(scenario, in_order=in_order, threads=threads)
+
+
+def with_workers(scenario: Scenario, random: Random) -> Scenario:
+    """Return the scenario with workers outside of Lambda in some of the runs, drawn by themselves."""
+    if random.random() >= SOME:
+        return scenario
+    freezes = 0 if scenario.alone else random.choice((0, 0, 2))
+    workers, tick = random.choice((1, 1, 2)), min(scenario.tick, timedelta(milliseconds=500))
+    return replace(scenario, workers=workers, freezes=freezes, threads=True, tick=tick)
 
 
 def _poisoned(random: Random) -> Scenario:
@@ -251,4 +264,5 @@ def plan_of(random: Random, scenario: Scenario, depth: int) -> Plan:
     adds = random.choice(((), (1,), (2,), (1, 2), (3,)))
     children = random.choice((1, 1, 1, 2))
     keyed = random.random() < 0.2
-    return replace(plan, adds=adds, options=options_of(random), keyed=keyed, children=children)
+    options = options_of(random) | {"parent_fails_on": POLICIES[(len(adds) + children) % 3]}
+    return replace(plan, adds=adds, options=options, keyed=keyed, children=children)

@@ -21,6 +21,7 @@ def simulate(seed: int, lines: list[str] | None = None) -> Outcome:
     """Run the scenario of *seed* under its own schedule and faults; *lines* takes each request down."""
     random = Random(seed)
     drawn = scenario.with_ways(scenario.draw(random), Random(f"{seed}, threads"))
+    drawn = scenario.with_workers(drawn, Random(f"{seed}, workers"))
     return play(World(drawn, random, lines))
 
 
@@ -29,6 +30,8 @@ def play(world: World) -> Outcome:
     own = {
         "_all": _OfProcess(lambda: world.under_work),
         "_returned": _OfProcess(lambda: world.returned),
+        "_deliveries": _OfProcess(lambda: world.deliveries),
+        "_owned": _OfProcess(lambda: world.owned),
         "_thread": _OfActor(world),
     }
     with patch.object(checking, "uuid4", world.new_id), patch.multiple(under_work, **own):

@@ -42,7 +42,8 @@ class Message:
 class Queue:
     """One queue. *loops*: whether the function that it feeds may loop.
 
-    *sent*, *deleted*, *died*: called with each message that is sent, is deleted, goes to *dead_letters*.
+    *sent*, *deleted*, *died*, *taken*: called with each message that is sent, is deleted, goes to
+    *dead_letters*, is received by a worker.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Queue:
     deleted: Callable[[Message], None] = lambda _: None
     died: Callable[[Message], None] = lambda _: None
     loops: bool = False
+    taken: Callable[[Message], None] = lambda _: None
     messages: dict[str, Message] = field(default_factory=dict)
     in_order: bool = False
 
@@ -90,6 +92,42 @@ class Queue:
         found = self.visible()
         chosen = found[:count] if self.in_order else self.random.sample(found, min(count, len(found)))
         return [self._record(message) for message in chosen if self._taken(message)]
+
+    def take(self, count: int, visibility: int, copied: bool) -> list[Record]:
+        """Return up to *count* messages to a worker, with a receipt handle of this receive.
+
+        *copied*: also one that is hidden.
+        """
+        found = self.visible()
+        chosen = found[:count] if self.in_order else self.random.sample(found, min(count, len(found)))
+        hidden = [each for each in self.messages.values() if each not in found]
+        if copied and hidden and not self.in_order:
+            chosen.append(self.random.choice(hidden))
+        records = []
+        for message in chosen:
+            self.taken(message)
+            if self._taken(message):
+                message.visible_at = self.now() + timedelta(seconds=visibility)
+                records.append({**self._record(message), "receiptHandle": self.receipt(message)})
+        return records
+
+    def drop(self, receipts: Collection[str]) -> list[str]:
+        """Delete messages; the receipt handle of an earlier receive deletes nothing, and is not refused."""
+        for message in [each for each in self.messages.values() if self.receipt(each) in receipts]:
+            self.delete(message.id)
+        return []
+
+    def keep(self, receipts: Collection[str], seconds: int) -> list[str]:
+        """Hide messages for *seconds* from now; return the receipt handles of others that have them."""
+        held = {self.receipt(each): each for each in self.messages.values() if each.visible_at > self.now()}
+        for receipt in held.keys() & set(receipts):
+            held[receipt].visible_at = self.now() + timedelta(seconds=seconds)
+        return [receipt for receipt in receipts if receipt not in held]
+
+    @staticmethod
+    def receipt(message: Message) -> str:
+        """Return the receipt handle of the latest receive of a message."""
+        return f"{message.id}#{message.receives}"
 
     def again(self, record: Record) -> Record | None:
         """Deliver a message once more although it is hidden, as a standard queue may."""

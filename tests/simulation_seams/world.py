@@ -40,6 +40,8 @@ from tests.simulation_seams.tables import Tables
 from tests.simulation_seams.thresholds import Thresholds
 from tests.simulation_seams.transport import transport_of
 from tests.simulation_seams.webhooks import Webhook
+from tests.simulation_seams.workers import ASKED, FROZEN, WorkerProcess
+from tests.simulation_seams.workers import KILLED as KILLED_WORKER
 from tests.simulation_seams.workflows import Workflows
 
 TIMEOUT = timedelta(seconds=20)
@@ -56,7 +58,6 @@ class Thread:
     """What the client notes of a thread, as ``under_work._Thread``."""
 
     call: Any = None
-    returned: list[Any] | None = None
 
 
 @dataclass(eq=False)
@@ -82,13 +83,16 @@ class Process:
     """One process: a tracker with its cache, and the client over it.
 
     *calls*: of functions, in all of its threads. *busy*: how many of them work on a delivery. *for_good*: the
-    messages and items whose functions failed them for good.
+    messages and items whose functions failed them for good. *begun*: the messages on which work began.
     """
 
     def __init__(self, world: World) -> None:
         self.calls: dict[int, Any] = {}
         self.returned: dict[str, Any] = {}
         self.for_good: set[tuple[str, str]] = set()
+        self.deliveries: dict[int, Any] = {}
+        self.owned: dict[str, int] = {}
+        self.begun: set[str] = set()
         self.busy = 0
         self.has_died = False
         self.tracker = world.tracker()
@@ -146,6 +150,9 @@ class World:
         self.duplicates, self.kills = scenario.duplicates, scenario.kills
         self.operator = Operator(self)
         self.sweep_at = START + SWEEP_EVERY
+        self.freezes = scenario.freezes
+        self.workers: list[WorkerProcess] = []
+        self.at_work: dict[str, Process] = {}
         self.later: list[tuple[datetime, str, Callable[[], None]]] = []
         self.rounds = 0
         for script in scenario.batches:
@@ -156,7 +163,7 @@ class World:
         receives, dead = self.scenario.max_receives, self.dead_letters
         judged = (self._sent, self._deleted, self._died)
         queue = Queue(name, self.random, self.now, VISIBILITY, receives, dead, *judged, self.scenario.loops)
-        queue.in_order = self.scenario.in_order
+        queue.in_order, queue.taken = self.scenario.in_order, self._taken
         return queue
 
     def now(self) -> datetime:
@@ -176,6 +183,23 @@ class World:
     def returned(self) -> dict[str, Any]:
         """Those whose acks are not sent."""
         return {} if self._process is None else self._process.returned
+
+    @property
+    def deliveries(self) -> dict[int, Any]:
+        """The deliveries in progress in the running actor's process."""
+        return {} if self._process is None else self._process.deliveries
+
+    @property
+    def owned(self) -> dict[str, int]:
+        """The items that got an owner while they were in progress."""
+        return {} if self._process is None else self._process.owned
+
+    @property
+    def is_calm(self) -> bool:
+        """Whether nothing goes wrong with requests and processes."""
+        drawn, poisoned = self.scenario, self.events["poisoned"]
+        faulty = drawn.fault_rate or drawn.kills or drawn.freezes or drawn.duplicates or poisoned
+        return not faulty and drawn.tick < timedelta(seconds=1)
 
     @property
     def _process(self) -> Process | None:
@@ -240,7 +264,7 @@ class World:
         runnable = loop.runnable()
         if self.network.stalled and random.random() < 0.05:
             self.network.land(random.randrange(len(self.network.stalled)))
-        can_deliver = self.slots > 0 and any(queue.visible() for queue in self.queues)
+        can_deliver = bool(self._deliverable())
         if not runnable and not can_deliver:
             return self._jump()
         if random.random() < 0.3:
@@ -317,7 +341,10 @@ class World:
 
     def _deliver(self) -> None:
         """Start a consumer with the messages of a delivery, and another one with a copy now and then."""
-        queue = self.random.choice([queue for queue in self.queues if queue.visible()])
+        queue = self.random.choice(self._deliverable())
+        if self._is_worked(queue):
+            self._start_worker(queue)
+            return
         records = queue.receive(self.random.randint(1, self.scenario.fold))
         if not records:
             return
@@ -327,6 +354,47 @@ class World:
             record = queue.again(self.random.choice(records))
             if record is not None:
                 self._consume(queue, [record])
+
+    def _deliverable(self) -> list[Queue]:
+        """Return the queues with messages for which a consumer can be started."""
+        found = [queue for queue in self.queues if queue.visible()]
+        busy = len(self.workers) >= self.scenario.workers
+        return [queue for queue in found if (not busy if self._is_worked(queue) else self.slots > 0)]
+
+    def _is_worked(self, queue: Queue) -> bool:
+        """Whether workers outside of Lambda work on a queue."""
+        return bool(self.scenario.workers) and queue in (self.queue, self.chunks)
+
+    def _start_worker(self, queue: Queue) -> None:
+        fate = self._fate()
+        fate_at = self.loop.at + timedelta(seconds=self.random.random() * 200)
+        self.events[f"worker {fate}" if fate else "workers"] += 1
+        self.workers.append(WorkerProcess(self, queue, Process(self), fate, fate_at))
+        self.workers[-1].start()
+
+    def _fate(self) -> str | None:
+        """Draw what happens to a worker."""
+        drawn = self.random.random()
+        if self.scenario.alone or drawn > 0.6:
+            return None
+        if drawn < 0.2:
+            return ASKED
+        if drawn < 0.4 and self.kills:
+            self.kills -= 1
+            return KILLED_WORKER
+        if self.freezes:
+            self.freezes -= 1
+            return FROZEN
+        return None
+
+    def delivery_of(self, record: Record) -> Delivery:
+        """Return the delivery of a message that a worker starts to work on."""
+        return Delivery(self, [record], self.loop.at, self.loop.at + TIMEOUT, self.loop.at)
+
+    def _taken(self, message: Message) -> None:
+        """W: a message stays hidden while it is under work."""
+        held = self.is_calm and message.id in self.at_work
+        require(not held, "lease", lambda: f"{message} is received again while it is under work")
 
     def _consume(self, queue: Queue, records: list[Record]) -> None:
         now, chain = self.loop.at, queue.chain_of(records)

@@ -31,7 +31,6 @@ from tests.soak.load.ledger import Ledger
 from tests.soak.load.tracking import Consuming, Tracking, fail_dead_letters, wait_until
 from tests.soak.load.work import POLICY, Downstream, Grouping, ProxiedSite, Queueing
 from tests.soak.memory import FUNCTION, WORKER, Sampler, drawn
-from tests.soak.progress_lines import ProgressLines
 from tests.soak.referee import Rule
 from tests.soak.wire.client import Client
 from tests.soak.wire.kinds import SHARES
@@ -46,6 +45,7 @@ DRAIN_SECONDS = 420.0
 EXPIRY_MARGIN_SECONDS = 30.0
 CHAOS_SECONDS = 8.0
 SWEEP_SECONDS = 20.0
+PROGRESS_SECONDS = 20.0
 SETTINGS = {"events": ["TaskSucceeded"]}
 PAGE_BITS = 4
 THREADS = 12
@@ -151,9 +151,6 @@ class Soak:
         progress(f"the local run is up: {self.plan.seconds:.0f} s of load")
         self.queueing.hire()
         self.sampler.start()
-        shown = ProgressLines(
-            self.ledger, self.sampler, self.proxy, lambda: len(self.bus.by_batch), progress
-        ).start()
         lasting = [self.thread(*each, halt=drained) for each in self.lasting()]
         if self.plan.schedules:
             ending = []
@@ -171,7 +168,6 @@ class Soak:
         self.stop(drained, lasting)
         self.queueing.end()
         self.sampler.stopped.set()
-        shown.set()
 
     def act(self) -> None:
         """Run the schedules, and then without faults."""
@@ -245,6 +241,19 @@ class Soak:
         yield 2.0, "workers", self.queueing.hire
         yield SWEEP_SECONDS, "sweep", partial(sweep, self.run)
         yield 0.2, "events", partial(self.bus._receive, 1)
+        yield PROGRESS_SECONDS, "progress", self.show_progress
+
+    def show_progress(self) -> None:
+        """Print the load so far."""
+        ledger, proxy = self.ledger, self.proxy
+        memory = [f"{name} {series[-1][1]:.0f} MB" for name, series in self.sampler.series.items() if series]
+        progress(
+            f"{time.time() - self.began:5.0f} s: {len(ledger.batches)} batches,"
+            f" {len(self.bus.by_batch)} events, {len(ledger.tasks)} tasks, {ledger.jobs.total()} jobs;"
+            f" {proxy.faults.total()} faults in {proxy.requests} requests,"
+            f" {sum(list(ledger.chaos.values()))} disturbances, {len(ledger.errors)} errors;"
+            f" {', '.join(memory)}"
+        )
 
     def drain(self) -> None:
         """Wait for the ends of all that was begun; fail the items of the dead-letter messages."""

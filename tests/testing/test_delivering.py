@@ -55,13 +55,6 @@ def test_a_delivery_has_ten_messages_of_their_own_ids():
     assert {record["eventSource"] for record in records} == {"aws:sqs"}
 
 
-def test_a_batch_size_is_the_event_sources():
-    handler = Handler()
-    deliver(handler, ["a", "b", "c"], batch_size=2)
-
-    assert [len(each) for each in handler.deliveries] == [2, 1]
-
-
 def test_a_body_that_is_no_text_is_sent_as_json():
     handler = Handler()
 
@@ -144,20 +137,6 @@ def test_a_retry_that_succeeds_is_allowed_where_nothing_is_raised(fake, items):
 
     assert len(deliver(handler, items, raises=False).acked) == 3
     assert fake.get(items[0][:36]).result == "succeeded"
-
-
-class Unprintable(Exception):
-    def __str__(self):
-        raise TypeError("no text")
-
-
-def test_an_exception_without_a_text_is_raised_too(fake, items):
-    @fake.acks
-    def handler(record):
-        raise Unprintable
-
-    with pytest.raises(Unprintable):
-        deliver(handler, items)
 
 
 def test_errors_of_another_delivery_are_not_raised_in_this_one(fake, items):

@@ -234,23 +234,6 @@ def test_what_it_lacks_is_refused(fake):
             call()
 
 
-def test_thresholds_are_reported_as_time_passes() -> None:
-    fake = FakeFanin()
-    batch = fake.open(callback="any", notify_at=["firstFailure", "50%"], stuck_after=timedelta(minutes=30))
-    items = list(batch.add(4))
-    batch.close()
-    fake.clock.advance(minutes=5)
-    fake.ack(items[:1])
-    fake.fail(items[1:2])
-    fake.clock.advance(hours=2)
-    fake.ack(items[2:])
-    *live, end = fake.events
-
-    assert [event["eventId"].partition(":")[2] for event in live] == ["first_failure", "50", "stuck:1"]
-    assert {event["callback"] for event in live} == {"any"}
-    assert end["eventId"] == f"{batch.id}:COMPLETE"
-
-
 def test_a_forked_child_is_refused_because_its_calls_would_be_lost():
     fake, own = FakeFanin(), Fanin("http://127.0.0.1:1")
     item = fake.open().add(1)[0]

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from fanin.tracker import Tracker
-from fanin.tracker.memory import MemoryStore
 from tests.tracker.calls import Clock
+from tests.tracker.metered import Metered
 
 
 @pytest.fixture
@@ -18,4 +18,4 @@ def clock():
 
 @pytest.fixture
 def tracker(clock):
-    return Tracker(MemoryStore(), page_bits=4, fresh_for=timedelta(0), now=clock, pause=lambda _: None)
+    return Tracker(Metered(), page_bits=4, fresh_for=timedelta(0), now=clock, pause=lambda _: None)

@@ -65,6 +65,29 @@ def test_the_result_of_a_batch_and_the_ack_of_its_parent(facts, result):
 
 
 @pytest.mark.parametrize(
+    ("live", "failed", "replaced", "admitted"),
+    [
+        (1, 0, "", True),
+        (99, 99, "", True),
+        (100, 0, "", False),
+        (1, 100, "", False),
+        (0, 1, "f0", True),
+        (0, 1, "other", False),
+        (0, 0, "", False),
+    ],
+)
+def test_an_item_takes_a_child_beside_a_live_one_or_in_the_place_of_a_failed_one(
+    live, failed, replaced, admitted
+):
+    children = Children(frozenset(f"l{n}" for n in range(live)), frozenset(f"f{n}" for n in range(failed)))
+
+    assert children.admits([replaced]) is admitted
+    assert children.with_child("new", ["f0"]).failed == children.failed - {"f0"}
+    assert children.named_failure("l0") == ("f0" if failed else None)
+    assert children.named_failure(f"f{failed - 1}") == (f"f{failed - 1}" if failed else None)
+
+
+@pytest.mark.parametrize(
     ("given", "reads"),
     [
         ({}, False),

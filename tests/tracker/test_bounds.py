@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import timedelta
-
 import pytest
 
 from fanin.errors import TooManyBatches, TooManyPages
 from fanin.pacing import each_in_threads
-from fanin.tracker import Ack, Outcome, State, Tracker, Verdict
+from fanin.tracker import Ack, Outcome, Tracker, Verdict
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.reads import sampling
 from fanin.tracker.rules.acking import BATCHES_MAX, PAGES_MAX
 from fanin.tracker.writing import recording
-from tests.tracker.calls import DAY, fail, opened
+from tests.tracker.calls import fail, opened
 from tests.tracker.metered import Metered
 
 SUCCESS, FAILURE = Outcome.SUCCESS, Outcome.FAILURE
@@ -32,8 +29,7 @@ def test_a_request_that_touches_too_many_pages_is_refused_before_anything_is_wri
     assert result.counts == {Verdict.ACCEPTED: 4 * most}
 
 
-def test_a_request_of_items_of_too_many_batches_is_refused_before_anything_is_read(clock):
-    tracker = Tracker(Metered(), page_bits=4, now=clock, pause=lambda _: None)
+def test_a_request_of_items_of_too_many_batches_is_refused_before_anything_is_read(tracker):
     batches = [opened(tracker, 1) for _ in range(BATCHES_MAX + 1)]
     acks = [Ack(*of, 0, 0, "me") for of in batches]
     tracker.store.reset()
@@ -42,38 +38,6 @@ def test_a_request_of_items_of_too_many_batches_is_refused_before_anything_is_re
         tracker.ack("t", acks)
     assert not tracker.store.calls
     assert len(tracker.ack("t", acks[1:] * 2).results) == 2 * BATCHES_MAX
-
-
-@pytest.mark.parametrize("outcome", Outcome)
-def test_as_many_batches_as_a_request_may_name_cost_no_more_than_as_many_pages(clock, outcome):
-    """Each of them ends by the request, and so do its parent and the parent's parent."""
-    tracker = Tracker(Metered(), page_bits=4, now=clock, fresh_for=timedelta(0), pause=lambda _: None)
-    batches = [opened(tracker, 1) for _ in range(BATCHES_MAX)]
-    for _ in range(2):
-        batches += [opened(tracker, 1, parent_item_id=f"{of[0]}:{of[1]}:0") for of in batches[-BATCHES_MAX:]]
-    for batch_id, _ in batches:
-        tracker.close("t", batch_id, "closer")
-    clock.at += DAY
-    tracker.store.reset()
-    report = tracker.ack("t", [Ack(*of, 0, 0, "me", outcome) for of in batches[-BATCHES_MAX:]])
-
-    assert len(report.completions) == BATCHES_MAX
-    assert {tracker.get("t", batch_id).state for batch_id, _ in batches} == {State.COMPLETE}
-    assert tracker.store.calls.total() <= 3 * max(PAGES_MAX.values())
-
-
-def test_a_batch_is_asked_once_a_request_whether_it_bears_so_many_failures(clock):
-    tracker = Tracker(Metered(), page_bits=4, now=clock, pause=lambda _: None)
-    one, two = (opened(tracker, 100, max_failures=most) for most in (3, 90))
-    acks = [Ack(*of, at, at, "me", FAILURE) for at in range(0, 100, 4) for of in (one, two)]
-    tracker.store.reset()
-    report = replace(tracker, _known={}).ack("t", acks)
-
-    assert tracker.store.calls["add_bits"] + tracker.store.calls["replace_bits"] == 50
-    assert tracker.store.calls["get"] == 2 * 2  # before the first page of a batch, and after its last
-    assert not report.completions
-    assert tracker.get("t", one[0]).state is State.FAILED
-    assert tracker.get("t", two[0]).state is State.OPEN
 
 
 def test_a_request_offers_a_bounded_number_of_reasons():

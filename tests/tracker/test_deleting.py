@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.errors import NotFound
-from fanin.tracker import ListQuery, OpenBatch, Sample, Verdict
+from fanin.errors import Conflict, NotFound
+from fanin.tracker import ListQuery, OpenBatch, Sample, State, Verdict
 from fanin.tracker.reads.sampling import SAMPLES
 from fanin.tracker.rules.model import BatchKey
 from fanin.tracker.store import Listing
-from fanin.tracker.writing.deleting import Deleted
+from fanin.tracker.writing.deleting import Deleted, check_deletable, ended_before
 from tests.tracker.calls import DAY, HOUR, START, ack, fail, opened, verdicts
+from tests.tracker.stored import BATCH, TICK
 
 
 def ended(tracker, **options):
@@ -86,6 +87,33 @@ def test_batches_that_ended_before_a_time_are_deleted_in_bounded_parts(tracker, 
     assert kept == {unconfirmed, live, *young}
     assert not kept & set(old)
     assert all_deleted(tracker, START + HOUR)[:2] == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("facts", "is_before"),
+    [
+        ({"ended_at": START - TICK}, True),
+        ({"ended_at": START}, False),
+        ({"ended_at": None}, False),
+        ({"ended_at": START - TICK, "deleted_at": START}, False),
+    ],
+)
+def test_a_batch_has_ended_before_a_time_until_it_is_deleted(facts, is_before):
+    assert ended_before(replace(BATCH, **facts), START) is is_before
+
+
+@pytest.mark.parametrize(
+    ("facts", "waits", "why"),
+    [
+        ({}, False, "is CLOSED; cancel it first"),
+        ({"state": State.CANCELLED, "next_check_at": START}, False, "is not confirmed yet"),
+        ({"state": State.CANCELLED}, True, "a task of Step Functions is not resumed yet"),
+    ],
+)
+def test_a_batch_that_is_not_settled_is_not_deleted(facts, waits, why):
+    with pytest.raises(Conflict, match=why):
+        check_deletable(replace(BATCH, **facts), waits)
+    check_deletable(replace(BATCH, state=State.CANCELLED), False)
 
 
 def test_a_bulk_delete_leaves_out_what_is_gone_or_deleted_by_now(tracker, clock, monkeypatch):

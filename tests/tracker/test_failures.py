@@ -1,28 +1,22 @@
-"""What failed: counted, listed, sampled and healed; enough of it ends a batch."""
+"""What failed: counted, listed, sampled and healed; acks folded to masks of pages."""
 
 from __future__ import annotations
 
-import pytest
+from collections import Counter
+from dataclasses import replace
+from datetime import timedelta
 
-from fanin.tracker import Ack, Outcome, PageMasks, Progress, State, Tracker, Verdict
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fanin.errors import Conflict, InvalidRequest
+from fanin.tracker import Ack, Mode, Outcome, PageMasks, Tracker, Verdict
 from fanin.tracker.dynamodb import requests
 from fanin.tracker.memory import MemoryStore
-from tests.tracker.calls import START, ack, fail, opened, verdicts
-
-
-def test_enough_failures_end_the_batch_early_and_later_acks_are_late(tracker):
-    batch_id, group = opened(tracker, 20, max_failures=3)
-    ack(tracker, batch_id, group, 0)
-    assert not fail(tracker, batch_id, group, 1, 2).completions
-    report = fail(tracker, batch_id, group, 3, caller="third")
-    batch = tracker.get("t", batch_id)
-
-    assert not report.completions
-    assert (batch.state, batch.result) == (State.FAILED, "too_many_failures")
-    assert (batch.ended_at, batch.completed_at, batch.completed_by) == (START, None, None)
-    assert verdicts(ack(tracker, batch_id, group, 0, 7)) == ["duplicate", "late"]
-    assert verdicts(fail(tracker, batch_id, group, 8)) == ["late"]
-    assert tracker.progress(batch) == Progress(4, 3, 4, 4, exact=True)
+from fanin.tracker.rules.model import BatchKey, PageKey
+from fanin.tracker.rules.page import Page, mask_of
+from tests.tracker.calls import START, fail, opened, verdicts
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 4, 5, 6, 7])
@@ -73,37 +67,116 @@ def test_all_failures_of_a_request_count_before_they_end_the_batch(tracker, limi
     assert (batch.failed, batch.result) == (4, "too_many_failures")
 
 
-def test_a_batch_whose_items_are_all_acked_is_complete_however_many_failed(tracker):
-    batch_id, group = opened(tracker, 10, max_failure_percent=20)
-    fail(tracker, batch_id, group, *range(10))
-    batch = tracker.close("t", batch_id, "closer").batch
-
-    assert (batch.state, batch.result) == (State.COMPLETE, "completed_with_failures")
+items = st.sets(st.integers(0, 29))
 
 
-def one_outstanding(tracker, **options):
-    """A closed batch of three pages: item 8 has failed, item 0 is outstanding, all others are done."""
-    batch_id, group = opened(tracker, 12, **options)
-    tracker.close("t", batch_id, "closer")
-    fail(tracker, batch_id, group, 8)
-    ack(tracker, batch_id, group, *(item for item in range(12) if item not in (0, 8)))
-    return batch_id, group
+def folded(good, bad=(), width=4) -> dict[int, PageMasks]:
+    pages: dict[int, list[int]] = {}
+    for outcome, places in enumerate((good, bad)):
+        for place in places:
+            pages.setdefault(place // width, [0, 0])[outcome] |= 1 << place % width
+    return {number: PageMasks(*masks) for number, masks in pages.items()}
 
 
-def test_folded_acks_heal_first(tracker):
-    batch_id, _ = one_outstanding(tracker)
-    done = tracker.ack_pages("t", batch_id, {0: PageMasks(0b1), 2: PageMasks(0b1)}, "bulk")
-
-    assert [(page.written, page.healed) for page in done] == [(1, 0), (0, 1)]
-    assert tracker.get("t", batch_id).result == "succeeded"
+def put(tracker, batch_id, good, bad=()) -> list[tuple]:
+    done = tracker.ack_pages("t", batch_id, folded(good, bad), "bulk")
+    return [(page.number, dict(page.counts), page.written, page.failed, page.healed) for page in done]
 
 
-def test_the_ends_of_two_children_in_one_request_heal_the_parent_first(tracker):
-    """The second child of item 8, which its first one failed, succeeds beside the child of the last item."""
-    parent, group = one_outstanding(tracker)
-    children = [opened(tracker, 1, parent_item_id=f"{parent}:{group}:{item}") for item in (0, 8)]
-    for child, _ in children:
-        tracker.close("t", child, "closer")
-    tracker.ack("t", [Ack(child, items, 0, 0, "me") for child, items in children])
+@settings(deadline=None)
+@given(items, items, items, items)
+def test_folded_acks_leave_what_single_acks_leave(good, bad, earlier_good, earlier_bad):
+    def played(bulk: bool):
+        tracker = Tracker(MemoryStore(), page_bits=4, now=lambda: START, pause=lambda _: None)
+        batch_id, group = opened(tracker, 30)
+        for good_ones, bad_ones in ((earlier_good, earlier_bad - earlier_good), (good, bad)):
+            if bulk:
+                tracker.ack_pages("t", batch_id, folded(good_ones, bad_ones), "bulk")
+            else:
+                acks = [Ack(batch_id, group, i, i, "one") for i in good_ones]
+                acks += [Ack(batch_id, group, i, i, "one", Outcome.FAILURE) for i in bad_ones]
+                tracker.ack("t", acks)
+        tracker.close("t", batch_id, "me")
+        batch = tracker.get("t", batch_id)
+        stored = tracker.store.stored_pages.items()
+        leaves = {key.number: page for key, page in stored if key.level == 0}
+        above = {
+            (key.level, key.number): replace(page, failed=0, failing=False)
+            for key, page in stored
+            if key.level
+        }
+        return batch.state, batch.failed, leaves, above
 
-    assert tracker.get("t", parent).result == "succeeded"
+    assert played(bulk=True) == played(bulk=False)
+
+
+def test_each_item_has_its_verdict(tracker):
+    batch_id, _ = opened(tracker, 8)
+    put(tracker, batch_id, [0], [1, 2])
+
+    accepted, duplicate = Verdict.ACCEPTED, Verdict.DUPLICATE
+    assert put(tracker, batch_id, [0, 1, 3, 4], [2, 5]) == [
+        (0, {accepted: 2, duplicate: 2}, 1, 0, 1),
+        (1, {accepted: 2}, 2, 1, 0),
+    ]
+    assert tracker.get("t", batch_id).failed == 2
+
+
+def test_acked_again_all_is_duplicate_and_nothing_is_written(tracker):
+    batch_id, _ = opened(tracker, 30)
+    put(tracker, batch_id, range(25), [25, 26])
+    tracker.store.reset()
+
+    again = put(tracker, batch_id, range(25), [25, 26])
+
+    assert sum((Counter(counts) for _, counts, *_ in again), Counter()) == {Verdict.DUPLICATE: 27}
+    assert [page[2:] for page in again] == [(0, 0, 0)] * 7
+    assert not any(tracker.store.calls[name] for name in ("replace_bits", "add_bits", "transition"))
+
+
+@pytest.mark.parametrize("place", [3, 4, 400])
+def test_a_bit_that_is_no_item_is_refused_before_anything_is_written(tracker, place):
+    batch_id, _ = opened(tracker, 3)
+
+    with pytest.raises(InvalidRequest, match="beyond the batch's 3"):
+        put(tracker, batch_id, [0, place])
+    assert tracker.store.stored_pages == {}
+
+
+def test_an_estimated_batch_takes_no_folded_acks(tracker):
+    batch_id, _ = opened(tracker, 3, mode=Mode.ESTIMATED)
+
+    with pytest.raises(Conflict):
+        put(tracker, batch_id, [0])
+
+
+def test_a_batch_that_is_over_takes_nothing_and_answers_what_was_acked_before_as_duplicate(tracker, clock):
+    batch_id, _ = opened(tracker, 8)
+    put(tracker, batch_id, [0])
+    tracker.cancel("t", batch_id)
+
+    assert put(tracker, batch_id, [0, 1]) == [(0, {Verdict.DUPLICATE: 1, Verdict.CANCELLED: 1}, 0, 0, 0)]
+    clock.at += timedelta(days=8)
+    assert put(tracker, batch_id, [0, 1]) == [(0, {Verdict.EXPIRED: 2}, 0, 0, 0)]
+
+
+def test_reasons_are_kept_of_items_that_are_stored_as_failed(tracker):
+    batch_id, group = opened(tracker, 8)
+    put(tracker, batch_id, [0, 1], [2])
+    said = [Ack(batch_id, group, i, i, "bulk", Outcome.FAILURE, f"reason {i}") for i in (1, 2, 3, 9)]
+    tracker.keep_reasons("t", said)
+    tracker.keep_reasons("t", said)
+
+    kept = tracker.samples(tracker.get("t", batch_id))
+    assert [(sample.item_id, sample.reason) for sample in kept] == [(f"{batch_id}:{group}:2", "reason 2")]
+
+
+@pytest.mark.parametrize("seen", [Page(), Page(bits=1, n=1, failed=1)])
+def test_a_page_of_failures_is_written_by_an_expression_that_fits(seen):
+    mask, key = mask_of(1, 1023), PageKey(BatchKey("t", "b"), 0, 0)
+    page = requests.replace_bits("pages", key, seen, PageMasks(failure=mask), START)
+    request = requests.with_failures("batches", key.batch, page, mask.bit_count())
+    update = request["TransactItems"][0]["Update"]
+
+    assert len(update["UpdateExpression"]) <= 4096
+    assert len(update["ExpressionAttributeValues"]) <= 64 + 3

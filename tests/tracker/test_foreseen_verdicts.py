@@ -9,7 +9,7 @@ import pytest
 
 from fanin import Mode
 from fanin.tracker import Ack, ItemRange, Outcome
-from tests.tracker.calls import ack, fail, opened, verdicts
+from tests.tracker.calls import ack, fail, opened
 
 OTHER = "00000000-0000-4000-8000-00000000dead"
 
@@ -66,10 +66,3 @@ def test_a_dry_run_writes_nothing(tracker):
 
     assert tracker.get("t", batch_id) == before
     assert tracker.outstanding(before).ranges == (ItemRange(group, 0, 7),)
-
-
-def test_copies_of_an_ack_are_each_foreseen_by_itself(tracker):
-    batch_id, group = opened(tracker, 8)
-    asked = [Ack(batch_id, group, 0, 0, caller) for caller in "ab"]
-
-    assert verdicts(tracker.verdicts("t", asked)) == ["accepted", "accepted"]

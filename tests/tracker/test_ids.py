@@ -23,19 +23,13 @@ counts = st.integers(1, COUNT_MAX)
 
 
 @given(starts, counts)
-def test_a_group_id_carries_its_stretch_and_comes_back_whole(start, upto):
+def test_a_group_id_is_a_canonical_uuid_of_version_8_that_carries_its_stretch(start, upto):
     group = GroupId.make(SALT, BATCH, start, upto)
+    text = str(group)
 
-    assert GroupId.decode(str(group)) == group
+    assert (str(UUID(text)), UUID(text).version) == (text, 8)
+    assert GroupId.decode(text) == group
     assert (group.start, group.upto) == (start, upto)
-
-
-@given(starts, counts)
-def test_a_group_id_is_a_canonical_uuid_of_version_8(start, upto):
-    text = str(GroupId.make(SALT, BATCH, start, upto))
-
-    assert str(UUID(text)) == text
-    assert UUID(text).version == 8
 
 
 @given(starts, counts, st.integers(0, 121))
@@ -56,13 +50,12 @@ def test_a_group_id_is_of_its_own_batch_and_salt_alone(start, upto):
     assert not group.is_of(b"another salt....", BATCH)
 
 
-@pytest.mark.parametrize("version", [version for version in range(16) if version != 8])
-def test_a_uuid_of_another_version_is_no_group(version):
-    assert GroupId.decode(f"{GROUP[:14]}{version:x}{GROUP[15:]}") is None
+OTHER_UUIDS = [f"{GROUP[:14]}{version:x}{GROUP[15:]}" for version in range(16) if version != 8]
 
 
-def test_a_uuid_of_version_8_and_another_variant_is_no_group():
-    assert GroupId.decode("00000000-0000-8000-c000-000000000000") is None
+@pytest.mark.parametrize("text", [*OTHER_UUIDS, "00000000-0000-8000-c000-000000000000"])
+def test_a_uuid_of_another_version_or_variant_is_no_group(text):
+    assert GroupId.decode(text) is None
 
 
 @given(st.integers(0, 10**19 - 1))
@@ -72,17 +65,13 @@ def test_an_item_id_comes_back_as_it_was_written(index):
     assert ItemId.parse(str(item)) == item
 
 
-@pytest.mark.parametrize(
-    "index", ["-1", "-0", "+5", "05", "1e1", "0x1", " 5", "5 ", "²", "٣", "", "1" * 20, "5\n", "0:evil"]
-)
-def test_an_index_in_any_other_form_is_refused(index):
-    with pytest.raises(InvalidRequest):
-        ItemId.parse(f"{BATCH}:{GROUP}:{index}")
+INDEXES = ["-1", "-0", "+5", "05", "1e1", "0x1", " 5", "5 ", "²", "٣", "", "1" * 20, "5\n", "0:evil"]
 
 
 @pytest.mark.parametrize(
     "text",
     [
+        *(f"{BATCH}:{GROUP}:{index}" for index in INDEXES),
         "",
         ":::",
         BATCH,

@@ -1,14 +1,16 @@
-"""What the idempotency key of an open stands for."""
+"""What an open has: its idempotency key and its task token, and what they stand for."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from hashlib import sha256
 
 import pytest
 
 from fanin.errors import InvalidRequest, KeyReused, StoreUnavailable
 from fanin.tracker import OpenBatch, Retention
+from fanin.tracker.rules.options import TOKEN_MAX, OnFailures, TaskToken
 from fanin.tracker.writing.opening import under_key
 from tests.tracker.calls import DAY, HOUR, opened
 from tests.tracker.stored import BATCH, ID
@@ -70,3 +72,58 @@ def test_after_ten_attempts_the_caller_is_asked_to_repeat_the_request():
         under_key(None, lambda _: None, race.create)
 
     assert len(race.over) == 10
+
+
+def test_a_key_is_found_in_few_requests_however_many_of_its_batches_are_over(tracker, clock):
+    for _ in range(40):
+        tracker.open("t", OpenBatch(retention=Retention(open=HOUR)), key="hourly")
+        clock.at += HOUR
+    tracker.store.reset()
+    tracker.open("t", OpenBatch(), key="hourly")
+
+    assert tracker.store.calls.total() <= 4
+
+
+HOUR = timedelta(hours=1)
+TOKEN = "AQCEAAAAKgAAAAMAAAAA/+="
+
+
+@pytest.mark.parametrize("token", ["", "x" * (TOKEN_MAX + 1), "a b", "a\n", "ä", 7])
+def test_a_token_out_of_bounds_is_refused_without_repeating_it(token):
+    with pytest.raises(InvalidRequest) as refused:
+        OpenBatch(task_token=token, deadline=HOUR)
+
+    assert refused.value.field == "taskToken"
+    for accepted in ("x", "x" * TOKEN_MAX):
+        assert OpenBatch(task_token=accepted, deadline=HOUR).token == TaskToken(accepted)
+    assert not token or str(token) not in str(refused.value).replace("2048", "")
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"task_token": TOKEN}, "deadlineSeconds"),
+        ({"on_failures": OnFailures.FAIL, "deadline": HOUR}, "onFailures"),
+    ],
+)
+def test_a_token_needs_a_deadline_and_only_with_one_is_it_said_how_failures_count(options, field):
+    with pytest.raises(InvalidRequest) as refused:
+        OpenBatch(**options)
+
+    assert refused.value.field == field
+
+
+def test_no_text_of_a_request_or_of_a_batch_has_the_token(tracker):
+    request = OpenBatch(task_token=TOKEN, deadline=HOUR)
+    batch = tracker.open("t", request, key="k")
+
+    assert TOKEN not in repr(request) + repr(request.token) + repr(batch)
+
+
+def test_a_second_open_of_a_key_is_the_same_request_only_with_the_same_token(tracker):
+    first = tracker.open("t", OpenBatch(task_token=TOKEN, deadline=HOUR), key="k")
+
+    assert tracker.open("t", OpenBatch(task_token=TOKEN, deadline=HOUR), key="k") == first
+    for other in (OpenBatch(task_token="other", deadline=HOUR), OpenBatch(deadline=HOUR)):
+        with pytest.raises(KeyReused):
+            tracker.open("t", other, key="k")

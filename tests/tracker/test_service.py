@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.errors import InvalidRequest, KeyReused, NotFound, QuotaExceeded, StoreUnavailable
+from fanin.errors import InvalidRequest, StoreUnavailable
 from fanin.tracker import COUNT_MAX, Ack, OpenBatch, Tracker, Verdict
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.service import RANGE_MAX
@@ -23,26 +23,6 @@ def opened(tracker, count=0, tenant="t"):
 
 def ack(tracker, items, caller="me", tenant="t"):
     return tracker.ack(tenant, [Ack.of(item, caller) for item in items])
-
-
-def test_another_tenants_batch_is_not_there(tracker):
-    batch_id, items = opened(tracker, 3)
-
-    with pytest.raises(NotFound):
-        tracker.get("other", batch_id)
-    with pytest.raises(NotFound):
-        tracker.add("other", batch_id, 1)
-    with pytest.raises(NotFound):
-        tracker.close("other", batch_id, "me")
-    assert verdicts(ack(tracker, items, tenant="other")) == [Verdict.NOT_FOUND] * 3
-
-
-def test_add_under_a_key_of_another_count_is_refused(tracker):
-    batch_id, _ = opened(tracker)
-    tracker.add("t", batch_id, 5, key="k")
-
-    with pytest.raises(KeyReused):
-        tracker.add("t", batch_id, 6, key="k")
 
 
 SIZES = [(p, total) for p in (2, 4, 7) for total in (0, 1, 63, 64, 65, p - 1, p, p + 1, p * p + 1)]
@@ -112,19 +92,3 @@ def test_a_million_items_are_acked_by_one_request_and_not_one_more():
 
     (result,) = tracker.ack("t", [Ack(batch_id, group, 0, RANGE_MAX - 1, "me")]).results
     assert result.counts == {Verdict.ACCEPTED: 1_000_000}
-
-
-def test_a_batch_that_is_not_admitted_is_not_stored(tracker):
-    def admit(tenant, batch_id):
-        raise QuotaExceeded("no more batches", quota="open batches", limit=1, used=1)
-
-    with pytest.raises(QuotaExceeded):
-        replace(tracker, admit=admit).open("t", OpenBatch())
-    assert not tracker.store.batches
-
-
-@pytest.mark.parametrize("ask", ["outstanding", "failures"])
-def test_a_batch_without_items_has_no_ranges(tracker, ask):
-    found = getattr(tracker, ask)(tracker.open("t", OpenBatch()))
-
-    assert (found.ranges, found.resume) == ((), None)

@@ -48,6 +48,7 @@ BATCH_IMAGES = _frame(
     end_reason=TEXT,
     deadline_at=TIME,
     expected_items=LONG,
+    reached=LONG,
     max_failures=LONG,
     parent_item_id=TEXT,
 )

@@ -8,7 +8,8 @@ Only the bus confirms an event. EventBridge accepts events for a bus that does n
 worker that has a wrong name, the sweep sends the event.
 
 Only completions are put here: all that their event reports follows from the batch's row, so each copy of it
-is equal. The events of other endings list what is outstanding, which takes reads of pages and other grants.
+is equal. The events of other endings list what is outstanding, which takes reads of pages and other grants;
+those of batches with results, their manifest.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ class Announcer:
     def __call__(self, batch: Batch) -> None:
         """Announce *batch*, which has just completed; a failure is logged and counted, and raises nothing."""
         started = self.clock()
-        self.report(started >= self._rests_until and self._is_announced(batch, started))
+        rests = started < self._rests_until or batch.results
+        self.report(not rests and self._is_announced(batch, started))
 
     def _is_announced(self, batch: Batch, started: float) -> bool:
         """Put the event and mark it as put; return whether both succeeded."""

@@ -14,6 +14,7 @@ from fanin.names import camel
 from fanin.tracker import Batch, ItemRange, Mode, Tracker
 from fanin.tracker.events import ONLY_SOME, CompletionEvent, is_optional
 from fanin.tracker.rules.model import Progress, Slice
+from fanin.tracker.rules.results import Manifest
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -29,6 +30,7 @@ class EndingEvent(CompletionEvent):
     At least *acked* of its *total* items are acked, at most *upper_bound*; *exact* if the two are equal.
     *outstanding*: the others, so many at the most. *ranges*: the first of them; *more_ranges*: whether there
     are more. An estimated batch has no ranges. *resumes*: true where a Step Functions task waits for the end.
+    *results*: the parts of the results that the batch keeps.
     """
 
     acked: int
@@ -38,6 +40,7 @@ class EndingEvent(CompletionEvent):
     ranges: tuple[ItemRange, ...]
     more_ranges: bool
     resumes: bool | None = field(default=None, metadata=ONLY_SOME)
+    results: Manifest | None = field(default=None, metadata=ONLY_SOME)
 
     @classmethod
     def ended(cls, batch: Batch, tracker: Tracker) -> Self:
@@ -55,6 +58,7 @@ class EndingEvent(CompletionEvent):
             ranges=left.ranges,
             more_ranges=left.resume is not None,
             resumes=batch.resumes or None,
+            results=tracker.manifest(batch),
         )
 
     def detail(self) -> dict[str, Any]:
@@ -79,6 +83,8 @@ def _counted(batch: Batch, progress: Progress, left: Slice) -> Progress:
 
 def _value(fact: Any) -> Any:
     """Return *fact* as JSON has it: a time as text, ranges as objects, all else as it is."""
+    if isinstance(fact, Manifest):
+        return {"manifest": fact.name, "parts": fact.parts, "bytes": fact.size}
     if isinstance(fact, tuple):
         return [{"groupId": items.group_id, "from": items.first, "to": items.last} for items in fact]
     return iso(fact) if isinstance(fact, datetime) else fact

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from fanin.cli.batches import acking, changing, looking, opening, publish, redrive, watch
-from fanin.cli.services import cost, dashboard, grouping, local, queues, report, work
+from fanin.cli.services import cost, dashboard, grouping, local, queues, report, work, worker
 from fanin.cli.terminal.exits import ExitCode, code_of, sentence_of
 from fanin.cli.terminal.output import clean
 from fanin.cli.verbs import VerbCommand
@@ -69,6 +69,7 @@ for verbs in (publish.verb, redrive.verb, grouping.verb, queues.verb, dashboard.
     verbs.add_to(app)
 app.command()(cost.cost)
 app.command(cls=VerbCommand)(report.report)
+app.command(cls=VerbCommand)(worker.work)
 app.add_typer(local.app, name="local")
 local.app.command(cls=VerbCommand)(work.work)
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Iterator
 from contextlib import aclosing
 from functools import partial, wraps
+from itertools import islice
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
@@ -18,6 +19,7 @@ from fanin.client.waiting import async_looks, is_ended
 from fanin.queue.aio import run_in
 from fanin.tracker.rules.model import ALIVE
 
+RESULTS_AT_ONCE = 1_000
 P = ParamSpec("P")
 S = TypeVar("S")
 C_co = TypeVar("C_co", covariant=True)
@@ -50,24 +52,21 @@ def awaited(
 
 
 def iterated(
-    method: Callable[Concatenate[S, P], Iterator[T]],
+    method: Callable[Concatenate[S, P], Iterator[T]], at_once: int = 1
 ) -> Callable[Concatenate[Over[S], P], AsyncGenerator[T, None]]:
-    """Return *method*, which returns an iterator, as one that returns an async iterator."""
+    """Return *method*, which returns an iterator, as one that returns an async iterator.
+
+    *at_once*: how many values are taken in one turn of a thread.
+    """
 
     @wraps(method)
     async def call(self: Over[S], /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[T, None]:
         values = method(self.sync, *args, **kwargs)
-        while found := await in_thread(lambda: [*_next(values)]):
-            yield found[0]
+        while found := await in_thread(lambda: [*islice(values, at_once)]):
+            for value in found:
+                yield value
 
     return call
-
-
-def _next(values: Iterator[T]) -> Iterator[T]:
-    """Yield the next of *values*, or nothing at the end: a StopIteration cannot be raised from a thread."""
-    for value in values:
-        yield value
-        return
 
 
 class AsyncBatch:
@@ -89,6 +88,8 @@ class AsyncBatch:
     samples = awaited(Batch.samples)
     outstanding = iterated(Batch.outstanding)
     failures = iterated(Batch.failures)
+    results = iterated(Batch.results, RESULTS_AT_ONCE)
+    children = iterated(Batch.children)
 
     @property
     def id(self) -> str:
@@ -235,6 +236,8 @@ class AsyncFanin:
     samples = awaited(Fanin.samples)
     outstanding = iterated(Fanin.outstanding)
     failures = iterated(Fanin.failures)
+    results = iterated(Fanin.results, RESULTS_AT_ONCE)
+    children = iterated(Fanin.children)
     batches = iterated(Fanin.batches)
     task = awaited(Fanin.task)
     task_status = awaited(Fanin.task_status)

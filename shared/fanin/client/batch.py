@@ -8,12 +8,12 @@ import threading
 from collections.abc import Iterator
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 from uuid import UUID, uuid5
 
 from fanin.client.checks.reasons import reason_of
 from fanin.client.items import Items
-from fanin.client.model import Cancelled, Closed, Status
+from fanin.client.model import Cancelled, Closed, Status, Summary
 from fanin.client.under_work import adding_call
 from fanin.errors import BatchEnded, Conflict, FaninError, InvalidRequest
 from fanin.tracker import BatchMap, Sample
@@ -22,6 +22,7 @@ from fanin.tracker.writing.reopening import ReopenItems
 
 if TYPE_CHECKING:
     from fanin.client.under_work import UnderWork
+    from fanin.item_ids import ItemId
 
 logger = logging.getLogger("fanin")
 _GO_ON = "if it is live, run again under its keys to go on, or cancel it"
@@ -40,7 +41,10 @@ class Calls(Protocol):
 
     def add(self, batch_id: str, count: int, *, key: str | None = None) -> Items: ...
     def close(self, batch_id: str, *, key: str | None = None) -> Closed: ...
-    def cancel(self, batch_id: str, reason: str | None = None, *, key: str | None = None) -> Cancelled: ...
+    def cancel(
+        self, batch_id: str, reason: str | None = None, *, children: bool = False, key: str | None = None
+    ) -> Cancelled: ...
+    def children(self, of: str) -> Iterator[Summary]: ...
     def end(self, batch_id: str, reason: str, *, key: str | None = None) -> Cancelled: ...
     def reopen(
         self, batch_id: str, *, items: ReopenItems | str = ..., key: str | None = None
@@ -57,6 +61,7 @@ class Calls(Protocol):
     def outstanding(self, batch_id: str) -> Iterator[Items]: ...
     def failures(self, batch_id: str) -> Iterator[Items]: ...
     def samples(self, batch_id: str) -> tuple[Sample, ...]: ...
+    def results(self, batch: str, *, after: str | ItemId | None = None) -> Iterator[tuple[str, Any]]: ...
 
 
 class Batch:
@@ -121,9 +126,12 @@ class Batch:
             logger.warning(_SURPLUS, self.id, self.closed.total, self._expected_items)
         return self.closed
 
-    def cancel(self, reason: str | None = None) -> Cancelled:
-        """End the batch without waiting for its items. Raises BatchEnded if it has ended otherwise."""
-        answer = self._fanin.cancel(self.id, reason)
+    def cancel(self, reason: str | None = None, *, children: bool = False) -> Cancelled:
+        """End the batch without waiting for its items; with *children*, each live batch below it, too.
+
+        Raises BatchEnded if it has ended otherwise.
+        """
+        answer = self._fanin.cancel(self.id, reason, children=children)
         self._has_outcome = True
         return answer
 
@@ -132,6 +140,10 @@ class Batch:
         answer = self._fanin.end(self.id, reason)
         self._has_outcome = True
         return answer
+
+    def children(self) -> Iterator[Summary]:
+        """Yield the children of its items that are live, or whose ends have failed their items."""
+        return self._fanin.children(self.id)
 
     def reopen(self, *, items: str = "failed", key: str | None = None) -> Reopened:
         """Open a new batch for the failed items of this one, which has ended, or for all ``unfinished``."""
@@ -176,6 +188,10 @@ class Batch:
     def failures(self) -> Iterator[Items]:
         """Yield the ranges of failed items."""
         return self._fanin.failures(self.id)
+
+    def results(self, *, after: str | ItemId | None = None) -> Iterator[tuple[str, Any]]:
+        """Yield the id and the result of each item that has one, in order, once the batch has ended."""
+        return self._fanin.results(self.id, after=after)
 
     def samples(self) -> tuple[Sample, ...]:
         """Return the reasons of failures, at most 128."""

@@ -8,6 +8,7 @@ from fanin.client.transports.transport import Transport
 from fanin.client.under_work import UnderWork, calls_for
 from fanin.errors import BatchEnded, InvalidRequest, KeyReused
 from fanin.tracker import OpenBatch
+from fanin.tracker.rules.children import fails_item
 
 
 def opened(transport: Transport, spec: OpenBatch, given: str | None) -> tuple[str, str, UnderWork | None]:
@@ -44,13 +45,13 @@ def _child(transport: Transport, spec: OpenBatch, work: UnderWork) -> tuple[str,
 
 
 def _opened(transport: Transport, spec: OpenBatch, key: str, work: UnderWork | None) -> str:
-    """Open a batch and return its id; that of a child that has succeeded, too, because its item is done.
+    """Open a batch and return its id; that of a child that has ended, too, if its end acks its item as done.
 
     Raises BatchEnded for any other batch that has ended.
     """
     try:
         return transport.open(spec, key)
     except BatchEnded as ended:
-        if work is None or ended.result != "succeeded":
+        if work is None or fails_item(spec.parent_fails_on, ended.result):
             raise
         return ended.batch_id

@@ -45,6 +45,7 @@ from fanin.client.model import (
 )
 from fanin.client.queues.queue_admin import QueueAdministration
 from fanin.client.queues.queue_calls import QueueCalls
+from fanin.client.result_files import batch_of_results, read_results
 from fanin.client.tasks import Tasks, task_given
 from fanin.client.transports.environment import ENVIRONMENT, Environment, maker_of
 from fanin.client.transports.reports import AckReport
@@ -84,17 +85,27 @@ class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
         self._keyed: set[str] = set()
 
     @classmethod
-    def direct(cls, tables: Tables, tenant: str, *, page_bits: int = 1024, bus: str | None = None) -> Self:
+    def direct(
+        cls,
+        tables: Tables,
+        tenant: str,
+        *,
+        page_bits: int = 1024,
+        bus: str | None = None,
+        results_bucket: str | None = None,
+    ) -> Self:
         """Return a client that reads and writes *tables* with the credentials of this process.
 
         *page_bits*: items in each page of the batches that it opens; a batch keeps its own. *bus*: the
         name of the stack's bus, on which the client puts the event of a batch that it completes at once.
+        *results_bucket*: the name of the stack's bucket of results.
         """
         from fanin.client.transports.direct import DirectTransport  # noqa: PLC0415  # importing boto3 takes 0.3 s
 
         instance(tables, Tables, "tables")
         text(tenant, "a tenant"), whole(page_bits, "page_bits", *PAGE_BITS), text_or_none(bus, "a bus")
-        return cls(DirectTransport.on(tables, tenant, page_bits, bus))
+        text_or_none(results_bucket, "results_bucket")
+        return cls(DirectTransport.on(tables, tenant, page_bits, bus, results_bucket))
 
     def open(
         self, user_key: str | None = None, *, key: str | None = None, **options: Unpack[OpenOptions]
@@ -145,12 +156,33 @@ class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
         """
         return self._transport.close(batch_id_given(batch_id), key_or_fresh(key))
 
-    def cancel(self, batch_id: str, reason: str | None = None, *, key: str | None = None) -> Cancelled:
-        """End the batch without waiting for its items.
+    def cancel(
+        self, batch_id: str, reason: str | None = None, *, children: bool = False, key: str | None = None
+    ) -> Cancelled:
+        """End the batch without waiting for its items; with *children*, each live batch below it, too.
 
-        Raises NotFound, and BatchEnded if it has ended otherwise.
+        The first 100 below it have ended when this returns, the others within minutes. Raises NotFound, and
+        BatchEnded if the batch has ended otherwise.
         """
-        return self._transport.cancel(batch_id_given(batch_id), reason_given(reason), key_or_fresh(key))
+        why, used = reason_given(reason), key_or_fresh(key)
+        return self._transport.cancel(
+            batch_id_given(batch_id), why, used, instance(children, bool, "children")
+        )
+
+    def children(self, of: str | ItemId) -> Iterator[Summary]:
+        """Yield the children of a batch's items, or of one item, in the order of the items.
+
+        *of*: the id of the batch, or of the item. A child is live, or its end has failed its item: one that
+        acked its item as done is not listed. Raises NotFound.
+        """
+        item_id = (
+            checked_item_id(of, "of")
+            if isinstance(of, ItemId) or ":" in text(of, "a batch or an item", "of")
+            else None
+        )
+        batch_id = batch_id_given(str(of)) if item_id is None else ItemId.parse(item_id).batch_id
+        ask = partial(self._transport.children, batch_id, item_id)
+        return (batch for page in pages(ask) for batch in page.batches)
 
     def notify(self, batch_id: str, *, key: str | None = None) -> str:
         """Send the ending event again and return its id. Raises NotFound, and Conflict for a live batch."""
@@ -287,6 +319,18 @@ class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
     def samples(self, batch_id: str) -> tuple[Sample, ...]:
         """Return the reasons of failures, at most 128."""
         return self._transport.failures(batch_id_given(batch_id), None).samples
+
+    def results(
+        self, batch: str | Mapping[str, Any], *, after: str | ItemId | None = None
+    ) -> Iterator[tuple[str, Any]]:
+        """Yield the id and the result of each item that has one, in the order of the items.
+
+        *batch*: the id of an ended batch that was opened with ``results``, or the detail of its ending event.
+        *after*: an item; only those behind it. What comes out is the same at every read. Raises NotFound,
+        Conflict for a live batch, and StoreUnavailable if the results are not gathered in time: read again.
+        """
+        batch_id = batch_id_given(batch_of_results(batch))
+        return read_results(self._transport, batch_id, checked_item_id(after, "after"))
 
     def batches(
         self,

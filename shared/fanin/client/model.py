@@ -18,16 +18,18 @@ R = TypeVar("R")
 class Summary(ShownOptions):
     """A batch as lists return it.
 
-    *result*: None for a live batch, then ``succeeded``, ``completed_with_failures``,
-    ``too_many_failures``, ``forced``, ``cancelled`` or ``timed_out``. *reason*: of a cancel, if one was
+    *result*: None for a live batch, then ``succeeded``, ``completed_with_failures``, ``enough``,
+    ``too_many_failures``, ``forced``, ``cancelled`` or ``timed_out``. *reached*: how many items had
+    succeeded, at least, when that was ``enough``. *reason*: of a cancel, if one was
     given, or of a forced end, and *ended_by*: who forced it. *origin_batch_id*: the batch whose items it
-    reopens. Times are aware.
+    reopens. *cancels_children*: it was cancelled together with the live batches below it. Times are aware.
     """
 
     batch_id: str
     state: State
     total: int
     result: str | None = None
+    reached: int | None = None
     created_at: datetime
     expires_at: datetime
     closed_at: datetime | None = None
@@ -37,6 +39,7 @@ class Summary(ShownOptions):
     reason: str | None = None
     origin_batch_id: str | None = None
     ended_by: str | None = None
+    cancels_children: bool = False
 
     @property
     def is_closed(self) -> bool:
@@ -79,7 +82,10 @@ class Closed:
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    """The answer of cancel and end; *reason* and *ended_at* are those of the first such request."""
+    """The answer of cancel and end; *reason* and *ended_at* are those of the first such request.
+
+    *cancels_children*: the live batches below it are cancelled, too.
+    """
 
     batch_id: str
     user_key: str | None
@@ -89,6 +95,7 @@ class Cancelled:
     reason: str | None
     ended_at: datetime | None
     ended_by: str | None = None
+    cancels_children: bool = False
 
 
 @dataclass(frozen=True, slots=True)

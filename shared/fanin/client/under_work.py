@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID, uuid5
 
@@ -120,7 +121,10 @@ class UnderWork:
         Sent again, the report also makes up for a first request without an answer.
         """
         report = self.report
-        return ack if report is None else replace(ack, outcome=report.outcome, reason=report.reason)
+        if report is None:
+            return ack
+        result = ack.result if report.outcome is Outcome.SUCCESS else None
+        return replace(ack, outcome=report.outcome, reason=report.reason, result=result)
 
     def change(self, **changes: object) -> None:
         """Set fields of a call that runs. Raises InvalidRequest once the function has returned."""
@@ -158,18 +162,57 @@ class _Thread(threading.local):
     """The call that a thread runs now, in whatever context, and the calls of its delivery that returned."""
 
     call: UnderWork | None = None
-    returned: list[UnderWork] | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Delivery:
+    """The calls of a delivery, or of one of its messages, that have returned and whose acks are not sent.
+
+    *number*: deliveries have increasing ones.
+    """
+
+    number: int = field(default_factory=count().__next__)
+    returned: list[UnderWork] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        _deliveries()[self.number] = self
+
+    @contextmanager
+    def here(self) -> Iterator[None]:
+        """Note the calls that return in the block."""
+        token = _delivery.set(self)
+        try:
+            yield
+        finally:
+            _delivery.reset(token)
+
+    def end(self) -> None:
+        """Note that the acks are sent; forget items with owners that no delivery in progress can have."""
+        for work in self.returned:
+            _forget(work)
+        running, owned = _deliveries(), _owned()
+        running.pop(self.number, None)
+        oldest = next(iter(running), None)
+        for item_id, number in list(owned.items()):
+            if oldest is not None and number >= oldest:
+                break
+            owned.pop(item_id, None)
 
 
 _thread = _Thread()
+_delivery: ContextVar[Delivery | None] = ContextVar("fanin_delivery", default=None)
 _given: ContextVar[UnderWork] = ContextVar("fanin_under_work")
 _all = PerProcess[dict[int, UnderWork]](dict)
 """The calls of this process that run: what a forked child noted here would not reach its parent."""
 _returned = PerProcess[dict[str, UnderWork]](dict)
 """By item id: the calls whose functions have returned, and whose acks the consumer has not sent."""
-_deliveries = PerProcess[list[object]](list)
-_owned = PerProcess[set[str]](set)
-"""Items without a call that got an owner while deliveries ran: a message of them may come in one of these."""
+_deliveries = PerProcess[dict[int, Delivery]](dict)
+"""The deliveries in progress, by number, the oldest first."""
+_owned = PerProcess[dict[str, int]](dict)
+"""Items without a call that got an owner while deliveries ran: a message of them may come in one of these.
+
+Each with the number of the newest delivery at that time, in their order.
+"""
 _jobs = PerProcess[dict[int, UnderWork]](dict)
 """The items of the jobs that workers of this process hold, whose reports are noted, too."""
 
@@ -177,24 +220,19 @@ _jobs = PerProcess[dict[int, UnderWork]](dict)
 @contextmanager
 def delivery() -> Iterator[None]:
     """Know the calls of a delivery that have returned until the block, which sends their acks, ends."""
-    before, _thread.returned = _thread.returned, []
-    running, token = _deliveries(), object()
-    running.append(token)
+    own = Delivery()
     try:
-        yield
+        with own.here():
+            yield
     finally:
-        for work in _thread.returned:
-            _forget(work)
-        _thread.returned = before
-        running.remove(token)
-        if not running:
-            _owned().clear()
+        own.end()
 
 
 @contextmanager
-def under_work(work: UnderWork) -> Iterator[UnderWork]:
-    """Run the block as the call for an item."""
-    before, _thread.call = _thread.call, work
+def under_work(work: UnderWork, in_task: bool = False) -> Iterator[UnderWork]:
+    """Run the block as the call for an item. *in_task*: in a task of asyncio, whose thread has others."""
+    before, outer = _thread.call, _thread.call or _here()
+    _thread.call = before if in_task else work
     token = _given.set(work)
     calls = _all()
     calls[id(work)] = work
@@ -210,9 +248,9 @@ def under_work(work: UnderWork) -> Iterator[UnderWork]:
         work.end()
         calls.pop(id(work), None)
         _given.reset(token)
-        _thread.call = before
-        if before is not None and before.item_id == work.item_id:
-            before.learn(work)
+        _thread.call = _thread.call if in_task else before
+        if outer is not None and outer.item_id == work.item_id:
+            outer.learn(work)
 
 
 def _end_if_forked(calls: object) -> None:
@@ -223,10 +261,11 @@ def _end_if_forked(calls: object) -> None:
 
 def _keep(work: UnderWork) -> None:
     """End the call whose function has returned; it is known until its ack is sent."""
-    if _thread.returned is None:
+    delivery_here = _delivery.get()
+    if delivery_here is None:
         return
     _returned()[work.item_id] = work
-    _thread.returned.append(work)
+    delivery_here.returned.append(work)
     if not work.end():
         _forget(work)
 
@@ -407,8 +446,11 @@ def note_owner(item_id: str) -> None:
     calls = calls_for(item_id)
     for work in calls:
         work.handed = True
-    if not calls and _deliveries():
-        _owned().add(item_id)
+    running, owned = _deliveries(), _owned()
+    newest = next(reversed(running), None)
+    if not calls and newest is not None:
+        owned.pop(item_id, None)
+        owned[item_id] = newest
 
 
 def refuse_owner_beside_job(*item_ids: str | None) -> None:

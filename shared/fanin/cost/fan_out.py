@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil
 
-from fanin.cost.bill import Usage
+from fanin.cost.bill import Bill, Usage
 from fanin.cost.rules import queue_requests
 
 PAGE_ITEMS = 1024
@@ -35,6 +35,11 @@ def fan_out(items: int, size: int = 0, chunk: int = 1, together: int | None = No
     payload = (size + messages * ENVELOPE_BYTES) / max(1, requests)
     carried = Usage({"queue_request": requests * (2 * queue_requests(ceil(payload)) + 1)})
     return carried + acks(items, messages if together is None else ceil(items / together))
+
+
+def most_dollars(items: int) -> float:
+    """Return what *items* cost at most, each sent and acked alone, without functions and API calls."""
+    return Bill(fan_out(items)).dollars
 
 
 def acks(items: int, writes: int) -> Usage:

@@ -27,8 +27,8 @@ from fanin.dashboard.problems import (
     NOT_FOUND,
     NOT_OPENED,
     READ_ONLY,
-    Refusal,
 )
+from fanin.refusals import Refusal
 
 OWN_HEADER = "x-fanin-dashboard"
 TOKEN = "t"  # noqa: S105  # the name of the query parameter

@@ -16,8 +16,16 @@ from importlib import resources
 from typing import Any, cast
 
 from fanin.dashboard.door import Door, Request
-from fanin.dashboard.problems import BODY_TOO_LARGE, NO_LENGTH, NO_METHOD, NOT_FOUND, NOT_OPENED, Refusal
+from fanin.dashboard.problems import (
+    BODY_TOO_LARGE,
+    NO_LENGTH,
+    NO_METHOD,
+    NOT_FOUND,
+    NOT_OPENED,
+    dashboard_refusal,
+)
 from fanin.dashboard.upstream import JSON, Answer, Upstream
+from fanin.refusals import Refusal
 
 LOOPBACK = "127.0.0.1"
 BODY_MAX = 4096
@@ -191,7 +199,7 @@ class Handler(BaseHTTPRequestHandler):
         refused = (
             NO_METHOD
             if code == 501
-            else Refusal(code, "malformed", "The request is malformed", "see RFC 9112")
+            else dashboard_refusal(code, "malformed", "The request is malformed", "see RFC 9112")
         )
         self.command = self.command or "GET"
         self._say(Answer.of(refused))

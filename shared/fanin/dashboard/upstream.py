@@ -15,8 +15,9 @@ from urllib3.util import Timeout
 from fanin.aws.limits import ANSWER_SECONDS, CONNECT_SECONDS
 from fanin.client.transports.http import signer_of
 from fanin.client.transports.signing import Headers, Sign
-from fanin.dashboard.problems import PROBLEM, Refusal
+from fanin.dashboard.problems import dashboard_refusal
 from fanin.errors import InvalidRequest
+from fanin.refusals import PROBLEM, Refusal
 
 ANSWER_MAX = 8 * 1024 * 1024
 CONNECTIONS = 16
@@ -33,9 +34,9 @@ class Answer:
     media: str
 
     @classmethod
-    def of(cls, refusal: Refusal) -> Answer:
-        """Return the answer that *refusal* is."""
-        return cls(refusal.status, refusal.document(), PROBLEM)
+    def of(cls, refused: Refusal) -> Answer:
+        """Return the answer that *refused* is."""
+        return cls(refused.status, refused.document(), PROBLEM)
 
 
 class Upstream:
@@ -100,24 +101,26 @@ class Upstream:
 
     def _no_answer(self, why: str) -> Refusal:
         detail = f"{self.host} gave no answer of the API ({why})"
-        return Refusal(502, "no-answer", "The API does not answer", detail)
+        return dashboard_refusal(502, "no-answer", "The API does not answer", detail)
 
 
 _OF_GATEWAY: Mapping[int, Refusal] = {
-    401: Refusal(
+    401: dashboard_refusal(
         401,
         "credentials",
         "The API wants other credentials",
         "set FANIN_TOKEN to a token that has not expired",
     ),
-    403: Refusal(
+    403: dashboard_refusal(
         403,
         "forbidden",
         "The API refuses your credentials",
         "they are of another account, have expired, or lack execute-api:Invoke on this route",
     ),
-    404: Refusal(404, "no-route", "The API has no such route", "this part of fanin is not deployed there"),
-    429: Refusal(
+    404: dashboard_refusal(
+        404, "no-route", "The API has no such route", "this part of fanin is not deployed there"
+    ),
+    429: dashboard_refusal(
         429, "throttled", "The API throttles", "too many requests reach it; the page asks again later"
     ),
 }
@@ -140,4 +143,4 @@ def _encoded(query: str) -> str:
 
 def _no_credentials(error: Exception) -> Refusal:
     detail = f"{type(error).__name__}: see `aws sts get-caller-identity`, or sign in with `aws sso login`"
-    return Refusal(502, "no-credentials", "There are no usable AWS credentials", detail)
+    return dashboard_refusal(502, "no-credentials", "There are no usable AWS credentials", detail)

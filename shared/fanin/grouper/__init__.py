@@ -23,9 +23,9 @@ that an earlier leader may write, stays READY.
 Read in this order:
 
 - ``rules/model.py`` and ``rules/protocol.py``: the values, and every decision as a pure function.
-- ``use_cases/registering.py``, ``use_cases/leading.py``, ``use_cases/filling.py``: a task, its leader, its bundle.
-- ``use_cases/handling.py``: the call, its outcome, and the outcome of each member. ``calls/``: HTTP or Lambda.
-- ``use_cases/sweeping.py``: what a crash left. ``settings/``: policies and batch APIs by pattern of targets.
+- ``use_cases/``: ``registering.py``, ``leading.py``, ``filling.py``: a task, its leader, its bundle.
+  ``handling.py``: the call, its outcome, and the outcome of each member. ``calls/``: HTTP or Lambda.
+  ``sweeping.py``: what a crash left. ``settings/``: policies and batch APIs by pattern of targets.
 - ``service.py``: the use cases. ``store.py``: the port, of which each call is one atomic request.
 """
 

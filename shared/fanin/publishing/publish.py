@@ -22,6 +22,7 @@ from fanin.client.fanin import Fanin
 from fanin.client.items import Items
 from fanin.errors import BatchEnded, Conflict, FaninError
 from fanin.pacing import Each, Pace, each_in_threads, each_in_turn, waits
+from fanin.publishing.caps import UNCAPPED, Caps
 from fanin.publishing.packing import Message, batches, pack_of
 from fanin.publishing.rows import Survey, include, parts, survey
 from fanin.publishing.sending import Sleep, message_group, send
@@ -57,7 +58,7 @@ class AlreadyPublished(Conflict):
 class PublishRequest:
     """What to publish, and where: *chunk* rows in a message (None: one), *rate* messages a second at most.
 
-    *group*: the message group; None: the batch.
+    *group*: the message group; None: the batch. *caps*: on its rows and their cost.
     """
 
     path: Path
@@ -67,6 +68,7 @@ class PublishRequest:
     rate: float | None = None
     again: Again | None = None
     group: str | None = None
+    caps: Caps = UNCAPPED
 
     def __post_init__(self) -> None:
         if self.group is not None:
@@ -128,9 +130,10 @@ def publish(
 
     *warn*: called with a line about each other batch of the user key that is OPEN. Raises AlreadyPublished
     for a batch that succeeded, and for a closed one unless ``again`` says what to send; Conflict for one that
-    has ended otherwise.
+    has ended otherwise; InvalidRequest for a file that passes a cap.
     """
     found = survey(request.path)
+    request.caps.check(found.rows, found.size, request.chunk)
     key = request.key(found.digest)
     batch = _opened(fanin, request, f"publish-{key}")
     status = batch.status()

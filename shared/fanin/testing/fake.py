@@ -14,6 +14,8 @@ from fanin.client.checks.checking import PAGE_BITS
 from fanin.client.fanin import Fanin
 from fanin.client.model import QueueDescription
 from fanin.client.transports.direct import DirectTransport
+from fanin.item_results.memory import MemoryObjects
+from fanin.item_results.service import Results
 from fanin.queue import Options, Queue
 from fanin.testing.clock import FakeClock
 from fanin.testing.queues import FakeQueues
@@ -35,7 +37,14 @@ class FakeFanin(Fanin):
         self.store = StreamedStore(stream=self._publish)
         self.clock = FakeClock(at or datetime.now(UTC), self.store.next_check_at, self._happen)
         no_cache, no_pause = timedelta(0), lambda _: None
-        self.tracker = Tracker(self.store, page_bits, no_cache, now=self.clock.now, pause=no_pause)
+        self.tracker = Tracker(
+            self.store,
+            page_bits,
+            no_cache,
+            now=self.clock.now,
+            pause=no_pause,
+            results=Results(MemoryObjects()),
+        )
         self._events: list[dict[str, Any]] = []
         self._lent = FakeTransport(self.tracker, tenant, self.clock, FakeQueues(tenant, self.clock))
         super().__init__(self._lent)

@@ -54,6 +54,9 @@ class CompletionEvent:
     callback: str | None = field(default=None, metadata=ONLY_SOME)
     ended_by: str | None = field(default=None, metadata=ONLY_SOME)
     origin_batch_id: str | None = field(default=None, metadata=ONLY_SOME)
+    min_succeeded: int | None = field(default=None, metadata=ONLY_SOME)
+    min_succeeded_percent: int | None = field(default=None, metadata=ONLY_SOME)
+    reached: int | None = field(default=None, metadata=ONLY_SOME)
 
     @classmethod
     def of(cls, batch: Batch) -> CompletionEvent:
@@ -81,4 +84,7 @@ class CompletionEvent:
             callback=batch.callback,
             ended_by=batch.ended_by,
             origin_batch_id=batch.origin_batch_id,
+            min_succeeded=batch.min_succeeded,
+            min_succeeded_percent=batch.min_succeeded_percent,
+            reached=batch.reached,
         )

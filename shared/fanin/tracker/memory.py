@@ -116,6 +116,13 @@ class MemoryStore:
         with self.lock:
             return self.children_of.get(item)
 
+    def children_from(self, key: BatchKey, start: int, limit: int) -> Sequence[tuple[int, Children]]:
+        with self.lock:
+            own = {
+                item.position: children for item, children in self.children_of.items() if item.batch == key
+            }
+        return [(position, own[position]) for position in sorted(own) if position >= start][:limit]
+
     def end_child(self, item: ItemKey, child_id: str, failed: bool) -> Children | None:
         with self.lock:
             children = self.children_of.get(item)
@@ -166,6 +173,13 @@ class MemoryStore:
 
     def transition(self, key: BatchKey, change: Transition) -> Batch | None:
         return self._change(key, change.admits, change.apply)
+
+    def cancel_children(self, key: BatchKey, next_check_at: datetime) -> Batch | None:
+        return self._change(
+            key,
+            lambda batch: batch.may_cancel_children,
+            lambda batch: replace(batch, cancels_children=True, next_check_at=next_check_at),
+        )
 
     def extend(self, key: BatchKey, expires_at: datetime, next_check_at: datetime) -> Batch | None:
         return self._change(

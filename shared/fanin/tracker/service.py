@@ -12,10 +12,18 @@ from functools import partial
 from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound, StoreUnavailable
 from fanin.tracker.rules.acking import AckPlan, PageAcked, batch_ids, covers, payload_of, plan
 from fanin.tracker.rules.children import Children, has_failed, parent_ack
-from fanin.tracker.rules.ids import COUNT_MAX, TOTAL_MAX, GroupId, checked_batch_id
-from fanin.tracker.rules.lifecycle import earliest, extended_expiry, first_check, transition, unless_ended
+from fanin.tracker.rules.ids import COUNT_MAX, GroupId, checked_batch_id
+from fanin.tracker.rules.lifecycle import (
+    CHECK_CHILD_AFTER,
+    earliest,
+    extended_expiry,
+    first_check,
+    transition,
+    unless_ended,
+)
 from fanin.tracker.rules.model import (
     ALL_DONE,
+    ENOUGH,
     Ack,
     AckReport,
     Added,
@@ -30,6 +38,8 @@ from fanin.tracker.rules.model import (
 from fanin.tracker.rules.options import Mode, OpenBatch
 from fanin.tracker.rules.page import Page, PageMasks
 from fanin.tracker.rules.thresholds import counts_as_ack
+from fanin.tracker.writing.adding import check_room
+from fanin.tracker.writing.cascading import CANCELS_A_REQUEST, Cascade
 from fanin.tracker.writing.opening import is_of, key_of_ended, new_batch, same_request, under_key
 from fanin.tracker.writing.recording import Recorder, unless_newer
 from fanin.tracker.writing.repairing import Repairs
@@ -53,6 +63,7 @@ class Tracker(Repairs):
     verdicts (``cancelled``, ``late``). *now*, *new_id*, *entropy*: the clock, and the sources of ids and
     salts. *pause*: waits between attempts. *each*: sends requests that do not depend on each other.
     *admit*: called with the tenant and the id of a batch that is about to be stored; raises QuotaExceeded.
+    *results*: keeps the results of batches that ask for it.
     """
 
     def open(self, tenant: str, request: OpenBatch, key: str | None = None) -> Batch:
@@ -80,9 +91,10 @@ class Tracker(Repairs):
     def add(self, tenant: str, batch_id: str, count: int, key: str | None = None) -> Added:
         """Reserve *count* items (1 to 2^36) in one group, or return the group that *key* reserved before.
 
-        Raises InvalidRequest for a count out of bounds, NotFound, Conflict if the batch is closed, BatchEnded
-        if it has ended, and KeyReused if the key was used with another count. The group of an earlier request
-        is returned unless the batch has ended before its items were done.
+        Raises InvalidRequest for a count out of bounds, NotFound, Conflict if the batch is closed or the add
+        would pass a cap of it, BatchEnded if it has ended, and KeyReused if the key was used with another
+        count. The group of an earlier request is returned unless the batch has ended before its items were
+        done.
         """
         if not 1 <= count <= COUNT_MAX:
             raise InvalidRequest(f"count goes from 1 to {COUNT_MAX}", field="count")
@@ -118,22 +130,30 @@ class Tracker(Repairs):
             batch = self._climber().seal(batch, caller) or batch
         self._remember(batch)
         self._ack_readable_parents([batch])
-        unless_ended(batch, "it does not complete", *ALL_DONE)
+        unless_ended(batch, "it does not complete", *ALL_DONE, ENOUGH)
         return Closed(batch, completed_by_caller=batch.completed_by == caller)
 
-    def cancel(self, tenant: str, batch_id: str, reason: str | None = None, key: str | None = None) -> Batch:
-        """Cancel the batch, and return it.
+    def cancel(
+        self,
+        tenant: str,
+        batch_id: str,
+        reason: str | None = None,
+        key: str | None = None,
+        children: bool = False,
+    ) -> Batch:
+        """Cancel the batch, and return it; with *children*, each live batch below it, too.
 
-        Raises NotFound, BatchEnded if it has ended otherwise, and KeyReused.
+        The first hundred of them end before this returns, and the sweep cancels the others. Raises NotFound,
+        BatchEnded if the batch has ended otherwise, and KeyReused.
         """
-        self.bind_key(tenant, "cancel", key, f"{batch_id}\n{reason or ''}")
-        seen = self.get(tenant, batch_id)
-        batch = self.store.transition(seen.key, transition(seen, State.CANCELLED, self.now(), reason=reason))
-        if batch is None:
-            raise NotFound(f"there is no batch {batch_id}")
+        self.bind_key(tenant, "cancel", key, f"{batch_id}\n{reason or ''}" + "\nchildren" * children)
+        batch = self._cancelled(self.get(tenant, batch_id), reason, children)
         self._remember(batch)
         self._ack_readable_parents([batch])
-        return unless_ended(batch, "it was not cancelled", "cancelled")
+        unless_ended(batch, "it was not cancelled", "cancelled")
+        if children:
+            Cascade(self.store, self.now, self._has_ended, self.each, CANCELS_A_REQUEST).run(batch)
+        return batch
 
     def end(self, tenant: str, batch_id: str, reason: str, by: str, key: str | None = None) -> Batch:
         """End the batch as FAILED, with the result ``forced``, and return it.
@@ -232,23 +252,36 @@ class Tracker(Repairs):
         """Record that the bus has the ending event of *batch*, and remove the batch from the sweeper's list.
 
         The item of the parent batch is acked first, in case the process that ended the batch crashed before.
+        A batch whose children are cancelled stays in the list until a sweep finds none that is live.
         """
         self.store.confirm(batch.key, batch.expires_at)
         self._ack_parents([batch], self._parent_ack)
-        if batch.next_check_at is not None:
-            self.store.postpone(batch, None)
+        if batch.next_check_at is not None and not batch.cancels_children:
+            self.store.postpone(batch, batch.results_until)
 
     def sweep(self, has_time: Callable[[], bool] = lambda: True) -> Sweep:
         """End overdue batches, repair what a crash left, resend events that were not confirmed.
 
         *has_time*: whether there is time for another batch.
         """
-        return Sweeper(self._climber(), self._has_ended, self.each, has_time).sweep()
+        return Sweeper(self._climber(), self._has_ended, self.each, has_time, self.results).sweep()
+
+    def _cancelled(self, seen: Batch, reason: str | None, children: bool) -> Batch:
+        """Cancel a batch, also one that was cancelled without its *children*; return the stored batch."""
+        change = transition(seen, State.CANCELLED, self.now(), reason=reason, children=children)
+        batch = self.store.transition(seen.key, change)
+        if batch is not None and children and batch.may_cancel_children:
+            batch = self.store.cancel_children(seen.key, self.now() + CHECK_CHILD_AFTER)
+        if batch is None:
+            raise NotFound(f"there is no batch {seen.batch_id}")
+        return batch
 
     def _new(self, tenant: str, request: OpenBatch, over: str | None) -> Batch:
         """Return a batch that is not stored yet, under a new id. *over*: the batch whose key it takes."""
         if request.parent_item_id is not None:
             self._check_parent(tenant, request.parent_item_id, over)
+        if request.results:
+            self.result_store()
         key = BatchKey(tenant, str(self.new_id()))
         self.admit(tenant, key.batch_id)
         return new_batch(key, request, self.page_bits, self.entropy(16), self.now())
@@ -264,8 +297,13 @@ class Tracker(Repairs):
         """Return the reservation under this key, made now or before; None if the batch has changed."""
         if batch.state is not State.OPEN:
             return self._earlier(batch, receipt_key)
-        if batch.total + count > TOTAL_MAX:
-            raise InvalidRequest(f"a batch holds at most {TOTAL_MAX} items", field="count")
+        try:
+            check_room(batch, count)
+        except (Conflict, InvalidRequest):
+            earlier = self.store.receipt(batch.key, receipt_key)
+            if earlier is None:
+                raise
+            return earlier
         receipt = Receipt(receipt_key, batch.total, count)
         return self.store.reserve(batch, receipt, _group(batch, receipt))
 
@@ -359,12 +397,19 @@ class Tracker(Repairs):
     def _record(self, tenant: str, acks: Sequence[Ack]) -> tuple[AckReport, tuple[Batch, ...]]:
         """Write the acks; return the report, and the batches that have ended: parents are not acked yet."""
         request, recorder = self._plan(tenant, acks), Recorder(self._climber(), self.each)
+        self._keep_results(request)
         recorder.record(request)
         self.each(self._was_acked, request.batches())
         ended = tuple(recorder.ended.values())
         for batch in ended:
             self._remember(batch)
         return AckReport(request.results(), request.completions(ended)), ended
+
+    def _keep_results(self, request: AckPlan) -> None:
+        """Write the results in *request*, before anything is acked: an item that is done has its result."""
+        kept = request.kept_results()
+        if kept:
+            self.each(lambda key: self.result_store().keep(key, kept[key]), list(kept))
 
 
 def _group(batch: Batch, receipt: Receipt) -> Group:

@@ -30,6 +30,7 @@ from fanin.tracker.rules.model import (
 )
 from fanin.tracker.rules.options import TaskToken
 from fanin.tracker.rules.page import Page, PageMasks
+from fanin.tracker.rules.results import ItemResult, Manifest
 from fanin.tracker.rules.thresholds import Reached
 
 ROWS_A_READ = 500
@@ -95,6 +96,9 @@ class TrackerStore(Protocol):
     def children(self, item: ItemKey) -> Children | None:
         """Return the children of an item; None if it never had one."""
 
+    def children_from(self, key: BatchKey, start: int, limit: int) -> Sequence[tuple[int, Children]]:
+        """Return the children of at most *limit* items of a batch that have had any, from item *start* on."""
+
     def end_child(self, item: ItemKey, child_id: str, failed: bool) -> Children | None:
         """Note that a live child of an item has ended; return its children, None if it never had one."""
 
@@ -125,6 +129,12 @@ class TrackerStore(Protocol):
 
     def transition(self, key: BatchKey, change: Transition) -> Batch | None:
         """Apply the transition if the batch admits it; return the stored batch, None if there is none."""
+
+    def cancel_children(self, key: BatchKey, next_check_at: datetime) -> Batch | None:
+        """Mark a cancelled batch as cancelled with its children, and plan its next check.
+
+        Return the stored batch, None if there is none.
+        """
 
     def extend(self, key: BatchKey, expires_at: datetime, next_check_at: datetime) -> Batch | None:
         """Extend a live batch if this expiry is later; return the stored batch, None if there is none."""
@@ -237,3 +247,16 @@ class TrackerStore(Protocol):
 
         It reads ``ROWS_A_LISTING`` rows at most, however few of them match the filter.
         """
+
+
+class ResultStore(Protocol):
+    """Keeps the results of batches. Raises StoreUnavailable if the outcome of a request is unknown."""
+
+    def keep(self, key: BatchKey, results: Sequence[ItemResult]) -> None:
+        """Write *results* of items of one batch as a part, before these items are acked."""
+
+    def freeze(self, key: BatchKey) -> Manifest:
+        """Fix the parts of an ended batch: the first call decides, and every other returns the same."""
+
+    def delete(self, key: BatchKey) -> bool:
+        """Remove a bounded part of what is kept of a batch; return whether nothing is left."""

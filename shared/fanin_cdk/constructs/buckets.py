@@ -1,4 +1,8 @@
-"""Private buckets."""
+"""Private buckets, and that of the results of items.
+
+Results are removed with their batches: by a delete, or by the sweep once the batch has expired. What a zombie
+wrote after that is removed by the bucket's own rule, once no batch can be kept so long.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,12 @@ from aws_cdk import Duration, RemovalPolicy
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from fanin_cdk.grants.results import FOLDER
+from fanin_cdk.nag import accept
+from fanin_cdk.settings.config import Config
+
+LONGEST = Duration.days(431)
+"""A batch is kept for at most 430 days: ``fanin.tracker.rules.model.Batch.row_expires_at``."""
 # A multipart upload is aborted, and its parts are removed, after this time.
 ABANDONED = Duration.days(1)
 
@@ -23,3 +33,15 @@ def private_bucket(scope: Construct, id_: str, rules: Sequence[s3.LifecycleRule]
         removal_policy=RemovalPolicy.RETAIN,
         lifecycle_rules=list(rules),
     )
+
+
+def results_bucket(scope: Construct, config: Config) -> s3.IBucket:
+    """Return the bucket that ``results_bucket`` names, else a new one that is retained with its content."""
+    if config.results_bucket:
+        return s3.Bucket.from_bucket_name(scope, "Results", config.results_bucket)
+    rule = s3.LifecycleRule(
+        prefix=f"{FOLDER}/", expiration=LONGEST, abort_incomplete_multipart_upload_after=ABANDONED
+    )
+    bucket = private_bucket(scope, "Results", [rule])
+    accept(bucket, "The functions of the stack write and read, by links that expire", "AwsSolutions-S1")
+    return bucket

@@ -13,12 +13,14 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
+from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from fanin.names import METRICS_NAMESPACE
 from fanin_cdk.constructs.tables import Tables
 from fanin_cdk.grants import announcing
 from fanin_cdk.grants.handlers import Handler
+from fanin_cdk.grants.results import let
 from fanin_cdk.nag import accept
 from fanin_cdk.packaging.layer import Build
 from fanin_cdk.packaging.packages import layer_code, own_code
@@ -36,11 +38,13 @@ class Functions(Construct):
         config: Config,
         tables: Tables,
         packages: lambda_.Code | None = None,
+        results: s3.IBucket | None = None,
     ) -> None:
-        """*packages*: the layer of third-party packages. Default: it is built at the synthesis."""
+        """*packages*: the layer of third-party packages. Default: it is built at the synthesis.
+        *results*: the bucket of results.
+        """
         super().__init__(scope, id_)
-        self.config = config
-        self.tables = tables
+        self.config, self.tables, self.results = config, tables, results
         self.made: list[lambda_.Function] = []
         self._completing: list[lambda_.Function] = []
         self._bus: events.IEventBus | None = None
@@ -92,6 +96,8 @@ class Functions(Construct):
         allow(function, self.tables.batches, handler.batches)
         allow(function, self.tables.pages, handler.pages)
         _allow_indexes(function, self.tables.batches, handler.indexes)
+        if self.results and handler.results:
+            let(function, self.results, handler.results)
 
     def add_publisher(self, handler: Handler, bus: events.IEventBus) -> lambda_.Function:
         """Deploy *handler*, which may put events on *bus*."""
@@ -129,6 +135,7 @@ class Functions(Construct):
             "FANIN_PAGE_BITS": str(self.config.page_bits),
             "POWERTOOLS_SERVICE_NAME": service_name(self.config),
             "POWERTOOLS_METRICS_NAMESPACE": METRICS_NAMESPACE,
+            **({"FANIN_RESULTS_BUCKET": self.results.bucket_name} if self.results else {}),
             **anonymous,
             **({"POWERTOOLS_METRICS_DISABLED": "true"} if self.config.monitoring == "off" else {}),
             **(claims if self.config.jwt_issuer else {}),

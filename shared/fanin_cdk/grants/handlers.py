@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 from fanin.names import LIVE_BATCHES_INDEX, NEXT_CHECK_INDEX, TENANT_INDEX, USER_KEY_INDEX
+from fanin_cdk.grants.results import FREEZE, KEEP, READ, REMOVE
 
 # A read of a live batch ends it when its deadline has passed, so every reader may update too.
 LOOK = ("dynamodb:GetItem", "dynamodb:UpdateItem")
@@ -15,6 +16,8 @@ LOOK_THROUGH = (*LOOK, "dynamodb:Query")
 DELETE = (*LOOK, "dynamodb:BatchWriteItem")
 # A transaction requires the actions of its parts: a receipt and a group are put, the batch is updated.
 CHANGE = ("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem")
+# A cancel with the children of a batch queries them.
+CHANGE_BELOW = (*CHANGE, "dynamodb:Query")
 DESCRIBE = ("dynamodb:GetItem", "dynamodb:Query")
 # Pages are read by BatchGetItem, a single page too.
 READ_PAGES = ("dynamodb:BatchGetItem",)
@@ -34,6 +37,7 @@ class Handler:
     ``routes``: those of the API that it answers, each ``METHOD /path``.
     ``batches``, ``pages``: the DynamoDB actions it is granted on each table, and no others.
     ``memory_mb``: by default that of a route or of a consumer.
+    ``results``: what it does with the bucket of results, where there is one: ``grants/results.py``.
     ``indexes``: the indexes of Batches that it may query; a grant on the table does not include them.
     ``loops``: whether its own messages come back to it, so that Lambda must not stop it after 16 rounds.
     """
@@ -43,6 +47,7 @@ class Handler:
     batches: tuple[str, ...] = ()
     pages: tuple[str, ...] = ()
     indexes: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
     timeout_seconds: int = ROUTE_SECONDS
     memory_mb: int | None = None
     loops: bool = False
@@ -102,11 +107,19 @@ API: Mapping[str, Sequence[Handler]] = {
             batches=LOOK_THROUGH,
             pages=READ_PAGES,
         ),
+        Handler(name="get_children", routes=("GET /v1/batches/{batchId}/children",), batches=LOOK_THROUGH),
         Handler(
             name="get_origin",
             routes=("GET /v1/batches/{batchId}/origin",),
             batches=LOOK_THROUGH,
             pages=READ_PAGES,
+        ),
+        Handler(
+            name="get_results",
+            routes=("GET /v1/batches/{batchId}/results",),
+            batches=LOOK,
+            pages=READ_PAGES,
+            results=(READ,),
         ),
     ),
     "write_batches": (
@@ -121,7 +134,7 @@ API: Mapping[str, Sequence[Handler]] = {
         Handler(
             name="cancel_batch",
             routes=("POST /v1/batches/{batchId}/cancel",),
-            batches=CHANGE,
+            batches=CHANGE_BELOW,
             pages=CHANGE_PAGES,
         ),
         Handler(name="notify_batch", routes=("POST /v1/batches/{batchId}/notify",), batches=CHANGE),
@@ -131,26 +144,45 @@ API: Mapping[str, Sequence[Handler]] = {
             batches=CHANGE,
             pages=CHANGE_PAGES,
         ),
-        Handler(name="ack_items", routes=("POST /v1/acks",), batches=CHANGE, pages=CHANGE_PAGES),
+        Handler(
+            name="ack_items",
+            routes=("POST /v1/acks",),
+            batches=CHANGE,
+            pages=CHANGE_PAGES,
+            results=(KEEP,),
+        ),
     ),
     "administer_batches": (
         Handler(
             name="end_batch", routes=("POST /v1/batches/{batchId}/end",), batches=CHANGE, pages=CHANGE_PAGES
         ),
-        Handler(name="delete_batch", routes=("DELETE /v1/batches/{batchId}",), batches=DELETE),
         Handler(
-            name="delete_batches", routes=("DELETE /v1/batches",), batches=DELETE, indexes=(TENANT_INDEX,)
+            name="delete_batch",
+            routes=("DELETE /v1/batches/{batchId}",),
+            batches=DELETE,
+            results=(REMOVE,),
+        ),
+        Handler(
+            name="delete_batches",
+            routes=("DELETE /v1/batches",),
+            batches=DELETE,
+            indexes=(TENANT_INDEX,),
+            results=(REMOVE,),
         ),
     ),
 }
 ROUTES = all_of(API)
-CONSUME_ACKS = Handler(name="consume_acks", batches=CHANGE, pages=CHANGE_PAGES, timeout_seconds=30)
+CONSUME_ACKS = Handler(
+    name="consume_acks", batches=CHANGE, pages=CHANGE_PAGES, results=(KEEP,), timeout_seconds=30
+)
 # SQS's default visibility timeout is 30 s, and Lambda refuses an event source mapping of a queue whose
 # visibility timeout is below the function's timeout.
 DEAD_LETTER_HANDLER = Handler(
     name="fail_dead_letter_messages", batches=CHANGE, pages=CHANGE_PAGES, timeout_seconds=30
 )
-PUBLISH_ENDINGS = Handler(name="publish_endings", batches=DESCRIBE, pages=READ_PAGES, timeout_seconds=60)
+PUBLISH_ENDINGS = Handler(
+    name="publish_endings", batches=DESCRIBE, pages=READ_PAGES, results=(FREEZE,), timeout_seconds=60
+)
 RESUMES = "Resumes"
 """The name of the queue of ending events for whose batches a task waits."""
 RESUME_TASK = Handler(
@@ -162,9 +194,10 @@ CONFIRM_EVENT = Handler(name="confirm_event", batches=CHANGE, pages=CHANGE_PAGES
 # overlap. Its 16 threads take CPU.
 SWEEP = Handler(
     name="sweep",
-    batches=CHANGE,
+    batches=CHANGE_BELOW,
     pages=CHANGE_PAGES,
     indexes=(NEXT_CHECK_INDEX, LIVE_BATCHES_INDEX),
+    results=(REMOVE,),
     timeout_seconds=300,
     memory_mb=1024,
 )

@@ -19,16 +19,17 @@ from fanin_cdk.settings.config import ConfigError
 
 ROUTES_BY_NAME = {each.name: each for each in ROUTES}
 OF_PUBLISHER = ("open_batch", "add_items", "close_batch", "cancel_batch", "get_batch")
-OF_READER = ("get_batch", "list_batches", "get_outstanding", "get_failures")
+OF_READER = ("get_batch", "list_batches", "get_outstanding", "get_failures", "get_results")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TableGrants:
-    """DynamoDB actions on Batches and Pages, and the indexes of Batches that may be queried."""
+    """DynamoDB actions on Batches and Pages, indexes of Batches to query, uses of the bucket of results."""
 
     batches: tuple[str, ...]
     pages: tuple[str, ...]
     indexes: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, handlers: Iterable[Handler]) -> TableGrants:
@@ -38,6 +39,7 @@ class TableGrants:
             batches=_union(each.batches for each in found),
             pages=_union(each.pages for each in found),
             indexes=_union(each.indexes for each in found),
+            results=_union(each.results for each in found),
         )
 
 

@@ -92,6 +92,8 @@ class Config:
     defines their fields), or such lists as JSON text. ``grouper_target``: the template of the targets of
     tasks that are registered without one, such as ``{customer}/{region}``. ``grouper_registrations``: adds
     a queue whose messages are tasks to register.
+    ``results``: keeps the results of the items of batches that ask for it, in a bucket of the stack, or in
+    that named ``results_bucket``.
     ``archive``: stores every change of the tables as files in a bucket, each for ``archive_days``.
     """
 
@@ -138,6 +140,8 @@ class Config:
     grouper_downstream: ByPattern = ByPattern("[]")
     grouper_target: str = ""
     grouper_registrations: bool = False
+    results: bool = False
+    results_bucket: str = ""
     archive: bool = False
     archive_days: int = 90
 
@@ -145,6 +149,8 @@ class Config:
         self._check_values(RULES)
         if bool(self.jwt_issuer) != bool(self.jwt_audience):
             raise ConfigError("jwt_issuer and jwt_audience go together: set both or neither")
+        if self.results_bucket and not self.results:
+            raise ConfigError("results_bucket names the bucket of results: set results too, or leave it out")
         if bool(self.domain_name) != bool(self.certificate_arn):
             raise ConfigError("domain_name and certificate_arn go together: set both or neither")
         self._check_restored_tables()

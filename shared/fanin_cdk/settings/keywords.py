@@ -57,5 +57,7 @@ class Settings(TypedDict, total=False):
     grouper_downstream: Rows
     grouper_target: str
     grouper_registrations: bool
+    results: bool
+    results_bucket: str
     archive: bool
     archive_days: int

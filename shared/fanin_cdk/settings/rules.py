@@ -91,6 +91,7 @@ STATE_MACHINE_ARN = r"arn:aws[a-z-]*:states:[a-z0-9-]+:[0-9]{12}:stateMachine:[A
 USER_KEY = r"[^\x00-\x1f\x7f-\x9f]{1,256}"
 STAGE = r"[a-z][a-z0-9-]{0,19}"
 DOMAIN = r"(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}"
+BUCKET = "[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"
 CERTIFICATE_ARN = r"arn:aws[a-z-]*:acm:[a-z0-9-]+:[0-9]{12}:certificate/[A-Za-z0-9-]{1,64}"
 JOB_QUEUE = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}"
 
@@ -147,5 +148,6 @@ RULES: Rules = {
     "events": (distinct("|".join(OPTIONAL_EVENTS)), f"different ones of {', '.join(OPTIONAL_EVENTS)}"),
     "grouper_policies": (_is_by("pattern"), "a JSON list of objects that each name a pattern"),
     "grouper_downstream": (_is_by("pattern"), "a JSON list of objects that each name a pattern"),
+    "results_bucket": (matches(rf"|{BUCKET}"), "the name of a bucket: 3 to 63 of a-z 0-9 . -"),
     "archive_days": between(1, 3650),
 }

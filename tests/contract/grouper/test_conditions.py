@@ -18,12 +18,6 @@ LANES = tuple(
 )
 
 
-def test_the_ids_of_the_other_bundles_come_before_and_after():
-    ids = [empty(fence).bundle_id for fence in FENCES]
-
-    assert min(ids) < empty().bundle_id < max(ids)
-
-
 def test_a_task_is_settled_by_its_own_bundle_alone(store):
     claimed(store, "a")
     stored = store.task(task().key)

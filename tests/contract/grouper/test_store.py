@@ -29,11 +29,12 @@ def test_a_task_is_read_as_it_was_stored(store):
     assert store.task(wanted.key) == wanted
 
 
-def test_the_first_task_of_an_id_stays(store):
+def test_the_first_task_of_an_id_stays_and_no_other_tenant_reaches_it(store):
     store.create(task())
 
     assert store.create(task(payload="2")) == task()
     assert store.task(task().key) == task()
+    assert store.task(TaskKey("other", "a")) is None
 
 
 def test_what_is_not_there_is_none(store):
@@ -42,12 +43,6 @@ def test_what_is_not_there_is_none(store):
     assert store.bundle(empty().key) is None
     assert store.full_at(LANE) is None
     assert store.tasks([TaskKey("tenant", "a")]) == {}
-
-
-def test_no_tenant_reaches_the_task_of_another(store):
-    store.create(task())
-
-    assert store.task(TaskKey("other", "a")) is None
 
 
 def test_many_tasks_are_read_at_once(store):
@@ -208,17 +203,11 @@ def test_candidates_come_by_priority_then_by_due_time(store):
     assert [c.task_id for c in store.candidates(LANE, 2)] == ["first", "a"]
 
 
-def test_a_bundled_task_is_no_candidate(store):
-    claimed(store, "a")
-
+def test_open_tasks_are_those_of_every_lane_and_a_bundled_one_is_none_and_no_candidate(store):
+    claimed(store, "bundled")
     assert store.candidates(LANE, 10) == []
-    assert rows(store.open_tasks) == []
-
-
-def test_open_tasks_are_those_of_every_lane(store):
-    store.create(task("a"))
-    store.create(task("b", OTHER))
-    store.create(task("c", Lane("other", "mail", "0")))
+    for name, lane in (("a", LANE), ("b", OTHER), ("c", Lane("other", "mail", "0"))):
+        store.create(task(name, lane))
 
     assert {(str(c.lane), c.task_id) for c in rows(store.open_tasks)} == {
         ("tenant#search#0", "a"),
@@ -258,17 +247,9 @@ def test_a_bucket_is_moved_over_what_was_seen_and_nothing_else(store):
 
 
 OWNER = ({}, {"owner": "me"})
-
-
 CALL = ({}, {"call_until": LATER})
-
-
 REST = ({}, {"not_before": LATER})
-
-
 OUTCOMES = ({}, {"outcomes": (Outcome(Verdict.OK),)})
-
-
 STATES = (BundleState.CALLING, BundleState.DONE)
 
 
@@ -382,15 +363,11 @@ def test_a_claimed_task_expires_with_its_bundle(store):
     assert store.task(task().key).expires_at == bundle.expires_at
 
 
-def test_a_lease_that_went_while_it_was_written_is_unknown(store):
+def test_what_went_while_it_was_written_is_unknown(store):
     gone = Lease(LANE, 7, "me", NOW)
 
     with pytest.raises(StoreUnavailable):
         store.put_lease(gone, gone.next(LATER))
-    assert store.lease(LANE) is None
-
-
-def test_a_bundle_that_went_while_it_was_written_is_unknown(store):
     with pytest.raises(StoreUnavailable):
         store.replace_bundle(empty().joined(("a",)).transition(BundleState.READY))
-    assert store.bundle(empty().key) is None
+    assert (store.lease(LANE), store.bundle(empty().key)) == (None, None)

@@ -61,12 +61,22 @@ def test_a_claim_takes_the_job_that_was_seen(store):
         refuses(store, partial(store.claim, replace(seen, **changed), "s2", "c2", LATER), seen.key)
 
 
-@pytest.mark.parametrize("state", [JobState.BUSY, JobState.DELAYED, JobState.DONE])
-def test_a_claim_takes_a_ready_job_alone(store, state):
-    made = {JobState.BUSY: taken, JobState.DONE: done, JobState.DELAYED: lambda store: added(store, delay=1)}
-    job = made[state](store)
+MADE = {"ready": added, "busy": taken, "done": done, "delayed": lambda store: added(store, delay=1)}
+WRITES = {
+    "claim": ("ready", lambda store, job: store.claim(lifecycle.entry_of(job), "s2", "c2", LATER)),
+    "ask for a rerun": ("busy", lambda store, job: store.rerun(job, rerun("r7"))),
+    "promote": ("delayed", lambda store, job: store.promote(lifecycle.entry_of(job), LATER)),
+    "add over its mark": ("done", lambda store, job: store.add(new("a", LATER, over=job), job)),
+}
 
-    refuses(store, lambda: store.claim(lifecycle.entry_of(job), "s2", "c2", LATER), job.key)
+
+@pytest.mark.parametrize(
+    ("write", "state"), [(write, state) for write in WRITES for state in MADE if state != WRITES[write][0]]
+)
+def test_a_write_changes_a_job_of_its_own_state_alone(store, write, state):
+    job, (_, call) = MADE[state](store), WRITES[write]
+
+    refuses(store, lambda: call(store, job), job.key)
 
 
 @pytest.mark.parametrize("write", ["give back", "end", "end with an item", "end and rerun"])
@@ -95,13 +105,6 @@ def test_a_rerun_is_asked_of_the_run_that_was_seen(store):
         refuses(store, partial(store.rerun, replace(job, **changed), rerun("r7")), job.key)
 
 
-@pytest.mark.parametrize("made", [added, done, lambda store: added(store, delay=1)])
-def test_a_rerun_is_asked_of_a_busy_job_alone(store, made):
-    job = made(store)
-
-    refuses(store, lambda: store.rerun(job, rerun("r7")), job.key)
-
-
 def test_the_delayed_job_that_was_seen_is_promoted(store):
     seen = delayed(store)
 
@@ -120,13 +123,6 @@ def test_nothing_is_written_where_the_job_is_gone(store):
     assert store.claim(seen, "s", "c", LATER) is None
     assert not store.promote(replace(seen, state=JobState.DELAYED), LATER)
     assert store.get(job.key) is None
-
-
-@pytest.mark.parametrize("made", [added, taken, done])
-def test_a_delayed_job_alone_is_promoted(store, made):
-    seen = lifecycle.entry_of(made(store))
-
-    refuses(store, lambda: store.promote(seen, LATER), seen.key)
 
 
 CHANGES = (
@@ -195,13 +191,6 @@ def test_a_job_is_stored_over_the_mark_that_was_seen(store, write, generation):
 
     refuses(store, store_it[write], job.key)
     assert list(store.dead(dead.job.key.part, 10)) == [dead]
-
-
-@pytest.mark.parametrize("made", [added, taken, lambda store: added(store, delay=1)])
-def test_a_live_job_is_no_mark(store, made):
-    job = made(store)
-
-    refuses(store, lambda: store.add(new("a", LATER, over=job), job), job.key)
 
 
 def test_a_session_is_ended_with_the_heartbeats_that_were_seen(store):

@@ -17,10 +17,8 @@ from tests.contract.queue import config_forms
 from tests.contract.queue.calls import LATER, NOW, QUEUE
 from tests.contract.queue_table import QUEUE_TABLE
 from tests.request_rules import shapes
-from tests.simulation_queue.simulation import simulate
 
 WRITTEN = config_forms.written()
-SEEDS = range(30)
 
 
 def test_each_form_of_a_config_is_written_over_the_one_before_it(store):
@@ -36,22 +34,6 @@ def test_the_requests_of_all_forms_are_listed_and_no_others():
     configs = {each for each in shapes.listed() if " parts = :parts" in each}
 
     assert configs == {shapes.shape("UpdateItem", request) for request in requests_of}
-
-
-def test_what_simulated_queues_write_has_one_of_these_forms(monkeypatch):
-    met = set()
-    reconfigure = MemoryStore.reconfigure
-
-    def noted(self, queue, config):
-        met.add(config_forms.form(config))
-        return reconfigure(self, queue, config)
-
-    monkeypatch.setattr(MemoryStore, "reconfigure", noted)
-    for seed in SEEDS:
-        simulate(seed)
-
-    assert met <= {config_forms.form(each) for each in WRITTEN}
-    assert len(met) > 5
 
 
 def test_a_tenants_queues_are_listed_in_order_with_the_depth_that_was_counted_last(store):

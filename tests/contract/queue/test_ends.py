@@ -41,11 +41,7 @@ PUT = {"Put": {"TableName": QUEUE_TABLE, "Item": {"pk": {"S": "user"}, "sk": {"S
 
 # As the demo's consumer, and a benchmark, write beside an ack.
 OTHERS = {"pk": {"S": "user"}, "sk": {"S": "other"}}
-
-
 FIRST = {"Put": {"TableName": QUEUE_TABLE, "Item": OTHERS, "ConditionExpression": "attribute_not_exists(pk)"}}
-
-
 COUNTED = {
     "Update": {
         "TableName": QUEUE_TABLE,
@@ -54,8 +50,6 @@ COUNTED = {
         "ExpressionAttributeValues": {":one": {"N": "1"}, ":me": {"SS": ["me"]}},
     }
 }
-
-
 GUARDED = {"Put": PUT["Put"] | {"ConditionExpression": "attribute_exists(pk)"}}
 
 

@@ -41,17 +41,13 @@ def test_the_first_jobs_of_a_part_are_the_live_ones_in_the_order_of_the_index(st
     assert store.first(PART, 10)[:1] == store.ready(PART, 10)
 
 
-def test_jobs_are_counted_up_to_a_limit(store):
+def test_jobs_and_dead_jobs_are_counted_up_to_a_limit(store):
+    for number in range(3):
+        death_of(store, taken(store, f"c{number}", name=f"dead {number}"))
     for number in range(5):
         added(store, f"job {number}", NOW + number)
 
     assert [store.count(PART, JobState.READY, limit) for limit in (1, 4, 5, 6)] == [1, 4, 5, 5]
-
-
-def test_dead_jobs_are_counted_up_to_a_limit(store):
-    for number in range(3):
-        death_of(store, taken(store, f"c{number}", name=f"job {number}"))
-
     assert [store.count_dead(PART, limit) for limit in (1, 3, 4)] == [1, 3, 3]
 
 
@@ -105,11 +101,7 @@ def test_the_record_of_a_dead_job_is_removed_and_no_other(store):
 
 
 ITEMS = pytest.mark.parametrize("item", [{}, {"item_id": item_named(1)}], ids=["plain", "with an item"])
-
-
 REASON = "the job was deleted"
-
-
 DELETION = "deletion-1"
 
 

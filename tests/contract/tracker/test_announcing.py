@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -141,7 +140,3 @@ def test_a_decision_without_an_answer_is_left_to_the_stream(world, store):
 
     assert not world.seen
     assert store.get(BatchKey("t", batch_id)).state is State.COMPLETE
-
-
-def test_the_store_of_a_process_can_be_copied(world):
-    assert copy(world.tracker.store).store is world.other.store

@@ -113,6 +113,17 @@ def test_a_row_outlasts_the_pages_whatever_becomes_of_its_batch(store, batch):
     assert int(row["ttl"]["N"]) > batch.pages_expire_at.timestamp()
 
 
+def test_enough_successes_complete_a_live_batch_once_and_a_final_total_a_closed_one(store, batch):
+    store.create(batch)
+    enough = Transition(State.COMPLETE, NOW, LATER, LATER, caller="a", reached=2)
+
+    assert store.transition(KEY, replace(enough, final=True)).state is State.OPEN
+    ended = store.transition(KEY, enough)
+    assert (ended.state, ended.result, ended.reached) == (State.COMPLETE, "enough", 2)
+    assert store.transition(KEY, replace(enough, caller="b", reached=3)) == ended == close(store)
+    assert store.get(KEY) == ended
+
+
 def test_failures_of_a_final_total_end_a_closed_batch_alone(store, batch):
     store.create(batch)
     store.add_bits(LEAF, PageMasks(failure=0b11), LATER)

@@ -6,13 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.tracker import Group, ItemId
-from fanin.tracker.rules.children import CHILDREN_MAX, Children
+from fanin.tracker import Group, ItemId, State
+from fanin.tracker.dynamodb import requests
+from fanin.tracker.rules import children
+from fanin.tracker.rules.children import Children
 from fanin.tracker.rules.ids import GroupId
-from fanin.tracker.rules.model import BatchKey, ItemKey
+from fanin.tracker.rules.lifecycle import transition
+from fanin.tracker.rules.model import BatchKey, ItemKey, shard_of
 from fanin.tracker.rules.options import TaskToken
 from tests.contract.tracker.calls import KEY, NOW
-from tests.tracker.calls import new_batch
+from tests.tracker.calls import HOUR, new_batch
 
 GROUP = str(GroupId.make(b"0123456789abcdef", KEY.batch_id, 7, 100))
 ITEM = ItemKey(KEY, 10)
@@ -124,8 +127,10 @@ def test_a_repeated_request_adds_its_child_once(store, opens):
     assert store.children(ITEM) == Children(frozenset(), ids(A))
 
 
-def test_an_item_takes_a_hundred_live_children_and_no_other_one_after_as_many_failed(store):
-    many = [child(number) for number in range(100, 101 + CHILDREN_MAX)]
+def test_an_item_takes_so_many_live_children_and_no_other_one_after_as_many_failed(store, monkeypatch):
+    for module in (children, requests):
+        monkeypatch.setattr(module, "CHILDREN_MAX", 3)
+    many = [child(number) for number in range(100, 104)]
     assert all(store.create(each) for each in many[:-1])
     assert store.create(many[-1]) is None
     for each in many[:-1]:
@@ -135,3 +140,38 @@ def test_an_item_takes_a_hundred_live_children_and_no_other_one_after_as_many_fa
         store.create_reopened(replace(A, origin_batch_id=many[0].batch_id), Group("g", 1), None, None, None)
         is None
     )
+
+
+def test_the_children_of_the_items_of_a_batch_are_listed_from_an_item_on(store):
+    items = [ItemKey(KEY, 7 + index) for index in (0, 3, 99)]
+    ids = [str(ItemId(KEY.batch_id, GROUP, item.position - 7)) for item in items]
+    batches = [replace(child(20 + number), parent_item_id=item) for number, item in enumerate(ids)]
+    for batch in batches:
+        store.create(batch)
+    rows = [
+        (item.position, Children(frozenset({batch.batch_id})))
+        for item, batch in zip(items, batches, strict=True)
+    ]
+
+    assert list(store.children_from(KEY, 0, 10)) == rows
+    assert list(store.children_from(KEY, 0, 2)) == rows[:2]
+    assert list(store.children_from(KEY, items[1].position + 1, 10)) == rows[2:]
+    assert list(store.children_from(A.key, 0, 10)) == []
+
+
+def test_a_cancelled_batch_is_marked_once_to_be_cancelled_with_its_children(store):
+    store.create(A), store.create(B), store.create(C)
+    alone, both = (
+        transition(A, State.CANCELLED, NOW, reason="no", children=children) for children in (False, True)
+    )
+
+    assert store.transition(A.key, both) == both.apply(A)
+    assert store.transition(B.key, alone) == alone.apply(B)
+    assert store.cancel_children(B.key, NOW) == replace(
+        alone.apply(B), cancels_children=True, next_check_at=NOW
+    )
+    assert store.cancel_children(B.key, NOW + HOUR) == store.get(B.key)
+    assert store.cancel_children(C.key, NOW) == C
+    unexplained = transition(C, State.CANCELLED, NOW, children=True)
+    assert store.transition(C.key, unexplained) == unexplained.apply(C)
+    assert list(store.due(shard_of(B.batch_id), False, NOW)) == [B.key]

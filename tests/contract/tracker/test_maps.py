@@ -20,7 +20,7 @@ from tests.contract.tracker.calls import KEY, LATER, NOW
 from tests.contract.tracker.filled import SHAPES, Acked, Filled, put
 from tests.tracker.calls import ack, fail, opened
 
-SIZES = [10**4, 10**6, 2 * 10**6, 10**7, 10**8, 10**9]
+SIZES = [10**4, 10**6, 2 * 10**6, 10**7, 10**9]
 MOST_READ = {10**4: 11, 10**6: 978, 2 * 10**6: 1957}
 MOST_SAMPLED = 1979
 """The pages that a map reads at most, of all levels together: the table of docs/tracker.md."""
@@ -58,7 +58,7 @@ def test_a_map_is_near_the_truth_for_a_bounded_number_of_pages(batch, total, sha
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("window", [(0, 10**6), (499_999_487, 500_999_487), (123_456_789, 123_456_800)])
+@pytest.mark.parametrize("window", [(499_999_487, 500_999_487), (123_456_789, 123_456_800)])
 def test_a_window_of_a_million_items_is_exact(batch, window, shape):
     filled = Filled(MemoryStore(), Acked(replace(batch, total=10**9), SHAPES[shape][0]))
     found = mapped(filled, filled.acked.batch, CELLS_MAX, *window)
@@ -69,7 +69,7 @@ def test_a_window_of_a_million_items_is_exact(batch, window, shape):
     assert max(filled.levels.values()) <= CELLS_MAX + SPARE_PAGES
 
 
-@pytest.mark.parametrize("cells", [1, 2, 7, 100, 1024])
+@pytest.mark.parametrize("cells", [1, 7, 1024])
 @pytest.mark.parametrize("bits", [2, 7, 64])
 @pytest.mark.parametrize("window", [(0, None), (0, 1), (13, 4000), (7, 7_001), (10**4, None)])
 def test_cells_that_are_exact_are_true(batch, window, bits, cells):
@@ -95,9 +95,9 @@ def check_cells(
 
 
 @pytest.mark.parametrize("total", [10**6, 10**9, 2**36])
-def test_an_estimated_batch_shows_its_counters(store, batch, total):
+def test_an_estimated_batch_shows_its_counters(batch, total):
     acked = Acked(replace(batch, total=total, mode=Mode.ESTIMATED), SHAPES["at random, 50 %"][0])
-    filled = Filled(store, acked)
+    filled = Filled(MemoryStore(), acked)
     found = mapped(filled, acked.batch)
 
     assert found.cell_items % 2**20 == 0

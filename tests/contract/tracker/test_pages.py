@@ -59,20 +59,13 @@ def test_the_last_page_gets_its_size_whether_it_is_there_or_not(store):
     assert store.mark_tail(LEAF, 5, root=False, expires_at=LATER) == Page(1, 1, 5)
 
 
-def test_a_compacted_page_has_its_count_and_no_digits(store):
-    store.replace_bits(LEAF, Page(), PageMasks(FULL), LATER)
+def test_a_compacted_page_has_its_count_and_no_digits_and_takes_no_write(store):
+    seen = store.replace_bits(LEAF, Page(), PageMasks(FULL), LATER).page
     store.compact(LEAF, 1024)
-    store.compact(LEAF, 1024)
-
-    assert page(store) == Page(n=1024, compacted=True)
-
-
-def test_a_compacted_page_takes_no_write(store):
-    store.replace_bits(LEAF, Page(), PageMasks(FULL), LATER)
-    seen = page(store)
     store.compact(LEAF, 1024)
     compacted = Page(n=1024, compacted=True)
 
+    assert page(store) == compacted
     assert store.add_bits(LEAF, PageMasks(1), LATER) == Written(compacted, applied=False)
     assert not store.replace_bits(LEAF, seen, PageMasks(1), LATER).applied
     assert page(store) == compacted

@@ -8,6 +8,7 @@ import pytest
 
 from fanin.tracker import State
 from fanin.tracker.rules.page import Page
+from pipeline.audit import recheck
 from pipeline.audit.recheck import Located, recheck_findings
 from pipeline.audit.rules import Finding, Rule
 from tests.pipeline.audit.test_rules import BROKEN, FULL_LEAF
@@ -76,6 +77,15 @@ def test_failures_that_go_on_being_counted_leave_it_in_doubt():
     world.store.get = changing
 
     assert rechecked(world, Finding(Rule.FAILED_COUNT, "")) == [None]
+
+
+def test_failures_of_more_leaves_than_are_read_stay_in_doubt(monkeypatch):
+    world = closed()
+    world.change_batch(failed=7)
+    for most, verdict in ((19, True), (18, None)):
+        monkeypatch.setattr(recheck, "LEAVES", most)
+
+        assert rechecked(world, Finding(Rule.FAILED_COUNT, "")) == [verdict]
 
 
 def test_each_finding_has_a_verdict_of_its_own():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -139,6 +141,19 @@ def test_no_salt_comes_out(tracker):
 
     assert batch.salt.hex() not in str(found) + repr(folder)
     assert repr(batch.salt)[2:-1] not in str(found) + repr(folder)
+
+
+def test_a_task_hands_on_so_many_reasons_of_a_batch_and_no_more(tracker, monkeypatch):
+    monkeypatch.setattr(fold, "REASONS", 5)
+    one, other = opened(tracker, 8), opened(tracker, 8)
+    rows = [(item, "failure", f"why {number}") for number, item in enumerate(one[:4] + other[:2])]
+    more = [(item, "failure", "late") for item in one[4:] + other[2:3]]
+
+    found = folded(Folder(tracker.store, TENANT), portion(*rows), portion(*more))
+
+    reasons = Counter(row["batch_id"] for row in found["reason"])
+    assert reasons == {one[0][:36]: 5, other[0][:36]: 3}
+    assert positions_in(found, "failed")[one[0][:36]] == set(range(8))
 
 
 @pytest.mark.parametrize("reason", ["", "x" * 513, "a\nb", "\x7f", "a\x00"])

@@ -75,43 +75,40 @@ def pages_of(tables):
     return sorted(rows, key=lambda row: row["pk"]["S"])
 
 
-def test_batches_of_any_size_complete_and_a_second_run_writes_nothing(
-    spark, tables, tracker, bulk_request, tmp_path
-):
+def test_batches_of_any_size_complete(spark, tracker, bulk_request, tmp_path):
     batches = dict(opened(tracker, size) for size in SIZES)
     rows = [item for ids in batches.values() for item in ids]
-    paths = scattered(tmp_path, rows + rows)
     events: list = []
 
-    first = run(spark, bulk_request, paths, lambda *fact: events.append(fact))
-    before = pages_of(tables)
-    second = run(spark, bulk_request, paths)
+    totals = run(spark, bulk_request, scattered(tmp_path, rows + rows), lambda *fact: events.append(fact))
 
     found = [tracker.get(TENANT, batch_id) for batch_id in batches]
     assert {(batch.state, batch.completed_by) for batch in found} == {(State.COMPLETE, "bulk-ack:run")}
-    assert (first["fresh"], first["duplicate"], first["rejected"]) == (len(rows), 0, 0)
-    counts = {name: second[name] for name in ("fresh", "duplicate", "written", "write_units")}
-    assert counts == {"fresh": 0, "duplicate": len(rows), "written": 0, "write_units": 0}
-    assert pages_of(tables) == before
+    assert (totals["fresh"], totals["duplicate"], totals["rejected"]) == (len(rows), 0, 0)
     event, facts = events[-1]
     expected = {"acks": 2 * len(rows), "items": len(rows), "repeated": len(rows), "batches": 8, "complete": 8}
     assert (event, {name: facts[name] for name in expected}) == ("acked", expected)
     assert [event for event, _ in events if event not in ("working", "progress")] == ["folded", "acked"]
 
 
-def test_failures_are_counted_healed_and_explained(spark, tracker, bulk_request, tmp_path):
+def test_failures_are_counted_healed_and_explained_and_a_second_run_writes_nothing(
+    spark, tables, tracker, bulk_request, tmp_path
+):
     batch_id, ids = opened(tracker, 2 * P)
     tracker.ack(TENANT, [Ack.of(item, "early", Outcome.FAILURE, "early") for item in ids[:4]])
     failed = [(item, "failure", f"why {number}") for number, item in enumerate(ids[1000:1100])]
     paths = scattered(tmp_path, [*ids[2:1010], *failed, *failed, (ids[1], "failure", "late")])
 
-    first, second = run(spark, bulk_request, paths), run(spark, bulk_request, paths)
+    first, before = run(spark, bulk_request, paths), pages_of(tables)
+    second = run(spark, bulk_request, paths)
 
     batch = tracker.get(TENANT, batch_id)
     stretches = [(found.first, found.last) for found in tracker.failures(batch).ranges]
     assert (batch.failed, stretches) == (2 + 90, [(0, 1), (1010, 1099)])
     assert (first["failed"], first["healed"], first["written"]) == (90, 2, 2)
-    assert (second["failed"], second["healed"], second["written"]) == (0, 0, 0)
+    assert [second[name] for name in ("fresh", "failed", "healed", "written", "write_units")] == [0] * 5
+    assert second["duplicate"] == first["fresh"] + first["healed"] + first["duplicate"]
+    assert pages_of(tables) == before
     kept = {sample.reason for sample in tracker.samples(batch)}
     assert {"early"} < kept <= {"early", *(f"why {number}" for number in range(10, 100))}
 

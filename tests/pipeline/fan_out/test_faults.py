@@ -1,4 +1,4 @@
-"""fan_out while its tasks fail, are copied by speculation, and its driver is killed: each row is one item."""
+"""A driver of fan_out is killed: started again, it sends each row under the id that it had."""
 
 from __future__ import annotations
 
@@ -10,100 +10,52 @@ import sys
 import threading
 import time
 from collections import Counter
-from dataclasses import dataclass, field
 
 import pytest
 
 from fanin.tracker import Ack, State, Tracker
 from pipeline.spark.session import ROOT
-from tests.pipeline.cluster import cluster, has_both_hosts
 from tests.pipeline.conftest import StubQueue
 from tests.pipeline.driver import ROWS, TENANT
 
 DRIVER_SECONDS = 500.0
 ACKS_AT_ONCE = 100
-EAGER = {
-    "spark.speculation": "true",
-    "spark.speculation.interval": "100ms",
-    "spark.speculation.quantile": "0.5",
-    "spark.speculation.multiplier": "1.1",
-    "spark.speculation.minTaskRuntime": "100ms",
-    "spark.executor.memory": "512m",
-    "spark.executor.extraJavaOptions": os.environ["SPARK_DAEMON_JAVA_OPTS"],
-    "spark.executor.instances": "2",
-    "spark.default.parallelism": "2",
-}
-
-
-@dataclass
-class Faults:
-    """What the queue does beside taking messages: it refuses one entry once, and once is silent."""
-
-    refuse: int | None = None
-    sit_on: int | None = None
-    seconds: float = 120.0
-    happened: set[int] = field(default_factory=set)
-
-    def refused(self, indexes: list[int]) -> int | None:
-        """The index that is refused now, if any."""
-        if self.refuse not in indexes or self.refuse in self.happened:
-            return None
-        self.happened.add(self.refuse)
-        return self.refuse
-
-    def hold_back(self, indexes: list[int], over: threading.Event) -> None:
-        """Let the answer wait where it is to sit on one."""
-        if self.sit_on in indexes and self.sit_on not in self.happened:
-            self.happened.add(self.sit_on)
-            over.wait(self.seconds)
+HELD = 2500
+"""The item whose message the queue answers only once the driver is dead."""
 
 
 @pytest.fixture
-def queue(sqs, monkeypatch):
-    """The recording queue, with *faults* to be set."""
-    over, take = threading.Event(), StubQueue.answer
-    sqs.faults = Faults()
+def held(monkeypatch):
+    """Set once the queue has the message of the item HELD, which it does not answer the first time."""
+    held, over, answer = threading.Event(), threading.Event(), StubQueue.answer
 
-    def answer(stub, request):
-        entries = {index_of(entry["MessageBody"]): entry for entry in request["Entries"]}
-        refused = stub.faults.refused(list(entries))
-        kept = [entry for index, entry in entries.items() if index != refused]
-        reported = take(stub, {"Entries": kept})
-        if refused is not None:
-            reported["Failed"].append({"Id": entries[refused]["Id"], "Code": "refuse", "SenderFault": True})
-        stub.faults.hold_back(list(entries), over)
-        return reported
+    def hold_back(stub, request):
+        answered = answer(stub, request)
+        indexes = [json.loads(each["MessageBody"])["itemId"].split(":")[2] for each in request["Entries"]]
+        if str(HELD) in indexes and not held.is_set():
+            held.set()
+            over.wait(DRIVER_SECONDS)
+        return answered
 
-    monkeypatch.setattr(StubQueue, "answer", answer)
-    yield sqs
+    monkeypatch.setattr(StubQueue, "answer", hold_back)
+    yield held
     over.set()
 
 
-def index_of(body: str) -> int:
-    return int(json.loads(body)["itemId"].rpartition(":")[2])
-
-
 @pytest.fixture
-def start(tables, queue, tmp_path):
+def start(tables, held, sqs, tmp_path):
     """Starts a driver; whatever is left of one is ended."""
     started: list[subprocess.Popen[str]] = []
 
-    def begin(**more) -> subprocess.Popen[str]:
+    def begin() -> subprocess.Popen[str]:
         names = [tables.batches, tables.pages, tables.region, tables.endpoint]
-        to = [queue.queue.url, queue.queue.region, queue.queue.endpoint]
-        options = {"tables": names, "queue": to, "manifest": str(tmp_path / "manifest"), **more}
+        to = [sqs.queue.url, sqs.queue.region, sqs.queue.endpoint]
+        options = {"tables": names, "queue": to, "manifest": str(tmp_path / "manifest")}
+        command = [sys.executable, "-m", "tests.pipeline.driver", json.dumps(options)]
         env = os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "shared")))}
         log = (tmp_path / f"driver-{len(started)}.log").open("w")
-        started.append(
-            subprocess.Popen(
-                [sys.executable, "-m", "tests.pipeline.driver", json.dumps(options)],
-                env=env,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-                start_new_session=True,
-            )
-        )
+        pipe = {"stdout": subprocess.PIPE, "stderr": log, "text": True}
+        started.append(subprocess.Popen(command, env=env, start_new_session=True, **pipe))
         return started[-1]
 
     yield begin
@@ -113,21 +65,17 @@ def start(tables, queue, tmp_path):
             process.wait()
 
 
-def finish(process, tmp_path) -> dict[str, dict]:
-    """The driver's events by name, once it has ended well."""
-    reported, _ = process.communicate(timeout=DRIVER_SECONDS)
-    logs = "\n".join(log.read_text()[-3000:] for log in tmp_path.glob("driver-*.log"))
-    assert process.returncode == 0, logs
-    return {event["event"]: event for event in map(json.loads, reported.splitlines())}
+def batch_of(printed: str) -> str:
+    """The id of the batch that a driver opened or found."""
+    events = map(json.loads, printed.splitlines())
+    return next(event["batchId"] for event in events if event["event"] == "opened")
 
 
-def check(queue, tables, batch_id) -> Counter[str]:
+def check(sqs, tables, batch_id) -> Counter[str]:
     """Each row is one item, sent once at least; the items once acked, the batch completes for one caller."""
-    sent = Counter(message["itemId"] for message in queue.messages)
-    records = {message["itemId"]: message["record"] for message in queue.messages}
-    assert len(sent) == len({record["name"] for record in records.values()}) == ROWS
-    pairs = {(message["itemId"], message["record"]["name"]) for message in queue.messages}
-    assert len(pairs) == ROWS
+    sent = Counter(message["itemId"] for message in sqs.messages)
+    pairs = {(message["itemId"], message["record"]["name"]) for message in sqs.messages}
+    assert len(sent) == len(pairs) == len({name for _, name in pairs}) == ROWS
     tracker = Tracker(tables.store)
     acks = [Ack.of(item_id, item_id) for item_id in sent.elements()]
     reported = [
@@ -142,39 +90,20 @@ def check(queue, tables, batch_id) -> Counter[str]:
 
 @pytest.mark.proof
 @pytest.mark.timeout(1200)
-def test_failed_tasks_and_speculative_copies_only_repeat_messages(start, queue, tables, tmp_path):
-    if not has_both_hosts():
-        pytest.skip("speculation needs two hosts, and 127.0.0.2 is no address of this system")
-    queue.faults = Faults(refuse=2800, sit_on=3)
-    with cluster(tmp_path) as master:
-        events = finish(start(settings={**EAGER, "spark.master": master}, trouble=True), tmp_path)
-
-    sent = check(queue, tables, events["opened"]["batchId"])
-
-    repeated = {int(item_id.rpartition(":")[2]) for item_id, count in sent.items() if count > 1}
-    assert 3 in repeated, "no copy of the task that was sat upon was started"
-    assert repeated & set(range(2700, 2800)), "the task that failed was not run again"
-
-
-@pytest.mark.timeout(1200)
 def test_a_driver_that_was_killed_is_started_again_and_finds_its_batch_and_its_ids(
-    start, queue, tables, tmp_path
+    start, held, sqs, tables, tmp_path
 ):
-    queue.faults = Faults(sit_on=2500, seconds=DRIVER_SECONDS)
-    first = start()
-    over = time.monotonic() + DRIVER_SECONDS
-    while 2500 not in queue.faults.happened or len(queue.bodies) < 1000:
+    first, over = start(), time.monotonic() + DRIVER_SECONDS
+    while not held.is_set() or len(sqs.bodies) < 1000:
         assert time.monotonic() < over, "the first driver did not come to send"
         assert first.poll() is None, "the first driver ended before it could be killed"
         time.sleep(0.1)
     os.killpg(first.pid, signal.SIGKILL)
-    opened = next(
-        event for event in map(json.loads, first.communicate()[0].splitlines()) if "batchId" in event
-    )
-    before = len(queue.bodies)
+    batch_id, before = batch_of(first.communicate()[0]), len(sqs.bodies)
 
-    events = finish(start(), tmp_path)
+    second = start()
+    printed, _ = second.communicate(timeout=DRIVER_SECONDS)
 
-    assert events["opened"]["batchId"] == opened["batchId"]
-    sent = check(queue, tables, opened["batchId"])
-    assert ROWS < sent.total() <= before + ROWS + 10
+    assert second.returncode == 0, (tmp_path / "driver-1.log").read_text()[-3000:]
+    assert batch_of(printed) == batch_id
+    assert ROWS < check(sqs, tables, batch_id).total() <= before + ROWS + 10

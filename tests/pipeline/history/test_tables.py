@@ -49,6 +49,7 @@ def test_every_batch_is_there_once_the_child_of_another_too(built, batches):
     (child,) = (row for row in rows if row["user_key"] == "child")
 
     assert len(rows) == len(cast().lives) + 1
+    assert built[1]("tasks") == built[1]("jobs") == []
     assert {row["tenant"] for row in rows} == {TENANT}
     assert child["parent_batch_id"] == cast()["parent"].batch_id
     assert [row["user_key"] for row in rows if row["parent_batch_id"]] == ["child"]

@@ -9,17 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from fanin.cost import estimate as cost
-from fanin.cost import prices
 from infra.pipeline_jobs import JOBS
 from pipeline import entry
-from pipeline.bulk_ack.run import estimate_acks
 
 PAGE = (Path(__file__).parents[3] / "docs" / "analytics.md").read_text()
 RUNS = re.findall(
     r"glue start-job-run --job-name fanin-prod-([\w-]+) --arguments '(\{.*?\})'", PAGE, re.DOTALL
 )
-BILLION = 10**9
 # The options with which Glue names where a job runs are not on the page; any value will do.
 PLACE = "s3://place"
 
@@ -38,28 +34,8 @@ def test_a_run_on_glue_is_one_that_the_job_takes(label, text):
     assert parsed(["--fanin-job", job.name, *given], job.defaults)
 
 
-def test_every_job_has_a_run_on_the_page():
-    assert [label for label, _ in RUNS] == [job.label for job in JOBS]
-
-
 def test_the_run_on_emr_is_one_that_the_job_takes():
     (driver,) = re.findall(r"--job-driver '(\{.*?\})'", PAGE, re.DOTALL)
     submit = json.loads(driver)["sparkSubmit"]
 
     assert parsed(submit["entryPointArguments"]).pages_table == "PAGES"
-
-
-def test_the_sums_of_a_billion_items_are_those_of_the_model():
-    fan_out = cost.estimate(BILLION, 0)
-    pages = -(-BILLION // 1024)
-    least, most = fan_out.dollars
-    figures = [
-        f"${fan_out.requests * prices.SQS_REQUEST:.2f}",
-        f"${fan_out.least_writes * prices.WRITE_UNIT:.2f}",
-        f"${fan_out.most_writes * prices.WRITE_UNIT:.2f}",
-        f"${estimate_acks(pages, 0).facts()['mostDollars']:.2f}",
-        f"${least:.2f} to ${most:.2f}",
-        f"{pages:,} pages",
-    ]
-
-    assert [figure for figure in figures if figure not in PAGE] == []

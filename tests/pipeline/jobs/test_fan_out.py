@@ -82,16 +82,13 @@ NOWHERE = "/nowhere.jsonl: Path does not exist: file:/nowhere.jsonl."
     ("options", "message"),
     [
         (["--dataset", "/nowhere.jsonl"], re.escape(f"fan_out: {NOWHERE}")),
-        (["--dataset", "table:nowhere"], r"fan_out: The table or view `nowhere` cannot be found\..*"),
         (["--dataset", "MALFORMED"], r"fan_out: .*rows\.jsonl: Malformed records [^\n]*"),
-        (["--limit", "3"], "fan_out: SQS refuses a message: refuse *"),
         (["--message-group", "a b"], "fan_out: a message group is 1 to 128.*"),
     ],
 )
-def test_what_stops_the_job_is_one_line(job, sqs, tmp_path, options, message):
+def test_what_stops_the_job_is_one_line(job, tmp_path, options, message):
     malformed = tmp_path / "rows.jsonl"
     malformed.write_text('{"name":"a"}\n{"name":\n')
-    sqs.judge = lambda number: "refuse"
 
     with pytest.raises(SystemExit, match=f"^{message}$") as end:
         job(*(str(malformed) if option == "MALFORMED" else option for option in options))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import nullcontext
 from datetime import date
 
 import pytest
 
-from fanin.report import page
 from pipeline.history import Days, Sources
 from pipeline.jobs import history
 
@@ -49,14 +47,18 @@ def test_a_line_that_is_none_stops_the_job_and_is_named(here, tmp_path):
         history.main(["--archive", str(tmp_path / "changes"), "--out", str(tmp_path / "out")])
 
 
-def test_an_archive_of_nothing_is_a_report_of_nothing(here, tmp_path, capsys):
-    (tmp_path / "changes").mkdir()
-    history.main(["--archive", str(tmp_path / "changes"), "--out", str(tmp_path / "out"), "--json"])
-    events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    tables = {event["name"]: event["rows"] for event in events if event["event"] == "table"}
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (["--manifest", "a=s3://b/m"], "'a=s3://b/m' is not BATCH=PATH: a batch id is a UUID"),
+        (["--manifest", "s3://b/m"], "'s3://b/m' is not BATCH=PATH"),
+        (["--since", "2026-13-01"], "argument --since: invalid"),
+        (["--until", "now"], "argument --until: invalid"),
+    ],
+)
+def test_an_option_of_another_form_is_refused(asked, option, message, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        history.main(["--archive", "a", "--out", "o", *option])
 
-    assert tables.pop("archive") == 1
-    assert set(tables.values()) == {0}
-    assert {"batches", "items", "throughput", "bundles", "jobs"} <= tables.keys()
-    assert (events[-1]["event"], events[-1]["batches"], events[-1]["items"]) == ("saved", 0, 0)
-    assert "Nothing happened" in page(str(tmp_path / "out"))
+    assert message in capsys.readouterr().err
+    assert asked == []

@@ -21,6 +21,7 @@ from pipeline.reconcile.run import ReconcileRequest
 from pipeline.snapshot import frames
 from pipeline.spark import datasets
 from tests.pipeline.conftest import live_tables, recording_queue
+from tests.pipeline.exporting import put_rows
 
 ITEMS = 120
 PAGE_BITS = 16
@@ -42,12 +43,12 @@ def received(sqs) -> dict[int, dict]:
 
 @dataclass(frozen=True)
 class LossyBatch:
-    """A batch some of whose messages were lost: what was sent, what reconcile saved, its rows by table."""
+    """A batch some of whose messages were lost: what was sent, what reconcile saved, its rows."""
 
     batch_id: str
     messages: dict[int, dict]
     saved: str
-    rows: dict[str, list[dict]]
+    rows: list[dict]
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +66,8 @@ def lossy(spark, aws, tmp_path_factory) -> LossyBatch:
         snapshot = frames.from_tables(spark, tables, batch_id)
         lost = ReconcileRequest(batch_id, f"{path}/manifest", f"{path}/saved", failed=True)
         run.reconcile(spark, snapshot, lost, quiet)
-        rows = {name: tables.client.scan(TableName=name)["Items"] for name in (tables.batches, tables.pages)}
+        scans = [tables.client.scan(TableName=name) for name in (tables.batches, tables.pages)]
+        rows = [row for scan in scans for row in scan["Items"]]
     return LossyBatch(batch_id, sent, lost.saved, rows)
 
 
@@ -76,9 +78,7 @@ class World:
         self.spark, self.tables, self.sqs, self.saved = spark, tables, sqs, lossy.saved
         self.api = Fanin(DirectTransport(Tracker(tables.store), "tenant"))
         self.batch_id, self.first = lossy.batch_id, lossy.messages
-        for name, rows in lossy.rows.items():
-            for row in rows:
-                tables.client.put_item(TableName=name, Item=row)
+        put_rows(tables, lossy.rows)
 
     def received(self) -> dict[int, dict]:
         return received(self.sqs)

@@ -24,7 +24,7 @@ from pipeline.snapshot import frames
 from pipeline.snapshot.rows import facts_of
 from pipeline.spark import datasets
 from pipeline.spark.output import NotOurs
-from tests.pipeline.exporting import TAKEN_AT, rows_of, write_export
+from tests.pipeline.exporting import TAKEN_AT, rows_of, write_tables
 
 UNKNOWN = "279c2b71-e1f5-4990-bd17-501cbba536f4"
 ITEMS = 992
@@ -59,11 +59,7 @@ class World:
 
     def export(self, change: Callable[[dict], dict] = lambda row: row) -> list[str]:
         """Both tables, exported as they are now."""
-        rows = [change(row) for row in rows_of(self.store)]
-        return [
-            write_export(self.folder, [row for row in rows if "sk" in row], table="Batches"),
-            write_export(self.folder, [row for row in rows if "sk" not in row], table="Pages"),
-        ]
+        return write_tables(self.folder, map(change, rows_of(self.store)))
 
     def reconcile(self, batch_id: str, change: Callable = lambda row: row, days: int = 0, **more) -> str:
         """Reconcile a changed export, so many days after it was taken; the path of what is saved."""
@@ -89,12 +85,11 @@ def all_but(items, withheld: Iterable[int]) -> list[str]:
     return [items[index] for index in range(len(items)) if index not in withheld]
 
 
-@pytest.mark.parametrize("broadcast", [reconciling.BROADCAST_PAGES, 0])
 def test_exactly_the_items_that_were_withheld_or_failed_are_named_with_their_ids_and_records(
-    world, source, monkeypatch, broadcast
+    world, source, monkeypatch
 ):
-    """Many leaves are joined by a shuffle, with the same outcome."""
-    monkeypatch.setattr(reconciling, "BROADCAST_PAGES", broadcast)
+    """Many leaves are joined by a shuffle; those of the other tests are broadcast."""
+    monkeypatch.setattr(reconciling, "BROADCAST_PAGES", 0)
     batch_id, (items,) = world.batch(ITEMS)
     world.api.ack(all_but(items, WITHHELD | FAILED))
     world.api.fail(items[index] for index in FAILED)

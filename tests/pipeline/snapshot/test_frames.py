@@ -14,7 +14,15 @@ from pipeline.snapshot.frames import Segment, scan
 from pipeline.snapshot.rows import read_row
 from pipeline.snapshot.tables import Tables
 from pipeline.spark import schemas
-from tests.pipeline.exporting import TAKEN_AT, batch_row, page_row, rows_of, write_export
+from tests.pipeline.exporting import (
+    TAKEN_AT,
+    batch_row,
+    page_row,
+    put_rows,
+    rows_of,
+    write_export,
+    write_tables,
+)
 from tests.pipeline.worlds import closed, complete_with_failures
 
 
@@ -24,11 +32,7 @@ def worlds():
 
 
 def exported(tmp_path: Path, *worlds) -> list[str]:
-    rows = [row for world in worlds for row in rows_of(world.store)]
-    return [
-        write_export(tmp_path, [row for row in rows if "sk" not in row], table="Pages"),
-        write_export(tmp_path, [row for row in rows if "sk" in row], table="Batches"),
-    ]
+    return write_tables(tmp_path, (row for world in worlds for row in rows_of(world.store)))
 
 
 def expected_pages(*worlds) -> list[dict]:
@@ -92,11 +96,9 @@ def test_malformed_rows_are_named_with_their_place_and_the_others_come(spark, tm
 
 
 @pytest.fixture
-def stored(tables, aws, worlds) -> Tables:
+def stored(tables, worlds) -> Tables:
     """Live tables that hold what the worlds hold."""
-    client = aws.client("dynamodb")
-    for row in (row for world in worlds for row in rows_of(world.store)):
-        client.put_item(TableName=tables.batches if "sk" in row else tables.pages, Item=row)
+    put_rows(tables, (row for world in worlds for row in rows_of(world.store)))
     return tables
 
 

@@ -16,7 +16,7 @@ from fanin import Fanin
 from fanin.client.consuming.deliveries import returned_ids
 from fanin.client.transports.reports import AckReport
 from fanin.errors import Conflict, NotFound, StoreUnavailable
-from fanin.local.work.source import Message, WorkSource
+from fanin.local.work.source import WorkSource
 from fanin.testing.delivering import LambdaContext
 from fanin.tracker import Retention
 from tests.soak.load.ledger import Expected, Ledger
@@ -119,8 +119,10 @@ class Tracking:
 
     def send(self, url: str, bodies: list[str]) -> None:
         for at in range(0, len(bodies), 10):
-            entries = [{"Id": str(n), "MessageBody": body} for n, body in enumerate(bodies[at : at + 10])]
-            self.source.sqs.send_message_batch(QueueUrl=url, Entries=entries)
+            entries: list[Any] = [
+                {"Id": str(n), "MessageBody": body} for n, body in enumerate(bodies[at : at + 10])
+            ]
+            self.source.client.send_message_batch(QueueUrl=url, Entries=entries)
 
     def queued(self) -> None:
         """Send the items to the queue of the consumers; a few are poison."""
@@ -185,19 +187,21 @@ class Consuming:
 
     def deliver(self) -> None:
         """Receive one delivery and work on it."""
-        messages = self.source.receive(10)
-        if not messages:
+        records = self.source.receive(10, 1)
+        if not records:
             return
-        returned = self.invoked(messages)
+        returned = self.invoked(records)
         if self.chance.random() < COPIES:
-            self.invoked(messages)
-        self.source.delete([each for each in messages if each["MessageId"] not in returned])
-        self.source.release([each for each in messages if each["MessageId"] in returned])
+            self.invoked(records)
+        receipts = {each["messageId"]: each["receiptHandle"] for each in records}
+        if gone := [receipts[each] for each in receipts if each not in returned]:
+            self.source.delete(gone)
+        if back := [receipts[each] for each in receipts if each in returned]:
+            self.source.hide(back, 0)
 
-    def invoked(self, messages: list[Message]) -> set[str]:
-        event = {"Records": [self.source.record(each) for each in messages]}
-        answer = self.handler(event, LambdaContext())
-        return returned_ids(answer, {each["MessageId"] for each in messages})
+    def invoked(self, records: list[dict[str, Any]]) -> set[str]:
+        answer = self.handler({"Records": records}, LambdaContext())
+        return returned_ids(answer, {each["messageId"] for each in records})
 
 
 def fail_dead_letters(tracking: Tracking, dead: list[str]) -> None:

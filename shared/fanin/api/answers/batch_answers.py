@@ -14,6 +14,7 @@ from fanin.api.requests.batch_requests import AckBody
 from fanin.api.requests.option_types import options_answer
 from fanin.instants import iso
 from fanin.tracker.events import EVENT_TYPES, event_id
+from fanin.tracker.reads.children import ChildPage
 from fanin.tracker.rules.model import (
     AckReport,
     Added,
@@ -34,6 +35,10 @@ from fanin.tracker.store import Listing
 
 def _absent(value: object) -> bool:
     return value is None
+
+
+def _is_false(value: object) -> bool:
+    return value is False
 
 
 def _iso_text(at: object) -> object:
@@ -97,6 +102,9 @@ class _Head(Answer):
     is_closed: bool
     is_complete: bool
     result: str | None = Optional
+    reached: Annotated[
+        int | None, Field(description="The succeeded items, at least, that were `enough`.")
+    ] = Optional
     reason: str | None = Optional
     total: int
 
@@ -108,6 +116,7 @@ class BatchSummary(_Shown):  # type: ignore[misc]  # made from the table of opti
     """A batch in a list, without its progress."""
 
     origin_batch_id: str | None = Optional
+    cancels_children: bool = Field(default=False, exclude_if=_is_false)
     ended_by: str | None = Optional
     created_at: Instant
     deadline_at: Instant | None = Optional
@@ -167,6 +176,18 @@ class ListedBatches(Answer):
     def of(cls, listing: Listing) -> Self:
         batches = [BatchSummary.of(batch) for batch in listing.batches]
         return cls(batches=batches, cursor=cursors.of_batch(listing.resume))
+
+
+class ListedChildren(Answer):
+    """A page of the children of items. A page without batches may have a *cursor*, too."""
+
+    batches: list[BatchSummary]
+    cursor: str | None = Optional
+
+    @classmethod
+    def of(cls, page: ChildPage) -> Self:
+        batches = [BatchSummary.of(batch) for batch in page.batches]
+        return cls(batches=batches, cursor=cursors.of_item(page.resume))
 
 
 class RangeAnswer(Answer):
@@ -253,7 +274,10 @@ class ClosedBatch(Answer):
 
 
 class CancelledBatch(Answer):
-    """A batch that is cancelled, by this request or by an earlier one."""
+    """A batch that is cancelled, by this request or by an earlier one.
+
+    *cancelsChildren*: the live batches below it are cancelled, too.
+    """
 
     batch_id: str
     user_key: str | None
@@ -262,6 +286,7 @@ class CancelledBatch(Answer):
     result: str | None
     reason: str | None = Optional
     ended_at: Instant | None = Optional
+    cancels_children: bool = Field(default=False, exclude_if=_is_false)
 
     @classmethod
     def of(cls, batch: Batch) -> Self:

@@ -13,6 +13,7 @@ from fanin.tracker.rules.ids import COUNT_MAX
 from fanin.tracker.rules.model import REASON_MAX, Ack, Outcome
 from fanin.tracker.rules.option_kinds import PRINTABLE
 from fanin.tracker.rules.options import OPTIONS, OpenBatch
+from fanin.tracker.rules.results import result_text
 
 ACKS_MAX = 1000
 RANGES_MAX = 100_000
@@ -58,9 +59,13 @@ class NotifyBatchBody(Body):
 
 
 class CancelBatchBody(Body):
-    """The reason of a cancel; ``{}``, or no body, gives none."""
+    """The reason of a cancel, and what else ends; ``{}``, or no body, gives no reason."""
 
     reason: Reason | None = None
+    children: Annotated[
+        bool,
+        Field(description="Cancel each live batch below it, too: of its items, of their items, and so on."),
+    ] = False
 
 
 class AckBody(Body):
@@ -76,6 +81,13 @@ class AckBody(Body):
     last: Annotated[Index | None, Field(alias="to")] = None
     outcome: Literal["success", "failure"] = "success"
     reason: Reason | None = None
+    result: Annotated[
+        Any,
+        Field(
+            description="What the work of the item returned: JSON of at most 64 KB, null for nothing. The"
+            " batch was opened with `results`."
+        ),
+    ] = None
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
@@ -85,6 +97,8 @@ class AckBody(Body):
             raise PydanticCustomError("ack_form", "give itemId, or batchId, groupId, from and to")
         if self.reason is not None and self.outcome == "success":
             raise PydanticCustomError("ack_reason", "a reason is given for a failure")
+        if self.result is not None and (self.item_id is None or self.outcome == "failure"):
+            raise PydanticCustomError("ack_result", "a result is that of one item that is done: give itemId")
         if self.first is not None and self.last is not None and self.first > self.last:
             raise PydanticCustomError("ack_range", "a range goes from a smaller index to a larger one")
         return self
@@ -98,7 +112,7 @@ class AckBody(Body):
         """Return the tracker's ack of the entry."""
         outcome = Outcome(self.outcome)
         if self.batch_id is None or self.group_id is None or self.first is None or self.last is None:
-            return Ack.of(str(self.item_id), caller, outcome, self.reason)
+            return Ack.of(str(self.item_id), caller, outcome, self.reason, result_text(self.result))
         return Ack(self.batch_id, self.group_id, self.first, self.last, caller, outcome, self.reason)
 
 

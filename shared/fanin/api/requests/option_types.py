@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, StringConstraints, create_model
@@ -15,7 +16,9 @@ from fanin.tracker.rules.option_kinds import (
     PRINTABLE,
     SECOND,
     Choice,
+    Dollars,
     Duration,
+    Flag,
     ItemName,
     Kind,
     Labels,
@@ -69,7 +72,9 @@ BODY_TYPES: Mapping[type[Kind], Callable[[Any], list[Any]]] = {
     ItemName: lambda _: [str, StringConstraints(pattern=ITEM_FORM), AfterValidator(canonical)],
     Choice: lambda kind: [_one_of(kind.of)],
     Whole: lambda kind: [int, Field(ge=kind.least, le=kind.most)],
+    Dollars: lambda kind: [float, Field(ge=kind.least, le=kind.most)],
     Duration: lambda kind: [int, Field(ge=kind.least // SECOND, le=kind.most // SECOND)],
+    Flag: lambda _: [bool],
     Labels: lambda _: [LabelTexts, Field(max_length=LABELS_MAX)],
     Several: lambda kind: [LIST[_one_of(kind.choices)], Field(max_length=len(kind.choices))],
     Stages: lambda _: [RetentionBody],
@@ -121,14 +126,17 @@ def _in_seconds(time: object) -> object:
     return time // SECOND if isinstance(time, timedelta) else time
 
 
-def _is_empty(value: object) -> bool:
-    return value is None or value in ([], {})
+def _is_default(option: Option, value: object) -> bool:
+    return value is None or value in ([], {}, option.default)
 
 
 ANSWER_TYPES: Mapping[type[Kind], Callable[[Any], Any]] = {
     Text: lambda _: str,
     ItemName: lambda _: str,
+    Choice: lambda kind: kind.of,
     Whole: lambda _: int,
+    Dollars: lambda _: float,
+    Flag: lambda _: bool,
     Duration: lambda _: Annotated[int, BeforeValidator(_in_seconds)],
     Labels: lambda _: dict[str, str],
     Several: lambda kind: LIST[kind.of],
@@ -137,11 +145,11 @@ ANSWER_TYPES: Mapping[type[Kind], Callable[[Any], Any]] = {
 
 
 def options_answer(head: type[BaseModel]) -> Any:
-    """Return the base of an answer: the fields of *head*, then the options that it lacks and are given."""
+    """Return the base of an answer: the fields of *head*, then the options that it lacks, but defaults."""
     fields: dict[str, Any] = {
         option.name: (
             ANSWER_TYPES[type(option.kind)](option.kind) | None,
-            Field(default=None, exclude_if=_is_empty, alias=option.field),
+            Field(default=None, exclude_if=partial(_is_default, option), alias=option.field),
         )
         for option in SHOWN
         if option.name not in head.model_fields

@@ -12,6 +12,7 @@ from fanin.errors import InvalidRequest
 OUTPUTS = {
     "FANIN_BATCHES_TABLE": "BatchesTable",
     "FANIN_PAGES_TABLE": "PagesTable",
+    "FANIN_RESULTS_BUCKET": "ResultsBucket",
     "FANIN_QUEUE_TABLE": "QueueTable",
     "FANIN_DOORBELL_PREFIX": "DoorbellPrefix",
 }
@@ -48,6 +49,7 @@ class Settings:
     ``FANIN_PAGE_BITS``: items in each page of a NEW batch; a batch keeps the size it was opened with.
     ``FANIN_COMPLETIONS_BUS``: the name of the bus on which the process that completes a batch puts its event
     at once; empty: the stream alone sends it.
+    ``FANIN_RESULTS_BUCKET``: the bucket of the results of batches; empty: batches keep none.
     ``FANIN_ALLOW_ANONYMOUS``: ``true`` only in the local run, whose requests are not signed.
     """
 
@@ -59,6 +61,7 @@ class Settings:
     own_dead_letter_queue: str = ""
     kept_messages_queue: str = ""
     completions_bus: str = ""
+    results_bucket: str = ""
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Settings:
@@ -73,6 +76,7 @@ class Settings:
             own_dead_letter_queue=env.get("FANIN_OWN_DEAD_LETTER_QUEUE", ""),
             kept_messages_queue=env.get("FANIN_KEPT_MESSAGES_QUEUE", ""),
             completions_bus=env.get("FANIN_COMPLETIONS_BUS", ""),
+            results_bucket=env.get("FANIN_RESULTS_BUCKET", ""),
         )
 
 

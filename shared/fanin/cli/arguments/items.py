@@ -51,9 +51,17 @@ def item_range(text: str) -> ItemRange:
 
     Group and indexes are the last two parts, so that a user key may have colons.
     """
+    found = range_in(text)
+    if found is None:
+        raise UsageError(f"{text[:SHOWN]!r} is no item: write batch:group:7, or batch:group:0-99 for a range")
+    return found
+
+
+def range_in(text: str) -> ItemRange | None:
+    """Return the items that *text* names, or None if it names none. Raises UsageError."""
     match = _ITEM.fullmatch(text)
     if not match:
-        raise UsageError(f"{text[:SHOWN]!r} is no item: write batch:group:7, or batch:group:0-99 for a range")
+        return None
     first, last = int(match[3]), int(match[4] or match[3])
     if last < first:
         raise UsageError(f"{text!r} ends before it begins: a range is first-last, both inclusive")

@@ -30,6 +30,9 @@ AddKey = Annotated[
 ]
 Ids = Annotated[bool, typer.Option("--ids", help="Print one item id a line, in place of the range.")]
 Why = Annotated[str | None, typer.Option("-m", "--reason", metavar="WHY", help="The reason, for people.")]
+Children = Annotated[
+    bool, typer.Option("--children", help="Cancel each live batch below it, too: of its items, and so on.")
+]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
 
@@ -59,7 +62,9 @@ def close(call: Invocation, batch: Batch) -> None:
 
 
 @verb("cancel", writes=True)
-def cancel(call: Invocation, batch: Batch, why: Why = None, yes: Yes = False) -> None:
+def cancel(
+    call: Invocation, batch: Batch, why: Why = None, children: Children = False, yes: Yes = False
+) -> None:
     """Cancel BATCH and print its state; asks first.
 
     The batch ends without its outstanding items, and later acks do not count. Without a terminal it
@@ -67,8 +72,8 @@ def cancel(call: Invocation, batch: Batch, why: Why = None, yes: Yes = False) ->
     """
     batch_id = call.names.id_of(batch)
     if not yes:
-        _ask(call, batch_id)
-    body = {} if why is None else {"reason": why}
+        _ask(call, batch_id, children)
+    body = documents.cancel_body(why, children)
     answer = call.api.post(call.path(batch_id, "/cancel"), body, call.key, documents.cancelled_of)
     call.output.value(answer.document, answer.value.state)
 
@@ -80,15 +85,16 @@ def notify(call: Invocation, batch: Batch) -> None:
     call.output.value(answer.document, answer.value)
 
 
-def _ask(call: Invocation, batch_id: str) -> None:
+def _ask(call: Invocation, batch_id: str, children: bool) -> None:
     """Ask whether to cancel the batch; raise Refused unless the answer is yes."""
     if not sys.stdin.isatty():
         raise UsageError("cancel asks on a terminal, and there is none; give --yes")
     found = call.api.get(call.path(batch_id), documents.status_of).value
-    if not typer.confirm(_question(found, call.site.host), err=True):
+    if not typer.confirm(_question(found, call.site.host, children), err=True):
         raise Refused(f"batch {batch_id} was not cancelled")
 
 
-def _question(batch: Summary, host: str) -> str:
+def _question(batch: Summary, host: str, children: bool) -> str:
     name = f"{batch.user_key} ({batch.batch_id})" if batch.user_key else batch.batch_id
-    return clean(f"Cancel {name}, {batch.state}, {batch.total:,} items, at {host}?")
+    below = ", and all batches below it" if children else ""
+    return clean(f"Cancel {name}, {batch.state}, {batch.total:,} items{below}, at {host}?")

@@ -22,7 +22,9 @@ from fanin.errors import InvalidRequest
 from fanin.tracker import TOTAL_MAX, Retention
 from fanin.tracker.rules.option_kinds import (
     Choice,
+    Dollars,
     Duration,
+    Flag,
     ItemName,
     Kind,
     Labels,
@@ -52,7 +54,9 @@ def _one_of(kind: Choice) -> Any:
 TYPES: Mapping[type[Kind], Callable[[Any], Any]] = {
     Whole: _whole,
     Choice: _one_of,
+    Dollars: lambda kind: (float | None, {"min": kind.least, "max": kind.most}),
     Secret: lambda _: (Path | None, {}),
+    Flag: lambda _: (bool, {}),
     **dict.fromkeys((Text, ItemName, Duration), lambda _: (str | None, {})),
     **dict.fromkeys((Labels, Several, Stages), lambda _: (list[str] | None, {})),
 }
@@ -64,21 +68,24 @@ def _options() -> Iterator[tuple[str, tuple[Any, Any]]]:
     for option in OPTIONS.values():
         if option.cli is not None:
             form, text = option.cli
-            flag, metavar = form.split()
+            flag, _, metavar = form.partition(" ")
             kind, bounds = TYPES[type(option.kind)](option.kind)
-            default = str(option.default) if isinstance(option.kind, Choice) else None
+            default = option.default if isinstance(option.kind, Choice | Flag) else None
             yield (
                 option.argument,
-                (Annotated[kind, typer.Option(flag, metavar=metavar, help=text, **bounds)], default),
+                (Annotated[kind, typer.Option(flag, metavar=metavar or None, help=text, **bounds)], default),
             )
 
 
 @verb("open", writes=True, options=dict(_options()))
 def open_(call: Invocation, user_key: UserKey = None, key: Key = None, **options: Any) -> None:
     """Open a batch and print its id."""
-    given = {name: value for name, value in options.items() if value not in (None, [], ())}
+    given = {name: value for name, value in options.items() if value is not False}
+    given = {name: value for name, value in given.items() if value not in (None, [], ())}
     if given["on_failures"] != "succeed" and "task_token" not in given:
         raise UsageError("--on-failures needs --task-token-file: it is the end of that task")
+    if given["parent_fails_on"] != "failed" and "parent" not in given:
+        raise UsageError("--parent-fails-on needs --parent: it is about that item")
     values = {name: _read(call, name, value) for name, value in given.items()}
     answer = call.create("/v1/batches", _body(user_key, values), documents.batch_id_of, key)
     call.output.value(answer.document, answer.value)

@@ -41,7 +41,15 @@ AgainOption = Annotated[
     ),
 ]
 
-
+MaxItems = Annotated[
+    int | None, typer.Option("--max-items", metavar="N", min=1, help="Refuse a file of more rows.")
+]
+MaxCost = Annotated[
+    float | None,
+    typer.Option(
+        "--max-cost", metavar="DOLLARS", min=0.000001, help="Refuse a file that costs more, as estimated."
+    ),
+]
 Group = Annotated[
     str | None,
     typer.Option(
@@ -62,19 +70,23 @@ def publish(
     user_key: UserKey = None,
     again: AgainOption = None,
     message_group: Group = None,
+    max_items: MaxItems = None,
+    max_cost: MaxCost = None,
 ) -> None:
     """Publish FILE as the items of one batch and print its id.
 
     Row k is item k. The batch is closed when all rows are sent; the same command again resumes a run that was
     stopped, and sends nothing after one that was not.
     """
+    from fanin.publishing.caps import Caps  # noqa: PLC0415  # no other verb sends
     from fanin.publishing.publish import Again, PublishRequest  # noqa: PLC0415  # no other verb sends
 
     _check(file)
     sqs = sqs_of(call.site)
     url, wanted = target_url(sqs, queue), Again(again) if again else None
     _note_header(file)
-    request = PublishRequest(file, url, user_key or file.stem, chunk, rate, wanted, message_group)
+    key, caps = user_key or file.stem, Caps(max_items, max_cost)
+    request = PublishRequest(file, url, key, chunk, rate, wanted, message_group, caps)
     _print(call, _published(call, sqs, request))
 
 

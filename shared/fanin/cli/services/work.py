@@ -22,7 +22,7 @@ from fanin.local.environment import environment_of
 from fanin.local.run_directories import State
 
 if TYPE_CHECKING:
-    from fanin.local.work.feeding import Worker
+    from fanin.local.work.feeding import Feeder
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,50}(\.fifo)?")
 SPEC = re.compile(r"\w+(\.\w+)*:\w+")
@@ -96,24 +96,24 @@ def work(
     _check(spec, queue)
     state = chosen(port)
     try:
-        worker = _worker(state, spec, queue, python, (visibility, max_receives, timeout), batch_size)
-        worker.loops = allow_loops
-        _run(worker)
+        times = (visibility, max_receives, timeout)
+        _run(_feeder(state, spec, queue, python, times, batch_size, allow_loops))
     except (BotoCoreError, ClientError) as error:
         raise LocalRunError(f"the local run at {state.url} answers no more: {error}") from error
     _progress("stopped")
 
 
-def _worker(
+def _feeder(
     state: State,
     spec: str,
     queue: str,
     python: Path | None,
     times: tuple[int | None, int | None, float | None],
     batch_size: int,
-) -> Worker:
-    """Return the worker of *queue*; *times*: of the queue, and of the function."""
-    from fanin.local.work.feeding import Worker, environment_of_function  # noqa: PLC0415
+    loops: bool,
+) -> Feeder:
+    """Return what feeds the messages of *queue*; *times*: of the queue, and of the function."""
+    from fanin.local.work.feeding import Feeder, FunctionPerformer, environment_of_function  # noqa: PLC0415
     from fanin.local.work.function_process import FunctionProcess  # noqa: PLC0415
     from fanin.local.work.source import source_of  # noqa: PLC0415
 
@@ -127,7 +127,7 @@ def _worker(
     seconds = timeout or min(source.visibility or LAMBDA_SECONDS, LAMBDA_SECONDS)
     if short := too_short(seconds):
         _progress(short)
-    return Worker(source, function, seconds, Path.cwd(), _progress, batch_size)
+    return Feeder(source, FunctionPerformer(function, seconds, _progress, loops), Path.cwd(), batch_size)
 
 
 def too_short(seconds: float) -> str | None:
@@ -159,8 +159,8 @@ def _check(spec: str, queue: str) -> None:
         raise UsageError(f"--queue takes a name: letters, digits, _ and -, at most 50, not {queue!r}")
 
 
-def _run(worker: Worker) -> None:
-    """Run *worker* until a signal; the second one interrupts what it does."""
+def _run(feeder: Feeder) -> None:
+    """Run *feeder* until a signal; the second one interrupts what it does."""
     stop = threading.Event()
 
     def ask(_number: int, _frame: FrameType | None) -> None:
@@ -172,7 +172,7 @@ def _run(worker: Worker) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, ask)
     with suppress(KeyboardInterrupt):
-        worker.run(stop)
+        feeder.run(stop)
 
 
 def _progress(text: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from fanin.cli.terminal.durations import ago
 from fanin.cli.terminal.output import Column
 from fanin.client.wire.codec import Document
-from fanin.tracker.rules.option_kinds import Duration, Kind, Labels, Several, Whole
+from fanin.tracker.rules.option_kinds import Duration, Flag, Kind, Labels, Several, Whole
 from fanin.tracker.rules.options import SHOWN, Option
 
 
@@ -96,6 +96,7 @@ def _seconds(name: str) -> Callable[[Document], str | None]:
 CELLS: Mapping[type[Kind], Callable[[str], tuple[Any, Any]]] = {
     Labels: lambda name: (_pairs(name), None),
     Several: lambda name: (_joined(name), None),
+    Flag: lambda name: (name, lambda document: "yes" if document.get(name) else None),
     Whole: lambda name: (name, number(name)),
     Duration: lambda name: (name, _seconds(name)),
 }
@@ -135,6 +136,10 @@ BATCHES = (
     Column("Items", "total", number("total"), right=True),
     Column("Opened", "createdAt", time_ago("createdAt")),
 )
+CHILDREN = (
+    Column("Item", "parentItemId", lambda child: child["parentItemId"].partition(":")[2]),
+    *BATCHES,
+)
 BATCH = (
     Column("Batch", "batchId"),
     Column("User key", "userKey"),
@@ -146,6 +151,7 @@ BATCH = (
     Column("At most", _progress("upperBound"), hidden=True, name="upperBound"),
     Column("Failed", _progress("failed"), _nonzero("failed"), name="failed"),
     Column("Outstanding", _outstanding, outstanding_shown, name="outstanding"),
+    Column("Reached", "reached", number("reached")),
     Column("Reason", "reason"),
     Column("Ended by", "endedBy"),
     _time("Opened", "createdAt"),

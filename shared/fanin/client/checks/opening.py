@@ -16,18 +16,28 @@ class OpenOptions(TypedDict, total=False):
 
     *mode*: ``exact`` or ``estimated``. *expected_items*: the least that close accepts; it takes more, with a
     warning in the log. *deadline*: from now, 1 s to 400 days in whole seconds. *parent*: an item of another
-    batch that gets the result of this one. *max_failures*: failed items that end the batch;
-    *max_failure_percent*: 1 to 100, of the final total. *labels*: yours, to find it. *callback*: gets its
-    events. *notify_at*, *stuck_after*: the events while it is live, docs/callbacks.md. *task_token*: of a
-    Step Functions task that ends with the batch; *on_failures*: ``succeed`` or ``fail`` it if items failed.
+    batch that gets the result of this one; *parent_fails_on*: the end that fails it, ``failed``, ``any`` or
+    ``never``. *max_failures*: failed items that end the batch; *max_failure_percent*: 1 to 100, of the final
+    total; from *failure_sample* acked items on, also of those. *min_succeeded*, *min_succeeded_percent*: as
+    many succeeded items end the batch as ``enough``. *max_items*, *max_cost* (dollars): an add that would
+    pass them is refused. *labels*: yours, to find it. *callback*: gets its events. *notify_at*,
+    *stuck_after*: the events while it is live, docs/callbacks.md. *task_token*: of a Step Functions task that
+    ends with the batch; *on_failures*: ``succeed`` or ``fail`` it if items failed. *results*: keep what the
+    work of each item returns: docs/results.md.
     """
 
     mode: Mode | str
     expected_items: int | None
     deadline: timedelta | None
     parent: str | ItemId | None
+    parent_fails_on: str
     max_failures: int | None
     max_failure_percent: int | None
+    failure_sample: int | None
+    min_succeeded: int | None
+    min_succeeded_percent: int | None
+    max_items: int | None
+    max_cost: float | None
     retention: Retention | None
     labels: Mapping[str, str] | None
     callback: str | None
@@ -35,6 +45,7 @@ class OpenOptions(TypedDict, total=False):
     stuck_after: timedelta | None
     task_token: str | None
     on_failures: str
+    results: bool
 
 
 NAMES = {option.argument: name for name, option in OPTIONS.items()}

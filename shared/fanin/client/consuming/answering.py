@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from fanin.client.transports.reports import AckReport, ItemVerdict, RangeVerdict
 from fanin.client.transports.transport import ITEMS_A_REQUEST, RANGED_A_REQUEST, Send, acked
-from fanin.errors import NewerSchema, StoreUnavailable
+from fanin.errors import FaninError, InvalidRequest, NewerSchema, StoreUnavailable
 from fanin.isolating import Record
 from fanin.tracker import Ack, Verdict
 
@@ -70,16 +70,23 @@ def _sent(send: Send, part: Sequence[Named]) -> list[Answered]:
         )
     except NewerSchema as error:
         return _sent_by_batch(send, part, error)
+    except InvalidRequest as error:
+        if all(ack.result is None for _, ack in part):
+            raise
+        return _sent_by_batch(send, part, error)
     else:
         return _answered(part, report)
     return [Answered(record, ack, None) for record, ack in part]
 
 
-def _sent_by_batch(send: Send, part: Sequence[Named], newer: NewerSchema) -> list[Answered]:
-    """Send the acks of each batch alone; those of a batch that a newer release wrote have no answer."""
+def _sent_by_batch(send: Send, part: Sequence[Named], refusal: FaninError) -> list[Answered]:
+    """Send the acks of each batch alone; those of the batch that is refused have no answer.
+
+    A newer release wrote that batch, or it keeps no results.
+    """
     batches = list(dict.fromkeys(ack.batch_id for _, ack in part))
     if len(batches) == 1:
-        logger.error("%d messages return to the queue: %s", _messages(part), newer)
+        logger.error("%d messages return to the queue: %s", _messages(part), refusal)
         return [Answered(record, ack, None) for record, ack in part]
     parts = [[(record, ack) for record, ack in part if ack.batch_id == batch] for batch in batches]
     return [answer for each in parts for answer in _sent(send, each)]

@@ -12,7 +12,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
+from weakref import ref
 
 from fanin.calling import (
     WorkNotDone,
@@ -28,11 +29,13 @@ from fanin.client.consuming.ordering import runs_of
 from fanin.client.consuming.records import item_id_of
 from fanin.client.consuming.settling import Outcomes, Settled, Tally, Worked, log_deleted, log_unmatched
 from fanin.client.consuming.skipping import FailuresForGood, Look, Looks
+from fanin.client.consuming.steps import Step, Steps, take
 from fanin.client.transports.transport import ITEMS_A_REQUEST, Acks
 from fanin.client.under_work import UnderWork, delivery, under_work
 from fanin.errors import InvalidRequest
 from fanin.isolating import Record, receives, records_of
 from fanin.tracker import Ack, ItemId, Outcome, Verdict
+from fanin.tracker.rules.results import result_text
 
 logger = logging.getLogger("fanin")
 
@@ -52,8 +55,10 @@ class Consumer:
     always is, so that a function with a short timeout makes progress. *fail_after*: from this receive of a
     message on, an exception acks its item as failed and the message is deleted; at most the queue's
     ``maxReceiveCount``. *ack_of*: record -> its ack, whose caller is the message id; without a *handle*.
+    *results*: what *handle* returns is the result of its item, whose batch was opened with ``results``.
     *skip_done*: do no work either of an item that is done, whose message is new; that of a redelivered one
-    is never repeated. *failures*: those that the function decided, whose work is not repeated either.
+    is never repeated. *in_tasks*: *handle* is a coroutine function, and each call of it a task of asyncio.
+    *failures*: those that the function decided, whose work is not repeated either.
     """
 
     transport: Acks
@@ -64,12 +69,15 @@ class Consumer:
     fail_after: int | None = None
     ack_of: Callable[[Record], Ack] | None = None
     skip_done: bool = False
+    results: bool = False
+    in_tasks: bool = False
     failures: FailuresForGood = field(default_factory=FailuresForGood)
 
     def __post_init__(self) -> None:
         """Refuse functions whose call does no work, because their messages would be acked without it."""
         for name in ("handle", "item_id", "on_acked", "ack_of"):
-            synchronous(getattr(self, name), name)
+            if not (self.in_tasks and name == "handle"):
+                synchronous(getattr(self, name), name)
 
     def settle(self, event: Mapping[str, Any], context: Any = None) -> Settled:
         """Process a delivery, ack the items whose work is done, and return the result.
@@ -114,7 +122,7 @@ class Consumer:
         """Work on the records of a run, and ack them together."""
         worked = []
         for record in run:
-            worked.append(self._worked(record, tally, looks))
+            worked.append(take(self._worked(record, tally, looks)))
             tally.note(worked[-1])
         self._send(worked, tally)
 
@@ -123,19 +131,44 @@ class Consumer:
         acks = [(each.record, ack) for each in worked for ack in each.acks]
         tally.answered += answers_of(self.transport.ack, acks)
 
-    def _worked(self, record: Record, tally: Tally, looks: Looks) -> Worked:
+    def work_alone(self, record: Record) -> Steps[tuple[Worked, Tally]]:
+        """Work on a record of no delivery; ``settle_together`` sends its acks, and those of others."""
+        tally, looks = Tally(), Looks(self.transport, self.skip_done)
+        worked = Worked(record)
+        not_done = partial(self._not_done, [record], tally, looks, _Started(None, 0))
+        if not looks.wants(record) or (yield Step(not_done)):
+            worked = yield from self._worked(record, tally, looks)
+            tally.note(worked)
+        looks.log()
+        return worked, tally
+
+    def settle_together(self, ended: Sequence[tuple[Worked, Tally]]) -> Settled:
+        """Send the acks of records that were worked on alone, with as few writes as those of a delivery."""
+        tally = Tally()
+        for _, each in ended:
+            tally.include(each)
+        self._send([worked for worked, _ in ended], tally)
+        settled = tally.settled()
+        self._report(settled)
+        return settled
+
+    def within(self, context: Any) -> Self:  # noqa: ARG002  # chunks are worked on for long
+        """Return the consumer for records of no delivery; *context* reports the time left to each of them."""
+        return self
+
+    def _worked(self, record: Record, tally: Tally, looks: Looks) -> Steps[Worked]:
         """Look whether the work of *record* is due, do it, and return its acks."""
         ack = self._ack(record)
         if ack is None:
             return Worked(record, returns=True)
         if self.handle is None:
             return Worked(record, [ack])
-        work = partial(self.handle, record)
-        return self._not_due(record, ack, tally, looks) or self._work_done(record, ack, work)
+        stopped = yield from self._not_due(record, ack, tally, looks)
+        return stopped or (yield from self._work_done(record, ack, partial(self.handle, record)))
 
-    def _not_due(self, record: Record, ack: Ack, tally: Tally, looks: Looks) -> Worked | None:
+    def _not_due(self, record: Record, ack: Ack, tally: Tally, looks: Looks) -> Steps[Worked | None]:
         """Return the outcome of *record* if its work is skipped; None if its work is due."""
-        found = looks.at(ack, record)
+        found = yield Step(partial(looks.at, ack, record))
         if found is Look.DUE:
             return None
         if found is Look.UNMATCHED:
@@ -144,15 +177,15 @@ class Consumer:
             tally.skip(record, looks.states[ack.batch_id], ack.batch_id)
         return Worked(record, returns=found is Look.UNKNOWN)
 
-    def _work_done(self, record: Record, ack: Ack, work: Callable[[], object]) -> Worked:
+    def _work_done(self, record: Record, ack: Ack, work: Callable[[], object]) -> Steps[Worked]:
         """Do the *work* of an item and return its ack; none if it was handed over, or has to return."""
         if (known := self.failures.of(ack)) is not None:
             return Worked(record, [known])
         call = self._call(record, ack)
         try:
-            with under_work(call):
-                self._run(call, ack, work)
-                call.cancel_unclosed()
+            with under_work(call, in_task=self.in_tasks):
+                ack = yield from self._run(call, ack, work)
+                yield from _cancel_unclosed(call)
         except BaseException as error:
             if not is_failure(error):
                 raise
@@ -167,17 +200,23 @@ class Consumer:
         self.failures.note(settled)
         return Worked(record, [settled])
 
-    def _run(self, call: UnderWork, ack: Ack, work: Callable[[], object]) -> None:
-        """Do the *work* of a call; what it raises propagates, but for a failure for good, which is noted."""
+    def _run(self, call: UnderWork, ack: Ack, work: Callable[[], object]) -> Steps[Ack]:
+        """Do the *work* of a call, and return its ack with its result.
+
+        What the work raises propagates, but for a failure for good, which is noted.
+        """
         try:
-            _refuse_failures(finished(work(), "the function"))
+            result = finished((yield Step(work, is_work=True)), "the function")
+            _refuse_failures(result)
+            return replace(ack, result=result_text(result) if self.results else None)
         except Exception as error:
             failed = failed_for_good(error)
             if failed is None:
                 raise
-            ack = replace(ack, outcome=Outcome.FAILURE, reason=reason_for_good(failed))
-            call.fail_for_good(ack)
-            _log_for_good(call, ack)
+            failure = replace(ack, outcome=Outcome.FAILURE, reason=reason_for_good(failed))
+            call.fail_for_good(failure)
+            _log_for_good(call, failure)
+            return ack
 
     def _call(self, record: Record, ack: Ack) -> UnderWork:
         """Return the call of the function for the item of *ack*."""
@@ -237,7 +276,15 @@ def handler_of(consumer: Consumer) -> Handler:
     def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         return consumer.settle(event, context).response()
 
-    return functools.update_wrapper(handler, consumer.handle) if consumer.handle else handler
+    if consumer.handle is not None:
+        functools.update_wrapper(handler, consumer.handle)
+    return belonging_to(consumer, handler)
+
+
+def belonging_to(consumer: Consumer, handler: Handler) -> Handler:
+    """Return *handler*, in which a worker finds its consumer; a function around it is another handler."""
+    handler.__fanin_consumer__ = (ref(handler), consumer)  # type: ignore[attr-defined]
+    return handler
 
 
 @dataclass(slots=True)
@@ -296,6 +343,14 @@ class _Started:
 def seconds_left(context: Any) -> float:
     """Return the seconds that Lambda's *context* has left; without one there is no limit."""
     return math.inf if context is None else context.get_remaining_time_in_millis() / 1000
+
+
+def _cancel_unclosed(call: UnderWork) -> Steps[None]:
+    """Note that the function has returned; what it gave up is cancelled by requests."""
+    if call.unclosed:
+        yield Step(call.cancel_unclosed)
+    else:
+        call.cancel_unclosed()
 
 
 def _refuse_failures(result: object) -> None:

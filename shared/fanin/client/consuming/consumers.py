@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import overload
+from typing import TYPE_CHECKING, Unpack, overload
 
 from fanin import errors
-from fanin.arguments import instance
+from fanin.arguments import instance, text
 from fanin.calling import synchronous
 from fanin.client.checks.checking import options_given
 from fanin.client.consuming.adapter import Adapter, hide_by_sqs
@@ -24,9 +24,13 @@ from fanin.client.consuming.settling import Outcomes
 from fanin.client.consuming.skipping import is_over
 from fanin.client.transports.transport import Transport
 from fanin.client.under_work import current, hand_over
+from fanin.client.working.handlers import WorkOptions, consumer_of
 from fanin.isolating import Record
 from fanin.item_ids import checked_item_id
 from fanin.tracker import ItemId
+
+if TYPE_CHECKING:
+    from fanin.client.working.messages import WorkSummary
 
 
 class Consumers:
@@ -49,6 +53,7 @@ class Consumers:
         margin_seconds: float = MARGIN_SECONDS,
         fail_after: int | None = None,
         skip_done: bool = False,
+        results: bool = False,
     ) -> Callable[[Handle], Handler]: ...
     def acks(
         self,
@@ -60,6 +65,7 @@ class Consumers:
         margin_seconds: float = MARGIN_SECONDS,
         fail_after: int | None = None,
         skip_done: bool = False,
+        results: bool = False,
     ) -> Handler | Callable[[Handle], Handler]:
         """Return the Lambda handler of an SQS queue that calls ``handle(record)`` for each message.
 
@@ -68,11 +74,11 @@ class Consumers:
         ``ReportBatchItemFailures``. The options are those of ``fanin.client.consuming.consumer.Consumer``.
         """
         options_given(item_id, on_acked, margin_seconds, fail_after)
-        instance(skip_done, bool, "skip_done")
+        instance(skip_done, bool, "skip_done"), instance(results, bool, "results")
         given = (item_id, on_acked, margin_seconds, fail_after)
 
         def decorate(handle: Handle) -> Handler:
-            return handler_of(Consumer(self._transport, handle, *given, skip_done=skip_done))
+            return handler_of(Consumer(self._transport, handle, *given, skip_done=skip_done, results=results))
 
         return decorate if handle is None else decorate(handle)
 
@@ -96,7 +102,12 @@ class Consumers:
     def acks_each(self, work: HandleItem, /) -> Handler: ...
     @overload
     def acks_each(
-        self, /, *, fail_after: int | None = None, margin_seconds: float = MARGIN_SECONDS
+        self,
+        /,
+        *,
+        fail_after: int | None = None,
+        margin_seconds: float = MARGIN_SECONDS,
+        results: bool = False,
     ) -> Callable[[HandleItem], Handler]: ...
     def acks_each(
         self,
@@ -105,6 +116,7 @@ class Consumers:
         *,
         fail_after: int | None = None,
         margin_seconds: float = MARGIN_SECONDS,
+        results: bool = False,
     ) -> Handler | Callable[[HandleItem], Handler]:
         """Return the Lambda handler of an SQS queue of chunks that calls ``work(item)`` for each item.
 
@@ -113,14 +125,32 @@ class Consumers:
         :meth:`acks`. See docs/chunks.md.
         """
         options_given(None, None, margin_seconds, fail_after)
+        instance(results, bool, "results")
 
         def decorate(work: HandleItem) -> Handler:
             consumer = EachConsumer(
-                self._transport, work=work, margin_seconds=margin_seconds, fail_after=fail_after
+                self._transport,
+                work=work,
+                margin_seconds=margin_seconds,
+                fail_after=fail_after,
+                results=results,
             )
             return each_handler_of(consumer)
 
         return decorate if work is None else decorate(work)
+
+    def work(self, queue: str, handler: Callable[..., object], **options: Unpack[WorkOptions]) -> WorkSummary:
+        """Work on the messages of an SQS queue until SIGTERM or SIGINT, as a Lambda function would.
+
+        *queue*: its URL. *handler*: one of :meth:`acks` or :meth:`acks_each`, or a function of a record; a
+        coroutine function runs in tasks of asyncio. *options*: those of ``WorkOptions``; see docs/work.md.
+        Raises the error that stopped the worker, if one did.
+        """
+        from fanin.aws.receiving import queue_of  # noqa: PLC0415  # importing boto3 takes 0.3 s
+        from fanin.client.working.running import Running  # noqa: PLC0415
+
+        consumer = consumer_of(handler, self._transport, options)
+        return Running.of(queue_of(text(queue, "a queue", "queue")), consumer, options).run()
 
     def dead_letter_handler(self, item_id: Callable[[Record], str] | None = None) -> Handler:
         """Return the Lambda handler of a dead-letter queue, which fails the item of each message.

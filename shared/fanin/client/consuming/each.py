@@ -13,14 +13,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import attrgetter
-from typing import Any
+from typing import Any, Self
 
 from fanin.calling import synchronous
 from fanin.client.consuming.chunks import Chunk, ChunkItem, chunk_of
-from fanin.client.consuming.consumer import Consumer, Handler, handler_of, seconds_left
+from fanin.client.consuming.consumer import Consumer, Handler, belonging_to, handler_of, seconds_left
 from fanin.client.consuming.ordering import in_turn, is_in_order
 from fanin.client.consuming.settling import Settled, Tally, Worked
 from fanin.client.consuming.skipping import Looks
+from fanin.client.consuming.steps import Step, Steps
 from fanin.errors import InvalidRequest, NewerSchema, NotFound, StoreUnavailable
 from fanin.isolating import Record, receives
 from fanin.tracker import Ack, Verdict
@@ -58,26 +59,33 @@ class EachConsumer(Consumer):
     context: Any = None
 
     def __post_init__(self) -> None:
-        synchronous(self.work, "work")
+        if not self.in_tasks:
+            synchronous(self.work, "work")
 
     def settle(self, event: Mapping[str, Any], context: Any = None) -> Settled:
         """Process a delivery, ack the items whose work is done, and return the result."""
-        return Consumer.settle(replace(self, context=context), event, context)
+        return Consumer.settle(self.within(context), event, context)
+
+    def within(self, context: Any) -> Self:
+        """Return the consumer with the *context*, which reports the time left to a chunk."""
+        return replace(self, context=context)
 
     @property
     def _works(self) -> bool:
         return True
 
-    def _worked(self, record: Record, tally: Tally, looks: Looks) -> Worked:
+    def _worked(self, record: Record, tally: Tally, looks: Looks) -> Steps[Worked]:
         """Work on the items of *record* that are left, and return the acks that are not sent yet."""
         chunk = self._chunk(record)
         if chunk is None:
             return Worked(record, returns=True)
-        stopped = self._not_due(record, chunk.ack, tally, looks)
+        stopped = yield from self._not_due(record, chunk.ack, tally, looks)
         if stopped is not None:
             return stopped
-        wanted = self._wanted(chunk, tally)
-        return Worked(record, returns=True) if wanted is None else self._work_on(chunk, wanted, tally, looks)
+        wanted = yield Step(partial(self._wanted, chunk, tally))
+        if wanted is None:
+            return Worked(record, returns=True)
+        return (yield from self._work_on(chunk, wanted, tally, looks))
 
     def _chunk(self, record: Record) -> Chunk | None:
         """Return the chunk of *record*; None if its message is not one."""
@@ -105,24 +113,24 @@ class EachConsumer(Consumer):
             return None
         return remaining if is_in_order(chunk.record) else in_turn(remaining, times, str)
 
-    def _work_on(self, chunk: Chunk, wanted: Sequence[int], tally: Tally, looks: Looks) -> Worked:
+    def _work_on(self, chunk: Chunk, wanted: Sequence[int], tally: Tally, looks: Looks) -> Steps[Worked]:
         """Work on the *wanted* items while there is time and the batch is live.
 
         Those of a redelivered message are acked one by one; an ack without an answer ends the work.
         """
         part, singly = Part(), receives(chunk.record) > 1
         for position, index in enumerate(wanted):
-            if position and not self._goes_on(chunk, part, tally, looks):
+            if position and not (yield from self._goes_on(chunk, part, tally, looks)):
                 break
-            self._do(chunk.item(index), part)
+            yield from self._do(chunk.item(index), part)
             if singly:
                 sent, part = part.worked(chunk), Part(returns=part.returns)
-                self._send([sent], tally)
+                yield Step(partial(self._send, [sent], tally))
                 if sent.acks and tally.answered[-1].counts is None:
                     break
         return part.worked(chunk)
 
-    def _goes_on(self, chunk: Chunk, part: Part, tally: Tally, looks: Looks) -> bool:
+    def _goes_on(self, chunk: Chunk, part: Part, tally: Tally, looks: Looks) -> Steps[bool]:
         """Return whether another item of the chunk is started; if not, *part* says what becomes of it."""
         if seconds_left(self.context) < self.margin_seconds:
             _log_returned(chunk.record, "no time is left for its other items")
@@ -130,22 +138,22 @@ class EachConsumer(Consumer):
             return False
         if part.returns and is_in_order(chunk.record):
             return False
-        stopped = self._not_due(chunk.record, chunk.ack, tally, looks)
+        stopped = yield from self._not_due(chunk.record, chunk.ack, tally, looks)
         part.returns = part.returns or (stopped is not None and stopped.returns)
         return stopped is None
 
-    def _do(self, item: ChunkItem, part: Part) -> None:
+    def _do(self, item: ChunkItem, part: Part) -> Steps[None]:
         """Work on one item and note in *part* what came of it."""
-        worked = self._work_done(
-            item.record, Ack.of(item.id, item.record["messageId"]), partial(self.work, item)
-        )
+        ack = Ack.of(item.id, item.record["messageId"])
+        worked = yield from self._work_done(item.record, ack, partial(self.work, item))
         part.acks += worked.acks
         part.returns = part.returns or worked.returns
 
 
 def each_handler_of(consumer: EachConsumer) -> Handler:
     """Return the Lambda handler that settles each delivery by *consumer*, named after its function."""
-    return functools.update_wrapper(handler_of(consumer), consumer.work)
+    handler = functools.update_wrapper(handler_of(consumer), consumer.work)
+    return belonging_to(consumer, handler)
 
 
 def _ranges(acks: Iterable[Ack]) -> list[Ack]:
@@ -153,7 +161,11 @@ def _ranges(acks: Iterable[Ack]) -> list[Ack]:
     ranges: list[Ack] = []
     for ack in acks:
         before = ranges[-1] if ranges else None
-        if before is not None and replace(before, first=before.last + 1, last=ack.last) == ack:
+        if (
+            before is not None
+            and ack.result is None
+            and replace(before, first=before.last + 1, last=ack.last) == ack
+        ):
             ranges[-1] = replace(before, last=ack.last)
         else:
             ranges.append(ack)

@@ -23,7 +23,7 @@ DONE = "done"
 
 _REOPEN = "to do its unfinished items, reopen it (docs/repair.md)"
 ENDED_HINTS = {
-    "COMPLETE": "all its items are acked; to do those that failed, reopen it (docs/repair.md)",
+    "COMPLETE": "all its items are acked, or enough have succeeded; to do others, reopen it (docs/repair.md)",
     "EXPIRED": "its retention is over, and its items are lost; open a new batch for them",
     **dict.fromkeys(("CANCELLED", "FAILED", "TIMED_OUT"), _REOPEN),
 }
@@ -95,6 +95,12 @@ class Tally:
         """Note what the work on a record came to, beside its acks."""
         self.fail([worked.record] if worked.returns else [])
         self.handed += [worked.record] if worked.handed else []
+
+    def include(self, other: Tally) -> None:
+        """Take over the outcomes of records that were worked on by themselves."""
+        for name in ("answered", "failed", "unmatched", "skipped", "done_before", "handed"):
+            getattr(self, name).extend(getattr(other, name))
+        self.ended.update(other.ended)
 
     def fail(self, records: Iterable[Record]) -> None:
         """Return the messages of *records* to the queue."""

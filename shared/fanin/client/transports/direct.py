@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from fanin.aws.settings.tracking import Tables
@@ -29,12 +30,14 @@ from fanin.client.model import (
     TaskResult,
     TaskStatus,
 )
+from fanin.client.result_files import ResultFile, ResultFiles
 from fanin.client.transports.direct_acks import DirectAcks, caller_of, items_of
 from fanin.client.transports.transport import Cursor
 from fanin.errors import InvalidRequest
 from fanin.pacing import each_in_threads
 from fanin.tracker import Batch, BatchFilter, BatchMap, ListQuery, OpenBatch, State, Tracker
 from fanin.tracker.rules.filters import filter_of
+from fanin.tracker.store import ResultStore
 from fanin.tracker.writing.reopening import OriginSlice, ReopenBatch, whole_group
 
 DIRECT = "direct"
@@ -48,17 +51,20 @@ class DirectTransport(DirectAcks):
     """Calls *tracker* on behalf of *tenant*, which is not authenticated here."""
 
     @classmethod
-    def on(cls, tables: Tables, tenant: str, page_bits: int, bus: str | None = None) -> DirectTransport:
+    def on(
+        cls, tables: Tables, tenant: str, page_bits: int, bus: str | None = None, bucket: str | None = None
+    ) -> DirectTransport:
         """Return the transport over *tables*, with the credentials of this process.
 
-        *bus*: the name of the bus for completions, if they are put on it at once.
+        *bus*: the name of the bus for completions, if they are put on it at once. *bucket*: that of results.
         """
         from fanin.announcing.announcer import announced_on  # noqa: PLC0415
         from fanin.aws import clients  # noqa: PLC0415  # a tracker in memory needs no boto3
         from fanin.tracker.dynamodb import DynamoStore  # noqa: PLC0415
 
         store = announced_on(bus, DynamoStore(clients.dynamodb(), tables))
-        return cls(Tracker(store, page_bits=page_bits, each=each_in_threads), tenant)
+        results = _results_in(bucket) if bucket else None
+        return cls(Tracker(store, page_bits=page_bits, each=each_in_threads, results=results), tenant)
 
     def open(self, spec: OpenBatch, key: str) -> str:
         return self.tracker.open(self.tenant, spec, key=key).batch_id
@@ -82,8 +88,12 @@ class DirectTransport(DirectAcks):
         batch = closed.batch
         return Closed(batch_id, batch.user_key, batch.state, batch.total, closed.completed_by_caller)
 
-    def cancel(self, batch_id: str, reason: str | None, key: str) -> Cancelled:
-        return _cancelled(self.tracker.cancel(self.tenant, batch_id, reason, key))
+    def cancel(self, batch_id: str, reason: str | None, key: str, children: bool = False) -> Cancelled:
+        return _cancelled(self.tracker.cancel(self.tenant, batch_id, reason, key, children))
+
+    def children(self, batch_id: str, item_id: str | None, cursor: Cursor) -> Summaries:
+        page = self.tracker.children(self.tracker.get(self.tenant, batch_id), item_id, cursor or 0)
+        return Summaries(tuple(Summary(**_facts(child)) for child in page.batches), page.resume)
 
     def reopen(self, request: ReopenBatch, key: str) -> Items:
         batch = self.tracker.reopen(self.tenant, request, caller_of("reopen", key), key=key)
@@ -118,6 +128,13 @@ class DirectTransport(DirectAcks):
         samples = () if cursor else tuple(self.tracker.samples(batch))
         return Failures(items_of(batch_id, found.ranges), samples, found.resume)
 
+    def results(self, batch_id: str, cursor: Cursor) -> ResultFiles:  # noqa: ARG002  # one page has all
+        batch = self.tracker.get(self.tenant, batch_id)
+        results: Any = self.tracker.result_store()
+        index = results.gathered(batch, self.tracker.store)
+        files = (ResultFile(file.last, partial(results.file, file.name)) for file in index.files)
+        return ResultFiles(True, tuple(files))
+
     def register(self, task: NewTask, key: str) -> Registered:  # noqa: ARG002  # always refused
         raise InvalidRequest(NO_TASKS)
 
@@ -145,6 +162,12 @@ class DirectTransport(DirectAcks):
 
     def administer(self, method: str, path: str, given: Any, reader: Any) -> Any:  # noqa: ARG002  # refused
         raise InvalidRequest(NO_ADMINISTRATION)
+
+
+def _results_in(bucket: str) -> ResultStore:
+    from fanin.item_results.s3 import results_in  # noqa: PLC0415  # most deployments keep no results
+
+    return results_in(bucket)
 
 
 def _cancelled(batch: Batch) -> Cancelled:

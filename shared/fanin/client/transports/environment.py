@@ -44,7 +44,8 @@ def transport_of_environment(region: str | None = None, env: Mapping[str, str] |
     from fanin.client.transports.direct import DirectTransport  # noqa: PLC0415  # importing boto3 takes 0.3 s
 
     settings = Settings.from_env(env)
-    return DirectTransport.on(settings.tables, settings.tenant, settings.page_bits, settings.completions_bus)
+    places = settings.completions_bus, settings.results_bucket
+    return DirectTransport.on(settings.tables, settings.tenant, settings.page_bits, *places)
 
 
 def _missing(names: list[str]) -> str:

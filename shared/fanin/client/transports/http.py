@@ -41,6 +41,7 @@ from fanin.client.model import (
     TaskResult,
     TaskStatus,
 )
+from fanin.client.result_files import ResultFile, ResultFiles
 from fanin.client.transports import retrying
 from fanin.client.transports.reports import AckReport
 from fanin.client.transports.states import States, may_have_ended
@@ -60,8 +61,10 @@ ATTEMPTS = 5
 CONNECTIONS = 32
 ROWS_A_PAGE = "100"
 RANGES_A_PAGE = "1000"
+CHILDREN_A_PAGE = "100"
 BODY_MAX = 256 * 1024
 """The largest body that the API accepts, in bytes."""
+FOUND = 200
 NOT_CONNECTED = (NewConnectionError, ConnectTimeoutError)
 
 
@@ -145,9 +148,13 @@ class HttpTransport:
     def close(self, batch_id: str, key: str) -> Closed:
         return self._end(batch_id, "/close", {}, key, documents.closed_of)
 
-    def cancel(self, batch_id: str, reason: str | None, key: str) -> Cancelled:
-        body = {} if reason is None else {"reason": reason}
+    def cancel(self, batch_id: str, reason: str | None, key: str, children: bool = False) -> Cancelled:
+        body = documents.cancel_body(reason, children)
         return self._end(batch_id, "/cancel", body, key, documents.cancelled_of)
+
+    def children(self, batch_id: str, item_id: str | None, cursor: Cursor) -> Summaries:
+        query = {"itemId": item_id, "limit": CHILDREN_A_PAGE, "cursor": cursor}
+        return self._get(_path(batch_id, "/children"), query, documents.summaries_of)
 
     def reopen(self, request: ReopenBatch, key: str) -> Items:
         path = _path(request.origin_batch_id, "/reopen")
@@ -192,6 +199,29 @@ class HttpTransport:
     def failures(self, batch_id: str, cursor: Cursor) -> Failures:
         path = _path(batch_id, "/failures")
         return self._get(path, {"cursor": cursor}, partial(documents.failures_of, batch_id))
+
+    def results(self, batch_id: str, cursor: Cursor) -> ResultFiles:
+        links, ready, after = self._result_links(batch_id, cursor)
+        reads = [partial(self._file, batch_id, cursor, at, url) for at, (url, _) in enumerate(links)]
+        files = (ResultFile(last, read) for (_, last), read in zip(links, reads, strict=True))
+        return ResultFiles(ready, tuple(files), after)
+
+    def _result_links(self, batch_id: str, cursor: Cursor) -> tuple[list[tuple[str, int]], bool, Cursor]:
+        return self._get(_path(batch_id, "/results"), {"cursor": cursor}, documents.result_links_of)
+
+    def _file(self, batch_id: str, cursor: Cursor, at: int, url: str) -> bytes:
+        """Return the content of a file; a link that has expired, as the reader was slow, is renewed."""
+        for attempt in range(self._attempts):
+            try:
+                answer = self._pool().request("GET", url, redirect=False)
+                if answer.status == FOUND:
+                    return bytes(answer.data)
+                failure = f"status {answer.status}"
+            except HTTPError as error:
+                failure = f"{type(error).__name__}: {error}"
+            self._pause(retrying.pause_seconds(attempt, 0.0, random.random()))
+            url, _ = self._result_links(batch_id, cursor)[0][at]
+        raise StoreUnavailable(f"a file of the results of batch {batch_id} cannot be read: {failure}")
 
     def left(
         self, batch_id: str, group_id: str, first: int, last: int, failed: bool = False

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         TaskResult,
         TaskStatus,
     )
+    from fanin.client.result_files import ResultFiles
 
 T = TypeVar("T")
 ITEMS_A_REQUEST = 1000
@@ -100,7 +101,9 @@ class Transport(Acks, Protocol):
 
     def close(self, batch_id: str, key: str) -> Closed: ...
 
-    def cancel(self, batch_id: str, reason: str | None, key: str) -> Cancelled: ...
+    def cancel(self, batch_id: str, reason: str | None, key: str, children: bool = False) -> Cancelled: ...
+
+    def children(self, batch_id: str, item_id: str | None, cursor: Cursor) -> Summaries: ...
 
     def notify(self, batch_id: str, key: str) -> str:
         """Send the ending event again and return its id."""
@@ -120,6 +123,9 @@ class Transport(Acks, Protocol):
     def outstanding(self, batch_id: str, cursor: Cursor) -> Ranges: ...
 
     def failures(self, batch_id: str, cursor: Cursor) -> Failures: ...
+
+    def results(self, batch_id: str, cursor: Cursor) -> ResultFiles:
+        """Return files of the results of an ended batch, and gather them first, as far as one call goes."""
 
     def register(self, task: NewTask, key: str) -> Registered:
         """Register a task. Raises InvalidRequest if the transport has no group-batcher."""

@@ -72,6 +72,11 @@ def _options(given: Mapping[str, Any]) -> Document:
     return {OPTIONS[name].field: written(value) for name, value in given.items()}
 
 
+def cancel_body(reason: str | None, children: bool) -> Document:
+    """Return the body of cancel."""
+    return ({} if reason is None else {"reason": reason}) | ({"children": True} if children else {})
+
+
 def filter_query(wanted: BatchFilter) -> dict[str, str]:
     """Return the query parameters of a filter of batches."""
     given = {camel(name): value for name, value in filter_of(wanted).items() if value is not None}
@@ -84,9 +89,18 @@ def map_of(answer: Document) -> BatchMap:
     return BatchMap(answer["from"], answer["to"], answer["cellItems"], counts, failed, answer["exact"])
 
 
+def result_links_of(answer: Document) -> tuple[list[tuple[str, int]], bool, Any]:
+    """Return the links of a page of results, whether there are any yet, and the cursor of the next page.
+
+    Beside each link is the position of the last item of its file.
+    """
+    links = [(file["url"], file["last"]) for file in answer.get("files", ())]
+    return links, answer["ready"], answer.get("cursor")
+
+
 def acks_body(acks: Sequence[Ack]) -> Document:
     """Return the body of ack: a list of ids if all are successes of one item, else ack entries."""
-    if all(ack.size == 1 and ack.outcome is Outcome.SUCCESS for ack in acks):
+    if all(ack.size == 1 and ack.outcome is Outcome.SUCCESS and ack.result is None for ack in acks):
         return {"items": [item_id_of(ack) for ack in acks]}
     return {"acks": [_ack(ack) for ack in acks]}
 
@@ -102,6 +116,8 @@ def _ack(ack: Ack) -> Document:
         entry = {"batchId": ack.batch_id, "groupId": ack.group_id, "from": ack.first, "to": ack.last}
     if ack.outcome is Outcome.FAILURE:
         entry["outcome"] = ack.outcome
+    if ack.result is not None:
+        entry["result"] = json.loads(ack.result)
     return entry if ack.reason is None else {**entry, "reason": ack.reason}
 
 

@@ -12,14 +12,13 @@ A page can send a request to a port on loopback in three ways, which differ in t
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv4Address
 from typing import Any
 
 from fanin.local.emulation.connection import ACCOUNT, REGION
+from fanin.refusals import PROBLEM, Refusal
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Any]]
@@ -75,22 +74,6 @@ Headers = Iterable[tuple[bytes, bytes]]
 # A name with its port. An IPv6 address is in brackets; a trailing dot is the root of the DNS.
 HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^\[\]:/@?#\s]+?)\.?(?::\d{0,5})?")
 ORIGIN = re.compile(r"https?://(?P<host>[^/]+)")
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why a request is refused, as the fields of a problem document."""
-
-    status: int
-    name: str
-    title: str
-    detail: str
-
-    def document(self) -> bytes:
-        """Return the body of the response, a problem document of RFC 9457."""
-        kind = f"urn:fanin:problem:{self.name}"
-        known = {"type": kind, "title": self.title, "status": self.status, "detail": self.detail}
-        return json.dumps(known).encode()
 
 
 MISDIRECTED = Refusal(
@@ -161,7 +144,7 @@ class LoopbackOnly:
 async def _refuse(refused: Refusal, protocol: str, send: Send) -> None:
     body = refused.document()
     headers = [
-        (b"content-type", b"application/problem+json"),
+        (b"content-type", PROBLEM.encode()),
         (b"content-length", str(len(body)).encode()),
     ]
     start = {"type": f"{protocol}.response.start", "status": refused.status, "headers": headers}

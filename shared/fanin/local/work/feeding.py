@@ -14,13 +14,20 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from fanin.client.consuming.deliveries import returned_ids
+from fanin.client.working.in_flight import InFlight
+from fanin.client.working.leases import Leases
+from fanin.client.working.messages import RECEIVED_MAX, Message
+from fanin.client.working.worker import Worker
 from fanin.errors import InvalidRequest
+from fanin.isolating import Record
 from fanin.local.emulation.lineage import INVOCATIONS_MAX, Chain
 from fanin.local.work.function_process import FunctionProcess, InvocationFailed
-from fanin.local.work.source import Message, WorkSource
+from fanin.local.work.source import WorkSource
 from fanin.local.work.source_changes import SourceChanges
 
 CHECK_SECONDS = 0.3
+WAIT_SECONDS = 1
+"""A long poll, between which the files of the app are looked at."""
 BATCH = 10
 """Messages of a delivery: Lambda's default of a queue."""
 LOOP = (
@@ -38,75 +45,35 @@ class Stop(Protocol):
     def is_set(self) -> bool: ...
 
 
-@dataclass(slots=True)
-class Worker:
-    """Feeds *function* from *source*, *batch* messages a delivery. *timeout*: seconds of an invocation.
+@dataclass(frozen=True, slots=True)
+class FunctionPerformer:
+    """Works by invocations of *function*, each of at most *timeout* seconds.
 
     *loops*: whether the function may loop, as its ``RecursiveLoop`` says on AWS.
     """
 
-    source: WorkSource
     function: FunctionProcess
     timeout: float
-    folder: Path
     report: Report
-    batch: int = BATCH
     loops: bool = False
-    sleep: Callable[[float], None] = time.sleep
-    deleted: int = 0
-    returned: int = 0
-    _is_idle: bool = True
-    _changes: SourceChanges = field(init=False)
 
-    def run(self, stop: Stop) -> None:
-        """Start the function and feed it until *stop*; the last delivery is finished."""
-        self._load()
-        try:
-            while not stop.is_set():
-                self.step()
-        finally:
-            self.function.stop()
+    def perform(self, messages: Sequence[Message]) -> list[bool]:
+        """Invoke the function once; return of each message whether it returns."""
+        failed = self._invoked([message.record for message in messages])
+        return [message.id in failed for message in messages]
 
-    def step(self) -> None:
-        """Reload the app if its files changed, and deliver what waits in the queue."""
-        if self._changes.is_any():
-            self.report("reloading: the files of the app changed")
-            self._load()
-        if not self.function.is_ready:
-            self.sleep(CHECK_SECONDS)
-        elif messages := self.source.receive(self.batch):
-            self._is_idle = False
-            self._deliver(messages)
-            self._changes.include(self.function.files)
-        elif not self._is_idle:
-            self._is_idle = True
-            self.report(f"the queue is empty: {self.deleted:,} messages deleted, {self.returned:,} returned")
+    async def perform_in_task(self, message: Message) -> bool:
+        """A process has no tasks."""
+        raise NotImplementedError
 
-    def _load(self) -> None:
-        """Start the function anew, watching its files from before its start on."""
-        self._changes = SourceChanges(self.folder)
-        self._changes.include(self.function.files)
-        self.function.restart()
-        self._changes.include(self.function.files)
-        if not self.function.is_ready:
-            self.report(f"{self.function.spec} was not loaded; it is tried again when a file changes")
+    def settle(self, messages: Sequence[Message]) -> set[str]:
+        """Return the ids of the messages that return: the function has acked the others."""
+        return {message.id for message in messages if message.outcome}
 
-    def _deliver(self, messages: Sequence[Message]) -> None:
-        try:
-            failed = self._invoked(messages)
-        except BaseException:  # Ctrl-C, for the second time
-            self.source.release(messages)
-            raise
-        self.source.delete(each for each in messages if each["MessageId"] not in failed)
-        self.deleted += len(messages) - len(failed)
-        self.returned += len(failed)
-        if failed:
-            self.report(f"{len(failed)} of {len(messages)} messages return in {self.source.visibility} s")
-
-    def _invoked(self, messages: Sequence[Message]) -> set[str]:
+    def _invoked(self, records: Sequence[Record]) -> set[str]:
         """Invoke the function once; return the ids of the messages that return."""
-        everything = {each["MessageId"] for each in messages}
-        event = {"Records": [self.source.record(each) for each in messages]}
+        everything = {record["messageId"] for record in records}
+        event = {"Records": records}
         if self._is_loop(event):
             self.report(LOOP)
             return everything
@@ -122,6 +89,79 @@ class Worker:
         """Return whether Lambda would drop the invocation."""
         chain = Chain.of_event(event)
         return chain is not None and chain.is_loop(self.function.spec) and not self.loops
+
+
+@dataclass(slots=True)
+class Feeder:
+    """Feeds the function of *performer* from *source*, *batch* messages a delivery, one after the other."""
+
+    source: WorkSource
+    performer: FunctionPerformer
+    folder: Path
+    batch: int = BATCH
+    sleep: Callable[[float], None] = time.sleep
+    worker: Worker = field(init=False)
+    _is_idle: bool = True
+    _changes: SourceChanges = field(init=False)
+
+    def __post_init__(self) -> None:
+        in_flight = InFlight(self.batch, ahead=0, isolates=False, groups=False)
+        self.worker = Worker(in_flight, Leases(self.source, None), self.performer)
+
+    def run(self, stop: Stop) -> None:
+        """Start the function and feed it until *stop*; the last delivery is finished."""
+        self._load()
+        try:
+            while not stop.is_set():
+                self.step()
+        finally:
+            self.performer.function.stop()
+
+    def step(self) -> None:
+        """Reload the app if its files changed, and deliver what waits in the queue."""
+        function, report = self.performer.function, self.performer.report
+        if self._changes.is_any():
+            report("reloading: the files of the app changed")
+            self._load()
+        if not function.is_ready:
+            self.sleep(CHECK_SECONDS)
+        elif messages := self._received():
+            self._is_idle = False
+            self._deliver(messages)
+            self._changes.include(function.files)
+        elif not self._is_idle:
+            self._is_idle, counts = True, self.worker.counts
+            report(
+                f"the queue is empty: {counts['deleted']:,} messages deleted, {counts['returned']:,} returned"
+            )
+
+    def _load(self) -> None:
+        """Start the function anew, watching its files from before its start on."""
+        function = self.performer.function
+        self._changes = SourceChanges(self.folder)
+        self._changes.include(function.files)
+        function.restart()
+        self._changes.include(function.files)
+        if not function.is_ready:
+            self.performer.report(f"{function.spec} was not loaded; it is tried again when a file changes")
+
+    def _received(self) -> list[Message]:
+        """Return the messages of a delivery, after a second at the latest."""
+        self.worker.wait = WAIT_SECONDS
+        while self.worker.receive() == RECEIVED_MAX:
+            self.worker.wait = 0
+        return self.worker.start(self.batch)
+
+    def _deliver(self, messages: Sequence[Message]) -> None:
+        """Invoke the function, and delete what does not return; a second Ctrl-C releases the messages."""
+        before = self.worker.counts["returned"]
+        self.worker.perform(messages)
+        self.worker.settle()
+        while self.worker.delete():
+            pass
+        if failed := self.worker.counts["returned"] - before:
+            line = f"{failed} of {len(messages)} messages return in {self.source.visibility} s"
+            self.performer.report(line)
 
 
 def environment_of_function(user: Mapping[str, str], run: Mapping[str, str]) -> dict[str, str]:

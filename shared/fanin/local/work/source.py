@@ -2,80 +2,25 @@
 
 from __future__ import annotations
 
-import base64
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fanin.local.emulation.connection import REGION
+from fanin.aws.receiving import ReceivedQueue
 
 FIFO = ".fifo"
 VISIBILITY_SECONDS = 30
 RECEIVES = 3
 KEPT_SECONDS = 14 * 24 * 3600
 """How long dead-letter messages are kept: the most that SQS allows."""
-WAIT_SECONDS = 1
-"""A long poll, between which the files of the app are looked at."""
-RECEIVED_MAX = 10
-Message = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class WorkSource:
-    """A queue: its *url* and *arn*, and its visibility timeout in seconds. *dead*: its dead-letter queue."""
+class WorkSource(ReceivedQueue):
+    """A queue, and the name of its dead-letter queue."""
 
-    sqs: Any
-    url: str
-    arn: str
-    visibility: int
-    dead: str | None
-
-    def receive(self, most: int) -> list[Message]:
-        """Return up to *most* messages, after a second at the latest."""
-        found: list[Message] = []
-        while len(found) < most:
-            asked = min(most - len(found), RECEIVED_MAX)
-            part = self._received(asked, 0 if found else WAIT_SECONDS)
-            found += part
-            if len(part) < asked:
-                break
-        return found
-
-    def _received(self, most: int, wait: int) -> list[Message]:
-        answer = self.sqs.receive_message(
-            QueueUrl=self.url,
-            MaxNumberOfMessages=most,
-            WaitTimeSeconds=wait,
-            AttributeNames=["All"],
-            MessageAttributeNames=["All"],
-        )
-        return list(answer.get("Messages", []))
-
-    def delete(self, messages: Iterable[Message]) -> None:
-        """Delete *messages*; one that is not deleted is delivered again."""
-        for part in _parts(messages):
-            self.sqs.delete_message_batch(QueueUrl=self.url, Entries=part)
-
-    def release(self, messages: Iterable[Message]) -> None:
-        """Make *messages* visible again at once."""
-        for part in _parts(messages):
-            entries = [{**entry, "VisibilityTimeout": 0} for entry in part]
-            self.sqs.change_message_visibility_batch(QueueUrl=self.url, Entries=entries)
-
-    def record(self, message: Message) -> dict[str, Any]:
-        """Return *message* as Lambda passes it in an event."""
-        return {
-            "messageId": message["MessageId"],
-            "receiptHandle": message["ReceiptHandle"],
-            "body": message["Body"],
-            "attributes": message.get("Attributes", {}),
-            "messageAttributes": _attributes(message.get("MessageAttributes", {})),
-            "md5OfBody": message["MD5OfBody"],
-            "eventSource": "aws:sqs",
-            "eventSourceARN": self.arn,
-            "awsRegion": REGION,
-        }
+    dead: str | None = None
 
 
 def source_of(sqs: Any, name: str, visibility: int | None = None, receives: int | None = None) -> WorkSource:
@@ -92,9 +37,8 @@ def source_of(sqs: Any, name: str, visibility: int | None = None, receives: int 
         sqs.set_queue_attributes(QueueUrl=url, Attributes=wanted)
     facts = _facts(sqs, url)
     dead = _dead_of(facts)
-    return WorkSource(
-        sqs, url, facts["QueueArn"], int(facts["VisibilityTimeout"]), dead and dead.rpartition(":")[2]
-    )
+    dead_name = dead and dead.rpartition(":")[2]
+    return WorkSource(sqs, url, facts["QueueArn"], int(facts["VisibilityTimeout"]), dead_name)
 
 
 def dead_letter_queue_name(name: str) -> str:
@@ -142,22 +86,3 @@ def _created(sqs: Any, name: str, **attributes: int) -> str:
         given |= {"FifoQueue": "true"}
     created: str = sqs.create_queue(QueueName=name, Attributes=given)["QueueUrl"]
     return created
-
-
-def _parts(messages: Iterable[Message]) -> Iterable[list[dict[str, Any]]]:
-    """Yield the entries of requests about *messages*, ten in each."""
-    entries = [{"Id": str(n), "ReceiptHandle": each["ReceiptHandle"]} for n, each in enumerate(messages)]
-    for first in range(0, len(entries), RECEIVED_MAX):
-        yield entries[first : first + RECEIVED_MAX]
-
-
-def _attributes(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return message attributes in the form of a Lambda event, which has bytes in base64."""
-    return {name: _attribute(value) for name, value in given.items()}
-
-
-def _attribute(given: Mapping[str, Any]) -> dict[str, Any]:
-    value = {"dataType": given["DataType"], "stringListValues": [], "binaryListValues": []}
-    if "BinaryValue" in given:
-        return {**value, "binaryValue": base64.b64encode(given["BinaryValue"]).decode()}
-    return {**value, "stringValue": given["StringValue"]}

@@ -27,7 +27,9 @@ from fanin.tracker.rules.model import (
 from fanin.tracker.rules.option_kinds import (
     SECOND,
     Choice,
+    Dollars,
     Duration,
+    Flag,
     ItemName,
     Kind,
     Labels,
@@ -100,6 +102,8 @@ ATTRIBUTES: Mapping[type[Kind], tuple[Callable[[Any], Item], Callable[[Any, Item
     ItemName: (text, lambda _, stored: stored["S"]),
     Choice: (text, lambda kind, stored: kind.of(stored["S"])),
     Whole: (number, lambda _, stored: int(stored["N"])),
+    Dollars: (lambda dollars: {"N": f"{dollars:.6f}"}, lambda _, stored: float(stored["N"])),
+    Flag: (lambda flag: {"BOOL": flag}, lambda _, stored: bool(stored["BOOL"])),
     Duration: (lambda time: number(time // SECOND), lambda _, stored: int(stored["N"]) * SECOND),
     Labels: (
         lambda labels: {"M": {key: text(value) for key, value in labels.items()}},
@@ -121,7 +125,7 @@ def _options_item(options: BatchOptions) -> Item:
     return {name: number(time // SECOND) for name, time in stages.items()} | {
         option.attribute: ATTRIBUTES[type(option.kind)][0](value)
         for option, value in given
-        if value is not None and value not in ((), {})
+        if option.name == "mode" or value != option.default
     }
 
 
@@ -208,20 +212,29 @@ def batch_of(item: Item) -> Batch:
         created_at=_time(item, "createdAt"),
         expires_at=_time(item, "expiresAt"),
         closed_at=_time_if(item, "closedAt"),
-        completed_at=_time_if(item, "completedAt"),
-        completed_by=item.get("completedBy", {}).get("S"),
-        ended_at=_time_if(item, "endedAt"),
-        end_reason=item.get("endReason", {}).get("S"),
-        ended_by=item.get("endedBy", {}).get("S"),
         deadline_at=_time_if(item, "deadlineAt"),
         next_check_at=_time_if(item, "dueAt"),
         healed=_number_if(item, "healed") or 0,
         origin_batch_id=item.get("originBatchId", {}).get("S"),
-        deleted_at=_time_if(item, "deletedAt"),
         resumes="resumes" in item,
+        **_end_of(item),
         **_watched_of(item),
         **_options_of(item),
     )
+
+
+def _end_of(item: Item) -> dict[str, Any]:
+    """Return what the row of a batch that has ended has of its end, by their names in the model."""
+    return {
+        "completed_at": _time_if(item, "completedAt"),
+        "completed_by": item.get("completedBy", {}).get("S"),
+        "ended_at": _time_if(item, "endedAt"),
+        "end_reason": item.get("endReason", {}).get("S"),
+        "ended_by": item.get("endedBy", {}).get("S"),
+        "deleted_at": _time_if(item, "deletedAt"),
+        "cancels_children": "cancelsChildren" in item,
+        "reached": _number_if(item, "reached"),
+    }
 
 
 def _watched_of(item: Item) -> dict[str, Any]:
@@ -250,6 +263,11 @@ def children_key(item: ItemKey) -> Item:
 def children_of(item: Item) -> Children:
     live, failed = (frozenset(item.get(name, {}).get("SS", ())) for name in ("live", "failed"))
     return Children(live, failed)
+
+
+def position_of_children(item: Item) -> int:
+    """Return the position of the item whose children a row holds."""
+    return int(item["sk"]["S"].rpartition("#")[2])
 
 
 def event_key(key: BatchKey) -> Item:

@@ -6,8 +6,17 @@ from datetime import datetime
 
 from fanin.aws.dynamodb.rows import Item, number, text
 from fanin.names import LIVE_BATCHES_INDEX, NEXT_CHECK_INDEX, TENANT_INDEX, USER_KEY_INDEX
-from fanin.tracker.dynamodb.items import bound, due_list, last_before, live_list, milliseconds, user_list
+from fanin.tracker.dynamodb.items import (
+    CHILDREN_ROW,
+    bound,
+    due_list,
+    last_before,
+    live_list,
+    milliseconds,
+    user_list,
+)
 from fanin.tracker.rules.filters import Query
+from fanin.tracker.rules.ids import TOTAL_MAX
 from fanin.tracker.rules.model import BatchKey
 from fanin.tracker.store import ROWS_A_READ
 
@@ -26,6 +35,11 @@ def group_before(table: str, key: BatchKey, start: int) -> Item:
 def groups(table: str, key: BatchKey, first: int, last: int) -> Item:
     """Query the groups that begin at the items *first* to *last*."""
     return _rows(table, key, GROUP.format(first), GROUP.format(last))
+
+
+def children(table: str, key: BatchKey, start: int) -> Item:
+    """Query the children of the items from *start* on."""
+    return _rows(table, key, CHILDREN_ROW.format(start), CHILDREN_ROW.format(TOTAL_MAX))
 
 
 def samples(table: str, key: BatchKey) -> Item:

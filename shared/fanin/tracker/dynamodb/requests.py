@@ -276,8 +276,12 @@ def transition(table: str, key: BatchKey, step: Transition) -> Item:
         facts["completedBy"] = text(step.caller)
     if step.reason is not None:
         facts["endReason"] = text(step.reason)
+    if step.reached is not None:
+        facts["reached"] = number(step.reached)
     if step.by is not None:
         facts["endedBy"] = text(step.by)
+    if step.children:
+        facts["cancelsChildren"] = {"BOOL": True}
     return _batch_update(table, key, facts, conditions, values, removed)
 
 
@@ -288,6 +292,15 @@ def extend(table: str, key: BatchKey, expires_at: datetime, next_check_at: datet
     facts |= _lists(key, alive=True)[0]
     values = {":until": until} | _states(ALIVE)
     return _batch_update(table, key, facts, [_in(ALIVE), "expiresAt < :until"], values)
+
+
+def cancel_children(table: str, key: BatchKey, next_check_at: datetime) -> Item:
+    """Mark a batch that was cancelled without its children, and is not deleted; plan its next check."""
+    conditions = [_in((State.CANCELLED,)), "attribute_not_exists(cancelsChildren)"]
+    facts = _lists(key, alive=False)[0] | {"dueAt": number(milliseconds(next_check_at))}
+    facts |= {"cancelsChildren": {"BOOL": True}}
+    conditions.append("attribute_not_exists(deletedAt)")
+    return _batch_update(table, key, facts, conditions, _states((State.CANCELLED,)))
 
 
 def postpone(table: str, seen: Batch, next_check_at: datetime | None) -> Item:

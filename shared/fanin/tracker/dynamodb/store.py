@@ -78,6 +78,10 @@ class DynamoStore:
         row = self._row(items.children_key(item))
         return items.children_of(row) if row else None
 
+    def children_from(self, key: BatchKey, start: int, limit: int) -> Sequence[tuple[int, Children]]:
+        rows = self._query(lookups.children(self.tables.batches, key, start), limit)
+        return [(items.position_of_children(row), items.children_of(row)) for row in rows]
+
     def end_child(self, item: ItemKey, child_id: str, failed: bool) -> Children | None:
         try:
             request = requests.end_child(self.tables.batches, item, child_id, failed)
@@ -125,6 +129,9 @@ class DynamoStore:
 
     def transition(self, key: BatchKey, change: Transition) -> Batch | None:
         return self._change(key, requests.transition(self.tables.batches, key, change))
+
+    def cancel_children(self, key: BatchKey, next_check_at: datetime) -> Batch | None:
+        return self._change(key, requests.cancel_children(self.tables.batches, key, next_check_at))
 
     def extend(self, key: BatchKey, expires_at: datetime, next_check_at: datetime) -> Batch | None:
         return self._change(key, requests.extend(self.tables.batches, key, expires_at, next_check_at))

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from fanin.errors import InvalidRequest
 from fanin.tracker.reads.thinning import SAMPLE_MIN, Part, fair_shares, period_of, spaced, weights_of
 from fanin.tracker.rules.ids import TOTAL_MAX
-from fanin.tracker.rules.model import Batch, PageKey, State
+from fanin.tracker.rules.model import Batch, PageKey
 from fanin.tracker.rules.options import Mode
 from fanin.tracker.rules.page import Page, mask_of
 from fanin.tracker.rules.tree import capacity, height
@@ -103,7 +103,7 @@ def mapped(
     start = min(start, stop)
     width = cell_items(batch, stop - start, cells)
     drawn = [Cell(low, min(low + width, stop)) for low in range(start, stop, width)]
-    done = batch.state is State.COMPLETE
+    done = batch.is_done
     if drawn and (batch.failed or not done):
         Walk(store.glance, batch, width, drawn, cells + SPARE_PAGES, SPARE_PAGES).run()
     acked = tuple(cell.high - cell.low if done else cell.shown for cell in drawn)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fanin.tracker.reads.mapping import Cell, Walk
-from fanin.tracker.rules.model import Batch, Progress, State
+from fanin.tracker.rules.model import Batch, Progress
 from fanin.tracker.rules.options import Mode
 from fanin.tracker.store import TrackerStore
 
@@ -19,7 +19,7 @@ def progress(store: TrackerStore, batch: Batch, most: int | None = None) -> Prog
     Of more, ``PAGES_A_LEVEL`` stand for the others. What lies under pages that are not read counts as not
     done in ``acked``, as done in ``upper_bound``, and as done as in those that are read in ``estimate``.
     """
-    if not batch.total or batch.state is State.COMPLETE:
+    if not batch.total or batch.is_done:
         return Progress(batch.total, batch.failed, batch.total, batch.total, exact=True)
     cell = Cell(0, batch.total)
     # Without failures no page is read for them.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
-from fanin.errors import Conflict, NotFound
+from fanin.errors import Conflict, InvalidRequest, NotFound
 from fanin.pacing import Each, each_in_turn, pause
+from fanin.tracker.reads.children import ChildPage, child_page
 from fanin.tracker.reads.listing import ListQuery, listing
 from fanin.tracker.reads.mapping import CELLS_MAX, BatchMap, mapped
 from fanin.tracker.reads.progress import progress
@@ -21,7 +22,8 @@ from fanin.tracker.rules.ids import checked_batch_id
 from fanin.tracker.rules.lifecycle import ends_at
 from fanin.tracker.rules.model import Batch, BatchKey, PageKey, Progress, Sample, Slice, State
 from fanin.tracker.rules.options import Mode
-from fanin.tracker.store import Listing, TrackerStore
+from fanin.tracker.rules.results import Manifest
+from fanin.tracker.store import Listing, ResultStore, TrackerStore
 from fanin.tracker.writing.climb import Climber
 from fanin.tracker.writing.sweeping import end_by_time, longest_open
 
@@ -49,6 +51,7 @@ class Reader:
     pause: Callable[[int], None] = pause
     each: Each = each_in_turn
     admit: Callable[[str, str], None] = _unlimited
+    results: ResultStore | None = None
     _known: dict[BatchKey, tuple[datetime, Batch]] = field(default_factory=dict, repr=False)
     _prepared: set[tuple[PageKey, bool]] = field(default_factory=set, repr=False)
 
@@ -73,6 +76,16 @@ class Reader:
     def list(self, tenant: str, query: ListQuery) -> Listing:
         """Return a page of the tenant's batches, newest first; the index is eventually consistent."""
         return listing(self.store, tenant, query, self.now(), self.each)
+
+    def children(
+        self, batch: Batch, item_id: str | None = None, start: int = 0, limit: int = 100
+    ) -> ChildPage:
+        """Return the children of a batch's items that are live or have failed their items, a page of them.
+
+        *item_id*: only those of this item. *start*: the item of the batch to begin with.
+        """
+        page = child_page(self.store, batch, item_id, start, limit, self.each)
+        return replace(page, batches=tuple(child for child in page.batches if not self._is_over(child)))
 
     def progress(self, batch: Batch) -> Progress:
         """Return bounds of how many items are acked, at a cost that does not grow with the batch."""
@@ -104,6 +117,20 @@ class Reader:
         """Return which of the items *first* to *last* of a group are outstanding, and which failed."""
         self._need_exact(batch, "the state of an item")
         return window(self.store, batch, group_id, first, last)
+
+    def manifest(self, batch: Batch) -> Manifest | None:
+        """Return the manifest of an ended batch's results, which this call fixes; None if it keeps none."""
+        return self.result_store().freeze(batch.key) if batch.results else None
+
+    def result_store(self) -> ResultStore:
+        """Return the store of results. Raises InvalidRequest if there is none."""
+        if self.results is None:
+            raise InvalidRequest(
+                "this process keeps no results: deploy the stack with results=True, and set"
+                " FANIN_RESULTS_BUCKET to its output ResultsBucket",
+                field="results",
+            )
+        return self.results
 
     def samples(self, batch: Batch) -> Sequence[Sample]:
         """Return a bounded number of failure reasons, without those of healed items."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
-from fanin.tracker.rules.model import Batch, Group, ItemRange, PageKey, Slice, State
+from fanin.tracker.rules.model import Batch, Group, ItemRange, PageKey, Slice
 from fanin.tracker.rules.page import Page, lowest
 from fanin.tracker.rules.tree import capacity, height
 from fanin.tracker.store import TrackerStore
@@ -53,7 +53,7 @@ class Walk:
 
     def stretches(self) -> Iterator[Stretch]:
         """Yield the items found as stretches in order, which do not touch; read nothing if there are none."""
-        is_empty = not self.batch.failed if self.failures else self.batch.state is State.COMPLETE
+        is_empty = not self.batch.failed if self.failures else self.batch.is_done
         if is_empty or self.batch.total <= self.start:
             return
         level = height(self.batch.total, self.batch.shape)

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from fanin.errors import TooManyBatches, TooManyPages
+from fanin.errors import InvalidRequest, TooManyBatches, TooManyPages
+from fanin.item_ids import ItemId
 from fanin.tracker.rules.ids import GroupId
 from fanin.tracker.rules.model import (
     Ack,
@@ -23,6 +24,7 @@ from fanin.tracker.rules.model import (
 )
 from fanin.tracker.rules.options import Mode
 from fanin.tracker.rules.page import Page, PageMasks, mask_of
+from fanin.tracker.rules.results import ItemResult
 from fanin.tracker.rules.tree import capacity, stretches
 
 TOO_LATE = {
@@ -147,6 +149,16 @@ class AckPlan:
         complete = [(batch, batch.completed_by) for batch in ended if batch.state is State.COMPLETE]
         return tuple(Completion(batch, by) for batch, by in complete if by in callers[batch.key])
 
+    def kept_results(self) -> Mapping[BatchKey, Sequence[ItemResult]]:
+        """Return the results to keep, by batch: those of live batches."""
+        found: dict[BatchKey, list[ItemResult]] = {}
+        for page in self.pages.values():
+            for ack in [piece.ack for piece in page.pieces] if page.batch.is_alive else ():
+                if ack.result is not None:
+                    item = str(ItemId(ack.batch_id, ack.group_id, ack.first))
+                    found.setdefault(page.batch.key, []).append(ItemResult(item, ack.result))
+        return found
+
     def in_order(self) -> list[PagePlan]:
         """Return the pages to write, successes first: a failure never overrides a success of the request."""
         return sorted(self.pages.values(), key=lambda page: page.outcome is Outcome.FAILURE)
@@ -223,8 +235,12 @@ def judge(batch: Batch | None, ack: Ack, now: datetime) -> tuple[int, Verdict | 
 
 def payload_of(acks: Sequence[Ack]) -> str:
     """Return the payload of an idempotency key: what is acked and how, whatever the order and the callers."""
-    facts = ([ack.batch_id, ack.group_id, ack.first, ack.last, ack.outcome, ack.reason] for ack in acks)
-    return "\n".join(sorted(map(json.dumps, facts)))
+    return "\n".join(sorted(json.dumps(_facts(ack)) for ack in acks))
+
+
+def _facts(ack: Ack) -> list[object]:
+    facts = [ack.batch_id, ack.group_id, ack.first, ack.last, ack.outcome, ack.reason]
+    return facts if ack.result is None else [*facts, ack.result]
 
 
 def batch_ids(acks: Sequence[Ack]) -> list[str]:
@@ -242,7 +258,7 @@ def batch_ids(acks: Sequence[Ack]) -> list[str]:
 def plan(acks: Sequence[Ack], batch_of: Callable[[str], Batch | None], now: datetime) -> AckPlan:
     """Judge every ack before anything is written, and cut the valid ones into pages.
 
-    Raises TooManyPages.
+    Raises TooManyPages, and InvalidRequest for the result of an item whose batch keeps none.
     """
     request = AckPlan(acks, [Counter() for _ in acks])
     for position, ack in enumerate(acks):
@@ -251,9 +267,18 @@ def plan(acks: Sequence[Ack], batch_of: Callable[[str], Batch | None], now: date
         if refusal or batch is None:
             request.refused[position][refusal or Verdict.NOT_FOUND] += ack.size
             continue
+        if ack.result is not None and not batch.results:
+            raise _keeps_none(batch)
         for number, first, last in stretches(start + ack.first, start + ack.last, batch.shape.leaf):
             request.page(batch, number, ack.outcome).pieces.append(Piece(position, first, last, ack))
     return request
+
+
+def _keeps_none(batch: Batch) -> InvalidRequest:
+    return InvalidRequest(
+        f"batch {batch.batch_id} keeps no results: open it with the option results, or ack without them",
+        field="result",
+    )
 
 
 def _too_many(outcome: Outcome, batch: Batch) -> TooManyPages:

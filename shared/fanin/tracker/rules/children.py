@@ -3,8 +3,8 @@
 The ids of an item's children are in one row, beside the rows of the parent. A child is added to it in the
 transaction that stores the child, and leaves ``live`` by one conditional write when it ends. So the one that
 leaves no other live is the last, however requests are repeated or delayed: it acks the item, and no child is
-added from then on. One that did not succeed stays in ``failed`` and fails the item, unless another one takes
-its place: a batch that reopens it, or one that is opened under its idempotency key.
+added from then on. One whose end fails the item, by its option ``parent_fails_on``, stays in ``failed``,
+unless another one takes its place: a batch that reopens it, or one that is opened under its idempotency key.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from fanin.tracker.rules.model import Ack, Batch, Outcome
+from fanin.tracker.rules.model import ALL_DONE, ENOUGH, Ack, Batch, Outcome
+from fanin.tracker.rules.options import ParentFailsOn
 
 CHILDREN_MAX = 100
 """Live children of an item, and as many failed ones: their ids are in one row."""
@@ -51,9 +52,16 @@ def replaced_by(batch: Batch, instead_of: str | None) -> list[str]:
     return [batch_id for batch_id in (batch.origin_batch_id, instead_of) if batch_id is not None]
 
 
+def fails_item(policy: ParentFailsOn, result: str) -> bool:
+    """Whether a child that has ended with *result* fails the item of its parent."""
+    if policy is ParentFailsOn.ANY:
+        return result not in ("succeeded", ENOUGH)
+    return policy is ParentFailsOn.FAILED and result not in (*ALL_DONE, ENOUGH)
+
+
 def has_failed(child: Batch) -> bool:
     """Whether a child batch has ended in a way that fails the item of its parent."""
-    return child.result not in (None, "succeeded")
+    return child.result is not None and fails_item(child.parent_fails_on, child.result)
 
 
 def parent_ack(batch: Batch, children: Children, result: str | None) -> Ack:

@@ -13,6 +13,8 @@ CHECK_AFTER = timedelta(minutes=15)
 """Time until the sweeper checks whether a CLOSED batch is stuck or an ending event was not delivered."""
 ACK_PARENT_AFTER = timedelta(minutes=1)
 """Time until the sweeper checks that an ended batch has acked the item of its parent."""
+CHECK_CHILD_AFTER = timedelta(minutes=1)
+"""Time until the sweeper checks that the live children of a cancelled batch are cancelled with it."""
 CHECK_AT_MOST_EVERY = timedelta(hours=6)
 ACTIVITY_COUNTS_AFTER = 8
 """Activity extends a batch once an eighth of its retention has passed, so that many acks cost few writes."""
@@ -24,8 +26,9 @@ class Transition:
 
     *expected*: the batch must hold as many items as it expects. *failures*: at least so many items must
     have failed, and *healed* must still be the number of healed items; *final*: of the final total, so the
-    batch must be CLOSED. TIMED_OUT and EXPIRED need a deadline or an expiry that is not later than *at*.
-    *by*: the principal that forces the end.
+    batch must be CLOSED. *reached*: the succeeded items that are enough; what succeeded stays so, so the
+    state alone decides. TIMED_OUT and EXPIRED need a deadline or an expiry that is not later than *at*.
+    *by*: the principal that forces the end. *children*: the children of the batch are cancelled, too.
     """
 
     to: State
@@ -39,13 +42,15 @@ class Transition:
     healed: int = 0
     final: bool = False
     by: str | None = None
+    children: bool = False
+    reached: int | None = None
 
     @property
     def sources(self) -> tuple[State, ...]:
         """The states from which it starts."""
         if self.to is State.CLOSED:
             return (State.OPEN,)
-        if self.to is State.COMPLETE or self.final:
+        if self.final or (self.to is State.COMPLETE and self.reached is None):
             return (State.CLOSED,)
         return ALIVE
 
@@ -67,8 +72,9 @@ class Transition:
         if self.to is State.CLOSED:
             return replace(after, closed_at=self.at)
         after = replace(after, ended_at=self.at, end_reason=self.reason, ended_by=self.by)
+        after = replace(after, cancels_children=self.children)
         if self.to is State.COMPLETE:
-            return replace(after, completed_at=self.at, completed_by=self.caller)
+            return replace(after, completed_at=self.at, completed_by=self.caller, reached=self.reached)
         return after
 
 
@@ -106,10 +112,12 @@ def extended_expiry(batch: Batch, at: datetime) -> datetime | None:
 def first_check(batch: Batch, state: State, at: datetime, expires_at: datetime) -> datetime:
     """Return the first check of a batch in *state* since *at*: at its end, or soon if it can be stuck."""
     if state not in ALIVE:
-        return at + (ACK_PARENT_AFTER if batch.parent_item_id else CHECK_AFTER)
+        return at + (ACK_PARENT_AFTER if batch.parent_item_id or batch.cancels_children else CHECK_AFTER)
     may_be_stuck = state is State.CLOSED or batch.max_failures is not None
     threshold = next_threshold_check(batch, state is State.CLOSED, at, wait=timedelta(0))
-    return earliest(expires_at, batch.deadline_at, at + CHECK_AFTER if may_be_stuck else None, threshold)
+    is_new_child = state is State.OPEN and batch.parent_item_id is not None
+    wait = CHECK_CHILD_AFTER if is_new_child else CHECK_AFTER if may_be_stuck else None
+    return earliest(expires_at, batch.deadline_at, at + wait if wait else None, threshold)
 
 
 def next_check(batch: Batch, at: datetime) -> datetime:
@@ -187,6 +195,8 @@ def transition(
     healed: int = 0,
     final: bool = False,
     by: str | None = None,
+    children: bool = False,
+    reached: int | None = None,
 ) -> Transition:
     """Return the transition of *batch* to the state *to*, with its new expiry and check time."""
     expires_at = expiry(batch, to, at)
@@ -194,7 +204,7 @@ def transition(
         to=to,
         at=at,
         expires_at=expires_at,
-        next_check_at=first_check(batch, to, at, expires_at),
+        next_check_at=first_check(replace(batch, cancels_children=children), to, at, expires_at),
         caller=caller,
         reason=reason,
         expected=to is State.CLOSED,
@@ -202,4 +212,6 @@ def transition(
         healed=healed,
         final=final,
         by=by,
+        children=children,
+        reached=reached,
     )

@@ -24,13 +24,16 @@ SHARDS = 8
 
 REASON_MAX = 512
 """Characters of the reason of a failure or a cancellation."""
+RESULT_MAX = 65_536
+"""Bytes of the result of an item, as JSON."""
 _PRINTABLE = re.compile(PRINTABLE)
 
 
 class State(StrEnum):
     """The state of a batch: OPEN and CLOSED are live, the others are final.
 
-    A batch is COMPLETE where every item is acked; FAILED, where its failures ended it before that.
+    A batch is COMPLETE where every item is acked, or enough items have succeeded; FAILED, where its failures
+    ended it before that.
     The row of an EXPIRED batch is kept for its event only; every reader treats the batch as not found.
     """
 
@@ -45,7 +48,9 @@ class State(StrEnum):
 
 ALIVE = (State.OPEN, State.CLOSED)
 ALL_DONE = ("succeeded", "completed_with_failures")
-"""The results of a batch that is COMPLETE."""
+"""The results of a batch of which every item is acked."""
+ENOUGH = "enough"
+"""The result of a batch that ended because enough of its items had succeeded."""
 Position = tuple[datetime, str]
 """The position of a batch in a list: when it was opened, and its id."""
 
@@ -127,8 +132,9 @@ class Batch(BatchOptions):
     *reported*: the thresholds that were reported; *stalls*: the number of stalls. *acked_at*: the last
     recorded ack; *stalled_at*: that of the last stall. Only batches that ask for thresholds have them.
     *ended_by*: the principal that forced its end. *origin_batch_id*: the batch whose items it reopens.
-    *deleted_at*: when its user data was removed.
-    *resumes*: whether a task of Step Functions waits for its end.
+    *deleted_at*: when its user data was removed. *cancels_children*: it was cancelled with its children.
+    *resumes*: whether a task of Step Functions waits for its end. *reached*: how many items had succeeded, at
+    least, when that was enough; None for every other end.
     """
 
     tenant: str
@@ -157,6 +163,8 @@ class Batch(BatchOptions):
     origin_batch_id: str | None = None
     deleted_at: datetime | None = None
     resumes: bool = False
+    cancels_children: bool = False
+    reached: int | None = None
 
     @property
     def key(self) -> BatchKey:
@@ -181,6 +189,8 @@ class Batch(BatchOptions):
             return "too_many_failures" if self.ended_by is None else "forced"
         if self.state is not State.COMPLETE:
             return self.state.lower()
+        if self.reached is not None:
+            return ENOUGH
         return "completed_with_failures" if self.failed else "succeeded"
 
     @property
@@ -195,6 +205,22 @@ class Batch(BatchOptions):
         return min(limits, default=None)
 
     @property
+    def success_limit(self) -> int | None:
+        """How many succeeded items end the batch in its state; None if no number does.
+
+        A percentage is one of the final total: it ends no batch that is OPEN.
+        """
+        limits = [] if self.min_succeeded is None else [self.min_succeeded]
+        if self.min_succeeded_percent is not None and self.state is not State.OPEN:
+            limits.append(max(1, -(-self.total * self.min_succeeded_percent // 100)))
+        return min(limits, default=None)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every item is acked, as its row says."""
+        return self.state is State.COMPLETE and self.reached is None
+
+    @property
     def may_fail(self) -> bool:
         """Whether failures can end the batch."""
         return self.max_failures is not None or self.max_failure_percent is not None
@@ -203,6 +229,11 @@ class Batch(BatchOptions):
     def is_alive(self) -> bool:
         """Whether the batch is live: items may be acked, and it may end."""
         return self.state in ALIVE
+
+    @property
+    def may_cancel_children(self) -> bool:
+        """Whether it was cancelled without its children, and is not deleted."""
+        return self.state is State.CANCELLED and not self.cancels_children and self.deleted_at is None
 
     @property
     def shape(self) -> Shape:
@@ -214,6 +245,14 @@ class Batch(BatchOptions):
     def pages_expire_at(self) -> datetime:
         """When its pages may be deleted: after the longest lifetime of a batch."""
         return self.created_at + LIFETIME_MAX
+
+    @property
+    def results_until(self) -> datetime | None:
+        """When the results of an ended batch are removed: just after it has expired; None if it keeps none.
+
+        By the millisecond this check differs from all others, which are at whole seconds after the end.
+        """
+        return self.expires_at + timedelta(milliseconds=1) if self.results else None
 
     @property
     def row_expires_at(self) -> datetime:
@@ -260,7 +299,8 @@ class Ack:
     """A consumer's report on the items *first* to *last* (both inclusive) of a group.
 
     *caller*: a name of the request that is the same in its retries: a message id, an idempotency key.
-    *reason*: text that explains a failure; a sample of the reasons is kept.
+    *reason*: text that explains a failure; a sample of the reasons is kept. *result*: what the work of one
+    item returned, as one line of JSON in ASCII, if its batch keeps results.
     """
 
     batch_id: str
@@ -270,10 +310,23 @@ class Ack:
     caller: str
     outcome: Outcome = Outcome.SUCCESS
     reason: str | None = None
+    result: str | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.first <= self.last:
             raise InvalidRequest("a range of items goes from a smaller index to a larger one", field="from")
+        if self.result is not None:
+            self._check_result()
+
+    def _check_result(self) -> None:
+        if self.size > 1 or self.outcome is Outcome.FAILURE:
+            raise InvalidRequest("a result is that of one item that is done", field="result")
+        if len(self.result or "") > RESULT_MAX:
+            raise InvalidRequest(
+                f"the result of an item has at most {RESULT_MAX:,} bytes of JSON: store what is longer in a"
+                " place of yours, and return its address",
+                field="result",
+            )
 
     @classmethod
     def of(
@@ -282,10 +335,11 @@ class Ack:
         caller: str,
         outcome: Outcome = Outcome.SUCCESS,
         reason: str | None = None,
+        result: str | None = None,
     ) -> Ack:
         """Return the ack of one item, which is given as an ``ItemId`` or as text."""
         item = item if isinstance(item, ItemId) else ItemId.parse(item)
-        return cls(item.batch_id, item.group_id, item.index, item.index, caller, outcome, reason)
+        return cls(item.batch_id, item.group_id, item.index, item.index, caller, outcome, reason, result)
 
     @property
     def size(self) -> int:

@@ -51,6 +51,32 @@ class Whole(Kind):
 
 
 @dataclass(frozen=True, slots=True)
+class Dollars(Kind):
+    """An amount of US dollars, kept to a millionth."""
+
+    least: float = 1e-6
+    most: float = 1e6
+
+    def check(self, value: float, field: str) -> float:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not self.least <= value <= self.most:
+            raise InvalidRequest(
+                f"{field} is dollars, from 0.000001 to {self.most:,.0f}, not {value!r}", field=field
+            )
+        return round(float(value), 6)
+
+
+@dataclass(frozen=True, slots=True)
+class Flag(Kind):
+    """Yes or no; no is the default, and is neither stored nor shown."""
+
+    def check(self, value: bool, field: str) -> bool:
+        if not isinstance(value, bool):
+            raise InvalidRequest(f"{field} is true or false, not {value!r:.60}", field=field)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
 class Text(Kind):
     """A text. *called*: in errors. *form* is what a whole text matches, *otherwise* the error of another one.
 

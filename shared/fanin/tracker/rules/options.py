@@ -20,7 +20,9 @@ from fanin.names import camel
 from fanin.tracker.rules.option_kinds import (
     SECOND,
     Choice,
+    Dollars,
     Duration,
+    Flag,
     ItemName,
     Kind,
     Labels,
@@ -110,6 +112,17 @@ class OnFailures(StrEnum):
     FAIL = "fail"
 
 
+class ParentFailsOn(StrEnum):
+    """Which end of a child batch fails the item of its parent.
+
+    ANY: one with any failed item. FAILED: one before all items were done. NEVER: none.
+    """
+
+    ANY = "any"
+    FAILED = "failed"
+    NEVER = "never"
+
+
 @dataclass(frozen=True, slots=True)
 class TaskToken:
     """The token *text*, and how the task ends if items failed.
@@ -174,12 +187,47 @@ class ShownOptions:
         cli=("--max-failure-percent N", "End it at N % failed items."),
         title="Max failure %",
     )
+    failure_sample: int | None = option(
+        Whole(least=1),
+        "From so many acked items on, `maxFailurePercent` is one of the acked items too, open or closed.",
+        cli=("--failure-sample N", "Judge --max-failure-percent from N acked items on, open or closed."),
+    )
+    min_succeeded: int | None = option(
+        Whole(least=1),
+        "The number of succeeded items that ends the batch with the result `enough`, open or closed.",
+        cli=("--min-succeeded N", "End it with success at N succeeded items."),
+    )
+    min_succeeded_percent: int | None = option(
+        Whole(least=1, most=100),
+        "The percentage of succeeded items that ends the batch with `enough`, judged once it is closed.",
+        cli=("--min-succeeded-percent N", "End it with success at N % succeeded items."),
+        title="Min succeeded %",
+    )
+    max_items: int | None = option(
+        Whole(least=1),
+        "An add that would pass this number of items is refused.",
+        cli=("--max-items N", "Refuse an add that would pass N items."),
+    )
+    max_cost: float | None = option(
+        Dollars(),
+        "An add is refused if the items would cost more, each sent and acked alone.",
+        cli=("--max-cost DOLLARS", "Refuse an add whose items would cost more."),
+        title="Max cost $",
+    )
     parent_item_id: str | None = option(
         ItemName(),
         "An item of another batch of the tenant, acked with this batch's result when it ends.",
         cli=("--parent ITEM", "The item of a batch that it acks when it ends."),
         argument="parent",
         title="Parent item",
+    )
+    parent_fails_on: ParentFailsOn = option(
+        Choice(ParentFailsOn, "parent_fails_on"),
+        "The end that fails the item of `parentItemId`. `any`: one with failed items. `failed`: one before"
+        " all items were done, by the batch's limits, its deadline or a cancel. `never`: none.",
+        default=ParentFailsOn.FAILED,
+        cli=("--parent-fails-on END", "any, failed or never: the end that fails the --parent item."),
+        title="Parent fails on",
     )
     labels: Mapping[str, str] = option(
         Labels(),
@@ -214,6 +262,12 @@ class ShownOptions:
         ),
         "Report the live batch by an event `BatchProgress` after so long without an ack.",
         cli=("--stuck-after TIME", "Send an event if no ack comes for so long."),
+    )
+    results: bool = option(
+        Flag(),
+        "Keep what the work of each item returns, to read once the batch has ended.",
+        default=False,
+        cli=("--results", "Keep the results of its items."),
     )
 
 
@@ -269,12 +323,34 @@ class OpenBatch(BatchOptions):
     def __post_init__(self) -> None:
         for name, each in OPTIONS.items():
             object.__setattr__(self, name, each.checked(getattr(self, name)))
+        self._check_bounds()
+        if self.results and self.mode is Mode.ESTIMATED:
+            raise InvalidRequest(
+                "an estimated batch keeps no results: it does not know which items are done", field="results"
+            )
+        if self.parent_item_id is None and self.parent_fails_on is not ParentFailsOn.FAILED:
+            raise InvalidRequest(
+                "parentFailsOn is for a batch with a parentItemId; give that, or leave it out",
+                field="parentFailsOn",
+            )
         if self.task_token is None and self.on_failures is not OnFailures.SUCCEED:
             raise InvalidRequest("onFailures is for a batch with a taskToken", field="onFailures")
         if self.task_token is not None and self.deadline is None:
             raise InvalidRequest(
                 "a batch with a taskToken needs deadlineSeconds: a task must not wait for ever",
                 field="deadlineSeconds",
+            )
+
+    def _check_bounds(self) -> None:
+        """Raise InvalidRequest for bounds of which one makes another one void."""
+        if self.failure_sample is not None and self.max_failure_percent is None:
+            raise InvalidRequest(
+                "failureSample is for a batch with a maxFailurePercent", field="failureSample"
+            )
+        if self.max_items is not None and (self.expected_items or 0) > self.max_items:
+            raise InvalidRequest(
+                f"a batch of at most {self.max_items} items cannot expect {self.expected_items}",
+                field="maxItems",
             )
 
     @property

@@ -81,6 +81,11 @@ class Page:
         """
         return self.n >= (capacity if self.size is None else self.size)
 
+    @property
+    def succeeded(self) -> int:
+        """How many items of a leaf of an exact batch have succeeded: that only grows."""
+        return self.n - self.failed.bit_count()
+
     def unset(self, mask: int) -> int:
         """Return the bits of *mask* that are not set; a compacted page was full, so it has none."""
         return 0 if self.compacted else mask & ~self.bits

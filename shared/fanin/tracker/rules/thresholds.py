@@ -39,20 +39,27 @@ class Reached:
 
 
 def asks(batch: Batch) -> bool:
-    """Whether thresholds of *batch* are reported."""
-    return bool(batch.notify_at) or batch.stuck_after is not None
+    """Whether thresholds of *batch* are reported, or its items are counted to end it."""
+    return bool(batch.notify_at) or batch.stuck_after is not None or _is_counted(batch, closed=True)
+
+
+def _is_counted(batch: Batch, closed: bool) -> bool:
+    """Whether the acked items of a live batch are counted each minute, because they may end it."""
+    by_percent = closed and batch.min_succeeded_percent is not None
+    return by_percent or batch.min_succeeded is not None or batch.failure_sample is not None
 
 
 def next_threshold_check(
     batch: Batch, closed: bool, at: datetime, wait: timedelta = CHECK_AGAIN_AFTER
 ) -> datetime | None:
-    """Return when a live batch may have reached a threshold next; None if it asks for none that is left.
+    """Return when a live batch may have reached a threshold, or its end, next; None if none is left.
 
     *closed*: whether it is CLOSED; a percentage is one of a total that is final. *wait*: after a check *at*
     that time; 0 after a change of its state, so that the next sweep checks it.
     """
     unreported = [each for each in batch.notify_at if mark_of(each) not in batch.reported]
-    checks = [at + wait] if any(closed or each not in PERCENT for each in unreported) else []
+    is_due = _is_counted(batch, closed) or any(closed or each not in PERCENT for each in unreported)
+    checks = [at + wait] if is_due else []
     if batch.stuck_after is not None:
         since = _quiet_since(batch)
         checks.append((at if batch.stalled_at == since else since) + _stall(batch.stuck_after))
@@ -81,6 +88,36 @@ def percentages_left(batch: Batch) -> tuple[Threshold, ...]:
 def passed(batch: Batch, acked: int, threshold: Threshold) -> bool:
     """Whether *acked* items are the percentage *threshold* of the total."""
     return acked * 100 >= batch.total * PERCENT[threshold]
+
+
+def may_be_enough(batch: Batch, succeeded: int) -> bool:
+    """Whether *succeeded* items may end a batch that may have grown, or been closed, since it was read."""
+    by_count = batch.min_succeeded is not None and succeeded >= batch.min_succeeded
+    percent = batch.min_succeeded_percent
+    return by_count or (percent is not None and succeeded > 0 and succeeded * 100 >= batch.total * percent)
+
+
+def is_enough(batch: Batch, succeeded: int) -> bool:
+    """Whether *succeeded* items are as many as end the batch in its state."""
+    limit = batch.success_limit
+    return limit is not None and succeeded >= limit
+
+
+def may_end(batch: Batch, count: Progress) -> bool:
+    """Whether the batch would end if as many of its items are acked as *count* estimates."""
+    exact = replace(count, acked=count.estimate, upper_bound=count.estimate)
+    return is_enough(batch, count.estimate - batch.failed) or fails_by_sample(batch, exact)
+
+
+def fails_by_sample(batch: Batch, count: Progress) -> bool:
+    """Whether the failures of *batch* are too large a part of its acked items, which are counted after them.
+
+    Items that may be acked count as acked, and those that are count for the sample: it is never too early.
+    """
+    percent, sample = batch.max_failure_percent, batch.failure_sample
+    if percent is None or sample is None or not batch.failed or count.acked < sample:
+        return False
+    return batch.failed * 100 >= count.upper_bound * percent
 
 
 def counts_as_ack(batch: Batch, at: datetime) -> bool:

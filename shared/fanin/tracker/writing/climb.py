@@ -18,7 +18,9 @@ from fanin.errors import StoreUnavailable
 from fanin.pacing import pause
 from fanin.tracker.rules.lifecycle import Transition, transition
 from fanin.tracker.rules.model import Batch, Outcome, PageKey, State
+from fanin.tracker.rules.options import Mode
 from fanin.tracker.rules.page import DIGIT_BITS, Page, PageMasks, digits
+from fanin.tracker.rules.thresholds import is_enough, may_be_enough
 from fanin.tracker.rules.tree import above, tails
 from fanin.tracker.store import TrackerStore, Written
 
@@ -42,6 +44,11 @@ class BitsSet:
     fresh: int
     page: Page
     healed: int = 0
+
+    @property
+    def succeeded(self) -> int:
+        """How many items of the page have succeeded, at least."""
+        return self.page.succeeded + self.healed.bit_count()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,16 +116,17 @@ class Climber:
     def seal(self, batch: Batch, caller: str) -> Batch | None:
         """Mark the last page of each level of a CLOSED batch; return the batch if it has ended.
 
-        A percentage of failures can end it now that its total is final.
+        A percentage can end it now that its total is final: of failures, or of what its last leaf shows.
         """
         if batch.total == 0:
             return self.complete(batch, caller)
-        ended = None
+        ended, succeeded = None, 0
         for tail in tails(batch.total, batch.shape):
             key = PageKey(batch.key, tail.level, tail.number)
             page = self.store.mark_tail(key, tail.size, tail.root, batch.pages_expire_at)
+            succeeded += page.succeeded if key.level == 0 and batch.mode is Mode.EXACT else 0
             ended = self.climb(batch, key, page, caller)
-        return ended or self.end_by_failures(batch)
+        return ended or self.end_by_failures(batch) or self.end_by_successes(batch, succeeded, caller)
 
     def _mark_parent(self, batch: Batch, key: PageKey, page: Page, caller: str) -> Batch | None:
         """Set the bit of a full page in its parent page, marked as failed if the page holds failures."""
@@ -150,6 +158,32 @@ class Climber:
         """Return the transition that ends a batch for its failures, as the batch was read."""
         final = batch.state is State.CLOSED
         return transition(batch, State.FAILED, self.now(), failures=limit, healed=batch.healed, final=final)
+
+    def end_by_successes(self, batch: Batch, succeeded: int, caller: str) -> Batch | None:
+        """End a batch as COMPLETE if *succeeded* items, at least, are enough; return it if it has ended.
+
+        The batch is read after they were counted: if it is still OPEN, and a percentage decides, the closer
+        counts them again.
+        """
+        if not may_be_enough(batch, succeeded):
+            return None
+        stored = self.store.get(batch.key)
+        if stored is None or not stored.is_alive or not is_enough(stored, succeeded):
+            return _ended(stored)
+        final = stored.state is State.CLOSED
+        change = transition(stored, State.COMPLETE, self.now(), caller, reached=succeeded, final=final)
+        return _ended(self.store.transition(batch.key, change))
+
+    def end_by_sample(self, batch: Batch) -> Batch | None:
+        """End a batch whose failures, as they were read, are too many of its acked items, counted since.
+
+        It ends only if no item was healed since: then it had as many failures when they were counted.
+        """
+        final = batch.state is State.CLOSED
+        change = transition(
+            batch, State.FAILED, self.now(), failures=batch.failed, healed=batch.healed, final=final
+        )
+        return _ended(self.store.transition(batch.key, change))
 
     def _heal(self, batch: Batch, key: PageKey, mask: int) -> int:
         """Heal the failed bits of *mask*; return those that this call healed."""

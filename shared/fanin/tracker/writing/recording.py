@@ -90,7 +90,8 @@ class Recorder:
         """Send *writes*, those of successes first, then climb from their pages and find what has ended.
 
         Writes of successes are sent side by side. Those with failures are sent one after the other, because
-        each is a transaction on the batch's row; whether they end the batch is asked after the last one.
+        each is a transaction on the batch's row; whether they end the batch is asked after the last one, and
+        then whether what succeeded on these pages does.
         """
         done: list[BitsSet] = []
         for fails, some in groupby(writes, key=attrgetter("fails")):
@@ -106,7 +107,20 @@ class Recorder:
         for batch in {write.batch.key: write.batch for write in writes if write.fails}.values():
             if batch.key not in self.ended:
                 self._note_end(self.climber.end_by_failures(batch))
+        self._end_by_successes(writes, done)
         return done
+
+    def _end_by_successes(self, writes: Sequence[LeafWrite], done: Sequence[BitsSet]) -> None:
+        """End the exact batches of which enough items have succeeded on the pages that were written."""
+        counted: dict[BatchKey, tuple[LeafWrite, dict[int, int]]] = {}
+        for write, bits in zip(writes, done, strict=True):
+            if write.batch.mode is Mode.EXACT and write.batch.key not in self.ended:
+                _, pages = counted.get(write.batch.key, (write, {}))
+                pages[write.number] = max(bits.succeeded, pages.get(write.number, 0))
+                counted[write.batch.key] = write, pages
+        for write, pages in counted.values():
+            total = sum(pages.values())
+            self._note_end(self.climber.end_by_successes(write.batch, total, write.caller))
 
     def _climb(self, full: tuple[LeafWrite, Page]) -> Batch | None:
         write, page = full

@@ -27,6 +27,8 @@ from fanin.tracker.store import TrackerStore
 PAGES_A_REOPEN = 5_000
 RANGES_A_REOPEN = 10_000
 """Ranges of unfinished items that one new batch may stand for; they are stored in one row."""
+OF_THE_ORIGIN = ("expected_items", "min_succeeded", "min_succeeded_percent", "max_items", "max_cost")
+"""Options that are of the number of the origin's items, which a new batch does not take over."""
 
 
 class ReopenItems(StrEnum):
@@ -81,7 +83,7 @@ def check_origin(origin: Batch, count: int, kind: str) -> None:
         raise Conflict(f"batch {origin.batch_id} has not ended; wait for its end, or cancel it")
     if not count:
         hint = "there is nothing to reopen"
-        if kind == ReopenItems.FAILED and origin.total and origin.state is not State.COMPLETE:
+        if kind == ReopenItems.FAILED and origin.total and not origin.is_done:
             hint = "to reopen what is not acked, ask for the items 'unfinished' in place of 'failed'"
         raise Conflict(f"batch {origin.batch_id} has no {kind} items; {hint}")
     if count > COUNT_MAX:
@@ -113,7 +115,7 @@ def reopened_batch(
         expires_at=at,
         deadline_at=at + deadline if deadline else None,
         origin_batch_id=origin.batch_id,
-        **options_of(origin) | {"expected_items": None} | replaced,
+        **options_of(origin) | dict.fromkeys(OF_THE_ORIGIN) | replaced,
     )
     expires_at = expiry(batch, State.CLOSED, at)
     next_check_at = first_check(batch, State.CLOSED, at, expires_at)

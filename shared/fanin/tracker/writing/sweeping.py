@@ -16,13 +16,21 @@ from fanin.errors import NewerSchema
 from fanin.pacing import Each, each_in_turn
 from fanin.tracker.reads.progress import progress
 from fanin.tracker.rules import thresholds
-from fanin.tracker.rules.lifecycle import CHECK_AFTER, needs_repair, next_check, oldest, transition
+from fanin.tracker.rules.lifecycle import (
+    CHECK_AFTER,
+    CHECK_CHILD_AFTER,
+    needs_repair,
+    next_check,
+    oldest,
+    transition,
+)
 from fanin.tracker.rules.model import SHARDS, Batch, BatchKey, PageKey, Progress, State
 from fanin.tracker.rules.options import Threshold
 from fanin.tracker.rules.page import Page
 from fanin.tracker.rules.thresholds import Reached, reported
 from fanin.tracker.rules.tree import capacity, height
-from fanin.tracker.store import TrackerStore
+from fanin.tracker.store import ResultStore, TrackerStore
+from fanin.tracker.writing.cascading import CANCELS_A_CHECK, Cascade, cancelled_with
 from fanin.tracker.writing.climb import Climber
 
 PAGES_A_COUNT = 20_000
@@ -93,13 +101,14 @@ class Sweeper:
     """Checks the due batches of one store, and calls *ended* with every batch that has ended.
 
     *each*: runs the workers, one for each list of due batches. *has_time*: whether there is time for
-    another batch.
+    another batch. *results*: where those of expired batches are removed.
     """
 
     climber: Climber
     ended: Callable[[Batch], None]
     each: Each = each_in_turn
     has_time: Callable[[], bool] = lambda: True
+    results: ResultStore | None = None
     done: Sweep = field(default_factory=Sweep)
 
     def sweep(self) -> Sweep:
@@ -158,14 +167,10 @@ class Sweeper:
     def _check(self, batch: Batch) -> None:
         self.done.looked += 1
         was_alive = batch.is_alive
-        if was_alive:
-            batch = self._ended_by_time(batch)
-        if needs_repair(batch, self.climber.now()):
-            batch = self._repaired(batch)  # what is all done completes, however much of it failed
-        if batch.is_alive:
-            batch = self.climber.end_by_failures(batch) or batch
-        if batch.is_alive:
-            batch = self._reported(batch)
+        # What is all done completes, however much of it failed.
+        steps = self._ended_by_time, self._cancelled_with_parent, self._repaired_if_due
+        for step in (*steps, self._ended_by_failures, self._counted, self._reported):
+            batch = step(batch) if batch.is_alive else batch
         if batch.is_alive:
             self.climber.store.postpone(batch, next_check(batch, self.climber.now()))
         elif was_alive:
@@ -180,6 +185,20 @@ class Sweeper:
         self.done.expired += stored.state is State.EXPIRED
         return stored
 
+    def _cancelled_with_parent(self, batch: Batch) -> Batch:
+        """Cancel a live child whose parent was cancelled with its children; return the stored batch."""
+        store = self.climber.store
+        parent = None if batch.parent is None else store.get(batch.parent.batch)
+        if parent is None or not parent.cancels_children:
+            return batch
+        return cancelled_with(parent, batch, self.climber.now(), store) or batch
+
+    def _repaired_if_due(self, batch: Batch) -> Batch:
+        return self._repaired(batch) if needs_repair(batch, self.climber.now()) else batch
+
+    def _ended_by_failures(self, batch: Batch) -> Batch:
+        return self.climber.end_by_failures(batch) or batch
+
     def _repaired(self, batch: Batch) -> Batch:
         """Repeat every climb that a crash may have interrupted; return the stored batch."""
         if batch.total:
@@ -187,6 +206,19 @@ class Sweeper:
         stored = self.climber.seal(batch, SWEEPER) or batch
         self.done.completed += stored.state is State.COMPLETE
         return stored
+
+    def _counted(self, batch: Batch) -> Batch:
+        """End a batch of which enough items have succeeded, or too many of the acked ones have failed."""
+        if batch.success_limit is None and batch.failure_sample is None:
+            return batch
+        store, count = self.climber.store, progress(self.climber.store, batch)
+        if not count.exact and thresholds.may_end(batch, count):
+            count = progress(store, batch, PAGES_A_COUNT)
+        if thresholds.fails_by_sample(batch, count):
+            batch = self.climber.end_by_sample(batch) or batch
+        stored = store.get(batch.key) or batch  # what has failed since may be among the acked
+        ended = self.climber.end_by_successes(stored, count.acked - stored.failed, SWEEPER)
+        return ended or stored
 
     def _reported(self, batch: Batch) -> Batch:
         """Report the thresholds that a live batch has reached; return it with their marks.
@@ -206,16 +238,32 @@ class Sweeper:
         return batch
 
     def _announce(self, batch: Batch) -> None:
-        """Ack the parent's item, and resend the ending event if the bus has not confirmed it."""
+        """Ack the parent's item, cancel the children, resend the ending event if it is not confirmed."""
         store = self.climber.store
         self.ended(batch)
+        has_live_children = batch.cancels_children and not self._cascade().run(batch)
         if store.announced(batch.key):
-            store.postpone(batch, None)
+            if has_live_children:
+                store.postpone(batch, self.climber.now() + CHECK_CHILD_AFTER)
+            else:
+                self._put_away(batch)
             return
         if batch.ended_at is not None and self.climber.now() - batch.ended_at >= CHECK_AFTER:
             store.notice(batch, self.climber.now())
             self.done.announced_again += 1
-        store.postpone(batch, next_check(batch, self.climber.now()))
+        at = next_check(batch, self.climber.now())
+        store.postpone(batch, min(at, self.climber.now() + CHECK_CHILD_AFTER) if has_live_children else at)
+
+    def _cascade(self) -> Cascade:
+        return Cascade(self.climber.store, self.climber.now, self.ended, self.each, CANCELS_A_CHECK)
+
+    def _put_away(self, batch: Batch) -> None:
+        """Remove the results of a batch that has expired; one that is kept is checked again at its expiry."""
+        until = batch.results_until
+        if until is None or self.results is None or self.climber.now() < until:
+            self.climber.store.postpone(batch, until)
+        elif self.results.delete(batch.key):
+            self.climber.store.postpone(batch, None)
 
 
 def end_by_time(climber: Climber, batch: Batch) -> Batch:

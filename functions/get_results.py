@@ -1,0 +1,65 @@
+"""GET /v1/batches/{batchId}/results"""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from aws_lambda_powertools.event_handler.openapi.params import Query
+
+from fanin.api.answers.documents import answers
+from fanin.api.answers.result_answers import BatchResults, ItemResultAnswer, ManifestAnswer
+from fanin.api.cursors import list_cursors as cursors
+from fanin.api.edge import BatchId, Cursor, caller
+from fanin.api.requests.bodies import ItemIdText
+from fanin.errors import InvalidRequest
+from fanin.item_results.service import LINK_LIFETIME
+from fanin.tracker.rules.model import Batch, ItemKey
+from functions.wiring import tracking
+from functions.wiring.reads import reading_edge
+
+app = reading_edge(query=("cursor", "item"))
+STEP_MS = 15_000
+"""Milliseconds reserved for a step of gathering, and for the answer."""
+
+OneItem = Annotated[ItemIdText | None, Query(alias="item", description="Only the result of this item.")]
+
+
+@app.get(
+    "/v1/batches/<batchId>/results",
+    operation_id="getResults",
+    summary="Read the results of an ended batch",
+    responses=answers(200, BatchResults, 400, 403, 404, 409, 429, 503),
+)
+def get_results(batch_id: BatchId, cursor: Cursor = None, item: OneItem = None) -> BatchResults:
+    """Answer the files with the results of a batch that was opened with `results`, by links that expire.
+
+    The first requests after the end gather them: while `ready` is false, repeat the request.
+    """
+    first, tenant = cursors.item_at(cursor), caller(app).tenant
+    tracker = tracking.tracker()
+    batch = tracker.get(tenant, batch_id)
+    results = tracking.results()
+    index = results.gathered(batch, tracker.store, _has_time)
+    manifest = results.freeze(batch.key)
+    if index is None:
+        return BatchResults(ready=False, manifest=ManifestAnswer.of(manifest))
+    if item is not None:
+        found = results.of_item(index, _key_of(batch, item))
+        shown = None if found is None else ItemResultAnswer(item_id=found[0], result=found[1])
+        return BatchResults(ready=True, manifest=ManifestAnswer.of(manifest), item=shown)
+    return BatchResults.page(manifest, index, first, results.link, datetime.now(UTC) + LINK_LIFETIME)
+
+
+def _has_time() -> bool:
+    remaining: int = app.lambda_context.get_remaining_time_in_millis()
+    return remaining > STEP_MS
+
+
+def _key_of(batch: Batch, item: str) -> ItemKey:
+    key = ItemKey.of(batch.tenant, item)
+    if key.batch != batch.key:
+        raise InvalidRequest(f"item {item} is of another batch", field="item")
+    return key
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    return app.resolve(event, context)

@@ -1,0 +1,98 @@
+"""``fanin work``: works on the messages of an SQS queue outside of Lambda, until SIGTERM or Ctrl-C."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from fanin.cli.batches.sqs import queue_url
+from fanin.cli.services.work import SPEC
+from fanin.cli.terminal.exits import ExitCode, UsageError
+from fanin.cli.verbs import Profile, Region
+
+Spec = Annotated[
+    str, typer.Argument(metavar="APP:HANDLER", help="A module, and its handler of @fanin.acks or function.")
+]
+Queue = Annotated[str, typer.Option("--queue", metavar="QUEUE", help="The URL or the name of the SQS queue.")]
+Concurrency = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Messages under work at once; default: 10, of a coroutine 100."),
+]
+Visibility = Annotated[
+    int | None,
+    typer.Option(
+        metavar="SECONDS", min=5, help="A message is hidden for so long at a time; default: as the queue."
+    ),
+]
+Grace = Annotated[
+    float | None, typer.Option(metavar="SECONDS", min=0, help="How long a stop takes at most; default: 20.")
+]
+FailAfter = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", min=1, help="An exception at this receive fails the item; of a plain function."
+    ),
+]
+Each = Annotated[bool, typer.Option("--each", help="Messages are chunks: the plain function gets each item.")]
+
+
+def work(
+    spec: Spec,
+    queue: Queue,
+    concurrency: Concurrency = None,
+    visibility: Visibility = None,
+    grace: Grace = None,
+    fail_after: FailAfter = None,
+    each: Each = False,
+    profile: Profile = None,
+    region: Region = None,
+) -> None:
+    """Work on the messages of a queue by APP:HANDLER, in this process.
+
+    SIGTERM and Ctrl-C finish or return what is in flight; a second one returns it at once. A function without
+    @fanin.acks acks by the API or the tables of the environment, as Fanin() does. The module is imported from
+    this directory. Exit code 3: work was not done in time at the stop, and its messages returned.
+    """
+    from fanin import Fanin  # noqa: PLC0415  # `--help` needs no client
+    from fanin.aws import clients  # noqa: PLC0415
+    from fanin.cli.arguments.where import use_profile  # noqa: PLC0415
+
+    use_profile(profile, region)
+    _log_to_stderr()
+    handler = handler_of(spec)
+    given = {"concurrency": concurrency, "visibility": visibility, "grace_seconds": grace}
+    given |= {"fail_after": fail_after, "each": each or None}
+    options: Any = {name: value for name, value in given.items() if value is not None}
+    summary = Fanin().work(queue_url(clients.sqs(), queue), handler, **options)
+    if summary.unfinished:
+        raise typer.Exit(ExitCode.TIMED_OUT)
+
+
+def handler_of(spec: str) -> Callable[..., object]:
+    """Return the handler ``module:name``, imported from this directory. Raises UsageError."""
+    if not SPEC.fullmatch(spec):
+        raise UsageError(f"APP:HANDLER is a module and a name in it, as app:handler, not {spec!r}")
+    module, _, name = spec.partition(":")
+    sys.path.insert(0, os.getcwd())
+    try:
+        app = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise
+        raise UsageError(f"there is no module {module} in {os.getcwd()}; check APP:HANDLER") from None
+    if not hasattr(app, name):
+        raise UsageError(f"{module} has no {name}; check APP:HANDLER")
+    handler: Callable[..., object] = getattr(app, name)
+    return handler
+
+
+def _log_to_stderr() -> None:
+    """Log warnings, and the progress of the worker, unless the app has set up its logging."""
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
+    logging.getLogger("fanin").setLevel(logging.INFO)

@@ -1,0 +1,58 @@
+"""List the children of a batch's items: those that are live, and those that failed their items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fanin.errors import InvalidRequest
+from fanin.pacing import Each
+from fanin.tracker.rules.model import Batch, BatchKey, ItemKey
+from fanin.tracker.store import TrackerStore
+
+ITEMS_A_PAGE = 1_000
+"""Items that have had children, and are read for a page: a page may be short, or empty, and not the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChildPage:
+    """Children of items, in the order of the items; *resume*: the item to continue from, None at the end.
+
+    A page has all children of its last item.
+    """
+
+    batches: tuple[Batch, ...]
+    resume: int | None
+
+
+def child_page(
+    store: TrackerStore, batch: Batch, item_id: str | None, start: int, limit: int, each: Each
+) -> ChildPage:
+    """Return children of the items of *batch* from *start* on, or of one item.
+
+    Raises InvalidRequest for an item of another batch.
+    """
+    if item_id is None:
+        ids, resume = _ids(store, batch.key, start, limit)
+    else:
+        ids, resume = _ids_of(store, batch.key, item_id), None
+    found = each(store.get, [BatchKey(batch.tenant, batch_id) for batch_id in ids])
+    return ChildPage(tuple(child for child in found if child is not None), resume)
+
+
+def _ids(store: TrackerStore, key: BatchKey, start: int, limit: int) -> tuple[list[str], int | None]:
+    """Return the ids of at least *limit* children, if there are as many, and the item to continue from."""
+    ids: list[str] = []
+    rows = store.children_from(key, start, ITEMS_A_PAGE)
+    for position, children in rows:
+        if len(ids) >= limit:
+            return ids, position
+        ids += [*sorted(children.live), *sorted(children.failed)]
+    return ids, rows[-1][0] + 1 if len(rows) == ITEMS_A_PAGE else None
+
+
+def _ids_of(store: TrackerStore, key: BatchKey, item_id: str) -> list[str]:
+    item = ItemKey.of(key.tenant, item_id)
+    if item.batch != key:
+        raise InvalidRequest(f"item {item_id} is not of batch {key.batch_id}", field="itemId")
+    children = store.children(item)
+    return [] if children is None else [*sorted(children.live), *sorted(children.failed)]

@@ -1,0 +1,61 @@
+"""The contract of the objects of results, in memory and in a bucket."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from fanin.item_results.memory import MemoryObjects
+from fanin.item_results.s3 import BucketObjects
+
+
+@pytest.fixture(params=["memory", "s3"])
+def objects(request):
+    if request.param == "memory":
+        yield MemoryObjects(page=2)
+        return
+    with mock_aws():
+        client = boto3.client("s3", region_name="us-east-1")
+        client.create_bucket(Bucket="results")
+        yield BucketObjects(client, "results")
+
+
+def test_an_object_is_read_as_it_was_put(objects):
+    objects.put("a/1", b"one")
+
+    assert objects.get("a/1") == b"one"
+    assert objects.get("a/2") is None
+
+
+def test_the_first_put_of_a_name_stays(objects):
+    assert objects.put_first("a/1", b"one")
+    assert not objects.put_first("a/1", b"two")
+    assert objects.get("a/1") == b"one"
+
+
+def test_a_folder_is_listed_in_order_with_sizes(objects):
+    for name in ("a/3", "b/1", "a/1", "a/2", "ab"):
+        objects.put(name, name.encode() * 2)
+
+    listed = [each for some in objects.names("a/") for each in some]
+    assert [(each.name, each.size) for each in listed] == [("a/1", 6), ("a/2", 6), ("a/3", 6)]
+
+
+def test_a_folder_is_removed_and_no_other(objects):
+    for name in ("a/1", "a/2", "a/3", "b/1"):
+        objects.put(name, b"")
+
+    assert objects.remove("a/")
+    assert objects.remove("a/")
+    assert [each.name for some in objects.names("") for each in some] == ["b/1"]
+
+
+def test_a_link_of_a_bucket_expires(objects):
+    if isinstance(objects, MemoryObjects):
+        pytest.skip("objects in memory have no links")
+    assert "X-Amz-Expires=900" in objects.link("a/1", timedelta(minutes=15)) or "Expires=" in objects.link(
+        "a/1", timedelta(minutes=15)
+    )

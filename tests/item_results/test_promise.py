@@ -1,0 +1,156 @@
+"""Each item that succeeded and returned something has one result, the same at every read after the end."""
+
+from __future__ import annotations
+
+import pytest
+
+from fanin.errors import Conflict, InvalidRequest, NotFound
+from fanin.item_results.service import Results
+from fanin.tracker import OpenBatch, Outcome, Tracker
+from fanin.tracker.memory import MemoryStore
+from tests.item_results.conftest import TENANT, Site
+
+
+def test_results_are_read_in_the_order_of_the_items(site):
+    for index in reversed(range(20)):
+        site.ack((index, f'{{"n":{index}}}'))
+    site.close()
+
+    assert list(site.read().items()) == [(index, {"n": index}) for index in range(20)]
+
+
+def test_an_item_that_returned_nothing_has_no_result(site):
+    site.ack(*((index, "1" if index % 2 else None) for index in range(20)))
+    site.close()
+
+    assert set(site.read()) == set(range(1, 20, 2))
+
+
+def test_a_run_that_came_twice_has_one_result_and_it_stays(site):
+    site.ack(*((index, '"first"') for index in range(20)))
+    site.ack((3, '"again"'))
+    site.close()
+    found = site.read()
+
+    assert found[3] == "first"
+    site.results.keep(site.batch.key, [])
+    assert site.read() == found
+
+
+def test_a_failed_item_has_none_although_a_run_of_it_returned(site):
+    site.results.keep(site.batch.key, site_results(site, 0, 5))
+    site.fail(5)
+    site.ack(*((index, "1") for index in range(20) if index != 5))
+    site.close()
+
+    assert set(site.read()) == set(range(20)) - {5}
+
+
+def test_a_healed_item_has_its_result(site):
+    site.fail(5)
+    site.ack(*((index, str(index)) for index in range(20)))
+    site.close()
+
+    assert site.read()[5] == 5
+
+
+def test_a_worker_that_crashed_before_its_ack_changes_nothing(site):
+    site.results.keep(site.batch.key, site_results(site, 1, 2))
+    site.ack(*((index, '"acked"') for index in range(20) if index not in {1, 2}))
+    site.tracker.cancel(TENANT, site.batch_id)
+
+    assert set(site.read()) == set(range(20)) - {1, 2}
+
+
+def test_what_a_zombie_writes_after_the_end_is_never_read(site):
+    site.ack(*((index, '"ended"') for index in range(20) if index != 9))
+    site.tracker.cancel(TENANT, site.batch_id)
+    before = site.tracker.manifest(site.batch)
+    site.ack((9, '"late"'))
+    site.results.keep(site.batch.key, site_results(site, 9))
+
+    assert site.tracker.manifest(site.batch) == before
+    assert 9 not in site.read()
+
+
+def test_results_are_refused_until_the_end(site):
+    site.ack((0, "1"))
+
+    with pytest.raises(Conflict, match="once it has ended"):
+        site.gathered()
+
+
+def test_a_result_for_a_batch_that_keeps_none_is_refused_before_anything_is_acked():
+    site = Site(2)
+    other = site.tracker.open(TENANT, OpenBatch())
+    group = site.tracker.add(TENANT, other.batch_id, 1).groups[0].id
+    ack = site.ack_of(0, "1")
+    with pytest.raises(InvalidRequest, match="keeps no results"):
+        site.tracker.ack(TENANT, [ack, type(ack)(other.batch_id, group, 0, 0, "caller", result="1")])
+
+    assert site.tracker.progress(site.batch).acked == 0
+    assert not site.objects.stored
+
+
+@pytest.mark.parametrize(
+    "given", [{"last": 1}, {"outcome": Outcome.FAILURE}, {"result": '"' + "x" * 65_536 + '"'}], ids=str
+)
+def test_only_one_done_item_has_a_result_and_a_bounded_one(site, given):
+    fields = {"first": 0, "last": 0, "caller": "c", "result": "1"} | given
+    with pytest.raises(InvalidRequest, match="result"):
+        type(site.ack_of(0))(site.batch_id, site.group, **fields)
+
+
+def test_a_deployment_without_results_refuses_the_option():
+    with pytest.raises(InvalidRequest, match="results=True"):
+        Tracker(MemoryStore()).open(TENANT, OpenBatch(results=True))
+
+
+def test_an_estimated_batch_keeps_no_results():
+    with pytest.raises(InvalidRequest, match="estimated"):
+        OpenBatch(results=True, mode="estimated")
+
+
+def test_one_item_is_looked_up(site):
+    site.ack(*((index, str(index)) for index in range(20) if index != 7))
+    site.fail(7)
+    site.close()
+    index = site.gathered()
+    key = site.batch.key
+
+    def of(position):
+        from fanin.tracker.rules.model import ItemKey
+
+        return site.results.of_item(index, ItemKey(key, position))
+
+    assert of(12) == (f"{site.batch_id}:{site.group}:12", 12)
+    assert of(7) is None
+
+
+def test_a_delete_removes_the_results_of_its_batch_alone(site):
+    other = site.tracker.open(TENANT, OpenBatch(results=True))
+    group = site.tracker.add(TENANT, other.batch_id, 1).groups[0].id
+    site.tracker.ack(TENANT, [type(site.ack_of(0))(other.batch_id, group, 0, 0, "c", result="1")])
+    site.ack(*((index, "1") for index in range(20)))
+    site.close()
+    site.gathered()
+    site.tracker.confirm(site.batch)
+    site.tracker.delete(TENANT, site.batch_id)
+
+    assert {name.split("/")[2] for name in site.objects.stored} == {other.batch_id}
+    with pytest.raises(NotFound):
+        site.gathered()
+
+
+def test_two_tenants_share_no_folder(site):
+    names = Results(site.objects)
+    key = site.batch.key
+    names.keep(type(key)("t/" + key.batch_id, key.batch_id), [])
+
+    assert not any(name.startswith(f"results/t/{key.batch_id}/") for name in site.objects.stored)
+
+
+def site_results(site, *indexes):
+    from fanin.tracker.rules.results import ItemResult
+
+    return [ItemResult(f"{site.batch_id}:{site.group}:{index}", '"zombie"') for index in indexes]
