@@ -85,6 +85,10 @@ class Opening(Job):
             deadline=script.deadline,
             max_failures=script.max_failures,
             max_failure_percent=script.max_failure_percent,
+            failure_sample=script.failure_sample,
+            min_succeeded=script.min_succeeded,
+            min_succeeded_percent=script.min_succeeded_percent,
+            max_items=script.max_items,
             parent_item_id=self.ledger.parent_item,
             parent_fails_on=script.fails_on if self.ledger.parent_item else "failed",
         )
@@ -103,9 +107,9 @@ class Adding(Job):
         try:
             added = tracker.add(TENANT, key.batch_id, self.script.count, self.script.key)
         except BatchEnded as refusal:
-            self.ledger.too_late(self.script, self.world.ended(key, refusal).state)
+            self.ledger.too_late(self.script, self.world.ended(key, refusal))
         except Conflict:
-            self.ledger.fenced(self.script, self.world.memory.batches[key].state)
+            self.ledger.fenced(self.script, self.world.memory.batches[key])
         except NotFound:
             self.world.check_gone(key)
             self.ledger.abandoned(self.script)
@@ -148,6 +152,9 @@ class Closing(Job):
         stable = closed.completed_by_caller or self.name not in told
         require(stable, "I3", f"{self.name} was told, and the next time it was not")
         self._check_failures(closed.batch, before)
+        is_closed = {key: replace(batch, state=State.CLOSED) for key, batch in before.batches.items()}
+        if before.batches[key].total == closed.batch.total:
+            answers.check_successes(self.world, replace(before, batches=is_closed), key, 0)
 
     def _check_failures(self, batch: Batch, before: answers.Moment) -> None:
         """Nobody closes a batch that had too many failures by then, and is told that it goes on."""

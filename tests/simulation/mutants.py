@@ -22,6 +22,7 @@ from fanin.tracker.writing.recording import Recorder
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation.children_mutants import CASCADE_MUTANTS, CHILDREN_MUTANTS
 from tests.simulation.ending_mutants import ENDING_EQUIVALENT, ENDING_MUTANTS
+from tests.simulation.enough_mutants import ENOUGH_MUTANTS
 from tests.simulation.folding_mutants import FOLDING_MUTANTS
 from tests.simulation.life_mutants import LIFE_EQUIVALENT, LIFE_MUTANTS
 from tests.simulation.reading_mutants import READING_MUTANTS
@@ -229,6 +230,7 @@ MUTANTS = (
     *CHILDREN_MUTANTS,
     *CASCADE_MUTANTS,
     *ENDING_MUTANTS,
+    *ENOUGH_MUTANTS,
     *FOLDING_MUTANTS,
     *READING_MUTANTS,
 )

@@ -111,6 +111,8 @@ function settings(batch) {
     ["Kept until", at(batch.expiresAt)],
     ["Mode", batch.mode],
     ["Most failures", limit(batch)],
+    ["Enough", enough(batch)],
+    ["Most items", batch.maxItems ? count(batch.maxItems) : null],
     ["Callback", batch.callback],
     [
       "Reports at",
@@ -144,6 +146,16 @@ function settings(batch) {
 function limit(batch) {
   if (batch.maxFailures !== null && batch.maxFailures !== undefined) return count(batch.maxFailures);
   return batch.maxFailurePercent ? `${batch.maxFailurePercent} %` : null;
+}
+
+function enough(batch) {
+  const asked = [
+    batch.minSucceeded ? count(batch.minSucceeded) : "",
+    batch.minSucceededPercent ? `${batch.minSucceededPercent} %` : "",
+  ].filter(Boolean);
+  if (!asked.length) return null;
+  const reached = batch.reached ? `, reached ${count(batch.reached)}` : "";
+  return `${asked.join(" or ")} succeeded${reached}`;
 }
 
 function drawn(batch, picture, now, context) {
@@ -230,7 +242,8 @@ function spans(batch, ranges) {
 }
 
 function left(batch, outstanding, { refresh }) {
-  if (batch.mode !== "exact" || !batch.total || batch.isComplete) return null;
+  if (batch.mode !== "exact" || !batch.total || (batch.isComplete && batch.result !== "enough"))
+    return null;
   const toggle = (event) => {
     const was = open.id === batch.batchId && open.outstanding;
     Object.assign(open, { id: batch.batchId, outstanding: event.target.open });
