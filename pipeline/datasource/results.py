@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count, islice
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import boto3
@@ -56,11 +56,10 @@ class ResultReader(DataSourceReader):
         access = self.request.access
         store = access.tables.store
         batch = readable_batch(store, BatchKey(access.tenant, self.request.batch_id))
-        for look in count():
-            index = self.results.gathered(batch, store)
-            if index is not None:
-                break
+        look = 0
+        while (index := self.results.gathered(batch, store)) is None:
             pause(min(look, LONGEST_PAUSE_AT))  # another reader takes the same step
+            look += 1
         return [ResultFile(file.name) for file in index.files]
 
     def read(self, partition: ResultFile) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
