@@ -9,6 +9,7 @@ import { buttons } from "/writes.js";
 
 const SAMPLES = 20,
   RANGES = 50,
+  CHILDREN = 20,
   REASONS = 128;
 const RATE_SECONDS = 30;
 const seen = { id: "", points: [] }; // [seconds, done] of the last polls
@@ -22,12 +23,13 @@ export async function load({ id, query: asked }, ask) {
   remember(batch);
   const hasItems = batch.mode === "exact" && batch.total > 0;
   const isAsked = asked.item !== undefined && hasResults(batch);
-  const [failures, outstanding, result] = await Promise.all([
+  const [failures, outstanding, children, result] = await Promise.all([
     hasItems && batch.progress?.failed ? later(ask(`${path}/failures?limit=${SAMPLES}`)) : null,
     hasItems && open.id === id && open.outstanding ? later(ask(`${path}/outstanding?limit=${RANGES}`)) : null,
+    hasItems ? later(ask(`${path}/children?limit=${CHILDREN}`)) : null,
     isAsked ? later(ask(`${path}/results${query({ position: asked.item })}`)) : null,
   ]);
-  return { batch, picture, failures, outstanding, result };
+  return { batch, picture, failures, outstanding, children, result };
 }
 
 // An ended batch is read until its event is confirmed, and the result that is shown is gathered.
@@ -49,7 +51,7 @@ function speed() {
   return last[0] - first[0] >= 1 ? Math.max(0, (last[1] - first[1]) / (last[0] - first[0])) : undefined;
 }
 
-export function draw({ batch, picture, failures, outstanding, result }, now, context) {
+export function draw({ batch, picture, failures, outstanding, children, result }, now, context) {
   return [
     h("h1", {}, nameOf(batch)),
     subtitle(batch),
@@ -58,6 +60,7 @@ export function draw({ batch, picture, failures, outstanding, result }, now, con
     settings(batch),
     drawn(batch, picture, now, context),
     resultOf(batch, result, now),
+    below(batch, children),
     failed(batch, failures),
     left(batch, outstanding, context),
     event(batch),
@@ -114,6 +117,8 @@ function settings(batch) {
     ["Kept until", at(batch.expiresAt)],
     ["Mode", batch.mode],
     ["Most failures", limit(batch)],
+    ["Enough", enough(batch)],
+    ["Most items", batch.maxItems ? count(batch.maxItems) : null],
     ["Callback", batch.callback],
     [
       "Reports at",
@@ -149,6 +154,16 @@ function limit(batch) {
   return batch.maxFailurePercent ? `${batch.maxFailurePercent} %` : null;
 }
 
+function enough(batch) {
+  const asked = [
+    batch.minSucceeded ? count(batch.minSucceeded) : "",
+    batch.minSucceededPercent ? `${batch.minSucceededPercent} %` : "",
+  ].filter(Boolean);
+  if (!asked.length) return null;
+  const reached = batch.reached ? `, reached ${count(batch.reached)}` : "";
+  return `${asked.join(" or ")} succeeded${reached}`;
+}
+
 function drawn(batch, picture, now, context) {
   if (!batch.total)
     return h(
@@ -177,6 +192,27 @@ function outcome(result, name) {
     h("p", {}, `Result of ${name}, `, h("code", { title: result.item.itemId }, nearer(result.item.itemId))),
     h("pre", { tabindex: 0, class: "result" }, JSON.stringify(result.item.result, null, 2)),
   ];
+}
+
+// The batches that items wait for, and those that failed their items. An older API has no such list.
+function below(batch, children) {
+  if (!children || children.failure?.status === 404) return null;
+  if (children.failure)
+    return h("p", { class: "note" }, `The children could not be read: ${children.failure.message}`);
+  const rows = children.batches.slice(0, CHILDREN).map((each) => ({
+    key: each.batchId,
+    cells: [
+      h("code", { title: each.parentItemId }, nearer(each.parentItemId)),
+      link(`#/batches/${each.batchId}`, nameOf(each)),
+      stateOf(each),
+      count(each.total),
+    ],
+  }));
+  if (!rows.length) return null;
+  const columns = [["Item", "name"], ["Batch", "name"], ["State"], ["Items", "n"]];
+  const all = h("p", { class: "soft" }, "There are more: ", h("code", {}, `fanin children ${batch.batchId}`));
+  const isAll = !children.cursor && children.batches.length <= CHILDREN;
+  return h("section", {}, h("h2", {}, "Children"), table("Children", columns, rows), isAll ? null : all);
 }
 
 function failed(batch, failures) {
@@ -230,7 +266,8 @@ function spans(batch, ranges) {
 }
 
 function left(batch, outstanding, { refresh }) {
-  if (batch.mode !== "exact" || !batch.total || batch.isComplete) return null;
+  if (batch.mode !== "exact" || !batch.total || (batch.isComplete && batch.result !== "enough"))
+    return null;
   const toggle = (event) => {
     const was = open.id === batch.batchId && open.outstanding;
     Object.assign(open, { id: batch.batchId, outstanding: event.target.open });
