@@ -26,6 +26,8 @@ REASON_MAX = 512
 """Characters of the reason of a failure or a cancellation."""
 RESULT_MAX = 65_536
 """Bytes of the result of an item, as JSON."""
+RESULTS_STAY = timedelta(hours=1)
+"""How much longer the results of a batch are kept than the batch can be read."""
 _PRINTABLE = re.compile(PRINTABLE)
 
 
@@ -248,11 +250,14 @@ class Batch(BatchOptions):
 
     @property
     def results_until(self) -> datetime | None:
-        """When the results of an ended batch are removed: just after it has expired; None if it keeps none.
+        """When the sweep removes the results of an ended batch; None if it keeps none.
 
-        The millisecond tells this check of the batch from the others, which are at whole seconds of its end.
+        An hour after its expiry, when it is over on every clock, or after its delete, so that what a reader
+        or a worker wrote meanwhile is removed too. The millisecond tells this check of the batch from the
+        others, which are at whole seconds of its end.
         """
-        return self.expires_at + timedelta(milliseconds=1) if self.results else None
+        over_at = self.deleted_at or self.expires_at
+        return over_at + RESULTS_STAY + timedelta(milliseconds=1) if self.results else None
 
     @property
     def row_expires_at(self) -> datetime:
