@@ -321,6 +321,7 @@ TRACKER = [
         fresh=TIMES,
     ),
     Scenario("get_children", "of a batch", _children),
+    Scenario("get_children", "its deadline has passed", partial(_overdue, "/children")),
     Scenario("end_batch", "a child, and the parent ends", partial(_child, "end")),
     Scenario("notify_batch", "an ended batch", _notify),
     Scenario("reopen_batch", "three failures", _reopen),
