@@ -18,7 +18,7 @@ SPARKS_PYTHON ?= $(BIN)/python
 SPARKS_VENV := .venv-spark-$(SPARK)
 ARGS ?=
 
-.PHONY: help demo check test suite proof test-spark test-versions first-minutes setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale lab grouping jobs doorbells watching bulk spark reconciling round-trip last-ack ways-to-ack scale-limits local-run peers start cost openapi docs diagrams lock audit clean cli-reference conformance soak mutation crashes faults witness smoke fuzz
+.PHONY: help demo check test suite proof test-spark test-versions first-minutes setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale lab grouping jobs doorbells watching bulk spark reconciling round-trip last-ack workers ways-to-ack scale-limits local-run peers start cost openapi docs diagrams lock audit clean cli-reference conformance soak mutation crashes faults witness smoke fuzz
 
 demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one completion
 	@$(BIN)/python -m examples.catalog $(ARGS)
@@ -172,6 +172,9 @@ scale-limits: setup ## the first bottleneck of each load, by the limits of Dynam
 	@$(BIN)/python -m lab.pages.page scale
 
 # 20 minutes of one core; counts, not times, so that other work does not change them.
+workers: setup ## workers of an SQS queue on one core beside loops of boto3, into docs/performance
+	@$(BIN)/python -m lab.working $(ARGS)
+
 ways-to-ack: setup ## requests, units and dollars of an ack by the way in which items are acked, into docs/performance
 	@$(BIN)/python -m lab.ways_to_ack $(ARGS)
 	@$(BIN)/python -m lab.pages.page ways_to_ack

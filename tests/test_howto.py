@@ -69,7 +69,7 @@ def test_a_failed_page_fails_its_chapter_and_an_empty_child_is_done() -> None:
     fake = FakeFanin()
     with fake.open() as book:
         chapters = book.add(3)
-    with fake.open(parent=chapters[0]) as pages:
+    with fake.open(parent=chapters[0], parent_fails_on="any") as pages:
         fake.fail(pages.add(1), "no ink")
     with fake.open(parent=chapters[1]):
         pass

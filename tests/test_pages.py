@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,20 @@ def test_code_that_looks_as_if_it_ran_is_run(page):
 @pytest.mark.parametrize(("page", "test"), OWN.items())
 def test_a_page_of_its_own_is_read_by_its_test(page, test):
     assert Path(page).name in (ROOT / test).read_text()
+
+
+@pytest.mark.parametrize("page", pages())
+def test_each_function_of_an_example_is_annotated(page):
+    blocks = [block for block in blocks_of(ROOT / page) if block.language == "python"]
+    nodes = [node for block in blocks for node in ast.walk(ast.parse(block.code))]
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+    assert [each.name for each in functions if each.returns is None or unannotated(each.args)] == []
+
+
+def unannotated(given: ast.arguments) -> list[str]:
+    arguments = (*given.posonlyargs, *given.args, *given.kwonlyargs)
+    return [each.arg for each in arguments if each.annotation is None and each.arg != "self"]
 
 
 PAGE = """

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         TaskStatus,
     )
     from fanin.client.queues.queue_model import DeletedJobs, QueueJob, QueueSession, QueueStatus, RevivedJobs
+    from fanin.client.stages import Stages
     from fanin.client.transports.reports import AckReport, Completion, ItemVerdict, RangeVerdict
     from fanin.client.working.messages import WorkSummary
     from fanin.errors import (
@@ -100,6 +101,7 @@ __all__ = [
     "RevivedJobs",
     "Sample",
     "SessionLost",
+    "Stages",
     "StaleWrite",
     "State",
     "Status",
@@ -144,6 +146,7 @@ _ROOMS = {
         "QueueStatus",
         "RevivedJobs",
     ),
+    "fanin.client.stages": ("Stages",),
     "fanin.client.transports.reports": ("AckReport", "Completion", "ItemVerdict", "RangeVerdict"),
     "fanin.client.working.messages": ("WorkSummary",),
     "fanin.errors": (

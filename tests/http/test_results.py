@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
 from uuid import uuid4
 
 import pytest
 import urllib3
 
 from fanin import Conflict, Fanin, InvalidRequest, NotFound
+from tests.cli.conftest import command, variables
 from tests.polling import eventually
 
 pytestmark = pytest.mark.side_by_side
@@ -83,6 +85,23 @@ def test_a_batch_that_keeps_none_refuses_results(fanin, run):
     batch.close()
     with pytest.raises(InvalidRequest, match="keeps no results"):
         next(batch.results())
+
+
+def test_the_command_prints_lines_and_goes_on_behind_an_item(fanin, run, tmp_path):
+    with fanin.open(name := f"results-{uuid4()}", results=True) as batch:
+        items = batch.add(3)
+        acked(run, *({"itemId": item, "result": {"ä": n}} for n, item in enumerate(items)))
+
+    def printed(words):
+        env = variables(run.url, tmp_path)
+        return subprocess.run(["sh", "-c", words], env=env, capture_output=True, text=True, check=True)
+
+    lines = [f'{{"itemId":"{item}","result":{{"ä":{n}}}}}\n' for n, item in enumerate(items)]
+    results = " ".join(command("results", name))
+    assert printed(results).stdout == "".join(lines)
+    assert printed(f"{results} --after {items[1]}").stdout == lines[2]
+    cut_off = printed(f"{results} | head -1")
+    assert (cut_off.stdout, cut_off.stderr) == (lines[0], "")
 
 
 def test_the_ending_event_names_the_manifest(fanin, run, bus):

@@ -16,9 +16,10 @@ from unittest.mock import patch
 from fanin.aws import clients
 from fanin.queue import NewJob
 from fanin.tracker import Outcome
+from functions.wiring import tracking
 from tests.crashes import group_scenarios, job_scenarios, tracker_scenarios
 from tests.crashes.account import CLIENTS, Account, Killed, opened
-from tests.crashes.naming import CONSUMER, ENVIRONMENT
+from tests.crashes.naming import CONSUMER, ENVIRONMENT, TENANT
 from tests.crashes.scenario import Context, Delivery, Event, Request, Scenario
 from tests.crashes.scenarios import SCENARIOS
 from tests.fuzz import records
@@ -77,6 +78,23 @@ def _overdue(action: str, account: Account) -> Delivery:
     return Request("POST", f"/v1/batches/{batch}/{action}", {})
 
 
+def _with_a_child() -> str:
+    """Open a batch, and a child that stands for its item; return the id of the batch."""
+    parent = tracker_scenarios.opened("parent")
+    tracker_scenarios.opened(parent_item_id=tracker_scenarios.added(parent, 1)[0])
+    return parent
+
+
+def _cancel_below(_: Account) -> Delivery:
+    return Request("POST", f"/v1/batches/{_with_a_child()}/cancel", {"children": True})
+
+
+def _sweep_below(account: Account) -> Delivery:
+    tracking.tracker().cancel(TENANT, _with_a_child(), children=True)
+    account.clock.pass_by(timedelta(hours=1))
+    return Event({})
+
+
 def _delete_with_reasons(account: Account) -> Delivery:
     tracker_scenarios.confirmed(tracker_scenarios.failed_in_part())
     account.clock.pass_by(timedelta(minutes=1))
@@ -115,12 +133,15 @@ def _failing_job(account: Account) -> Delivery:
     """Add a job that its consumer cannot read, and return its ring."""
     job_scenarios.with_jobs(0)
     job_scenarios.queue().add_all([NewJob("job", payload="[]")])
-    return job_scenarios.delivered(job_scenarios._doorbell(account), account)
+    return group_scenarios.delivered(job_scenarios._doorbell(account), account)
 
 
 RARE = [
     Scenario("list_batches", "all", _list_all),
     Scenario("get_origin", "its deadline has passed", partial(tracker_scenarios._overdue, "/origin")),
+    Scenario("get_children", "its deadline has passed", partial(tracker_scenarios._overdue, "/children")),
+    Scenario("cancel_batch", "with its children", _cancel_below),
+    Scenario("sweep", "a batch that was cancelled with its children", _sweep_below),
     Scenario("notify_batch", "its deadline has passed", partial(_overdue, "notify")),
     Scenario("reopen_batch", "its deadline has passed", partial(_overdue, "reopen")),
     Scenario("delete_batches", "one with reasons", _delete_with_reasons),

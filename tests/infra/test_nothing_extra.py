@@ -107,7 +107,9 @@ def asked() -> dict[str, set[str]]:
     asked = {handler: {action for action, _ in sent[handler]} for handler in sent}
     for handler in (*JOB_ROUTES, SWEEP_JOBS):
         asked[handler.lambda_.name] |= set(handler.doorbells)
-    return asked | {name: set().union(*map(asked.get, served)) for name, served in SERVED.items()}
+    return asked | {
+        name: set().union(*(asked.get(each, set()) for each in served)) for name, served in SERVED.items()
+    }
 
 
 def roles_of(assembly: Any) -> Iterator[tuple[str, str, str]]:

@@ -203,7 +203,7 @@ def _of_children(random: Random, base: Scenario) -> Scenario:
     adds = (AddScript("top-add", total, children=children, siblings=count),)
     batch = BatchScript("top", adds, ("top-closer",), "open-top", retention=_retention(random))
     if total > 2:
-        batch = _cascading(batch)
+        base, batch = replace(base, edges=True, tick_rate=0.2), _cascading(batch)
     return replace(
         base,
         batches=(batch,),
@@ -211,15 +211,16 @@ def _of_children(random: Random, base: Scenario) -> Scenario:
         reopened=random.choice((0, 2)),
         failing=random.choice((0.0, 0.5)),
         redelivered=random.choice((1.0, 1.0, 0.5)),
-        sweepers=random.choice((0, 2)),
+        sweepers=random.choice((0, 2)) + 3 * base.edges,
     )
 
 
 def _cascading(batch: BatchScript) -> BatchScript:
-    """The batch, cancelled at last with its children, of which the first has one, too."""
+    """The batch, cancelled at last with its children, of which the first has one and is never closed."""
     (add,) = batch.adds
     below = BatchScript("below", (AddScript("below-add", 1),), ("below-closer",), "open-below")
-    first = replace(add.children[0], adds=(AddScript("first-add", 1, children=(below,)),))
+    adds = (AddScript("first-add", 1, children=(below,)),)
+    first = replace(add.children[0], adds=adds, closers=(), cancellers=0)
     adds = (replace(add, children=(first, *add.children[1:])),)
     return replace(batch, adds=adds, cancellers=1, cascades=True)
 

@@ -39,10 +39,6 @@ def _among_the_others(self, message):
     self.waiting.append(message)
 
 
-def _beside_others(self):
-    return bool(self.alone)
-
-
 def _received_meanwhile(self):
     free = self.concurrency + self.ahead - len(self.working) - self._waiting()
     return 0 if self.is_stopping else max(0, min(10, free))
@@ -74,10 +70,6 @@ WORKER_MUTANTS = (
     Mutant("a worker starts no message that it has lost", (InFlight, "start", _started_whenever)),
     Mutant("a worker that stops returns what waits", (InFlight, "stop", _kept_at_a_stop)),
     Mutant("a worker works on a redelivered message alone", (InFlight, "_line_up", _among_the_others)),
-    Mutant(
-        "a worker starts a redelivered message when nothing is in flight beside it",
-        (InFlight, "_alone_may_start", _beside_others),
-    ),
     Mutant(
         "a worker with a redelivered message receives no other one",
         (InFlight, "room", property(_received_meanwhile)),

@@ -44,6 +44,8 @@ class Source:
         return self.queue.name
 
     def receive(self, most: int, wait: int, visibility: int | None) -> Sequence[Record]:
+        if not self.queue.visible():
+            self.worker.sleep(timedelta(seconds=wait))
         records: list[Record] = self._send("take", most, visibility, self.worker.may_copy())
         self.worker.received |= {each["messageId"]: each["receiptHandle"] for each in records}
         return records
@@ -111,11 +113,11 @@ class WorkerProcess:
         try:
             while not self.has_ended:
                 if not step():
-                    self._sleep(IDLE)
+                    self.sleep(IDLE)
         except Crash:
             self.process.has_died = True
 
-    def _sleep(self, duration: timedelta) -> None:
+    def sleep(self, duration: timedelta) -> None:
         self.world.loop.sleep(duration)
         if self.world.loop.actor.is_killed_by(self.world.loop.at):
             raise Crash
@@ -123,12 +125,12 @@ class WorkerProcess:
     def _receive(self) -> int | None:
         found = self.worker.receive()
         if found is None:
-            self._sleep(timedelta(seconds=self.worker.pause()))
+            self.sleep(timedelta(seconds=self.worker.pause()))
         return found
 
     def _extend(self) -> None:
         self.worker.extend()
-        self._sleep(timedelta(seconds=VISIBILITY / LOOKS) - IDLE)
+        self.sleep(timedelta(seconds=VISIBILITY / LOOKS) - IDLE)
 
     def _perform(self) -> bool:
         messages = self.worker.start()
@@ -156,7 +158,7 @@ class WorkerProcess:
         """End the worker when it has nothing to do, or as its fate has it."""
         try:
             while not self._is_due():
-                self._sleep(IDLE)
+                self.sleep(IDLE)
             self._stop()
         except Crash:
             self.process.has_died = True
@@ -169,25 +171,25 @@ class WorkerProcess:
         if self.process.has_died or (self.fate == KILLED and self.fate_at <= world.loop.at):
             raise Crash
         if self.fate == FROZEN and self.fate_at <= world.loop.at:
-            self._freeze()
+            self.freeze(world.random.choice((30, 150, 400)))
         if self.fate == ASKED and self.fate_at <= world.loop.at:
             return True
         return not in_flight.count and not self.queue.visible() and world.random.random() < 0.3
 
-    def _freeze(self) -> None:
+    def freeze(self, seconds: int) -> None:
         """Stop all threads of the process for a while, wherever they are."""
         self.fate = None
-        until = self.world.loop.at + timedelta(seconds=self.world.random.choice((30, 150, 400)))
+        until = self.world.loop.at + timedelta(seconds=seconds)
         for actor in self.world.loop.running:
             if actor.process is self.process:
                 actor.wake = max(actor.wake, until)
-        self._sleep(until - self.world.loop.at)
+        self.sleep(until - self.world.loop.at)
 
     def _stop(self) -> None:
         worker, until = self.worker, self.world.loop.at + GRACE
         worker.stop()
         while worker.in_flight.count and self.world.loop.at < until:
-            self._sleep(IDLE)
+            self.sleep(IDLE)
         worker.abandon()
         self.process.has_died = True
         ended = [each for each, process in self.world.at_work.items() if process is self.process]

@@ -1,7 +1,6 @@
 """Works on the rows of a chunk; an exception sends only its row to a worker again."""
 
-from fanin import Fanin
-from fanin.client.consuming.chunks import ChunkItem
+from fanin import ChunkItem, Fanin
 
 fanin = Fanin()
 

@@ -1,4 +1,4 @@
-"""Indexes a row; the return acks its item, an exception sends the message back to the queue."""
+"""Indexes a row; the return acks its item, Failed fails it, any other exception returns the message."""
 
 import json
 from typing import Any
@@ -12,5 +12,5 @@ fanin = Fanin()
 def handler(record: dict[str, Any]) -> None:
     row = json.loads(record["body"])["row"]
     if not row["title"]:
-        raise ValueError("no title")
+        raise fanin.Failed("no title")
     print("indexed", row["title"])  # stands for your work

@@ -22,6 +22,7 @@ from fanin.tracker.writing.reopening import ReopenItems
 
 if TYPE_CHECKING:
     from fanin.client.under_work import UnderWork
+    from fanin.item_ids import ItemId
 
 logger = logging.getLogger("fanin")
 _GO_ON = "if it is live, run again under its keys to go on, or cancel it"
@@ -60,7 +61,7 @@ class Calls(Protocol):
     def outstanding(self, batch_id: str) -> Iterator[Items]: ...
     def failures(self, batch_id: str) -> Iterator[Items]: ...
     def samples(self, batch_id: str) -> tuple[Sample, ...]: ...
-    def results(self, batch: str) -> Iterator[tuple[str, Any]]: ...
+    def results(self, batch: str, *, after: str | ItemId | None = None) -> Iterator[tuple[str, Any]]: ...
 
 
 class Batch:
@@ -188,9 +189,9 @@ class Batch:
         """Yield the ranges of failed items."""
         return self._fanin.failures(self.id)
 
-    def results(self) -> Iterator[tuple[str, Any]]:
+    def results(self, *, after: str | ItemId | None = None) -> Iterator[tuple[str, Any]]:
         """Yield the id and the result of each item that has one, in order, once the batch has ended."""
-        return self._fanin.results(self.id)
+        return self._fanin.results(self.id, after=after)
 
     def samples(self) -> tuple[Sample, ...]:
         """Return the reasons of failures, at most 128."""

@@ -320,14 +320,17 @@ class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
         """Return the reasons of failures, at most 128."""
         return self._transport.failures(batch_id_given(batch_id), None).samples
 
-    def results(self, batch: str | Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    def results(
+        self, batch: str | Mapping[str, Any], *, after: str | ItemId | None = None
+    ) -> Iterator[tuple[str, Any]]:
         """Yield the id and the result of each item that has one, in the order of the items.
 
         *batch*: the id of an ended batch that was opened with ``results``, or the detail of its ending event.
-        What comes out is the same at every read. Raises NotFound, Conflict for a live batch, and
-        StoreUnavailable if the results are not gathered in time: read again.
+        *after*: an item; only those behind it. What comes out is the same at every read. Raises NotFound,
+        Conflict for a live batch, and StoreUnavailable if the results are not gathered in time: read again.
         """
-        return read_results(self._transport, batch_id_given(batch_of_results(batch)))
+        batch_id = batch_id_given(batch_of_results(batch))
+        return read_results(self._transport, batch_id, checked_item_id(after, "after"))
 
     def batches(
         self,

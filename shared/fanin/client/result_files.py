@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from fanin.errors import InvalidRequest, StoreUnavailable
+from fanin.item_ids import ItemId
 from fanin.item_results import lines
 from fanin.pacing import pause
+from fanin.tracker.rules.model import ItemKey
 
 LOOKS = 1_000
 """Requests that a reader sends while results are gathered; each takes a step of some seconds."""
@@ -17,14 +19,19 @@ LONGEST_PAUSE_AT = 8
 
 
 @dataclass(frozen=True, slots=True)
-class ResultFiles:
-    """A page of the files of a batch's results: each is read, gzipped, when it is called.
+class ResultFile:
+    """A file of results: *read* returns it, gzipped. *last*: the position of its last item in the batch."""
 
-    *ready*: False while they are gathered.
-    """
+    last: int
+    read: Callable[[], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class ResultFiles:
+    """A page of the files of a batch's results. *ready*: False while they are gathered."""
 
     ready: bool
-    files: tuple[Callable[[], bytes], ...] = ()
+    files: tuple[ResultFile, ...] = ()
     cursor: Any = None
 
 
@@ -42,23 +49,44 @@ def batch_of_results(source: object) -> str:
     return found
 
 
-def read_results(source: Source, batch_id: str) -> Iterator[tuple[str, Any]]:
-    """Yield the id and the result of each item of a batch, in order; one file is in memory at a time."""
-    page = _gathered(source, batch_id)
+def read_results(
+    source: Source, batch_id: str, after: str | None = None, waiting: Callable[[], object] = lambda: None
+) -> Iterator[tuple[str, Any]]:
+    """Yield the id and the result of each item of a batch, in order; one file is in memory at a time.
+
+    *after*: an item of the batch; only those behind it. *waiting*: called before each pause while they are
+    gathered. Raises InvalidRequest, before anything is read, for an item of another batch.
+    """
+    return _lines(source, batch_id, -1 if after is None else _position(batch_id, after), waiting)
+
+
+def _lines(
+    source: Source, batch_id: str, after: int, waiting: Callable[[], object]
+) -> Iterator[tuple[str, Any]]:
+    page = _gathered(source, batch_id, waiting)
     while True:
         for file in page.files:
-            for _, line in lines.lines_of(gzip.decompress(file())):
-                yield lines.read(line)
+            content = gzip.decompress(file.read()) if file.last > after else b""
+            for position, line in lines.lines_of(content):
+                if position > after:
+                    yield lines.read(line)
         if page.cursor is None:
             return
         page = source.results(batch_id, page.cursor)
 
 
-def _gathered(source: Source, batch_id: str) -> ResultFiles:
+def _position(batch_id: str, item_id: str) -> int:
+    if ItemId.parse(item_id).batch_id != batch_id:
+        raise InvalidRequest(f"item {item_id} is not of batch {batch_id}", field="after")
+    return ItemKey.of("", item_id).position
+
+
+def _gathered(source: Source, batch_id: str, waiting: Callable[[], object]) -> ResultFiles:
     """Return the first page of files once they are gathered."""
     for look in range(LOOKS):
         page = source.results(batch_id, None)
         if page.ready:
             return page
+        waiting()
         pause(min(look, LONGEST_PAUSE_AT))
     raise StoreUnavailable(f"the results of batch {batch_id} are not gathered yet; read them again")

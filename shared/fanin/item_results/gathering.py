@@ -7,7 +7,7 @@
 The manifest lists the parts; its name is written once, so a part that comes later is never read. Of the
 lines of an item the first one counts, in the order of the parts' names, which are random; so does a line
 only if the item is done and has not failed, by the batch's pages. The index is written once too, and readers
-use nothing else: whoever gathers, as often and as far as it may, the results are the same at every read.
+use nothing else: whatever process gathers, as often and as far as it may, every read has the same results.
 
 Small steps, each kept under a name that is written once, so that a gathering which is cut short is continued
 by the next one: a run for each portion of the parts, and a step for each file.

@@ -190,6 +190,7 @@ def _context(
     if given.get("target", "local") != "local":
         raise LocalRunError("the target of a local run is local; remove the setting target")
     context: dict[str, object] = {"stage": "local", "target": "local", "consumer_concurrency": CONSUMERS}
+    context["results"] = True
     if archive:
         context["archive"] = True
     if page_bits is not None:

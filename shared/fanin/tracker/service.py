@@ -147,13 +147,7 @@ class Tracker(Repairs):
         BatchEnded if the batch has ended otherwise, and KeyReused.
         """
         self.bind_key(tenant, "cancel", key, f"{batch_id}\n{reason or ''}" + "\nchildren" * children)
-        seen = self.get(tenant, batch_id)
-        change = transition(seen, State.CANCELLED, self.now(), reason=reason, children=children)
-        batch = self.store.transition(seen.key, change)
-        if batch is not None and children and batch.may_cancel_children:
-            batch = self.store.cancel_children(seen.key, self.now() + CHECK_CHILD_AFTER)
-        if batch is None:
-            raise NotFound(f"there is no batch {batch_id}")
+        batch = self._cancelled(self.get(tenant, batch_id), reason, children)
         self._remember(batch)
         self._ack_readable_parents([batch])
         unless_ended(batch, "it was not cancelled", "cancelled")
@@ -237,6 +231,10 @@ class Tracker(Repairs):
         """Keep a bounded number of the reasons in *acks*, of items that are stored as failed; ack nothing."""
         Recorder(self._climber()).keep_reasons(self._plan(tenant, acks))
 
+    def keep_results(self, tenant: str, acks: Sequence[Ack]) -> None:
+        """Keep the results in *acks* of batches that keep them, before other requests ack these items."""
+        self._keep_results(self._plan(tenant, acks, needs_kept_results=False))
+
     def bind_key(self, tenant: str, route: str, key: str | None, payload: str) -> None:
         """Bind an idempotency *key* on a route to the *payload* of its first use, for at least a day.
 
@@ -271,6 +269,16 @@ class Tracker(Repairs):
         *has_time*: whether there is time for another batch.
         """
         return Sweeper(self._climber(), self._has_ended, self.each, has_time, self.results).sweep()
+
+    def _cancelled(self, seen: Batch, reason: str | None, children: bool) -> Batch:
+        """Cancel a batch, also one that was cancelled without its *children*; return the stored batch."""
+        change = transition(seen, State.CANCELLED, self.now(), reason=reason, children=children)
+        batch = self.store.transition(seen.key, change)
+        if batch is not None and children and batch.may_cancel_children:
+            batch = self.store.cancel_children(seen.key, self.now() + CHECK_CHILD_AFTER)
+        if batch is None:
+            raise NotFound(f"there is no batch {seen.batch_id}")
+        return batch
 
     def _new(self, tenant: str, request: OpenBatch, over: str | None) -> Batch:
         """Return a batch that is not stored yet, under a new id. *over*: the batch whose key it takes."""
@@ -325,13 +333,13 @@ class Tracker(Repairs):
             raise InvalidRequest(f"the pages hold items beyond the batch's {batch.total}", field="pages")
         return batch
 
-    def _plan(self, tenant: str, acks: Sequence[Ack]) -> AckPlan:
+    def _plan(self, tenant: str, acks: Sequence[Ack], needs_kept_results: bool = True) -> AckPlan:
         # The time before the read: a batch that had expired by then was ended by the read itself. One that
         # expires later may have been extended by others, so no ack gets the verdict `expired` for it.
         at = self.now()
         ids = batch_ids(acks)  # each batch is read once in a request
         batches = self.each(lambda batch_id: self._known_batch(BatchKey(tenant, batch_id)), ids)
-        return plan(acks, dict(zip(ids, batches, strict=True)).get, at)
+        return plan(acks, dict(zip(ids, batches, strict=True)).get, at, needs_kept_results)
 
     def _prolong(self, batch: Batch) -> None:
         """Extend the expiry of an active batch, in a few writes for each retention.

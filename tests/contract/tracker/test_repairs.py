@@ -26,7 +26,7 @@ from fanin.tracker.dynamodb.packing import packed, unpacked
 from fanin.tracker.rules.filters import Query
 from fanin.tracker.rules.lifecycle import Transition
 from fanin.tracker.rules.model import SHARDS, BatchKey, shard_of
-from fanin.tracker.rules.options import Threshold
+from fanin.tracker.rules.options import ParentFailsOn, Threshold
 from fanin.tracker.writing.deleting import KEPT_OPTIONS, without_user_data
 from tests.contract.tracker.calls import ENDINGS, KEY, LATER, NOW
 
@@ -49,6 +49,7 @@ ALL_OPTIONS = {
     "max_failure_percent": 50,
     **NUMBERS,
     "parent_item_id": f"{OTHER}:{GROUP.id}:0",
+    "parent_fails_on": ParentFailsOn.ANY,
     "labels": {"a": "b"},
     "callback": "orders",
     "notify_at": (Threshold.HALF,),
@@ -60,7 +61,16 @@ KEPT_ATTRIBUTES = {
     *("pk", "sk", "tenant", "batchId", "state", "total", "failed", "healed", "pageBits", "salt", "mode"),
     *("retainOpen", "retainClosed", "retainComplete", "createdAt", "createdKey", "closedAt", "endedAt"),
     *("completedAt", "deadlineAt", "expiresAt", "deletedAt", "ttl", "fingerprint", "eventId"),
-    *("resumes", "ackedAt", "expectedItems", "maxFailures", "results", "reached", *map(camel, NUMBERS)),
+    *(
+        "resumes",
+        "ackedAt",
+        "expectedItems",
+        "maxFailures",
+        "results",
+        "reached",
+        "parentFailsOn",
+        *map(camel, NUMBERS),
+    ),
 }
 """What the row of a deleted batch has: no text of a user, no name of a caller, no key of a list."""
 
@@ -158,7 +168,8 @@ def test_every_option_that_may_hold_text_of_a_user_is_deleted(batch):
     deleted = without_user_data(replace(batch, **ALL_OPTIONS), NOW)
 
     usual = BatchOptions()
-    assert {*KEPT_OPTIONS} == {"mode", "retention", "expected_items", "max_failures", "results", *NUMBERS}
+    numbers = {"expected_items", "max_failures", *NUMBERS}
+    assert {*KEPT_OPTIONS} == {"mode", "retention", "parent_fails_on", "results", *numbers}
     assert all(
         getattr(deleted, name) == getattr(usual, name) for name in ALL_OPTIONS if name not in KEPT_OPTIONS
     )

@@ -1,7 +1,8 @@
-"""The verbs that read: where, status, list, children, outstanding, failures."""
+"""The verbs that read: where, status, list, children, outstanding, failures, results."""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from operator import itemgetter
@@ -9,19 +10,21 @@ from typing import Annotated, Literal, get_args
 
 import typer
 
-from fanin.cli.arguments.items import ItemRange, range_in, range_of
+from fanin.cli.arguments.items import ItemRange, item_range, range_in, range_of
 from fanin.cli.arguments.options import Batch
 from fanin.cli.terminal.columns import BATCH, BATCHES, CHILDREN, time_ago
 from fanin.cli.terminal.durations import time_of
 from fanin.cli.terminal.exits import UsageError
 from fanin.cli.terminal.listing import Every, Limit, print_list
-from fanin.cli.terminal.output import Column, Output, note
+from fanin.cli.terminal.output import Column, Output, dumped, note
 from fanin.cli.verbs import Invocation, Verbs
+from fanin.client.result_files import read_results
 from fanin.client.wire import documents
 from fanin.client.wire.codec import Document
 from fanin.cost.batch import batch_costs
 from fanin.cost.dollars import price
 from fanin.cost.prices import AS_OF
+from fanin.errors import StoreUnavailable
 from fanin.tracker.reads.walking import joined
 
 Cost = Annotated[
@@ -81,6 +84,9 @@ BatchOrItem = Annotated[
 Reasons = Annotated[
     bool, typer.Option("--reasons", help="A sample of the items, with reasons: one of a range, 128 at most.")
 ]
+After = Annotated[
+    str | None, typer.Option("--after", metavar="ITEM", help="Only the results behind this item.")
+]
 FAILURES = (
     Column("Item", "itemId", lambda sample: sample["itemId"].partition(":")[2]),
     Column("When", "at", time_ago("at")),
@@ -132,9 +138,7 @@ def children(call: Invocation, of: BatchOrItem, limit: Limit = 50, every: Every 
 
     A child that acked its item as done is not listed. OF is a batch, or an item of one.
     """
-    item = range_in(of)
-    if item is not None and item.first != item.last:
-        raise UsageError(f"children takes a batch or one item, and {of!r} is a range")
+    item = _one_item(of) if range_in(of) else None
     batch_id = call.names.id_of(of if item is None else item.batch)
     item_id = None if item is None else str(replace(item, batch=batch_id))
     path = call.path(batch_id, "/children")
@@ -169,6 +173,33 @@ def failures(
     if failed > len(answer.value):
         kept = len(answer.value)
         note(f"{kept:,} of {failed:,} failed items have a reason that is kept; all: fanin failures {batch}")
+
+
+@verb("results")
+def results(call: Invocation, batch: Batch, after: After = None) -> None:
+    """Print the results of BATCH, which has ended, as lines of JSON in the order of its items.
+
+    The lines are printed as they are read, the same at each run; --after the last one goes on behind it.
+    """
+    batch_id = call.names.id_of(batch)
+    last = None if after is None else str(replace(_one_item(after), batch=batch_id))
+    show, lines_are_seen = call.progress.show, sys.stdout.isatty()
+    found = read_results(call.api.transport, batch_id, last, lambda: show("gathering the results"))
+    try:
+        for number, (last, result) in enumerate(found, 1):
+            call.progress.clear() if lines_are_seen else show(f"{number:,} results")
+            call.output.line(dumped({"itemId": last, "result": result}))
+    except StoreUnavailable as error:
+        raise StoreUnavailable(f"{error}; go on with --after {last}" if last else str(error)) from None
+    finally:
+        call.progress.clear()
+
+
+def _one_item(text: str) -> ItemRange:
+    item = item_range(text)
+    if item.first != item.last:
+        raise UsageError(f"{text!r} is a range, and one item is taken here")
+    return item
 
 
 def _time(text: str | None) -> str | None:

@@ -30,7 +30,7 @@ from fanin.client.model import (
     TaskResult,
     TaskStatus,
 )
-from fanin.client.result_files import ResultFiles
+from fanin.client.result_files import ResultFile, ResultFiles
 from fanin.client.transports.direct_acks import DirectAcks, caller_of, items_of
 from fanin.client.transports.transport import Cursor
 from fanin.errors import InvalidRequest
@@ -132,7 +132,8 @@ class DirectTransport(DirectAcks):
         batch = self.tracker.get(self.tenant, batch_id)
         results: Any = self.tracker.result_store()
         index = results.gathered(batch, self.tracker.store)
-        return ResultFiles(True, tuple(partial(results.file, file.name) for file in index.files))
+        files = (ResultFile(file.last, partial(results.file, file.name)) for file in index.files)
+        return ResultFiles(True, tuple(files))
 
     def register(self, task: NewTask, key: str) -> Registered:  # noqa: ARG002  # always refused
         raise InvalidRequest(NO_TASKS)

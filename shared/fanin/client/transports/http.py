@@ -41,7 +41,7 @@ from fanin.client.model import (
     TaskResult,
     TaskStatus,
 )
-from fanin.client.result_files import ResultFiles
+from fanin.client.result_files import ResultFile, ResultFiles
 from fanin.client.transports import retrying
 from fanin.client.transports.reports import AckReport
 from fanin.client.transports.states import States, may_have_ended
@@ -201,12 +201,13 @@ class HttpTransport:
         return self._get(path, {"cursor": cursor}, partial(documents.failures_of, batch_id))
 
     def results(self, batch_id: str, cursor: Cursor) -> ResultFiles:
-        urls, ready, after = self._result_urls(batch_id, cursor)
-        files = tuple(partial(self._file, batch_id, cursor, at, url) for at, url in enumerate(urls))
-        return ResultFiles(ready, files, after)
+        links, ready, after = self._result_links(batch_id, cursor)
+        reads = [partial(self._file, batch_id, cursor, at, url) for at, (url, _) in enumerate(links)]
+        files = (ResultFile(last, read) for (_, last), read in zip(links, reads, strict=True))
+        return ResultFiles(ready, tuple(files), after)
 
-    def _result_urls(self, batch_id: str, cursor: Cursor) -> tuple[list[str], bool, Cursor]:
-        return self._get(_path(batch_id, "/results"), {"cursor": cursor}, documents.result_urls_of)
+    def _result_links(self, batch_id: str, cursor: Cursor) -> tuple[list[tuple[str, int]], bool, Cursor]:
+        return self._get(_path(batch_id, "/results"), {"cursor": cursor}, documents.result_links_of)
 
     def _file(self, batch_id: str, cursor: Cursor, at: int, url: str) -> bytes:
         """Return the content of a file; a link that has expired, as the reader was slow, is renewed."""
@@ -219,7 +220,7 @@ class HttpTransport:
             except HTTPError as error:
                 failure = f"{type(error).__name__}: {error}"
             self._pause(retrying.pause_seconds(attempt, 0.0, random.random()))
-            url = self._result_urls(batch_id, cursor)[0][at]
+            url, _ = self._result_links(batch_id, cursor)[0][at]
         raise StoreUnavailable(f"a file of the results of batch {batch_id} cannot be read: {failure}")
 
     def left(

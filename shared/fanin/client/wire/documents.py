@@ -89,9 +89,13 @@ def map_of(answer: Document) -> BatchMap:
     return BatchMap(answer["from"], answer["to"], answer["cellItems"], counts, failed, answer["exact"])
 
 
-def result_urls_of(answer: Document) -> tuple[list[str], bool, Any]:
-    """Return the links of a page of results, whether there are any yet, and the cursor of the next page."""
-    return [file["url"] for file in answer.get("files", ())], answer["ready"], answer.get("cursor")
+def result_links_of(answer: Document) -> tuple[list[tuple[str, int]], bool, Any]:
+    """Return the links of a page of results, whether there are any yet, and the cursor of the next page.
+
+    Beside each link is the position of the last item of its file.
+    """
+    links = [(file["url"], file["last"]) for file in answer.get("files", ())]
+    return links, answer["ready"], answer.get("cursor")
 
 
 def acks_body(acks: Sequence[Ack]) -> Document:

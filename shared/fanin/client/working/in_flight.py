@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from fanin.client.consuming.ordering import runs_of
 from fanin.client.working.messages import RECEIVED_MAX, Message
 
+RECEIVED_MIN = 5
+"""Messages for which there has to be room before a receive, so that few receives bring many."""
 WORKED_MAX = 1000
 """Messages that have been worked on and are not deleted, beyond which none is received: one ack request."""
 RETURNED_MAX = 10_000
@@ -150,9 +152,9 @@ class InFlight:
         return self.receiving + self._waiting() + len(self.working) + self._unsettled()
 
     @property
-    def is_quiet(self) -> bool:
-        """Whether nothing is about to change but by what has been worked on."""
-        return not self.working and not self.waiting
+    def is_awaited(self) -> bool:
+        """Whether messages wait until others are settled, or the worker for the last ones."""
+        return self.is_stopping or bool(self.alone or self.isolated or any(self.behind.values()))
 
     @property
     def room(self) -> int:
@@ -161,8 +163,9 @@ class InFlight:
             return 0
         if self.was_empty and self.receiving:
             return 0
-        free = self.concurrency + self.ahead - len(self.working) - self._waiting()
-        return max(0, min(RECEIVED_MAX, free - RECEIVED_MAX * self.receiving))
+        limit = self.concurrency + self.ahead
+        free = limit - len(self.working) - self._waiting() - RECEIVED_MAX * self.receiving
+        return min(RECEIVED_MAX, free) if free >= min(limit, RECEIVED_MIN) else 0
 
     @property
     def is_startable(self) -> bool:
@@ -244,7 +247,6 @@ class InFlight:
 
 def _in_order(messages: Sequence[Message]) -> list[Message]:
     """Return redelivered messages in the order in which a delivery of them would be worked on."""
-    by_id = {message.id: message for message in messages}
-    return [
-        by_id[record["messageId"]] for run in runs_of([each.record for each in messages]) for record in run
-    ]
+    records = [message.record for message in messages]
+    by_record = {id(message.record): message for message in messages}
+    return [by_record[id(record)] for run in runs_of(records) for record in run]

@@ -35,7 +35,7 @@ class Leases:
     now: Callable[[], float] = clock
 
     def hidden(self, wait: int) -> int | None:
-        """Return for how long a message is hidden by a receive of *wait* seconds: it may come at their end."""
+        """Return for how long a receive of *wait* seconds hides a message, which may come at its end."""
         return None if self.visibility is None else self.visibility + wait
 
     def extend(self, held: Sequence[Message]) -> list[Message]:

@@ -12,9 +12,9 @@ from fanin.client.working.worker import Worker
 
 RECEIVERS_MAX, DELETERS = 8, 2
 STARTS_A_RECEIVER = 10
-LINGER_SECONDS = 0.02
+LINGER_SECONDS = 0.03
 """How long messages that have been worked on wait for others, to be acked by the same write."""
-SETTLED_AT_ONCE = 200
+SETTLED_AT_ONCE = 500
 LOOK_SECONDS = 0.5
 """How often a thread that waits looks whether the worker has ended."""
 
@@ -72,7 +72,7 @@ class Threads:
 
     def _is_due(self) -> bool:
         in_flight = self.worker.in_flight
-        return len(in_flight.worked) >= SETTLED_AT_ONCE or in_flight.is_quiet
+        return len(in_flight.worked) >= SETTLED_AT_ONCE or in_flight.is_awaited
 
     def _delete(self) -> None:
         in_flight = self.worker.in_flight

@@ -21,7 +21,7 @@ logger = logging.getLogger("fanin")
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 30.0
 DOUBLINGS_MAX = 10
 WAIT_SECONDS = 5
-"""A long poll: at a stop, the worker waits for its end, because SQS may hide messages that nobody gets."""
+"""A long poll. At a stop, the worker waits for its end: SQS may hide messages for it until then."""
 
 
 @dataclass(eq=False)

@@ -216,7 +216,6 @@ def batch_of(item: Item) -> Batch:
         next_check_at=_time_if(item, "dueAt"),
         healed=_number_if(item, "healed") or 0,
         origin_batch_id=item.get("originBatchId", {}).get("S"),
-        deleted_at=_time_if(item, "deletedAt"),
         resumes="resumes" in item,
         **_end_of(item),
         **_watched_of(item),
@@ -225,13 +224,14 @@ def batch_of(item: Item) -> Batch:
 
 
 def _end_of(item: Item) -> dict[str, Any]:
-    """Return what the row of an ended batch has of its end, by their names in the model."""
+    """Return what the row of a batch that has ended has of its end, by their names in the model."""
     return {
         "completed_at": _time_if(item, "completedAt"),
         "completed_by": item.get("completedBy", {}).get("S"),
         "ended_at": _time_if(item, "endedAt"),
         "end_reason": item.get("endReason", {}).get("S"),
         "ended_by": item.get("endedBy", {}).get("S"),
+        "deleted_at": _time_if(item, "deletedAt"),
         "cancels_children": "cancelsChildren" in item,
         "reached": _number_if(item, "reached"),
     }

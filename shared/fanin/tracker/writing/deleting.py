@@ -16,7 +16,7 @@ from fanin.tracker.rules.options import BatchOptions, options_of
 DELETED_A_REQUEST = 50
 """Batches of a list that one request looks at."""
 KEPT_OPTIONS = (
-    *("mode", "retention", "expected_items", "max_failures", "failure_sample"),
+    *("mode", "retention", "expected_items", "max_failures", "failure_sample", "parent_fails_on"),
     *("min_succeeded", "min_succeeded_percent", "max_items", "max_cost", "results"),
 )
 """Options that a deleted batch keeps: they hold no text of a user, and its pages are read by them."""

@@ -1,0 +1,84 @@
+"""The ways to work on a queue, each run as a process: ``python -m lab.working.ways WAY URL MESSAGES``.
+
+It prints the seconds of processor time that the work took.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import boto3
+
+from fanin import Fanin
+from fanin.aws import clients
+
+ALONE, TOGETHER, THREADS, TASKS = "ack each", "ack ten", "fanin.work, threads", "fanin.work, tasks"
+
+
+def looping(fanin: Fanin, url: str, messages: int, is_each: bool) -> None:
+    """Receive ten, work, ack, delete ten, as most workers of boto3 do."""
+    sqs = boto3.client("sqs")
+    deleted = 0
+    while deleted < messages:
+        found = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, WaitTimeSeconds=5).get(
+            "Messages", []
+        )
+        items = [worked(message["Body"]) for message in found]
+        for part in [[item] for item in items] if is_each else [items]:
+            fanin.ack(part)
+        entries: Any = [
+            {"Id": str(at), "ReceiptHandle": each["ReceiptHandle"]} for at, each in enumerate(found)
+        ]
+        sqs.delete_message_batch(QueueUrl=url, Entries=entries)
+        deleted += len(found)
+
+
+def worked(body: str) -> str:
+    """Do small work."""
+    return body.strip()
+
+
+def working(fanin: Fanin, url: str, messages: int, in_tasks: bool) -> None:
+    """Work by the worker, which stops after the last message."""
+    stop, count = threading.Event(), 0
+
+    def handle(record: Any) -> None:
+        nonlocal count
+        worked(record["body"])
+        count += 1
+        if count == messages:
+            stop.set()
+
+    async def handle_in_task(record: Any) -> None:
+        handle(record)
+
+    fanin.work(url, handle_in_task if in_tasks else handle, stop=stop)
+
+
+WAYS: dict[str, Callable[[Fanin, str, int], None]] = {
+    ALONE: lambda fanin, url, messages: looping(fanin, url, messages, is_each=True),
+    TOGETHER: lambda fanin, url, messages: looping(fanin, url, messages, is_each=False),
+    THREADS: lambda fanin, url, messages: working(fanin, url, messages, in_tasks=False),
+    TASKS: lambda fanin, url, messages: working(fanin, url, messages, in_tasks=True),
+}
+
+
+def main(way: str, site: str, messages: int) -> None:
+    os.environ |= {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "y", "AWS_DEFAULT_REGION": "us-east-1"}
+    os.environ["AWS_ENDPOINT_URL"] = site
+    os.sched_setaffinity(0, {0})
+    fanin, url = Fanin(site), f"{site}/000000000000/work"
+    clients.long_polls()
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    WAYS[way](fanin, url, messages)
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    print(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

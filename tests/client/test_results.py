@@ -1,0 +1,75 @@
+"""Reading results: from an item on, without the files before it."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from fanin import InvalidRequest
+from fanin.client import result_files
+from fanin.client.result_files import ResultFile, ResultFiles, read_results
+from fanin.errors import StoreUnavailable
+from fanin.testing import FakeFanin
+
+
+@pytest.fixture
+def fanin():
+    return FakeFanin()
+
+
+def ended(fanin, results):
+    with fanin.open(results=True) as batch:
+        items = list(batch.add(len(results)))
+        event = {"Records": [{"messageId": str(n), "body": item} for n, item in enumerate(items)]}
+        found = dict(zip(items, results, strict=True))
+        fanin.acks(results=True)(lambda record: found[record["body"]])(event, None)
+    return batch, items
+
+
+def test_results_go_on_behind_an_item_with_or_without_a_result(fanin):
+    batch, items = ended(fanin, ["a", None, "c", "d"])
+
+    assert list(batch.results()) == [(items[0], "a"), (items[2], "c"), (items[3], "d")]
+    assert list(batch.results(after=items[1])) == [(items[2], "c"), (items[3], "d")]
+    assert list(batch.results(after=items[3])) == []
+
+
+def test_an_item_of_another_batch_is_refused_before_anything_is_read(fanin):
+    batch, _ = ended(fanin, [1])
+    _, (other,) = ended(fanin, [1])
+
+    with pytest.raises(InvalidRequest, match="is not of batch"):
+        batch.results(after=other)
+
+
+def test_files_before_the_item_are_not_read(fanin):
+    batch, items = ended(fanin, [0, 1, 2, 3])
+    read = []
+
+    class Source:
+        def results(self, batch_id, cursor):
+            return ResultFiles(True, tuple(ResultFile(n, lambda n=n: content(n)) for n in range(4)))
+
+    def content(n):
+        read.append(n)
+        return gzip.compress(b'{"itemId":"%s","result":%d}\n' % (items[n].encode(), n))
+
+    assert list(read_results(Source(), batch.id, items[1])) == [(items[2], 2), (items[3], 3)]
+    assert read == [2, 3]
+
+
+def test_the_reader_is_called_while_results_are_gathered_and_no_longer_than_that(monkeypatch):
+    monkeypatch.setattr(result_files, "pause", lambda _: None)
+    waited = []
+
+    class Source:
+        def results(self, batch_id, cursor):
+            return ResultFiles(ready=len(waited) == 3)
+
+    assert list(read_results(Source(), "b", waiting=lambda: waited.append(1))) == []
+    assert len(waited) == 3
+    monkeypatch.setattr(result_files, "LOOKS", 2)
+    waited.clear()
+    with pytest.raises(StoreUnavailable, match="read them again"):
+        list(read_results(Source(), "b", waiting=lambda: waited.append(1)))
