@@ -20,10 +20,10 @@ from fanin.cost.meter import UsageMeter
 from fanin.item_results.s3 import BucketObjects
 from fanin.item_results.service import Results
 from fanin.pacing import each_in_threads
+from fanin.result_texts import result_text
 from fanin.tracker import Ack, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.events import CompletionEvent
-from fanin.tracker.rules.results import result_text
 from lab.peers.log import result_of
 from lab.peers.sites.redis_client import Redis
 
