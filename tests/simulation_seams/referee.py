@@ -88,7 +88,9 @@ class Referee(referee.Referee):
     def _check_for_good(self, item: Item) -> None:
         """G: a failure for good is acked with the reason of its function, and ends the child of its block."""
         actor = self.bus.world.loop.actor
-        if actor is None or actor.process is None or _is_dead_letter(actor.delivery.records[0]):
+        if actor is None or actor.process is None:
+            return
+        if actor.delivery is not None and _is_dead_letter(actor.delivery.records[0]):
             return
         acks = (ack for ack in actor.acking if (ack.caller, item.id) in actor.process.for_good)
         for ack in (each for each in acks if _is_of(each, item.id)):
