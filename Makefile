@@ -181,7 +181,7 @@ ways-to-ack: setup ## requests, units and dollars of an ack by the way in which 
 
 peers: setup ## Celery, BullMQ, Redis, counters and rows beside fanin, into docs/performance; needs redis-server and Node
 	@$(BIN)/python -m lab.peers $(ARGS)
-	@$(BIN)/python -m lab.pages.page peers
+	@$(BIN)/python -m lab.pages.page peers peers_results
 
 local-run: setup ## first answers, acks of 40 callers, messages and the demo, with and without forks, into docs/performance
 	@$(BIN)/python -m lab.local.speed $(ARGS)
