@@ -11,7 +11,7 @@ SEEDS ?= 100000
 WORKERS ?= 3
 # What runs in this process alone, without the CDK, Spark, Node or a local run.
 PURE := tests/test_architecture.py tests/tracker tests/grouper tests/queue tests/client tests/api tests/aws \
-  tests/archive tests/simulating tests/simulation_grouper tests/simulation_queue tests/simulation_parts \
+  tests/archive tests/working tests/simulating tests/simulation_grouper tests/simulation_queue tests/simulation_parts \
   tests/simulation_seams
 SPARK ?= 4.0.2
 SPARKS_PYTHON ?= $(BIN)/python
