@@ -40,8 +40,8 @@ def _kept_if_it_goes(self, request):
         _keep(self, request)
 
 
-def _named_by_its_first_item(self, key, results):
-    self.objects.put(f"{folder_of(key)}parts/{results[0].item_id}", part_of(results))
+def _named_by_its_length(self, key, results):
+    self.objects.put(f"{folder_of(key)}parts/{len(results)}", part_of(results))
 
 
 def _listed_again(objects, key):
@@ -102,7 +102,7 @@ def _not_failed(page, bit):
 RESULT_MUTANTS = (
     Mutant("a result is written before its item is acked", (Tracker, "_record", _acked_first)),
     Mutant("an item is acked only if its result is written", (Tracker, "_keep_results", _kept_if_it_goes)),
-    Mutant("a part has a new name", (Results, "keep", _named_by_its_first_item)),
+    Mutant("a part has a new name", (Results, "keep", _named_by_its_length)),
     Mutant(
         "the first manifest of a batch stays",
         (gathering, "frozen", _listed_again),

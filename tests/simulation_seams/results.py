@@ -108,6 +108,7 @@ class Readers:
         self.bucket = Bucket(world.now)
         self.first: dict[BatchKey, list[tuple[str, Any]]] = {}
         self.asked: Counter[BatchKey] = Counter()
+        self.manifests: dict[tuple[BatchKey, type], object] = {}
 
     def results(self) -> Results | None:
         """Return the results of a new process, None in a run without."""
@@ -151,6 +152,19 @@ class Readers:
             alive = self.world.memory.batches[key].is_alive
             require(not alive, "results", lambda: f"results of {key} are read, and it is live")
             self._judge(key, list(results.read(index)))
+            self.judge_manifest(key, results.freeze(key))
+
+    def judge_manifest(self, key: BatchKey, named: object) -> None:
+        """R: each answer and each event of a batch names the same parts, until its results are removed."""
+        batch = self.world.memory.batches[key]
+        until = batch.results_until
+        if (
+            batch.deleted_at is None
+            and until is not None
+            and self.world.now() < until - self.world.scenario.skew
+        ):
+            first = self.manifests.setdefault((key, type(named)), named)
+            require(named == first, "results", lambda: f"{key} has the manifest {named}, and had {first}")
 
     def _judge(self, key: BatchKey, found: list[tuple[str, Any]]) -> None:
         """R: each item that is done and returned has one result, of a run of it; the same at every read."""
