@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from contextlib import suppress
 
@@ -11,7 +10,7 @@ from fanin.item_results import gathering, service
 from fanin.item_results.files import Index
 from fanin.item_results.gathering import Frozen, Gatherer
 from fanin.item_results.lines import part_of
-from fanin.item_results.objects import Listed, folder_of
+from fanin.item_results.objects import folder_of
 from fanin.item_results.service import Results
 from fanin.tracker import Tracker
 from fanin.tracker.rules.model import RESULTS_STAY, Batch
@@ -44,13 +43,12 @@ def _named_by_its_length(self, key, results):
     self.objects.put(f"{folder_of(key)}parts/{len(results)}", part_of(results))
 
 
-def _listed_again(objects, key):
+def _listed_again(objects, key, each=None):
     folder = folder_of(key)
-    parts = [each for some in objects.names(folder + "parts/") for each in some]
-    rows = [[each.name.removeprefix(folder), each.size] for each in parts]
-    objects.put(folder + "manifest", gzip.compress(json.dumps(rows).encode()))
-    found = [Listed(each.name, each.size) for each in parts]
-    return Frozen(Manifest(folder + "manifest", len(found), sum(part.size for part in found)), found)
+    content = gathering._listed(objects, folder + "parts/", each)
+    objects.put(folder + "manifest", content)
+    count, size = json.loads(next(gathering._rows(content)))
+    return Frozen(Manifest(folder + "manifest", count, size), content, folder + "parts/")
 
 
 def _gathered_anew(self, batch, has_time):

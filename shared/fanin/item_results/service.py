@@ -34,7 +34,7 @@ class Results:
         self.objects.put(f"{folder_of(key)}parts/{self.new_id()}", part_of(results))
 
     def freeze(self, key: BatchKey) -> Manifest:
-        return frozen(self.objects, key).manifest
+        return frozen(self.objects, key, self.each).manifest
 
     def delete(self, key: BatchKey) -> bool:
         return self.objects.remove(folder_of(key))
