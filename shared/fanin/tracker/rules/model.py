@@ -252,7 +252,7 @@ class Batch(BatchOptions):
         """When the sweep removes the results of an ended batch; None if it keeps none.
 
         An hour after its expiry, when it is over on every clock, or after its delete, so that what a reader
-        or a worker wrote meanwhile is removed too. The millisecond tells this check of the batch from the
+        or a worker wrote meanwhile is removed too. The millisecond distinguishes this check of the batch from the
         others, which are at whole seconds of its end.
         """
         over_at = self.deleted_at or self.expires_at
