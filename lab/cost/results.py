@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -65,9 +65,9 @@ class CountedPages(MemoryStore):
 
     read = 0
 
-    def pages(self, keys: Any) -> dict[PageKey, Page]:
+    def pages(self, keys: Collection[PageKey], bits: bool = True) -> Mapping[PageKey, Page]:
         self.read += len(keys)
-        return super().pages(keys)
+        return super().pages(keys, bits)
 
 
 @dataclass(frozen=True)
