@@ -61,6 +61,8 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "task_token": (None, None, "token"),
     "parent_fails_on": ("failed", "any", "never"),
 }
+CHECKED = {"notify_at", "stuck_after", "min_succeeded", "min_succeeded_percent", "failure_sample"}
+"""Options by which a batch is checked each minute as long as it lives."""
 
 
 Step = Call | Block | Delivery
@@ -125,8 +127,8 @@ class Drawing:
         if self.items and self._is(0.3):
             options["parent"] = self._id()
             options["parent_fails_on"] = self.random.choice(OPTIONS["parent_fails_on"])
-        if "notify_at" in options or "stuck_after" in options:
-            options["retention"] = SHORT  # it is checked each minute as long as it lives
+        if options.keys() & CHECKED:
+            options["retention"] = SHORT
         return Call("open", tuple(self._some(USER_KEYS, 0.6)), self._keyed(options, 0.25))
 
     def _block(self) -> Block:
