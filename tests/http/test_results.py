@@ -64,6 +64,9 @@ def test_the_answer_has_the_manifest_and_links_of_gzipped_lines(fanin, run):
     assert shown(run, batch, "?position=0")["item"] == one["item"]
     assert "item" not in shown(run, batch, "?position=1")
     assert shown(run, batch, f"?position=0&item={item}")["status"] == 400
+    (alien,) = fanin.open().add(1)
+    alien_group = f"{batch.id}:{alien.partition(':')[2]}"
+    assert "item" not in shown(run, batch, f"?item={alien_group}")
 
 
 @pytest.mark.parametrize(
