@@ -104,6 +104,12 @@ def test_a_work_has_two_to_a_hundred_stages(fake, count):
         Stages.open(fake, count, key="k")
 
 
+@pytest.mark.parametrize("number", [3, -1, True, "0"])
+def test_a_stage_that_the_work_does_not_have_is_refused(work, number):
+    with pytest.raises(InvalidRequest, match="the stages of this work are 0 to 2, not"):
+        work.stage(number)
+
+
 def test_a_batch_without_a_parent_is_no_stage(fake):
     with fake.open() as batch:
         pass

@@ -59,11 +59,20 @@ def test_a_handler_of_acks_has_its_own_consumer_and_a_function_gets_one():
         ("app:handler", {}, "the handler is a function, not 'app:handler'"),
         (awaited, {"each": True, "skip_done": True}, "skip_done is no option with each=True"),
         (awaited, {"fail_after": 0.5}, "fail_after is a whole number"),
+        (awaited, {"results": "yes"}, "results is True or False"),
+        (awaited, {"skip_done": 1}, "skip_done is True or False"),
+        (awaited, {"stop": 3}, "stop is a threading.Event, not a value of type int"),
     ],
 )
 def test_what_cannot_work_is_refused(handler, options, sentence):
     with pytest.raises(InvalidRequest, match=sentence):
         consumer_of(handler, FANIN._transport, options)
+
+
+@pytest.mark.parametrize("name", ["concurency", "margin_seconds"])
+def test_an_option_that_a_worker_does_not_have_is_refused_as_an_argument_is(name):
+    with pytest.raises(TypeError, match=f"work has no option {name}; it has concurrency, visibility"):
+        consumer_of(awaited, FANIN._transport, {name: 3})
 
 
 def test_a_queue_that_is_no_url_or_absent_is_refused_before_any_work(monkeypatch):

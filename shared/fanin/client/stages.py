@@ -29,6 +29,9 @@ class Stages:
         self.items = items
         self._fanin = fanin
 
+    def __repr__(self) -> str:
+        return f"<Stages {self.id}, {len(self.items)} stages>"
+
     @classmethod
     def open(
         cls,
@@ -53,6 +56,9 @@ class Stages:
 
         Its end acks its item of the whole. Raises as ``Fanin.open``.
         """
+        last = len(self.items) - 1
+        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= last:
+            raise InvalidRequest(f"the stages of this work are 0 to {last}, not {number!r}", field="number")
         return _stage(self._fanin, self.items[number], user_key, options)
 
     @staticmethod

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, TypedDict
 
-from fanin.arguments import flag
+from fanin.arguments import flag, kind_of
 from fanin.calling import synchronous
 from fanin.client.checks.checking import options_given
 from fanin.client.consuming.consumer import Consumer
@@ -50,7 +50,11 @@ OF_ITEMS = {"fail_after", "results"}
 
 
 def consumer_of(handler: Callable[..., object], transport: Acks, options: WorkOptions) -> Consumer:
-    """Return the consumer of *handler*, or a new one over *transport*. Raises InvalidRequest."""
+    """Return the consumer of *handler*, or a new one over *transport*.
+
+    Raises InvalidRequest, and TypeError for an unknown option.
+    """
+    _check_options(options)
     each = flag(options.get("each", False), "each")
     given = {name: value for name, value in options.items() if name in OF_FUNCTIONS and value}
     consumer = _decorated(handler, [*given, *(["each"] if each else [])])
@@ -63,6 +67,18 @@ def consumer_of(handler: Callable[..., object], transport: Acks, options: WorkOp
     if refused := given.keys() - OF_ITEMS:
         raise InvalidRequest(f"{min(refused)} is no option with each=True: leave it out", field=min(refused))
     return EachConsumer(transport, work=handler, in_tasks=in_tasks, **given)  # type: ignore[arg-type]
+
+
+def _check_options(options: WorkOptions) -> None:
+    """Raise InvalidRequest for a value of the wrong type, TypeError for a name that is no option."""
+    known = WorkOptions.__annotations__
+    for name in options:
+        if name not in known:
+            raise TypeError(f"work has no option {name}; it has {', '.join(known)}")
+    flag(options.get("skip_done", False), "skip_done")
+    flag(options.get("results", False), "results")
+    if "stop" in options and not isinstance(options["stop"], threading.Event):
+        raise InvalidRequest(f"stop is a threading.Event, not {kind_of(options['stop'])}", field="stop")
 
 
 def _decorated(handler: Callable[..., object], given: Sequence[str]) -> Consumer | None:
