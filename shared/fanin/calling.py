@@ -30,6 +30,9 @@ INSTEAD = (
     "pass a plain function that waits for what it starts, by asyncio.run(...) or future.result(), and returns"
     " None or values"
 )
+UNDER_ACKS = (
+    f"{INSTEAD}; or leave the decorator out: fanin.work and the command fanin work run coroutine functions"
+)
 
 LAZY = {"builtins", "itertools"}
 """Modules whose iterators do work when they are iterated."""
@@ -43,13 +46,16 @@ class WorkNotDone(TypeError):
     """A function returned a coroutine, a future or a generator instead of doing its work."""
 
 
-def synchronous(function: F, name: str) -> F:
-    """Return *function*, the argument *name*. Raises InvalidRequest for a coroutine or generator function."""
+def synchronous(function: F, name: str, instead: str = INSTEAD) -> F:
+    """Return *function*, the argument *name*.
+
+    Raises InvalidRequest for a coroutine or generator function; *instead*: what the sentence tells to do.
+    """
     if function is not None and not callable(function):
         raise InvalidRequest(f"{name} is a function, not {function!r}", field=name)
     for kind, fits in KINDS.items():
         if any(fits(each) for each in _called(function)):
-            raise InvalidRequest(f"{name} is {kind}, and a call of it does no work: {INSTEAD}", field=name)
+            raise InvalidRequest(f"{name} is {kind}, and a call of it does no work: {instead}", field=name)
     return function
 
 
@@ -141,17 +147,23 @@ def log_failure(
     The formatter of Lambda's JSON logs calls ``str(error)``, and an exception in it propagates through the
     logger to its caller.
     """
-    if (noted := _NOTED.get()) is not None:
-        noted.append(error)
+    note_failure(error)
     trace = error if has_text(error) else None
     logger.error(f"{line}: %s", *facts, text_of(error), exc_info=trace, extra=extra)
 
 
+def note_failure(error: BaseException) -> None:
+    """Add *error* to the list of the block of ``noted_failures``, if there is one."""
+    if (noted := _NOTED.get()) is not None:
+        noted.append(error)
+
+
 @contextmanager
 def noted_failures() -> Iterator[list[BaseException]]:
-    """Yield the list to which each error is added that ``log_failure`` logs in the block.
+    """Yield the list to which ``note_failure`` adds each error in the block.
 
-    A consumer logs what the user's function raises, and goes on; a test raises it.
+    A consumer logs what the user's function raises, and the refusal of its acks, and goes on; a test raises
+    it.
     """
     noted: list[BaseException] = []
     token = _NOTED.set(noted)

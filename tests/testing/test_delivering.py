@@ -129,6 +129,15 @@ def test_the_first_exception_of_the_work_is_raised_after_the_last_delivery(fake,
     assert fake.get(items[0][:36]).result == "completed_with_failures"
 
 
+def test_the_refusal_of_an_ack_is_raised_too(fake, items):
+    @fake.acks(results=True)
+    def handler(record):
+        return 1
+
+    with pytest.raises(InvalidRequest, match="keeps no results"):
+        deliver(handler, items)
+
+
 def test_a_retry_that_succeeds_is_allowed_where_nothing_is_raised(fake, items):
     @fake.acks
     def handler(record):
@@ -173,6 +182,13 @@ def test_numbers_are_checked(wrong):
 def test_a_single_body_is_no_list(bodies):
     with pytest.raises(InvalidRequest, match="list of bodies"):
         deliver(Handler(), bodies)
+
+
+def test_a_function_of_a_record_is_no_handler():
+    def work(record): ...
+
+    with pytest.raises(InvalidRequest, match=r"an event and a context.*fanin.acks\(work\)"):
+        deliver(work, [])
 
 
 def test_a_coroutine_function_is_no_handler():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,6 +22,9 @@ Message = dict[str, Any]
 """A message of an SQS event, without what differs at each receive."""
 REGION, QUEUE, FUNCTION = "us-east-1", "work", "worker"
 ACCOUNT = "000000000000"
+OF_HANDLERS = "a handler is called with an event and a context"
+OF_FUNCTIONS = "of a function of a record: deliver(fanin.acks(work), bodies)"
+OF_WORKERS = "run it in a function: deliver(fanin.acks(lambda record: asyncio.run(work(record))), bodies)"
 RECEIVES_MAX, BATCH_MAX = 1000, 10_000
 """The largest ``maxReceiveCount`` of a queue, and the largest batch of a standard queue."""
 
@@ -59,10 +63,10 @@ def deliver(
 
     *bodies*: texts, or values that are sent as JSON. *max_receives*: the queue's ``maxReceiveCount``; a
     message that returns so often is dead. *batch_size*: messages in each delivery. The function behind the
-    handler may raise, which returns its message. Once the queue is empty, the first such exception is raised,
-    unless *raises* is False.
+    handler may raise, which returns its message, and so does the refusal of its ack. Once the queue is empty,
+    the first such exception is raised, unless *raises* is False.
     """
-    synchronous(handler, "handler")
+    _check_handler(handler)
     most = whole(max_receives, "max_receives", 1, RECEIVES_MAX)
     size = whole(batch_size, "batch_size", 1, BATCH_MAX)
     if isinstance(bodies, str | bytes | Mapping):
@@ -77,6 +81,17 @@ def deliver(
     if raises and failures:
         raise failures[0]
     return Delivered(tuple(acked), tuple(each["body"] for each in waiting))
+
+
+def _check_handler(handler: Handler) -> None:
+    """Raise InvalidRequest unless *handler* can be called with an event and a context."""
+    synchronous(handler, "handler", OF_WORKERS)
+    try:
+        inspect.signature(handler, follow_wrapped=False).bind(None, None)
+    except TypeError as error:
+        raise InvalidRequest(f"{OF_HANDLERS}: {error}; {OF_FUNCTIONS}", field="handler") from None
+    except ValueError:  # a function of C, whose signature is not known
+        return
 
 
 def _message(body: Any) -> Message:

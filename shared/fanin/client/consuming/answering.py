@@ -7,6 +7,7 @@ from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from fanin.calling import note_failure
 from fanin.client.transports.reports import AckReport, ItemVerdict, RangeVerdict
 from fanin.client.transports.transport import ITEMS_A_REQUEST, RANGED_A_REQUEST, Send, acked
 from fanin.errors import FaninError, InvalidRequest, NewerSchema, StoreUnavailable
@@ -86,6 +87,7 @@ def _sent_by_batch(send: Send, part: Sequence[Named], refusal: FaninError) -> li
     """
     batches = list(dict.fromkeys(ack.batch_id for _, ack in part))
     if len(batches) == 1:
+        note_failure(refusal)
         logger.error("%d messages return to the queue: %s", _messages(part), refusal)
         return [Answered(record, ack, None) for record, ack in part]
     parts = [[(record, ack) for record, ack in part if ack.batch_id == batch] for batch in batches]

@@ -16,6 +16,8 @@ from typing import Any, Self
 from weakref import ref
 
 from fanin.calling import (
+    INSTEAD,
+    UNDER_ACKS,
     WorkNotDone,
     failed_for_good,
     finished,
@@ -77,7 +79,7 @@ class Consumer:
         """Refuse functions whose call does no work, because their messages would be acked without it."""
         for name in ("handle", "item_id", "on_acked", "ack_of"):
             if not (self.in_tasks and name == "handle"):
-                synchronous(getattr(self, name), name)
+                synchronous(getattr(self, name), name, UNDER_ACKS if name == "handle" else INSTEAD)
 
     def settle(self, event: Mapping[str, Any], context: Any = None) -> Settled:
         """Process a delivery, ack the items whose work is done, and return the result.

@@ -15,7 +15,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, Self
 
-from fanin.calling import synchronous
+from fanin.calling import UNDER_ACKS, synchronous
 from fanin.client.consuming.chunks import Chunk, ChunkItem, chunk_of
 from fanin.client.consuming.consumer import Consumer, Handler, belonging_to, handler_of, seconds_left
 from fanin.client.consuming.ordering import in_turn, is_in_order
@@ -60,7 +60,7 @@ class EachConsumer(Consumer):
 
     def __post_init__(self) -> None:
         if not self.in_tasks:
-            synchronous(self.work, "work")
+            synchronous(self.work, "work", UNDER_ACKS)
 
     def settle(self, event: Mapping[str, Any], context: Any = None) -> Settled:
         """Process a delivery, ack the items whose work is done, and return the result."""
