@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from botocore.exceptions import (
     ClientError,
@@ -107,3 +109,31 @@ def test_counts_are_printed_of_what_was_acked_before_an_error(fanin, served):
 
     assert (done.code, done.lines) == (ExitCode.UNANSWERED, ["accepted\t1000"])
     assert len(set(seen)) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["wrong_app:of_an_event"], "the handler is called with one argument"),
+        (["wrong_app:acked", "--results"], "results is an option of @fanin.acks here"),
+        (["wrong_app:acked", "--each"], "each is an option of @fanin.acks here"),
+        (["wrong_app:none"], "wrong_app has no none"),
+        (["awaited_app:acked"], "handle is a coroutine function"),
+    ],
+)
+def test_a_handler_that_cannot_work_is_an_invalid_command_line(
+    fanin, monkeypatch, tmp_path, arguments, sentence
+):
+    (tmp_path / "wrong_app.py").write_text(
+        "import fanin\nacked = fanin.Fanin().acks(print)\ndef of_an_event(event, context): ...\n"
+    )
+    (tmp_path / "awaited_app.py").write_text(
+        "import fanin\n@fanin.Fanin().acks\nasync def acked(record): ...\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", [*sys.path])
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+
+    done = fanin("work", *arguments, "--queue", "http://127.0.0.1:1/work")
+
+    assert (done.code, sentence in done.err) == (ExitCode.USAGE, True)

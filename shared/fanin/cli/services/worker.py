@@ -16,6 +16,7 @@ from fanin.cli.batches.sqs import queue_url
 from fanin.cli.services.work import SPEC
 from fanin.cli.terminal.exits import ExitCode, UsageError
 from fanin.cli.verbs import Profile, Region
+from fanin.errors import InvalidRequest
 
 Spec = Annotated[
     str, typer.Argument(metavar="APP:HANDLER", help="A module, and its handler of @fanin.acks or function.")
@@ -43,6 +44,8 @@ FailAfter = Annotated[
 Results = Annotated[
     bool, typer.Option("--results", help="What a plain function returns is the result of its item.")
 ]
+OF_HANDLER = {"handler", "handle", "work", "each", "fail_after", "results"}
+"""The arguments of ``Fanin.work`` and ``Fanin.acks`` whose refusal means that the command line is wrong."""
 Each = Annotated[bool, typer.Option("--each", help="Messages are chunks: the plain function gets each item.")]
 
 
@@ -68,15 +71,21 @@ def work(
     _log_to_stderr()
     given = {"concurrency": concurrency, "visibility": visibility, "grace_seconds": grace}
     given |= {"fail_after": fail_after, "each": each or None, "results": results or None}
-    _work(handler_of(spec), queue, {name: value for name, value in given.items() if value is not None})
+    _work(spec, queue, {name: value for name, value in given.items() if value is not None})
 
 
-def _work(handler: Callable[..., object], queue: str, options: Any) -> None:
-    """Run the worker, and end with the exit code of its summary."""
+def _work(spec: str, queue: str, options: Any) -> None:
+    """Run the worker, and end with the exit code of its summary. Raises UsageError for a wrong handler."""
     from fanin import Fanin  # noqa: PLC0415  # `--help` needs no client
     from fanin.aws import clients  # noqa: PLC0415
 
-    summary = Fanin().work(queue_url(clients.sqs(), queue), handler, **options)
+    try:
+        handler = handler_of(spec)
+        summary = Fanin().work(queue_url(clients.sqs(), queue), handler, **options)
+    except InvalidRequest as error:
+        if error.field in OF_HANDLER:
+            raise UsageError(str(error)) from None
+        raise
     if summary.unfinished:
         raise typer.Exit(ExitCode.TIMED_OUT)
 
