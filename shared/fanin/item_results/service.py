@@ -86,5 +86,5 @@ def check_readable(batch: Batch) -> None:
     if batch.is_alive:
         raise Conflict(
             f"batch {batch.batch_id} is {batch.state}: its results are read once it has ended, because a run"
-            " that comes twice may change them until then"
+            " that comes twice may change them until then: wait for its end, or start at its ending event"
         )
