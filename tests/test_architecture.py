@@ -34,6 +34,7 @@ LEAVES = {
     "fanin.item_ids",
     "fanin.ties",
     "fanin.refusals",
+    "fanin.result_texts",
 }
 """Import nothing of the project but errors, so that any room may import them."""
 # room: what of the project it may import, beside itself. The longest prefix that fits is the room.
@@ -49,6 +50,7 @@ DOORS: dict[str, set[str]] = {
     "fanin.item_ids": {"fanin.errors"},
     "fanin.ties": set(),
     "fanin.refusals": set(),
+    "fanin.result_texts": {"fanin.errors"},
     "fanin.cost": set(),
     "fanin.report": {"fanin.errors"},
     "fanin.aws": {*LEAVES},

@@ -80,6 +80,7 @@ EXAMPLES: dict[str, Any] = {
     "OpenBatchBody": {"userKey": "catalog-7", "deadlineSeconds": 21_600, "labels": {"team": "catalog"}},
     "OpenedBatch": OPENED,
     "ListedBatches": {"batches": [SUMMARY], "cursor": CURSOR},
+    "ListedChildren": {"batches": [SUMMARY | {"parentItemId": ITEM}], "cursor": CURSOR},
     "BatchAnswer": SUMMARY
     | {
         "progress": {"acked": 10_000, "failed": 0, "estimate": 10_000, "upperBound": 10_000, "exact": True},

@@ -54,7 +54,8 @@ def notifier() -> OutcomeNotifier:
 
     Other events are published if the settings name them.
     """
-    return OutcomeNotifier(_bus().publish, _ack, succeeded=TASK_SUCCEEDED in settings().events)
+    succeeded = TASK_SUCCEEDED in settings().events
+    return OutcomeNotifier(_bus().publish, _ack, succeeded=succeeded, keep_results=_keep_results)
 
 
 def on_failed() -> OnFailed | None:
@@ -73,3 +74,10 @@ def _ack(entries: Sequence[ItemAck]) -> None:
     from functions.wiring import tracking  # noqa: PLC0415
 
     ack_items(tracking.transport().tracker, entries)
+
+
+def _keep_results(entries: Sequence[ItemAck]) -> None:
+    from fanin.api.events.task_acks import keep_results  # noqa: PLC0415
+    from functions.wiring import tracking  # noqa: PLC0415
+
+    keep_results(tracking.transport().tracker, entries)

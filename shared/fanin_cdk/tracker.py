@@ -39,7 +39,7 @@ from fanin_cdk.settings.quotas import limits
 from fanin_cdk.settings.rules import USER_KEY, matches
 from fanin_cdk.stages import place_of, stage_of
 
-Result = Literal["succeeded", "completed_with_failures"]
+Result = Literal["succeeded", "completed_with_failures", "enough"]
 DeadLetters = Literal["fail", "keep"]
 TARGET = "fanin:target"
 """The context value that makes each tracker of an app one for the local run: ``-c fanin:target=local``."""

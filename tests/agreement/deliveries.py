@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from fanin import Failed
 from fanin.testing.delivering import LambdaContext
 from tests.agreement.calls import Boom
 from tests.agreement.worlds import World
@@ -14,13 +15,14 @@ from tests.agreement.worlds import World
 class Delivery:
     """Messages, each the id of an item and its receive count, for a consumer with *fail_after*.
 
-    *raising*: the items whose work raises; *reported*: those that their function reports as failed.
-    *in_order*: the queue is a FIFO queue, with one group.
+    *raising*: the items whose work raises, *for_good*: with a failure for good; *reported*: those that their
+    function reports as failed. *in_order*: the queue is a FIFO queue, with one group.
     """
 
     messages: tuple[tuple[str, int], ...]
     fail_after: int | None
     raising: frozenset[str]
+    for_good: frozenset[str]
     reported: frozenset[str]
     in_order: bool
     of: None = None
@@ -36,6 +38,8 @@ class Delivery:
             worked.append(item)
             if item in self.reported:
                 fanin.fail([item], "reported")
+            if item in self.for_good:
+                raise Failed(item)
             if item in self.raising:
                 raise Boom(item)
 

@@ -245,6 +245,7 @@ class Drawing:
             messages=tuple((item, self.random.choice((1, 1, 2, 3))) for item in dict.fromkeys(ids)),
             fail_after=self.random.choice((None, None, 2)),
             raising=frozenset(item for item in ids if self._is(0.2)),
+            for_good=frozenset(item for item in ids if self._is(0.1)),
             reported=frozenset(item for item in ids if self._is(0.1)),
             in_order=self._is(0.2),
         )

@@ -156,6 +156,28 @@ def test_cancel_of_a_batch_that_has_ended_otherwise_is_refused_and_of_a_cancelle
     assert "is CANCELLED" in closed.err
 
 
+def test_the_children_of_a_batch_or_an_item_are_listed_and_cancelled_with_it(fanin):
+    _, items = opened(fanin, "top", 2)
+    group = items.split(":")[1]
+    for name, policy in (("a", "any"), ("b", "failed")):
+        fanin("open", name, "--parent", f"top:{group}:0", "--parent-fails-on", policy).ok()
+    shown = [line.split("\t") for line in fanin("children", "top").ok().lines]
+
+    assert sorted((row[0], row[2], row[3]) for row in shown) == [
+        (items.replace("0-1", "0"), name, "OPEN") for name in ("a", "b")
+    ]
+    assert len(fanin("children", f"top:{group}:0").ok().lines) == 2
+    assert fanin("children", f"top:{group}:1").ok().lines == []
+    assert fanin("children", f"top:{group}:0-1").code == ExitCode.USAGE
+    assert "parentFailsOn\tany" in fanin("status", "a").ok().lines
+    fanin("cancel", "top", "--children", "--yes").ok()
+    assert {fanin("status", name, "--json").ok().documents[0]["state"] for name in "ab"} == {"CANCELLED"}
+
+
+def test_parent_fails_on_without_a_parent_is_refused(fanin):
+    assert "--parent-fails-on needs --parent" in fanin("open", "k", "--parent-fails-on", "any").err
+
+
 def test_a_user_key_is_its_newest_batch_and_a_write_refuses_two_live_ones(fanin):
     first, _ = opened(fanin, "k:1")
     second, _ = opened(fanin, "k:1")

@@ -9,6 +9,8 @@ import pytest
 
 from fanin.client.transports.direct import DirectTransport
 from fanin.errors import StoreUnavailable
+from fanin.item_results.memory import MemoryObjects
+from fanin.item_results.service import Results
 from fanin.tracker import Ack, AckReport, OpenBatch, State, Tracker
 from fanin.tracker.memory import MemoryStore
 from functions import consume_acks
@@ -39,8 +41,10 @@ def tracker(environment: pytest.MonkeyPatch, memory: MemoryStore) -> CountingTra
     return tracker
 
 
-def _items(tracker: Tracker, count: int, tenant: str = TENANT) -> tuple[str, list[str]]:
-    batch_id = tracker.open(tenant, OpenBatch()).batch_id
+def _items(
+    tracker: Tracker, count: int, tenant: str = TENANT, results: bool = False
+) -> tuple[str, list[str]]:
+    batch_id = tracker.open(tenant, OpenBatch(results=results)).batch_id
     group = tracker.add(tenant, batch_id, count).groups[0].id
     return batch_id, [f"{batch_id}:{group}:{index}" for index in range(count)]
 
@@ -68,6 +72,29 @@ def test_an_ack_may_be_a_failure_with_its_reason(tracker: CountingTracker) -> No
     assert [sample.reason for sample in tracker.samples(batch)] == ["kaputt 🎈"]
 
 
+def test_an_ack_may_have_the_result_of_its_item(tracker: CountingTracker) -> None:
+    tracker.results = results = Results(MemoryObjects())
+    batch_id, items = _items(tracker, 2, results=True)
+    said = [json.dumps({"itemId": item, "result": {"n": n, "of": "ä"}}) for n, item in enumerate(items)]
+    assert failed(consume_acks.handler(delivery(*said), None)) == []
+    tracker.close(TENANT, batch_id, "me")
+    index = results.gathered(tracker.get(TENANT, batch_id), tracker.store)
+
+    assert index is not None
+    assert list(results.read(index)) == [(item, {"n": n, "of": "ä"}) for n, item in enumerate(items)]
+
+
+def test_a_result_goes_back_if_the_batch_keeps_none_and_the_items_of_others_are_acked(
+    tracker: CountingTracker,
+) -> None:
+    batch_id, items = _items(tracker, 1)
+    other, others = _items(tracker, 1)
+    said = json.dumps({"itemId": items[0], "result": 1})
+
+    assert failed(consume_acks.handler(delivery(said, others[0]), None)) == ["message-0"]
+    assert (_acked(tracker, batch_id), _acked(tracker, other)) == (0, 1)
+
+
 def test_what_became_of_the_acks_is_measured(
     tracker: CountingTracker, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -93,6 +120,8 @@ def test_what_became_of_the_acks_is_measured(
         '{"itemId": "<ITEM>", "outcome": "maybe"}',
         '{"itemId": "<ITEM>", "outcome": null}',
         '{"itemId": "<ITEM>", "extra": "x"}',
+        '{"itemId": "<ITEM>", "outcome": "failure", "result": 1}',
+        '{"itemId": "<ITEM>", "result": "' + "x" * 65_535 + '"}',
         '{"itemId": "<ITEM>", "reason": "of a success"}',
         '{"itemId": "<ITEM>", "outcome": "failure", "reason": ""}',
         '{"itemId": "<ITEM>", "outcome": "failure", "reason": "a\\nb"}',

@@ -7,11 +7,12 @@ import json
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from fanin.api.events.task_acks import ack_items
+from fanin.api.events.task_acks import ack_items, keep_results
+from fanin.errors import StoreUnavailable
 from fanin.grouper import (
     Answer,
     BundleMessage,
@@ -27,6 +28,8 @@ from fanin.grouper import (
     World,
 )
 from fanin.grouper.memory import MemoryStore
+from fanin.item_results.memory import MemoryObjects
+from fanin.item_results.service import Results
 from fanin.tracker import OpenBatch, Tracker
 from fanin.tracker.memory import MemoryStore as TrackerMemory
 from functions import consume_tasks, handle_bundle, lead_tasks, sweep_groups
@@ -71,7 +74,7 @@ class Stage:
 
 @pytest.fixture
 def tracker() -> Tracker:
-    return Tracker(TrackerMemory(), page_bits=8)
+    return Tracker(TrackerMemory(), page_bits=8, results=Results(MemoryObjects()))
 
 
 @pytest.fixture
@@ -79,7 +82,11 @@ def stage(environment: pytest.MonkeyPatch, tracker: Tracker) -> Stage:
     made = Stage()
     world = World(MemoryStore(), made, Policies(default=Policy(max_size=2)), now=lambda: made.at)
     grouper = Grouper(world)
-    notifier = OutcomeNotifier(made.published.extend, lambda entries: ack_items(tracker, entries))
+    notifier = OutcomeNotifier(
+        made.published.extend,
+        lambda entries: ack_items(tracker, entries),
+        keep_results=lambda entries: keep_results(tracker, entries),
+    )
     environment.setattr(grouping, "grouper", lambda: grouper)
     environment.setattr(calling, "downstream", lambda: made)
     environment.setattr(grouping, "notifier", lambda: notifier)
@@ -161,6 +168,47 @@ def test_items_are_acked_as_their_tasks_ended_and_failures_are_published(
     assert (batch.result, batch.failed) == ("completed_with_failures", 1)
     assert [sample.reason for sample in tracker.samples(batch)] == ["bad"]
     assert [(task.task_id, task.detail) for task in stage.published] == [("task-1", "bad")]
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_the_result_of_a_task_is_that_of_its_item_if_the_batch_keeps_results(
+    stage: Stage, tracker: Tracker, keeps: bool
+) -> None:
+    batch_id = tracker.open("t", OpenBatch(results=keeps)).batch_id
+    group = tracker.add("t", batch_id, 2).groups[0].id
+    items = [f"{batch_id}:{group}:{n}" for n in range(2)]
+    stage.deliver(lead_tasks.handler, *registered(stage, *items))
+    stage.answer = Answer(members={"task-0": Outcome(Verdict.OK, result='{"size":3}')})
+    stage.deliver(handle_bundle.handler, *stage.bodies(BundleMessage))
+    batch = tracker.close("t", batch_id, "me").batch
+
+    assert batch.result == "succeeded"
+    if keeps:
+        results: Any = tracker.result_store()
+        assert list(results.read(results.gathered(batch, tracker.store))) == [(items[0], {"size": 3})]
+
+
+def test_a_task_whose_result_could_not_be_kept_is_called_again(stage: Stage, tracker: Tracker) -> None:
+    batch_id = tracker.open("t", OpenBatch(results=True)).batch_id
+    group = tracker.add("t", batch_id, 1).groups[0].id
+    objects = cast(Results, tracker.results).objects
+    stage.deliver(lead_tasks.handler, *registered(stage, f"{batch_id}:{group}:0"))
+    stage.answer = Answer(members={"task-0": Outcome(Verdict.OK, result="1")})
+    bundle = stage.bodies(BundleMessage)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MemoryObjects, "put", _unavailable)
+        answer, _ = stage.deliver(handle_bundle.handler, *bundle)
+    assert answer["batchItemFailures"]
+    assert grouping.grouper().task("t", "task-0").state == "BUNDLED"
+
+    stage.at += timedelta(minutes=15)
+    stage.deliver(handle_bundle.handler, *bundle)
+    assert grouping.grouper().task("t", "task-0").state == "SUCCEEDED"
+    assert len(list(objects.names("results/"))) == 1
+
+
+def _unavailable(*_: object) -> None:
+    raise StoreUnavailable("S3 answers 503")
 
 
 def test_the_acks_of_more_items_than_one_request_may_fail_are_all_sent(tracker: Tracker) -> None:

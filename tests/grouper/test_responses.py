@@ -54,6 +54,20 @@ def test_a_body_names_outcomes_of_tasks(outcome, facts, detail):
     assert answer_of(NAMED.rjust(MIB)).members == {"a": Outcome(Verdict.FAIL)}
 
 
+def test_the_result_of_a_success_is_kept_as_json_and_one_that_is_too_long_fails_its_task():
+    text = body(
+        {"taskId": "a", "outcome": "ok", "result": {"size": 3, "of": "ä"}},
+        {"taskId": "b", "outcome": "fail", "result": 1},
+        {"taskId": "c", "outcome": "ok", "result": "x" * 65_535},
+    )
+    found = answer_of(text).members
+
+    assert found["a"] == Outcome(Verdict.OK, result='{"size":3,"of":"\\u00e4"}')
+    assert found["b"] == Outcome(Verdict.FAIL)
+    assert found["c"] == Outcome(Verdict.FAIL, "the result has 65,537 bytes of JSON, more than 65,536")
+    assert answer_of(b'{"results": [{"taskId": "a", "outcome": "ok", "result": NaN}]}') == MALFORMED
+
+
 OTHER_FORMS = {
     "list": json.dumps([FAILS]).encode(),
     "within": json.dumps({"data": {"results": [FAILS]}}).encode(),

@@ -8,13 +8,46 @@ from pathlib import Path
 from jsonschema import Draft202012Validator
 
 from tests.http.test_life import fail, opened
-from tests.http.test_tracking import get, send
+from tests.http.test_tracking import ack, get, send
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "events.schema.json"
 
 
 def shown(api, batch, **query):
     return json.loads(api.pool.request("GET", f"{api.url}/v1/batches/{batch}", fields=query).data)
+
+
+def test_enough_successes_end_a_batch_and_its_event_status_and_refusals_say_so(api, bus):
+    batch, items = opened(api, 5, minSucceeded=3, maxItems=5, userKey="enough")
+    assert ack(api, *items[:2])[1] == []
+    _, (mine,) = ack(api, items[2])
+    (event,) = bus.of(batch)
+    found = get(api, batch)
+    status, refused = send(api, f"/v1/batches/{batch}/items", {"count": 1})
+    detail = {name: value for name, value in event.items() if name != "kind"}
+
+    assert (mine["result"], mine["completedByYou"]) == ("enough", True)
+    assert [event[name] for name in ("kind", "result", "minSucceeded", "reached")] == [
+        *("BatchCompleted", "enough", 3, 3)
+    ]
+    assert [found[name] for name in ("state", "result", "minSucceeded", "reached")] == [
+        *("COMPLETE", "enough", 3, 3)
+    ]
+    assert (event["acked"], event["outstanding"], event["closedAt"]) == (3, 2, None)
+    assert (status, refused["batch"]["result"]) == (409, "enough")
+    assert ack(api, items[3]) == (["late"], [])
+    assert list(Draft202012Validator(json.loads(SCHEMA.read_text())).iter_errors(detail)) == []
+
+
+def test_an_add_that_would_pass_a_cap_is_a_conflict_with_a_sentence(api):
+    batch, _ = opened(api, 5, maxItems=6, maxCost=0.5)
+    status, problem = send(api, f"/v1/batches/{batch}/items", {"count": 2})
+
+    assert (status, problem["type"]) == (409, "urn:fanin:problem:conflict")
+    assert "takes at most 6 items and has 5: 2 more would pass that" in problem["detail"]
+    assert send(api, f"/v1/batches/{batch}/items", {"count": 1})[0] == 201
+    for wrong in ({"maxCost": 0}, {"maxCost": True}, {"maxCost": "1"}, {"maxCost": 1e300}, {"maxItems": 0}):
+        assert send(api, "/v1/batches", wrong)[0] == 400
 
 
 def test_a_percentage_of_failures_ends_a_batch_at_its_close_with_an_event_of_what_is_left(api, bus):

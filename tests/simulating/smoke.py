@@ -59,7 +59,7 @@ SMOKES = {
         faults={fault.name for faults in POSSIBLE.values() for fault in faults},
         requests=set(POSSIBLE) - SENT_BY_THE_CALLERS,
         events={
-            *("told a closer", "told an ack", "told nobody", "exact too_many_failures"),
+            *("told a closer", "told an ack", "told nobody", "exact too_many_failures", "exact enough"),
             *(f"pages of level {level}" for level in range(4)),
             *(f"{mode} {end}{child}" for mode in Mode for end in TRACKER_ENDS for child in ("", " child")),
         },
@@ -101,6 +101,7 @@ SMOKES = {
             *("poisoned", "dead-letter messages", "lost records", "lost puts"),
             *("callbacks", "webhooks", "tasks resumed", "put at once", "deleted", "reopened"),
             *(f"reported {mark}" for mark in ("first_failure", "50", "90", "stuck")),
+            "root enough",
             *(f"{batch} {end}" for batch in ("root", "child") for end in SEAMS_ENDS),
         },
         to_kill=3000,

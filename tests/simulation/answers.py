@@ -37,6 +37,7 @@ class Moment:
     healed: dict[BatchKey, int]
     failures: dict[BatchKey, int]
     full_of_failures: set[BatchKey]
+    succeeded: dict[BatchKey, int]
 
     @classmethod
     def of(cls, world: World, keys: Iterable[BatchKey]) -> Moment:
@@ -49,6 +50,7 @@ class Moment:
             healed={key: referee.healed[key] for key in stored},
             failures={key: referee.failures[key] for key in stored},
             full_of_failures={key for key, batch in stored.items() if referee.enough_failed(batch)},
+            succeeded={key: referee.succeeded(batch) for key, batch in stored.items()},
         )
 
 
@@ -79,12 +81,14 @@ def _check_life(world: World, before: Moment, message: Message, counts: Counter[
         fresh = counts[Verdict.ACCEPTED]
         require(not fresh, "verdicts", f"{message} was accepted by a batch that is {batch.state}")
     _check_enough(world, before, message, counts)
+    if message.outcome is Outcome.SUCCESS and TRUE.issuperset(counts):
+        check_successes(world, before, message.batch, counts[Verdict.ACCEPTED])
     if batch.mode is Mode.ESTIMATED:
         return
     known = (message.mask & world.referee.landed[batch.key]).bit_count()
     true = sum(counts[verdict] for verdict in TRUE)
     require(true <= known, "verdicts", f"{message}: {counts}, but only {known} have landed")
-    over = batch.state is State.COMPLETE and not expired
+    over = batch.state is State.COMPLETE and batch.reached is None and not expired
     require(not over or not counts[Verdict.LATE], "verdicts", f"{message}: {counts}, and all items are acked")
     if Verdict.EXPIRED not in counts:
         missing = (message.mask & ~before.landed[batch.key]).bit_count()
@@ -102,6 +106,16 @@ def _check_enough(world: World, before: Moment, message: Message, counts: Counte
     if full and message.outcome is Outcome.FAILURE and TRUE.issuperset(counts):
         ended = not world.memory.batches[key].is_alive
         require(ended, "max failures", f"{message} was {counts}, and {key} goes on")
+
+
+def check_successes(world: World, before: Moment, key: BatchKey, fresh: int) -> None:
+    """Nobody reports what makes enough successes on the one page of a batch, and leaves it alive."""
+    batch, seen = world.memory.batches[key], before.batches[key]
+    enough = world.referee.suffice(seen, before.succeeded[key] + fresh)
+    ends = enough and batch.mode is Mode.EXACT and batch.total <= batch.page_bits
+    require(
+        not (ends and batch.is_alive), "enough", f"{key} goes on with {before.succeeded[key]} and {fresh}"
+    )
 
 
 def _check_activity(world: World, before: Moment, key: BatchKey) -> None:

@@ -15,11 +15,13 @@ from tests.simulating.violation import require
 from tests.simulation.answers import TOO_LATE
 from tests.simulation.ledger import Ledger
 from tests.simulation.looking import check_samples, parent_knows
-from tests.simulation.scenario import TENANT
+from tests.simulation.scenario import PAGES_A_LEVEL, TENANT
 from tests.simulation.world import World
 
 ROUNDS_MAX = 300
 ASKED_AGAIN = 3
+COUNTED, MISSED = 40, timedelta(minutes=20)
+"""Sweeps of a batch whose items are counted each minute, and what passes between those after them."""
 SWEEPS_BELOW = 4
 """The levels of batches, and one."""
 WITHOUT_SWEEPER = timedelta(days=4)
@@ -78,7 +80,7 @@ def _check_redelivered(world: World, ledger: Ledger, batch: Batch) -> None:
     stray copy of an ack has filled, when everybody had gone.
     """
     referee = world.referee
-    done = batch.is_alive or batch.state is State.COMPLETE
+    done = batch.is_alive or (batch.state is State.COMPLETE and batch.reached is None)
     if done and batch.mode is Mode.EXACT and world.is_ahead(batch.expires_at):
         sent = 0
         for message in ledger.messages:
@@ -90,7 +92,8 @@ def _check_redelivered(world: World, ledger: Ledger, batch: Batch) -> None:
     alone = alone and not any(child.is_alive for child in children)
     seen = all(world.is_ahead(one.expires_at) for one in (batch, *children))
     if alone and seen:
-        require(not _is_stuck(world, batch), "I2", f"{batch.key} is {batch.state}, and nothing is missing")
+        stuck = _is_stuck(world, batch) or world.referee.has_enough_on_its_page(batch)
+        require(not stuck, "I2", f"{batch.key} is {batch.state}, and nothing is missing")
     callers = {message.caller for message in ledger.messages} | set(ledger.script.closers)
     if batch.completed_by in callers and world.is_ahead(batch.expires_at):
         require(ledger.told, "I3", f"{batch.completed_by} completed {batch.key} and was not told")
@@ -100,6 +103,12 @@ def _is_stuck(world: World, batch: Batch) -> bool:
     """Whether nothing is missing for the batch's end but somebody who decides it."""
     all_acked = batch.state is State.CLOSED and world.referee.all_acked(batch)
     return batch.is_alive and (all_acked or world.referee.enough_failed(batch))
+
+
+def _has_enough(world: World, batch: Batch) -> bool:
+    """Whether enough of the batch has succeeded for a sweep that reads all of its pages."""
+    whole = world.scenario.pages_a_level == PAGES_A_LEVEL
+    return batch.is_alive and whole and world.referee.enough_succeeded(batch)
 
 
 def _ask_again(world: World, ledger: Ledger) -> None:
@@ -146,7 +155,7 @@ def _known(world: World, key: BatchKey) -> tuple[Batch, dict[str, int]]:
 def _sweep_once(world: World) -> None:
     """One sweep, at the time planned for the look, repairs and announces whatever needs it."""
     batches = list(world.memory.batches.values())
-    stuck = [batch for batch in batches if _is_stuck(world, batch)]
+    stuck = [batch for batch in batches if _is_stuck(world, batch) or _has_enough(world, batch)]
     unheard = [b for b in batches if not b.is_alive and b.key not in world.memory.confirmed]
     times = [batch.next_check_at for batch in stuck if batch.next_check_at is not None]
     # A child is looked at earlier, for its parent's sake; an event is given its time to arrive.
@@ -188,17 +197,20 @@ def _sweep_below(world: World) -> None:
 
 def _live_on(world: World) -> None:
     """Time goes on from one look to the next until there is nothing to look at."""
-    for _ in range(ROUNDS_MAX):
+    for number in range(ROUNDS_MAX):
         due = [
             batch.next_check_at for batch in world.memory.batches.values() if batch.next_check_at is not None
         ]
         if not due:
             return
-        world.at = max(world.at, min(due)) + (WITHOUT_SWEEPER if world.scenario.slow else timedelta(0))
+        missed = WITHOUT_SWEEPER if world.scenario.slow else MISSED if number > COUNTED else timedelta(0)
+        world.at = max(world.at, min(due)) + missed
         world.expire()
+        planned = {key: batch.next_check_at for key, batch in world.memory.batches.items()}
         _sweep(world)
         for batch in world.memory.batches.values():
             forgotten = batch.next_check_at is not None and batch.next_check_at <= world.at
+            forgotten = forgotten and batch.next_check_at == planned[batch.key]
             require(not forgotten, "sweep", f"{batch.key} was due and was not looked at")
         _deliver(world)
     require(False, "sweep", f"something is due for ever after {ROUNDS_MAX} sweeps")

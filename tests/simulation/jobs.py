@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from fanin.errors import BatchEnded, Conflict, InvalidRequest, NotFound, StoreUnavailable
 from fanin.tracker import Batch, BatchKey, Completion, OpenBatch, Outcome, PageMasks, State, Verdict
+from fanin.tracker.rules.lifecycle import CHECK_CHILD_AFTER
 from tests.simulating.faults import Crash
 from tests.simulating.violation import require
 from tests.simulation import answers, looking
@@ -84,6 +85,10 @@ class Opening(Job):
             deadline=script.deadline,
             max_failures=script.max_failures,
             max_failure_percent=script.max_failure_percent,
+            failure_sample=script.failure_sample,
+            min_succeeded=script.min_succeeded,
+            min_succeeded_percent=script.min_succeeded_percent,
+            max_items=script.max_items,
             parent_item_id=self.ledger.parent_item,
             parent_fails_on=script.fails_on if self.ledger.parent_item else "failed",
         )
@@ -102,9 +107,9 @@ class Adding(Job):
         try:
             added = tracker.add(TENANT, key.batch_id, self.script.count, self.script.key)
         except BatchEnded as refusal:
-            self.ledger.too_late(self.script, self.world.ended(key, refusal).state)
+            self.ledger.too_late(self.script, self.world.ended(key, refusal))
         except Conflict:
-            self.ledger.fenced(self.script, self.world.memory.batches[key].state)
+            self.ledger.fenced(self.script, self.world.memory.batches[key])
         except NotFound:
             self.world.check_gone(key)
             self.ledger.abandoned(self.script)
@@ -147,6 +152,9 @@ class Closing(Job):
         stable = closed.completed_by_caller or self.name not in told
         require(stable, "I3", f"{self.name} was told, and the next time it was not")
         self._check_failures(closed.batch, before)
+        is_closed = {key: replace(batch, state=State.CLOSED) for key, batch in before.batches.items()}
+        if before.batches[key].total == closed.batch.total:
+            answers.check_successes(self.world, replace(before, batches=is_closed), key, 0)
 
     def _check_failures(self, batch: Batch, before: answers.Moment) -> None:
         """Nobody closes a batch that had too many failures by then, and is told that it goes on."""
@@ -180,7 +188,7 @@ class Cancelling(Job):
 
     def work(self) -> None:
         key = self.ledger.key
-        if self.early:
+        if self.early and self._is_early():
             self.world.waiting.append(replace(self, early=self.early - 1))
             return
         try:
@@ -194,6 +202,14 @@ class Cancelling(Job):
         else:
             right = batch.state is State.CANCELLED and batch.cancels_children >= self.cascades
             require(right, "cancel", f"{key} was cancelled and is {batch.state}")
+
+    def _is_early(self) -> bool:
+        """Whether no batch below is live that a sweep has looked at."""
+        batches, below = self.world.memory.batches, self.world.referee.children[self.ledger.key]
+        children = [batches[key] for keys in below.values() for key in keys]
+        soon = self.world.at + 2 * CHECK_CHILD_AFTER
+        checks = [child.next_check_at for child in children if child.is_alive]
+        return not any(check is not None and check > soon for check in checks)
 
     def failed(self) -> None:
         self.world.tried_again(self)

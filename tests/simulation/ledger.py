@@ -114,20 +114,22 @@ class Ledger:
         self.handed |= items
         return True
 
-    def fenced(self, add: AddScript, state: State) -> None:
-        """Note that an add was refused for the state of the batch, which is *state*."""
+    def fenced(self, add: AddScript, batch: Batch) -> None:
+        """Note that an add was refused for the state of the *batch*, or because it would pass its cap."""
         self.unsettled -= 1
         self.refused.add(add)
-        require(state is not State.OPEN, "I8", f"{add.name} was refused by an open batch")
+        capped = batch.max_items is not None and batch.total + add.count > batch.max_items
+        right = capped or batch.state is not State.OPEN
+        require(right, "I8", f"{add.name} was refused by an open batch of {batch.total} items")
         require(add not in self.added, "I8", f"{add.name} was answered and then refused")
 
-    def too_late(self, add: AddScript, state: State) -> None:
-        """Note that an add was refused because the batch has ended as *state*.
+    def too_late(self, add: AddScript, batch: Batch) -> None:
+        """Note that an add was refused because the *batch* has ended.
 
-        Nobody knows any more whether it had reserved items, unless the batch is complete.
+        Nobody knows any more whether it had reserved items, unless all items of the batch are done.
         """
-        if state is State.COMPLETE:
-            self.fenced(add, state)
+        if batch.state is State.COMPLETE and batch.reached is None:
+            self.fenced(add, batch)
         else:
             self.abandoned(add)
 

@@ -216,10 +216,11 @@ def _of_children(random: Random, base: Scenario) -> Scenario:
 
 
 def _cascading(batch: BatchScript) -> BatchScript:
-    """The batch, cancelled at last with its children, of which the first has one, too."""
+    """The batch, cancelled at last with its children, of which the first has one and is never closed."""
     (add,) = batch.adds
     below = BatchScript("below", (AddScript("below-add", 1),), ("below-closer",), "open-below")
-    first = replace(add.children[0], adds=(AddScript("first-add", 1, children=(below,)),))
+    adds = (AddScript("first-add", 1, children=(below,)),)
+    first = replace(add.children[0], adds=adds, closers=(), cancellers=0)
     adds = (replace(add, children=(first, *add.children[1:])),)
     return replace(batch, adds=adds, cancellers=1, cascades=True)
 

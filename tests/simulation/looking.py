@@ -126,7 +126,7 @@ def _check_progress(world: World, batch: Batch) -> None:
         counted = world.referee.counted.items()
         own = [(key, count) for key, count in counted if key.batch == batch.key]
         acked = sum(min(count, _items(batch, key)) for key, count in own)
-        over = batch.state is State.COMPLETE
+        over = batch.state is State.COMPLETE and batch.reached is None
         right = seen.acked <= (batch.total if over else acked) and acked <= seen.upper_bound
         require(right, "progress", f"{acked} of {batch.key} are counted: {seen}")
         return

@@ -22,6 +22,7 @@ from fanin.tracker.writing.recording import Recorder
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation.children_mutants import CHILDREN_MUTANTS
 from tests.simulation.ending_mutants import ENDING_EQUIVALENT, ENDING_MUTANTS
+from tests.simulation.enough_mutants import ENOUGH_MUTANTS
 from tests.simulation.folding_mutants import FOLDING_MUTANTS
 from tests.simulation.life_mutants import LIFE_EQUIVALENT, LIFE_MUTANTS
 from tests.simulation.reading_mutants import READING_MUTANTS
@@ -228,6 +229,7 @@ MUTANTS = (
     *LIFE_MUTANTS,
     *CHILDREN_MUTANTS,
     *ENDING_MUTANTS,
+    *ENOUGH_MUTANTS,
     *FOLDING_MUTANTS,
     *READING_MUTANTS,
 )

@@ -70,6 +70,7 @@ class Referee:
     *counted*: acks by page, in an estimated batch, and *failures*: the failed ones of a batch; *repeats*:
     acks that the network may have doubled. *turned*: when a batch came to its state; *enough_since*: since
     when as many have failed as end it, None while they do not.
+    *sampled*: batches of whose acked items too many had failed, at a time since the last heal.
     *children*: by item of a batch, all that were ever opened to stand for it; *replaced*: those that failed
     and whose key stands for another one. *noted*: those whose end is noted at their item. *over_as*: by item,
     how its children had ended whenever all had.
@@ -92,6 +93,7 @@ class Referee:
         self.repeats: defaultdict[BatchKey, int] = defaultdict(int)
         self.turned: dict[BatchKey, datetime] = {}
         self.enough_since: defaultdict[BatchKey, datetime | None] = defaultdict(lambda: None)
+        self.sampled: set[BatchKey] = set()
         self.children: defaultdict[BatchKey, defaultdict[int, set[BatchKey]]]
         self.children = defaultdict(lambda: defaultdict(set))
         self.replaced: set[BatchKey] = set()
@@ -155,6 +157,40 @@ class Referee:
         borne = self.borne(batch)
         return borne is not None and self.failures[batch.key] >= borne
 
+    def succeeded(self, batch: Batch) -> int:
+        """The number of its items that have succeeded, or are counted and have not failed."""
+        if batch.mode is Mode.EXACT:
+            return (self.landed[batch.key] & ~self.failed[batch.key]).bit_count()
+        leaves = range(-(-batch.total // batch.shape.leaf))
+        sizes = {PageKey(batch.key, 0, at): tree.capacity(0, at, batch.total, batch.shape) for at in leaves}
+        counted = sum(min(self.counted[key], size) for key, size in sizes.items())
+        return counted - self.failures[batch.key]
+
+    def enough_succeeded(self, batch: Batch) -> bool:
+        """Whether enough of the batch has succeeded to end it in its state."""
+        return self.suffice(batch, self.succeeded(batch))
+
+    def has_enough_on_its_page(self, batch: Batch) -> bool:
+        """Whether a live batch of one page, whose acks end it, has had enough."""
+        small = batch.mode is Mode.EXACT and batch.total <= batch.page_bits
+        return batch.is_alive and small and self.enough_succeeded(batch)
+
+    def suffice(self, batch: Batch, succeeded: int) -> bool:
+        """Whether so many successes end the batch in its state."""
+        least, percent = batch.min_succeeded, batch.min_succeeded_percent
+        final = batch.state is not State.OPEN and batch.total
+        by_percent = final and percent is not None and succeeded * 100 >= batch.total * percent
+        return bool(by_percent) or (least is not None and succeeded >= least)
+
+    def _note_sample(self, batch: Batch, healed: bool) -> None:
+        """Note that the failures were too large a part of the acked items, at a time since the last heal."""
+        if healed:
+            self.sampled.discard(batch.key)
+        sample, percent = batch.failure_sample, batch.max_failure_percent
+        acked, failed = self.landed[batch.key].bit_count(), self.failures[batch.key]
+        if sample and percent and failed and acked >= sample and failed * 100 >= acked * percent:
+            self.sampled.add(batch.key)
+
     def borne(self, batch: Batch) -> int | None:
         """The number of failures that ends the batch: of a percentage, once no item can be added."""
         enough = [n for n in range(1, batch.total + 1) if self._are_enough(batch, n)]
@@ -217,6 +253,7 @@ class Referee:
             self.failed[batch] |= failed
             self.has_failed[batch] |= failed
         self.failures[batch] = self.failed[batch].bit_count()
+        self._note_sample(self.memory.batches[batch], name == "heal_bits")
 
     def _counts(self, name: str, key: PageKey, count: int, outcome: Outcome, *args: Any) -> Any:
         batch = self.memory.batches[key.batch]
@@ -292,7 +329,12 @@ class Referee:
         """The event says that a batch is completed only if every item of it is done."""
         event = CompletionEvent.of(after)
         said = (event.detail_type, event.result in ("succeeded", "completed_with_failures"))
-        done = after.state is State.COMPLETE and self.all_acked(after)
+        enough = after.state is State.COMPLETE and after.reached is not None
+        right = ((event.detail_type, event.result) == (BATCH_COMPLETED, "enough")) is enough
+        require(
+            right and event.reached == after.reached, "events", f"{after.key} had {after.reached}: {event}"
+        )
+        done = after.state is State.COMPLETE and not enough and self.all_acked(after)
         require((said == (BATCH_COMPLETED, True)) is done, "events", f"{after.key} was {after.state}: {said}")
         failed = after.state is State.FAILED
         right = (event.detail_type == BATCH_FAILED, event.result == "too_many_failures") == (failed, failed)
@@ -379,6 +421,8 @@ class Referee:
         require(after.state is before.state or before.is_alive, "I1", f"{key} went back to {after.state}")
         back = before.state is State.CLOSED and after.state is State.OPEN
         require(not back, "I1", f"{key} went back to {after.state}")
+        capped = after.max_items is not None and after.total > max(before.total, after.max_items)
+        require(not capped, "cap", f"{key} takes {after.max_items} items and has {after.total}")
         if before.state is not State.OPEN:
             require(after.total == before.total, "I5", f"{key} grew from {before.total} to {after.total}")
         if not before.is_alive:
@@ -398,6 +442,8 @@ class Referee:
         key, now = after.key, self.now() + self.skew
         if after.state is State.FAILED:
             self._check_failed(before, after)
+        elif after.state is State.COMPLETE and after.reached is not None:
+            self._check_enough(before, after)
         elif after.state is State.COMPLETE:
             require(before.state is State.CLOSED, "I1", f"{key} was completed while it was {before.state}")
             require(self.all_acked(after), "I1", f"{key} was completed at {self.landed[key]:b}")
@@ -412,6 +458,14 @@ class Referee:
         elif after.state is State.EXPIRED:
             require(before.expires_at <= now, "expiry", f"{key} expired at {now}, before {before.expires_at}")
 
+    def _check_enough(self, before: Batch, after: Batch) -> None:
+        """A batch ends as enough where as many succeeded as it says, and as it asked for in its state."""
+        key, reached = after.key, after.reached or 0
+        succeeded = self.succeeded(after)
+        require(reached <= succeeded, "enough", f"{key} ended at {reached} of {succeeded} successes")
+        right = self.suffice(before, reached)
+        require(right, "enough", f"{key}, which was {before.state}, ended at {reached} of {before.total}")
+
     def _check_cancelled(self, after: Batch) -> None:
         """Nobody cancels a batch but who was asked to, or asked to cancel the batches below its parent."""
         parent = None if after.parent is None else self.memory.batches[after.parent.batch]
@@ -422,6 +476,8 @@ class Referee:
     def _check_failed(self, before: Batch, after: Batch) -> None:
         """A batch fails where its failures suffice now, and no earlier than they did; nobody completed it."""
         key, since = after.key, self.enough_since[after.key]
+        if key in self.sampled and not self.enough_failed(before):
+            return
         require(self.enough_failed(before), "failed", f"{key} failed at {self.failures[key]} failures")
         right = after.ended_at is not None and since is not None and after.ended_at >= since - self.skew
         require(right, "failed", f"{key} failed at {after.ended_at}, it had enough failures at {since}")

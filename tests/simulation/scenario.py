@@ -67,6 +67,10 @@ class BatchScript:
     deadline: timedelta | None = None
     max_failures: int | None = None
     max_failure_percent: int | None = None
+    failure_sample: int | None = None
+    min_succeeded: int | None = None
+    min_succeeded_percent: int | None = None
+    max_items: int | None = None
     fails_on: str = "failed"
 
 

@@ -12,7 +12,7 @@ from fanin.tracker.reads import progress as looking
 from fanin.tracker.rules import model
 from fanin.tracker.writing import climb
 from tests.simulating.room import Outcome, played
-from tests.simulation import afterlife, aftermath, costs, lives, scenario
+from tests.simulation import afterlife, aftermath, costs, enough, lives, scenario
 from tests.simulation.choices import Choices, RandomChoices
 from tests.simulation.scenario import Scenario
 from tests.simulation.trace import Trace
@@ -25,14 +25,18 @@ PLAIN = 0.5
 def simulate(seed: int, lines: list[str] | None = None) -> Outcome:
     """Run the scenario of *seed*, under the schedule and the faults of *seed*."""
     random = Random(seed)
-    drawn = scenario.draw(random) if random.random() < PLAIN else lives.draw(random)
+    if enough.is_due(seed):
+        drawn = enough.draw(random)
+    else:
+        drawn = scenario.draw(random) if random.random() < PLAIN else lives.draw(random)
     return _played_at_random(drawn, random, lines)
 
 
 def race(seed: int, lines: list[str] | None = None) -> Outcome:
     """Run the race of *seed*: a small scenario in which things meet."""
     random = Random(seed)
-    return _played_at_random(lives.draw_race(random), random, lines)
+    drawn = enough.draw_race(random) if enough.is_due(seed) else lives.draw_race(random)
+    return _played_at_random(drawn, random, lines)
 
 
 def _played_at_random(drawn: Scenario, random: Random, lines: list[str] | None) -> Outcome:

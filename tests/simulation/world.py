@@ -41,7 +41,7 @@ from tests.simulation.trace import Trace
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 STEPS_MAX = 20_000
-EARLY = 8
+EARLY = 30
 """How often one who cancels a batch with those below it comes too early."""
 LATEST = timedelta(seconds=5)
 """No stalled copy is older than that when it lands."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from random import Random
 
-from fanin.errors import StoreUnavailable
+from fanin.errors import Failed, StoreUnavailable
 from fanin.queue import Jobs, LostClaim, NewJob, SessionLost
 from fanin.queue.rules.model import Job
 from tests.item_ids import item_named
@@ -32,13 +32,15 @@ UNDISTURBED = {"beat", "peek", "peek_config", "config"}
 class Scenario:
     """One job in a queue of so many *workers*; its function raises the first *raises* times.
 
-    *most*: the failures of which a job dies. *adds*: how often a job of the key is added.
+    *most*: the failures of which a job dies. *adds*: how often a job of the key is added. *for_good*: the
+    function then fails it for good.
     """
 
     workers: int = 2
     raises: int = 0
     most: int | None = None
     adds: int = 1
+    for_good: bool = False
 
 
 class Scripted(World):
@@ -102,6 +104,8 @@ class Scripted(World):
         if self.raised < self.scenario.raises:
             self.raised += 1
             raise Boom
+        if self.scenario.for_good:
+            raise Failed("never")
         self._ack(jobs, job)
 
     def _sweep_at_once(self) -> None:
@@ -112,6 +116,7 @@ SCENARIOS = {
     "one job": Scenario(),
     "a job that fails once": Scenario(workers=1, raises=1),
     "a job that dies": Scenario(workers=1, raises=9, most=1),
+    "a job that fails for good": Scenario(workers=1, for_good=True),
     "a job added again": Scenario(workers=1, adds=2),
 }
 

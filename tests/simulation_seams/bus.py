@@ -94,7 +94,9 @@ class Bus:
                 if self._loses("lost puts"):  # a bus takes what it then loses, as one does that is not there
                     continue
                 key = BatchKey(TENANT, each.detail["batchId"])
-                self.world.network.send(self, "put", each.detail, self.world.referee.landed[key])
+                # Acks may come after enough has succeeded, while the event is made.
+                landed = 0 if "reached" in each.detail else self.world.referee.landed[key]
+                self.world.network.send(self, "put", each.detail, landed)
                 self.world.events["put at once"] += 1
 
         return announcing(store, Announcer(store, put, clock=self._seconds))
@@ -170,7 +172,10 @@ class Bus:
         require(not batch.is_alive, "events", f"an event of {key} was put, and it is {batch.state}")
         of_state = detail["eventId"] == f"{batch.batch_id}:{batch.state}" and detail["result"] == batch.result
         require(of_state and detail["total"] == batch.total, "events", f"{detail} of {batch}")
-        if detail["detailType"] == BATCH_COMPLETED:
+        asked = (detail.get("minSucceeded"), detail.get("minSucceededPercent"), detail.get("reached"))
+        right = asked == (batch.min_succeeded, batch.min_succeeded_percent, batch.reached)
+        require(right, "enough", lambda: f"{detail} was put of {batch}")
+        if detail["detailType"] == BATCH_COMPLETED and batch.reached is None:
             said = self.completions.setdefault(detail["eventId"], json.dumps(detail))
             require(said == json.dumps(detail), "events", lambda: f"{detail} was put, and before it {said}")
             require(now == (1 << batch.total) - 1, "early end", f"{detail} was put with {now:b} done")

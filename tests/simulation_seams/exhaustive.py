@@ -13,7 +13,18 @@ from tests.simulating.exploring import Play, Script, Scripted, drive
 from tests.simulating.faults import Fault
 from tests.simulating.room import Outcome
 from tests.simulation_seams.network import possible
-from tests.simulation_seams.scenario import CHILD, JOB, TASK, WEBHOOK, WORK, BatchScript, Plan, Scenario
+from tests.simulation_seams.scenario import (
+    BEFORE,
+    CHILD,
+    INSIDE,
+    JOB,
+    TASK,
+    WEBHOOK,
+    WORK,
+    BatchScript,
+    Plan,
+    Scenario,
+)
 from tests.simulation_seams.simulation import play
 from tests.simulation_seams.world import World
 
@@ -32,7 +43,8 @@ class ScriptedWorld(Scripted, World):
 
     def _plan(self, depth: int) -> Plan:
         """Return what becomes of an item: those of a batch within a batch are worked on."""
-        return Plan(WORK if depth else self.scenario.kinds[0], adds=(1,))
+        kind, for_good = WORK if depth else self.scenario.kinds[0], self.scenario.failing > 0 and not depth
+        return Plan(kind, adds=(1,), for_good=for_good, where=INSIDE if kind == CHILD else BEFORE)
 
     def _fault(self, name: str) -> Fault | None:
         return None if name == SWEPT else self.script.fault(possible(name))
@@ -51,6 +63,8 @@ def _scenario(*kinds: str, count: int = 1, chunk: int = 0, **options: Any) -> Sc
 SCENARIOS = {
     "one item": _scenario(WORK),
     "items of two chunks": _scenario(WORK, count=3, chunk=2),
+    "an item that fails for good": replace(_scenario(WORK), failing=1.0),
+    "a child whose block fails for good": replace(_scenario(CHILD), failing=1.0),
     "an item that a task owns": _scenario(TASK),
     "an item that a job owns": _scenario(JOB),
     "a batch that calls back": _scenario(WORK, callback=WEBHOOK),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +11,25 @@ from fanin.client.consuming.chunks import ChunkItem
 from fanin.client.consuming.consumer import Consumer
 from fanin.client.fanin import Fanin
 from fanin.client.handing import new_owner
-from fanin.errors import StoreUnavailable
+from fanin.errors import Failed, InvalidRequest, StoreUnavailable
 from fanin.isolating import Record, receives
 from tests.simulating.faults import Crash
 from tests.simulating.violation import require
 from tests.simulation_seams import distorting
 from tests.simulation_seams.outside import Item, Work
 from tests.simulation_seams.publishing import items_of, send
-from tests.simulation_seams.scenario import AFTER, BEFORE, CHILD, INSIDE, JOB, POISON, REPORT, TASK
+from tests.simulation_seams.scenario import (
+    AFTER,
+    BEFORE,
+    CHILD,
+    FOR_GOOD,
+    INSIDE,
+    JOB,
+    POISON,
+    REPORT,
+    TASK,
+    WORK,
+)
 from tests.simulation_seams.sqs import group_of
 
 if TYPE_CHECKING:
@@ -66,14 +77,18 @@ class Handling:
             if item.plan.asks:
                 self._ask(item)
                 distorting.check(self.fanin, item.id)
+                self._ack_early(item)
             self._fail_at(BEFORE, item)
             self._hand_over(work)
             self._fail_at(AFTER, item)
         except Exception as error:
             item.raised += 1
-            item.failed |= work.last
+            ends = work.last or isinstance(error, Failed)
+            item.failed |= ends
+            if isinstance(error, Failed):
+                self._note_for_good(record, item)
             if not (isinstance(error, StoreUnavailable) and item.plan.careless and work.handing):
-                work.delivery.stopped |= set() if work.last else {group_of(record)}
+                work.delivery.stopped |= set() if ends else {group_of(record)}
                 raise
         else:
             item.done |= not work.handed
@@ -90,6 +105,8 @@ class Handling:
         world.events["works"] += 1
         world.network.write(f"{world.loop.actor.name} works on {item.id[-8:]}: {item.plan}, receive {times}")
         world.referee.began(work)
+        repeats = (record["messageId"], item.id) in world.loop.actor.process.for_good
+        require(not repeats, "for good", lambda: f"work on {item.id} began again after it failed for good")
         stopped = world.scenario.in_order and group_of(record) in work.delivery.stopped
         require(not stopped, "order", lambda: f"work on {item.id} began behind one that returns")
         return work
@@ -107,10 +124,25 @@ class Handling:
         alive = self.world.memory.batches[item.batch].is_alive
         require(not (over and alive), "skip", lambda: f"{item.id} is called over, and its batch is live")
 
+    def _ack_early(self, item: Item) -> None:
+        """Ack the item under work, which is refused, unless a copy of its message has handed it over."""
+        if item.plan.kind == WORK:
+            with suppress(InvalidRequest):
+                self.fanin.ack([item.id])
+
+    def _note_for_good(self, record: Record, item: Item) -> None:
+        """Note a failure for good in its process, unless its child may be left, which brings it back."""
+        self.world.events["failed for good"] += 1
+        item.for_good = True
+        if item.plan.kind != CHILD:
+            self.world.loop.actor.process.for_good.add((record["messageId"], item.id))
+
     def _fail_at(self, where: str, item: Item) -> None:
         """Raise, if the plan of the item says so."""
-        if item.raised < item.plan.raises and where == item.plan.where:
+        if where == item.plan.where and item.raised < item.plan.raises:
             raise WorkFailed(f"try {item.raised}")
+        if where == item.plan.where and item.plan.for_good:
+            raise Failed(FOR_GOOD)
 
     def _hand_over(self, work: Work) -> None:
         """Give the item to a batch, a task or a job, if that is its plan."""

@@ -30,6 +30,8 @@ from fanin.tracker.writing import repairing, sweeping
 from fanin.tracker.writing.sweeping import Sweeper
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation_seams.announcing_mutants import ANNOUNCING_MUTANTS
+from tests.simulation_seams.enough_mutants import ENOUGH_MUTANTS
+from tests.simulation_seams.for_good_mutants import FOR_GOOD_MUTANTS
 from tests.simulation_seams.item_mutants import ITEM_MUTANTS
 from tests.simulation_seams.repair_mutants import REPAIR_MUTANTS
 from tests.simulation_seams.run import ROOM
@@ -241,8 +243,10 @@ MUTANTS = (
     Mutant("no item of a chunk begins behind one that raised", (each, "is_in_order", lambda record: False)),
     *REPAIR_MUTANTS,
     *ANNOUNCING_MUTANTS,
+    *ENOUGH_MUTANTS,
     *ITEM_MUTANTS,
     *WORKER_MUTANTS,
+    *FOR_GOOD_MUTANTS,
 )
 
 EQUIVALENT = ()

@@ -48,7 +48,7 @@ class Item:
     """One item, at *position* of its batch. *done* and *failed*: its work returned, or raised the last time.
 
     *dead*: its message was received too often. *acked_at*: when an ack of its success was first answered.
-    *messages*: how many were sent of it.
+    *messages*: how many were sent of it. *for_good*: its function has failed it for good.
     """
 
     id: str
@@ -63,6 +63,7 @@ class Item:
     owners: list[Owner] = field(default_factory=list)
     acked_at: datetime | None = None
     messages: int = 0
+    for_good: bool = False
 
     def ended(self, outcome: Outcome) -> bool:
         """Whether its work, or a task or job that owns it, ended so."""

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from fanin.isolating import Record
 from fanin.names import BATCH_FAILED
-from fanin.tracker import Batch, BatchKey, Outcome, State
+from fanin.tracker import Ack, Batch, BatchKey, ItemId, Outcome, State
 from fanin.tracker.dynamodb.thresholds import notice_item
 from fanin.tracker.events import CompletionEvent
 from fanin.tracker.memory import MemoryStore
@@ -17,6 +18,7 @@ from tests.simulating.violation import require
 from tests.simulation import referee
 from tests.simulation.referee import is_cascaded
 from tests.simulation_seams.outside import Item, Outside, Work
+from tests.simulation_seams.scenario import FOR_GOOD, INSIDE
 from tests.simulation_seams.thresholds import Thresholds
 
 BY_SOMEBODY = "enough"
@@ -62,7 +64,8 @@ class Referee(referee.Referee):
     def message_deleted(self, item: Item) -> None:
         """H: the message of an item is deleted once it is acked, has an owner, or its batch is over."""
         batch = self.memory.batches[item.batch]
-        held = self.is_set(item) or bool(item.owners) or bool(self._children_of(item))
+        owned = bool(item.owners) or bool(self._children_of(item))
+        held = self.is_set(item) or (owned and not (item.for_good and item.works == 1))
         over = not batch.is_alive or batch.expires_at <= self.now() + self.skew
         require(held or over, "lost", lambda: f"the message of {item.id} is deleted, and nobody has the item")
 
@@ -77,8 +80,24 @@ class Referee(referee.Referee):
                 "hand-over",
                 lambda item=item, outcome=outcome: f"{item} is acked as {outcome}, and nothing ended so",
             )
+            if outcome is Outcome.FAILURE and item is not None:
+                self._check_for_good(item)
         super()._note_bits(name, key, placed, failed)
         self.thresholds.changed(key.batch)
+
+    def _check_for_good(self, item: Item) -> None:
+        """G: a failure for good is acked with the reason of its function, and ends the child of its block."""
+        actor = self.bus.world.loop.actor
+        if actor is None or actor.process is None or _is_dead_letter(actor.delivery.records[0]):
+            return
+        acks = (ack for ack in actor.acking if (ack.caller, item.id) in actor.process.for_good)
+        for ack in (each for each in acks if _is_of(each, item.id)):
+            right = ack.reason == FOR_GOOD
+            require(right, "for good", lambda ack=ack: f"{item} failed for another reason: {ack}")
+        if item.for_good and item.works == 1 and item.plan.where == INSIDE:
+            children = [self.memory.batches[key] for key in self._children_of(item)]
+            ended = all(child.state is not State.OPEN for child in children)
+            require(ended, "for good", lambda: f"{item} failed for good, and left {children}")
 
     def _check_step(self, before: Batch, after: Batch) -> None:
         """E: an end is a completion only if all items are done."""
@@ -90,7 +109,9 @@ class Referee(referee.Referee):
         elif after.state is State.CANCELLED:
             right = after.end_reason == BY_SOMEBODY
             require(right, "publisher", lambda: f"{after} is cancelled, and its publisher comes again")
-        if after.state is State.COMPLETE:
+        if after.state is State.COMPLETE and after.reached is not None:
+            self._check_heals(after)
+        elif after.state is State.COMPLETE:
             landed = self.landed[after.key].bit_count()
             require(
                 self.all_acked(after),
@@ -130,7 +151,7 @@ class Referee(referee.Referee):
             require(
                 child.total == total, "hand-over", lambda: f"{child} of {item} is closed with other items"
             )
-        elif child.end_reason != BY_SOMEBODY and not (plan.careless or is_cascaded(child)):
+        elif child.end_reason != BY_SOMEBODY and not (plan.careless or plan.for_good or is_cascaded(child)):
             require(fail_after, "hand-over", lambda: f"{child} of {item} is cancelled, and it comes again")
 
     def _note_child(self, batch: Batch, *instead_of: str | None) -> None:
@@ -194,6 +215,17 @@ class Referee(referee.Referee):
             self.reopened.add(batch.key)
             self._note_child(batch, batch.origin_batch_id, args[-1])
         return answer
+
+
+def _is_of(ack: Ack, item_id: str) -> bool:
+    item = ItemId.parse(item_id)
+    return (ack.batch_id, ack.group_id) == (item.batch_id, item.group_id) and (
+        ack.first <= item.index <= ack.last
+    )
+
+
+def _is_dead_letter(record: Record) -> bool:
+    return "DeadLetterQueueSourceArn" in record["attributes"]
 
 
 def _bits(mask: int) -> list[int]:

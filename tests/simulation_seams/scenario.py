@@ -21,6 +21,8 @@ CALLBACKS = ("orders", WEBHOOK)
 THRESHOLDS = ("firstFailure", "50%", "90%")
 WORK, RAISE, POISON, CHILD, TASK, JOB = "work", "raise", "poison", "child", "task", "job"
 REPORT = "report"
+FOR_GOOD = "it can never be done"
+"""The reason of a failure for good."""
 BEFORE, INSIDE, AFTER = "before", "inside", "after"
 AT_ONCE, SOME = 0.5, 0.2
 """The parts of the seeds in which a process puts the event of a batch that it completes on the bus, and works
@@ -32,9 +34,10 @@ class Plan:
     """What the work on an item is: one of the kinds above; REPORT: it reports its failure.
 
     *raises*: so often it raises before that, *where*: before its item has an owner, in the block of a batch
-    that it opens, or after it. *children*: how many batches it opens; *adds*, *options*: of each; *keyed*:
-    whether the first one is opened under a key of its own, as all others are. *asks*: whether it asks if its
-    batch is over. *careless*: it returns although a request of its hand-over failed.
+    that it opens, or after it. *for_good*: it then fails for good at the same place. *children*: how many
+    batches it opens; *adds*, *options*: of each; *keyed*: whether the first one is opened under a key of its
+    own, as all others are. *asks*: whether it asks if its batch is over. *careless*: it returns although a
+    request of its hand-over failed.
     """
 
     kind: str = WORK
@@ -47,6 +50,7 @@ class Plan:
     options: dict[str, Any] = field(default_factory=dict)
     keyed: bool = False
     children: int = 1
+    for_good: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +76,11 @@ class Scenario:
     message is of one item. *skew*: how far the clocks of processes are from the true time, at most; *lag*:
     how likely a row of an index is an old one. *at_once*: a process puts the event of a batch that it
     completes on the bus. *in_order*: the queues are FIFO queues. *threads*: a process works on several
-    deliveries at once. *reporting*: how likely the work on an item is to report its failure. *by_hand*: how
-    often at most all items of a batch with failures are done by hand. *loops*: whether the function of the
-    consumer may loop. *workers*: processes outside of Lambda that work on a queue, at most; 0: Lambda does.
-    *freezes*: how often at most one of them is frozen.
+    deliveries at once. *reporting*: how likely the work on an item is to report its failure, *failing*: to
+    raise one for good. *by_hand*: how often at most all items of a batch with failures are done by hand.
+    *loops*: whether the function of the consumer may loop. *bounded*: batches end by enough successes or a
+    sample of failures, or have caps. *workers*: processes outside of Lambda that work on a queue, at most; 0:
+    Lambda does. *freezes*: how often at most one of them is frozen.
     """
 
     batches: tuple[BatchScript, ...]
@@ -108,8 +113,10 @@ class Scenario:
     in_order: bool = False
     threads: bool = False
     reporting: float = 0.0
+    failing: float = 0.0
     by_hand: int = 0
     loops: bool = True
+    bounded: bool = False
     workers: int = 0
     freezes: int = 0
 
@@ -127,7 +134,32 @@ def with_ways(scenario: Scenario, random: Random) -> Scenario:
     in_order, threads = random.random() < SOME, random.random() < SOME
     reporting = random.choice((0.3, 1.0)) if random.random() < SOME else 0.0
     by_hand = random.choice((1, 4)) if random.random() < SOME else 0
-    return replace(scenario, in_order=in_order, threads=threads, reporting=reporting, by_hand=by_hand)
+    failing = random.choice((0.2, 0.5)) if random.random() < SOME else 0.0
+    scenario = replace(scenario, reporting=reporting, failing=failing, by_hand=by_hand)
+    return replace(scenario, in_order=in_order, threads=threads)
+
+
+def with_bounds(scenario: Scenario, random: Random) -> Scenario:
+    """Return the scenario with batches that end early, and with caps."""
+    batches = tuple(
+        replace(batch, options=batch.options | _bounds(random, sum(batch.adds))) for batch in scenario.batches
+    )
+    return replace(scenario, batches=batches, bounded=True)
+
+
+def _bounds(random: Random, total: int) -> dict[str, Any]:
+    """Return the options by which a batch of *total* items ends early, or takes no more."""
+    bounds: dict[str, Any] = {}
+    if random.random() < 0.7:
+        bounds["min_succeeded"] = random.randint(1, max(1, total))
+    else:
+        bounds["min_succeeded_percent"] = random.choice((20, 50, 67, 100))
+    if random.random() < 0.3:
+        bounds |= {"max_failure_percent": random.choice((20, 50)), "failure_sample": random.randint(1, 3)}
+    if random.random() < 0.2:
+        bounds["max_items"] = random.randint(1, max(1, total))
+    # It is checked each minute as long as it lives.
+    return bounds | {"retention": Retention(HOUR, HOUR, HOUR)}
 
 
 def with_workers(scenario: Scenario, random: Random) -> Scenario:
@@ -250,6 +282,7 @@ def plan_of(random: Random, scenario: Scenario, depth: int) -> Plan:
         random.random() * scenario.longest,
         random.random() < 0.1,
         random.random() < 0.2,
+        for_good=kind != REPORT and scenario.failing > 0 and random.random() < scenario.failing,
     )
     if kind != CHILD:
         return plan
@@ -257,4 +290,5 @@ def plan_of(random: Random, scenario: Scenario, depth: int) -> Plan:
     children = random.choice((1, 1, 1, 2))
     keyed = random.random() < 0.2
     options = options_of(random) | {"parent_fails_on": POLICIES[(len(adds) + children) % 3]}
+    options |= _bounds(random, sum(adds)) if scenario.bounded else {}
     return replace(plan, adds=adds, options=options, keyed=keyed, children=children)

@@ -1,4 +1,4 @@
-"""What no seed of the seams draws: a fan-out of any depth, and a publisher killed at each of its requests."""
+"""What no seed of the seams draws: a fan-out of any depth, and processes killed or frozen at each request."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from fanin.local.emulation.lineage import INVOCATIONS_MAX
 from tests.simulating.faults import CRASH_AFTER, CRASH_BEFORE
 from tests.simulation_seams.scenario import CHILD, WORK, BatchScript, Plan, Scenario
 from tests.simulation_seams.simulation import play
+from tests.simulation_seams.workers import VISIBILITY
 from tests.simulation_seams.world import World
 
 
@@ -56,3 +57,35 @@ def published(crash, place):
 
     world.network.fault = fault
     return world
+
+
+@pytest.mark.parametrize("end", [CRASH_BEFORE, CRASH_AFTER, None], ids=["before", "after", "frozen"])
+def test_what_a_worker_has_in_flight_that_is_killed_or_frozen_at_any_request_is_done(end):
+    for place in count():
+        world, ends = worked(end, place)
+        assert play(world).violation is None
+        (root,) = world.memory.batches.values()
+        assert (root.result, root.total) == ("succeeded", 3)
+        if not ends:
+            assert place > 8
+            break
+
+
+def worked(end, place):
+    """A batch of three items, whose first worker is killed or frozen at its request of that number."""
+    script = BatchScript("root", (2, 1))
+    scenario = Scenario((script,), page_bits=2, longest=0.1, workers=1, freezes=1)
+    world = World(scenario, Random(0), None)
+    world.freezes = 0
+    requests, ends = count(), []
+
+    def fault(name):
+        if not world.loop.actor.name.endswith("work worker") or next(requests) != place:
+            return None
+        ends.append(place)
+        if end is None:
+            world.workers[0].freeze(3 * VISIBILITY)
+        return end
+
+    world.network.fault = fault
+    return world, ends

@@ -171,15 +171,15 @@ class WorkerProcess:
         if self.process.has_died or (self.fate == KILLED and self.fate_at <= world.loop.at):
             raise Crash
         if self.fate == FROZEN and self.fate_at <= world.loop.at:
-            self._freeze()
+            self.freeze(world.random.choice((30, 150, 400)))
         if self.fate == ASKED and self.fate_at <= world.loop.at:
             return True
         return not in_flight.count and not self.queue.visible() and world.random.random() < 0.3
 
-    def _freeze(self) -> None:
+    def freeze(self, seconds: int) -> None:
         """Stop all threads of the process for a while, wherever they are."""
         self.fate = None
-        until = self.world.loop.at + timedelta(seconds=self.world.random.choice((30, 150, 400)))
+        until = self.world.loop.at + timedelta(seconds=seconds)
         for actor in self.world.loop.running:
             if actor.process is self.process:
                 actor.wake = max(actor.wake, until)

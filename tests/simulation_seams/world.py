@@ -83,7 +83,7 @@ class Process:
     """One process: a tracker with its cache, and the client over it.
 
     *calls*: of functions, in all of its threads. *busy*: how many of them work on a delivery. *begun*: the
-    messages on which work began.
+    messages on which work began. *for_good*: the messages and items whose functions failed them for good.
     """
 
     def __init__(self, world: World) -> None:
@@ -92,6 +92,7 @@ class Process:
         self.deliveries: dict[int, Any] = {}
         self.owned: dict[str, int] = {}
         self.begun: set[str] = set()
+        self.for_good: set[tuple[str, str]] = set()
         self.busy = 0
         self.has_died = False
         self.tracker = world.tracker()

@@ -63,6 +63,7 @@ def test_a_child_that_has_ended_stays_as_it_is(tracker, family):
 def test_what_a_request_does_not_reach_the_sweep_cancels(tracker, clock, family, monkeypatch, budget):
     monkeypatch.setattr("fanin.tracker.service.CANCELS_A_REQUEST", budget)
     monkeypatch.setattr("fanin.tracker.writing.sweeping.CANCELS_A_CHECK", 1)
+    sweeps(tracker, clock, 2)  # the first check of a child is over
     tracker.cancel("t", family[0][0], children=True)
     tracker.confirm(tracker.get("t", family[0][0]))
     assert State.OPEN in states(tracker, family)

@@ -7,19 +7,21 @@ from typing import Any
 
 from fanin.api import strict_json
 from fanin.errors import InvalidRequest
+from fanin.result_texts import RESULT_MAX, result_text
 from fanin.tracker import Ack, Outcome
 from fanin.tracker.rules.model import REASON_MAX, is_reason
 
-BODY_MAX = 4096
-"""Characters of a message: an item id has less than 100, a reason 512, escapes included."""
-FIELDS = {"itemId", "outcome", "reason"}
+BODY_MAX = 4096 + RESULT_MAX
+"""Characters of a message: an item id has less than 100, a reason 512, escapes included, and a result."""
+TEXTS = {"itemId", "outcome", "reason"}
 
 
 def ack_of(record: Mapping[str, Any]) -> Ack:
     """Return the ack of *record*, whose caller is the message id.
 
     The body is the id of an item that is done, or
-    ``{"itemId": <id>, "outcome"?: "success" | "failure", "reason"?: <text, of a failure>}``.
+    ``{"itemId": <id>, "outcome"?: "success" | "failure", "reason"?: <text, of a failure>,
+    "result"?: <JSON, of a success>}``.
     Raises InvalidRequest for any other body; unknown fields are refused, because ignoring one could ack an
     item wrongly.
     """
@@ -29,10 +31,11 @@ def ack_of(record: Mapping[str, Any]) -> Ack:
     if not body.startswith("{"):
         return Ack.of(body, record["messageId"])
     document = strict_json.parse(body)
-    if not document.keys() <= FIELDS or not all(isinstance(value, str) for value in document.values()):
-        raise InvalidRequest("an ack is an item id, or an object with itemId, outcome and reason")
+    result = result_text(document.pop("result", None))
+    if not document.keys() <= TEXTS or not all(isinstance(value, str) for value in document.values()):
+        raise InvalidRequest("an ack is an item id, or an object with itemId, outcome, reason and result")
     item = document.get("itemId", "")
-    return Ack.of(item, record["messageId"], _outcome(document), _reason(document))
+    return Ack.of(item, record["messageId"], _outcome(document), _reason(document), result)
 
 
 def _outcome(document: Mapping[str, str]) -> Outcome:

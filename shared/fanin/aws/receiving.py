@@ -11,12 +11,14 @@ from botocore.exceptions import ClientError, ParamValidationError
 
 from fanin.aws import clients
 from fanin.aws.calls import send
-from fanin.errors import InvalidRequest, NotFound
+from fanin.errors import InvalidRequest, NotFound, StoreUnavailable
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
 ABSENT = ("QueueDoesNotExist", "NonExistentQueue", "InvalidAddress")
+THROTTLED = ("OverLimit", "RequestThrottled", "KmsThrottled")
+"""Codes of SQS: too many messages in flight or requests a second, also with the names of its older API."""
 WAYS = "give the URL of a queue, https://sqs.REGION.amazonaws.com/ACCOUNT/NAME, in the region of this process"
 
 
@@ -38,7 +40,7 @@ class ReceivedQueue:
         request: dict[str, Any] = {"QueueUrl": self.url, "MaxNumberOfMessages": most, "WaitTimeSeconds": wait}
         request |= {"MessageSystemAttributeNames": ["All"], "MessageAttributeNames": ["All"]}
         request |= {} if visibility is None else {"VisibilityTimeout": visibility}
-        answer = send(self.client.receive_message, request)
+        answer = _sent(self.client.receive_message, request)
         return [record_of(each, self.arn) for each in answer.get("Messages", ())]
 
     def delete(self, receipts: Sequence[str]) -> set[str]:
@@ -51,8 +53,18 @@ class ReceivedQueue:
 
     def _refused(self, call: Callable[..., Any], receipts: Sequence[str], **facts: int) -> set[str]:
         entries = [{"Id": str(at), "ReceiptHandle": each, **facts} for at, each in enumerate(receipts)]
-        answer = send(call, {"QueueUrl": self.url, "Entries": entries})
+        answer = _sent(call, {"QueueUrl": self.url, "Entries": entries})
         return {receipts[int(each["Id"])] for each in answer.get("Failed", ())}
+
+
+def _sent(call: Callable[..., Any], request: dict[str, Any]) -> dict[str, Any]:
+    """Send a request to SQS. Raises StoreUnavailable also for what SQS throttles under codes of its own."""
+    try:
+        return send(call, request)
+    except ClientError as error:
+        if not error.response["Error"]["Code"].endswith(THROTTLED):
+            raise
+        raise StoreUnavailable(f"SQS is throttled; retry: {error}") from error
 
 
 def queue_of(url: str, client: SQSClient | None = None) -> ReceivedQueue:

@@ -10,6 +10,7 @@ ack has an answer, its new owner is known, or its batch has ended.
                            |                    |-- http.py     the API
                            |                    `-- direct.py   the tables, in this process
                            |-- consuming/  handlers of SQS queues
+                           |-- working/    the worker of a queue outside of Lambda, over consuming/
                            |-- tasks.py    tasks of the group-batcher
                            `-- queues/     work queues
 

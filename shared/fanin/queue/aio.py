@@ -176,9 +176,9 @@ class AsyncJobs(Sequence[Job]):
         """As ``Jobs.lost``."""
         return self._scope.lost
 
-    async def ack(self, job: Job, writes: Sequence[Write] = ()) -> Job:
+    async def ack(self, job: Job, writes: Sequence[Write] = (), *, result: object = None) -> Job:
         """As ``Jobs.ack``; a cancellation is raised once the ack has succeeded or failed."""
-        return await run_in(self._queue.threads(), lambda: self._scope.ack(job, writes))
+        return await run_in(self._queue.threads(), lambda: self._scope.ack(job, writes, result=result))
 
     async def release(
         self, job: Job, *, failed: bool = False, delay: float | None = None, error: str = ""

@@ -76,9 +76,10 @@ class Jobs(Sequence[Job]):
         """Whether the session is over: its jobs run elsewhere, and cannot be acked here."""
         return self._worker is not None and not self._worker.session.alive()
 
-    def ack(self, job: Job, writes: Sequence[Write] = ()) -> Job:
+    def ack(self, job: Job, writes: Sequence[Write] = (), *, result: object = None) -> Job:
         """End *job* in one transaction with *writes* (entries of TransactWriteItems, 98 at most); return it.
 
+        *result*: that of its item, a value of JSON of at most 64 KB, if the item's batch keeps results.
         Raises LostClaim, where none of the writes happened; StaleWrite, where a condition among them failed
         and the claim holds; StoreUnavailable, where the outcome is unknown and the ack may be repeated.
         """
@@ -86,7 +87,7 @@ class Jobs(Sequence[Job]):
         if len(given) > MOST_WRITES:
             raise InvalidRequest(f"one ack takes {MOST_WRITES} writes at most", field="writes")
         worker = self._holder(job)
-        job = self._as_reported(job)
+        job = self._as_reported(job, result)
         try:
             ended = worker.claims.end(job, given)
         except LostClaim:
@@ -118,8 +119,10 @@ class Jobs(Sequence[Job]):
         logger.warning("job %s is failed for good by its worker: %s", job.id, reason)
         worker.claims.report_end(job, dead)
 
-    def _as_reported(self, job: Job) -> Job:
-        """Return *job* as it ends; with ``item_failure``, if its worker failed its item."""
+    def _as_reported(self, job: Job, result: object) -> Job:
+        """Return *job* as it ends; with ``item_failure``, if its worker failed its item, or its *result*."""
+        if result is not None:
+            raise InvalidRequest("this queue acks no items: take the job from a queue of a client")
         return job
 
     def _holder(self, job: Job) -> Worker:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from fanin.client.model import QueueDescription
 from fanin.client.queues.handing_queue import HandingQueue
-from fanin.client.queues.job_acks import acking
+from fanin.client.queues.job_acks import ItemResults, acking
 from fanin.client.queues.queue_model import description_of
 from fanin.client.transports.transport import Acks
 from fanin.pacing import each_in_turn
@@ -66,7 +66,7 @@ class FakeQueues:
             creator=self._creator(),
         )
         self.contexts.setdefault(name, context)
-        return HandingQueue(context)
+        return HandingQueue(context, results=ItemResults(acks))
 
     def create(self, name: str, parts: int | None) -> QueueDescription:
         """Create the queue, unless it exists, and return it."""

@@ -231,6 +231,10 @@ class Tracker(Repairs):
         """Keep a bounded number of the reasons in *acks*, of items that are stored as failed; ack nothing."""
         Recorder(self._climber()).keep_reasons(self._plan(tenant, acks))
 
+    def keep_results(self, tenant: str, acks: Sequence[Ack]) -> None:
+        """Keep the results in *acks* of batches that keep them, before other requests ack these items."""
+        self._keep_results(self._plan(tenant, acks, needs_kept_results=False))
+
     def bind_key(self, tenant: str, route: str, key: str | None, payload: str) -> None:
         """Bind an idempotency *key* on a route to the *payload* of its first use, for at least a day.
 
@@ -329,13 +333,13 @@ class Tracker(Repairs):
             raise InvalidRequest(f"the pages hold items beyond the batch's {batch.total}", field="pages")
         return batch
 
-    def _plan(self, tenant: str, acks: Sequence[Ack]) -> AckPlan:
+    def _plan(self, tenant: str, acks: Sequence[Ack], needs_kept_results: bool = True) -> AckPlan:
         # The time before the read: a batch that had expired by then was ended by the read itself. One that
         # expires later may have been extended by others, so no ack gets the verdict `expired` for it.
         at = self.now()
         ids = batch_ids(acks)  # each batch is read once in a request
         batches = self.each(lambda batch_id: self._known_batch(BatchKey(tenant, batch_id)), ids)
-        return plan(acks, dict(zip(ids, batches, strict=True)).get, at)
+        return plan(acks, dict(zip(ids, batches, strict=True)).get, at, needs_kept_results)
 
     def _prolong(self, batch: Batch) -> None:
         """Extend the expiry of an active batch, in a few writes for each retention.

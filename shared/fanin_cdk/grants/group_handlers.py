@@ -9,6 +9,7 @@ from math import ceil
 
 from fanin.grouper.settings.policy import Policies
 from fanin_cdk.grants.handlers import CHANGE, CHANGE_PAGES, Handler, all_of
+from fanin_cdk.grants.results import KEEP
 
 GET = ("dynamodb:GetItem",)
 UPDATE = ("dynamodb:GetItem", "dynamodb:UpdateItem")
@@ -98,7 +99,7 @@ LEAD_TASKS = GroupHandler(
     sends=(TASKS, BUNDLES),
 )
 HANDLE_BUNDLE = GroupHandler(
-    lambda_=Handler(name="handle_bundle", batches=CHANGE, pages=CHANGE_PAGES, loops=True),
+    lambda_=Handler(name="handle_bundle", batches=CHANGE, pages=CHANGE_PAGES, results=(KEEP,), loops=True),
     tasks=UPDATE_MANY,
     leases=UPDATE,
     bundles=UPDATE,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fanin.names import JOBS_INDEX, QUEUES_INDEX, TENANT_QUEUES_INDEX
 from fanin_cdk.grants.handlers import CHANGE as CHANGE_BATCHES
 from fanin_cdk.grants.handlers import CHANGE_PAGES, Handler, all_of
+from fanin_cdk.grants.results import KEEP
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -143,6 +144,7 @@ SWEEP_JOBS = JobHandler(
         name="sweep_jobs",
         batches=CHANGE_BATCHES,
         pages=CHANGE_PAGES,
+        results=(KEEP,),
         timeout_seconds=300,
         memory_mb=1024,  # its requests are bound by the CPU: docs/operations.md#the-load-of-the-sweeps
     ),

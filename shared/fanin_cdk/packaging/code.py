@@ -9,8 +9,8 @@ from pathlib import Path
 
 from fanin_cdk.packaging.paths import FUNCTIONS, PACKAGE
 
-# The command, dashboard, local run, prices, report and what tests use are not part of a Lambda function.
-LEFT_OUT = frozenset({"cli", "cost", "dashboard", "local", "report", "testing"})
+# The command, dashboard, local run, report and what tests use are not part of a Lambda function.
+LEFT_OUT = frozenset({"cli", "dashboard", "local", "report", "testing"})
 # Nor is the HTTP edge part of a client, which has no Powertools and no pydantic.
 NOT_OF_CLIENT = LEFT_OUT | {"api", "archive"}
 

@@ -206,6 +206,16 @@ def test_the_outbox_entry_of_a_job_whose_worker_failed_its_item_is_a_failure(sto
     assert (mark.state, entry.failed, entry.reason) == (JobState.DONE, True, "not a JPEG")
 
 
+def test_the_outbox_entry_has_the_result_of_the_item_unless_the_item_failed(store):
+    job = replace(taken(store, item_id=item_named(1)), item_result='{"size":3}')
+    store.end(job, LATER)
+    (entry,) = store.outbox(PART)
+
+    assert (entry.failed, entry.result) == (False, '{"size":3}')
+    failed = lifecycle.outbox_entry(replace(job, item_failure="not a JPEG"), None)
+    assert (failed.failed, failed.result) == (True, None)
+
+
 def test_the_outbox_entry_of_a_dead_job_is_a_failure(store):
     job = taken(store, item_id=item_named(1))
     store.end(job, LATER, dead=Dead(job, "boom", LATER))

@@ -26,11 +26,18 @@ def ack_items(tracker: Tracker, entries: Sequence[ItemAck]) -> None:
         raise newer
 
 
+def keep_results(tracker: Tracker, entries: Sequence[ItemAck]) -> None:
+    """Keep the results in *entries* whose items' batches keep them."""
+    for tenant, acks in _by_tenant(entries).items():
+        for first in range(0, len(acks), ITEMS_AT_ONCE):
+            tracker.keep_results(tenant, acks[first : first + ITEMS_AT_ONCE])
+
+
 def _by_tenant(entries: Sequence[ItemAck]) -> dict[str, list[Ack]]:
     by_tenant: dict[str, list[Ack]] = {}
     for entry in entries:
         outcome = Outcome.FAILURE if entry.failed else Outcome.SUCCESS
-        ack = Ack.of(entry.item_id, entry.caller, outcome, entry.reason or None)
+        ack = Ack.of(entry.item_id, entry.caller, outcome, entry.reason or None, entry.result)
         by_tenant.setdefault(entry.tenant, []).append(ack)
     return by_tenant
 

@@ -9,11 +9,11 @@ from pydantic_core import PydanticCustomError
 
 from fanin.api.requests.bodies import Body, ItemIdText, Uuid
 from fanin.api.requests.option_types import body_type, given_options, options_body
+from fanin.result_texts import result_text
 from fanin.tracker.rules.ids import COUNT_MAX
 from fanin.tracker.rules.model import REASON_MAX, Ack, Outcome
 from fanin.tracker.rules.option_kinds import PRINTABLE
 from fanin.tracker.rules.options import OPTIONS, OpenBatch
-from fanin.tracker.rules.results import result_text
 
 ACKS_MAX = 1000
 RANGES_MAX = 100_000

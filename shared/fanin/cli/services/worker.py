@@ -39,6 +39,9 @@ FailAfter = Annotated[
         metavar="N", min=1, help="An exception at this receive fails the item; of a plain function."
     ),
 ]
+Results = Annotated[
+    bool, typer.Option("--results", help="What a plain function returns is the result of its item.")
+]
 Each = Annotated[bool, typer.Option("--each", help="Messages are chunks: the plain function gets each item.")]
 
 
@@ -50,6 +53,7 @@ def work(
     grace: Grace = None,
     fail_after: FailAfter = None,
     each: Each = False,
+    results: Results = False,
     profile: Profile = None,
     region: Region = None,
 ) -> None:
@@ -67,7 +71,7 @@ def work(
     _log_to_stderr()
     handler = handler_of(spec)
     given = {"concurrency": concurrency, "visibility": visibility, "grace_seconds": grace}
-    given |= {"fail_after": fail_after, "each": each or None}
+    given |= {"fail_after": fail_after, "each": each or None, "results": results or None}
     options: Any = {name: value for name, value in given.items() if value is not None}
     summary = Fanin().work(queue_url(clients.sqs(), queue), handler, **options)
     if summary.unfinished:

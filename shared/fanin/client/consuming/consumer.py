@@ -34,8 +34,8 @@ from fanin.client.transports.transport import ITEMS_A_REQUEST, Acks
 from fanin.client.under_work import UnderWork, delivery, under_work
 from fanin.errors import InvalidRequest
 from fanin.isolating import Record, receives, records_of
+from fanin.result_texts import result_text
 from fanin.tracker import Ack, ItemId, Outcome, Verdict
-from fanin.tracker.rules.results import result_text
 
 logger = logging.getLogger("fanin")
 

@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 
 from fanin.client.handing import creating_owner, job_id, owner_created
+from fanin.client.queues.job_acks import ItemResults
 from fanin.client.under_work import UnderWork, held, let_go
 from fanin.queue import Job, Jobs, NewJob, OnBusy, Queue, Rejected
 from fanin.queue.rules.taking import TakeRequest, new_jobs
+from fanin.queue.worker.taker import Taker
 from fanin.tracker import Outcome
 
 REPORTED = "the worker of the job failed it"
@@ -20,8 +22,11 @@ REPORTED = "the worker of the job failed it"
 class HandingQueue(Queue):
     """A queue whose jobs become the owners of their items, where those are under work in this process.
 
-    A repeated call of the function adds the same job, because its id is derived from the item.
+    A repeated call of the function adds the same job, because its id is derived from the item. *results*:
+    checks the results of the items that its jobs end with.
     """
+
+    results: ItemResults | None = None
 
     def add_all(self, jobs: Iterable[str | NewJob], *, on_busy: str = OnBusy.REJECT) -> tuple[Rejected, ...]:
         asked = [_named(job) for job in new_jobs(jobs)]
@@ -31,13 +36,17 @@ class HandingQueue(Queue):
         return rejected
 
     def _scope(self, request: TakeRequest) -> Jobs:
-        return HandingJobs(self.taker, request)
+        return HandingJobs(self.taker, request, self.results)
 
 
 class HandingJobs(Jobs):
     """The jobs of one take; the end of a job fails its item if its worker reported the failure."""
 
     _held: Mapping[str | None, UnderWork] = {}
+
+    def __init__(self, taker: Taker, request: TakeRequest, results: ItemResults | None) -> None:
+        super().__init__(taker, request)
+        self._results = results
 
     def __enter__(self) -> Jobs:
         jobs = super().__enter__()
@@ -53,12 +62,14 @@ class HandingJobs(Jobs):
             for work in self._held.values():
                 let_go(work)
 
-    def _as_reported(self, job: Job) -> Job:
+    def _as_reported(self, job: Job, result: object) -> Job:
         work = self._held.get(job.claim)
         report = work.report if work is not None else None
-        if report is None or report.outcome is Outcome.SUCCESS:
-            return job
-        return replace(job, item_failure=report.reason or REPORTED)
+        if report is not None and report.outcome is Outcome.FAILURE:
+            return replace(job, item_failure=report.reason or REPORTED)
+        if self._results is None:
+            return super()._as_reported(job, result)
+        return replace(job, item_result=self._results.checked(job.item_id, result))
 
 
 def _named(job: NewJob) -> NewJob:

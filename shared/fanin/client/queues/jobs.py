@@ -6,7 +6,7 @@ from fanin.aws import clients
 from fanin.aws.settings.jobs import JobSettings
 from fanin.client.queues.creating import ClientCreator
 from fanin.client.queues.handing_queue import HandingQueue
-from fanin.client.queues.job_acks import acking
+from fanin.client.queues.job_acks import ItemResults, acking
 from fanin.client.transports.transport import Transport
 from fanin.queue import Options, Queue, QueueContext, QueueKey
 from fanin.queue.dynamodb import DynamoStore
@@ -24,4 +24,4 @@ def queue_at(at: JobSettings | None, name: str, options: Options, transport: Tra
     doorbell = SqsDoorbell(clients.sqs(), None, key, clients.long_polls())
     creator = ClientCreator(store, transport, settings)
     context = QueueContext(store, doorbell, key, options, report=acking(transport), creator=creator)
-    return HandingQueue(context)
+    return HandingQueue(context, results=ItemResults(transport))

@@ -42,9 +42,11 @@ class WorkOptions(TypedDict, total=False):
     skip_done: bool
     item_id: Callable[[Record], str] | None
     on_acked: Callable[[Outcomes], object] | None
+    results: bool
 
 
-OF_FUNCTIONS = ("fail_after", "skip_done", "item_id", "on_acked")
+OF_FUNCTIONS = ("fail_after", "skip_done", "item_id", "on_acked", "results")
+OF_ITEMS = {"fail_after", "results"}
 
 
 def consumer_of(handler: Callable[..., object], transport: Acks, options: WorkOptions) -> Consumer:
@@ -58,9 +60,9 @@ def consumer_of(handler: Callable[..., object], transport: Acks, options: WorkOp
     in_tasks = _checked(handler)
     if not each:
         return Consumer(transport, handler, in_tasks=in_tasks, **given)  # type: ignore[arg-type]
-    if refused := given.keys() - {"fail_after"}:
+    if refused := given.keys() - OF_ITEMS:
         raise InvalidRequest(f"{min(refused)} is no option with each=True: leave it out", field=min(refused))
-    return EachConsumer(transport, work=handler, fail_after=options.get("fail_after"), in_tasks=in_tasks)
+    return EachConsumer(transport, work=handler, in_tasks=in_tasks, **given)  # type: ignore[arg-type]
 
 
 def _decorated(handler: Callable[..., object], given: Sequence[str]) -> Consumer | None:

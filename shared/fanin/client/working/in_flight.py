@@ -247,7 +247,6 @@ class InFlight:
 
 def _in_order(messages: Sequence[Message]) -> list[Message]:
     """Return redelivered messages in the order in which a delivery of them would be worked on."""
-    by_id = {message.id: message for message in messages}
-    return [
-        by_id[record["messageId"]] for run in runs_of([each.record for each in messages]) for record in run
-    ]
+    records = [message.record for message in messages]
+    by_record = {id(message.record): message for message in messages}
+    return [by_record[id(record)] for run in runs_of(records) for record in run]

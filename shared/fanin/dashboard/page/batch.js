@@ -9,6 +9,7 @@ import { buttons } from "/writes.js";
 
 const SAMPLES = 20,
   RANGES = 50,
+  CHILDREN = 20,
   REASONS = 128;
 const RATE_SECONDS = 30;
 const seen = { id: "", points: [] }; // [seconds, done] of the last polls
@@ -21,11 +22,12 @@ export async function load({ id, query: asked }, ask) {
   const [batch, picture] = await Promise.all([ask(path), later(ask(`${path}/map${query(window)}`))]);
   remember(batch);
   const hasItems = batch.mode === "exact" && batch.total > 0;
-  const [failures, outstanding] = await Promise.all([
+  const [failures, outstanding, children] = await Promise.all([
     hasItems && batch.progress?.failed ? later(ask(`${path}/failures?limit=${SAMPLES}`)) : null,
     hasItems && open.id === id && open.outstanding ? later(ask(`${path}/outstanding?limit=${RANGES}`)) : null,
+    hasItems ? later(ask(`${path}/children?limit=${CHILDREN}`)) : null,
   ]);
-  return { batch, picture, failures, outstanding };
+  return { batch, picture, failures, outstanding, children };
 }
 
 // An ended batch is read until its event is confirmed.
@@ -44,7 +46,7 @@ function speed() {
   return last[0] - first[0] >= 1 ? Math.max(0, (last[1] - first[1]) / (last[0] - first[0])) : undefined;
 }
 
-export function draw({ batch, picture, failures, outstanding }, now, context) {
+export function draw({ batch, picture, failures, outstanding, children }, now, context) {
   return [
     h("h1", {}, nameOf(batch)),
     subtitle(batch),
@@ -52,6 +54,7 @@ export function draw({ batch, picture, failures, outstanding }, now, context) {
     card(batch),
     settings(batch),
     drawn(batch, picture, now, context),
+    below(batch, children),
     failed(batch, failures),
     left(batch, outstanding, context),
     event(batch),
@@ -108,6 +111,8 @@ function settings(batch) {
     ["Kept until", at(batch.expiresAt)],
     ["Mode", batch.mode],
     ["Most failures", limit(batch)],
+    ["Enough", enough(batch)],
+    ["Most items", batch.maxItems ? count(batch.maxItems) : null],
     ["Callback", batch.callback],
     [
       "Reports at",
@@ -143,6 +148,16 @@ function limit(batch) {
   return batch.maxFailurePercent ? `${batch.maxFailurePercent} %` : null;
 }
 
+function enough(batch) {
+  const asked = [
+    batch.minSucceeded ? count(batch.minSucceeded) : "",
+    batch.minSucceededPercent ? `${batch.minSucceededPercent} %` : "",
+  ].filter(Boolean);
+  if (!asked.length) return null;
+  const reached = batch.reached ? `, reached ${count(batch.reached)}` : "";
+  return `${asked.join(" or ")} succeeded${reached}`;
+}
+
 function drawn(batch, picture, now, context) {
   if (!batch.total)
     return h(
@@ -153,6 +168,27 @@ function drawn(batch, picture, now, context) {
     );
   if (picture.failure) return h("p", { class: "note" }, `There is no map: ${picture.failure.message}`);
   return picture.acked.length ? map.draw(picture, now, context.redraw) : null;
+}
+
+// The batches that items wait for, and those that failed their items. An older API has no such list.
+function below(batch, children) {
+  if (!children || children.failure?.status === 404) return null;
+  if (children.failure)
+    return h("p", { class: "note" }, `The children could not be read: ${children.failure.message}`);
+  const rows = children.batches.slice(0, CHILDREN).map((each) => ({
+    key: each.batchId,
+    cells: [
+      h("code", { title: each.parentItemId }, nearer(each.parentItemId)),
+      link(`#/batches/${each.batchId}`, nameOf(each)),
+      stateOf(each),
+      count(each.total),
+    ],
+  }));
+  if (!rows.length) return null;
+  const columns = [["Item", "name"], ["Batch", "name"], ["State"], ["Items", "n"]];
+  const all = h("p", { class: "soft" }, "There are more: ", h("code", {}, `fanin children ${batch.batchId}`));
+  const isAll = !children.cursor && children.batches.length <= CHILDREN;
+  return h("section", {}, h("h2", {}, "Children"), table("Children", columns, rows), isAll ? null : all);
 }
 
 function failed(batch, failures) {
@@ -206,7 +242,8 @@ function spans(batch, ranges) {
 }
 
 function left(batch, outstanding, { refresh }) {
-  if (batch.mode !== "exact" || !batch.total || batch.isComplete) return null;
+  if (batch.mode !== "exact" || !batch.total || (batch.isComplete && batch.result !== "enough"))
+    return null;
   const toggle = (event) => {
     const was = open.id === batch.batchId && open.outstanding;
     Object.assign(open, { id: batch.batchId, outstanding: event.target.open });

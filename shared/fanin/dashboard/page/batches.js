@@ -77,6 +77,7 @@ function cells(batch) {
 }
 
 function share(batch) {
+  if (batch.result === "enough") return `${count(batch.reached)} succeeded: enough`;
   if (batch.isComplete) return batch.result === "completed_with_failures" ? "all, some failed" : "all";
   if (isEnded(batch)) return h("span", { class: "soft" }, batch.reason ?? "ended early");
   const known = progress.get(batch.batchId);

@@ -68,10 +68,14 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A verdict and its reason; the reason is empty if there is none."""
+    """A verdict and its reason; the reason is empty if there is none.
+
+    *result*: of a success, what the work returned, as JSON; it is kept for the task's item, and not stored.
+    """
 
     verdict: Verdict
     detail: str = ""
+    result: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from fanin.grouper.rules.model import Bundle, Task, TaskState
@@ -18,29 +18,43 @@ class Notifier(Protocol):
     def notify(self, tasks: Sequence[Task]) -> None:
         """Report that *tasks* have ended; raise StoreUnavailable if some may not have been reported."""
 
+    def keep(self, results: Sequence[tuple[Task, str]]) -> None:
+        """Keep the results of tasks with items, before their success is stored; raise StoreUnavailable."""
+
 
 @dataclass(frozen=True, slots=True)
 class ItemAck:
-    """An ack entry for an item of a tracked batch. *caller* is the same each time the outcome is reported."""
+    """An ack entry for an item of a tracked batch. *caller* is the same each time the outcome is reported.
+
+    *result*: of an entry to keep before its ack.
+    """
 
     tenant: str
     item_id: str
     failed: bool
     reason: str
     caller: str
+    result: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class OutcomeNotifier:
     """Acks the item of each task that has one, and publishes an event for each task that failed.
 
-    *publish* takes the failed tasks, and those that succeeded if *succeeded* is true; *ack* the ack entries.
-    Both raise StoreUnavailable.
+    *publish* takes the failed tasks, and those that succeeded if *succeeded* is true; *ack* the ack entries;
+    *keep_results* those with results. All raise StoreUnavailable.
     """
 
     publish: Callable[[Sequence[Task]], None]
     ack: Callable[[Sequence[ItemAck]], None]
     succeeded: bool = False
+    keep_results: Callable[[Sequence[ItemAck]], None] | None = None
+
+    def keep(self, results: Sequence[tuple[Task, str]]) -> None:
+        """Keep the results of items; see Notifier.keep."""
+        if self.keep_results is not None:
+            succeeded = [(replace(task, state=TaskState.SUCCEEDED), result) for task, result in results]
+            self.keep_results([replace(item_ack(task), result=result) for task, result in succeeded])
 
     def notify(self, tasks: Sequence[Task]) -> None:
         """Ack first, then publish; see Notifier.notify."""

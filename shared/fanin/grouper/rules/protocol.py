@@ -197,12 +197,11 @@ def ended_state(bundle: Bundle) -> BundleState:
 
 
 def shortened(outcome: Outcome) -> Outcome:
-    """Return the outcome with its detail cut to DETAIL_BYTES, control characters replaced by spaces."""
+    """Return the outcome as it is stored: its detail cut to DETAIL_BYTES, control characters as spaces."""
     printable = [c if c.isprintable() else " " for c in outcome.detail[:DETAIL_BYTES]]
     sizes = accumulate(len(c.encode()) + (c in ESCAPED) for c in printable)
-    return replace(
-        outcome, detail="".join(c for c, size in zip(printable, sizes, strict=True) if size <= DETAIL_BYTES)
-    )
+    detail = "".join(c for c, size in zip(printable, sizes, strict=True) if size <= DETAIL_BYTES)
+    return Outcome(outcome.verdict, detail)
 
 
 def _ended(task: Task, state: TaskState, outcome: Outcome, at: datetime, timing: Timing) -> Task:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
+from fanin.errors import InvalidRequest
 from fanin.grouper.rules.downstream import Answer, Call
 from fanin.grouper.rules.model import Outcome, Verdict
+from fanin.result_texts import RESULT_MAX, result_text
 
 RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 REFUSED_CREDENTIALS = frozenset({401, 403})
@@ -33,7 +35,7 @@ def answer_of(body: bytes, hide: Callable[[str], str] = str) -> Answer:
         return retried(f"the response is longer than {ANSWER_BYTES} bytes")
     try:
         return Answer(members=results(body, hide))
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (ValueError, TypeError, KeyError, RecursionError, InvalidRequest):
         return retried(PAGE if body.lstrip()[:1] == b"<" else MALFORMED)
 
 
@@ -61,12 +63,22 @@ def results(body: bytes, hide: Callable[[str], str] = str) -> dict[str, Outcome]
             raise ValueError("outcomes in another form")
         return {}
     named = document["results"]
-    found = {
-        _text(r["taskId"]): Outcome(VERDICTS[r["outcome"]], hide(str(r.get("detail") or ""))) for r in named
-    }
+    found = {_text(each["taskId"]): _outcome(each, hide) for each in named}
     if len(found) != len(named):
         raise ValueError("a task has two outcomes")
     return found
+
+
+def _outcome(row: Mapping[str, Any], hide: Callable[[str], str]) -> Outcome:
+    """Return the outcome of a task; a failure, if its result is longer than that of an item may be."""
+    verdict, detail = VERDICTS[row["outcome"]], hide(str(row.get("detail") or ""))
+    if verdict is not Verdict.OK:
+        return Outcome(verdict, detail)
+    result = result_text(row.get("result"))
+    if result is not None and len(result) > RESULT_MAX:
+        too_long = f"the result has {len(result):,} bytes of JSON, more than {RESULT_MAX:,}"
+        return Outcome(Verdict.FAIL, too_long)
+    return Outcome(verdict, detail, result)
 
 
 def _document(body: bytes) -> Any:

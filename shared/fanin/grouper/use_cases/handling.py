@@ -6,6 +6,7 @@ The outcome is stored before it is applied, so a repetition reads the same outco
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
@@ -119,7 +120,16 @@ class Handler:
         lane = bundle.lane
         limits = policy.call_timeout, policy.longest_call
         call = Call(lane.tenant, lane.target, bundle.bundle_id, bundle.attempt, members, *limits)
-        return finished(self.downstream.call(call), "call").about(bundle.members)
+        answer = finished(self.downstream.call(call), "call").about(bundle.members)
+        self._keep_results(stored, answer)
+        return answer
+
+    def _keep_results(self, tasks: Sequence[Task], answer: Answer) -> None:
+        """Keep the results of *tasks* with items: what is stored as a success has its result."""
+        outcomes = ((task, answer.members.get(task.task_id)) for task in tasks if task.item_id)
+        kept = [(task, named.result) for task, named in outcomes if named and named.result is not None]
+        if kept:
+            self.notifier.keep(kept)
 
     def _again(self, bundle: Bundle, policy: Policy, answer: Answer, repeat: int) -> Bundle | None:
         """Return the bundle at its next attempt in place, or None if no further call may be made in place."""

@@ -260,8 +260,9 @@ def outbox_row(queue: QueueKey, entry: OutboxEntry) -> Item:
 
 def outbox_item(queue: QueueKey, entry: OutboxEntry) -> Item:
     row = outbox_row(queue, entry) | {"job_id": text(entry.job_id), "item_id": text(entry.item_id)}
-    row |= {"failed": {"BOOL": entry.failed}}
-    return row if entry.reason is None else row | {"reason": text(entry.reason)}
+    texts = {"reason": entry.reason, "result": entry.result}
+    given = {name: text(value) for name, value in texts.items() if value is not None}
+    return row | {"failed": {"BOOL": entry.failed}} | given
 
 
 def outbox_entry_of(item: Item, part: PartKey) -> OutboxEntry:
@@ -274,6 +275,7 @@ def outbox_entry_of(item: Item, part: PartKey) -> OutboxEntry:
         reason=_text(item, "reason"),
         ending=item["sk"]["S"],
         part=part.number,
+        result=_text(item, "result"),
     )
 
 

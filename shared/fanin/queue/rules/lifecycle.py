@@ -72,7 +72,8 @@ def outbox_entry(job: Job, dead: Dead | None) -> OutboxEntry | None:
     if job.item_id is None:
         return None
     reason, part = dead.error if dead else job.item_failure, job.key.part.number
-    return OutboxEntry(job.id, job.item_id, reason is not None, reason, job.ending, part)
+    result = job.item_result if reason is None else None
+    return OutboxEntry(job.id, job.item_id, reason is not None, reason, job.ending, part, result)
 
 
 def removal_entries(job: Job, reason: str) -> list[OutboxEntry]:

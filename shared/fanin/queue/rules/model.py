@@ -135,7 +135,8 @@ class Job:
     dead. *before*: the last jobs of its key before it, the latest first, for their repeated adds.
     *ready_us*: since when it is ready, or when it is due. *deliveries*, *failures*, *collisions*
     (rejected adds), *queued_us*, *busy_us*: metrics. *item_failure*: why its item fails although the job
-    ends well; its worker has it, and the outbox entry of its end.
+    ends well; *item_result*: the result of its item, as JSON. Its worker has both, and the outbox entry of
+    its end.
     """
 
     key: JobKey
@@ -162,6 +163,7 @@ class Job:
     revival: str | None = None
     before: tuple[EarlierJob, ...] = ()
     item_failure: str | None = None
+    item_result: str | None = None
 
     @property
     def ending(self) -> str:
@@ -247,7 +249,8 @@ class OutboxEntry:
     """The end of a job whose item is to be acked: a success, or a failure (*failed*).
 
     *reason*: the error of a dead job, or the ``item_failure`` of another one. *ending*: ``Job.ending``, the
-    sort key of its row. *part*: the number of the job's part, with which the row lies.
+    sort key of its row. *part*: the number of the job's part, with which the row lies. *result*: the result
+    of the item, as JSON.
     """
 
     job_id: str
@@ -256,6 +259,7 @@ class OutboxEntry:
     reason: str | None
     ending: str
     part: int
+    result: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

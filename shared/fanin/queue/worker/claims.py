@@ -107,7 +107,8 @@ class Claims:
             if status is ClaimStatus.LOST:
                 raise self._lost(job)
             if status is ClaimStatus.HELD and stored is not None:
-                job = replace(stored, item_failure=job.item_failure)  # a rerun was requested meanwhile
+                # A rerun was requested meanwhile.
+                job = replace(stored, item_failure=job.item_failure, item_result=job.item_result)
             self.context.effects.pause(attempt)
         raise StoreUnavailable(f"job {job.name!r}: whether it was ended is unknown; ack it again")
 

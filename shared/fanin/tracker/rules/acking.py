@@ -150,10 +150,11 @@ class AckPlan:
         return tuple(Completion(batch, by) for batch, by in complete if by in callers[batch.key])
 
     def kept_results(self) -> Mapping[BatchKey, Sequence[ItemResult]]:
-        """Return the results to keep, by batch: those of live batches."""
+        """Return the results to keep, by batch: those of live batches that keep them."""
         found: dict[BatchKey, list[ItemResult]] = {}
         for page in self.pages.values():
-            for ack in [piece.ack for piece in page.pieces] if page.batch.is_alive else ():
+            keeps = page.batch.is_alive and page.batch.results
+            for ack in [piece.ack for piece in page.pieces] if keeps else ():
                 if ack.result is not None:
                     item = str(ItemId(ack.batch_id, ack.group_id, ack.first))
                     found.setdefault(page.batch.key, []).append(ItemResult(item, ack.result))
@@ -255,10 +256,16 @@ def batch_ids(acks: Sequence[Ack]) -> list[str]:
     return found
 
 
-def plan(acks: Sequence[Ack], batch_of: Callable[[str], Batch | None], now: datetime) -> AckPlan:
+def plan(
+    acks: Sequence[Ack],
+    batch_of: Callable[[str], Batch | None],
+    now: datetime,
+    needs_kept_results: bool = True,
+) -> AckPlan:
     """Judge every ack before anything is written, and cut the valid ones into pages.
 
-    Raises TooManyPages, and InvalidRequest for the result of an item whose batch keeps none.
+    Raises TooManyPages, and, with *needs_kept_results*, InvalidRequest for the result of an item whose batch
+    keeps none.
     """
     request = AckPlan(acks, [Counter() for _ in acks])
     for position, ack in enumerate(acks):
@@ -267,7 +274,7 @@ def plan(acks: Sequence[Ack], batch_of: Callable[[str], Batch | None], now: date
         if refusal or batch is None:
             request.refused[position][refusal or Verdict.NOT_FOUND] += ack.size
             continue
-        if ack.result is not None and not batch.results:
+        if ack.result is not None and not batch.results and needs_kept_results:
             raise _keeps_none(batch)
         for number, first, last in stretches(start + ack.first, start + ack.last, batch.shape.leaf):
             request.page(batch, number, ack.outcome).pieces.append(Piece(position, first, last, ack))

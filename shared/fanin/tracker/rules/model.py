@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from fanin.errors import InvalidRequest
 from fanin.item_ids import ItemId
+from fanin.result_texts import RESULT_MAX
 from fanin.tracker.rules.ids import GroupId
 from fanin.tracker.rules.option_kinds import PRINTABLE
 from fanin.tracker.rules.options import LIFETIME_MAX, BatchOptions, Mode
@@ -24,8 +25,6 @@ SHARDS = 8
 
 REASON_MAX = 512
 """Characters of the reason of a failure or a cancellation."""
-RESULT_MAX = 65_536
-"""Bytes of the result of an item, as JSON."""
 _PRINTABLE = re.compile(PRINTABLE)
 
 

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from typing import Any
-
-from fanin.errors import InvalidRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +23,3 @@ class Manifest:
     name: str
     parts: int
     size: int
-
-
-def result_text(result: Any) -> str | None:
-    """Return *result* as an ack has it, one line of JSON; None for None. Raises InvalidRequest."""
-    if result is None:
-        return None
-    try:
-        return json.dumps(result, separators=(",", ":"), allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidRequest(f"a result is a value of JSON: {error}", field="result") from None

@@ -71,8 +71,8 @@ PAGES_A_REPAIR = 5_000
 
 @dataclass(slots=True)
 class Sweep:
-    """Counts of one sweep: batches checked, ended by time, completed by repair; events resent; errors;
-    thresholds reported.
+    """Counts of one sweep: batches checked, ended by time, completed by repair or with enough; events resent;
+    errors; thresholds reported.
     """
 
     looked: int = 0
@@ -208,17 +208,23 @@ class Sweeper:
         return stored
 
     def _counted(self, batch: Batch) -> Batch:
-        """End a batch of which enough items have succeeded, or too many of the acked ones have failed."""
+        """End a batch of which enough items have succeeded, or too many of the acked ones have failed.
+
+        A closed batch of which every item is acked is repaired instead, as below.
+        """
         if batch.success_limit is None and batch.failure_sample is None:
             return batch
         store, count = self.climber.store, progress(self.climber.store, batch)
         if not count.exact and thresholds.may_end(batch, count):
             count = progress(store, batch, PAGES_A_COUNT)
+        if batch.state is State.CLOSED and count.acked == batch.total:
+            return self._repaired(batch)
         if thresholds.fails_by_sample(batch, count):
             batch = self.climber.end_by_sample(batch) or batch
         stored = store.get(batch.key) or batch  # what has failed since may be among the acked
-        ended = self.climber.end_by_successes(stored, count.acked - stored.failed, SWEEPER)
-        return ended or stored
+        stored = self.climber.end_by_successes(stored, count.acked - stored.failed, SWEEPER) or stored
+        self.done.completed += stored.state is State.COMPLETE
+        return stored
 
     def _reported(self, batch: Batch) -> Batch:
         """Report the thresholds that a live batch has reached; return it with their marks.

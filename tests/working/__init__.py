@@ -1,0 +1,1 @@
+"""Tests of a worker outside of Lambda, in this process."""
