@@ -109,7 +109,9 @@ class HttpWorld(World):
         transport = HttpTransport("http://127.0.0.1:1", pause=lambda _: None)
         transport._pool = lambda: handlers  # type: ignore[method-assign]
         transport._states.clock = transport._states.wall = self.backend.clock.monotonic
-        return Fanin(transport)
+        fanin = Fanin(transport)
+        fanin._pause = lambda _: None  # type: ignore[method-assign]
+        return fanin
 
 
 @dataclass
@@ -120,7 +122,7 @@ class Handlers:
     gateway: Gateway = field(default_factory=lambda: Gateway(PRINCIPAL))
 
     def request(
-        self, method: str, url: str, *, body: bytes | None, headers: Mapping[str, str], redirect: bool
+        self, method: str, url: str, *, body: bytes | None, headers: Mapping[str, str], **_: object
     ) -> Received:
         parts = urlsplit(url)
         query = dict(parse_qsl(parts.query, keep_blank_values=True))

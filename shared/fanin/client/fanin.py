@@ -95,6 +95,7 @@ class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
         self._slot = TransportSlot(maker_of(to, Connection(**connection)))
         self._transport = self._slot.as_transport()
         self._keyed: set[str] = set()
+        self._pause = REAL.sleep
 
     def __reduce__(self) -> Any:
         """Return how a copy is made, which connects anew: for Spark, Celery and multiprocessing."""
@@ -155,7 +156,7 @@ class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
 
     def _id_of(self, name: str) -> str:
         name = text(name, "the name of a batch", "batch")
-        return named_batch(self._transport, name, REAL if self._slot.lent is None else self._slot.lent.timer)
+        return named_batch(self._transport, name, self._pause if self._slot.lent is None else None)
 
     def map(
         self, batch_id: str, *, cells: int = CELLS_MAX, start: int = 0, stop: int | None = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import Protocol
 
 from fanin.client.model import Summary
 from fanin.client.transports.transport import Transport
@@ -25,32 +24,28 @@ The list of a key shows a new batch after up to a second.
 SHOWN = 3
 
 
-class Sleeps(Protocol):
-    """The timer of a wait."""
-
-    def sleep(self, seconds: float) -> None: ...
-
-
 def is_batch_id(name: str) -> bool:
     """Return whether *name* has the form of a batch id; all else is a user key."""
     return UUID_FORM.fullmatch(name) is not None
 
 
-def named_batch(transport: Transport, name: str, timer: Sleeps) -> str:
+def named_batch(transport: Transport, name: str, sleep: Callable[[float], None] | None) -> str:
     """Return the id of the batch *name*: itself, or the newest of the user key.
 
-    Raises NotFound, and Conflict if the key names two live batches.
+    *sleep*: waits for the list, which may be late; None if it never is. Raises NotFound, and Conflict if the key names two live batches.
     """
     if is_batch_id(name):
         return name
-    return newest_of(name, looked_up(lambda: _of_key(transport, name), timer.sleep))
+    return newest_of(name, looked_up(lambda: _of_key(transport, name), sleep))
 
 
-def looked_up(look: Callable[[], Sequence[Summary]], sleep: Callable[[float], None]) -> Sequence[Summary]:
+def looked_up(
+    look: Callable[[], Sequence[Summary]], sleep: Callable[[float], None] | None
+) -> Sequence[Summary]:
     """Return the batches that *look* finds, which looks again where it finds none."""
     found = look()
-    for seconds in PAUSES:
-        if found:
+    for seconds in PAUSES if sleep else ():
+        if found or sleep is None:
             break
         sleep(seconds * (1 + random.random()))
         found = look()
