@@ -11,7 +11,7 @@ SEEDS ?= 100000
 WORKERS ?= 3
 # What runs in this process alone, without the CDK, Spark, Node or a local run.
 PURE := tests/test_architecture.py tests/tracker tests/grouper tests/queue tests/client tests/api tests/aws \
-  tests/archive tests/simulating tests/simulation_grouper tests/simulation_queue tests/simulation_parts \
+  tests/archive tests/working tests/simulating tests/simulation_grouper tests/simulation_queue tests/simulation_parts \
   tests/simulation_seams
 SPARK ?= 4.0.2
 SPARKS_PYTHON ?= $(BIN)/python
@@ -181,7 +181,7 @@ ways-to-ack: setup ## requests, units and dollars of an ack by the way in which 
 
 peers: setup ## Celery, BullMQ, Redis, counters and rows beside fanin, into docs/performance; needs redis-server and Node
 	@$(BIN)/python -m lab.peers $(ARGS)
-	@$(BIN)/python -m lab.pages.page peers
+	@$(BIN)/python -m lab.pages.page peers peers_results
 
 local-run: setup ## first answers, acks of 40 callers, messages and the demo, with and without forks, into docs/performance
 	@$(BIN)/python -m lab.local.speed $(ARGS)

@@ -12,15 +12,20 @@ from fanin.api.edge import BatchId, Cursor, caller
 from fanin.api.requests.bodies import ItemIdText
 from fanin.errors import InvalidRequest
 from fanin.item_results.service import LINK_LIFETIME
+from fanin.tracker.rules.ids import TOTAL_MAX
 from fanin.tracker.rules.model import Batch, ItemKey
 from functions.wiring import tracking
 from functions.wiring.reads import reading_edge
 
-app = reading_edge(query=("cursor", "item"))
+app = reading_edge(query=("cursor", "item", "position"))
 STEP_MS = 15_000
 """Milliseconds reserved for a step of gathering, and for the answer."""
 
 OneItem = Annotated[ItemIdText | None, Query(alias="item", description="Only the result of this item.")]
+Position = Annotated[
+    int | None,
+    Query(ge=0, le=TOTAL_MAX, description="Only the result of the item at this position, from 0."),
+]
 
 
 @app.get(
@@ -29,7 +34,9 @@ OneItem = Annotated[ItemIdText | None, Query(alias="item", description="Only the
     summary="Read the results of an ended batch",
     responses=answers(200, BatchResults, 400, 403, 404, 409, 429, 503),
 )
-def get_results(batch_id: BatchId, cursor: Cursor = None, item: OneItem = None) -> BatchResults:
+def get_results(
+    batch_id: BatchId, cursor: Cursor = None, item: OneItem = None, position: Position = None
+) -> BatchResults:
     """Answer the files with the results of a batch that was opened with `results`, by links that expire.
 
     The first requests after the end gather them: while `ready` is false, repeat the request.
@@ -37,13 +44,14 @@ def get_results(batch_id: BatchId, cursor: Cursor = None, item: OneItem = None) 
     first, tenant = cursors.item_at(cursor), caller(app).tenant
     tracker = tracking.tracker()
     batch = tracker.get(tenant, batch_id)
+    key = _key_of(batch, item, position)
     results = tracking.results()
     index = results.gathered(batch, tracker.store, _has_time)
     manifest = results.freeze(batch.key)
     if index is None:
         return BatchResults(ready=False, manifest=ManifestAnswer.of(manifest))
-    if item is not None:
-        found = results.of_item(index, _key_of(batch, item))
+    if key is not None:
+        found = results.of_item(index, key)
         shown = None if found is None else ItemResultAnswer(item_id=found[0], result=found[1])
         return BatchResults(ready=True, manifest=ManifestAnswer.of(manifest), item=shown)
     return BatchResults.page(manifest, index, first, results.link, datetime.now(UTC) + LINK_LIFETIME)
@@ -54,7 +62,12 @@ def _has_time() -> bool:
     return remaining > STEP_MS
 
 
-def _key_of(batch: Batch, item: str) -> ItemKey:
+def _key_of(batch: Batch, item: str | None, position: int | None) -> ItemKey | None:
+    """Return the item that is asked for; None for all."""
+    if item is None:
+        return None if position is None else ItemKey(batch.key, position)
+    if position is not None:
+        raise InvalidRequest("item and position exclude each other; give one of them", field="position")
     key = ItemKey.of(batch.tenant, item)
     if key.batch != batch.key:
         raise InvalidRequest(f"item {item} is of another batch", field="item")

@@ -175,6 +175,7 @@ DOORS: dict[str, set[str]] = {
     "pipeline.datasource": {
         *LEAVES,
         "fanin.aws",
+        "fanin.item_results",
         "pipeline.bulk_ack",
         "pipeline.snapshot",
         "pipeline.spark",

@@ -11,7 +11,8 @@ from fanin_cdk.settings.rules import Preset
 from functions.wiring import queueing
 from lab.cost.items import ack_page
 from lab.cost.month import MINUTES, traces
-from lab.cost.page import BILLION, Counts
+from lab.cost.page import BILLION, MILLION, Counts
+from lab.cost.results import count_results
 from lab.cost.running import Counted, deployed, invoke
 from lab.cost.stack import ACCOUNT, Stack
 from lab.cost.units import UnitMeter
@@ -25,6 +26,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     },
     "each of `job_queues`": {"job_queues": "thumbs"},
     "`grouper_registrations=true`": {"grouper_registrations": True},
+    "`results=true`": {"results": True},
     "`archive=true`": {"archive": True},
     "`analytics=glue`": {"analytics": "glue"},
 }
@@ -58,6 +60,7 @@ def count(together: Sequence[int], options: Mapping[str, Mapping[str, Any]]) -> 
         queue,
         api,
         bulk,
+        count_results(MILLION, stack.gigabytes("api.read_batches")),
     )
 
 

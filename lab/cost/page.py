@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fanin.cost import PRICES, Bill, Price, Usage
 from fanin.cost.prices import AS_OF, PAGES
 from lab.cost.items import Page
+from lab.cost.results import RESULT_BYTES, Kept
 from lab.cost.transactions import transactions
 
 MILLION, BILLION = 10**6, 10**9
@@ -19,7 +20,7 @@ class Counts:
 
     *months*: an idle month by the setting ``monitoring``.
     *queue*, *api*: the acks of a page by the acks queue and by the API, for several items at a time.
-    *bulk*: dollars of a billion items by ``bulk_ack``.
+    *bulk*: dollars of a billion items by ``bulk_ack``. *results*: those of a million items.
     """
 
     idle: Usage
@@ -28,6 +29,7 @@ class Counts:
     queue: Sequence[Page]
     api: Sequence[Page]
     bulk: float
+    results: Sequence[Kept]
 
 
 def written(counts: Counts) -> str:
@@ -37,6 +39,7 @@ def written(counts: Counts) -> str:
             *_introduction(counts),
             *_idle(counts),
             *_items(counts),
+            *_results(counts.results),
             *_transactions(),
             *_switches(counts),
             *_meter(),
@@ -70,6 +73,14 @@ BATCHES = """
 Opening, adding, closing and the ending event cost less than $0.0001 for each batch. An event that is put
 [at once](events.md#at-once) takes $0.75 more for a million batches. Custom metrics are charged once a month
 for each name.
+"""
+RESULTS = f"""## Results of items
+
+Dollars that a million [results](results.md) of {RESULT_BYTES} bytes add to the acks. *Together*: results of
+an ack request, a delivery or a chunk. The first read gathers them; they are kept for a week.
+"""
+READ = """
+A reader gets {files} files. A read costs less than $0.01.
 """
 TRANSACTIONS = """## Indexes in a transaction
 
@@ -126,6 +137,15 @@ def _ways(counts: Counts) -> Iterable[tuple[str, str, Usages]]:
     yield from (("at the tables", str(page.together), page.acks) for page in counts.queue)
     yield from (("by the acks queue", str(page.together), page.by_queue) for page in counts.queue)
     yield from (("by the API", str(page.together), page.by_api) for page in counts.api)
+
+
+def _results(kept: Sequence[Kept]) -> Iterable[str]:
+    yield RESULTS
+    yield from _head("together", "written", "gathered", "kept", "all")
+    for each in kept:
+        bills = [Bill(usage).dollars for usage in (each.written, each.gathered, each.stored)]
+        yield _line(str(each.together), *(dollars(bill) for bill in (*bills, sum(bills))))
+    yield READ.format(files=max(each.files for each in kept))
 
 
 def _transactions() -> Iterable[str]:

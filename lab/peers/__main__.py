@@ -1,6 +1,7 @@
 """Measures other trackers beside fanin: ``make peers``; a run that was stopped goes on.
 
-``python -m lab.pages.page peers`` writes docs/performance/peers.md from the result.
+``python -m lab.pages.page peers peers_results`` writes the pages in docs/performance from the results.
+``--sizes --runs 0 --killed 0`` measures only runs whose items return results.
 """
 
 from __future__ import annotations
@@ -18,10 +19,15 @@ from lab.peers.driving import Case
 from lab.peers.installing import BUILD, bullmq_folder, celery_python, missing
 from lab.peers.peers import PEERS, measure
 from lab.peers.report import keep_found
+from lab.peers.report_results import keep_results
 
 SIZES = (1_000, 20_000, 100_000)
 RUNS, KILLED_RUNS, FEW = 20, 5, 200
 WORK_SECONDS = 0.005
+RESULT_SIZES, RESULT_BYTES = (1_000, 10_000), 200
+READING = 3
+"""Times the patience of other runs: the end reads results without a line of the log."""
+WITH_RESULTS = ("celery", "bullmq", "fanin", "tens")
 NEAR_THE_END = 5
 SLOWEST = 25
 """Items a second below which a run is ended."""
@@ -49,6 +55,15 @@ def main() -> int:
     ]
     if not options.only and (options.keep or _is_default(options)):
         keep_found(found, "" if _is_default(options) else _arguments(options))
+    given = [
+        each
+        for name in WITH_RESULTS
+        if name in (options.only or WITH_RESULTS)
+        for label, cases in result_plans(options.results).items()
+        for each in _found(folder / f"{name}-{label}.json", name, cases)
+    ]
+    if given and not options.only:
+        keep_results(given)
     return 0
 
 
@@ -61,6 +76,17 @@ def plans(sizes: Sequence[int], runs: int, killed: int) -> dict[str, list[Case]]
         f"{killed}-killed": [
             replace(few, seed=seed, settle=9.0, kill_at=FEW - NEAR_THE_END) for seed in range(killed)
         ],
+    }
+
+
+def result_plans(sizes: Sequence[int]) -> dict[str, list[Case]]:
+    """Return the cases of a tracker whose items return results, by the name of their file."""
+    return {
+        f"{label}-results": [
+            replace(case, results=RESULT_BYTES, patience=READING * case.patience) for case in cases
+        ]
+        for label, cases in plans(sizes, 0, KILLED_RUNS).items()
+        if cases and sizes
     }
 
 
@@ -101,6 +127,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--sizes", type=int, nargs="*", default=[*SIZES], help="items of the large runs")
     parser.add_argument("--runs", type=int, default=RUNS, help=f"runs of {FEW} items, with duplicates")
     parser.add_argument("--killed", type=int, default=KILLED_RUNS, help="the same with a killed worker")
+    parser.add_argument(
+        "--results", type=int, nargs="*", default=[*RESULT_SIZES], help="items that return results"
+    )
     parser.add_argument("--only", nargs="*", choices=PEERS, help="names of trackers (default: all)")
     parser.add_argument("--keep", action="store_true", help="keep the result of other sizes, too")
     parser.add_argument("--again", action="store_true", help="measure what an earlier run has, too")

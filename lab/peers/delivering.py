@@ -45,7 +45,7 @@ class Delivering:
 
     def start(self) -> subprocess.Popen[Any]:
         """Start a worker, and a thread that feeds it."""
-        config = {"log": str(self.log), "work": self.case.work, **self.config}
+        config = {"log": str(self.log), "work": self.case.work, "results": self.case.results, **self.config}
         command = [sys.executable, "-m", "lab.peers.sites.worker", self.kind, json.dumps(config)]
         process = subprocess.Popen(  # noqa: S603 - our own module
             command, stdin=PIPE, stdout=PIPE, stderr=self.errors, text=True, cwd=ROOT

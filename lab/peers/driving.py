@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Protocol
 
-from lab.peers.judging import END, WORK, Line, judged, parsed
+from lab.peers.judging import END, RESULT, WORK, Line, judged, judged_results, parsed
 
 WORKERS = 4
 POLL_SECONDS = 0.02
@@ -24,7 +24,8 @@ class Case:
 
     *patience*: seconds without a line of the log after which no end is expected; *settle*: the same after
     the end, for a second one; *limit*: seconds of the whole run. *redelivery*: seconds after which a queue
-    of a peer delivers a killed worker's item again.
+    of a peer delivers a killed worker's item again. *results*: bytes of what each item returns, for trackers
+    that hand it to the end; 0: nothing.
     """
 
     items: int
@@ -35,6 +36,7 @@ class Case:
     settle: float = 2.0
     limit: float = 900.0
     redelivery: float = 20.0
+    results: int = 0
 
 
 class Site(Protocol):
@@ -61,6 +63,7 @@ class Watch:
     lines: list[Line] = field(default_factory=list)
     done: set[str] = field(default_factory=set)
     has_ended: bool = False
+    results: int = 0
     grown_at: float = field(default_factory=time.monotonic)
     _read: int = 0
 
@@ -75,12 +78,14 @@ class Watch:
             self.grown_at = time.monotonic()
         self.lines += new
         self.done.update(line.name for line in new if line.kind == WORK)
+        self.results += sum(line.kind == RESULT for line in new)
         self.has_ended = self.has_ended or any(line.kind == END for line in new)
 
     def is_over(self, case: Case) -> bool:
         """Return whether nothing more is expected."""
         quiet = time.monotonic() - self.grown_at
-        return quiet > (case.settle if self.has_ended else case.patience)
+        is_read = not case.results or self.results >= case.items
+        return quiet > (case.settle if self.has_ended and is_read else case.patience)
 
 
 def run(site: Site, case: Case, log: Path) -> dict[str, Any]:
@@ -100,6 +105,7 @@ def run(site: Site, case: Case, log: Path) -> dict[str, Any]:
         "published": published,
         "killed": killed,
         **asdict(outcome),
+        **(asdict(judged_results(watch.lines, case.items)) if case.results else {}),
         **site.facts(),
     }
 

@@ -5,25 +5,28 @@ end appends one too. Appends are atomic, so the file has one order for all proce
 
     work 17 5213847113
     end 0 5213991245
+    result 17 5214021876
 
 The second part is the item, or the id of the end: ends with one id are one. The third is the monotonic clock
-in nanoseconds, which all processes of a machine share.
+in nanoseconds, which all processes of a machine share. The work of the end writes a line for each result
+that it was given, with its item.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 EARLY, TWICE, NEVER, ONCE = "early", "twice", "never", "once"
-WORK, END = "work", "end"
+WORK, END, RESULT = "work", "end", "result"
 FROM, UNTIL = 0.1, 0.9
 NANO = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the log: *kind* is ``WORK`` or ``END``, *at* in seconds."""
+    """A line of the log: *kind* is ``WORK``, ``END`` or ``RESULT``, *at* in seconds."""
 
     kind: str
     name: str
@@ -48,6 +51,19 @@ class Outcome:
     step: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """The results that the end was given.
+
+    *more*: items of which it got more than one; *without*: items of which it got none. *reading*: seconds
+    from the last work before the first end to the last result; None without both.
+    """
+
+    more: int
+    without: int
+    reading: float | None
+
+
 def parsed(text: str) -> list[Line]:
     """Return the whole lines of a log."""
     fields = (line.split(" ") for line in text[: text.rfind("\n") + 1].splitlines())
@@ -65,6 +81,8 @@ def judged(lines: Iterable[Line], items: int) -> Outcome:
             done.setdefault(line.name, line.at)
             before_end = before_end if ends else line.at
             continue
+        if line.kind == RESULT:
+            continue
         if not ends:
             missing = items - len(done)
         ends.setdefault(line.name, line.at)
@@ -72,6 +90,16 @@ def judged(lines: Iterable[Line], items: int) -> Outcome:
     verdict = _verdict(len(ends), missing)
     step = next(iter(ends.values())) - before_end if ends and not missing else None
     return Outcome(verdict, missing, len(ends), deliveries, _rate(done, items), step)
+
+
+def judged_results(lines: Sequence[Line], items: int) -> Handed:
+    """Return which results the end of *items* was given; what a second end is given counts too."""
+    ends = [line.at for line in lines if line.kind == END]
+    given = [line for line in lines if line.kind == RESULT]
+    of_item = Counter(line.name for line in given)
+    before = [line.at for line in lines if line.kind == WORK and ends and line.at <= ends[0]]
+    reading = given[-1].at - before[-1] if given and before else None
+    return Handed(sum(count > 1 for count in of_item.values()), items - len(of_item), reading)
 
 
 def _verdict(ends: int, missing: int) -> str:

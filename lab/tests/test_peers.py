@@ -14,7 +14,7 @@ from lab.peers.__main__ import KILLED_RUNS, RUNS, SIZES, plans
 from lab.peers.driving import Case, run
 from lab.peers.duplicates import with_duplicates
 from lab.peers.installing import missing
-from lab.peers.judging import Line, judged, parsed
+from lab.peers.judging import Handed, Line, judged, judged_results, parsed
 from lab.peers.peers import PEERS
 from lab.peers.report import keep_found
 from lab.peers.sites.queues import _again
@@ -204,3 +204,11 @@ def test_the_tables_have_each_tracker_and_the_first_one_its_engine(tmp_path, mon
     assert steps["Celery chord"] == ["1.0 ms", "20.0 ms", "100.0 ms"]
     assert steps["counter in DynamoDB"] == ["-", "-", "-"]
     assert Counter(label.split(" (")[0] for label in result.plots["bytes"].bars)["Carlyle's statements"] == 0
+
+
+def test_what_the_end_was_given_twice_or_not_at_all_is_counted():
+    given = lines("work 0", "work 1", "end a", "result 0", "result 0", "result 2")
+
+    assert judged_results(given, 3) == Handed(more=1, without=1, reading=4.0)
+    assert judged(given, 2).verdict == "once"
+    assert judged_results(lines("work 0"), 2) == Handed(0, 2, None)

@@ -1,10 +1,11 @@
-"""The Spark data source `fanin`: reads items of a batch, writes acks, streams completion events.
+"""The Spark data source `fanin`: reads items and results of a batch, writes acks, streams completion events.
 
     from pipeline.datasource import FaninSource
     spark.dataSource.register(FaninSource)
 
     tables = {"tenant": "123456789012", "batchesTable": "Batches", "pagesTable": "Pages"}
     spark.read.format("fanin").options(**tables, batchId=batch_id).load()
+    spark.read.format("fanin").options(**tables, batchId=batch_id, what="results", resultsBucket=name).load()
     acks.write.format("fanin").options(**tables).mode("append").save()
     spark.readStream.format("fanin").options(**tables).load()
     acks.writeStream.format("fanin").options(**tables, checkpointLocation=path).start()
@@ -18,7 +19,8 @@ from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
 from pipeline.datasource.items import ItemReader
-from pipeline.datasource.options import Access, Reading, Writing
+from pipeline.datasource.options import Access, Reading, ReadingResults, What, Writing
+from pipeline.datasource.results import ResultReader
 from pipeline.datasource.stream import EventReader
 from pipeline.datasource.writing import AckStreamWriter, AckWriter
 from pipeline.spark import schemas
@@ -34,10 +36,14 @@ class FaninSource(DataSource):
         return "fanin"
 
     def schema(self) -> StructType:
-        """Return ITEMS if ``batchId`` is given, else EVENTS, which are read as a stream."""
-        return schemas.ITEMS if "batchId" in self.options else schemas.EVENTS
+        """Return ITEMS or RESULTS if ``batchId`` is given, else EVENTS, which are read as a stream."""
+        if "batchId" not in self.options:
+            return schemas.EVENTS
+        return schemas.RESULTS if What.of(self.options) is What.RESULTS else schemas.ITEMS
 
-    def reader(self, schema: StructType) -> ItemReader:
+    def reader(self, schema: StructType) -> ItemReader | ResultReader:
+        if What.of(self.options) is What.RESULTS:
+            return ResultReader(ReadingResults.of(self.options))
         return ItemReader(Reading.of(self.options))
 
     def writer(self, schema: StructType, overwrite: bool) -> AckWriter:

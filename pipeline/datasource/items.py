@@ -57,7 +57,9 @@ class ItemReader(DataSourceReader):
 
     def partitions(self) -> Sequence[Branch]:
         """Return the branches of the batch as it is now. Raises NoSuchItems."""
-        batch = self._batch()
+        batch = readable_batch(self.request.access.tables.store, self.key)
+        if batch.mode is not Mode.EXACT:
+            raise NoSuchItems(f"batch {self.key.batch_id} is estimated: it counts acks and keeps no items")
         width = batch.shape.width(1)
         return [Branch(number, batch.total, batch.shape) for number in range(-(-batch.total // width))]
 
@@ -70,15 +72,6 @@ class ItemReader(DataSourceReader):
             if found.size:
                 ids = item_ids(self.request.batch_id, groups_of(store, self.key, found), found)
                 yield pa.RecordBatch.from_arrays([pa.array(found), ids, STATES.take(states)], schema=schema)
-
-    def _batch(self) -> Batch:
-        batch = self.request.access.tables.store.get(self.key)
-        gone = batch is None or batch.state is State.EXPIRED
-        if batch is None or gone or batch.pages_expire_at <= datetime.now(UTC):
-            raise NoSuchItems(f"tenant {self.key.tenant} has no batch {self.key.batch_id}, or it has expired")
-        if batch.mode is not Mode.EXACT:
-            raise NoSuchItems(f"batch {self.key.batch_id} is estimated: it counts acks and keeps no items")
-        return batch
 
     def _worth(self, store: TrackerStore, branch: Branch) -> list[int]:
         """Return the leaves that may hold a wanted item."""
@@ -102,6 +95,15 @@ class ItemReader(DataSourceReader):
         rows = np.searchsorted(pages, found // size)
         states = np.where(_bit(failed, rows, found % size), 2, _bit(acked, rows, found % size))
         return found, pa.array(states)
+
+
+def readable_batch(store: TrackerStore, key: BatchKey) -> Batch:
+    """Return a batch whose pages are stored. Raises NoSuchItems."""
+    batch = store.get(key)
+    gone = batch is None or batch.state is State.EXPIRED
+    if batch is None or gone or batch.pages_expire_at <= datetime.now(UTC):
+        raise NoSuchItems(f"tenant {key.tenant} has no batch {key.batch_id}, or it has expired")
+    return batch
 
 
 def item_ids(batch_id: str, groups: Sequence[tuple[int, Group]], positions: Longs) -> pa.Array:

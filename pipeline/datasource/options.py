@@ -6,7 +6,10 @@
 | `batchesTable`, `pagesTable` | the tracker's tables |
 | `region`, `endpointUrl` | of the tables; default: the executors' environment |
 | `batchId` | reading: the batch |
-| `items` | reading: `outstanding` (the default), `failed` or `all` |
+| `what` | reading: `items` (the default), or `results` of an ended batch |
+| `items` | reading items: `outstanding` (the default), `failed` or `all` |
+| `resultsBucket` | reading results: the bucket, the stack's output `ResultsBucket` |
+| `resultsEndpointUrl` | of the bucket; default: the executors' environment |
 | `refused` | writing: `fail` (the default) if an id is not the tenant's, or `skip` |
 | `rate` | writing: write units a second of each task |
 """
@@ -33,6 +36,18 @@ E = TypeVar("E", bound=StrEnum)
 
 class WrongOption(ValueError):
     """An option is missing or unknown, or its value is invalid; the message names it."""
+
+
+class What(StrEnum):
+    """What of a batch is read."""
+
+    ITEMS = "items"
+    RESULTS = "results"
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> What:
+        """Return what *options* ask for. Raises WrongOption."""
+        return _one_of(cls, "what", options.get("what", cls.ITEMS))
 
 
 class Items(StrEnum):
@@ -84,11 +99,28 @@ class Reading:
     @classmethod
     def of(cls, options: Mapping[str, str]) -> Reading:
         """Parse *options*. Raises WrongOption, and InvalidRequest for a malformed ``batchId``."""
-        access = Access.of(options, ("batchId", "items"))
-        if "batchId" not in options:
-            raise WrongOption("option batchId is required to read items; readStream reads batch events")
+        access = Access.of(options, ("batchId", "what", "items"))
         items = _one_of(Items, "items", options.get("items", Items.OUTSTANDING))
-        return cls(access, checked_batch_id(options["batchId"]), items)
+        return cls(access, _batch_id(options), items)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingResults:
+    """The batch whose results are read, and their bucket."""
+
+    access: Access
+    batch_id: str
+    bucket: str
+    endpoint: str | None
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> ReadingResults:
+        """Parse *options*. Raises WrongOption, and InvalidRequest for a malformed ``batchId``."""
+        access = Access.of(options, ("batchId", "what", "resultsBucket", "resultsEndpointUrl"))
+        if not options.get("resultsBucket"):
+            raise WrongOption("option resultsBucket is required to read results: the output ResultsBucket")
+        bucket, endpoint = options["resultsBucket"], options.get("resultsEndpointUrl")
+        return cls(access, _batch_id(options), bucket, endpoint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +139,12 @@ class Writing:
         refused = _one_of(Refused, "refused", options.get("refused", Refused.FAIL))
         caller = f"data-source:{uuid.uuid4()}"
         return cls(Target(access.tables, access.tenant, caller, _rate(options.get("rate"))), refused)
+
+
+def _batch_id(options: Mapping[str, str]) -> str:
+    if "batchId" not in options:
+        raise WrongOption("option batchId is required to read items; readStream reads batch events")
+    return checked_batch_id(options["batchId"])
 
 
 def _one_of(kind: type[E], name: str, value: str) -> E:

@@ -225,6 +225,15 @@ ITEMS = StructType(
 )
 """An item as the data source returns it; *state* is outstanding, succeeded or failed."""
 
+RESULTS = StructType(
+    [
+        StructField("position", LongType(), False),
+        StructField("item_id", StringType(), False),
+        StructField("result", StringType(), False),
+    ]
+)
+"""The result of an item as the data source returns it, as JSON."""
+
 EVENTS = StructType(
     [
         StructField("event_id", StringType(), False),

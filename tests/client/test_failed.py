@@ -10,7 +10,9 @@ from multiprocessing import get_context
 import pytest
 
 from fanin import AsyncQueue, Failed, Fanin, InvalidRequest, LostClaim, NewJob
+from fanin.client.consuming.steps import take, take_in_task
 from fanin.client.queues.job_acks import acking
+from fanin.client.working.handlers import consumer_of
 from fanin.testing import FakeFanin, deliver
 from tests.client.conftest import answers, lost_before, sqs_event, work_queue
 from tests.client.received import DELETED, RETURNED, acked, delivered, received
@@ -195,6 +197,21 @@ def test_a_message_that_is_sent_again_is_worked_on_and_heals_the_item(fanin, bat
     assert handler(received(batch.items[0]), None) == DELETED
     assert handler(received(batch.items[0], message="m1"), None) == DELETED
     assert acked(batch) == (1, 0)
+
+
+@pytest.mark.parametrize("is_coroutine", [False, True])
+def test_a_worker_outside_of_lambda_fails_an_item_for_good(fanin, batch, is_coroutine):
+    async def handler(_):
+        fail()
+
+    consumer = consumer_of(handler if is_coroutine else fail, fanin._transport, {})
+    (record,) = received(batch.items[0])["Records"]
+    steps = consumer.work_alone(record)
+    outcome = asyncio.run(take_in_task(steps)) if is_coroutine else take(steps)
+
+    assert consumer.settle_together([outcome]).failed == []
+    assert acked(batch) == (1, 1)
+    assert [each.reason for each in batch.samples()] == [REASON]
 
 
 # Acks of an item that is under work.

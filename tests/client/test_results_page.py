@@ -1,4 +1,4 @@
-"""The recipes of docs/results.md, as they stand there, over tables and buckets of moto."""
+"""The examples of docs/results.md, as they stand there; the recipes over tables and buckets of moto."""
 
 from __future__ import annotations
 
@@ -42,11 +42,20 @@ def size_of(item_id: str) -> int:
     return index + 1
 
 
-@pytest.mark.parametrize(("handler", "combine"), [("handler", "combine"), ("to_bucket", "combine_objects")])
-def test_once_the_batch_is_complete_the_results_of_all_that_succeeded_are_there(names, handler, combine):
+@pytest.mark.parametrize(
+    ("publish", "handler", "combine"),
+    [
+        ("start", "resize", "add_up"),
+        ("publish", "handler", "combine"),
+        ("publish", "to_bucket", "combine_objects"),
+    ],
+)
+def test_once_the_batch_is_complete_the_results_of_all_that_succeeded_are_there(
+    names, publish, handler, combine
+):
     fake = FakeFanin()
     with fake.in_place_of(names["fanin"]):
-        items = names["publish"]("catalog-7", 5)
+        items = names[publish]("catalog-7", 5)
         dead = deliver(names[handler], items, raises=False).dead
         deliver(names["fanin"].dead_letter_handler(), dead)
         deliver(names[handler], items, raises=False)  # each message once more

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from types import SimpleNamespace
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 from moto import mock_aws
 
+from fanin.aws import clients
+from fanin.errors import StoreUnavailable
 from fanin.item_results.memory import MemoryObjects
 from fanin.item_results.s3 import BucketObjects
 
@@ -53,9 +57,18 @@ def test_a_folder_is_removed_and_no_other(objects):
     assert [each.name for some in objects.names("") for each in some] == ["b/1"]
 
 
-def test_a_link_of_a_bucket_expires(objects):
-    if isinstance(objects, MemoryObjects):
-        pytest.skip("objects in memory have no links")
-    assert "X-Amz-Expires=900" in objects.link("a/1", timedelta(minutes=15)) or "Expires=" in objects.link(
-        "a/1", timedelta(minutes=15)
-    )
+def test_a_link_of_a_bucket_expires_and_is_signed_as_new_buckets_ask_for():
+    with mock_aws():
+        link = BucketObjects(clients.s3(), "results").link("a/1", timedelta(minutes=15))
+
+    assert "X-Amz-Algorithm=AWS4-HMAC-SHA256" in link
+    assert "X-Amz-Expires=900" in link
+
+
+@pytest.mark.parametrize("code", ["SlowDown", "InternalError", "RequestTimeout"])
+def test_a_request_that_s3_does_not_carry_out_may_be_repeated(code):
+    def refused(**_):
+        raise ClientError({"Error": {"Code": code, "Message": code}}, "PutObject")
+
+    with pytest.raises(StoreUnavailable):
+        BucketObjects(SimpleNamespace(put_object=refused), "results").put_first("a/1", b"one")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -279,3 +280,18 @@ def test_what_is_computed_of_a_batch_is_what_its_rows_cost(ranges):
     usage, rows = units_of(ranges, page_bits=16)
 
     assert (usage.units.get("write_unit", 0), usage.units.get("read_unit", 0)) == (rows.writes, rows.reads)
+
+
+def test_requests_of_s3_are_metered_by_their_price():
+    with mock_aws():
+        meter, client = UsageMeter(), moto_clients.client("s3")
+        client.create_bucket(Bucket="results")
+        meter.attach(client)
+        for _ in range(2):
+            with suppress(ClientError):
+                client.put_object(Bucket="results", Key="k", Body=b"1", IfNoneMatch="*")
+        client.get_object(Bucket="results", Key="k")
+        client.list_objects_v2(Bucket="results")
+        client.delete_object(Bucket="results", Key="k")
+
+        assert meter.usage.units == {"object_write": 3, "object_read": 1}

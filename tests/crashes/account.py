@@ -174,7 +174,9 @@ def _answering(account: Account) -> Callable[..., AWSResponse | None]:
         def sent() -> AWSResponse | None:
             if service == "dynamodb":
                 return moto(stub, event_name, request, **more)
-            status, headers, body = account.outside.answer(service, operation, request.url, _body(request))
+            status, headers, body = account.outside.answer(
+                service, operation, request.url, request.headers, _body(request)
+            )
             return AWSResponse(request.url, status, headers, MockRawResponse(body))  # type: ignore[arg-type]
 
         found: AWSResponse | None = account.send(f"{service}.{operation}", sent)
@@ -184,7 +186,7 @@ def _answering(account: Account) -> Callable[..., AWSResponse | None]:
 
 
 LOOPBACK = "127.0.0.1"
-SERVICES = {"states": "stepfunctions", "archive": "s3"}
+SERVICES = {"states": "stepfunctions", "archive": "s3", "results": "s3"}
 
 
 def _body(request: AWSPreparedRequest) -> bytes:

@@ -17,6 +17,7 @@ from typing import Any
 
 from fanin.queue import ShutDown
 from tests.crashes.account import Account, Killed, Saved
+from tests.crashes.bucket import found_in
 from tests.crashes.naming import ENVIRONMENT
 from tests.crashes.process import FRESH, forget, twin
 from tests.crashes.scenario import Context, Delivery, Scenario
@@ -26,6 +27,8 @@ DELIVERIES = 8
 FRESH_ROWS = {"Batches": {"salt", "dueShard", "liveShard", "tenantShard"}}
 """Attributes that each process draws by itself, or that follow from an id that it draws."""
 DIGITS = re.compile(r"d[0-9]+|compacted")
+PARTS = re.compile(r'\\"parts\\": [0-9]+, \\"bytes\\": [0-9]+')
+"""Of results in an event: a part that came twice is counted twice."""
 TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z")
 DRAWN = re.compile(
     rf"{FRESH}{FRESH}-?{FRESH}-?[0-9a-f]{{4}}-?[0-9a-f]{{4}}-?[0-9a-f]{{12}}|0{{8}}-0000-8000-8000-[0-9a-f]{{12}}"
@@ -230,8 +233,8 @@ class Judge:
         yield from (f"queue {name}" for name in outside.queues)
         yield from (f"message to {name}: {_known(_without(body))}" for name, body in outside.messages)
         # An ending can be decided later, by what heals the crash.
-        yield from (f"event {TIME.sub('AT', _known(each))}" for each in outside.events)
-        yield from (f"object {name}" for name in outside.objects)
+        yield from (f"event {PARTS.sub('', TIME.sub('AT', _known(each)))}" for each in outside.events)
+        yield from (f"object {_known(each)}" for each in found_in(outside.buckets))
         yield from (f"task {token}: {_known(end)}" for token, end in outside.tasks.items())
         yield from (f"call of {url} {_known(key)}" for url, key in outside.calls)
 

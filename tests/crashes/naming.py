@@ -16,6 +16,7 @@ KEPT, LETTERS = "kept", "letters"
 MACHINE = f"arn:aws:states:{REGION}:{ACCOUNT}:stateMachine:waits"
 BUS = "bus"
 BUCKET = "archive"
+RESULTS = "results"
 TABLES = {
     "batches": "Batches",
     "pages": "Pages",
@@ -67,6 +68,7 @@ ENVIRONMENT = {
     "FANIN_COMPLETIONS_BUS": BUS,
     "FANIN_EVENTS": "TaskSucceeded,BundleFailed",
     "FANIN_ARCHIVE_BUCKET": BUCKET,
+    "FANIN_RESULTS_BUCKET": RESULTS,
     "FANIN_ARCHIVE_TABLES": json.dumps(TABLES),
     "OUTCOMES_TABLE": OUTCOMES,
     "INDEX_TABLE": INDEX,

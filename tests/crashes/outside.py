@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 from botocore import xform_name
 
+from tests.crashes.bucket import Answer, Buckets
 from tests.crashes.naming import queue_url
 
-Answer = tuple[int, dict[str, str], bytes]
 JSON = {"content-type": "application/x-amz-json-1.0"}
 MISSING = "AWS.SimpleQueueService.NonExistentQueue;Sender"
 
@@ -30,17 +30,18 @@ class Outside:
     delivered: dict[str, int] = field(default_factory=dict)
     hidden: list[str] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
-    objects: dict[str, bytes] = field(default_factory=dict)
+    buckets: Buckets = field(default_factory=Buckets)
     tasks: dict[str, tuple[str, str]] = field(default_factory=dict)
     calls: list[tuple[str, str]] = field(default_factory=list)
     secrets: dict[str, str] = field(default_factory=dict)
     status: int = 200
 
-    def answer(self, service: str, operation: str, url: str, body: bytes) -> Answer:
-        """Answer one request of *service*; *operation* is that of ``X-Amz-Target``, or the HTTP method."""
+    def answer(
+        self, service: str, operation: str, url: str, headers: Mapping[str, str], body: bytes
+    ) -> Answer:
+        """Answer one request of *service*."""
         if service == "s3":
-            self.objects[urlsplit(url).path] = body
-            return 200, {"ETag": '"e"'}, b""
+            return self.buckets.answer(operation, url, headers, body)
         if service == "lambda":
             self.calls.append((urlsplit(url).path, json.loads(body)["idempotencyKey"]))
             return 200, {}, b"null"

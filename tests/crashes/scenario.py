@@ -52,7 +52,8 @@ class Request:
             headers["idempotency-key"] = self.key
         event = Gateway().event(self.method, self.path, headers, dict(self.query or {}) or None)
         text = None if self.body is None else json.dumps(self.body)
-        answer = answered(self.method, self.path, {**event, "body": text, "isBase64Encoded": False})
+        event = {**event, "body": text, "isBase64Encoded": False}
+        answer = answered(self.method, self.path, event, context)
         status = answer["statusCode"]
         left = self if status in (429, 500, 503) else None
         return (status, json.loads(answer["body"])), left

@@ -8,10 +8,11 @@ from fanin_cdk.grants.handlers import Handler
 from fanin_cdk.grants.job_handlers import JobHandler
 from tests.crashes.group_scenarios import GROUPS
 from tests.crashes.job_scenarios import JOBS
+from tests.crashes.result_scenarios import RESULTS
 from tests.crashes.scenario import Scenario
 from tests.crashes.tracker_scenarios import TRACKER
 
-SCENARIOS: list[Scenario] = [*TRACKER, *GROUPS, *JOBS]
+SCENARIOS: list[Scenario] = [*TRACKER, *RESULTS, *GROUPS, *JOBS]
 
 
 def deployed() -> list[str]:

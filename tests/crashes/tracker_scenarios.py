@@ -205,6 +205,11 @@ def _ack_so_that_too_many_failed(_: Account) -> Delivery:
     return Request("POST", "/v1/acks", {"acks": acks})
 
 
+def _ack_enough(_: Account) -> Delivery:
+    _, items = child(min_succeeded=6)
+    return Request("POST", "/v1/acks", {"items": items[:6]})
+
+
 def _consume_last(_: Account) -> Delivery:
     batch, items = child()
     closed(batch)
@@ -332,6 +337,7 @@ TRACKER = [
     Scenario(
         "ack_items", "too many failures, and the parent ends", _ack_so_that_too_many_failed, free_answer=True
     ),
+    Scenario("ack_items", "enough successes, and the parent ends", _ack_enough, free_answer=True),
     Scenario(
         "consume_acks",
         "the last ones, and one message that is no ack",

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from fanin import Fanin, NewTask
 from fanin.aws.settings.settings_file import VARIABLE, SettingsFile
 from fanin.local import LocalRun
 from fanin.local.functions import deployed as functions
@@ -35,6 +36,9 @@ def handler(event, context):
     return {"results": [
         {"taskId": task["taskId"], "outcome": "fail", "detail": event["idempotencyKey"]}
         for task in tasks if task["payload"] == "refuse me"
+    ] + [
+        {"taskId": task["taskId"], "outcome": "ok", "result": task["payload"]["doubles"] * 2}
+        for task in tasks if "doubles" in task["payload"]
     ]}
 """
 
@@ -157,3 +161,16 @@ def test_a_function_is_invoked_for_tasks_of_a_queue_with_computed_targets(
     assert (found["good"]["state"], found["good"]["target"]) == ("SUCCEEDED", "invoked/acme")
     assert (found["bad"]["state"], found["bad"]["reason"]) == ("FAILED", found["bad"]["bundleId"])
     assert not is_there(api, "nowhere")
+
+
+@pytest.mark.side_by_side
+def test_the_result_of_a_task_is_that_of_its_item(run: LocalRun, configured: None) -> None:
+    fanin = Fanin(run.url)
+    with fanin.open(results=True) as batch:
+        items = batch.add(3)
+        fanin.tasks.register(
+            [NewTask("invoked/acme", {"doubles": n}, item_id=item) for n, item in enumerate(items)]
+        )
+    assert batch.wait(60).result == "succeeded"
+
+    assert list(batch.results()) == [(item, 2 * n) for n, item in enumerate(items)]

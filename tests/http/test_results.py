@@ -61,6 +61,9 @@ def test_the_answer_has_the_manifest_and_links_of_gzipped_lines(fanin, run):
     assert json.loads(gzip.decompress(body)) == {"itemId": item, "result": [1, "ä"]}
     one = shown(run, batch, f"?item={item}")
     assert one["item"] == {"itemId": item, "result": [1, "ä"]}
+    assert shown(run, batch, "?position=0")["item"] == one["item"]
+    assert "item" not in shown(run, batch, "?position=1")
+    assert shown(run, batch, f"?position=0&item={item}")["status"] == 400
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ from fanin.tracker import Outcome, State, Tracker
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules import children
 from fanin.tracker.rules.children import Children, fails_item, has_failed
-from fanin.tracker.rules.lifecycle import first_check, transition
+from fanin.tracker.rules.lifecycle import transition
 from fanin.tracker.rules.model import ALL_DONE, Ack
 from fanin.tracker.rules.options import ParentFailsOn
-from fanin.tracker.writing import cascading, opening, repairing, sweeping
+from fanin.tracker.writing import cascading, repairing, sweeping
 from fanin.tracker.writing.cascading import Cascade
 from fanin.tracker.writing.sweeping import Sweeper
 from tests.simulating.mutants import Mutant
@@ -101,10 +101,6 @@ def _confirmed_for_good(self, batch):
         self.store.postpone(batch, None)
 
 
-def _looked_at_later(batch, *args):
-    return first_check(replace(batch, parent_item_id=None), *args)
-
-
 class _NoCascade:
     """Finds no child that is live."""
 
@@ -126,20 +122,18 @@ CHILDREN_MUTANTS = (
     Mutant("a failed item fails the parent's, if any does", (children, "fails_item", _only_the_end)),
     Mutant("a child that never fails its item acks it", (children, "fails_item", _though_never)),
     Mutant(
-        "a cascade goes down to the last level",
-        (cascading, "cancelled_with", _without_its_children),
-        (sweeping, "cancelled_with", _without_its_children),
-    ),
-    Mutant(
         "a cascade ends no child that has ended",
         (Cascade, "_ended_child", _cancelled_whatever_it_is),
         (MemoryStore, "transition", _cancelled_over_the_end),
     ),
+)
+
+CASCADE_MUTANTS = (
+    Mutant(
+        "a cascade goes down to the last level",
+        (cascading, "cancelled_with", _without_its_children),
+        (sweeping, "cancelled_with", _without_its_children),
+    ),
     Mutant("the sweep finishes a cascade", (Sweeper, "_cascade", lambda self: _NoCascade())),
     Mutant("a confirmed batch is due while children are live", (Tracker, "confirm", _confirmed_for_good)),
-    Mutant(
-        "a child that is added during a cancel is cancelled",
-        (Sweeper, "_cancelled_with_parent", lambda self, batch: batch),
-    ),
-    Mutant("a new child is looked at soon", (opening, "first_check", _looked_at_later)),
 )

@@ -203,7 +203,7 @@ def _of_children(random: Random, base: Scenario) -> Scenario:
     adds = (AddScript("top-add", total, children=children, siblings=count),)
     batch = BatchScript("top", adds, ("top-closer",), "open-top", retention=_retention(random))
     if total > 2:
-        base, batch = replace(base, edges=True, tick_rate=0.2), _cascading(batch)
+        base, batch = replace(base, edges=True, tick_rate=0.02), _cascading(batch)
     return replace(
         base,
         batches=(batch,),

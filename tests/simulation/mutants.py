@@ -20,7 +20,7 @@ from fanin.tracker.store import Written
 from fanin.tracker.writing.climb import Climber
 from fanin.tracker.writing.recording import Recorder
 from tests.simulating.mutants import Mutant, drive
-from tests.simulation.children_mutants import CHILDREN_MUTANTS
+from tests.simulation.children_mutants import CASCADE_MUTANTS, CHILDREN_MUTANTS
 from tests.simulation.ending_mutants import ENDING_EQUIVALENT, ENDING_MUTANTS
 from tests.simulation.enough_mutants import ENOUGH_MUTANTS
 from tests.simulation.folding_mutants import FOLDING_MUTANTS
@@ -228,6 +228,7 @@ MUTANTS = (
     Mutant("close fences before it looks at the total", (Tracker, "close", _seal_then_close)),
     *LIFE_MUTANTS,
     *CHILDREN_MUTANTS,
+    *CASCADE_MUTANTS,
     *ENDING_MUTANTS,
     *ENOUGH_MUTANTS,
     *FOLDING_MUTANTS,

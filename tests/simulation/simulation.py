@@ -82,7 +82,7 @@ def _tuned(drawn: Scenario) -> Iterator[None]:
     """Small limits, so that the paths for large requests are taken by small ones."""
     before = climb.GUARDED_DIGITS, looking.PAGES_A_LEVEL, model.ESTIMATED_LEAF
     cancels = service.CANCELS_A_REQUEST
-    service.CANCELS_A_REQUEST = drawn.page_bits[0] % 3
+    service.CANCELS_A_REQUEST = drawn.page_bits[0] % 2
     climb.GUARDED_DIGITS, looking.PAGES_A_LEVEL = drawn.guarded_digits, drawn.pages_a_level
     model.ESTIMATED_LEAF = drawn.estimated_leaf
     try:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from fanin.isolating import Record
 from fanin.names import BATCH_FAILED
 from fanin.tracker import Ack, Batch, BatchKey, ItemId, Outcome, State
 from fanin.tracker.dynamodb.thresholds import notice_item
@@ -88,7 +87,7 @@ class Referee(referee.Referee):
     def _check_for_good(self, item: Item) -> None:
         """G: a failure for good is acked with the reason of its function, and ends the child of its block."""
         actor = self.bus.world.loop.actor
-        if actor is None or actor.process is None or _is_dead_letter(actor.delivery.records[0]):
+        if actor is None or actor.process is None or _is_of_dead_letters(actor.delivery):
             return
         acks = (ack for ack in actor.acking if (ack.caller, item.id) in actor.process.for_good)
         for ack in (each for each in acks if _is_of(each, item.id)):
@@ -224,8 +223,9 @@ def _is_of(ack: Ack, item_id: str) -> bool:
     )
 
 
-def _is_dead_letter(record: Record) -> bool:
-    return "DeadLetterQueueSourceArn" in record["attributes"]
+def _is_of_dead_letters(delivery: Any) -> bool:
+    """Whether a delivery is one of dead-letter messages; a worker settles messages of no delivery."""
+    return delivery is not None and "DeadLetterQueueSourceArn" in delivery.records[0]["attributes"]
 
 
 def _bits(mask: int) -> list[int]:

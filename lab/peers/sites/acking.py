@@ -8,20 +8,26 @@ from __future__ import annotations
 
 import http.client
 import json
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
 from fanin.aws.dynamodb.meter import Meter
 from fanin.aws.settings.tracking import Tables
 from fanin.cost.meter import UsageMeter
+from fanin.item_results.s3 import BucketObjects
+from fanin.item_results.service import Results
+from fanin.pacing import each_in_threads
+from fanin.result_texts import result_text
 from fanin.tracker import Ack, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.events import CompletionEvent
+from lab.peers.log import result_of
 from lab.peers.sites.redis_client import Redis
 
-COUNTER, PENDING, ROWS, BATCH = "left", "pending", "Items", "batch"
+COUNTER, PENDING, ROWS, BATCH, BUCKET = "left", "pending", "Items", "batch", "results"
 TENANT = "peers"
 Json = dict[str, Any]
 REMOVE = """
@@ -30,24 +36,27 @@ return redis.call('SCARD', KEYS[1]) == 0 and 1 or 0
 """
 
 
-class Acker(Protocol):
+class Acker(ABC):
     """A tracker, as a worker has it."""
 
+    @abstractmethod
     def ack(self, items: Sequence[int]) -> list[str]:
         """Ack *items*; return the ids of the ends reported."""
 
     def requested(self) -> dict[str, float]:
         """Return the requests of this worker until now, by kind."""
+        return {}
+
+    def results(self) -> Iterable[int]:
+        """Return the item of each result that the end is given."""
+        return ()
 
 
-class RedisAcker:
+class RedisAcker(Acker):
     """A connection to Redis, which counts its commands itself."""
 
     def __init__(self, config: Json) -> None:
         self.redis = Redis(config["redis"])
-
-    def requested(self) -> dict[str, float]:
-        return {}
 
 
 class RedisCounter(RedisAcker):
@@ -64,7 +73,7 @@ class RedisSet(RedisAcker):
         return [uuid4().hex for item in items if self.redis.call("EVAL", REMOVE, 1, PENDING, item) == 1]
 
 
-class TableAcker:
+class TableAcker(Acker):
     """A client of DynamoDB, metered."""
 
     def __init__(self, config: Json) -> None:
@@ -114,17 +123,32 @@ class Fanin(TableAcker):
 
     def __init__(self, config: Json) -> None:
         super().__init__(config)
-        self.tracker = Tracker(DynamoStore(self.client, Tables("Batches", "Pages")))
-        self.batch, self.group = config["batch"], config["group"]
+        self.objects = client_of(config["dynamodb"], "s3")
+        self.units.attach(self.objects)
+        self.tracker = fanin_tracker(self.client, self.objects)
+        self.batch, self.group, self.size = config["batch"], config["group"], config["results"]
+
+    def results(self) -> Iterator[int]:
+        if self.size:
+            batch, results = self.tracker.get(TENANT, self.batch), results_on(self.objects)
+            index = results.gathered(batch, self.tracker.store)
+            assert index is not None
+            yield from (value["item"] for _, value in results.read(index))
 
     def ack(self, items: Sequence[int]) -> list[str]:
-        acks = [Ack(self.batch, self.group, item, item, f"message-{item}") for item in items]
+        acks = [
+            Ack(self.batch, self.group, item, item, f"message-{item}", result=self._result(item))
+            for item in items
+        ]
         return [
             CompletionEvent.of(each.batch).event_id for each in self.tracker.ack(TENANT, acks).completions
         ]
 
+    def _result(self, item: int) -> str | None:
+        return result_text(result_of(item, self.size)) if self.size else None
 
-class CarlyleAcker:
+
+class CarlyleAcker(Acker):
     """A request to the server of Carlyle's statements."""
 
     def __init__(self, config: Json) -> None:
@@ -140,9 +164,6 @@ class CarlyleAcker:
         if answer.status != http.client.OK:
             raise RuntimeError(f"{answer.status}: {body}")
         return [uuid4().hex for _ in body["completions"]]
-
-    def requested(self) -> dict[str, float]:
-        return {}
 
 
 KINDS: Mapping[str, Callable[[Json], Acker]] = {
@@ -160,9 +181,26 @@ def acker(kind: str, config: Json) -> Acker:
     return KINDS[kind](config)
 
 
-def client_of(endpoint: str) -> Any:
-    """Return a client of the DynamoDB at *endpoint*."""
+def fanin_tracker(client: Any, objects: Any) -> Tracker:
+    """Return the tracker over clients of DynamoDB and S3."""
+    store = DynamoStore(client, Tables("Batches", "Pages"))
+    return Tracker(store, results=results_on(objects), each=each_in_threads)
+
+
+def results_on(objects: Any) -> Results:
+    """Return the results that a client of S3 reads."""
+    return Results(BucketObjects(objects, BUCKET), each_in_threads)
+
+
+def with_objects(requested: Mapping[str, float]) -> dict[str, float]:
+    """Return *requested* with the requests to S3 among its requests."""
+    of_objects = sum(requested.get(kind, 0) for kind in ("object_write", "object_read"))
+    return {**requested, "requests": requested["requests"] + of_objects}
+
+
+def client_of(endpoint: str, service: str = "dynamodb") -> Any:
+    """Return a client of *service* at *endpoint*."""
     import boto3  # noqa: PLC0415 - the workers of Redis start without it
 
     session = boto3.Session("local", "local", region_name="us-east-1")
-    return session.client("dynamodb", endpoint_url=endpoint)
+    return session.client(service, endpoint_url=endpoint)

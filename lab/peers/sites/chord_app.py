@@ -10,15 +10,17 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from celery import Celery, chord
 
-from lab.peers.log import Log
+from lab.peers.log import Log, result_of
 
 URL = os.environ["PEERS_REDIS"]
 LOG = Log(Path(os.environ["PEERS_LOG"]))
 WORK, REDELIVERY = float(os.environ["PEERS_WORK"]), float(os.environ["PEERS_REDELIVERY"])
+RESULTS = int(os.environ["PEERS_RESULTS"])
 app = Celery("peers", broker=URL, backend=URL)
 app.conf.update(
     task_acks_late=True,
@@ -32,17 +34,19 @@ app.conf.update(
 
 
 @app.task(name="item")  # type: ignore[untyped-decorator]
-def item(number: int) -> int:
-    """Do an item."""
+def item(number: int) -> int | dict[str, object]:
+    """Do an item, and return what differs in each run of it."""
     time.sleep(WORK)
     LOG.work(number)
-    return time.time_ns()
+    return result_of(number, RESULTS) if RESULTS else time.time_ns()
 
 
 @app.task(name="end")  # type: ignore[untyped-decorator]
-def end(_: list[int]) -> None:
-    """Report the end."""
+def end(values: list[Any]) -> None:
+    """Report the end, and the results that it is given."""
     LOG.end(uuid4().hex)
+    if RESULTS:
+        LOG.results(value["item"] for value in values)
 
 
 if __name__ == "__main__":

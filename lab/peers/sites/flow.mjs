@@ -8,6 +8,7 @@ const { FlowProducer, Worker } = require('bullmq')
 const connection = { host: '127.0.0.1', port: Number(process.env.PEERS_REDIS), maxRetriesPerRequest: null }
 
 const log = (kind, name) => appendFileSync(process.env.PEERS_LOG, `${kind} ${name} ${process.hrtime.bigint()}\n`)
+const results = Number(process.env.PEERS_RESULTS)
 const sleep = seconds => new Promise(resolve => setTimeout(resolve, 1000 * seconds))
 
 async function publish(items) {
@@ -26,8 +27,12 @@ function work() {
   new Worker('items', async job => {
     if (seconds) await sleep(seconds)
     log('work', job.data.number)
+    if (results) return { item: job.data.number, run: randomUUID(), text: 'x'.repeat(results - 70) }
   }, options)
-  new Worker('ends', async () => log('end', randomUUID()), options)
+  new Worker('ends', async job => {
+    log('end', randomUUID())
+    if (results) for (const value of Object.values(await job.getChildrenValues())) log('result', value.item)
+  }, options)
 }
 
 if (process.argv[2] === 'publish') await publish(Number(process.argv[3]))

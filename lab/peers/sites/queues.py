@@ -72,6 +72,7 @@ class QueueSite(ABC):
             "PEERS_LOG": str(self.log),
             "PEERS_WORK": str(self.case.work),
             "PEERS_REDELIVERY": str(self.case.redelivery),
+            "PEERS_RESULTS": str(self.case.results),
         }
 
     @abstractmethod

@@ -9,14 +9,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fanin.aws.dynamodb.meter import Meter
-from fanin.aws.settings.tracking import Tables
 from fanin.cost.meter import UsageMeter
 from fanin.cost.sizes import size_of
-from fanin.tracker import OpenBatch, Tracker
-from fanin.tracker.dynamodb import DynamoStore
+from fanin.item_results.objects import Listed
+from fanin.item_results.s3 import BucketObjects
+from fanin.tracker import OpenBatch
 from lab.peers.delivering import Delivering
 from lab.peers.log import Log
-from lab.peers.sites.acking import BATCH, COUNTER, ROWS, TENANT, client_of
+from lab.peers.sites.acking import (
+    BATCH,
+    BUCKET,
+    COUNTER,
+    ROWS,
+    TENANT,
+    client_of,
+    fanin_tracker,
+    with_objects,
+)
 from tests.contract.tables import create_tables
 
 CHECK_SECONDS = 1.0
@@ -138,17 +147,37 @@ class FaninSite(TableSite):
         for name in ("Batches", "Pages"):
             _dropped(self.plain, name)
         create_tables(self.plain)
+        self.objects = client_of(self.endpoint, "s3")
+        self.units.attach(self.objects)
+        self.plain_objects = client_of(self.endpoint, "s3")
+        if self.queue.case.results:
+            self._empty_bucket()
 
     def publish(self) -> None:
-        tracker = Tracker(DynamoStore(self.client, Tables("Batches", "Pages")))
-        batch = tracker.open(TENANT, OpenBatch()).batch_id
+        tracker = fanin_tracker(self.client, self.objects)
+        batch = tracker.open(TENANT, OpenBatch(results=bool(self.queue.case.results))).batch_id
         group = tracker.add(TENANT, batch, self.queue.case.items).groups[0].id
         tracker.close(TENANT, batch, "publisher")
         self.queue.config |= {"batch": batch, "group": group}
         self.queue.fill()
 
     def stored(self) -> int:
-        return _stored(self.plain, "Batches") + _stored(self.plain, "Pages")
+        rows = _stored(self.plain, "Batches") + _stored(self.plain, "Pages")
+        return rows + (sum(each.size for each in self._objects()) if self.queue.case.results else 0)
+
+    def facts(self) -> dict[str, float]:
+        return with_objects(super().facts())
+
+    def _objects(self) -> list[Listed]:
+        """Return all objects of the bucket, by a client that is not metered."""
+        return [each for some in BucketObjects(self.plain_objects, BUCKET).names("") for each in some]
+
+    def _empty_bucket(self) -> None:
+        if BUCKET in [each["Name"] for each in self.plain_objects.list_buckets()["Buckets"]]:
+            while not BucketObjects(self.plain_objects, BUCKET).remove(""):
+                pass
+        else:
+            self.plain_objects.create_bucket(Bucket=BUCKET)
 
 
 def _key(item: int) -> dict[str, Any]:

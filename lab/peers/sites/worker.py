@@ -1,8 +1,8 @@
 """A worker of a tracker that has no queue of its own: ``python -m lab.peers.sites.worker KIND CONFIG``.
 
 It reads deliveries from standard input, a line with JSON of item numbers each. It does the items, writes
-them to the log of the run, acks them, reports the end if the tracker says so, and then confirms the delivery
-by a line with what it has requested so far.
+them to the log of the run, acks them, reports the end and the results of the items if the tracker says so,
+and then confirms the delivery by a line with what it has requested so far.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ def main(arguments: Sequence[str]) -> None:
             log.work(item)
         for end in acks.ack(items):
             log.end(end)
+            log.results(acks.results())
         print(json.dumps(acks.requested()), flush=True)
 
 

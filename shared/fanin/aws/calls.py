@@ -34,6 +34,10 @@ MEANING: dict[str, type[FaninError]] = {
     "ThrottlingError": StoreUnavailable,
     "InternalServerError": StoreUnavailable,
     "ServiceUnavailable": StoreUnavailable,
+    # S3's own codes: too many requests of a prefix, a failure inside, a body that came too slowly.
+    "SlowDown": StoreUnavailable,
+    "InternalError": StoreUnavailable,
+    "RequestTimeout": StoreUnavailable,
 }
 
 

@@ -53,6 +53,8 @@ ANNOUNCEMENTS = RETRIES.merge(
         read_timeout=ANNOUNCE_READ_SECONDS,
     )
 )
+# botocore signs links of some regions by version 2, which S3 refuses for new buckets, and for a key of KMS.
+SIGNED_LINKS = RETRIES.merge(Config(signature_version="s3v4"))
 LONG_POLLS = RETRIES.merge(Config(read_timeout=POLL_READ_SECONDS))
 C = TypeVar("C")
 
@@ -140,7 +142,7 @@ long_polls: Service[SQSClient] = Service("sqs", LONG_POLLS)
 events: Service[EventBridgeClient] = Service("events", RETRIES)
 announcements: Service[EventBridgeClient] = Service("events", ANNOUNCEMENTS)
 """EventBridge with one attempt and short timeouts; for events that the stream sends too."""
-s3: Service[S3Client] = Service("s3", RETRIES)
+s3: Service[S3Client] = Service("s3", SIGNED_LINKS)
 functions: Service[LambdaClient] = Service("lambda", INVOCATIONS)
 secrets: Service[Any] = Service("secretsmanager", RETRIES)
 workflows: Service[Any] = Service("stepfunctions", RETRIES)

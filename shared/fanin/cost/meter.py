@@ -1,9 +1,10 @@
-"""A meter of what requests are billed: it is attached to clients of DynamoDB, SQS and EventBridge.
+"""A meter of what requests are billed: it is attached to clients of DynamoDB, SQS, EventBridge and S3.
 
 DynamoDB's units are those that its answers report (ConsumedCapacity), which the meter requests; the local run
 computes them from the rows that it reads and writes. Where an answer reports none, as that of a write whose
 condition failed, they are computed by ``fanin.cost.rules`` from the rows of the request and of the answer; a
-row that neither has counts as one of up to 1 KB. Requests of SQS are priced as those to standard queues.
+row that neither has counts as one of up to 1 KB. Requests of SQS are priced as those to standard queues,
+those of S3 as of storage class Standard, whose deletes are free.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ _BILLED_REFUSALS = ("ConditionalCheckFailedException", "TransactionCanceledExcep
 _READS = frozenset({"GetItem", "BatchGetItem", "TransactGetItems", "Query", "Scan"})
 _STATEMENTS = frozenset({"ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction"})
 """Requests of PartiQL, of which only what answers report is metered."""
+_OBJECT_WRITES = frozenset({"PutObject", "CopyObject", "ListObjects", "ListObjectsV2"})
+_OBJECT_READS = frozenset({"GetObject", "HeadObject"})
 _TIME_BYTES = 14
 """Bytes that EventBridge counts for the time of an entry that has one ("Amazon EventBridge event size")."""
 
@@ -199,8 +202,16 @@ def _entry_bytes(entry: Params) -> int:
     return (_TIME_BYTES if "Time" in entry else 0) + sum(len(text.encode()) for text in texts)
 
 
+def _object_units(operation: str, asked: Params, parsed: Params) -> Units:  # noqa: ARG001  # billed alike
+    """Return the requests of one of S3: a condition that failed, and an object that is absent, are billed."""
+    if operation in _OBJECT_WRITES:
+        return {"object_write": 1}
+    return {"object_read": 1} if operation in _OBJECT_READS else {}
+
+
 _SERVICES: Mapping[str, Callable[[str, Params, Params], Units]] = {
     "dynamodb": _table_units,
     "sqs": _queue_units,
     "events": _bus_units,
+    "s3": _object_units,
 }

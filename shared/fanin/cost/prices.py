@@ -17,6 +17,7 @@ PAGES = {
     "EventBridge": "https://aws.amazon.com/eventbridge/pricing/",
     "KMS": "https://aws.amazon.com/kms/pricing/",
     "Lambda": "https://aws.amazon.com/lambda/pricing/",
+    "S3": "https://aws.amazon.com/s3/pricing/",
     "SQS": "https://aws.amazon.com/sqs/pricing/",
     "X-Ray": "https://aws.amazon.com/xray/pricing/",
 }
@@ -54,6 +55,9 @@ PRICES: Mapping[str, Price] = {
     "key": Price("KMS", "keys", 1.00),
     "invocation": Price("Lambda", "requests", 0.20, MILLION),
     "gb_second": Price("Lambda", "arm64 GB-seconds", 0.0000133334),
+    "object_write": Price("S3", "PUT and LIST requests", 5.00, MILLION),
+    "object_read": Price("S3", "GET requests", 0.40, MILLION),
+    "object_gb_month": Price("S3", "GB-months of Standard storage", 0.023),
     "queue_request": Price("SQS", "requests to standard queues", 0.40, MILLION),
     "trace": Price("X-Ray", "traces", 5.00, MILLION),
 }

@@ -38,7 +38,7 @@ QUERY_MAX = 4096
 _ID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}"
 READS = re.compile(
-    rf"/v1/(?:batches(?:/{_ID}(?:/(?:map|failures|outstanding|children|origin))?)?"
+    rf"/v1/(?:batches(?:/{_ID}(?:/(?:map|failures|outstanding|children|origin|results))?)?"
     rf"|targets|(?:tasks|bundles)(?:/{_NAME})?|queues(?:/{_NAME}(?:/(?:jobs|sessions))?)?)"
 )
 WRITES = re.compile(rf"/v1/batches/{_ID}/(?:close|cancel|notify)")

@@ -22,6 +22,7 @@ Line = tuple[int, bytes]
 """The position of an item in its batch, and its line without the line break."""
 
 _BEFORE = b'{"itemId":"'
+_BETWEEN = b'","result":'
 _GROUP = slice(len(_BEFORE) + 37, len(_BEFORE) + 73)
 _INDEX = len(_BEFORE) + 74
 
@@ -53,6 +54,12 @@ def read(line: bytes) -> tuple[str, Any]:
     """Return the id and the result of an item."""
     found = json.loads(line)
     return found["itemId"], found["result"]
+
+
+def texts_of(line: bytes) -> tuple[str, str]:
+    """Return the id and the result of an item, as JSON."""
+    head, _, result = line.partition(_BETWEEN)
+    return head[len(_BEFORE) :].decode(), result[:-1].decode()
 
 
 @lru_cache(maxsize=1024)

@@ -29,7 +29,7 @@ from fanin.tracker.rules.options import TaskToken
 from fanin.tracker.rules.page import Page, PageMasks
 from fanin.tracker.rules.thresholds import Reached
 from fanin.tracker.store import ROWS_A_LISTING, Listing, Written
-from fanin.tracker.writing.deleting import without_user_data
+from fanin.tracker.writing.deleting import is_settled, without_user_data
 
 Row = tuple[str, Any]
 """A row for TTL: the field of the store that holds it, and its key there."""
@@ -316,7 +316,7 @@ class MemoryStore:
     def delete(self, seen: Batch, at: datetime) -> Batch | None:
         return self._change(
             seen.key,
-            lambda batch: not batch.is_alive and batch.next_check_at is None,
+            is_settled,
             lambda batch: without_user_data(batch, at),
         )
 

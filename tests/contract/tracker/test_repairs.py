@@ -71,8 +71,12 @@ KEPT_ATTRIBUTES = {
         "parentFailsOn",
         *map(camel, NUMBERS),
     ),
+    *("dueAt", "dueShard"),
 }
-"""What the row of a deleted batch has: no text of a user, no name of a caller, no key of a list."""
+"""What the row of a deleted batch has: no text of a user, no name of a caller, no key of a user's list.
+
+The last two are those of the check at which its results are removed.
+"""
 
 
 @pytest.fixture
@@ -225,3 +229,17 @@ def test_a_deletion_of_ended_batches_sends_ten_requests_for_each_whatever_failed
 
     assert tracker.delete_ended("t", NOW + timedelta(days=1)).count == 3
     assert len(sent) <= SHARDS + 3 * 10
+
+
+def test_a_batch_with_results_is_deleted_before_they_are_removed_and_checked_once_more(store, batch):
+    store.create(replace(batch, results=True))
+    ended = store.transition(KEY, ENDINGS[0])
+    store.postpone(ended, ended.results_until)
+    deleted = store.delete(store.get(KEY), LATER)
+    again = store.delete(deleted, LATER + timedelta(hours=1))
+
+    assert (deleted.deleted_at, again.deleted_at) == (LATER, LATER + timedelta(hours=1))
+    assert list(store.due(shard_of(KEY.batch_id), False, again.results_until)) == [KEY]
+    store.postpone(again, again.expires_at + timedelta(hours=9))
+    assert store.delete(store.get(KEY), NOW) == store.get(KEY)
+    assert store.get(KEY).deleted_at == again.deleted_at

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fanin.cli.arguments.where import use_profile
 from fanin.cli.batches.sqs import queue_url
 from fanin.cli.services.work import SPEC
 from fanin.cli.terminal.exits import ExitCode, UsageError
@@ -63,16 +64,18 @@ def work(
     @fanin.acks acks by the API or the tables of the environment, as Fanin() does. The module is imported from
     this directory. Exit code 3: work was not done in time at the stop, and its messages returned.
     """
-    from fanin import Fanin  # noqa: PLC0415  # `--help` needs no client
-    from fanin.aws import clients  # noqa: PLC0415
-    from fanin.cli.arguments.where import use_profile  # noqa: PLC0415
-
     use_profile(profile, region)
     _log_to_stderr()
-    handler = handler_of(spec)
     given = {"concurrency": concurrency, "visibility": visibility, "grace_seconds": grace}
     given |= {"fail_after": fail_after, "each": each or None, "results": results or None}
-    options: Any = {name: value for name, value in given.items() if value is not None}
+    _work(handler_of(spec), queue, {name: value for name, value in given.items() if value is not None})
+
+
+def _work(handler: Callable[..., object], queue: str, options: Any) -> None:
+    """Run the worker, and end with the exit code of its summary."""
+    from fanin import Fanin  # noqa: PLC0415  # `--help` needs no client
+    from fanin.aws import clients  # noqa: PLC0415
+
     summary = Fanin().work(queue_url(clients.sqs(), queue), handler, **options)
     if summary.unfinished:
         raise typer.Exit(ExitCode.TIMED_OUT)

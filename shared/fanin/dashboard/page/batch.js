@@ -22,16 +22,21 @@ export async function load({ id, query: asked }, ask) {
   const [batch, picture] = await Promise.all([ask(path), later(ask(`${path}/map${query(window)}`))]);
   remember(batch);
   const hasItems = batch.mode === "exact" && batch.total > 0;
-  const [failures, outstanding, children] = await Promise.all([
+  const isAsked = asked.item !== undefined && hasResults(batch);
+  const [failures, outstanding, children, result] = await Promise.all([
     hasItems && batch.progress?.failed ? later(ask(`${path}/failures?limit=${SAMPLES}`)) : null,
     hasItems && open.id === id && open.outstanding ? later(ask(`${path}/outstanding?limit=${RANGES}`)) : null,
     hasItems ? later(ask(`${path}/children?limit=${CHILDREN}`)) : null,
+    isAsked ? later(ask(`${path}/results${query({ position: asked.item })}`)) : null,
   ]);
-  return { batch, picture, failures, outstanding, children };
+  return { batch, picture, failures, outstanding, children, result };
 }
 
-// An ended batch is read until its event is confirmed.
-export const isOver = ({ batch }) => isEnded(batch) && (!batch.event || batch.event.confirmed);
+// An ended batch is read until its event is confirmed, and the result that is shown is gathered.
+export const isOver = ({ batch, result }) =>
+  isEnded(batch) && (!batch.event || batch.event.confirmed) && result?.ready !== false;
+
+const hasResults = (batch) => batch.results && isEnded(batch);
 
 function remember(batch) {
   if (seen.id !== batch.batchId) Object.assign(seen, { id: batch.batchId, points: [] });
@@ -46,7 +51,7 @@ function speed() {
   return last[0] - first[0] >= 1 ? Math.max(0, (last[1] - first[1]) / (last[0] - first[0])) : undefined;
 }
 
-export function draw({ batch, picture, failures, outstanding, children }, now, context) {
+export function draw({ batch, picture, failures, outstanding, children, result }, now, context) {
   return [
     h("h1", {}, nameOf(batch)),
     subtitle(batch),
@@ -54,6 +59,7 @@ export function draw({ batch, picture, failures, outstanding, children }, now, c
     card(batch),
     settings(batch),
     drawn(batch, picture, now, context),
+    resultOf(batch, result, now),
     below(batch, children),
     failed(batch, failures),
     left(batch, outstanding, context),
@@ -167,7 +173,25 @@ function drawn(batch, picture, now, context) {
       h("p", {}, h("code", {}, `fanin add ${batch.batchId} 10000`)),
     );
   if (picture.failure) return h("p", { class: "note" }, `There is no map: ${picture.failure.message}`);
-  return picture.acked.length ? map.draw(picture, now, context.redraw) : null;
+  return picture.acked.length ? map.draw(picture, now, context.redraw, hasResults(batch)) : null;
+}
+
+// What the work of the item returned that is chosen on the map; all of them are read by the command.
+function resultOf(batch, result, { query: asked }) {
+  if (!hasResults(batch)) return null;
+  const all = h("p", { class: "soft" }, "All results: ", h("code", {}, `fanin results ${batch.batchId}`));
+  const shown = result ? h("div", { "aria-live": "polite" }, outcome(result, `item ${count(Number(asked.item))}`)) : null;
+  return h("section", {}, h("h2", {}, "Results"), shown, all);
+}
+
+function outcome(result, name) {
+  if (result.failure) return h("p", { class: "note" }, `The result could not be read: ${result.failure.message}`);
+  if (!result.ready) return h("p", { class: "soft" }, "The results are gathered, for the first time…");
+  if (!result.item) return h("p", {}, `No result of ${name}: it is not done, or its work returned nothing.`);
+  return [
+    h("p", {}, `Result of ${name}, `, h("code", { title: result.item.itemId }, nearer(result.item.itemId))),
+    h("pre", { tabindex: 0, class: "result" }, JSON.stringify(result.item.result, null, 2)),
+  ];
 }
 
 // The batches that items wait for, and those that failed their items. An older API has no such list.

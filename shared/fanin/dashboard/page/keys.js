@@ -10,7 +10,7 @@ const KEYS = [
   ["↑ ↓, Enter", "through the rows of a table; open one"],
   ["n, N", "older, newer rows"],
   ["m, then ← ↑ ↓ →", "to the map, through its cells; Home and End to the first and last"],
-  ["Enter", "look into a cell of the map"],
+  ["Enter", "look into a cell of the map; at a single item, show its result"],
   ["Esc", "out of a cell, then back to the list"],
   ["r", "read again now"],
   ["p", "pause and resume"],
@@ -39,9 +39,14 @@ function help() {
 const first = (selector) => document.querySelector(selector);
 const go = (path) => () => (location.hash = `#/${path}`);
 
-// Out of one zoom of a map, else from one thing to its list.
+// Out of the result of an item, then out of one zoom of a map, else from one thing to its list.
 function up({ path, id, query }) {
-  const { from, up: above = "", ...rest } = query;
+  const { item, ...window } = query;
+  if (id && item !== undefined) {
+    location.hash = address(`${path}/${encodeURIComponent(id)}`, window);
+    return;
+  }
+  const { from, up: above = "", ...rest } = window;
   delete rest.to;
   const windows = above.split(".").filter(Boolean),
     [low, high] = (windows.pop() ?? "").split("-");

@@ -31,7 +31,7 @@ function summary(map) {
   return `items ${count(map.from)} to ${count(map.to - 1)}: ${few(map, sum(map.acked), size)}, ${cells}`;
 }
 
-export function draw(map, now, redraw) {
+export function draw(map, now, redraw, hasResults) {
   const window = `${now.id} ${map.from} ${map.to}`;
   if (cursor.window !== window) Object.assign(cursor, { window, cell: -1 });
   cursor.cell = Math.min(cursor.cell, map.acked.length - 1);
@@ -40,7 +40,8 @@ export function draw(map, now, redraw) {
     cursor.cell = Math.max(0, Math.min(map.acked.length - 1, cell));
     redraw();
   };
-  const zoom = () => cursor.cell >= 0 && map.cellItems > 1 && (location.hash = inside(map, now, cursor.cell));
+  const opens = map.cellItems > 1 ? inside : hasResults ? result : null;
+  const zoom = () => cursor.cell >= 0 && opens && (location.hash = opens(map, now, cursor.cell));
   return h(
     "section",
     { "aria-labelledby": "map-title" },
@@ -58,7 +59,7 @@ export function draw(map, now, redraw) {
       "onfocus": () => cursor.cell < 0 && point(0),
     }),
     h("p", { "class": "cell", "aria-live": "polite" }, read || summary(map)),
-    legend(map),
+    legend(map, hasResults),
     rows(map),
   );
 }
@@ -81,6 +82,10 @@ function inside(map, now, cell) {
   const above = [up, from === undefined ? "" : `${from}-${to}`].filter(Boolean).join(".");
   return address(`batches/${now.id}`, { from: low, to: low + sizeOf(map, cell), up: above });
 }
+
+// The address of the result of one item.
+const result = (map, now, cell) =>
+  address(`batches/${now.id}`, { ...now.query, item: firstOf(map, cell) });
 
 function pressed(event, map, point, zoom) {
   const last = map.acked.length - 1,
@@ -164,10 +169,11 @@ function frame(pen, x, y, side, colours) {
   pen.strokeRect(x - 0.5, y - 0.5, side, side);
 }
 
-function legend(map) {
+function legend(map, hasResults) {
   const cell = map.cellItems === 1 ? "A cell is one item" : `A cell is ${count(map.cellItems)} items`;
   const shade = map.cellItems === 1 ? "full colour: done" : "the fuller its colour, the more are done";
-  const zoom = map.cellItems === 1 ? "" : " · Enter or a click looks into it";
+  const shows = hasResults ? " · Enter or a click shows its result" : "";
+  const zoom = map.cellItems === 1 ? shows : " · Enter or a click looks into it";
   const sampled = map.exact ? "" : " · shades are estimates from a part of the pages";
   return h("p", { class: "soft" }, `${cell}: ${shade}; a red corner marks failures${zoom}${sampled}`);
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from fanin.aws.dynamodb.rows import ABSENT, Item, number, text
@@ -13,7 +14,7 @@ from fanin.tracker.dynamodb.items import (
     origin_item,
     sample_key,
 )
-from fanin.tracker.dynamodb.requests import batch_key, create_under, create_with
+from fanin.tracker.dynamodb.requests import batch_key, create_under, create_with, next_check
 from fanin.tracker.rules.model import ALIVE, Batch, BatchKey, Group, State
 from fanin.tracker.rules.options import SHOWN
 from fanin.tracker.writing.deleting import KEPT_OPTIONS, REMOVED
@@ -49,21 +50,29 @@ def create_reopened(
 
 
 def delete(table: str, seen: Batch, at: datetime) -> Item:
-    """Remove the user data of an ended batch, which is over from then on, if no check of it is due.
+    """Remove the user data of an ended batch, which is over from then on, if only its results have a check.
 
-    The check is removed when the bus has confirmed the ending event and the parent's item is acked. All
+    The other check is removed when the bus has confirmed the ending event and the parent's item is acked. All
     other rows of the batch stay until their time to live: they have no user data but the reasons.
     """
+    until, next_check_at = seen.results_until, replace(seen, deleted_at=at).results_until
+    has_no_check, values = "attribute_not_exists(dueAt)", {}
+    if until is not None:
+        has_no_check, values = f"({has_no_check} OR dueAt = :until)", {":until": number(milliseconds(until))}
+    facts = {} if next_check_at is None else next_check(seen.key, next_check_at)
     request = {
         "TableName": table,
         "Key": batch_key(seen.key),
         "UpdateExpression": "SET deletedAt = :at, expiresAt = createdAt, fingerprint = :removed"
+        f"{''.join(f', {name} = :{name}' for name in facts)}"
         f" REMOVE {', '.join(USER_DATA)}",
         "ConditionExpression": f"#state IN ({', '.join(f':is{state}' for state in ENDED)})"
-        " AND attribute_not_exists(dueAt)",
+        f" AND {has_no_check}",
         "ExpressionAttributeNames": {"#state": "state"},
         "ExpressionAttributeValues": {f":is{state}": text(state) for state in ENDED}
-        | {":at": number(milliseconds(at)), ":removed": text(REMOVED)},
+        | {":at": number(milliseconds(at)), ":removed": text(REMOVED)}
+        | values
+        | {f":{name}": fact for name, fact in facts.items()},
         "ReturnValues": "ALL_NEW",
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }

@@ -297,10 +297,14 @@ def extend(table: str, key: BatchKey, expires_at: datetime, next_check_at: datet
 def cancel_children(table: str, key: BatchKey, next_check_at: datetime) -> Item:
     """Mark a batch that was cancelled without its children, and is not deleted; plan its next check."""
     conditions = [_in((State.CANCELLED,)), "attribute_not_exists(cancelsChildren)"]
-    facts = _lists(key, alive=False)[0] | {"dueAt": number(milliseconds(next_check_at))}
-    facts |= {"cancelsChildren": {"BOOL": True}}
+    facts = next_check(key, next_check_at) | {"cancelsChildren": {"BOOL": True}}
     conditions.append("attribute_not_exists(deletedAt)")
     return _batch_update(table, key, facts, conditions, _states((State.CANCELLED,)))
+
+
+def next_check(key: BatchKey, at: datetime) -> Item:
+    """Return the attributes of the next check of an ended batch."""
+    return _lists(key, alive=False)[0] | {"dueAt": number(milliseconds(at))}
 
 
 def postpone(table: str, seen: Batch, next_check_at: datetime | None) -> Item:

@@ -25,6 +25,8 @@ SHARDS = 8
 
 REASON_MAX = 512
 """Characters of the reason of a failure or a cancellation."""
+RESULTS_STAY = timedelta(hours=1)
+"""How much longer the results of a batch are kept than the batch can be read."""
 _PRINTABLE = re.compile(PRINTABLE)
 
 
@@ -247,11 +249,14 @@ class Batch(BatchOptions):
 
     @property
     def results_until(self) -> datetime | None:
-        """When the results of an ended batch are removed: just after it has expired; None if it keeps none.
+        """When the sweep removes the results of an ended batch; None if it keeps none.
 
-        By the millisecond this check differs from all others, which are at whole seconds after the end.
+        An hour after its expiry, when it is over on every clock, or after its delete, so that what a reader
+        or a worker wrote meanwhile is removed too. The millisecond tells this check of the batch from the
+        others, which are at whole seconds of its end.
         """
-        return self.expires_at + timedelta(milliseconds=1) if self.results else None
+        over_at = self.deleted_at or self.expires_at
+        return over_at + RESULTS_STAY + timedelta(milliseconds=1) if self.results else None
 
     @property
     def row_expires_at(self) -> datetime:

@@ -40,10 +40,11 @@ class Deleted:
 def without_user_data(batch: Batch, at: datetime) -> Batch:
     """Return *batch* as it is stored after a delete at *at*."""
     usual = {name: value for name, value in options_of(BatchOptions()).items() if name not in KEPT_OPTIONS}
+    batch = replace(batch, deleted_at=at)
     return replace(
         batch,
         **usual,
-        deleted_at=at,
+        next_check_at=batch.results_until,
         expires_at=batch.created_at,
         fingerprint=REMOVED,
         end_reason=None,
@@ -54,12 +55,15 @@ def without_user_data(batch: Batch, at: datetime) -> Batch:
 
 
 def is_settled(batch: Batch) -> bool:
-    """Whether an ended batch has no next check: its event is confirmed, and its parent's item acked."""
-    return not batch.is_alive and batch.next_check_at is None
+    """Whether an ended batch has no next check, but that of its results.
+
+    Its event is confirmed then, and its parent's item acked.
+    """
+    return not batch.is_alive and batch.next_check_at in (None, batch.results_until)
 
 
 def check_deletable(batch: Batch, waits: bool) -> None:
-    """Raise Conflict if *batch* is live, its ending event is not confirmed, or a task *waits* for it."""
+    """Raise Conflict if *batch* is live, is not confirmed, or a task *waits* for it."""
     if batch.is_alive:
         raise Conflict(f"batch {batch.batch_id} is {batch.state}; cancel it first, or wait for its end")
     if not is_settled(batch):

@@ -151,7 +151,7 @@ class Repairs(Reader):
         batch = self.store.get(BatchKey(tenant, checked_batch_id(batch_id)))
         if batch is None:
             raise NotFound(f"there is no batch {batch_id}")
-        batch = self._waits_for_expiry(self._ended_if_due(batch))
+        batch = self._ended_if_due(batch)
         check_deletable(batch, self._waits(batch))
         return self._deleted(batch)
 
@@ -164,7 +164,6 @@ class Repairs(Reader):
         page = newest(self.store, tenant, query)
         listed = [batch.key for batch in page.batches if ended_before(batch, before)]
         found = self.each(self.store.get, listed)
-        found = [batch and self._waits_for_expiry(batch) for batch in found]
         ended = [batch for batch in found if batch is not None and ended_before(batch, before)]
         ready = [batch for batch in ended if is_settled(batch) and not self._waits(batch)]
         self.each(self._deleted, ready)
@@ -213,23 +212,16 @@ class Repairs(Reader):
         """Whether a task of Step Functions waits for the batch: its token is dropped when it has ended."""
         return batch.resumes and self.store.task_token(batch.key) is not None
 
-    def _waits_for_expiry(self, batch: Batch) -> Batch:
-        """Return *batch* without its next check, if that is only for the results, at its expiry."""
-        due = None if batch.is_alive else batch.next_check_at
-        if due is None or due != batch.results_until or not self.store.announced(batch.key):
-            return batch
-        self.store.postpone(batch, None)
-        return self.store.get(batch.key) or batch
-
     def _deleted(self, batch: Batch) -> Batch:
         """Remove the reasons, the user data of the row, then the results; a repetition removes what is left.
 
-        Raises StoreUnavailable while results are left.
+        So does the sweep, at the check that the row has then. Raises StoreUnavailable while results are left.
         """
+        kept = self.result_store() if batch.results else None
         if batch.failed or batch.healed:
             self.store.block_samples(batch.key, range(SAMPLES), batch.pages_expire_at)
         stored = self.store.delete(batch, self.now()) or batch
         self._remember(stored)
-        if batch.results and not self.result_store().delete(batch.key):
+        if kept is not None and not kept.delete(batch.key):
             raise StoreUnavailable(f"some results of batch {batch.batch_id} are left; repeat the request")
         return stored

@@ -264,11 +264,11 @@ class Sweeper:
         return Cascade(self.climber.store, self.climber.now, self.ended, self.each, CANCELS_A_CHECK)
 
     def _put_away(self, batch: Batch) -> None:
-        """Remove the results of a batch that has expired; one that is kept is checked again at its expiry."""
+        """Remove the results of a batch that is over for long; one that is kept is checked again then."""
         until = batch.results_until
-        if until is None or self.results is None or self.climber.now() < until:
+        if until is not None and self.climber.now() < until:
             self.climber.store.postpone(batch, until)
-        elif self.results.delete(batch.key):
+        elif until is None or self.results is None or self.results.delete(batch.key):
             self.climber.store.postpone(batch, None)
 
 

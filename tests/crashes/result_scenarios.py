@@ -1,0 +1,103 @@
+"""Scenarios of the handlers that keep, fix, read and remove the results of items."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+from fanin.tracker import Ack
+from functions.wiring import tracking
+from tests.crashes.account import Account
+from tests.crashes.naming import TENANT
+from tests.crashes.scenario import Delivery, Duty, Event, Request, Scenario
+from tests.crashes.tracker_scenarios import (
+    NEXT_SWEEP,
+    TIMES,
+    _stream_record,
+    added,
+    closed,
+    confirmed,
+    opened,
+)
+
+DAYS = timedelta(days=500)
+"""After these every batch has expired."""
+
+
+def returned(items: list[str]) -> None:
+    """Ack *items* with results, each in a part of its own."""
+    for item in items:
+        tracking.tracker().ack(TENANT, [Ack.of(item, "worker", result=json.dumps(item[-1]))])
+
+
+def ended() -> tuple[str, list[str]]:
+    """Return a batch that has ended with results, and its items."""
+    batch = opened(results=True)
+    items = added(batch, 5)
+    closed(batch)
+    returned(items)
+    return batch, items
+
+
+def _ack(_: Account) -> Delivery:
+    batch = opened(results=True)
+    items = added(batch)
+    closed(batch)
+    return Request("POST", "/v1/acks", {"acks": [{"itemId": item, "result": item[-1]} for item in items]})
+
+
+def _publish(_: Account) -> Delivery:
+    return Event({"Records": [_stream_record(ended()[0])]})
+
+
+def _read(_: Account) -> Delivery:
+    return Request("GET", f"/v1/batches/{ended()[0]}/results")
+
+
+def _read_one(_: Account) -> Delivery:
+    batch, items = ended()
+    return Request("GET", f"/v1/batches/{batch}/results", query={"item": items[2]})
+
+
+def _read_again(account: Account) -> Delivery:
+    """The client repeats the request until the results are gathered."""
+    rows = [row for name, row in account.rows() if name == "Batches"]
+    batches = [row["batchId"]["S"] for row in rows if "batchId" in row]
+    return Request("GET", f"/v1/batches/{batches[0]}/results")
+
+
+def _gathered() -> str:
+    batch, _ = ended()
+    tracker = tracking.tracker()
+    tracking.results().gathered(tracker.get(TENANT, batch), tracker.store)
+    confirmed(batch)
+    return batch
+
+
+def _delete(_: Account) -> Delivery:
+    return Request("DELETE", f"/v1/batches/{_gathered()}")
+
+
+def _delete_many(account: Account) -> Delivery:
+    _gathered()
+    account.clock.pass_by(timedelta(minutes=1))
+    return Request("DELETE", "/v1/batches", query={"endedBefore": "2026-03-01T12:00:30Z"})
+
+
+def _expire(account: Account) -> Delivery:
+    _gathered()
+    account.clock.pass_by(DAYS)
+    return Event({})
+
+
+AGAIN = (Duty("get_results", delivery=_read_again),)
+
+RESULTS = [
+    Scenario("ack_items", "with results, the last ones", _ack, free_answer=True),
+    Scenario("publish_endings", "a batch with results", _publish),
+    Scenario("get_results", "of a batch", _read, AGAIN, free_answer=True),
+    Scenario("get_results", "of an item", _read_one, AGAIN, free_answer=True),
+    Scenario("delete_batch", "with results", _delete, NEXT_SWEEP * 2, fresh=TIMES),
+    Scenario("delete_batches", "one with results", _delete_many, NEXT_SWEEP * 2, TIMES, free_answer=True),
+    Scenario("sweep", "a batch with results has expired", _expire, NEXT_SWEEP * 2, fresh=TIMES),
+]
