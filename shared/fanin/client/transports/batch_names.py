@@ -32,7 +32,8 @@ def is_batch_id(name: str) -> bool:
 def named_batch(transport: Transport, name: str, sleep: Callable[[float], None] | None) -> str:
     """Return the id of the batch *name*: itself, or the newest of the user key.
 
-    *sleep*: waits for the list, which may be late; None if it never is. Raises NotFound, and Conflict if the key names two live batches.
+    *sleep*: waits for the list, which may be late; None if it never is. Raises NotFound, and Conflict if the
+    key names two live batches.
     """
     if is_batch_id(name):
         return name
