@@ -52,7 +52,9 @@ def get_results(
         return BatchResults(ready=False, manifest=ManifestAnswer.of(manifest))
     if key is not None:
         found = results.of_item(index, key)
-        shown = None if found is None else ItemResultAnswer(item_id=found[0], result=found[1])
+        # The group of an id that no add returned may begin where one of the batch does.
+        is_named = found is not None and item in (None, found[0])
+        shown = ItemResultAnswer(item_id=found[0], result=found[1]) if found and is_named else None
         return BatchResults(ready=True, manifest=ManifestAnswer.of(manifest), item=shown)
     return BatchResults.page(manifest, index, first, results.link, datetime.now(UTC) + LINK_LIFETIME)
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
 
 from fanin.cost import Usage
 from fanin.item_results.files import FILE_BYTES
@@ -17,7 +16,7 @@ from fanin.item_results.service import Results
 from fanin.pacing import THREADS
 from fanin.tracker import Ack, OpenBatch, Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.rules.model import PageKey
+from fanin.tracker.rules.model import Batch, PageKey
 from fanin.tracker.rules.page import Page
 from lab.cost.month import GB, REQUEST_MS
 
@@ -65,9 +64,9 @@ class CountedPages(MemoryStore):
 
     read = 0
 
-    def pages(self, keys: Any) -> dict[PageKey, Page]:
+    def pages(self, keys: Collection[PageKey], bits: bool = True) -> Mapping[PageKey, Page]:
         self.read += len(keys)
-        return super().pages(keys)
+        return super().pages(keys, bits)
 
 
 @dataclass(frozen=True)
@@ -95,39 +94,36 @@ class Counting:
         """Ack and gather, by a function of *gigabytes*."""
         batch = self._acked()
         parts, _ = self.objects.take()
-        scaled = len(self.objects.stored)
         self.store.read = 0
-        gatherer = Gatherer(
+        files = self._gathered(batch)
+        writes, reads = self.objects.take()
+        # Each part is read once; of lists, runs and files there are as many as of all items.
+        reads += parts * (SCALE - 1)
+        seconds = REQUEST_MS / 1000 * (writes + reads / THREADS)
+        gathered = {
+            "object_write": writes,
+            "object_read": reads,
+            "read_unit": SCALE * self.store.read,
+            "gb_second": seconds * gigabytes,
+        }
+        size = SCALE * sum(map(len, self.objects.stored.values()))
+        stored = Usage({"object_gb_month": size / GB * KEEP_DAYS / 30})
+        written = Usage({"object_write": SCALE * parts})
+        return Kept(self.items, self.together, written, Usage(gathered), stored, files)
+
+    def _gathered(self, batch: Batch) -> int:
+        """Gather in steps of a fiftieth, and return the number of files."""
+        index = Gatherer(
             self.objects,
             self.store,
             file_bytes=FILE_BYTES // SCALE,
             run_bytes=BYTES_A_RUN // SCALE,
             run_parts=PARTS_A_RUN // SCALE,
-        )
-        index = gatherer.gather(batch, lambda: True)
+        ).gather(batch, lambda: True)
         assert index is not None
-        writes, reads = self.objects.take()
-        # The parts are read one by one; of lists, runs and files there are as many as of all items.
-        reads += scaled * (SCALE - 1)
-        size = SCALE * sum(map(len, self.objects.stored.values()))
-        seconds = REQUEST_MS / 1000 * (writes + reads / THREADS)
-        return Kept(
-            self.items,
-            self.together,
-            Usage({"object_write": SCALE * parts}),
-            Usage(
-                {
-                    "object_write": writes,
-                    "object_read": reads,
-                    "read_unit": SCALE * self.store.read,
-                    "gb_second": seconds * gigabytes,
-                }
-            ),
-            Usage({"object_gb_month": size / GB * KEEP_DAYS / 30}),
-            len(index.files),
-        )
+        return len(index.files)
 
-    def _acked(self) -> Any:
+    def _acked(self) -> Batch:
         tracker = Tracker(self.store, results=Results(self.objects))
         batch = tracker.open(TENANT, OpenBatch(results=True)).batch_id
         count = self.items // SCALE

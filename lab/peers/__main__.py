@@ -10,7 +10,7 @@ import argparse
 import json
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -47,21 +47,11 @@ def main() -> int:
     if options.again:
         for path in folder.glob("*.json"):
             path.unlink()
-    found = [
-        each
-        for name in options.only or PEERS
-        for label, cases in plans(options.sizes, options.runs, options.killed).items()
-        for each in _found(folder / f"{name}-{label}.json", name, cases)
-    ]
+    found = _all(folder, options.only or PEERS, plans(options.sizes, options.runs, options.killed))
     if not options.only and (options.keep or _is_default(options)):
         keep_found(found, "" if _is_default(options) else _arguments(options))
-    given = [
-        each
-        for name in WITH_RESULTS
-        if name in (options.only or WITH_RESULTS)
-        for label, cases in result_plans(options.results).items()
-        for each in _found(folder / f"{name}-{label}.json", name, cases)
-    ]
+    chosen = [name for name in WITH_RESULTS if name in (options.only or WITH_RESULTS)]
+    given = _all(folder, chosen, result_plans(options.results))
     if given and not options.only:
         keep_results(given)
     return 0
@@ -94,6 +84,16 @@ def large(items: int) -> Case:
     """Return the case of *items*, in whose middle a worker is killed."""
     limit = 120.0 + items / SLOWEST
     return Case(items, kill_at=items // 2, patience=60.0, limit=limit, redelivery=30.0)
+
+
+def _all(folder: Path, names: Iterable[str], cases_of: Mapping[str, Sequence[Case]]) -> list[dict[str, Any]]:
+    """Return what was found in the cases of each of the trackers."""
+    return [
+        each
+        for name in names
+        for label, cases in cases_of.items()
+        for each in _found(folder / f"{name}-{label}.json", name, cases)
+    ]
 
 
 def _found(path: Path, name: str, cases: Sequence[Case]) -> list[dict[str, Any]]:

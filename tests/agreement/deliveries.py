@@ -17,6 +17,7 @@ class Delivery:
 
     *raising*: the items whose work raises, *for_good*: with a failure for good; *reported*: those that their
     function reports as failed. *in_order*: the queue is a FIFO queue, with one group.
+    *results*: what their functions return is kept, if their batches keep results.
     """
 
     messages: tuple[tuple[str, int], ...]
@@ -25,6 +26,7 @@ class Delivery:
     for_good: frozenset[str]
     reported: frozenset[str]
     in_order: bool
+    results: bool
     of: None = None
 
     def on(self, world: World) -> list[Any]:
@@ -33,7 +35,7 @@ class Delivery:
         worked: list[str] = []
         verdicts: list[tuple[str, Any]] = []
 
-        def work(record: dict[str, Any]) -> None:
+        def work(record: dict[str, Any]) -> Any:
             item = record["body"]
             worked.append(item)
             if item in self.reported:
@@ -42,11 +44,12 @@ class Delivery:
                 raise Failed(item)
             if item in self.raising:
                 raise Boom(item)
+            return {"of": item}
 
         def note(outcomes: Any) -> None:
             verdicts.extend((record["body"], verdict) for record, verdict in outcomes)
 
-        handler = fanin.acks(fail_after=self.fail_after, on_acked=note)(work)
+        handler = fanin.acks(fail_after=self.fail_after, on_acked=note, results=self.results)(work)
         records = [self._record(number, *message) for number, message in enumerate(self.messages)]
         return [handler({"Records": records}, LambdaContext()), worked, verdicts]
 

@@ -60,7 +60,10 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "on_failures": ("succeed", "succeed", "fail"),
     "task_token": (None, None, "token"),
     "parent_fails_on": ("failed", "any", "never"),
+    "results": (True, True, False),
 }
+CHECKED = {"notify_at", "stuck_after", "min_succeeded", "min_succeeded_percent", "failure_sample"}
+"""Options by which a batch is checked each minute as long as it lives."""
 
 
 Step = Call | Block | Delivery
@@ -125,8 +128,8 @@ class Drawing:
         if self.items and self._is(0.3):
             options["parent"] = self._id()
             options["parent_fails_on"] = self.random.choice(OPTIONS["parent_fails_on"])
-        if "notify_at" in options or "stuck_after" in options:
-            options["retention"] = SHORT  # it is checked each minute as long as it lives
+        if options.keys() & CHECKED:
+            options["retention"] = SHORT
         return Call("open", tuple(self._some(USER_KEYS, 0.6)), self._keyed(options, 0.25))
 
     def _block(self) -> Block:
@@ -215,13 +218,13 @@ class Drawing:
         if self._is(0.15):
             return Call("children", (self._id() if self._is(0.5) else self._batch(),))
         name = self.random.choice(
-            ("status", "status", "status", "outstanding", "failures", "samples", "wait", "watch")
+            ("status", "status", "status", "outstanding", "failures", "samples", "results", "wait", "watch")
         )
         return Call(name, (self._batch(), *((0,) if name in ("wait", "watch") else ())))
 
     def _read_of_batch(self) -> Call:
-        names = ("status", "outstanding", "failures", "samples", "children", "map", "wait", "watch", "reopen")
-        name = self.random.choice(names)
+        reads = ("status", "outstanding", "failures", "samples", "results", "children", "map")
+        name = self.random.choice((*reads, "wait", "watch", "reopen"))
         return self._of_object(Call(name, (0,) if name in ("wait", "watch") else ()))
 
     def _map(self) -> Call:
@@ -248,6 +251,7 @@ class Drawing:
             for_good=frozenset(item for item in ids if self._is(0.1)),
             reported=frozenset(item for item in ids if self._is(0.1)),
             in_order=self._is(0.2),
+            results=self._is(0.5),
         )
 
     def _left(self) -> Call:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -15,15 +15,18 @@ from uuid import UUID
 from fanin import AsyncFanin, Fanin
 from fanin.client.transports.direct import DIRECT, DirectTransport
 from fanin.client.transports.http import HttpTransport
+from fanin.item_results.memory import MemoryObjects
+from fanin.item_results.service import Results
 from fanin.testing import FakeFanin
 from fanin.tracker import Tracker
 from functions.wiring import tracking
-from tests.api.gateway import Answer, Gateway
+from tests.api.gateway import Gateway
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 FRESH_FOR = timedelta(seconds=5)
 """How long a process may use what it knows of a batch: a sequence waits longer between two processes."""
 PAGE_BITS = 4
+LINKED = "memory"
 PROCESSES = 2
 TENANT = "111122223333"
 PRINCIPAL = {"iam": {"accountId": TENANT, "userArn": DIRECT}}
@@ -81,6 +84,7 @@ class World:
             new_id=one.new_id,
             entropy=one.entropy,
             pause=one.pause,
+            results=one.results,
         )
 
     def _new_id(self) -> UUID:
@@ -122,19 +126,40 @@ class Handlers:
     gateway: Gateway = field(default_factory=lambda: Gateway(PRINCIPAL))
 
     def request(
-        self, method: str, url: str, *, body: bytes | None, headers: Mapping[str, str], **_: object
+        self, method: str, url: str, *, body: bytes | None = None, headers: Any = None, **_: object
     ) -> Received:
         parts = urlsplit(url)
+        results = self._linked()
+        if parts.scheme == LINKED:
+            return Received(200, {}, results.file(parts.path))
         query = dict(parse_qsl(parts.query, keep_blank_values=True))
-        with patch.object(tracking, "tracker", lambda: self.tracker):
-            return Received(self.gateway.send(method, parts.path, body, dict(headers), query))
+        with (
+            patch.object(tracking, "tracker", lambda: self.tracker),
+            patch.object(tracking, "results", lambda: results),
+        ):
+            answer = self.gateway.send(method, parts.path, body, dict(headers), query)
+        return Received(answer.status, answer.headers, answer.text.encode())
+
+    def _linked(self) -> Results:
+        """Return the results of the tracker, with links to files in memory."""
+        kept: Any = self.tracker.results
+        return replace(kept, objects=Linked(stored=kept.objects.stored))
 
 
+class Linked(MemoryObjects):
+    """Objects in memory with links to them."""
+
+    def link(self, name: str, lifetime: timedelta) -> str:  # they do not expire
+        return f"{LINKED}:{name}"
+
+
+@dataclass(frozen=True)
 class Received:
     """An answer, as urllib3 returns it."""
 
-    def __init__(self, answer: Answer) -> None:
-        self.status, self.headers, self.data = answer.status, answer.headers, answer.text.encode()
+    status: int
+    headers: Mapping[str, str]
+    data: bytes
 
 
 def worlds_of(seed: int) -> list[World]:

@@ -54,6 +54,19 @@ def test_a_job_of_asyncio_has_a_result_too(fanin):
     assert list(batch.results()) == [(items[0], [1])]
 
 
+def test_a_rerun_that_is_requested_meanwhile_leaves_the_result_of_this_run(fanin, jobs, stalled):
+    jobs.results = ItemResults(fanin._transport)
+    batch, items = added(fanin, jobs)
+    stalled[0] = True
+    with jobs.take(1, wait=0) as taken:
+        assert jobs.add("job 0", on_busy="rerun")
+        taken.ack(taken[0], result="first")
+    stalled[0] = False
+    jobs.sweep()
+
+    assert list(batch.results()) == [(items[0], "first")]
+
+
 def test_the_item_that_the_worker_failed_has_no_result(fanin):
     with fanin.queue("q") as queue:
         batch, items = added(fanin, queue)

@@ -35,6 +35,18 @@ def test_results_go_on_behind_an_item_with_or_without_a_result(fanin):
     assert list(batch.results(after=items[3])) == []
 
 
+def test_items_of_a_chunk_with_and_without_results_are_all_acked(fanin):
+    with fanin.open(results=True) as batch:
+        items = batch.add(6)
+        (chunk,) = items.chunks(6)
+        found = dict(zip(items, ["a", None, None, "d", None, None], strict=True))
+        event = {"Records": [{"messageId": "m", "body": chunk.message()}]}
+        answer = fanin.acks_each(results=True)(lambda item: found[item.id])(event, None)
+
+    assert answer == {"batchItemFailures": []}
+    assert list(batch.results()) == [(items[0], "a"), (items[3], "d")]
+
+
 def test_an_item_of_another_batch_is_refused_before_anything_is_read(fanin):
     batch, _ = ended(fanin, [1])
     _, (other,) = ended(fanin, [1])

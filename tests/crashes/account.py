@@ -200,10 +200,13 @@ def _body(request: AWSPreparedRequest) -> bytes:
 def _posting(account: Account) -> Callable[..., urllib3.HTTPResponse]:
     """Return what stands in for the servers of users."""
 
-    def request(_pool: Any, method: str, url: str, *, headers: Any, **_: Any) -> urllib3.HTTPResponse:
+    def request(
+        _pool: Any, method: str, url: str, *, headers: Any, body: bytes = b"", **_: Any
+    ) -> urllib3.HTTPResponse:
         def sent() -> urllib3.HTTPResponse:
             status = account.outside.call(url, headers)
-            return urllib3.HTTPResponse(io.BytesIO(b""), status=status, preload_content=False)
+            content = io.BytesIO(account.outside.returned(body))
+            return urllib3.HTTPResponse(content, status=status, preload_content=False)
 
         found: urllib3.HTTPResponse = account.send(f"http.{method}", sent)
         return found

@@ -43,17 +43,17 @@ def delivered(queue: str, account: Account) -> Delivery:
     return found
 
 
-def to_bundle(account: Account, count: int = 5) -> None:
+def to_bundle(account: Account, count: int = 5, **options: Any) -> None:
     """Register tasks with the items of a closed batch, which are due."""
-    batch = opened()
+    batch = opened(**options)
     registered(count, added(batch, count))
     closed(batch)
     account.clock.pass_by(timedelta(seconds=2))
 
 
-def bundled(account: Account, count: int = 5) -> None:
+def bundled(account: Account, count: int = 5, **options: Any) -> None:
     """Let tasks become bundles."""
-    to_bundle(account, count)
+    to_bundle(account, count, **options)
     delivery: Delivery | None = delivered("tasks", account)
     while delivery is not None:
         _, delivery = delivery.invoke("lead_tasks", ENOUGH)

@@ -70,8 +70,8 @@ def with_jobs(count: int = 3, items: list[str] | None = None) -> None:
     )
 
 
-def with_items(count: int = 3) -> None:
-    batch = opened()
+def with_items(count: int = 3, **options: Any) -> None:
+    batch = opened(**options)
     with_jobs(count, added(batch, count))
     closed(batch)
 

@@ -35,6 +35,7 @@ class Outside:
     calls: list[tuple[str, str]] = field(default_factory=list)
     secrets: dict[str, str] = field(default_factory=dict)
     status: int = 200
+    returns: bool = False
 
     def answer(
         self, service: str, operation: str, url: str, headers: Mapping[str, str], body: bytes
@@ -62,6 +63,12 @@ class Outside:
         key = headers.get("Idempotency-Key") or headers["Fanin-Event-Id"]
         self.calls.append((url, key))
         return self.status
+
+    def returned(self, body: bytes) -> bytes:
+        """Return the results of the tasks in the *body* of a call, if the batch API returns any."""
+        tasks = json.loads(body)["tasks"] if self.returns else []
+        rows = [{"taskId": each["taskId"], "outcome": "ok", "result": each["payload"]} for each in tasks]
+        return json.dumps({"results": rows}).encode() if rows else b""
 
     def _sqs_send_message(self, request: Mapping[str, Any]) -> Any:
         name = _name(request["QueueUrl"])

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 
+from fanin.client.queues.handing_queue import HandingQueue
+from fanin.client.queues.job_acks import ItemResults
 from fanin.tracker import Ack
 from functions.wiring import tracking
+from tests.crashes import group_scenarios as groups
+from tests.crashes import job_scenarios as jobs
 from tests.crashes.account import Account
 from tests.crashes.naming import TENANT
-from tests.crashes.scenario import Delivery, Duty, Event, Request, Scenario
+from tests.crashes.scenario import Delivery, Duty, Event, Messages, Request, Scenario
 from tests.crashes.tracker_scenarios import (
+    BY_WHOM,
     NEXT_SWEEP,
     TIMES,
     _stream_record,
@@ -44,6 +50,31 @@ def _ack(_: Account) -> Delivery:
     items = added(batch)
     closed(batch)
     return Request("POST", "/v1/acks", {"acks": [{"itemId": item, "result": item[-1]} for item in items]})
+
+
+def _consume(_: Account) -> Delivery:
+    batch = opened(results=True)
+    items = added(batch, 3)
+    closed(batch)
+    return Messages(tuple(json.dumps({"itemId": item, "result": item[-1]}) for item in items))
+
+
+def _handle(account: Account) -> Delivery:
+    """A batch API that returns the result of each task."""
+    groups.bundled(account, results=True)
+    account.outside.returns = True
+    return groups.delivered("bundles", account)
+
+
+def _sweep_jobs(_: Account) -> Delivery:
+    """Jobs that a worker ended with results; it crashed before their acks."""
+    jobs.with_items(results=True)
+    context = replace(jobs.queue().context, report=None)
+    results = ItemResults(replace(tracking.transport(), tenant=TENANT))
+    with HandingQueue(context, lambda _: lambda: None, results) as queue, queue.take(3, wait=0) as taken:
+        for job in list(taken):
+            taken.ack(job, result=job.name)
+    return Event({})
 
 
 def _publish(_: Account) -> Delivery:
@@ -90,10 +121,15 @@ def _expire(account: Account) -> Delivery:
     return Event({})
 
 
+COUNTED = {"counted_us", "dead_us"}
+"""When a sweep counted the jobs: a queue without any is visited every five minutes."""
 AGAIN = (Duty("get_results", delivery=_read_again),)
 
 RESULTS = [
     Scenario("ack_items", "with results, the last ones", _ack, free_answer=True),
+    Scenario("consume_acks", "with results", _consume, fresh=BY_WHOM),
+    Scenario("handle_bundle", "with results", _handle, groups.HEALED, groups.BY_DESIGN, groups.DIVIDED),
+    Scenario("sweep_jobs", "ends with results", _sweep_jobs, jobs.HEALED, jobs.BY_DESIGN | COUNTED),
     Scenario("publish_endings", "a batch with results", _publish),
     Scenario("get_results", "of a batch", _read, AGAIN, free_answer=True),
     Scenario("get_results", "of an item", _read_one, AGAIN, free_answer=True),

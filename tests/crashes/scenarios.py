@@ -12,7 +12,7 @@ from tests.crashes.result_scenarios import RESULTS
 from tests.crashes.scenario import Scenario
 from tests.crashes.tracker_scenarios import TRACKER
 
-SCENARIOS: list[Scenario] = [*TRACKER, *RESULTS, *GROUPS, *JOBS]
+SCENARIOS: list[Scenario] = [*TRACKER, *GROUPS, *JOBS, *RESULTS]
 
 
 def deployed() -> list[str]:

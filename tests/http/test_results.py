@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 import urllib3
 
-from fanin import Conflict, Fanin, InvalidRequest, NotFound
+from fanin import Conflict, Fanin, InvalidRequest, NewJob, NotFound
 from tests.cli.conftest import command, variables
 from tests.polling import eventually
 
@@ -64,6 +64,9 @@ def test_the_answer_has_the_manifest_and_links_of_gzipped_lines(fanin, run):
     assert shown(run, batch, "?position=0")["item"] == one["item"]
     assert "item" not in shown(run, batch, "?position=1")
     assert shown(run, batch, f"?position=0&item={item}")["status"] == 400
+    (alien,) = fanin.open().add(1)
+    alien_group = f"{batch.id}:{alien.partition(':')[2]}"
+    assert "item" not in shown(run, batch, f"?item={alien_group}")
 
 
 @pytest.mark.parametrize(
@@ -116,6 +119,20 @@ def test_the_ending_event_names_the_manifest(fanin, run, bus):
 
     assert event["results"]["parts"] == 1
     assert list(fanin.results(event)) == [(item, 7)]
+
+
+def test_a_job_and_a_message_of_the_acks_queue_have_the_results_of_their_items(library, run):
+    with library.open(results=True) as batch, library.queue(f"results-{uuid4()}") as queue:
+        items = list(batch.add(3))
+        queue.add_all(NewJob(f"job {n}", item_id=item) for n, item in enumerate(items[:2]))
+        with queue.take(2, wait=20) as jobs:
+            for job in list(jobs):
+                jobs.ack(job, result=job.name)
+        message = json.dumps({"itemId": items[2], "result": "message"})
+        run.client("sqs").send_message(QueueUrl=run.outputs["AcksQueueUrl"], MessageBody=message)
+    batch.wait(60)
+
+    assert list(batch.results()) == list(zip(items, ["job 0", "job 1", "message"], strict=True))
 
 
 def test_deleted_results_are_gone(fanin, run, bus):

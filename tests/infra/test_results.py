@@ -38,6 +38,14 @@ def test_each_function_may_use_the_objects_of_results_as_its_part_needs(assembly
     assert found == GRANTED
 
 
+def test_the_announcer_has_the_time_and_the_cpu_to_list_a_million_parts(assembly):
+    functions = assembly.of_type("AWS::Lambda::Function").values()
+    (announcer,) = (each for each in functions if handler_of(each) == "publish_endings")
+
+    assert announcer["Properties"]["MemorySize"] >= 1769  # one vCPU
+    assert announcer["Properties"]["Timeout"] >= 300
+
+
 def on_results(actions, resource):
     """(action, names of objects) of a statement about the bucket of results."""
     text = json.dumps(resource)

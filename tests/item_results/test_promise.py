@@ -6,6 +6,7 @@ import pytest
 
 from fanin.errors import Conflict, InvalidRequest, NotFound
 from fanin.item_results.service import Results
+from fanin.result_texts import result_text
 from fanin.tracker import OpenBatch, Outcome, Tracker
 from fanin.tracker.memory import MemoryStore
 from tests.item_results.conftest import TENANT, Site
@@ -154,3 +155,35 @@ def site_results(site, *indexes):
     from fanin.tracker.rules.results import ItemResult
 
     return [ItemResult(f"{site.batch_id}:{site.group}:{index}", '"zombie"') for index in indexes]
+
+
+def nested(levels):
+    value = "]["
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("value", [0, False, "", [], {}, "\ud800", "[" * 200, nested(100)], ids=ascii)
+def test_each_value_of_json_but_null_is_a_result_and_is_read_as_it_was(site, value):
+    site.ack((3, result_text(value)))
+    site.tracker.cancel(TENANT, site.batch_id)
+
+    assert site.read() == {3: value}
+
+
+@pytest.mark.parametrize("value", [float("nan"), {1, 2}, nested(101), nested(5_000), 10**5_000], ids=type)
+def test_what_readers_could_not_parse_is_no_result(value):
+    with pytest.raises(InvalidRequest, match="result"):
+        result_text(value)
+
+
+def test_a_reader_of_a_batch_that_is_deleted_meanwhile_finds_no_batch_and_not_none_of_its_results(site):
+    site.ack(*((index, "1") for index in range(20)))
+    site.close()
+    seen = site.batch
+    site.tracker.confirm(seen)
+    site.tracker.delete(TENANT, site.batch_id)
+
+    with pytest.raises(NotFound):
+        site.results.gathered(seen, site.tracker.store)

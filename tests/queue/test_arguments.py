@@ -68,7 +68,11 @@ ADD = {
     "on_busy": ON_BUSY,
 }
 FAIL = {"job": (Required, [None, "a", 7]), "reason": ("boom", [None, 7, ["boom"]])}
-ACK = {"job": (Required, [None, "a", 7]), "writes": ([OUTCOME], NO_WRITES)}
+ACK = {
+    "job": (Required, [None, "a", 7]),
+    "writes": ([OUTCOME], NO_WRITES),
+    "result": (None, [object(), "of no item", float("nan")]),
+}
 RELEASE = {
     "job": (Required, [None, "a", 7]),
     "failed": (False, NO_FLAGS),

@@ -31,6 +31,7 @@ def check(world: World) -> None:
         require(_parent_knows(world, batch), "parents", f"the parent of {key} was not reported to")
     _check_below(world)
     repaired.check(world)
+    world.readers.check()
     for owner in world.outside.owners.values():
         require(owner.reported, "owners", f"{owner} has ended and was not reported")
 

@@ -170,6 +170,7 @@ class Bus:
             self._judge_progress(detail, key)
             return
         require(not batch.is_alive, "events", f"an event of {key} was put, and it is {batch.state}")
+        self.world.readers.judge_manifest(key, detail.get("results"))
         of_state = detail["eventId"] == f"{batch.batch_id}:{batch.state}" and detail["result"] == batch.result
         require(of_state and detail["total"] == batch.total, "events", f"{detail} of {batch}")
         asked = (detail.get("minSucceeded"), detail.get("minSucceededPercent"), detail.get("reached"))

@@ -50,8 +50,9 @@ class Handling:
     def __init__(self, world: World, fanin: Fanin) -> None:
         self.world, self.fanin = world, fanin
         fail_after = world.scenario.fail_after
-        self._handler = fanin.acks(fail_after=fail_after)(self._handle)
-        self._each = fanin.acks_each(fail_after=fail_after)(self._handle_item)
+        results = world.scenario.results
+        self._handler = fanin.acks(fail_after=fail_after, results=results)(self._handle)
+        self._each = fanin.acks_each(fail_after=fail_after, results=results)(self._handle_item)
 
     def settle(self, event: Mapping[str, Any], delivery: Any, in_chunks: bool) -> dict[str, Any]:
         """Process a delivery as Lambda's handler does."""
@@ -63,13 +64,13 @@ class Handling:
         consumer: Consumer = found.__fanin_consumer__[1]
         return consumer
 
-    def _handle(self, record: Record) -> None:
-        self._work(record, self.world.outside.item(items_of(record["body"])[0]))
+    def _handle(self, record: Record) -> str | None:
+        return self._work(record, self.world.outside.item(items_of(record["body"])[0]))
 
-    def _handle_item(self, item: ChunkItem) -> None:
-        self._work(item.record, self.world.outside.item(item.id))
+    def _handle_item(self, item: ChunkItem) -> str | None:
+        return self._work(item.record, self.world.outside.item(item.id))
 
-    def _work(self, record: Record, item: Item) -> None:
+    def _work(self, record: Record, item: Item) -> str | None:
         world, work = self.world, self._begin(record, item)
         try:
             world.spend(item.plan.seconds * (SLOWER if world.scenario.workers else 1))
@@ -92,8 +93,17 @@ class Handling:
                 raise
         else:
             item.done |= not work.handed
+            return None if work.handed else self._returned(item)
         finally:
             work.delivery.free_at = world.now()
+        return None
+
+    def _returned(self, item: Item) -> str | None:
+        """Return what the work returns, which some items' does not."""
+        if not self.world.scenario.results or item.plan.asks:
+            return None
+        item.returned.append(f"run {item.works} of {item.position}")
+        return item.returned[-1]
 
     def _begin(self, record: Record, item: Item) -> Work:
         """Note that work begins, and judge whether it may."""
@@ -176,7 +186,8 @@ class Handling:
         keys: list[str | None] = [f"{number}-of-{item.id[-12:]}" for number in range(item.plan.children)]
         keys[0] = keys[0] if item.plan.keyed else None
         with ExitStack() as blocks:
-            opened = (self.fanin.open(parent=item.id, key=key, **item.plan.options) for key in keys)
+            options = item.plan.options | ({"results": True} if self.world.scenario.results else {})
+            opened = (self.fanin.open(parent=item.id, key=key, **options) for key in keys)
             children = [blocks.enter_context(child) for child in opened]
             for child in children:
                 for count in item.plan.adds:

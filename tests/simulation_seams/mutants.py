@@ -34,6 +34,7 @@ from tests.simulation_seams.enough_mutants import ENOUGH_MUTANTS
 from tests.simulation_seams.for_good_mutants import FOR_GOOD_MUTANTS
 from tests.simulation_seams.item_mutants import ITEM_MUTANTS
 from tests.simulation_seams.repair_mutants import REPAIR_MUTANTS
+from tests.simulation_seams.result_mutants import RESULT_MUTANTS
 from tests.simulation_seams.run import ROOM
 from tests.simulation_seams.worker_mutants import WORKER_MUTANTS
 
@@ -242,6 +243,7 @@ MUTANTS = (
     Mutant("a message returns behind one that does", (settling, "behind", lambda records, returned: [])),
     Mutant("no item of a chunk begins behind one that raised", (each, "is_in_order", lambda record: False)),
     *REPAIR_MUTANTS,
+    *RESULT_MUTANTS,
     *ANNOUNCING_MUTANTS,
     *ENOUGH_MUTANTS,
     *ITEM_MUTANTS,

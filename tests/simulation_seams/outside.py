@@ -48,7 +48,8 @@ class Item:
     """One item, at *position* of its batch. *done* and *failed*: its work returned, or raised the last time.
 
     *dead*: its message was received too often. *acked_at*: when an ack of its success was first answered.
-    *messages*: how many were sent of it. *for_good*: its function has failed it for good.
+    *messages*: how many were sent of it. *for_good*: its function has failed it for good. *returned*: what
+    its runs returned; *kept*: an ack of it had a result, before the end of its batch.
     """
 
     id: str
@@ -64,6 +65,8 @@ class Item:
     acked_at: datetime | None = None
     messages: int = 0
     for_good: bool = False
+    returned: list[str] = field(default_factory=list)
+    kept: bool = False
 
     def ended(self, outcome: Outcome) -> bool:
         """Whether its work, or a task or job that owns it, ended so."""

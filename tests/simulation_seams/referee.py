@@ -81,6 +81,7 @@ class Referee(referee.Referee):
             )
             if outcome is Outcome.FAILURE and item is not None:
                 self._check_for_good(item)
+        self._note_results(key, placed & ~failed)
         super()._note_bits(name, key, placed, failed)
         self.thresholds.changed(key.batch)
 
@@ -97,6 +98,16 @@ class Referee(referee.Referee):
             children = [self.memory.batches[key] for key in self._children_of(item)]
             ended = all(child.state is not State.OPEN for child in children)
             require(ended, "for good", lambda: f"{item} failed for good, and left {children}")
+
+    def _note_results(self, key: PageKey, placed: int) -> None:
+        """Note which items of a live batch are acked with a result."""
+        actor = self.bus.world.loop.actor
+        if actor is None or not self.memory.batches[key.batch].is_alive:
+            return
+        for ack in actor.acking:
+            if ack.result is not None and ack.batch_id == key.batch.batch_id:
+                item = self.outside.item(f"{ack.batch_id}:{ack.group_id}:{ack.first}")
+                item.kept |= bool(placed >> item.position & 1)
 
     def _check_step(self, before: Batch, after: Batch) -> None:
         """E: an end is a completion only if all items are done."""

@@ -80,7 +80,7 @@ class Scenario:
     raise one for good. *by_hand*: how often at most all items of a batch with failures are done by hand.
     *loops*: whether the function of the consumer may loop. *bounded*: batches end by enough successes or a
     sample of failures, or have caps. *workers*: processes outside of Lambda that work on a queue, at most; 0:
-    Lambda does. *freezes*: how often at most one of them is frozen.
+    Lambda does. *freezes*: how often at most one of them is frozen. *results*: whether batches keep results.
     """
 
     batches: tuple[BatchScript, ...]
@@ -119,6 +119,7 @@ class Scenario:
     bounded: bool = False
     workers: int = 0
     freezes: int = 0
+    results: bool = False
 
 
 def draw(random: Random) -> Scenario:
@@ -169,6 +170,14 @@ def with_workers(scenario: Scenario, random: Random) -> Scenario:
     freezes = 0 if scenario.alone else random.choice((0, 0, 2))
     workers, tick = random.choice((1, 1, 2)), min(scenario.tick, timedelta(milliseconds=500))
     return replace(scenario, workers=workers, freezes=freezes, threads=True, tick=tick)
+
+
+def with_results(scenario: Scenario, random: Random) -> Scenario:
+    """Return the scenario with batches that keep results in some of the runs, drawn by themselves."""
+    if random.random() >= SOME:
+        return scenario
+    batches = tuple(replace(each, options=each.options | {"results": True}) for each in scenario.batches)
+    return replace(scenario, batches=batches, results=True)
 
 
 def _poisoned(random: Random) -> Scenario:

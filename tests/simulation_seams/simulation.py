@@ -24,6 +24,7 @@ def simulate(seed: int, lines: list[str] | None = None) -> Outcome:
     drawn = scenario.with_workers(drawn, Random(f"{seed}, workers"))
     if seed % 8 == 7:  # the others stay as they are
         drawn = scenario.with_bounds(drawn, Random(f"{seed}, bounds"))
+    drawn = scenario.with_results(drawn, Random(f"{seed}, results"))
     return play(World(drawn, random, lines))
 
 

@@ -67,12 +67,13 @@ def _returns_nothing(self, ended):
 WORKER_MUTANTS = (
     Mutant("a worker acks before it deletes", (InFlight, "end_work", _deleted_before_acked)),
     Mutant("a worker hides messages for as long as it works on them", (Leases, "extend", _extended_never)),
-    Mutant("a worker starts no message that it has lost", (InFlight, "start", _started_whenever)),
+    Mutant("a worker starts no message that it has lost", (InFlight, "start", _started_whenever), since=5700),
     Mutant("a worker that stops returns what waits", (InFlight, "stop", _kept_at_a_stop)),
     Mutant("a worker works on a redelivered message alone", (InFlight, "_line_up", _among_the_others)),
     Mutant(
         "a worker with a redelivered message receives no other one",
         (InFlight, "room", property(_received_meanwhile)),
+        since=4300,
     ),
     Mutant("a worker starts the messages of a group one by one", (InFlight, "_admit", _all_at_once)),
     Mutant(

@@ -6,6 +6,7 @@ actors, which take them one at a time.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -19,7 +20,7 @@ from fanin.client.working.performing import ConsumerPerformer, TimeLeft
 from fanin.client.working.worker import Worker
 from fanin.isolating import Record
 from tests.simulating.faults import PAUSED, Crash
-from tests.simulating.violation import require
+from tests.simulating.violation import Violation, require
 from tests.simulation_seams.scenario import START
 from tests.simulation_seams.sqs import Queue
 
@@ -57,9 +58,22 @@ class Source:
         return self._send("keep", receipts, seconds)
 
     def _send(self, name: str, *args: Any) -> Any:
+        if isinstance(found := sys.exc_info()[1], Violation):
+            raise found  # the worker returns what ends a thread of it, and the run ends here
         if self.worker.process.has_died:
             raise Crash
         return self.worker.world.network.send(self.queue, name, *args)
+
+
+@dataclass(frozen=True, slots=True)
+class Performer(ConsumerPerformer):
+    """Works by the consumer, and ends the run at an error of it, which a worker would only log."""
+
+    def settle(self, messages: Sequence[Message]) -> Collection[str]:
+        try:
+            return ConsumerPerformer.settle(self, messages)
+        except Exception as error:
+            raise Violation("worker", f"nothing is settled: {error!r}") from error
 
 
 @dataclass(eq=False)
@@ -82,7 +96,7 @@ class WorkerProcess:
         consumer = self.process.handling.consumer(in_chunks=self.queue is world.chunks)
         now = self._now
         in_flight = InFlight(random.choice((1, 2, 4)), ahead=random.choice((0, 10)))
-        performer = ConsumerPerformer(consumer.within(TimeLeft(now=now)))
+        performer = Performer(consumer.within(TimeLeft(now=now)))
         leases = Leases(Source(self, self.queue), VISIBILITY, now)
         self.worker = Worker(in_flight, leases, performer, chance=random.random)
 

@@ -34,6 +34,7 @@ from tests.simulation_seams.outside import Outside, Owner
 from tests.simulation_seams.publishing import Publisher, items_of
 from tests.simulation_seams.referee import Referee
 from tests.simulation_seams.reporting import report
+from tests.simulation_seams.results import Readers
 from tests.simulation_seams.scenario import POISON, START, Scenario
 from tests.simulation_seams.sqs import Message, Queue, require_in_order
 from tests.simulation_seams.tables import Tables
@@ -149,6 +150,7 @@ class World:
         self.slots, self.names = scenario.slots, 0
         self.duplicates, self.kills = scenario.duplicates, scenario.kills
         self.operator = Operator(self)
+        self.readers = Readers(self)
         self.sweep_at = START + SWEEP_EVERY
         self.freezes = scenario.freezes
         self.workers: list[WorkerProcess] = []
@@ -226,6 +228,7 @@ class World:
             new_id=self.new_id,
             entropy=self.random.randbytes,
             pause=lambda _: self.loop.sleep(timedelta(milliseconds=10)),
+            results=self.readers.results(),
         )
 
     def new_id(self) -> UUID:
@@ -292,7 +295,9 @@ class World:
         return self._sweep_at_last()
 
     def _sweep_at_last(self) -> bool:
-        """All is quiet: go to the next check that is due, and sweep."""
+        """All is quiet: read what can be read, then go to the next check that is due, and sweep."""
+        if self.readers.come_at_last():
+            return True
         due = self._checks()
         if not due:
             return False
@@ -321,6 +326,7 @@ class World:
             if any(at <= now for at in self._checks()):
                 self.start("sweeper", lambda: self.attempt(self._sweep, lambda: None))
         self.operator.come()
+        self.readers.come()
 
     def _report(self, owner: Owner) -> None:
         """Report the end of a task or job, again after a failure, as its queue or outbox does."""

@@ -202,5 +202,5 @@ def client_of(endpoint: str, service: str = "dynamodb") -> Any:
     """Return a client of *service* at *endpoint*."""
     import boto3  # noqa: PLC0415 - the workers of Redis start without it
 
-    session = boto3.Session("local", "local", region_name="us-east-1")
+    session: Any = boto3.Session("local", "local", region_name="us-east-1")
     return session.client(service, endpoint_url=endpoint)

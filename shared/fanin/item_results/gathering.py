@@ -18,13 +18,15 @@ from __future__ import annotations
 import gzip
 import heapq
 import json
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from io import BytesIO
+from itertools import chain, islice
 from typing import NamedTuple
 from uuid import uuid4
 
-from fanin.item_results.files import FILE_BYTES, File, Index, cut, read, stored, write
+from fanin.item_results.files import FILE_BYTES, LEVEL, File, Index, cut, read, stored, write
 from fanin.item_results.lines import Line, first_of_each, lines_of
 from fanin.item_results.objects import Listed, Objects, folder_of
 from fanin.pacing import Each, each_in_turn
@@ -36,15 +38,36 @@ from fanin.tracker.store import TrackerStore
 PARTS_A_RUN = 4_000
 BYTES_A_RUN = 32 * 2**20
 """What one step reads and sorts in memory."""
+LISTED_ALONE = 4
+"""Pages of a list; the names of more parts are listed side by side, by their first digit."""
+DIGITS = "0123456789abcdef"
+GZIP = 31
+"""zlib's *wbits* of the gzip format."""
 LINES_A_LOOK = 20_000
 """Lines whose pages are read together."""
 
 
 class Frozen(NamedTuple):
-    """The parts of a batch, in order, as its manifest has them."""
+    """The parts of a batch, as its manifest, of this *content*, has them."""
 
     manifest: Manifest
-    parts: Sequence[Listed]
+    content: bytes
+    folder: str
+
+    @property
+    def parts(self) -> Iterator[Listed]:
+        """Yield the parts in the order of their names."""
+        for row in islice(_rows(self.content), 1, None):
+            name, _, size = row.decode().rpartition(" ")
+            yield Listed(self.folder + name, int(size))
+
+
+class _Packed(NamedTuple):
+    """Rows of a manifest, gzipped: how many *parts*, and their bytes."""
+
+    rows: bytes
+    parts: int
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +90,12 @@ class Gatherer:
         found = self.index(batch.key)
         if found is not None:
             return found
-        portions = self._portions(frozen(self.objects, batch.key).parts)
-        if len(portions) <= 1:
-            parts = portions[0] if portions else ()
-            return self._merge(batch, [self._sorted(parts)], has_time)
+        portions = self._portions(frozen(self.objects, batch.key, self.each).parts)
+        first = list(islice(portions, 2))
+        if len(first) <= 1:
+            return self._merge(batch, [self._sorted(first[0] if first else ())], has_time)
         runs = []
-        for number, parts in enumerate(portions):
+        for number, parts in enumerate(chain(first, portions)):
             run, is_new = self._run(batch.key, number, parts)
             if is_new and not has_time():
                 return None
@@ -84,17 +107,18 @@ class Gatherer:
         content = self.objects.get(folder_of(key) + "index")
         return None if content is None else Index.load(content)
 
-    def _portions(self, parts: Sequence[Listed]) -> list[Sequence[Listed]]:
-        """Return *parts* in portions that fit into memory."""
-        portions: list[list[Listed]] = []
-        size = self.run_bytes
+    def _portions(self, parts: Iterable[Listed]) -> Iterator[Sequence[Listed]]:
+        """Yield *parts* in portions that fit into memory."""
+        portion: list[Listed] = []
+        size = 0
         for part in parts:
-            if size + part.size > self.run_bytes or len(portions[-1]) == self.run_parts:
-                portions.append([])
-                size = 0
-            portions[-1].append(part)
+            if portion and (size + part.size > self.run_bytes or len(portion) == self.run_parts):
+                yield portion
+                portion, size = [], 0
+            portion.append(part)
             size += part.size
-        return list(portions)
+        if portion:
+            yield portion
 
     def _run(
         self, key: BatchKey, number: int, parts: Sequence[Listed]
@@ -162,19 +186,45 @@ class Gatherer:
                     yield position, line
 
 
-def frozen(objects: Objects, key: BatchKey) -> Frozen:
+def frozen(objects: Objects, key: BatchKey, each: Each = each_in_turn) -> Frozen:
     """Return the parts of an ended batch, which the first call fixes."""
     folder = folder_of(key)
     name = folder + "manifest"
     content = objects.get(name)
     if content is None:
-        parts = [each for some in objects.names(folder + "parts/") for each in some]
-        rows = [[each.name.removeprefix(folder), each.size] for each in parts]
-        content = gzip.compress(json.dumps(rows, separators=(",", ":")).encode(), mtime=0)
+        content = _listed(objects, folder + "parts/", each)
         if not objects.put_first(name, content):
             content = stored(objects, name)
-    found = [Listed(folder + each, size) for each, size in json.loads(gzip.decompress(content))]
-    return Frozen(Manifest(name, len(found), sum(part.size for part in found)), found)
+    count, size = json.loads(next(_rows(content)))
+    return Frozen(Manifest(name, count, size), content, folder + "parts/")
+
+
+def _listed(objects: Objects, folder: str, each: Each) -> bytes:
+    """Return the content of the manifest: a row with the number of parts and their bytes, a row each part."""
+    pages = list(islice(objects.names(folder), LISTED_ALONE + 1))
+    if len(pages) <= LISTED_ALONE:
+        packed = [_packed(folder, pages)]
+    else:
+        packed = each(lambda digit: _packed(folder, objects.names(folder + digit)), DIGITS)
+    sums = [sum(one.parts for one in packed), sum(one.size for one in packed)]
+    return b"".join(
+        [gzip.compress(b"%s\n" % json.dumps(sums).encode(), mtime=0), *(one.rows for one in packed)]
+    )
+
+
+def _packed(folder: str, pages: Iterable[Sequence[Listed]]) -> _Packed:
+    """Return the rows of *pages*, of which one at a time is in memory."""
+    packer, rows, count, size = zlib.compressobj(LEVEL, wbits=GZIP), [], 0, 0
+    for some in pages:
+        text = "".join(f"{part.name.removeprefix(folder)} {part.size}\n" for part in some)
+        rows.append(packer.compress(text.encode()))
+        count, size = count + len(some), size + sum(part.size for part in some)
+    return _Packed(b"".join([*rows, packer.flush()]), count, size)
+
+
+def _rows(content: bytes) -> Iterator[bytes]:
+    with gzip.open(BytesIO(content)) as rows:
+        yield from rows
 
 
 def _succeeded(page: Page, bit: int) -> bool:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
-from fanin.errors import Conflict, InvalidRequest
+from fanin.errors import Conflict, InvalidRequest, NotFound
 from fanin.item_results import files
 from fanin.item_results.files import Index
 from fanin.item_results.gathering import Gatherer, frozen
@@ -34,7 +34,7 @@ class Results:
         self.objects.put(f"{folder_of(key)}parts/{self.new_id()}", part_of(results))
 
     def freeze(self, key: BatchKey) -> Manifest:
-        return frozen(self.objects, key).manifest
+        return frozen(self.objects, key, self.each).manifest
 
     def delete(self, key: BatchKey) -> bool:
         return self.objects.remove(folder_of(key))
@@ -45,10 +45,18 @@ class Results:
         """Return the files of an ended batch's results; None if they are not gathered yet: call again.
 
         *pages*: the store of the batch's pages. Raises Conflict if the batch is live, InvalidRequest if it
-        keeps no results.
+        keeps no results, NotFound if it is deleted meanwhile.
         """
         check_readable(batch)
-        return Gatherer(self.objects, pages, self.each, self.new_id).gather(batch, has_time)
+        index = self.gatherer(pages).gather(batch, has_time)
+        # A delete marks the row before it removes anything: what was read before the mark is whole.
+        stored = pages.get(batch.key)
+        if stored is None or stored.deleted_at is not None:
+            raise NotFound(f"there is no batch {batch.batch_id}")
+        return index
+
+    def gatherer(self, pages: TrackerStore) -> Gatherer:
+        return Gatherer(self.objects, pages, self.each, self.new_id)
 
     def read(self, index: Index, start: int = 0) -> Iterator[tuple[str, Any]]:
         """Yield the id and the result of each item of *index*, from the item at *start* on, in order."""

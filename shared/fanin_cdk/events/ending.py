@@ -34,7 +34,7 @@ from fanin_cdk.constructs.functions import Functions
 from fanin_cdk.constructs.queues import dead_letter_queue
 from fanin_cdk.constructs.streams import Reader
 from fanin_cdk.constructs.tables import stream_arn
-from fanin_cdk.grants.handlers import PUBLISH_ENDINGS
+from fanin_cdk.grants.handlers import PUBLISH_ENDINGS, PUBLISH_ENDINGS_WITH_RESULTS
 from fanin_cdk.nag import accept
 from fanin_cdk.stages import unique_name
 
@@ -68,7 +68,8 @@ class EndingEvents(Construct):
         self.bus = events.EventBus(self, "Bus", event_bus_name=unique_name(self))
         self.dead_letter_queue = dead_letter_queue(self, "DeadLetters")
         accept(self.dead_letter_queue, "This is the stream's dead-letter queue", "AwsSolutions-SQS3")
-        self.reader = Reader(functions.add_publisher(PUBLISH_ENDINGS, self.bus), TRIED_FOR)
+        handler = PUBLISH_ENDINGS_WITH_RESULTS if functions.results else PUBLISH_ENDINGS
+        self.reader = Reader(functions.add_publisher(handler, self.bus), TRIED_FOR)
         self.reader.follow(
             "Endings",
             stream_arn(batches),

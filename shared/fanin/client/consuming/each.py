@@ -163,6 +163,7 @@ def _ranges(acks: Iterable[Ack]) -> list[Ack]:
         before = ranges[-1] if ranges else None
         if (
             before is not None
+            and before.result is None
             and ack.result is None
             and replace(before, first=before.last + 1, last=ack.last) == ack
         ):
