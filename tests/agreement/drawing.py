@@ -217,6 +217,9 @@ class Drawing:
     def _read(self) -> Call:
         if self._is(0.15):
             return Call("children", (self._id() if self._is(0.5) else self._batch(),))
+        if self._is(0.1):
+            name = self._batch() if self._is(0.5) else self.random.choice(USER_KEYS)
+            return Call(self.random.choice(("batch", "status")), (name,))
         name = self.random.choice(
             ("status", "status", "status", "outstanding", "failures", "samples", "results", "wait", "watch")
         )
