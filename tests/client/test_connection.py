@@ -69,6 +69,11 @@ def test_a_token_that_no_header_has_is_refused(token):
         Fanin("https://a.example", token=token)
 
 
+def test_a_token_is_not_sent_where_others_read_it():
+    with pytest.raises(InvalidRequest, match="https"):
+        Fanin("http://a.example", token="secret")
+
+
 @pytest.mark.parametrize(
     "given", [{"timeout": -1}, {"timeout": "1"}, {"attempts": 0}, {"attempts": True}, {"region": 5}], ids=str
 )

@@ -82,7 +82,7 @@ class Connection:
         """Return the transport to the API at *url*."""
         from fanin.client.transports.http import HttpTransport, bearer  # noqa: PLC0415  # only HTTP needs urllib3
 
-        sign = None if self.token is None else bearer(self.token)
+        sign = None if self.token is None else bearer(self.token, url)
         return HttpTransport(
             url,
             region=self.region,

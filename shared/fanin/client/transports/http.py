@@ -392,8 +392,14 @@ def signer_of(host: str, region: str | None, session: Any = None) -> Sign | None
     return Signer(host, region, getattr(session, "_session", session))
 
 
-def bearer(token: str) -> Sign:
-    """Return what sends *token* in place of a signature. Raises InvalidRequest for one that no header has."""
+def bearer(token: str, url: str) -> Sign:
+    """Return what sends *token* to *url* in place of a signature.
+
+    Raises InvalidRequest for a token that no header has, and for a URL that shows it on its way.
+    """
+    at = checked_url(url)
+    if at.scheme != "https" and not is_loopback((at.host or "").strip("[]")):
+        raise InvalidRequest(f"a token is sent over https only, and the URL is {url}", field="token")
     if not token.isascii() or not token.isprintable() or " " in token or not token:
         raise InvalidRequest("a token is printable ASCII characters, without spaces", field="token")
     return lambda _method, _url, _body, headers: {**headers, "Authorization": f"Bearer {token}"}
