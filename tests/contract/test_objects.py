@@ -57,6 +57,11 @@ def test_a_folder_is_removed_and_no_other(objects):
     assert [each.name for some in objects.names("") for each in some] == ["b/1"]
 
 
+def test_of_a_bucket_that_is_gone_nothing_is_left_to_remove():
+    with mock_aws():
+        assert BucketObjects(boto3.client("s3", region_name="us-east-1"), "gone").remove("a/")
+
+
 def test_a_link_of_a_bucket_expires_and_is_signed_as_new_buckets_ask_for():
     with mock_aws():
         link = BucketObjects(clients.s3(), "results").link("a/1", timedelta(minutes=15))

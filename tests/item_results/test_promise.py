@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from fanin.errors import Conflict, InvalidRequest, NotFound
@@ -10,6 +12,7 @@ from fanin.result_texts import result_text
 from fanin.tracker import OpenBatch, Outcome, Tracker
 from fanin.tracker.memory import MemoryStore
 from tests.item_results.conftest import TENANT, Site
+from tests.tracker.calls import Clock
 
 
 def test_results_are_read_in_the_order_of_the_items(site):
@@ -107,6 +110,14 @@ def test_a_deployment_without_results_refuses_the_option():
         Tracker(MemoryStore()).open(TENANT, OpenBatch(results=True))
 
 
+def test_a_process_without_a_bucket_refuses_a_result_before_the_work_is_over(site):
+    site.tracker.results = None
+
+    with pytest.raises(InvalidRequest, match="this process keeps no results"):
+        site.tracker.verdicts(TENANT, [site.ack_of(1, "1")])
+    assert site.tracker.verdicts(TENANT, [site.ack_of(1)]).results
+
+
 def test_an_estimated_batch_keeps_no_results():
     with pytest.raises(InvalidRequest, match="estimated"):
         OpenBatch(results=True, mode="estimated")
@@ -187,3 +198,30 @@ def test_a_reader_of_a_batch_that_is_deleted_meanwhile_finds_no_batch_and_not_no
 
     with pytest.raises(NotFound):
         site.results.gathered(seen, site.tracker.store)
+
+
+class Forgetting(MemoryStore):
+    """Has deleted the confirmations that expired by now, as DynamoDB's TTL does."""
+
+    def __init__(self, clock):
+        super().__init__()
+        self.clock, self.until = clock, {}
+
+    def confirm(self, key, expires_at):
+        self.until[key] = expires_at
+
+    def announced(self, key):
+        return key in self.until and self.clock() < self.until[key]
+
+
+def test_results_go_with_their_batch_although_the_confirmation_of_its_event_has_expired(site):
+    clock = Clock()
+    site.tracker.store, site.tracker.now = Forgetting(clock), clock
+    batch = site.tracker.open(TENANT, OpenBatch(results=True))
+    site.results.keep(batch.key, site_results(site, 1))
+    site.tracker.confirm(site.tracker.cancel(TENANT, batch.batch_id))
+    clock.at += timedelta(days=8)
+    site.tracker.sweep()
+
+    assert not site.objects.stored
+    assert not site.tracker.store.notices

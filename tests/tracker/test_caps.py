@@ -60,6 +60,7 @@ def test_two_adds_that_fit_alone_do_not_pass_the_cap_together(clock):
     ("options", "field"),
     [
         ({"max_items": 4, "expected_items": 5}, "maxItems"),
+        ({"max_items": 4, "min_succeeded": 5}, "minSucceeded"),
         ({"failure_sample": 5}, "failureSample"),
         ({"max_cost": 0}, "maxCost"),
         ({"max_cost": True}, "maxCost"),

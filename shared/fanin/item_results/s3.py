@@ -24,6 +24,7 @@ REQUESTS_A_REMOVAL = 20
 """Deletes of 1,000 objects each; an API call that removes a batch has time for them."""
 TAKEN = "PreconditionFailed"
 ABSENT = "NoSuchKey"
+NO_BUCKET = "NoSuchBucket"
 UNDECIDED = "ConditionalRequestConflict"
 """Another conditional write of the same name is under way; S3's user guide says to repeat this one."""
 
@@ -56,10 +57,15 @@ class BucketObjects:
             wanted["ContinuationToken"] = answer["NextContinuationToken"]
 
     def remove(self, folder: str) -> bool:
-        for listed in islice(self.names(folder), REQUESTS_A_REMOVAL):
-            if listed:
-                self._remove(listed)
-        return not any(self.names(folder))
+        try:
+            for listed in islice(self.names(folder), REQUESTS_A_REMOVAL):
+                if listed:
+                    self._remove(listed)
+            return not any(self.names(folder))
+        except ClientError as error:
+            if error.response["Error"]["Code"] == NO_BUCKET:
+                return True  # its objects are gone with it
+            raise
 
     def link(self, name: str, lifetime: timedelta) -> str:
         wanted = {"Bucket": self.name, "Key": name}
