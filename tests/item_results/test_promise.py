@@ -11,6 +11,7 @@ from fanin.item_results.service import Results
 from fanin.result_texts import result_text
 from fanin.tracker import OpenBatch, Outcome, Tracker
 from fanin.tracker.memory import MemoryStore
+from fanin.tracker.writing.reopening import ReopenBatch
 from tests.item_results.conftest import TENANT, Site
 from tests.tracker.calls import Clock
 
@@ -116,6 +117,25 @@ def test_a_process_without_a_bucket_refuses_a_result_before_the_work_is_over(sit
     with pytest.raises(InvalidRequest, match="this process keeps no results"):
         site.tracker.verdicts(TENANT, [site.ack_of(1, "1")])
     assert site.tracker.verdicts(TENANT, [site.ack_of(1)]).results
+
+
+def test_a_bulk_delete_without_a_bucket_leaves_the_batches_whose_results_it_could_not_remove(site):
+    for batch_id in (site.batch_id, site.tracker.open(TENANT, OpenBatch()).batch_id):
+        site.tracker.confirm(site.tracker.cancel(TENANT, batch_id))
+    site.tracker.results = None
+    deleted = site.tracker.delete_ended(TENANT, site.tracker.now())
+
+    assert (deleted.count, deleted.unconfirmed) == (1, 1)
+    assert site.batch.deleted_at is None
+
+
+def test_a_batch_with_results_is_not_reopened_without_a_bucket(site):
+    site.fail(1)
+    site.tracker.cancel(TENANT, site.batch_id)
+    site.tracker.results = None
+
+    with pytest.raises(InvalidRequest, match="this process keeps no results"):
+        site.tracker.reopen(TENANT, ReopenBatch(origin_batch_id=site.batch_id), "caller")
 
 
 def test_an_estimated_batch_keeps_no_results():
