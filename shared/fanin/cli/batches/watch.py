@@ -42,7 +42,8 @@ Seen = tuple[Document, Look]
 def watch(call: Invocation, batch: Batch, timeout: Timeout = None) -> None:
     """Show the progress of BATCH until it ends.
 
-    Exits with 0 if it succeeded, or `enough` of it, else with 1. Without a terminal: a line every 10 s and at each new state.
+    Exits with 0 if it succeeded, or `enough` of it, else with 1. Without a terminal: a line every 10 s and at
+    each new state.
     """
     seconds = _seconds(timeout)
     found = progress_of(call, call.names.id_of(batch), seconds, REAL)
