@@ -245,3 +245,15 @@ def test_results_go_with_their_batch_although_the_confirmation_of_its_event_has_
 
     assert not site.objects.stored
     assert not site.tracker.store.notices
+
+
+def test_a_sweep_without_a_bucket_says_that_the_results_of_an_expired_batch_stay(site, caplog):
+    clock = Clock()
+    site.tracker.now = clock
+    batch = site.tracker.open(TENANT, OpenBatch(results=True))
+    site.tracker.confirm(site.tracker.cancel(TENANT, batch.batch_id))
+    site.tracker.results = None
+    clock.at += timedelta(days=8)
+
+    assert not site.tracker.sweep().failed
+    assert f"the results of batch {batch.batch_id} stay" in caplog.text
