@@ -7,11 +7,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from fanin.api.events.ending_events import confirm, endings
 from fanin.aws.sending.bus import Bus
 from fanin.errors import NewerSchema, StoreUnavailable
 from fanin.instants import iso
+from fanin.item_results.memory import MemoryObjects
+from fanin.item_results.service import Results
 from fanin.tracker import Ack, Batch, BatchKey, OpenBatch, State, Tracker
 from fanin.tracker.memory import MemoryStore
 from functions import confirm_event, publish_endings
@@ -152,6 +155,49 @@ def test_an_event_that_may_be_missing_fails_the_delivery_and_is_not_counted(
     with pytest.raises(StoreUnavailable):
         published(record(batch_id, "CANCELLED"))
     assert "BatchesCancelled" not in capsys.readouterr().out
+
+
+class Silent(MemoryObjects):
+    """A bucket that answers every read with *error*."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
+    def get(self, name: str) -> bytes | None:
+        raise self.error
+
+
+GONE = ClientError({"Error": {"Code": "NoSuchBucket", "Message": "it was removed"}}, "GetObject")
+
+
+@pytest.mark.parametrize(
+    ("kept", "waits"),
+    [
+        (None, timedelta(0)),
+        (Results(Silent(GONE)), timedelta(0)),
+        (Results(Silent(StoreUnavailable("S3 is down"))), timedelta(minutes=5)),
+    ],
+)
+def test_the_events_of_a_shard_do_not_wait_for_the_bucket_of_one_batch(
+    tracker: Tracker, clock: Clock, bus: Client, kept: Results | None, waits: timedelta
+) -> None:
+    tracker.results = Results(MemoryObjects())
+    (with_results, _), (other, _) = opened(tracker, results=True), opened(tracker)
+    tracker.results = kept
+    for batch_id in (with_results, other):
+        tracker.cancel(TENANT, batch_id)
+    records = record(with_results, "CANCELLED"), record(other, "CANCELLED")
+    if waits:
+        with pytest.raises(StoreUnavailable):
+            published(*records)
+    clock.at += waits
+    published(*records)
+
+    (entries,) = bus.requests
+    details = [json.loads(each["Detail"]) for each in entries]
+    assert [detail["batchId"] for detail in details] == [with_results, other]
+    assert not any("results" in detail for detail in details)
 
 
 def test_ends_are_counted_by_kind_and_once(tracker: Tracker, capsys: pytest.CaptureFixture[str]) -> None:

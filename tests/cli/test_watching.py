@@ -109,6 +109,15 @@ def test_the_exit_code_is_0_only_for_a_success(fanin, verb, end, result, code):
         assert done.err == ("" if code == 0 else f"1 of 1 batches did not succeed: k ({result})\n")
 
 
+@pytest.mark.parametrize("verb", ["watch", "wait"])
+def test_a_batch_of_which_enough_has_succeeded_is_a_success(fanin, verb):
+    fanin("open", "k", "--min-succeeded", "1").ok()
+    fanin("ack", fanin("add", "k", "2").ok().lines[0]).ok()
+    done = fanin(verb, "k", "--json").ok()
+
+    assert [each["result"] for each in done.documents] == ["enough"]
+
+
 def test_a_wait_takes_several_batches_prints_nothing_and_names_those_that_failed(fanin, clock, served):
     for key in ("a", "b", "c"):
         batch_of(fanin, key, 1)

@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from fanin.aws import clients
-from fanin.errors import StoreUnavailable
+from fanin.errors import InvalidRequest, StoreUnavailable
 from fanin.item_results.memory import MemoryObjects
 from fanin.item_results.s3 import BucketObjects
 
@@ -55,6 +55,18 @@ def test_a_folder_is_removed_and_no_other(objects):
     assert objects.remove("a/")
     assert objects.remove("a/")
     assert [each.name for some in objects.names("") for each in some] == ["b/1"]
+
+
+def test_of_a_bucket_that_is_gone_nothing_is_left_to_remove():
+    with mock_aws():
+        assert BucketObjects(boto3.client("s3", region_name="us-east-1"), "gone").remove("a/")
+
+
+def test_a_bucket_that_takes_no_result_refuses_it_as_the_request_that_brings_it_is_refused():
+    """The acks of other batches in the request are sent again without it."""
+    with mock_aws(), pytest.raises(InvalidRequest, match="bucket gone takes no results") as refusal:
+        BucketObjects(boto3.client("s3", region_name="us-east-1"), "gone").put("a/1", b"")
+    assert refusal.value.field == "result"
 
 
 def test_a_link_of_a_bucket_expires_and_is_signed_as_new_buckets_ask_for():

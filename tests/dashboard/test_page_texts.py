@@ -35,6 +35,14 @@ def test_a_user_key_is_text(fanin, api, dashboard, opens):
     assert page.title() == f"{batch.id} · fanin"
 
 
+def test_a_batch_of_which_enough_has_succeeded_looks_like_a_success(fanin, api, dashboard, opens):
+    opened(fanin, "the first to answer", items=3, acked=1, close=False, min_succeeded=1)
+    page = opens(dashboard)
+    wait(page, "1 succeeded: enough")
+
+    assert page.get_attribute(".state", "class") == "state good"
+
+
 @pytest.mark.parametrize(
     ("total", "acked", "shown"),
     [

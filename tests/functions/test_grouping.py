@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import pytest
+from botocore.exceptions import ClientError
 
 from fanin.api.events.task_acks import ack_items, keep_results
 from fanin.errors import StoreUnavailable
@@ -205,6 +206,31 @@ def test_a_task_whose_result_could_not_be_kept_is_called_again(stage: Stage, tra
     stage.deliver(handle_bundle.handler, *bundle)
     assert grouping.grouper().task("t", "task-0").state == "SUCCEEDED"
     assert len(list(objects.names("results/"))) == 1
+
+
+def test_a_task_whose_result_no_bucket_takes_succeeds_without_it_and_the_others_keep_theirs(
+    stage: Stage, tracker: Tracker
+) -> None:
+    """A bucket that is gone would refuse the result of each call of the API again."""
+    results = cast(Results, tracker.results)
+    batches = [tracker.open("t", OpenBatch(results=True)) for _ in range(2)]
+    groups = [tracker.add("t", batch.batch_id, 1).groups[0].id for batch in batches]
+    named = zip(batches, groups, strict=True)
+    stage.deliver(lead_tasks.handler, *registered(stage, *(f"{b.batch_id}:{g}:0" for b, g in named)))
+    stage.answer = Answer(members={f"task-{n}": Outcome(Verdict.OK, result="1") for n in range(2)})
+    put = MemoryObjects.put
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MemoryObjects, "put", lambda *a: _gone() if batches[0].batch_id in a[1] else put(*a))
+        stage.deliver(handle_bundle.handler, *stage.bodies(BundleMessage))
+    ended = [tracker.close("t", batch.batch_id, "me").batch for batch in batches]
+
+    assert [batch.result for batch in ended] == ["succeeded"] * 2
+    found = [results.gathered(batch, tracker.store) for batch in ended]
+    assert [index and index.items for index in found] == [0, 1]
+
+
+def _gone() -> None:
+    raise ClientError({"Error": {"Code": "NoSuchBucket", "Message": "it was removed"}}, "PutObject")
 
 
 def _unavailable(*_: object) -> None:

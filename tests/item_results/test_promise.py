@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from fanin.errors import Conflict, InvalidRequest, NotFound
@@ -9,7 +11,9 @@ from fanin.item_results.service import Results
 from fanin.result_texts import result_text
 from fanin.tracker import OpenBatch, Outcome, Tracker
 from fanin.tracker.memory import MemoryStore
+from fanin.tracker.writing.reopening import ReopenBatch
 from tests.item_results.conftest import TENANT, Site
+from tests.tracker.calls import Clock
 
 
 def test_results_are_read_in_the_order_of_the_items(site):
@@ -107,6 +111,33 @@ def test_a_deployment_without_results_refuses_the_option():
         Tracker(MemoryStore()).open(TENANT, OpenBatch(results=True))
 
 
+def test_a_process_without_a_bucket_refuses_a_result_before_the_work_is_over(site):
+    site.tracker.results = None
+
+    with pytest.raises(InvalidRequest, match="this process keeps no results"):
+        site.tracker.verdicts(TENANT, [site.ack_of(1, "1")])
+    assert site.tracker.verdicts(TENANT, [site.ack_of(1)]).results
+
+
+def test_a_bulk_delete_without_a_bucket_leaves_the_batches_whose_results_it_could_not_remove(site):
+    for batch_id in (site.batch_id, site.tracker.open(TENANT, OpenBatch()).batch_id):
+        site.tracker.confirm(site.tracker.cancel(TENANT, batch_id))
+    site.tracker.results = None
+    deleted = site.tracker.delete_ended(TENANT, site.tracker.now())
+
+    assert (deleted.count, deleted.unconfirmed) == (1, 1)
+    assert site.batch.deleted_at is None
+
+
+def test_a_batch_with_results_is_not_reopened_without_a_bucket(site):
+    site.fail(1)
+    site.tracker.cancel(TENANT, site.batch_id)
+    site.tracker.results = None
+
+    with pytest.raises(InvalidRequest, match="this process keeps no results"):
+        site.tracker.reopen(TENANT, ReopenBatch(origin_batch_id=site.batch_id), "caller")
+
+
 def test_an_estimated_batch_keeps_no_results():
     with pytest.raises(InvalidRequest, match="estimated"):
         OpenBatch(results=True, mode="estimated")
@@ -187,3 +218,42 @@ def test_a_reader_of_a_batch_that_is_deleted_meanwhile_finds_no_batch_and_not_no
 
     with pytest.raises(NotFound):
         site.results.gathered(seen, site.tracker.store)
+
+
+class Forgetting(MemoryStore):
+    """Has deleted the confirmations that expired by now, as DynamoDB's TTL does."""
+
+    def __init__(self, clock):
+        super().__init__()
+        self.clock, self.until = clock, {}
+
+    def confirm(self, key, expires_at):
+        self.until[key] = expires_at
+
+    def announced(self, key):
+        return key in self.until and self.clock() < self.until[key]
+
+
+def test_results_go_with_their_batch_although_the_confirmation_of_its_event_has_expired(site):
+    clock = Clock()
+    site.tracker.store, site.tracker.now = Forgetting(clock), clock
+    batch = site.tracker.open(TENANT, OpenBatch(results=True))
+    site.results.keep(batch.key, site_results(site, 1))
+    site.tracker.confirm(site.tracker.cancel(TENANT, batch.batch_id))
+    clock.at += timedelta(days=8)
+    site.tracker.sweep()
+
+    assert not site.objects.stored
+    assert not site.tracker.store.notices
+
+
+def test_a_sweep_without_a_bucket_says_that_the_results_of_an_expired_batch_stay(site, caplog):
+    clock = Clock()
+    site.tracker.now = clock
+    batch = site.tracker.open(TENANT, OpenBatch(results=True))
+    site.tracker.confirm(site.tracker.cancel(TENANT, batch.batch_id))
+    site.tracker.results = None
+    clock.at += timedelta(days=8)
+
+    assert not site.tracker.sweep().failed
+    assert f"the results of batch {batch.batch_id} stay" in caplog.text

@@ -6,6 +6,8 @@ import pytest
 
 from fanin.cost.fan_out import most_dollars
 from fanin.errors import Conflict, InvalidRequest
+from fanin.item_results.memory import MemoryObjects
+from fanin.item_results.service import Results
 from fanin.tracker import OpenBatch, Tracker
 from fanin.tracker.memory import MemoryStore
 from tests.tracker.calls import opened
@@ -28,6 +30,17 @@ def test_an_add_that_would_pass_a_cap_is_refused_and_changes_nothing(tracker, ca
 
     assert tracker.get("t", batch_id).total == 300
     assert tracker.add("t", batch_id, 200).total == 500
+
+
+def test_results_count_toward_the_dollars_of_a_batch_that_keeps_them():
+    tracker = Tracker(MemoryStore(), results=Results(MemoryObjects()))
+    with_results, without = (
+        opened(tracker, 1, max_cost=1.0, results=results)[0] for results in (True, False)
+    )
+    tracker.add("t", without, 1_000_000)
+
+    with pytest.raises(Conflict, match=r"cost up to \$6\.[0-9]+, each sent and acked alone, with a result"):
+        tracker.add("t", with_results, 1_000_000)
 
 
 def test_an_add_that_filled_the_cap_returns_its_items_when_it_is_repeated(tracker):
@@ -60,6 +73,7 @@ def test_two_adds_that_fit_alone_do_not_pass_the_cap_together(clock):
     ("options", "field"),
     [
         ({"max_items": 4, "expected_items": 5}, "maxItems"),
+        ({"max_items": 4, "min_succeeded": 5}, "minSucceeded"),
         ({"failure_sample": 5}, "failureSample"),
         ({"max_cost": 0}, "maxCost"),
         ({"max_cost": True}, "maxCost"),

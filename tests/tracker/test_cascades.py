@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.errors import BatchEnded, KeyReused
+from fanin.errors import BatchEnded, KeyReused, NewerSchema
 from fanin.tracker import State
 from fanin.tracker.writing import cascading
 from tests.tracker.calls import ack, opened
@@ -106,3 +106,26 @@ def test_a_batch_that_has_ended_otherwise_cancels_no_children(tracker, family):
     with pytest.raises(BatchEnded):
         tracker.cancel("t", family[0][0], children=True)
     assert states(tracker, family)[1:] == [State.OPEN] * 3
+
+
+def test_a_child_that_a_newer_release_wrote_keeps_no_other_one_and_no_event_waiting(
+    tracker, clock, family, monkeypatch
+):
+    newer, get = tracker.get("t", family[1][0]).key, tracker.store.get
+
+    def older(key):
+        if key == newer:
+            raise NewerSchema("upgrade fanin")
+        return get(key)
+
+    monkeypatch.setattr(tracker.store, "get", older)
+    cancelled = tracker.cancel("t", family[0][0], children=True)
+    assert get(tracker.get("t", family[2][0]).key).state is State.CANCELLED
+    for _ in range(16):
+        clock.at += MINUTE
+        tracker.sweep()
+    assert {key for key, _ in tracker.store.notices} >= {cancelled.key}
+
+    monkeypatch.undo()
+    sweeps(tracker, clock)
+    assert states(tracker, family) == [State.CANCELLED] * 4

@@ -5,10 +5,13 @@ It needs no pydantic, because the function that makes the events starts without 
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field, fields
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
+from fanin.calling import log_failure
+from fanin.errors import StoreUnavailable
 from fanin.instants import iso
 from fanin.names import camel
 from fanin.tracker import Batch, ItemRange, Mode, Tracker
@@ -19,8 +22,11 @@ from fanin.tracker.rules.results import Manifest
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+logger = logging.getLogger("fanin")
 RANGES_IN_EVENT = 100
 """Outstanding ranges in an event; the route ``outstanding`` lists all."""
+MANIFEST_AWAITED = timedelta(minutes=5)
+"""How long after its end an event waits for a bucket that gives no answer: other events wait behind it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +36,7 @@ class EndingEvent(CompletionEvent):
     At least *acked* of its *total* items are acked, at most *upper_bound*; *exact* if the two are equal.
     *outstanding*: the others, so many at the most. *ranges*: the first of them; *more_ranges*: whether there
     are more. An estimated batch has no ranges. *resumes*: true where a Step Functions task waits for the end.
-    *results*: the parts of the results that the batch keeps.
+    *results*: the parts of the results that the batch keeps; absent where the bucket does not answer.
     """
 
     acked: int
@@ -58,7 +64,7 @@ class EndingEvent(CompletionEvent):
             ranges=left.ranges,
             more_ranges=left.resume is not None,
             resumes=batch.resumes or None,
-            results=tracker.manifest(batch),
+            results=_manifest(batch, tracker),
         )
 
     def detail(self) -> dict[str, Any]:
@@ -71,6 +77,22 @@ def detail_of(event: DataclassInstance) -> dict[str, Any]:
     known = {fact: getattr(event, fact.name) for fact in fields(event)}
     shown = {fact: value for fact, value in known.items() if value is not None or not is_optional(fact)}
     return {camel(fact.name): _value(value) for fact, value in shown.items()}
+
+
+def _manifest(batch: Batch, tracker: Tracker) -> Manifest | None:
+    """Return the manifest of the results; None where the bucket is gone or refuses, which is logged.
+
+    The event comes all the same: the first reader of the results writes the manifest. Raises
+    StoreUnavailable, in the first minutes, where the bucket gives no answer.
+    """
+    try:
+        return tracker.manifest(batch)
+    except Exception as error:
+        is_awaited = batch.ended_at is not None and tracker.now() - batch.ended_at < MANIFEST_AWAITED
+        if isinstance(error, StoreUnavailable) and is_awaited:
+            raise
+        log_failure(logger, "the event of batch %s does not name its results", batch.batch_id, error=error)
+        return None
 
 
 def _counted(batch: Batch, progress: Progress, left: Slice) -> Progress:

@@ -37,9 +37,13 @@ def fan_out(items: int, size: int = 0, chunk: int = 1, together: int | None = No
     return carried + acks(items, messages if together is None else ceil(items / together))
 
 
-def most_dollars(items: int) -> float:
-    """Return what *items* cost at most, each sent and acked alone, without functions and API calls."""
-    return Bill(fan_out(items)).dollars
+def most_dollars(items: int, results: bool = False) -> float:
+    """Return what *items* cost at most, each sent and acked alone, without functions and API calls.
+
+    *results*: each has a result, which is written as an object of its own, and gathered from it.
+    """
+    objects = Usage({"object_write": items, "object_read": items}) if results else Usage()
+    return Bill(fan_out(items) + objects).dollars
 
 
 def acks(items: int, writes: int) -> Usage:

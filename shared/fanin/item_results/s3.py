@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -12,7 +13,7 @@ from botocore.exceptions import ClientError
 
 from fanin.aws import clients
 from fanin.aws.calls import send
-from fanin.errors import StoreUnavailable
+from fanin.errors import InvalidRequest, StoreUnavailable
 from fanin.item_results.objects import Listed
 from fanin.item_results.service import Results
 from fanin.pacing import each_in_threads
@@ -20,10 +21,12 @@ from fanin.pacing import each_in_threads
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
+logger = logging.getLogger("fanin")
 REQUESTS_A_REMOVAL = 20
 """Deletes of 1,000 objects each; an API call that removes a batch has time for them."""
 TAKEN = "PreconditionFailed"
 ABSENT = "NoSuchKey"
+NO_BUCKET = "NoSuchBucket"
 UNDECIDED = "ConditionalRequestConflict"
 """Another conditional write of the same name is under way; S3's user guide says to repeat this one."""
 
@@ -36,7 +39,13 @@ class BucketObjects:
     name: str
 
     def put(self, name: str, body: bytes) -> None:
-        send(self.client.put_object, {"Bucket": self.name, "Key": name, "Body": body})
+        try:
+            send(self.client.put_object, {"Bucket": self.name, "Key": name, "Body": body})
+        except ClientError as error:
+            # Acks of batches without results, in the same request, must not fail with this one.
+            logger.exception("the bucket %s takes no results", self.name)
+            why = f"the bucket {self.name} takes no results: {error.response['Error']['Code']}"
+            raise InvalidRequest(f"{why}; repair it, or ack without results", field="result") from error
 
     def put_first(self, name: str, body: bytes) -> bool:
         wanted = {"Bucket": self.name, "Key": name, "Body": body, "IfNoneMatch": "*"}
@@ -56,10 +65,15 @@ class BucketObjects:
             wanted["ContinuationToken"] = answer["NextContinuationToken"]
 
     def remove(self, folder: str) -> bool:
-        for listed in islice(self.names(folder), REQUESTS_A_REMOVAL):
-            if listed:
-                self._remove(listed)
-        return not any(self.names(folder))
+        try:
+            for listed in islice(self.names(folder), REQUESTS_A_REMOVAL):
+                if listed:
+                    self._remove(listed)
+            return not any(self.names(folder))
+        except ClientError as error:
+            if error.response["Error"]["Code"] == NO_BUCKET:
+                return True  # its objects are gone with it
+            raise
 
     def link(self, name: str, lifetime: timedelta) -> str:
         wanted = {"Bucket": self.name, "Key": name}

@@ -203,6 +203,8 @@ class Tracker(Repairs):
         All pages are read at once, consistently. Raises what ``ack`` does.
         """
         request = self._plan(tenant, acks)
+        if request.kept_results():
+            self.result_store()
         pages = [(PageKey(page.batch.key, 0, page.number), page) for page in request.pages.values()]
         stored = self.store.pages({key for key, page in pages if page.batch.mode is Mode.EXACT})
         for key, page in pages:
@@ -258,7 +260,7 @@ class Tracker(Repairs):
         The item of the parent batch is acked first, in case the process that ended the batch crashed before.
         A batch whose children are cancelled stays in the list until a sweep finds none that is live.
         """
-        self.store.confirm(batch.key, batch.expires_at)
+        self.store.confirm(batch.key, batch.confirmed_until)
         self._ack_parents([batch], self._parent_ack)
         if batch.next_check_at is not None and not batch.cancels_children:
             self.store.postpone(batch, batch.results_until)

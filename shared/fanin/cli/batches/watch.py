@@ -28,7 +28,7 @@ from fanin.tracker.rules.model import ALIVE
 
 verb = Verbs()
 
-SUCCEEDED = "succeeded"
+SUCCESSES = ("succeeded", "enough")
 LINE_SECONDS = 10.0
 """The time after which a line is printed where no terminal is, changed or not."""
 Timeout = Annotated[
@@ -42,7 +42,8 @@ Seen = tuple[Document, Look]
 def watch(call: Invocation, batch: Batch, timeout: Timeout = None) -> None:
     """Show the progress of BATCH until it ends.
 
-    Exits with 0 if it succeeded, else with 1. Without a terminal: a line every 10 s and at each new state.
+    Exits with 0 if it succeeded, or `enough` of it, else with 1. Without a terminal: a line every 10 s and at
+    each new state.
     """
     seconds = _seconds(timeout)
     found = progress_of(call, call.names.id_of(batch), seconds, REAL)
@@ -50,7 +51,7 @@ def watch(call: Invocation, batch: Batch, timeout: Timeout = None) -> None:
         last = drawn(found, sys.stdout, lambda: shutil.get_terminal_size().columns)
     else:
         last = printed(found, call, REAL.monotonic)
-    if last.status.result != SUCCEEDED:
+    if last.status.result not in SUCCESSES:
         raise typer.Exit(ExitCode.REFUSED)
 
 
@@ -63,7 +64,7 @@ def wait(call: Invocation, batches: Batches, timeout: Timeout = None) -> None:
     seconds = _seconds(timeout)
     names = {name: call.names.id_of(name) for name in batches}
     ended = {name: status for name, status in waited(call, names, seconds, REAL)}
-    others = [f"{name} ({status.result})" for name, status in ended.items() if status.result != SUCCEEDED]
+    others = [f"{name} ({each.result})" for name, each in ended.items() if each.result not in SUCCESSES]
     if others:
         raise Refused(f"{len(others)} of {len(ended)} batches did not succeed: {', '.join(others)}")
 

@@ -8,7 +8,7 @@ export const time = (text, caption = ago(text)) =>
 
 const LIVE = new Set(["OPEN", "CLOSED"]);
 const ENDED = new Set(["COMPLETE", "FAILED", "CANCELLED", "TIMED_OUT", "EXPIRED"]);
-const GOOD = new Set(["COMPLETE", "succeeded"]);
+const GOOD = new Set(["COMPLETE", "succeeded", "enough"]);
 
 // A state of a newer API counts as live until the batch has an end.
 export const isEnded = (batch) =>

@@ -259,6 +259,11 @@ class Batch(BatchOptions):
         return over_at + RESULTS_STAY + timedelta(milliseconds=1) if self.results else None
 
     @property
+    def confirmed_until(self) -> datetime:
+        """When the confirmation of its event may be deleted: not before its last check, of its results."""
+        return self.row_expires_at if self.results else self.expires_at
+
+    @property
     def row_expires_at(self) -> datetime:
         """When its row, and the row of its idempotency key, may be deleted."""
         return self.pages_expire_at + GRACE

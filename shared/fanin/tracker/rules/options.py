@@ -358,6 +358,11 @@ class OpenBatch(BatchOptions):
                 f"a batch of at most {self.max_items} items cannot expect {self.expected_items}",
                 field="maxItems",
             )
+        if self.max_items is not None and (self.min_succeeded or 0) > self.max_items:
+            raise InvalidRequest(
+                f"of a batch of at most {self.max_items} items, {self.min_succeeded} cannot succeed",
+                field="minSucceeded",
+            )
 
     @property
     def token(self) -> TaskToken | None:

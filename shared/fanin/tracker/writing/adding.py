@@ -28,10 +28,12 @@ def _check_cost(batch: Batch, most: float, count: int) -> None:
     from fanin.cost.fan_out import most_dollars  # noqa: PLC0415  # most functions start without prices
 
     total = batch.total + count
-    if most_dollars(total) > most:
+    dollars = most_dollars(total, batch.results)
+    if dollars > most:
+        with_results = ", with a result" if batch.results else ""
         raise Conflict(
-            f"the items of batch {batch.batch_id} may cost {_dollars(most)}, and {total:,} cost up"
-            f" to {_dollars(most_dollars(total))}, each sent and acked alone: an add of {count:,} would pass"
+            f"the items of batch {batch.batch_id} may cost {_dollars(most)}, and {total:,} cost up to"
+            f" {_dollars(dollars)}, each sent and acked alone{with_results}: an add of {count:,} would pass"
             " that; add fewer, or open another batch for them"
         )
 

@@ -8,15 +8,19 @@ cancelled is found by its own first check.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
+from fanin.calling import log_failure
+from fanin.errors import NewerSchema
 from fanin.pacing import Each
 from fanin.tracker.rules.lifecycle import transition
 from fanin.tracker.rules.model import Batch, BatchKey, State
 from fanin.tracker.store import TrackerStore
 
+logger = logging.getLogger("fanin")
 CANCELS_A_REQUEST = 100
 """Live batches below a batch that one request cancels; the sweep cancels the others."""
 CANCELS_A_CHECK = 2_000
@@ -33,13 +37,17 @@ def cancelled_with(parent: Batch, child: Batch, at: datetime, store: TrackerStor
 
 @dataclass(slots=True)
 class Cascade:
-    """Ends at most *budget* batches, and calls *ended* with each. *budget*: negative if more are live."""
+    """Ends at most *budget* batches, and calls *ended* with each.
+
+    *budget*: negative if more are live. *unread*: children that a newer release wrote; they may be live.
+    """
 
     store: TrackerStore
     now: Callable[[], datetime]
     ended: Callable[[Batch], None]
     each: Each
     budget: int
+    unread: list[BatchKey] = field(default_factory=list)
 
     def run(self, top: Batch) -> bool:
         """Cancel the live batches below *top*, level by level; return whether all of them were reached."""
@@ -47,7 +55,7 @@ class Cascade:
         while parents:
             found = [child for parent in parents for child in self._cancel_children(parent)]
             parents = found if self.budget >= 0 else ()
-        return self.budget >= 0
+        return self.budget >= 0 and not self.unread
 
     def _cancel_children(self, parent: Batch) -> Iterator[Batch]:
         """Cancel the live children of *parent* while the budget lasts; yield those to go on below.
@@ -65,8 +73,13 @@ class Cascade:
             yield from (child for child in ended if child.cancels_children)
 
     def _ended_child(self, parent: Batch, key: BatchKey) -> Batch | None:
-        """Return the batch of *key*, cancelled unless it had ended; None if there is none."""
-        child = self.store.get(key)
+        """Return the batch of *key*, cancelled unless it had ended; None if none can be read."""
+        try:
+            child = self.store.get(key)
+        except NewerSchema as error:
+            log_failure(logger, "child %s is not cancelled yet", key.batch_id, error=error)
+            self.unread.append(key)
+            return None
         if child is None or not child.is_alive:
             return child
         return cancelled_with(parent, child, self.now(), self.store)

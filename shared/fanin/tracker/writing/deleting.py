@@ -28,7 +28,8 @@ REMOVED = "removed"
 class Deleted:
     """The result of one part of a bulk delete.
 
-    *unconfirmed*: batches that were left, because the bus has not confirmed their ending events yet.
+    *unconfirmed*: batches that were left, because the bus has not confirmed their ending events yet, a task
+    waits for them, or their results are in a bucket that this process does not know.
     *resume*: the position to continue from; None at the end of the list.
     """
 

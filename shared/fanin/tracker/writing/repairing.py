@@ -165,7 +165,7 @@ class Repairs(Reader):
         listed = [batch.key for batch in page.batches if ended_before(batch, before)]
         found = self.each(self.store.get, listed)
         ended = [batch for batch in found if batch is not None and ended_before(batch, before)]
-        ready = [batch for batch in ended if is_settled(batch) and not self._waits(batch)]
+        ready = [batch for batch in ended if self._is_ready(batch)]
         self.each(self._deleted, ready)
         return Deleted(len(ready), len(ended) - len(ready), page.resume)
 
@@ -179,6 +179,8 @@ class Repairs(Reader):
         ranges = unfinished(self.store, origin) if request.items is ReopenItems.UNFINISHED else None
         count = origin.failed if ranges is None else count_of(ranges)
         check_origin(origin, count, request.items)
+        if origin.results:
+            self.result_store()
         new = BatchKey(tenant, str(self.new_id()))
         size = (count, self.page_bits)
         origin = self._with_parent_to_heal(origin, request, over)
@@ -207,6 +209,11 @@ class Repairs(Reader):
         parent = parent and self._ended_if_due(parent)
         batch_ids = [batch_id for batch_id in replaced if batch_id is not None]
         check_takes_child(self.store, item_id, parent, batch_ids, self.now())
+
+    def _is_ready(self, batch: Batch) -> bool:
+        """Whether an ended batch can be deleted now; without a bucket, its results would stay."""
+        has_bucket = self.results is not None or not batch.results
+        return has_bucket and is_settled(batch) and not self._waits(batch)
 
     def _waits(self, batch: Batch) -> bool:
         """Whether a task of Step Functions waits for the batch: its token is dropped when it has ended."""

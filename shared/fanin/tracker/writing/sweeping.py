@@ -268,7 +268,11 @@ class Sweeper:
         until = batch.results_until
         if until is not None and self.climber.now() < until:
             self.climber.store.postpone(batch, until)
-        elif until is None or self.results is None or self.results.delete(batch.key):
+            return
+        if until is not None and self.results is None:
+            line = "the results of batch %s stay, because the stack has no bucket of results any more"
+            logger.warning(line, batch.batch_id)
+        if until is None or self.results is None or self.results.delete(batch.key):
             self.climber.store.postpone(batch, None)
 
 
