@@ -68,7 +68,7 @@ def follow(watch: Watch, job: SparkJob, api: Fanin, deployed: Deployed, view: Vi
     while True:
         for event in job.events():
             watch.receive(dict(event))
-        status = api.get(watch.batch_id)
+        status = api.status(watch.batch_id)
         watch.samples.append(_sample(watch, status, deployed))
         view.moved(watch.samples, watch.total)
         if status.is_complete and watch.sent:

@@ -107,9 +107,9 @@ class RoundTrip:
         self.job("redrive", "--saved", self.place("left"), "--queue-url", url, *self.tables)
         fanin = Fanin(self.run.url)
         over = time.monotonic() + PATIENCE_SECONDS
-        while not fanin.get(batch_id).is_complete and time.monotonic() < over:
+        while not fanin.status(batch_id).is_complete and time.monotonic() < over:
             fanin.ack(list(_received(sqs, url)))
-        batch = fanin.get(batch_id)
+        batch = fanin.status(batch_id)
         self.expect("the batch", (batch.state, batch.total), ("COMPLETE", self.items))
 
 

@@ -23,7 +23,7 @@ from tests.simulating.violation import require
 CALLS = 36
 SWITCHES = 0.12
 """How often another process works on, before a call."""
-LAST = ("get", "outstanding", "failures")
+LAST = ("status", "outstanding", "failures")
 """What is read of each batch in the end."""
 ROWS = ("tokens", "stretches", "stored_pages", "kept", "blocked", "origins", "confirmed")
 """What the stores hold beside batches; not the keys, which are fresh where none is given."""

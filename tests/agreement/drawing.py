@@ -217,8 +217,11 @@ class Drawing:
     def _read(self) -> Call:
         if self._is(0.15):
             return Call("children", (self._id() if self._is(0.5) else self._batch(),))
+        if self._is(0.1):
+            name = self._batch() if self._is(0.5) else self.random.choice(USER_KEYS)
+            return Call(self.random.choice(("batch", "status")), (name,))
         name = self.random.choice(
-            ("get", "get", "get", "outstanding", "failures", "samples", "results", "wait", "watch")
+            ("status", "status", "status", "outstanding", "failures", "samples", "results", "wait", "watch")
         )
         return Call(name, (self._batch(), *((0,) if name in ("wait", "watch") else ())))
 
@@ -283,7 +286,7 @@ class Drawing:
 
     def _of_object(self, call: Call) -> Call:
         if not self.held:
-            return Call("get", (self._batch(),))
+            return Call("status", (self._batch(),))
         return replace(call, of=self.random.choice(self.held))
 
     def _batch(self, fits: Fits = lambda _: True) -> str:

@@ -113,7 +113,9 @@ class HttpWorld(World):
         transport = HttpTransport("http://127.0.0.1:1", pause=lambda _: None)
         transport._pool = lambda: handlers  # type: ignore[method-assign]
         transport._states.clock = transport._states.wall = self.backend.clock.monotonic
-        return Fanin(transport)
+        fanin = Fanin(transport)
+        fanin._pause = lambda _: None  # type: ignore[method-assign]
+        return fanin
 
 
 @dataclass

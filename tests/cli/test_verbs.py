@@ -178,16 +178,17 @@ def test_parent_fails_on_without_a_parent_is_refused(fanin):
     assert "--parent-fails-on needs --parent" in fanin("open", "k", "--parent-fails-on", "any").err
 
 
-def test_a_user_key_is_its_newest_batch_and_a_write_refuses_two_live_ones(fanin):
+def test_a_user_key_is_its_newest_batch_and_one_of_two_live_ones_is_refused(fanin):
     first, _ = opened(fanin, "k:1")
     second, _ = opened(fanin, "k:1")
-    refused = fanin("close", "k:1")
+    for verb in ("close", "status"):
+        refused = fanin(verb, "k:1")
+        assert refused.code == ExitCode.REFUSED
+        assert first in refused.err
+        assert second in refused.err
+    fanin("cancel", first, "--yes").ok()
 
     assert f"batchId\t{second}" in fanin("status", "k:1").ok().lines
-    assert refused.code == ExitCode.REFUSED
-    assert first in refused.err
-    assert second in refused.err
-    fanin("cancel", first, "--yes").ok()
     assert fanin("close", "k:1").ok().out in ("CLOSED\n", "COMPLETE\n")
 
 

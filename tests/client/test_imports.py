@@ -116,7 +116,7 @@ def test_without_any_variable_the_error_names_all_four_once(given, monkeypatch):
         monkeypatch.setenv(name, value)
 
     with pytest.raises(InvalidRequest) as refused:
-        Fanin().get(NOT_THERE)
+        Fanin().status(NOT_THERE)
 
     assert [str(refused.value).count(name) for name in ALL] == [1, 1, 1, 1]
     assert "fanin local env" in str(refused.value)

@@ -35,7 +35,7 @@ def test_a_range_of_many_pages_is_acked_part_by_part(fanin, items):
 
     assert [(part.first, part.last) for part in report.ranges] == [(0, 9), (10, 19), (20, 29), (30, 39)]
     assert all(part.counts == {Verdict.ACCEPTED: 10} for part in report.ranges)
-    assert fanin.get(items.batch_id).result == "succeeded"
+    assert fanin.status(items.batch_id).result == "succeeded"
 
 
 def test_a_repetition_after_a_lost_answer_is_the_same_requests(over_http, service):
@@ -93,7 +93,7 @@ def test_failures_whose_reasons_fill_more_than_one_body_are_sent_in_parts(fanin)
     report = fanin.fail(list(items), "\U0001f4a5" * 512)
 
     assert [one.item_id for one in report.results] == list(items)
-    assert fanin.get(items.batch_id).failed == 1000
+    assert fanin.status(items.batch_id).failed == 1000
 
 
 def test_client_and_api_agree_on_the_bytes_of_a_body():

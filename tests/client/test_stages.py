@@ -43,10 +43,10 @@ def test_each_stage_is_opened_once_by_the_end_of_the_one_before_and_the_last_end
     opened = [Stages.next(fake, detail).id for _ in range(3)]
     second = run(fake, detail, detail["total"] - detail["failed"])
     assert opened == [second.id] * 3
-    assert fake.get(work.id).acked == 1 + 1
+    assert fake.status(work.id).acked == 1 + 1
     third = run(fake, ending(fake, second), 5)
 
-    assert (fake.get(third.id).result, fake.get(work.id).result) == ("succeeded", "succeeded")
+    assert (fake.status(third.id).result, fake.status(work.id).result) == ("succeeded", "succeeded")
     assert Stages.next(fake, ending(fake, third)) is None
 
 
@@ -56,7 +56,7 @@ def test_an_event_that_comes_again_when_the_next_stage_has_ended_opens_none(fake
     before = len(fake.store.batches)
 
     assert Stages.next(fake, ending(fake, work.first)) is None
-    assert (fake.get(second.id).total, len(fake.store.batches)) == (3, before)
+    assert (fake.status(second.id).total, len(fake.store.batches)) == (3, before)
 
 
 def test_a_stage_that_was_cancelled_is_not_opened_again_and_fails_the_later_ones(fake, work):
@@ -67,7 +67,7 @@ def test_a_stage_that_was_cancelled_is_not_opened_again_and_fails_the_later_ones
 
     assert Stages.next(fake, ending(fake, work.first)) is None
     assert Stages.next(fake, ending(fake, second)) is None
-    whole = fake.get(work.id)
+    whole = fake.status(work.id)
     assert (whole.result, whole.failed, len(fake.store.batches)) == ("completed_with_failures", 2, before)
     assert {sample.reason for sample in fake.samples(work.id)} == {
         f"batch {second.id} cancelled",
@@ -84,13 +84,13 @@ def test_a_stage_can_be_filled_while_the_one_before_is_at_work(fake, work):
     second = Stages.next(fake, ending(fake, work.first))
     second.close()
 
-    assert (second.id, fake.get(second.id).total) == (streamed.id, 3)
+    assert (second.id, fake.status(second.id).total) == (streamed.id, 3)
 
 
 def test_a_cancel_of_the_whole_with_its_stages_ends_all(fake, work):
     fake.cancel(work.id, children=True)
 
-    assert fake.get(work.first.id).state == "CANCELLED"
+    assert fake.status(work.first.id).state == "CANCELLED"
     assert Stages.next(fake, ending(fake, work.first)) is None
 
 

@@ -31,7 +31,7 @@ ENDS = {
     "ack": lambda fanin, batch, items: fanin.ack(items),
     "ack_ranges": lambda fanin, batch, items: fanin.ack_ranges([items]),
     "fail": lambda fanin, batch, items: fanin.fail(items[:1]),
-    "get": lambda fanin, batch, items: (batch.cancel_elsewhere(), fanin.get(batch.id)),
+    "status": lambda fanin, batch, items: (batch.cancel_elsewhere(), fanin.status(batch.id)),
     "wait": lambda fanin, batch, items: (batch.cancel_elsewhere(), batch.wait(timeout=1)),
     "a refused ack": lambda fanin, batch, items: (batch.cancel_elsewhere(), fanin.fail(items[:1])),
     "a refused close": lambda fanin, batch, items: (batch.cancel_elsewhere(), refused(batch.close)),

@@ -54,7 +54,7 @@ def test_writes_are_close_cancel_and_notify_alone(writer, fanin, api):
 
     assert [writer.write(path).status for path in paths] == [404] * 5
     assert writer.write(f"/v1/batches/{batch.id}/cancel", '{"reason": "a test"}').status == 200
-    assert fanin.get(batch.id).state == "CANCELLED"
+    assert fanin.status(batch.id).state == "CANCELLED"
     assert writer.write(f"/v1/batches/{batch.id}/notify", "").status == 202
 
 

@@ -29,7 +29,7 @@ def test_cancel_needs_the_typed_key(fanin, api, starts, opens):
     page.keyboard.type("catalo")
     page.keyboard.press("Enter")
     assert page.is_disabled("#do")
-    assert fanin.get(batch.id).state == "CLOSED"
+    assert fanin.status(batch.id).state == "CLOSED"
     page.keyboard.type("g")
     page.keyboard.press("Tab")
     page.keyboard.type("a test")

@@ -20,7 +20,7 @@ def test_batches_are_listed_by_the_beginning_of_their_keys_and_by_time(api):
     name, fanin = str(uuid4()), Fanin(api.url)
     ids = [fanin.open(f"{name}-{number}", labels={"run": name}).id for number in range(3)]
     fanin.cancel(ids[1])
-    opened = [fanin.get(each).created_at for each in ids]
+    opened = [fanin.status(each).created_at for each in ids]
 
     assert [each.batch_id for each in fanin.batches(user_key_prefix=name)] == ids[::-1]
     assert [each.batch_id for each in fanin.batches(user_key_prefix=name, state="CANCELLED")] == [ids[1]]

@@ -86,7 +86,7 @@ def killed_and_run_again(run: LocalRun, path: Path, moment: float) -> None:
     assert batch.state == "CLOSED"
     assert sorted(found.values()) == list(range(ROWS))
     fanin.ack(list(found))
-    assert fanin.get(batch.batch_id).result == "succeeded"
+    assert fanin.status(batch.batch_id).result == "succeeded"
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def publish(fanin, _):
 
 
 def get(fanin, prepared):
-    fanin.get(prepared[0])
+    fanin.status(prepared[0])
 
 
 def ack(fanin, prepared):

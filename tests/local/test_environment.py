@@ -22,7 +22,7 @@ import os
 from fanin import Fanin
 
 fanin = Fanin()
-print(fanin.get(os.environ["BATCH"]).total)
+print(fanin.status(os.environ["BATCH"]).total)
 del os.environ["FANIN_URL"]
 print(Fanin().get(os.environ["BATCH"]).total)
 with fanin.queue("errands") as queue:

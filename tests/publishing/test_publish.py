@@ -130,7 +130,7 @@ def test_killed_twice_at_any_requests_and_run_again_every_row_is_sent_and_the_ba
         assert not again & acked
         assert summary.state is State.CLOSED
         fanin.ack(list(queue.rows()))
-        assert fanin.get(summary.batch_id).is_complete
+        assert fanin.status(summary.batch_id).is_complete
 
 
 def pairs_of_requests(request, after) -> Iterator[tuple[int, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -94,5 +95,5 @@ def _ask(transport: HttpTransport, turns: Iterator[str], end: float) -> Counter[
     for route in turns:
         if time.monotonic() >= end:
             break
-        found[transport._once(transport._request("GET", route, None, {})).status == REFUSED] += 1
+        found[transport._once(transport._request("GET", route, None, {}), math.inf).status == REFUSED] += 1
     return found

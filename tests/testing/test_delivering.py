@@ -126,7 +126,7 @@ def test_the_first_exception_of_the_work_is_raised_after_the_last_delivery(fake,
 
     assert first.value.args == (2,)
     assert len(tried) == 7
-    assert fake.get(items[0][:36]).result == "completed_with_failures"
+    assert fake.status(items[0][:36]).result == "completed_with_failures"
 
 
 def test_a_retry_that_succeeds_is_allowed_where_nothing_is_raised(fake, items):
@@ -136,7 +136,7 @@ def test_a_retry_that_succeeds_is_allowed_where_nothing_is_raised(fake, items):
             raise KeyError
 
     assert len(deliver(handler, items, raises=False).acked) == 3
-    assert fake.get(items[0][:36]).result == "succeeded"
+    assert fake.status(items[0][:36]).result == "succeeded"
 
 
 def test_errors_of_another_delivery_are_not_raised_in_this_one(fake, items):

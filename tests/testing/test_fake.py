@@ -176,7 +176,7 @@ def test_it_stands_in_for_a_client_and_all_that_the_client_made_before(fake):
         event = {"Records": [{"messageId": "m", "body": items[0]}]}
         assert lent is fake
         assert handler(event, None) == {"batchItemFailures": []}
-        assert fanin.wait(batch.id, timeout=5) == fake.get(batch.id)
+        assert fanin.wait(batch.id, timeout=5) == fake.status(batch.id)
 
     assert len(worked) == 1
     assert [event["userKey"] for event in fake.events] == ["theirs"]

@@ -81,7 +81,7 @@ class Invocation:
     @cached_property
     def names(self) -> BatchNames:
         """The ids of batches by their names."""
-        return BatchNames(lambda: self.api, self.writes)
+        return BatchNames(lambda: self.api)
 
     def create(
         self, path: str, body: Mapping[str, Any], reader: Callable[[Document], T], key: str | None

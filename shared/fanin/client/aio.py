@@ -213,11 +213,17 @@ class AsyncFanin:
 
     Failed = Fanin.Failed
 
-    def __init__(self, fanin: Fanin) -> None:
-        self.sync = instance(fanin, Fanin, "fanin")
+    def __init__(self, fanin: Fanin | str | None = None) -> None:
+        """*fanin*: a client, or the URL of one; by default that of the environment."""
+        given = Fanin() if fanin is None else Fanin(fanin) if isinstance(fanin, str) else fanin
+        self.sync = instance(given, Fanin, "fanin")
+
+    async def batch(self, name: str) -> AsyncBatch:
+        """As ``Fanin.batch``."""
+        return AsyncBatch(self, await in_thread(lambda: self.sync.batch(name)))
 
     open = opening(Fanin.open)
-    get = awaited(Fanin.get)
+    status = awaited(Fanin.status)
     map = awaited(Fanin.map)
     add = awaited(Fanin.add)
     close = awaited(Fanin.close)
@@ -250,11 +256,11 @@ class AsyncFanin:
             async for state in states:
                 if state not in ALIVE:
                     break
-        return await anext(async_looks(partial(self.get, batch_id), pacing))
+        return await anext(async_looks(partial(self.status, batch_id), pacing))
 
     def watch(self, batch_id: str, timeout: float | None = None) -> AsyncGenerator[Status, None]:
         """As ``Fanin.watch``."""
-        return _changes(async_looks(partial(self.get, batch_id), self.sync._pacing(batch_id, timeout)))
+        return _changes(async_looks(partial(self.status, batch_id), self.sync._pacing(batch_id, timeout)))
 
 
 async def _changes(found: AsyncGenerator[Status, None]) -> AsyncGenerator[Status, None]:

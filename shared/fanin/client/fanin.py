@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Self, Unpack
-from uuid import NAMESPACE_OID, uuid5
+from uuid import NAMESPACE_OID, uuid4, uuid5
 
 from fanin.arguments import instance, text, text_or_none, whole
 from fanin.aws.settings.tracking import Tables
@@ -47,10 +47,20 @@ from fanin.client.queues.queue_admin import QueueAdministration
 from fanin.client.queues.queue_calls import QueueCalls
 from fanin.client.result_files import batch_of_results, read_results
 from fanin.client.tasks import Tasks, task_given
-from fanin.client.transports.environment import ENVIRONMENT, Environment, maker_of
+from fanin.client.timer import REAL
+from fanin.client.transports.batch_names import named_batch
+from fanin.client.transports.environment import (
+    ENVIRONMENT,
+    Connection,
+    ConnectionOptions,
+    Direct,
+    Environment,
+    To,
+    maker_of,
+)
 from fanin.client.transports.reports import AckReport
 from fanin.client.transports.slot import TransportSlot
-from fanin.client.transports.transport import Transport, acked, ranged_requests_of, requests_of
+from fanin.client.transports.transport import acked, ranged_requests_of, requests_of
 from fanin.client.under_work import note_reports, warn_of_unmatched
 from fanin.client.waiting import Waiting
 from fanin.client.wire.paging import pages
@@ -72,17 +82,30 @@ class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
 
     Without one, the first call reads the environment: ``FANIN_URL``, or ``FANIN_BATCHES_TABLE``,
     ``FANIN_PAGES_TABLE`` and ``FANIN_TENANT``.
-    *region*: the region of the AWS signatures, if the URL does not contain it.
+    *token*: sent in place of AWS signatures, by default ``FANIN_TOKEN``. *timeout*: seconds that a call may
+    take with all its *attempts*, 60 and 5. *session*: of boto3, whose credentials sign. *region*: that of the
+    signatures, if the URL does not contain it. A pickled client connects anew where it is loaded.
     Every call that writes takes an idempotency *key*, 1 to 128 printable ASCII characters; a call that is
     repeated with its key has no further effect. Without one the client generates a key for its own retries.
     All calls raise the errors of ``fanin.errors``; after StoreUnavailable, repeat the call with its key.
     """
 
-    def __init__(self, to: str | Transport | Environment = ENVIRONMENT, *, region: str | None = None) -> None:
-        text_or_none(region, "a region")
-        self._slot = TransportSlot(maker_of(to, region))
+    def __init__(self, to: To = ENVIRONMENT, **connection: Unpack[ConnectionOptions]) -> None:
+        self._given = to, connection
+        self._slot = TransportSlot(maker_of(to, Connection(**connection)))
         self._transport = self._slot.as_transport()
         self._keyed: set[str] = set()
+        self._pause = REAL.sleep
+
+    def __reduce__(self) -> Any:
+        """Return how a copy is made, which connects anew: for Spark, Celery and multiprocessing."""
+        to, connection = self._given
+        return partial(type(self), **connection), (to,)
+
+    def __repr__(self) -> str:
+        to, _ = self._given
+        shown = to if isinstance(to, str | Environment | Direct) else type(to).__name__
+        return f"<{type(self).__name__} {shown}>"
 
     @classmethod
     def direct(
@@ -100,12 +123,10 @@ class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
         name of the stack's bus, on which the client puts the event of a batch that it completes at once.
         *results_bucket*: the name of the stack's bucket of results.
         """
-        from fanin.client.transports.direct import DirectTransport  # noqa: PLC0415  # importing boto3 takes 0.3 s
-
         instance(tables, Tables, "tables")
         text(tenant, "a tenant"), whole(page_bits, "page_bits", *PAGE_BITS), text_or_none(bus, "a bus")
         text_or_none(results_bucket, "results_bucket")
-        return cls(DirectTransport.on(tables, tenant, page_bits, bus, results_bucket))
+        return cls(Direct(tables, tenant, page_bits, bus, results_bucket))
 
     def open(
         self, user_key: str | None = None, *, key: str | None = None, **options: Unpack[OpenOptions]
@@ -122,9 +143,20 @@ class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
         expected = spec.expected_items
         return Batch(self, batch_id, used, work, is_keyed=key is not None, expected_items=expected)
 
-    def get(self, batch_id: str) -> Status:
-        """Return the state and progress of the batch. Raises NotFound."""
-        return self._transport.get(batch_id_given(batch_id))
+    def batch(self, name: str) -> Batch:
+        """Return the batch that *name* is the id of, or the newest one of that user key.
+
+        Raises NotFound, and Conflict if two live batches have the key: give the id then.
+        """
+        return Batch(self, self._id_of(name), str(uuid4()))
+
+    def status(self, batch: str) -> Status:
+        """Return the state and progress of a batch, by its id or its user key, as :meth:`batch` finds it."""
+        return self._transport.get(self._id_of(batch))
+
+    def _id_of(self, name: str) -> str:
+        name = text(name, "the name of a batch", "batch")
+        return named_batch(self._transport, name, self._pause if self._slot.lent is None else None)
 
     def map(
         self, batch_id: str, *, cells: int = CELLS_MAX, start: int = 0, stop: int | None = None
@@ -200,11 +232,15 @@ class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
         return self._in_parts(acks, requests_of, key)
 
     def fail(
-        self, items: Iterable[str | ItemId], reason: str | None = None, *, key: str | None = None
+        self,
+        items: Iterable[str | ItemId],
+        reason: str | BaseException | None = None,
+        *,
+        key: str | None = None,
     ) -> AckReport:
         """Mark items as failed, which is terminal, too; an item that was acked stays done.
 
-        Otherwise like :meth:`ack`. *reason*: text for people, cut to one line of 512 characters.
+        Otherwise like :meth:`ack`. *reason*: an exception, or text, cut to one line of 512 characters.
         """
         caller, why = key_or_fresh(key), reason_given(reason)
         if is_range(items):
@@ -220,7 +256,7 @@ class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
         return self._in_parts(acks, ranged_requests_of, key)
 
     def fail_ranges(
-        self, ranges: Iterable[Items], reason: str | None = None, *, key: str | None = None
+        self, ranges: Iterable[Items], reason: str | BaseException | None = None, *, key: str | None = None
     ) -> AckReport:
         """Mark ranges as failed; see :meth:`ack_ranges` and :meth:`fail`."""
         caller, why = key_or_fresh(key), reason_given(reason)

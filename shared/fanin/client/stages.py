@@ -65,7 +65,7 @@ class Stages:
         for a stage whose end failed its item. Then the items of the later stages fail, and the whole ends.
         *options*: the same ones for each event. Raises InvalidRequest if the batch of the event is no stage.
         """
-        stage = fanin.get(detail["batchId"])
+        stage = fanin.status(detail["batchId"])
         if stage.parent_item_id is None:
             raise InvalidRequest(f"batch {stage.batch_id} is the stage of no batch: it has no parent item")
         later = _later(fanin, stage)
@@ -83,7 +83,7 @@ class Stages:
 def _later(fanin: Fanin, stage: Status) -> list[str]:
     """Return the items of the stages after *stage*; none if the whole, or the next stage, has ended."""
     item = ItemId.parse(str(stage.parent_item_id))
-    whole = fanin.get(item.batch_id)
+    whole = fanin.status(item.batch_id)
     later = range(item.index + 1, whole.total)
     if not later or whole.result is not None:
         return []

@@ -11,7 +11,7 @@ from uuid import uuid4
 from fanin.arguments import kind_of, number_of_seconds, text, text_or_none, whole
 from fanin.calling import synchronous
 from fanin.client.checks.naming import named_as_arguments
-from fanin.client.checks.reasons import fitting
+from fanin.client.checks.reasons import fitting, reason_of
 from fanin.client.items import Items
 from fanin.client.transports.transport import Transport
 from fanin.errors import InvalidRequest
@@ -98,8 +98,13 @@ def window_of(cells: int, start: int, stop: int | None) -> tuple[int, int, int |
     return cells, start, None if stop is None else whole(stop, "stop", start + 1, TOTAL_MAX)
 
 
-def reason_given(reason: str | None) -> str | None:
-    """Return *reason* on one line of at most 512 characters, or None if it is empty."""
+def reason_given(reason: str | BaseException | None) -> str | None:
+    """Return *reason*, or an exception's type and text, on one line of at most 512 characters.
+
+    None if it is empty.
+    """
+    if isinstance(reason, BaseException):
+        return reason_of(reason)
     return fitting(text_or_none(reason, "a reason", "reason") or "")
 
 

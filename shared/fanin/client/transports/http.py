@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import ipaddress
 import json
+import math
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -64,6 +65,8 @@ RANGES_A_PAGE = "1000"
 CHILDREN_A_PAGE = "100"
 BODY_MAX = 256 * 1024
 """The largest body that the API accepts, in bytes."""
+LEAST_SECONDS = 0.05
+"""For which an attempt waits, however little time its call has left."""
 FOUND = 200
 NOT_CONNECTED = (NewConnectionError, ConnectTimeoutError)
 
@@ -101,9 +104,10 @@ class _Answer:
 class HttpTransport:
     """Calls the API at *url*.
 
-    *region*: the region of the signatures, if the host does not contain it. *sign*: replaces the AWS
-    signatures, for example by a bearer token. Each of the *attempts* waits *read_seconds* at most.
-    Raises InvalidRequest for a malformed URL.
+    *region*: the region of the signatures, if the host does not contain it. *session*: of boto3, whose
+    credentials sign. *sign*: replaces the AWS signatures, for example by a bearer token. Each of the
+    *attempts* waits *read_seconds* at most, and all of them together about *call_seconds*. Raises
+    InvalidRequest for a malformed URL.
     """
 
     def __init__(
@@ -112,13 +116,15 @@ class HttpTransport:
         *,
         region: str | None = None,
         sign: Sign | None = None,
+        session: Any = None,
         attempts: int = ATTEMPTS,
         read_seconds: float = ANSWER_SECONDS,
+        call_seconds: float = math.inf,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self._base = checked_url(url)
-        self._sign = sign or signer_of(self._base.host or "", region)
-        self._attempts = attempts
+        self._sign = sign or signer_of(self._base.host or "", region, session)
+        self._attempts, self._call_seconds, self._read_seconds = attempts, call_seconds, read_seconds
         self._pause = pause
         timeout = Timeout(connect=CONNECT_SECONDS, read=read_seconds)
         pool = partial(urllib3.PoolManager, maxsize=CONNECTIONS, timeout=timeout, retries=False)
@@ -330,21 +336,31 @@ class HttpTransport:
 
     def _send(self, request: _Request) -> bytes:
         """Return the body of the answer; retries are bounded, jittered and wait for ``Retry-After``."""
-        answer, attempts = self._once(request), 1
+        until = time.monotonic() + self._call_seconds
+        answer, attempts = self._once(request, until), 1
         for attempt in range(self._attempts - 1):
-            if not retrying.is_worth_it(answer.status, answer.retry_after):
+            pause = retrying.pause_seconds(attempt, answer.retry_after, random.random())
+            late = time.monotonic() + pause >= until
+            if late or not retrying.is_worth_it(answer.status, answer.retry_after):
                 break
-            self._pause(retrying.pause_seconds(attempt, answer.retry_after, random.random()))
-            answer, attempts = self._once(request), attempts + 1
+            self._pause(pause)
+            answer, attempts = self._once(request, until), attempts + 1
         return answer.checked(str(self._base.netloc), attempts)
 
-    def _once(self, request: _Request) -> _Answer:
+    def _once(self, request: _Request, until: float) -> _Answer:
+        """Send a request, and wait for its answer *until* that time at the most."""
         headers = request.headers
+        read = max(LEAST_SECONDS, min(self._read_seconds, until - time.monotonic()))
         if self._sign:
             headers = self._sign(request.method, request.url, request.body, headers)
         try:
             answer = self._pool().request(
-                request.method, request.url, body=request.body, headers=headers, redirect=False
+                request.method,
+                request.url,
+                body=request.body,
+                headers=headers,
+                redirect=False,
+                timeout=Timeout(connect=min(CONNECT_SECONDS, read), read=read),
             )
         except HTTPError as error:
             hint = "; check the URL and that the API is running" if isinstance(error, NOT_CONNECTED) else ""
@@ -366,13 +382,27 @@ def checked_url(url: str) -> Url:
     return parsed
 
 
-def signer_of(host: str, region: str | None) -> Sign | None:
+def signer_of(host: str, region: str | None, session: Any = None) -> Sign | None:
     """Return the AWS signer; None for a loopback host, because a local run needs no signatures."""
     if is_loopback(host.strip("[]")):
         return None
     from fanin.client.transports.signing import Signer  # noqa: PLC0415  # importing botocore takes 0.2 s
 
-    return Signer(host, region)
+    # A session of boto3 has one of botocore.
+    return Signer(host, region, getattr(session, "_session", session))
+
+
+def bearer(token: str, url: str) -> Sign:
+    """Return what sends *token* to *url* in place of a signature.
+
+    Raises InvalidRequest for a token that no header has, and for a URL that shows it on its way.
+    """
+    at = checked_url(url)
+    if at.scheme != "https" and not is_loopback((at.host or "").strip("[]")):
+        raise InvalidRequest(f"a token is sent over https only, and the URL is {url}", field="token")
+    if not token.isascii() or not token.isprintable() or " " in token or not token:
+        raise InvalidRequest("a token is printable ASCII characters, without spaces", field="token")
+    return lambda _method, _url, _body, headers: {**headers, "Authorization": f"Bearer {token}"}
 
 
 def is_loopback(host: str) -> bool:

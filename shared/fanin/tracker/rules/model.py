@@ -252,8 +252,8 @@ class Batch(BatchOptions):
         """When the sweep removes the results of an ended batch; None if it keeps none.
 
         An hour after its expiry, when it is over on every clock, or after its delete, so that what a reader
-        or a worker wrote meanwhile is removed too. The millisecond distinguishes this check of the batch
-        from the others, which are at whole seconds of its end.
+        or a worker wrote meanwhile is removed too. By the millisecond this check differs from all others,
+        which are at whole seconds after the end.
         """
         over_at = self.deleted_at or self.expires_at
         return over_at + RESULTS_STAY + timedelta(milliseconds=1) if self.results else None

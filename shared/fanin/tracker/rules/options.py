@@ -16,6 +16,7 @@ from enum import StrEnum
 from typing import Any
 
 from fanin.errors import InvalidRequest
+from fanin.item_ids import UUID_FORM
 from fanin.names import camel
 from fanin.tracker.rules.option_kinds import (
     SECOND,
@@ -324,6 +325,11 @@ class OpenBatch(BatchOptions):
         for name, each in OPTIONS.items():
             object.__setattr__(self, name, each.checked(getattr(self, name)))
         self._check_bounds()
+        if self.user_key is not None and UUID_FORM.fullmatch(self.user_key):
+            raise InvalidRequest(
+                "a user key is no UUID: `fanin status` and others would take it for the id of a batch",
+                field="userKey",
+            )
         if self.results and self.mode is Mode.ESTIMATED:
             raise InvalidRequest(
                 "an estimated batch keeps no results: it does not know which items are done", field="results"
