@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 
-from fanin.tracker import State, Tracker, Verdict
+from fanin.tracker import Mode, State, Tracker, Verdict
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules import acking
 from fanin.tracker.rules.acking import AckPlan, PagePlan
@@ -180,12 +180,13 @@ def _seal_climbs_from_root(self, batch, caller):
 def _seal_from_root(self, batch, caller):
     if batch.total == 0:
         return self.complete(batch, caller)
-    completed = None
+    ended, succeeded = None, 0
     for tail in reversed(list(tails(batch.total, batch.shape))):
         key = PageKey(batch.key, tail.level, tail.number)
         page = self.store.mark_tail(key, tail.size, tail.root, batch.pages_expire_at)
-        completed = self.climb(batch, key, page, caller) or completed
-    return completed or self.end_by_failures(batch)
+        succeeded += page.succeeded if key.level == 0 and batch.mode is Mode.EXACT else 0
+        ended = self.climb(batch, key, page, caller) or ended
+    return ended or self.end_by_failures(batch) or self.end_by_successes(batch, succeeded, caller)
 
 
 def _seal_then_close(self, tenant, batch_id, caller):
