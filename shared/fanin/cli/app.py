@@ -11,8 +11,8 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from fanin.cli.batches import acking, changing, looking, opening, publish, redrive, watch
-from fanin.cli.services import cost, dashboard, grouping, local, queues, report, work, worker
+from fanin.cli.batches import acking, changing, looking, opening, publish, redrive, repairing, watch
+from fanin.cli.services import cost, dashboard, grouping, local, queue, queues, report, work, worker
 from fanin.cli.terminal.exits import ExitCode, code_of, sentence_of
 from fanin.cli.terminal.output import clean
 from fanin.cli.verbs import VerbCommand
@@ -63,13 +63,14 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for verbs in (opening.verb, changing.verb, acking.verb, looking.verb, watch.verb):
+for verbs in (opening.verb, changing.verb, acking.verb, looking.verb, watch.verb, repairing.verb):
     verbs.add_to(app)
 for verbs in (publish.verb, redrive.verb, grouping.verb, queues.verb, dashboard.verb):
     verbs.add_to(app)
 app.command()(cost.cost)
 app.command(cls=VerbCommand)(report.report)
 app.command(cls=VerbCommand)(worker.work)
+app.add_typer(queue.app, name="queue")
 app.add_typer(local.app, name="local")
 local.app.command(cls=VerbCommand)(work.work)
 

@@ -38,6 +38,10 @@ class Api:
         """Return the answer of a POST under an idempotency key."""
         return self.transport.administer("POST", path, body, both(reader), key)
 
+    def delete(self, path: str, reader: Callable[[Document], T]) -> Answer[T]:
+        """Return the answer of a DELETE."""
+        return self.transport.administer("DELETE", path, {}, both(reader))
+
     def pages(self, path: str, reader: Callable[[Document], T], **query: str | None) -> Iterator[Answer[T]]:
         """Yield the pages of a list, a request each."""
         cursor: str | None = None

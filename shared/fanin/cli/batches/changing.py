@@ -71,8 +71,7 @@ def cancel(
     takes --yes. A batch that has ended otherwise is refused.
     """
     batch_id = call.names.id_of(batch)
-    if not yes:
-        _ask(call, batch_id, children)
+    ask(call, batch_id, "Cancel", yes, ", and all batches below it" if children else "")
     body = documents.cancel_body(why, children)
     answer = call.api.post(call.path(batch_id, "/cancel"), body, call.key, documents.cancelled_of)
     call.output.value(answer.document, answer.value.state)
@@ -85,16 +84,17 @@ def notify(call: Invocation, batch: Batch) -> None:
     call.output.value(answer.document, answer.value)
 
 
-def _ask(call: Invocation, batch_id: str, children: bool) -> None:
-    """Ask whether to cancel the batch; raise Refused unless the answer is yes."""
+def ask(call: Invocation, batch_id: str, what: str, yes: bool, more: str = "") -> None:
+    """Ask whether to do *what* to the batch, unless *yes* says so; raise Refused if the answer is no."""
+    if yes:
+        return
     if not sys.stdin.isatty():
-        raise UsageError("cancel asks on a terminal, and there is none; give --yes")
+        raise UsageError(f"{what.lower()} asks on a terminal, and there is none; give --yes")
     found = call.api.get(call.path(batch_id), documents.status_of).value
-    if not typer.confirm(_question(found, call.site.host, children), err=True):
-        raise Refused(f"batch {batch_id} was not cancelled")
+    if not typer.confirm(_question(found, what, more, call.site.host), err=True):
+        raise Refused(f"batch {batch_id} is as it was")
 
 
-def _question(batch: Summary, host: str, children: bool) -> str:
+def _question(batch: Summary, what: str, more: str, host: str) -> str:
     name = f"{batch.user_key} ({batch.batch_id})" if batch.user_key else batch.batch_id
-    below = ", and all batches below it" if children else ""
-    return clean(f"Cancel {name}, {batch.state}, {batch.total:,} items{below}, at {host}?")
+    return clean(f"{what} {name}, {batch.state}, {batch.total:,} items{more}, at {host}?")

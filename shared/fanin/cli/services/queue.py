@@ -1,0 +1,71 @@
+"""The verbs that administer one work queue: pause, resume, raise, revive, remove."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from fanin.cli.services.queues import Queue
+from fanin.cli.terminal.exits import Refused, UsageError
+from fanin.cli.terminal.output import clean
+from fanin.cli.verbs import Invocation, Verbs
+from fanin.queue.rules.keys import PARTS_MAX
+
+app = typer.Typer(help="Administer a work queue.", no_args_is_help=True)
+verb = Verbs()
+
+Parts = Annotated[int, typer.Argument(metavar="PARTS", min=1, max=PARTS_MAX, help="The number of its parts.")]
+Dead = Annotated[list[str] | None, typer.Argument(metavar="[DEAD_ID]...", help="Ids of dead jobs.")]
+Every = Annotated[bool, typer.Option("--all", help="All dead jobs of the queue.")]
+Force = Annotated[bool, typer.Option("--force", help="Also with jobs that are queued or in progress.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+
+
+@verb("pause", writes=True)
+def pause(call: Invocation, queue: Queue) -> None:
+    """Pause QUEUE: it takes adds and acks, and within a second no job of it is taken."""
+    call.fanin.pause_queue(queue)
+    call.output.value({"queue": queue, "paused": True}, "paused")
+
+
+@verb("resume", writes=True)
+def resume(call: Invocation, queue: Queue) -> None:
+    """Resume QUEUE after a pause."""
+    call.fanin.resume_queue(queue)
+    call.output.value({"queue": queue, "paused": False}, "resumed")
+
+
+@verb("raise", writes=True)
+def raise_(call: Invocation, queue: Queue, parts: Parts) -> None:
+    """Raise the PARTS of QUEUE, or create it with them; a raise takes over two hours."""
+    found = call.fanin.create_queue(queue, parts=parts)
+    call.output.value({"queue": queue, "parts": found.parts}, f"{found.parts} parts")
+
+
+@verb("revive", writes=True)
+def revive(call: Invocation, queue: Queue, dead: Dead = None, every: Every = False) -> None:
+    """Return dead jobs of QUEUE, by their dead ids or --all, to it; print how many."""
+    if bool(dead) is every:
+        raise UsageError("give the ids of dead jobs (fanin jobs QUEUE --state dead prints them), or --all")
+    found = call.fanin.revive_all_jobs(queue) if every else call.fanin.revive_jobs(queue, dead or ())
+    call.output.value({"revived": found.revived, "notRevived": found.left}, f"{found.revived} revived")
+    if found.left:
+        reasons = "; ".join(f"{dead_id}: {reason}" for dead_id, reason in found.left.items())
+        raise Refused(f"{len(found.left)} not revived: {reasons}")
+
+
+@verb("remove", writes=True)
+def remove(call: Invocation, queue: Queue, force: Force = False, yes: Yes = False) -> None:
+    """Remove QUEUE with what is in it; asks first. Without a terminal it takes --yes."""
+    if not yes:
+        if not sys.stdin.isatty():
+            raise UsageError("remove asks on a terminal, and there is none; give --yes")
+        if not typer.confirm(clean(f"Remove the queue {queue} at {call.site.host}?"), err=True):
+            raise Refused(f"queue {queue} was not removed")
+    call.fanin.remove_queue(queue, force=force)
+    call.output.value({"queue": queue, "state": "removing"}, "removing")
+
+
+verb.add_to(app)
