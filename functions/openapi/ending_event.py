@@ -14,8 +14,8 @@ from fanin.announcing.ending_event import RANGES_IN_EVENT, EndingEvent
 from fanin.api.events.progress_event import ProgressEvent
 from fanin.names import BATCH_PROGRESS, camel
 from fanin.tracker.events import EVENT_TYPES, is_optional
+from fanin.tracker.rules.model import Manifest
 from fanin.tracker.rules.options import Threshold
-from fanin.tracker.rules.results import Manifest
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

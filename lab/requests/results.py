@@ -26,8 +26,7 @@ from fanin.item_results.service import Results
 from fanin.pacing import each_in_threads
 from fanin.tracker import Ack, OpenBatch, Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.rules.model import Batch
-from fanin.tracker.rules.results import ItemResult
+from fanin.tracker.rules.model import Batch, ItemResult
 from lab.pages.page import write
 from lab.pages.results import Table, Target, keep
 from lab.pages.revision import ROOT

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
         TaskResult,
         TaskStatus,
     )
+    from fanin.client.ownership.stages import Stages
     from fanin.client.queues.queue_model import DeletedJobs, QueueJob, QueueSession, QueueStatus, RevivedJobs
-    from fanin.client.stages import Stages
     from fanin.client.transports.reports import AckReport, Completion, ItemVerdict, RangeVerdict
     from fanin.client.working.messages import WorkSummary
     from fanin.errors import (
@@ -146,7 +146,7 @@ _ROOMS = {
         "QueueStatus",
         "RevivedJobs",
     ),
-    "fanin.client.stages": ("Stages",),
+    "fanin.client.ownership.stages": ("Stages",),
     "fanin.client.transports.reports": ("AckReport", "Completion", "ItemVerdict", "RangeVerdict"),
     "fanin.client.working.messages": ("WorkSummary",),
     "fanin.errors": (

@@ -183,7 +183,7 @@ def test_two_tenants_share_no_folder(site):
 
 
 def site_results(site, *indexes):
-    from fanin.tracker.rules.results import ItemResult
+    from fanin.tracker.rules.model import ItemResult
 
     return [ItemResult(f"{site.batch_id}:{site.group}:{index}", '"zombie"') for index in indexes]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fanin.client import under_work
 from fanin.client.consuming import consumer
 from fanin.client.consuming.consumer import Consumer
 from fanin.client.consuming.each import Part
 from fanin.client.consuming.settling import Worked
 from fanin.client.consuming.skipping import FailuresForGood
-from fanin.client.under_work import UnderWork
+from fanin.client.ownership import under_work
+from fanin.client.ownership.under_work import UnderWork
 from fanin.tracker import Outcome
 from tests.simulating.mutants import Mutant
 

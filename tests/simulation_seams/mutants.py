@@ -10,7 +10,6 @@ from itertools import count
 from fanin.announcing.ending_event import EndingEvent
 from fanin.api.events import step_functions, task_acks
 from fanin.callbacks.delivering import Delivered
-from fanin.client import handing, under_work
 from fanin.client.batch import Batch as ClientBatch
 from fanin.client.consuming import consumer, consumers, each, ordering, settling, skipping
 from fanin.client.consuming.chunks import Chunk
@@ -18,7 +17,8 @@ from fanin.client.consuming.consumer import Consumer
 from fanin.client.consuming.each import Part
 from fanin.client.consuming.settling import Tally
 from fanin.client.consuming.skipping import Look, Looks
-from fanin.client.under_work import UnderWork
+from fanin.client.ownership import handing, under_work
+from fanin.client.ownership.under_work import UnderWork
 from fanin.isolating import receives
 from fanin.tracker import Batch, Outcome, State, Tracker, service
 from fanin.tracker.memory import MemoryStore

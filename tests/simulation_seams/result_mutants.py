@@ -13,8 +13,7 @@ from fanin.item_results.lines import part_of
 from fanin.item_results.objects import folder_of
 from fanin.item_results.service import Results
 from fanin.tracker import Tracker
-from fanin.tracker.rules.model import RESULTS_STAY, Batch
-from fanin.tracker.rules.results import Manifest
+from fanin.tracker.rules.model import RESULTS_STAY, Batch, Manifest
 from fanin.tracker.writing.repairing import Repairs
 from fanin.tracker.writing.sweeping import Sweeper
 from tests.simulating.mutants import Mutant

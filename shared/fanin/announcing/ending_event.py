@@ -16,8 +16,7 @@ from fanin.instants import iso
 from fanin.names import camel
 from fanin.tracker import Batch, ItemRange, Mode, Tracker
 from fanin.tracker.events import ONLY_SOME, CompletionEvent, is_optional
-from fanin.tracker.rules.model import Progress, Slice
-from fanin.tracker.rules.results import Manifest
+from fanin.tracker.rules.model import Manifest, Progress, Slice
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -19,7 +19,7 @@ Read in this order:
 - ``fanin.py``, ``batch.py``: the calls. ``model.py``, ``items.py``: what they return.
 - ``transports/transport.py``: what a transport does, and how acks are divided into requests.
 - ``consuming/consumer.py``: a delivery, record by record. ``consuming/settling.py``: which messages return.
-- ``under_work.py``: which call of a function runs here. ``handing.py``, ``children.py``: an item whose work
+- ``ownership/``: ``under_work.py``, which call runs here; ``handing.py``, ``children.py``: an item whose work
   goes on elsewhere, as a child batch, a job or a task.
 - ``waiting.py``: the end of a batch, awaited. ``aio.py``: the same calls for asyncio.
 - ``checks/``: what is refused before anything is sent. ``wire/``: the JSON of the API.

@@ -14,7 +14,7 @@ from fanin.arguments import instance
 from fanin.client.batch import Batch, Reopened, refusal_in_block
 from fanin.client.fanin import Fanin
 from fanin.client.model import Closed, Status
-from fanin.client.under_work import of_this_thread
+from fanin.client.ownership.under_work import of_this_thread
 from fanin.client.waiting import async_looks, is_ended
 from fanin.queue.aio import run_in
 from fanin.tracker.rules.model import ALIVE

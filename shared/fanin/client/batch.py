@@ -14,14 +14,14 @@ from uuid import UUID, uuid5
 from fanin.client.checks.reasons import reason_of
 from fanin.client.items import Items
 from fanin.client.model import Cancelled, Closed, Status, Summary
-from fanin.client.under_work import adding_call
+from fanin.client.ownership.under_work import adding_call
 from fanin.errors import BatchEnded, Conflict, FaninError, InvalidRequest
 from fanin.tracker import BatchMap, Sample
 from fanin.tracker.reads.mapping import CELLS_MAX
 from fanin.tracker.writing.reopening import ReopenItems
 
 if TYPE_CHECKING:
-    from fanin.client.under_work import UnderWork
+    from fanin.client.ownership.under_work import UnderWork
     from fanin.item_ids import ItemId
 
 logger = logging.getLogger("fanin")

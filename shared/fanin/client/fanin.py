@@ -27,9 +27,7 @@ from fanin.client.checks.checking import (
 from fanin.client.checks.filtering import FilterOptions, filter_given
 from fanin.client.checks.naming import named_as_arguments
 from fanin.client.checks.opening import OpenOptions, spec_of
-from fanin.client.children import opened
 from fanin.client.consuming.consumers import Consumers
-from fanin.client.handing import add_key, new_owner, tasks_key
 from fanin.client.items import Items, adjacent
 from fanin.client.model import (
     Cancelled,
@@ -43,6 +41,9 @@ from fanin.client.model import (
     Summary,
     TaskStatus,
 )
+from fanin.client.ownership.children import opened
+from fanin.client.ownership.handing import add_key, new_owner, tasks_key
+from fanin.client.ownership.under_work import note_reports, warn_of_unmatched
 from fanin.client.queues.queue_admin import QueueAdministration
 from fanin.client.queues.queue_calls import QueueCalls
 from fanin.client.result_files import batch_of_results, read_results
@@ -61,7 +62,6 @@ from fanin.client.transports.environment import (
 from fanin.client.transports.reports import AckReport
 from fanin.client.transports.slot import TransportSlot
 from fanin.client.transports.transport import acked, ranged_requests_of, requests_of
-from fanin.client.under_work import note_reports, warn_of_unmatched
 from fanin.client.waiting import Waiting
 from fanin.client.wire.paging import pages
 from fanin.errors import FaninError, InvalidRequest

@@ -30,9 +30,8 @@ from fanin.item_results.files import FILE_BYTES, LEVEL, File, Index, cut, read, 
 from fanin.item_results.lines import Line, first_of_each, lines_of
 from fanin.item_results.objects import Listed, Objects, folder_of
 from fanin.pacing import Each, each_in_turn
-from fanin.tracker.rules.model import Batch, BatchKey, PageKey
+from fanin.tracker.rules.model import Batch, BatchKey, Manifest, PageKey
 from fanin.tracker.rules.page import Page
-from fanin.tracker.rules.results import Manifest
 from fanin.tracker.store import TrackerStore
 
 PARTS_A_RUN = 4_000

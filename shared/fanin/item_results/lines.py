@@ -16,7 +16,7 @@ from operator import itemgetter
 from typing import Any
 
 from fanin.tracker.rules.ids import GroupId
-from fanin.tracker.rules.results import ItemResult
+from fanin.tracker.rules.model import ItemResult
 
 Line = tuple[int, bytes]
 """The position of an item in its batch, and its line without the line break."""

@@ -15,8 +15,7 @@ from fanin.item_results.gathering import Gatherer, frozen
 from fanin.item_results.lines import part_of, read
 from fanin.item_results.objects import Objects, folder_of
 from fanin.pacing import Each, each_in_turn
-from fanin.tracker.rules.model import Batch, BatchKey, ItemKey
-from fanin.tracker.rules.results import ItemResult, Manifest
+from fanin.tracker.rules.model import Batch, BatchKey, ItemKey, ItemResult, Manifest
 from fanin.tracker.store import TrackerStore
 
 LINK_LIFETIME = timedelta(minutes=15)

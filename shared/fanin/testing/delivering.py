@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from fanin.arguments import whole
 from fanin.calling import noted_failures, synchronous
-from fanin.client.consuming.deliveries import returned_ids
+from fanin.client.consuming.records import returned_ids
 from fanin.errors import InvalidRequest
 
 Handler = Callable[[Mapping[str, Any], Any], Any]

@@ -22,6 +22,8 @@ from fanin.tracker.rules.model import (
     BatchKey,
     Group,
     ItemKey,
+    ItemResult,
+    Manifest,
     Outcome,
     PageKey,
     Position,
@@ -30,7 +32,6 @@ from fanin.tracker.rules.model import (
 )
 from fanin.tracker.rules.options import TaskToken
 from fanin.tracker.rules.page import Page, PageMasks
-from fanin.tracker.rules.results import ItemResult, Manifest
 from fanin.tracker.rules.thresholds import Reached
 
 ROWS_A_READ = 500

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from aws_cdk import Aws, Duration
+import jsii
+from aws_cdk import Aws, Duration, IResolveContext, IStringProducer, Lazy, Stack
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
@@ -31,7 +32,6 @@ from fanin_cdk.constructs.functions import Functions, allow
 from fanin_cdk.constructs.sweeper import Sweeper
 from fanin_cdk.constructs.tables import IMAGES, KEYS_ONLY, archived, index, restored_table, table, text
 from fanin_cdk.grants.job_handlers import JOB_API, OF_OWN, SWEEP_JOBS, JobHandler
-from fanin_cdk.grants.tagging import tags_of
 from fanin_cdk.monitoring.watched import WatchedTable
 from fanin_cdk.nag import accept, accept_wildcards
 from fanin_cdk.settings.config import Config
@@ -148,3 +148,23 @@ def _allow(function: lambda_.Function, actions: Sequence[str], resources: list[s
 def _role_of(function: lambda_.Function) -> iam.IRole:
     """Return the role of a function; each function has one of its own."""
     return cast(iam.IRole, function.role)
+
+
+def tags_of(queue: sqs.Queue) -> str:
+    """Return the tags of *queue*, which can be added later, as a JSON object of texts."""
+    return Lazy.uncached_string(_Tags(queue))
+
+
+@jsii.implements(IStringProducer)
+class _Tags:
+    """Reads the tags when the template is written: those of its stack, and those of the queue itself."""
+
+    def __init__(self, queue: sqs.Queue) -> None:
+        self._queue = queue
+
+    def produce(self, context: IResolveContext) -> str | None:  # noqa: ARG002  # the signature of the CDK
+        """Return the text; None without tags, so that no variable is written."""
+        stack = Stack.of(self._queue)
+        resource = cast(sqs.CfnQueue, self._queue.node.default_child)
+        tags = {**stack.tags.tag_values(), **resource.tags.tag_values()}
+        return stack.to_json_string(dict(sorted(tags.items()))) if tags else None

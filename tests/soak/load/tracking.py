@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from fanin import Fanin
-from fanin.client.consuming.deliveries import returned_ids
+from fanin.client.consuming.records import returned_ids
 from fanin.client.transports.reports import AckReport
 from fanin.errors import Conflict, NotFound, StoreUnavailable
 from fanin.local.work.source import WorkSource

@@ -12,7 +12,7 @@ from fanin.api.answers.batch_answers import Answer, Instant, Optional
 from fanin.api.cursors import list_cursors as cursors
 from fanin.instants import iso
 from fanin.item_results.files import File, Index
-from fanin.tracker.rules.results import Manifest
+from fanin.tracker.rules.model import Manifest
 
 FILES_A_PAGE = 100
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from fanin.client.checks.checking import ranged
@@ -75,3 +76,17 @@ def _whole(body: str) -> str | None:
         return str(ItemId.parse(body))
     except InvalidRequest:
         return None
+
+
+def returned_ids(answer: Any, sent: AbstractSet[str]) -> set[str]:
+    """Return the message ids of *sent* in a partial batch response; None and empty ones have none.
+
+    Raises InvalidRequest for any other answer, with which Lambda returns the whole delivery.
+    """
+    try:
+        failed = {entry["itemIdentifier"] for entry in (answer or {}).get("batchItemFailures") or ()}
+    except (AttributeError, KeyError, TypeError) as error:
+        raise InvalidRequest(f"the handler's answer is no partial batch response: {answer!r}") from error
+    if unknown := failed - sent:
+        raise InvalidRequest(f"the handler's answer names messages that it did not get: {unknown}")
+    return failed

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
 
-from fanin.client.handing import creating_owner, job_id, owner_created
+from fanin.client.ownership.handing import creating_owner, job_id, owner_created
+from fanin.client.ownership.under_work import UnderWork, held, let_go
 from fanin.client.queues.job_acks import ItemResults
-from fanin.client.under_work import UnderWork, held, let_go
 from fanin.queue import Job, Jobs, NewJob, OnBusy, Queue, Rejected
 from fanin.queue.rules.taking import TakeRequest, new_jobs
 from fanin.queue.worker.taker import Taker

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from fanin.client.consuming.deliveries import returned_ids
+from fanin.client.consuming.records import returned_ids
 from fanin.client.working.in_flight import InFlight
 from fanin.client.working.leases import Leases
 from fanin.client.working.messages import RECEIVED_MAX, Message

@@ -20,9 +20,8 @@ from fanin.tracker.reads.window import Window, window
 from fanin.tracker.rules.acking import is_expired
 from fanin.tracker.rules.ids import checked_batch_id
 from fanin.tracker.rules.lifecycle import ends_at
-from fanin.tracker.rules.model import Batch, BatchKey, PageKey, Progress, Sample, Slice, State
+from fanin.tracker.rules.model import Batch, BatchKey, Manifest, PageKey, Progress, Sample, Slice, State
 from fanin.tracker.rules.options import Mode
-from fanin.tracker.rules.results import Manifest
 from fanin.tracker.store import Listing, ResultStore, TrackerStore
 from fanin.tracker.writing.climb import Climber
 from fanin.tracker.writing.sweeping import end_by_time, longest_open

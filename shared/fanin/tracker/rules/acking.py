@@ -16,6 +16,7 @@ from fanin.tracker.rules.model import (
     Batch,
     BatchKey,
     Completion,
+    ItemResult,
     Outcome,
     PageKey,
     Result,
@@ -24,7 +25,6 @@ from fanin.tracker.rules.model import (
 )
 from fanin.tracker.rules.options import Mode
 from fanin.tracker.rules.page import Page, PageMasks, mask_of
-from fanin.tracker.rules.results import ItemResult
 from fanin.tracker.rules.tree import capacity, stretches
 
 TOO_LATE = {

@@ -425,6 +425,26 @@ class Slice:
     resume: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class ItemResult:
+    """What the work of an item returned: *text* is one line of JSON."""
+
+    item_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The parts of an ended batch that count: those before it was written, under its *name* in the store.
+
+    *parts*: their number. *size*: their bytes. A result that came twice is in two parts.
+    """
+
+    name: str
+    parts: int
+    size: int
+
+
 def shard_of(batch_id: str) -> int:
     """Return the shard of a batch, from the last digits of its id, which are random."""
     return int(batch_id[-4:], 16) % SHARDS

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fanin.client.checks.checking import key_or_fresh
-from fanin.client.handing import new_owner
+from fanin.client.ownership.handing import new_owner
+from fanin.client.ownership.under_work import UnderWork, calls_for
 from fanin.client.transports.transport import Transport
-from fanin.client.under_work import UnderWork, calls_for
 from fanin.errors import BatchEnded, InvalidRequest, KeyReused
 from fanin.tracker import OpenBatch
 from fanin.tracker.rules.children import fails_item
