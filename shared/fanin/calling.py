@@ -49,7 +49,7 @@ class WorkNotDone(TypeError):
 def synchronous(function: F, name: str, instead: str = INSTEAD) -> F:
     """Return *function*, the argument *name*.
 
-    Raises InvalidRequest for a coroutine or generator function; *instead*: what the sentence tells to do.
+    Raises InvalidRequest for a coroutine or generator function; *instead*: what the sentence says to do.
     """
     if function is not None and not callable(function):
         raise InvalidRequest(f"{name} is a function, not {function!r}", field=name)

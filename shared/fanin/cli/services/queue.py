@@ -11,12 +11,11 @@ from fanin.cli.services.queues import Queue
 from fanin.cli.terminal.exits import Refused, UsageError
 from fanin.cli.terminal.output import clean
 from fanin.cli.verbs import Invocation, Verbs
-from fanin.queue.rules.keys import PARTS_MAX
 
 app = typer.Typer(help="Administer a work queue.", no_args_is_help=True)
 verb = Verbs()
 
-Parts = Annotated[int, typer.Argument(metavar="PARTS", min=1, max=PARTS_MAX, help="The number of its parts.")]
+Parts = Annotated[int, typer.Argument(metavar="PARTS", min=1, help="The number of its parts, at most 256.")]
 Dead = Annotated[list[str] | None, typer.Argument(metavar="[DEAD_ID]...", help="Ids of dead jobs.")]
 Every = Annotated[bool, typer.Option("--all", help="All dead jobs of the queue.")]
 Force = Annotated[bool, typer.Option("--force", help="Also with jobs that are queued or in progress.")]
