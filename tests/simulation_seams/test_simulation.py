@@ -28,8 +28,8 @@ def deep(loops):
     """A batch whose only item opens a batch of one item, and so on, deeper than Lambda lets loops go."""
     script = BatchScript("root", (1,))
     world = World(Scenario((script,), kinds=(CHILD,), longest=0.1, loops=loops), Random(0), None)
-    depth = INVOCATIONS_MAX + 4
-    world.outside._plan = lambda at: Plan(CHILD if at < depth else WORK, adds=(1,))
+    depth, options = INVOCATIONS_MAX + 4, {"parent_fails_on": "any"}
+    world.outside._plan = lambda at: Plan(CHILD if at < depth else WORK, adds=(1,), options=options)
     return world
 
 
