@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from fanin.errors import Conflict, InvalidRequest, NotFound
 from fanin.item_results.service import Results
 from fanin.result_texts import result_text
-from fanin.tracker import OpenBatch, Outcome, Tracker
+from fanin.tracker import OpenBatch, Outcome, Tracker, Verdict
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.writing.reopening import ReopenBatch
 from tests.item_results.conftest import TENANT, Site
@@ -76,6 +77,19 @@ def test_what_a_zombie_writes_after_the_end_is_never_read(site):
 
     assert site.tracker.manifest(site.batch) == before
     assert 9 not in site.read()
+
+
+def test_an_ack_that_meets_the_end_is_late_and_its_item_is_left_and_not_done_without_its_result():
+    site = Site(4, min_succeeded=2)
+    other = replace(site.tracker, fresh_for=timedelta(days=1), _known={})
+    other.ack(TENANT, [site.ack_of(0, "0")])  # it knows the batch as live from here on
+    site.ack((1, "1"))
+    site.tracker.manifest(site.batch)
+    (late,) = other.ack(TENANT, [site.ack_of(2, "2")]).results
+
+    assert late.verdict is Verdict.LATE
+    assert site.read() == {0: 0, 1: 1}
+    assert [(each.first, each.last) for each in site.tracker.outstanding(site.batch).ranges] == [(2, 3)]
 
 
 def test_results_are_refused_until_the_end(site):

@@ -99,4 +99,6 @@ def _bounded(random: Random, script: BatchScript) -> BatchScript:
     if script.mode is Mode.EXACT and random.random() < 0.4:
         sample, percent = random.randint(1, total), random.choice(lives.PERCENTS)
         bounded = replace(bounded, failure_sample=sample, max_failure_percent=percent)
-    return replace(bounded, max_items=random.randint(1, total)) if random.random() < 0.3 else bounded
+    if random.random() >= 0.3:
+        return bounded
+    return replace(bounded, max_items=max(bounded.min_succeeded or 1, random.randint(1, total)))

@@ -158,7 +158,7 @@ def _bounds(random: Random, total: int) -> dict[str, Any]:
     if random.random() < 0.3:
         bounds |= {"max_failure_percent": random.choice((20, 50)), "failure_sample": random.randint(1, 3)}
     if random.random() < 0.2:
-        bounds["max_items"] = random.randint(1, max(1, total))
+        bounds["max_items"] = max(random.randint(1, max(1, total)), bounds.get("min_succeeded", 1))
     # It is checked each minute as long as it lives.
     return bounds | {"retention": Retention(HOUR, HOUR, HOUR)}
 

@@ -25,14 +25,10 @@ def test_a_fan_out_grows_from_within_at_any_depth_if_its_function_may_loop(loops
 
 
 def deep(loops):
-    """A batch whose only item opens a batch of one item, and so on, deeper than Lambda lets loops go.
-
-    A child with any failure fails its item.
-    """
+    """A batch whose only item opens a batch of one item, and so on, deeper than Lambda lets loops go."""
     script = BatchScript("root", (1,))
     world = World(Scenario((script,), kinds=(CHILD,), longest=0.1, loops=loops), Random(0), None)
-    depth = INVOCATIONS_MAX + 4
-    options = {"parent_fails_on": "any"}
+    depth, options = INVOCATIONS_MAX + 4, {"parent_fails_on": "any"}
     world.outside._plan = lambda at: Plan(CHILD if at < depth else WORK, adds=(1,), options=options)
     return world
 

@@ -11,7 +11,7 @@ from fanin.errors import InvalidRequest
 from fanin.tracker import OpenBatch, Outcome, State
 from fanin.tracker.rules.children import Children, has_failed, parent_ack
 from fanin.tracker.rules.filters import BatchFilter
-from fanin.tracker.rules.options import Retention, Threshold
+from fanin.tracker.rules.options import ParentFailsOn, Retention, Threshold
 from tests.tracker.calls import DAY, START
 from tests.tracker.stored import BATCH, ID, MINUTE, SECOND, TICK
 
@@ -53,7 +53,7 @@ def test_the_failures_that_end_a_batch(facts, limit):
     ],
 )
 def test_the_result_of_a_batch_and_the_ack_of_its_parent(facts, result):
-    batch = replace(BATCH, parent_item_id=f"{ID}:{ID}:7", **facts)
+    batch = replace(BATCH, parent_item_id=f"{ID}:{ID}:7", parent_fails_on=ParentFailsOn.ANY, **facts)
     children = Children(frozenset({ID})).after_end(ID, has_failed(batch))
     ack = parent_ack(batch, children, batch.result)
 

@@ -412,10 +412,16 @@ class Tracker(Repairs):
         return AckReport(request.results(), request.completions(ended)), ended
 
     def _keep_results(self, request: AckPlan) -> None:
-        """Write the results in *request*, before anything is acked: an item that is done has its result."""
+        """Write the results in *request*, before anything is acked: an item that is done has its result.
+
+        A batch that was known as live is read again after that: of one that has ended meanwhile no item is
+        acked, because the end has fixed the results.
+        """
         kept = request.kept_results()
         if kept:
             self.each(lambda key: self.result_store().keep(key, kept[key]), list(kept))
+        if self.fresh_for:
+            request.see(batch for batch in self.each(self._read, list(kept)) if batch is not None)
 
 
 def _group(batch: Batch, receipt: Receipt) -> Group:

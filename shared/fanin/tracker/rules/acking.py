@@ -160,6 +160,12 @@ class AckPlan:
                     found.setdefault(page.batch.key, []).append(ItemResult(item, ack.result))
         return found
 
+    def see(self, batches: Iterable[Batch]) -> None:
+        """Go on with *batches* as they were read after the plan was made."""
+        stored = {batch.key: batch for batch in batches}
+        for page in self.pages.values():
+            page.batch = stored.get(page.batch.key, page.batch)
+
     def in_order(self) -> list[PagePlan]:
         """Return the pages to write, successes first: a failure never overrides a success of the request."""
         return sorted(self.pages.values(), key=lambda page: page.outcome is Outcome.FAILURE)
