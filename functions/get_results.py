@@ -70,10 +70,7 @@ def _key_of(batch: Batch, item: str | None, position: int | None) -> ItemKey | N
         return None if position is None else ItemKey(batch.key, position)
     if position is not None:
         raise InvalidRequest("item and position exclude each other; give one of them", field="position")
-    key = ItemKey.of(batch.tenant, item)
-    if key.batch != batch.key:
-        raise InvalidRequest(f"item {item} is of another batch", field="item")
-    return key
+    return ItemKey.within(batch.key, item)
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

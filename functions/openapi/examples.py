@@ -80,6 +80,21 @@ EXAMPLES: dict[str, Any] = {
     "OpenBatchBody": {"userKey": "catalog-7", "deadlineSeconds": 21_600, "labels": {"team": "catalog"}},
     "OpenedBatch": OPENED,
     "ListedBatches": {"batches": [SUMMARY], "cursor": CURSOR},
+    "BatchResults": {
+        "ready": True,
+        "manifest": {"manifest": f"results/123456789012/{BATCH}/manifest", "parts": 12, "bytes": 40_960},
+        "items": 640,
+        "files": [
+            {
+                "url": "https://shop-results.s3.eu-west-1.amazonaws.com/results/1.jsonl.gz?X-Amz-Expires=900",
+                "first": 0,
+                "last": 639,
+                "items": 640,
+                "bytes": 9_120,
+            }
+        ],
+        "expiresAt": END,
+    },
     "ListedChildren": {"batches": [SUMMARY | {"parentItemId": ITEM}], "cursor": CURSOR},
     "BatchAnswer": SUMMARY
     | {

@@ -131,7 +131,7 @@ NO_ITEM = f"{BATCH}:00000000-0000-8000-8000-000000000001:0"
 CALLS = {
     "ack": (lambda fanin: fanin.ack(["x"]), "items"),
     "fail": (lambda fanin: fanin.fail(["x"]), "items"),
-    "get": (lambda fanin: fanin.status("x"), "batch_id"),
+    "status": (lambda fanin: fanin.status(5), "batch"),
     "delete_ended": (lambda fanin: fanin.delete_ended(1), "before"),
     "left": (lambda fanin: fanin.left(fanin.open().add(10_001)), "items"),
     "a parent that is no item": (lambda fanin: fanin.open(parent=NO_ITEM), "parent"),

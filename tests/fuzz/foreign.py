@@ -76,6 +76,10 @@ FOREIGN: dict[str, list[Foreign]] = {
         _of_batch("/children"),
         Foreign("item", "/v1/batches/<MINE>/children", query={"itemId": "<ITEM>"}),
     ],
+    "GET /v1/batches/{batchId}/results": [
+        _ended("/results"),
+        Foreign("item", "/v1/batches/<MINE>/results", query={"item": "<ITEM>"}),
+    ],
     "GET /v1/batches/{batchId}/origin": [
         Foreign("batch", "/v1/batches/<REOPENED>/origin"),
         Foreign("batch", "/v1/batches/<REOPENED>/origin", query={"cursor": "<ORIGIN_AT>"}),

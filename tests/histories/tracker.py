@@ -114,10 +114,10 @@ class Recording:
         note("settle", callers, span, caller if closed.completed_by_caller else None, after=(first,))
         return closed
 
-    def cancel(self, tenant: str, batch_id: str, reason: str) -> Batch:
+    def cancel(self, tenant: str, batch_id: str, reason: str, children: bool = False) -> Batch:
         note, span = self._noting(BatchKey(tenant, batch_id)), self._span()
         try:
-            batch = self.tracker.cancel(tenant, batch_id, reason)
+            batch = self.tracker.cancel(tenant, batch_id, reason, children=children)
         except BatchEnded as refusal:
             note("cancel", (), self._ended(span), State(refusal.state))
             raise

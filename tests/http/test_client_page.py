@@ -65,8 +65,8 @@ def test_reports_have_the_verdicts_and_completions_of_the_page(names):
 
 
 def test_the_client_on_the_tables_sees_what_the_client_over_http_did(names):
-    assert names["direct"].get(names["batch"].id) == names["batch"].status()
-    assert names["from_environment"].get(names["batch"].id) == names["batch"].status()
+    assert names["direct"].status(names["batch"].id) == names["batch"].status()
+    assert names["from_environment"].status(names["batch"].id) == names["batch"].status()
     assert names["views"].status().state is State.COMPLETE
 
 

@@ -19,7 +19,7 @@ def test_the_end_of_a_child_decides_on_the_item_that_was_handed_over(run, bus, e
         (item,) = parent.add(1)
 
     def grow(record):
-        with fanin.open(parent=record["body"]) as child:
+        with fanin.open(parent=record["body"], parent_fails_on="any") as child:
             children.append(child.add(2))
 
     assert [delivered(fanin, item, grow, times) for times in (1, 2)] == [DELETED] * 2

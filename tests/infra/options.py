@@ -25,6 +25,8 @@ OPTIONS: dict[str, Sequence[Any]] = {
     "target": ("aws", "local"),
     "grouper": (True, False),
     "archive": (False, True),
+    "results": (False, True),
+    "results_bucket": ("", "shop-results"),
     "protect_data": (False, True),
     "stage": ("dev", "p2345678901234567-90"),
     "page_bits": (1024, 2),
@@ -83,6 +85,7 @@ NEEDED = {
     "events": {"grouper": True, "queues": True},
     "grouper_registrations": {"grouper": True},
     "job_queues": {"queues": True},
+    "results_bucket": {"results": True},
     "keep_dead_letter_messages": {
         "dead_letter_queue_arns": [f"{ARN}orders-dead=acme", f"{ARN}mails-dead.fifo"]
     },

@@ -78,7 +78,10 @@ def test_a_publisher_may_open_fill_and_close_batches_and_nothing_else(stack):
     found = granted(stack, "Loader")
 
     assert {name: actions for name, actions in found.items() if name.startswith("Fanin")} == {
-        "FaninTablesBatches": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"},
+        "FaninTablesBatches": {
+            *("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"),
+            "dynamodb:Query",  # a cancel with the children
+        },
         "FaninTablesPages": {"dynamodb:BatchGetItem", "dynamodb:UpdateItem"},
         "FaninEventsBus": {"events:PutEvents"},
     }

@@ -45,7 +45,7 @@ def publish(fanin, _):
     batch.status()
     waited_for = fanin.open(task_token="t0ken", deadline=timedelta(hours=6))
     waited_for.add(5)
-    waited_for.cancel("enough")
+    waited_for.cancel("enough", children=True)
 
 
 def get(fanin, prepared):

@@ -24,7 +24,7 @@ from fanin import Fanin
 fanin = Fanin()
 print(fanin.status(os.environ["BATCH"]).total)
 del os.environ["FANIN_URL"]
-print(Fanin().get(os.environ["BATCH"]).total)
+print(Fanin().status(os.environ["BATCH"]).total)
 with fanin.queue("errands") as queue:
     queue.add("one")
     with queue.take(10, wait=20) as jobs:

@@ -45,7 +45,7 @@ def depth(sqs):
 
 def test_the_id_is_printed_alone_and_the_user_key_is_the_name_of_the_file(fanin, sqs, rows, served):
     result = fanin("publish", rows, "--queue", "work").ok()
-    status = Fanin(served.url).get(result.out.strip())
+    status = Fanin(served.url).status(result.out.strip())
 
     assert (status.user_key, status.total, status.state) == ("catalog-7", 25, "CLOSED")
     assert result.err == f"publish at {served.url.partition('//')[2]}\nsent 25 of 25 rows\n"

@@ -267,7 +267,7 @@ def test_entries_that_sqs_refuses_are_sent_again_or_stop_the_run(transport, requ
     fault = [{"Id": "0", "Code": "InvalidMessageContents", "SenderFault": True}]
     with pytest.raises(SendFailed, match="InvalidMessageContents"):
         run(transport, Queue(fault), replace(request_, user_key="other"))
-    assert Fanin(transport).get(next(Fanin(transport).batches(user_key="other")).batch_id).state == "OPEN"
+    assert Fanin(transport).status(next(Fanin(transport).batches(user_key="other")).batch_id).state == "OPEN"
 
 
 @pytest.mark.parametrize("chunk", [None, 4])

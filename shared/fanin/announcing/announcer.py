@@ -8,8 +8,8 @@ Only the bus confirms an event. EventBridge accepts events for a bus that does n
 worker that has a wrong name, the sweep sends the event.
 
 Only completions are put here: all that their event reports follows from the batch's row, so each copy of it
-is equal. The events of other endings list what is outstanding, which takes reads of pages and other grants;
-those of batches with results, their manifest.
+is equal. The events of other endings, and of a batch that has enough, list what is outstanding, which takes
+reads of pages and other grants; those of batches with results have their manifest.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Announcer:
     def __call__(self, batch: Batch) -> None:
         """Announce *batch*, which has just completed; a failure is logged and counted, and raises nothing."""
         started = self.clock()
-        rests = started < self._rests_until or batch.results
+        rests = started < self._rests_until or batch.results or batch.reached is not None
         self.report(not rests and self._is_announced(batch, started))
 
     def _is_announced(self, batch: Batch, started: float) -> bool:

@@ -60,7 +60,7 @@ class Run:
     def report(self, event: str, facts: dict) -> None:
         self.events.append((event, facts))
         if event == "opened":
-            self.opened.append((self.api.get(facts["batchId"]).state, self.sqs.seen))
+            self.opened.append((self.api.status(facts["batchId"]).state, self.sqs.seen))
 
 
 @pytest.fixture(scope="module", params=[None, CHUNK], ids=["row by row", "in chunks"])
@@ -86,12 +86,12 @@ def test_the_batch_is_closed_before_its_first_message_and_complete_after_its_las
     batch_id, ids = fanned_out.answer.batch_id, [item for item, _, _ in fanned_out.items]
     last = ids[0]
     fanned_out.api.ack(item_id for item_id in ids if item_id != last)
-    before = fanned_out.api.get(batch_id).state
+    before = fanned_out.api.status(batch_id).state
     fanned_out.api.ack([last])
     again = run_job(fanned_out.spark, fanned_out.api, fanned_out.request)
 
     assert fanned_out.opened == [(State.CLOSED, 0)]
-    assert (before, fanned_out.api.get(batch_id).state) == (State.CLOSED, State.COMPLETE)
+    assert (before, fanned_out.api.status(batch_id).state) == (State.CLOSED, State.COMPLETE)
     assert (again, items_in(fanned_out.sqs)) == (publish.FannedOut(batch_id, sent=0), fanned_out.items)
 
 
@@ -153,13 +153,13 @@ def test_a_death_between_open_and_add_leaves_one_batch_and_one_group(spark, api,
 
     answer = run_job(spark, api, asked)
 
-    assert api.get(answer.batch_id).total == len(sqs.messages) == ITEMS
+    assert api.status(answer.batch_id).total == len(sqs.messages) == ITEMS
 
 
 def test_an_empty_dataset_completes_at_close_and_sends_nothing(spark, api, asked, sqs):
     answer = run_job(spark, api, replace(asked, limit=0))
 
-    assert (api.get(answer.batch_id).state, api.get(answer.batch_id).total) == (State.COMPLETE, 0)
+    assert (api.status(answer.batch_id).state, api.status(answer.batch_id).total) == (State.COMPLETE, 0)
     assert sqs.seen == 0
 
 

@@ -27,7 +27,7 @@ def job(spark, api, sqs, tmp_path, monkeypatch):
 def test_events_are_json_lines_or_sentences(job, api, sqs, capsys):
     job("--limit", "30", "--json")
     events = {event["event"]: event for event in map(json.loads, capsys.readouterr().out.splitlines())}
-    assert api.get(events["opened"]["batchId"]).total == events["sent"]["sent"] == len(sqs.messages) == 30
+    assert api.status(events["opened"]["batchId"]).total == events["sent"]["sent"] == len(sqs.messages) == 30
 
     job("--limit", "30")
     assert "sent 30 of 30" in capsys.readouterr().out

@@ -104,13 +104,13 @@ def same(messages: dict[int, dict]) -> dict[int, tuple]:
 def test_a_batch_that_lost_messages_completes_by_what_is_redriven_and_not_before(world):
     counts = world.redrive()
     again = world.received()
-    before = world.api.get(world.batch_id).state
+    before = world.api.status(world.batch_id).state
     world.ack(again)
 
     assert counts == {"sent": len(WITHHELD), "retried": 0, "acked": 0}
     assert same(again) == {index: each for index, each in same(world.first).items() if index in WITHHELD}
-    assert (before, world.api.get(world.batch_id).state) == (State.CLOSED, State.COMPLETE)
-    assert world.api.get(world.batch_id).result == "completed_with_failures"
+    assert (before, world.api.status(world.batch_id).state) == (State.CLOSED, State.COMPLETE)
+    assert world.api.status(world.batch_id).result == "completed_with_failures"
     with pytest.raises(BatchIsOver, match=r"is COMPLETE since .* nothing was sent"):
         world.redrive()
     assert world.received() == {}
@@ -126,7 +126,7 @@ def test_failed_items_are_sent_again_and_first_so_that_a_success_can_heal_them(w
     assert set(list(again)[: len(FAILED)]) == FAILED
     assert set(again) == WITHHELD | FAILED
     assert (counts["sent"], counts["retried"]) == (len(again), 1)
-    assert world.api.get(world.batch_id).result == "succeeded"
+    assert world.api.status(world.batch_id).result == "succeeded"
 
 
 def test_items_acked_since_are_left_out_of_each_run_unless_the_tables_are_not_to_be_read(world):

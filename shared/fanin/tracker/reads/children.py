@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fanin.errors import InvalidRequest
 from fanin.pacing import Each
 from fanin.tracker.rules.model import Batch, BatchKey, ItemKey
 from fanin.tracker.store import TrackerStore
@@ -51,8 +50,5 @@ def _ids(store: TrackerStore, key: BatchKey, start: int, limit: int) -> tuple[li
 
 
 def _ids_of(store: TrackerStore, key: BatchKey, item_id: str) -> list[str]:
-    item = ItemKey.of(key.tenant, item_id)
-    if item.batch != key:
-        raise InvalidRequest(f"item {item_id} is not of batch {key.batch_id}", field="itemId")
-    children = store.children(item)
+    children = store.children(ItemKey.within(key, item_id))
     return [] if children is None else [*sorted(children.live), *sorted(children.failed)]

@@ -124,6 +124,13 @@ class ItemKey:
             raise InvalidRequest(f"item {item_id} is of no group", field="itemId")
         return cls(BatchKey(tenant, item.batch_id), group.start + item.index)
 
+    @classmethod
+    def within(cls, batch: BatchKey, item_id: str) -> ItemKey:
+        """Return the key of the item of *batch* that *item_id* names. Raises InvalidRequest."""
+        if ItemId.parse(item_id).batch_id != batch.batch_id:
+            raise InvalidRequest(f"item {item_id} is of another batch", field="itemId")
+        return cls.of(batch.tenant, item_id)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch(BatchOptions):
