@@ -35,7 +35,7 @@ def test_an_item_of_another_batch_is_refused_in_a_list_of_children(api):
     _, (foreign,) = opened(api, 1)
     answer = api.pool.request("GET", f"{api.url}/v1/batches/{top}/children", fields={"itemId": foreign})
 
-    assert (answer.status, b"is not of batch" in answer.data) == (400, True)
+    assert (answer.status, b"is of another batch" in answer.data) == (400, True)
 
 
 def test_a_cancel_with_the_children_ends_each_once_with_an_event(api, bus):

@@ -58,6 +58,11 @@ BY_SERVICES = [
         "the event source mapping reads the stream",
     ),
     Use(
+        " function ",
+        {"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"},
+        "results of items: tests/infra/test_results.py",
+    ),
+    Use(
         "AnalyticsEmrStarter",
         {"emr-serverless:StartJobRun", "iam:PassRole"},
         "EventBridge Scheduler starts the runs",
