@@ -278,3 +278,17 @@ def test_a_leader_whose_bundle_was_moved_on_by_another_stops(members, kept):
 
     assert fill("a") == (kept, False)
     assert len(fill.claimed) == 1
+
+
+def test_a_leader_whose_term_ends_between_two_claims_stops():
+    fill = Fill(*"abcdef")
+    claim = fill.bench.store.claim
+
+    def slow(*asked):
+        fill.bench.clock.at += timedelta(seconds=15)
+        return claim(*asked)
+
+    fill.store.scripts["claim"] = slow
+
+    assert fill("a") == (("a", "b"), False)
+    assert len(fill.claimed) == 1
