@@ -13,8 +13,8 @@ import pytest
 from fanin_conformance import CASES, Adapter, Effort, NotSupported, Refused, Verdict, judge
 from fanin_conformance.__main__ import main
 from fanin_conformance.reporting import clean
+from lab.peers.sites.carlyle_model import Carlyle
 from tests.conformance.broken import BROKEN, AddsTwice
-from tests.conformance.carlyle import Carlyle
 from tests.conformance.reference import Reference
 from tests.conformance.serving import Routes, served
 

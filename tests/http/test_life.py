@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
-from fanin.tracker import Ack, OpenBatch, State, Tracker
-from fanin.tracker.rules.lifecycle import transition
-from tests.http.test_tracking import ack, get, send
+from fanin.tracker import Tracker
+from tests.http.test_tracking import get, send
 
 TENANT = "000000000000"
 
@@ -42,52 +39,9 @@ def listed(api, path, **query):
             return pages
 
 
-def ranges(api, batch, what, **query):
-    found = [part for page in listed(api, f"/v1/batches/{batch}/{what}", **query) for part in page["ranges"]]
-    return [(part["from"], part["to"]) for part in found]
-
-
 def later(tracker: Tracker, wait: timedelta) -> Tracker:
     """The tracker as it will be after *wait*."""
     return Tracker(tracker.store, 4, timedelta(0), now=lambda: datetime.now(UTC) + wait)
-
-
-def of_full_pages(tracker, count):
-    """A batch with pages as they are deployed, of 1,024 items, beside those of four; its id and its group."""
-    wide = Tracker(tracker.store)
-    batch = wide.open(TENANT, OpenBatch()).batch_id
-    return batch, wide.add(TENANT, batch, count).groups[0].id
-
-
-def test_t26_success_heals_and_failure_never_overrides(api):
-    batch, items = opened(api, 3)
-    fail(api, *items[:2])
-
-    assert ack(api, items[0])[0] == ["accepted"]
-    assert fail(api, items[0])[0] == ["duplicate"]
-    assert get(api, batch)["progress"]["failed"] == 1
-
-
-def test_t27_five_thousand_failures_are_counted_and_listed(api, tracker):
-    batch, group = of_full_pages(tracker, 5000)
-    word = {"batchId": batch, "groupId": group, "from": 0, "to": 4999, "outcome": "failure", "reason": "all"}
-    status, answer = send(api, "/v1/acks", {"acks": [word]})
-
-    assert (status, answer["results"][0]["counts"]) == (200, {"accepted": 5000})
-    assert get(api, batch)["progress"]["failed"] == 5000
-    assert sum(high - low + 1 for low, high in ranges(api, batch, "failures")) == 5000
-
-
-@pytest.mark.parametrize("count", [50_000, pytest.param(1_000_000, marks=pytest.mark.proof)])
-def test_t37_three_missing_of_very_many_are_one_page(api, tracker, count):
-    batch, group = of_full_pages(tracker, count)
-    middle, last = count // 2, count - 1
-    for low, high in ((1, middle - 1), (middle + 1, last - 1)):
-        tracker.ack(TENANT, [Ack(batch, group, low, high, "me")])
-
-    assert listed(api, f"/v1/batches/{batch}/outstanding") == [
-        {"ranges": [{"groupId": group, "from": at, "to": at} for at in (0, middle, last)]}
-    ]
 
 
 def test_three_levels_of_batches_end_from_the_innermost_outwards(api, bus):
@@ -101,13 +55,3 @@ def test_three_levels_of_batches_end_from_the_innermost_outwards(api, bus):
     assert [get(api, batch)["result"] for batch, _ in chain] == ["succeeded"] * 3
     times = [bus.of(batch)[0]["completedAt"] for batch, _ in chain]
     assert times == sorted(times, reverse=True)
-
-
-def test_a_closed_batch_that_was_left_halfway_is_sealed_by_the_sweep(api, tracker):
-    batch, items = opened(api, 9)
-    api.ack(*items)
-    stored = tracker.get(TENANT, batch)
-    tracker.store.transition(stored.key, transition(stored, State.CLOSED, datetime.now(UTC)))
-    later(tracker, timedelta(minutes=16)).sweep()
-
-    assert get(api, batch)["state"] == "COMPLETE"

@@ -17,13 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "versions"
 UV = (sys.executable, "-m", "uv", "pip")
 TOOLS = (
-    "greenlet",
-    "hatchling",
-    "hypothesis",
-    "packaging",
-    "pytest",
-    "pytest-timeout",
-    "pytest-xdist",
+    *("greenlet", "hatchling", "hypothesis", "packaging", "pytest", "pytest-timeout", "pytest-xdist"),
     "syrupy",
 )
 """What runs the tests; of each the version of ``requirements-dev.txt``."""
@@ -43,15 +37,7 @@ class Part:
 
 
 PURE = (
-    "tracker",
-    "grouper",
-    "queue",
-    "client",
-    "aws",
-    "archive",
-    "callbacks",
-    "contract",
-    "cost",
+    *("tracker", "grouper", "queue", "client", "aws", "archive", "callbacks", "contract", "cost"),
     "publishing",
 )
 PARTS = {
