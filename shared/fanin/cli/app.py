@@ -12,7 +12,18 @@ import typer
 from typer.core import TyperGroup
 
 from fanin.cli.batches import acking, changing, looking, opening, publish, redrive, repairing, watch
-from fanin.cli.services import cost, dashboard, grouping, local, queue, queues, report, work, worker
+from fanin.cli.services import (
+    cost,
+    dashboard,
+    grouping,
+    local,
+    local_inspection,
+    queue,
+    queues,
+    report,
+    work,
+    worker,
+)
 from fanin.cli.terminal.exits import ExitCode, code_of, interruption, sentence_of
 from fanin.cli.terminal.output import clean, end_line
 from fanin.cli.verbs import VerbCommand
@@ -76,6 +87,8 @@ app.command(cls=VerbCommand)(worker.work)
 app.add_typer(queue.app, name="queue")
 app.add_typer(local.app, name="local")
 local.app.command(cls=VerbCommand)(work.work)
+local.app.command(cls=VerbCommand)(local_inspection.logs)
+local.app.command(cls=VerbCommand)(local_inspection.bus)
 
 
 def _print_version(is_asked: bool) -> None:

@@ -19,8 +19,7 @@ def sqs_of(site: Site) -> SQSClient:
     """Return the client of SQS that belongs to *site*: messages of a local run stay on this machine."""
     from fanin.aws import clients  # noqa: PLC0415  # other verbs need no AWS
 
-    url = site.url.rstrip("/")
-    run = next((state for state in run_directories.running() if state.url == url), None)
+    run = run_directories.run_at(site.url)
     client: SQSClient = clients.sqs() if run is None else Connection(run.endpoint).client("sqs")
     return client
 

@@ -178,6 +178,12 @@ def end_line() -> None:
         sys.stderr.write("\n")
 
 
+def clear_line() -> None:
+    """Remove what `watch` has drawn of the line, before a note."""
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\x1b[K")
+
+
 def dumped(document: Document) -> str:
     """Return *document* as one line of JSON, in which no character controls a terminal."""
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).translate(_IN_JSON)
