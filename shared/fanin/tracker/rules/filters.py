@@ -12,7 +12,6 @@ from fanin.tracker.rules.model import Batch, Position, State, shard_of
 from fanin.tracker.rules.option_kinds import LABEL
 from fanin.tracker.rules.options import USER_KEY
 
-
 BADLY = frozenset({State.FAILED, State.CANCELLED, State.TIMED_OUT})
 """States of an end before all items were done, or enough."""
 
