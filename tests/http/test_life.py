@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta
 
-from fanin.tracker import Tracker
+import pytest
+
+from fanin.tracker import Ack, OpenBatch, Tracker
 from tests.http.test_tracking import get, send
 
 TENANT = "000000000000"
@@ -39,9 +41,43 @@ def listed(api, path, **query):
             return pages
 
 
+def ranges(api, batch, what, **query):
+    found = [part for page in listed(api, f"/v1/batches/{batch}/{what}", **query) for part in page["ranges"]]
+    return [(part["from"], part["to"]) for part in found]
+
+
 def later(tracker: Tracker, wait: timedelta) -> Tracker:
     """The tracker as it will be after *wait*."""
     return Tracker(tracker.store, 4, timedelta(0), now=lambda: datetime.now(UTC) + wait)
+
+
+def of_full_pages(tracker, count):
+    """A batch with pages as they are deployed, of 1,024 items, beside those of four; its id and its group."""
+    wide = Tracker(tracker.store)
+    batch = wide.open(TENANT, OpenBatch()).batch_id
+    return batch, wide.add(TENANT, batch, count).groups[0].id
+
+
+def test_t27_five_thousand_failures_are_counted_and_listed(api, tracker):
+    batch, group = of_full_pages(tracker, 5000)
+    word = {"batchId": batch, "groupId": group, "from": 0, "to": 4999, "outcome": "failure", "reason": "all"}
+    status, answer = send(api, "/v1/acks", {"acks": [word]})
+
+    assert (status, answer["results"][0]["counts"]) == (200, {"accepted": 5000})
+    assert get(api, batch)["progress"]["failed"] == 5000
+    assert sum(high - low + 1 for low, high in ranges(api, batch, "failures")) == 5000
+
+
+@pytest.mark.parametrize("count", [50_000, pytest.param(1_000_000, marks=pytest.mark.proof)])
+def test_t37_three_missing_of_very_many_are_one_page(api, tracker, count):
+    batch, group = of_full_pages(tracker, count)
+    middle, last = count // 2, count - 1
+    for low, high in ((1, middle - 1), (middle + 1, last - 1)):
+        tracker.ack(TENANT, [Ack(batch, group, low, high, "me")])
+
+    assert listed(api, f"/v1/batches/{batch}/outstanding") == [
+        {"ranges": [{"groupId": group, "from": at, "to": at} for at in (0, middle, last)]}
+    ]
 
 
 def test_three_levels_of_batches_end_from_the_innermost_outwards(api, bus):

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import random
+
+import pytest
 
 PAGE = 4
 
@@ -21,6 +24,20 @@ def ack(api, *items, key=None):
     status, answer = send(api, "/v1/acks", {"items": list(items)}, key)
     assert status == 200, answer
     return [result["verdict"] for result in answer["results"]], answer["completions"]
+
+
+@pytest.mark.parametrize("total", [0, 1, 63, 64, 65, PAGE - 1, PAGE, PAGE + 1, PAGE * PAGE + 1])
+def test_t2_t3_a_batch_of_any_size_completes_exactly_once(api, total):
+    batch = api.post("/v1/batches", {})["batchId"]
+    items = []
+    if total:
+        group = api.post(f"/v1/batches/{batch}/items", {"count": total})["groups"][0]
+        items = [f"{batch}:{group['id']}:{index}" for index in range(total)]
+    random.Random(total).shuffle(items)
+    told = api.close(batch) + sum(api.ack(*items[at : at + 10]) for at in range(0, total, 10))
+
+    assert told == 1
+    assert get(api, batch)["state"] == "COMPLETE"
 
 
 def test_a_billion_items_are_one_request_and_the_last_of_them_can_be_acked(api, run):
