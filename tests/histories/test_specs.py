@@ -45,20 +45,10 @@ class Batches:
         settle.after = (mark,)
         return [mark, settle]
 
-    @staticmethod
-    def ack_pages(verdicts, at, told):
-        """One request of the acker, with an item in each page."""
-        marks = [op("mark", item, DONE, at=at, answer=verdict) for item, verdict in enumerate(verdicts)]
-        marks.append(op("climb", "acker", at=at))
-        settle = op("settle", frozenset({"acker"}), (1 << len(verdicts)) - 1, False, at=at, answer=told)
-        settle.after = tuple(marks)
-        return [*marks, settle]
-
 
 B = Batches
 ADDED = B.add(2, (1, 2), (0, 2))
 CLOSED = B.close((3, 4))
-FAILED_BEFORE = [*ADDED, *CLOSED, *B.ack(0, (5, 6), outcome=FAILED)]
 WHOLE = [*ADDED, *CLOSED, *B.ack(0, (5, 6)), *B.ack(1, (7, 8), told="acker 1")]
 BROKEN = {
     "a stale read": [*WHOLE, *B.get((9, 10), "CLOSED", 2)],
@@ -68,9 +58,6 @@ BROKEN = {
     ],
     "completed too early": [*ADDED, *CLOSED, *B.ack(0, (5, 6), told="acker 0")],
     "an add after the close": [*ADDED, *CLOSED, *B.add(1, (5, 6), (2, 1), key="b")],
-    "completed for a caller that is not told": [
-        *FAILED_BEFORE, *B.ack_pages((KNOWN, NEW), (7, 8), told=None), *B.get((9, 10), "COMPLETE", 2, "acker")
-    ],
     "a failure that overrides": [
         *ADDED, *B.ack(0, (3, 4)), *B.ack(0, (5, 6), KNOWN, FAILED), op("failed", 0, at=(7, 8), answer=True)
     ],
