@@ -65,7 +65,7 @@ ROOMS = {
             "queue",
             ("tests/queue", "tests/contract/queue", *SHARED),
             (
-                *_in("client", "queues", "queue_admin"),
+                *_in("client", "queues", "queue_contract"),
                 *_in("api", "job_routes", "queue_routes", "queue_admin_routes"),
                 *_in("functions", "sweep_jobs", "publish_dead_jobs"),
             ),

@@ -15,8 +15,8 @@ from fanin.client.batch import Batch, Reopened, refusal_in_block
 from fanin.client.fanin import Fanin
 from fanin.client.model import Closed, Status
 from fanin.client.ownership.under_work import of_this_thread
+from fanin.client.queues.aio import run_in
 from fanin.client.waiting import async_looks, is_ended
-from fanin.queue.aio import run_in
 from fanin.tracker.rules.model import ALIVE
 
 RESULTS_AT_ONCE = 1_000

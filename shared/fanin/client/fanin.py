@@ -44,7 +44,6 @@ from fanin.client.model import (
 from fanin.client.ownership.children import opened
 from fanin.client.ownership.handing import add_key, new_owner, tasks_key
 from fanin.client.ownership.under_work import note_reports, warn_of_unmatched
-from fanin.client.queues.queue_admin import QueueAdministration
 from fanin.client.queues.queue_calls import QueueCalls
 from fanin.client.result_files import batch_of_results, read_results
 from fanin.client.tasks import Tasks, task_given
@@ -77,7 +76,7 @@ KEYED_MAX = 10_000
 """Batches under keys that a client remembers."""
 
 
-class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
+class Fanin(Consumers, QueueCalls, Waiting):
     """A thread-safe client of the API at a URL, or over a given transport.
 
     Without one, the first call reads the environment: ``FANIN_URL``, or ``FANIN_BATCHES_TABLE``,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import TracebackType
@@ -12,6 +12,7 @@ from fanin.arguments import number_of_seconds, one_of
 from fanin.calling import block
 from fanin.queue.administration.listing import Listings
 from fanin.queue.context import QueueContext
+from fanin.queue.doorbell import Doorbell
 from fanin.queue.rules import messages
 from fanin.queue.rules.errors import ShutDown
 from fanin.queue.rules.keys import QueueKey
@@ -51,7 +52,7 @@ class Queue(Listings):
     ) -> None:
         self.close()
 
-    def add(self, job: str | NewJob, payload: str | None = None, *, on_busy: str = OnBusy.REJECT) -> bool:
+    def add(self, job: str | NewJob, payload: Any = None, *, on_busy: str = OnBusy.REJECT) -> bool:
         """Add a job, given as a ``NewJob`` or by its key; return False where a job of the key is live.
 
         With ``on_busy="rerun"`` a busy job runs once more after its end, and the answer is True.
@@ -112,6 +113,13 @@ class Queue(Listings):
             return
         with self.bounded(seconds) as bounded, bounded._scope(TakeRequest(rings=rings)) as jobs:
             yield jobs
+
+    def separate(self, doorbell: Callable[[Doorbell], Doorbell]) -> Self:
+        """Return a queue with a session of its own, whose waiting goes through *doorbell*."""
+        context = replace(self.context, doorbell=doorbell(self.context.doorbell))
+        queue = replace(self, context=context)
+        queue.taker = self.taker.separate(context)
+        return queue
 
     def close(self) -> None:
         """Take no more jobs, return the claimed ones without counting failures, and end the session."""

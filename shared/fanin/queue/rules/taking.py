@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from fanin.arguments import instance, listed, number_of_seconds, whole
 from fanin.errors import InvalidRequest
@@ -61,7 +62,7 @@ def new_jobs(jobs: Iterable[str | NewJob]) -> list[NewJob]:
     return listed(jobs, "jobs", new_job_of)
 
 
-def new_job_of(job: str | NewJob, payload: str | None = None) -> NewJob:
+def new_job_of(job: str | NewJob, payload: Any = None) -> NewJob:
     """Return *job*, given as a ``NewJob`` or by its key and its payload."""
     if isinstance(job, str):
         return NewJob(job, payload)
