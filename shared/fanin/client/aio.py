@@ -10,7 +10,7 @@ from itertools import islice
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
-from fanin.arguments import instance
+from fanin.arguments import Seconds, instance
 from fanin.client.batch import Batch, Reopened, refusal_in_block
 from fanin.client.fanin import Fanin
 from fanin.client.model import Closed, Status
@@ -104,12 +104,12 @@ class AsyncBatch:
         """As ``Batch.reopen``."""
         return await self._fanin.reopen(self.id, items=items, key=key)
 
-    async def wait(self, timeout: float | None = None) -> Status:
+    async def wait(self, timeout: Seconds | None = None) -> Status:
         """As ``Batch.wait``; a cancellation ends it after the request that is in progress."""
         self._refuse_in_block()
         return await self._fanin.wait(self.id, timeout)
 
-    def watch(self, timeout: float | None = None) -> AsyncGenerator[Status, None]:
+    def watch(self, timeout: Seconds | None = None) -> AsyncGenerator[Status, None]:
         """As ``Batch.watch``."""
         self._refuse_in_block()
         return self._fanin.watch(self.id, timeout)
@@ -248,7 +248,7 @@ class AsyncFanin:
     task = awaited(Fanin.task)
     task_status = awaited(Fanin.task_status)
 
-    async def wait(self, batch_id: str, timeout: float | None = None) -> Status:
+    async def wait(self, batch_id: str, timeout: Seconds | None = None) -> Status:
         """As ``Fanin.wait``; a cancellation ends it after the request that is in progress."""
         pacing = self.sync._pacing(batch_id, timeout)
         poll = partial(in_thread, partial(self.sync._transport.poll, batch_id))
@@ -258,7 +258,7 @@ class AsyncFanin:
                     break
         return await anext(async_looks(partial(self.status, batch_id), pacing))
 
-    def watch(self, batch_id: str, timeout: float | None = None) -> AsyncGenerator[Status, None]:
+    def watch(self, batch_id: str, timeout: Seconds | None = None) -> AsyncGenerator[Status, None]:
         """As ``Fanin.watch``."""
         return _changes(async_looks(partial(self.status, batch_id), self.sync._pacing(batch_id, timeout)))
 

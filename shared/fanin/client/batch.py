@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 from uuid import UUID, uuid5
 
+from fanin.arguments import Seconds
 from fanin.client.checks.reasons import reason_of
 from fanin.client.items import Items
 from fanin.client.model import Cancelled, Closed, Status, Summary
@@ -56,8 +57,8 @@ class Calls(Protocol):
     def map(
         self, batch_id: str, *, cells: int = ..., start: int = 0, stop: int | None = None
     ) -> BatchMap: ...
-    def wait(self, batch_id: str, timeout: float | None = None) -> Status: ...
-    def watch(self, batch_id: str, timeout: float | None = None) -> Iterator[Status]: ...
+    def wait(self, batch_id: str, timeout: Seconds | None = None) -> Status: ...
+    def watch(self, batch_id: str, timeout: Seconds | None = None) -> Iterator[Status]: ...
     def outstanding(self, batch_id: str) -> Iterator[Items]: ...
     def failures(self, batch_id: str) -> Iterator[Items]: ...
     def samples(self, batch_id: str) -> tuple[Sample, ...]: ...
@@ -165,7 +166,7 @@ class Batch:
         """Return how many items of each part of the batch are done; see ``Fanin.map``."""
         return self._fanin.map(self.id, cells=cells, start=start, stop=stop)
 
-    def wait(self, timeout: float | None = None) -> Status:
+    def wait(self, timeout: Seconds | None = None) -> Status:
         """Return the status once the batch has ended, in whatever way; see ``Fanin.wait``.
 
         Raises InvalidRequest inside the batch's own block, whose end closes it.
@@ -173,7 +174,7 @@ class Batch:
         self._refuse_in_block()
         return self._fanin.wait(self.id, timeout)
 
-    def watch(self, timeout: float | None = None) -> Iterator[Status]:
+    def watch(self, timeout: Seconds | None = None) -> Iterator[Status]:
         """Yield the status now and whenever it is found changed, to the end; see ``Fanin.watch``.
 
         Raises InvalidRequest as :meth:`wait` does.

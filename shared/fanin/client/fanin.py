@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import Any, Self, Unpack
 from uuid import NAMESPACE_OID, uuid4, uuid5
 
-from fanin.arguments import instance, text, text_or_none, whole
+from fanin.arguments import Seconds, instance, text, text_or_none, whole
 from fanin.aws.settings.tracking import Tables
 from fanin.client.batch import Batch, Reopened, need_key
 from fanin.client.checks.checking import (
@@ -269,7 +269,7 @@ class Fanin(Consumers, QueueCalls, Waiting):
         *,
         items: ReopenItems | str = ReopenItems.FAILED,
         user_key: str | None = None,
-        deadline: timedelta | None = None,
+        deadline: Seconds | None = None,
         max_failures: int | None = None,
         labels: Mapping[str, str] | None = None,
         key: str | None = None,
@@ -279,13 +279,14 @@ class Fanin(Consumers, QueueCalls, Waiting):
         Options that are not given are those of the origin. Raises NotFound, Conflict if the batch is live or
         has no such items, and BatchEnded if the batch that was opened under this *key* has ended.
         """
+        time: Any = deadline  # its option makes it a timedelta
         with named_as_arguments():
             request = ReopenBatch(
                 origin_batch_id=batch_id_given(batch_id),
                 items=_items_of(items),
                 user_key=user_key,
                 labels=labels,
-                deadline=deadline,
+                deadline=time,
                 max_failures=max_failures,
             )
         used = key_or_fresh(key)

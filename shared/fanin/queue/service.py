@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self
 
-from fanin.arguments import number_of_seconds, one_of
+from fanin.arguments import Seconds, one_of, seconds_of
 from fanin.calling import block
 from fanin.queue.administration.listing import Listings
 from fanin.queue.context import QueueContext
@@ -64,15 +64,15 @@ class Queue(Listings):
         one_of(on_busy, list(OnBusy), "on_busy")
         return Producer(self.context).add_all(new_jobs(jobs), OnBusy(on_busy))
 
-    def take(self, most: int = 1, wait: float | None = None, parts: Sequence[int] | None = None) -> Jobs:
+    def take(self, most: int = 1, wait: Seconds | None = None, parts: Sequence[int] | None = None) -> Jobs:
         """Return a scope of 1 to *most* jobs; of none after *wait* seconds without any (None: no limit).
 
         *parts*: the parts to look in, by default those of this session. A paused queue has no job to take.
         Entering the scope raises SessionLost once if this process has lost its session since its last take.
         """
-        return self._scope(TakeRequest(most, wait, parts))
+        return self._scope(TakeRequest(most, checked_wait(wait), parts))
 
-    def stream(self, wait: float | None = None) -> Iterator[Job]:
+    def stream(self, wait: Seconds | None = None) -> Iterator[Job]:
         """Yield one job after the other, and ack each when the next one is requested.
 
         Leaving the loop early returns the current job to its position and counts no failure; use ``take``
@@ -89,10 +89,9 @@ class Queue(Listings):
                     yield from jobs
 
     @block
-    def bounded(self, seconds: float) -> Iterator[Queue]:
+    def bounded(self, seconds: Seconds) -> Iterator[Queue]:
         """Yield the queue with a session of *seconds* and no heartbeat, as a Lambda function needs it."""
-        number_of_seconds(seconds, "seconds", SECONDS_MAX)
-        with self.taker.bounded(seconds) as taker:
+        with self.taker.bounded(seconds_of(seconds, "seconds", SECONDS_MAX)) as taker:
             bounded = replace(self)
             bounded.taker = taker
             yield bounded

@@ -17,7 +17,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 
-from fanin.arguments import instance
+from fanin.arguments import Seconds, instance
 from fanin.aws.forking import PerProcess
 from fanin.client.queues.queue import Queue
 from fanin.client.queues.queue_model import Job, RejectedJob
@@ -94,11 +94,13 @@ class AsyncQueue:
         """As ``Queue.add_all``."""
         return await run_in(self.threads(), lambda: self.queue.add_all(jobs, on_busy=on_busy))
 
-    def take(self, most: int = 1, wait: float | None = None, parts: Sequence[int] | None = None) -> AsyncJobs:
+    def take(
+        self, most: int = 1, wait: Seconds | None = None, parts: Sequence[int] | None = None
+    ) -> AsyncJobs:
         """As ``Queue.take``; a take that is cancelled while it waits ends within a second."""
-        return AsyncJobs(self, TakeRequest(most, wait, parts))
+        return AsyncJobs(self, TakeRequest(most, checked_wait(wait), parts))
 
-    def stream(self, wait: float | None = None) -> AsyncGenerator[Job, None]:
+    def stream(self, wait: Seconds | None = None) -> AsyncGenerator[Job, None]:
         """As ``Queue.stream``; in ``contextlib.aclosing``, leaving the loop returns its job at once."""
         return self._stream(checked_wait(wait))
 
@@ -176,7 +178,7 @@ class AsyncJobs(Sequence[Job]):
         return await run_in(self._queue.threads(), lambda: self._scope.ack(job, writes, result=result))
 
     async def release(
-        self, job: Job, *, failed: bool = False, delay: float | None = None, error: str = ""
+        self, job: Job, *, failed: bool = False, delay: Seconds | None = None, error: str = ""
     ) -> None:
         """As ``Jobs.release``."""
         await run_in(

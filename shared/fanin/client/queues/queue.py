@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from fanin import queue as rows
-from fanin.arguments import flag, listed, one_of, text, whole
+from fanin.arguments import Seconds, flag, listed, one_of, text, whole
 from fanin.calling import block
 from fanin.client.model import QueueDescription
 from fanin.client.queues.queue_model import (
@@ -150,15 +150,16 @@ class Queue:
         """Request the removal of the queue. Raises Conflict for one with live jobs unless *force*."""
         self._calls().remove(flag(force, "force"))
 
-    def take(self, most: int = 1, wait: float | None = None, parts: Sequence[int] | None = None) -> Jobs:
-        """Return a scope of 1 to *most* jobs; of none after *wait* seconds without any (None: no limit).
+    def take(self, most: int = 1, wait: Seconds | None = None, parts: Sequence[int] | None = None) -> Jobs:
+        """Return a scope of 1 to *most* jobs; of none after a *wait* without any, in seconds or as a
+        timedelta (None: no limit).
 
         *parts*: the parts to look in, by default those of this session. A paused queue has no job to take.
         Entering the scope raises SessionLost once if this process has lost its session since its last take.
         """
         return Jobs(self._working().take(most, wait, parts))
 
-    def stream(self, wait: float | None = None) -> Iterator[Job]:
+    def stream(self, wait: Seconds | None = None) -> Iterator[Job]:
         """Yield one job after the other, and ack each when the next one is requested.
 
         Leaving the loop early returns the current job to its position and counts no failure; use ``take``
@@ -176,7 +177,7 @@ class Queue:
                     yield from jobs
 
     @block
-    def bounded(self, seconds: float) -> Iterator[Queue]:
+    def bounded(self, seconds: Seconds) -> Iterator[Queue]:
         """Yield the queue with a session of *seconds* and no heartbeat, as a Lambda function needs it."""
         with self._working().bounded(seconds) as worker:
             yield Queue(self.name, self._calls, worker)

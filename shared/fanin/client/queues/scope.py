@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self, overload
 
 from fanin import queue as rows
-from fanin.arguments import instance
+from fanin.arguments import Seconds, instance
 from fanin.client.queues.queue_model import Job, job_of
 from fanin.errors import InvalidRequest
 from fanin.queue.store import Write
@@ -62,7 +62,9 @@ class Jobs(Sequence[Job]):
         ended = self._scope.ack(self._row(job), writes, result=result)
         return job_of(ended, ended.done_us or ended.added_us)
 
-    def release(self, job: Job, *, failed: bool = False, delay: float | None = None, error: str = "") -> None:
+    def release(
+        self, job: Job, *, failed: bool = False, delay: Seconds | None = None, error: str = ""
+    ) -> None:
         """Return *job* to its position, to be queued after *delay* seconds; *failed* counts a failure."""
         self._scope.release(self._row(job), failed=failed, delay=delay, error=error)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import Any, TypedDict
 
-from fanin.arguments import flag, kind_of
+from fanin.arguments import Seconds, flag, kind_of
 from fanin.calling import synchronous
 from fanin.client.checks.checking import options_given
 from fanin.client.consuming.consumer import Consumer
@@ -34,8 +35,8 @@ class WorkOptions(TypedDict, total=False):
     """
 
     concurrency: int
-    visibility: int
-    grace_seconds: float
+    visibility: int | timedelta
+    grace_seconds: Seconds
     stop: threading.Event
     each: bool
     fail_after: int | None
