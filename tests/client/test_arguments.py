@@ -72,7 +72,7 @@ def test_a_number_is_a_whole_one(nowhere, number):
             call()
 
 
-@pytest.mark.parametrize("seconds", ["1", None, True, float("nan"), timedelta(1)])
+@pytest.mark.parametrize("seconds", ["1", None, True, float("nan")])
 def test_a_margin_is_seconds(nowhere, seconds):
     with pytest.raises(InvalidRequest, match="margin_seconds"):
         nowhere.acks(margin_seconds=seconds)
