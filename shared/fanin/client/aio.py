@@ -18,6 +18,7 @@ from fanin.client.ownership.under_work import of_this_thread
 from fanin.client.queues.aio import run_in
 from fanin.client.waiting import async_looks, is_ended
 from fanin.tracker.rules.model import ALIVE
+from fanin.tracker.writing.reopening import ReopenItems
 
 RESULTS_AT_ONCE = 1_000
 P = ParamSpec("P")
@@ -100,7 +101,9 @@ class AsyncBatch:
         """The answer of close; None before it."""
         return self.sync.closed
 
-    async def reopen(self, *, items: str = "failed", key: str | None = None) -> AsyncReopened:
+    async def reopen(
+        self, *, items: ReopenItems | ReopenItemsText = "failed", key: str | None = None
+    ) -> AsyncReopened:
         """As ``Batch.reopen``."""
         return await self._fanin.reopen(self.id, items=items, key=key)
 

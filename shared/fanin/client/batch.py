@@ -20,6 +20,7 @@ from fanin.errors import BatchEnded, Conflict, FaninError, InvalidRequest
 from fanin.tracker import BatchMap, Sample
 from fanin.tracker.reads.mapping import CELLS_MAX
 from fanin.tracker.writing.reopening import ReopenItems
+from fanin.types import ReopenItemsText
 
 if TYPE_CHECKING:
     from fanin.client.ownership.under_work import UnderWork
@@ -57,7 +58,7 @@ class Calls(Protocol):
     def children(self, of: str) -> Iterator[Summary]: ...
     def end(self, batch_id: str, reason: str, *, key: str | None = None) -> Cancelled: ...
     def reopen(
-        self, batch_id: str, *, items: ReopenItems | str = ..., key: str | None = None
+        self, batch_id: str, *, items: ReopenItems | ReopenItemsText = ..., key: str | None = None
     ) -> Reopened: ...
     def pairs(self, batch_id: str) -> Iterator[tuple[str, str]]: ...
     def delete(self, batch_id: str) -> None: ...
@@ -169,7 +170,7 @@ class Batch:
         """Yield the children of its items that are live, or whose ends have failed their items."""
         return self._fanin.children(self.id)
 
-    def reopen(self, *, items: str = "failed", key: str | None = None) -> Reopened:
+    def reopen(self, *, items: ReopenItems | ReopenItemsText = "failed", key: str | None = None) -> Reopened:
         """Open a new batch for the failed items of this one, which has ended, or for all ``unfinished``."""
         return self._fanin.reopen(self.id, items=items, key=key)
 

@@ -70,6 +70,7 @@ from fanin.tracker.reads.mapping import CELLS_MAX
 from fanin.tracker.reads.walking import joined
 from fanin.tracker.rules.ids import COUNT_MAX
 from fanin.tracker.writing.reopening import ReopenBatch, ReopenItems
+from fanin.types import ReopenItemsText, StateText
 
 logger = logging.getLogger("fanin")
 KEYED_MAX = 10_000
@@ -271,7 +272,7 @@ class Fanin(Consumers, QueueCalls, Waiting):
         self,
         batch_id: str,
         *,
-        items: ReopenItems | str = ReopenItems.FAILED,
+        items: ReopenItems | ReopenItemsText = ReopenItems.FAILED,
         user_key: str | None = None,
         deadline: Seconds | None = None,
         max_failures: int | None = None,
@@ -375,7 +376,7 @@ class Fanin(Consumers, QueueCalls, Waiting):
     def batches(
         self,
         user_key: str | None = None,
-        state: State | str | None = None,
+        state: State | StateText | None = None,
         label: str | None = None,
         **more: Unpack[FilterOptions],
     ) -> Iterator[Summary]:

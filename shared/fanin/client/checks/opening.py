@@ -9,6 +9,7 @@ from fanin.arguments import Seconds
 from fanin.client.checks.naming import named_as_arguments
 from fanin.tracker import ItemId, Mode, OpenBatch, Retention
 from fanin.tracker.rules.options import OPTIONS, Threshold
+from fanin.types import ModeText, NotifyAtText, OnFailuresText, ParentFailsOnText
 
 
 class OpenOptions(TypedDict, total=False):
@@ -26,11 +27,11 @@ class OpenOptions(TypedDict, total=False):
     if items failed. *results*: keep what the work of each item returns: docs/results.md.
     """
 
-    mode: Mode | str
+    mode: Mode | ModeText
     expected_items: int | None
     deadline: Seconds | None
     parent: str | ItemId | None
-    parent_fails_on: str
+    parent_fails_on: ParentFailsOnText
     max_failures: int | None
     max_failure_percent: int | None
     failure_sample: int | None
@@ -41,10 +42,10 @@ class OpenOptions(TypedDict, total=False):
     retention: Retention | None
     labels: Mapping[str, str] | None
     callback: str | None
-    notify_at: Iterable[Threshold | str]
+    notify_at: Iterable[Threshold | NotifyAtText]
     stuck_after: Seconds | None
     task_token: str | None
-    on_failures: str
+    on_failures: OnFailuresText
     results: bool
 
 

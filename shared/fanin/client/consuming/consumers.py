@@ -28,6 +28,7 @@ from fanin.client.working.handlers import WorkOptions, consumer_of
 from fanin.isolating import Record
 from fanin.item_ids import checked_item_id
 from fanin.tracker import ItemId
+from fanin.types import Returned
 
 if TYPE_CHECKING:
     from fanin.client.working.messages import WorkSummary
@@ -49,7 +50,7 @@ class Consumers:
         /,
         *,
         item_id: Callable[[Record], str] | None = None,
-        on_acked: Callable[[Outcomes], object] | None = None,
+        on_acked: Callable[[Outcomes], Returned] | None = None,
         margin_seconds: Seconds = MARGIN_SECONDS,
         fail_after: int | None = None,
         skip_done: bool = False,
@@ -61,7 +62,7 @@ class Consumers:
         /,
         *,
         item_id: Callable[[Record], str] | None = None,
-        on_acked: Callable[[Outcomes], object] | None = None,
+        on_acked: Callable[[Outcomes], Returned] | None = None,
         margin_seconds: Seconds = MARGIN_SECONDS,
         fail_after: int | None = None,
         skip_done: bool = False,

@@ -25,6 +25,7 @@ from fanin.client.queues.scope import Jobs
 from fanin.queue import Doorbell, NewJob, OnBusy, Ring, ShutDown
 from fanin.queue.rules.taking import TakeRequest, checked_wait
 from fanin.queue.store import Write
+from fanin.types import OnBusyText
 
 POLL_SECONDS = 1.0
 """The longest wait of a take after its cancellation."""
@@ -84,12 +85,14 @@ class AsyncQueue:
         self.stopped.set()
         await run_in(self.threads(), self.queue.close)
 
-    async def add(self, job: str | NewJob, payload: Any = None, *, on_busy: str = OnBusy.REJECT) -> bool:
+    async def add(
+        self, job: str | NewJob, payload: Any = None, *, on_busy: OnBusy | OnBusyText = OnBusy.REJECT
+    ) -> bool:
         """As ``Queue.add``."""
         return await run_in(self.threads(), lambda: self.queue.add(job, payload, on_busy=on_busy))
 
     async def add_all(
-        self, jobs: Iterable[str | NewJob], *, on_busy: str = OnBusy.REJECT
+        self, jobs: Iterable[str | NewJob], *, on_busy: OnBusy | OnBusyText = OnBusy.REJECT
     ) -> tuple[RejectedJob, ...]:
         """As ``Queue.add_all``."""
         return await run_in(self.threads(), lambda: self.queue.add_all(jobs, on_busy=on_busy))

@@ -11,7 +11,6 @@ from fanin.client.model import QueueDescription
 from fanin.client.queues.queue_model import (
     DeletedJobs,
     Job,
-    ListedState,
     QueuePage,
     QueueSession,
     QueueStatus,
@@ -27,6 +26,7 @@ from fanin.errors import NotFound
 from fanin.queue import NewJob, OnBusy, QueueContext
 from fanin.queue.administration import deleting, describing, paging, pausing, removing, reviving
 from fanin.queue.rules.row_texts import dead_id_of, record_of
+from fanin.types import ListedStateText
 
 JOBS_A_PAGE = 100
 STATES = {state.shown: state for state in paging.PREFIXES}
@@ -52,7 +52,7 @@ class DirectQueue:
     def sessions(self) -> Iterator[QueueSession]:
         return iter(sorted(map(session_of, self.queue.sessions()), key=lambda each: each.id))
 
-    def jobs(self, state: ListedState) -> Iterator[Job]:
+    def jobs(self, state: ListedStateText) -> Iterator[Job]:
         context = self._existing()
 
         def page(after: paging.ListedRow | None) -> QueuePage:

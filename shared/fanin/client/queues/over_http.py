@@ -13,7 +13,6 @@ from fanin.client.queues.handing_queue import handing
 from fanin.client.queues.queue_model import (
     DeletedJobs,
     Job,
-    ListedState,
     QueuePage,
     QueueSession,
     QueueStatus,
@@ -26,6 +25,7 @@ from fanin.client.wire.documents import queue_of
 from fanin.client.wire.paging import pages
 from fanin.queue import NewJob, OnBusy
 from fanin.queue.rules.keys import checked_queue_name
+from fanin.types import ListedStateText
 
 T = TypeVar("T")
 JOBS_A_REQUEST = 100
@@ -59,7 +59,7 @@ class HttpQueue:
     def sessions(self) -> Iterator[QueueSession]:
         return rows(self.transport, self._path("/sessions"), documents.page_of_sessions)
 
-    def jobs(self, state: ListedState) -> Iterator[Job]:
+    def jobs(self, state: ListedStateText) -> Iterator[Job]:
         return rows(self.transport, self._path("/jobs"), documents.page_of_jobs, state=state)
 
     def revive(self, dead_ids: Sequence[str]) -> RevivedJobs:

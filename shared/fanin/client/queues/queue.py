@@ -14,7 +14,6 @@ from fanin.client.model import QueueDescription
 from fanin.client.queues.queue_model import (
     DeletedJobs,
     Job,
-    ListedState,
     QueueSession,
     QueueStatus,
     RejectedJob,
@@ -25,8 +24,9 @@ from fanin.errors import InvalidRequest
 from fanin.queue import Doorbell, NewJob, OnBusy, ShutDown
 from fanin.queue.rules.keys import PARTS_MAX
 from fanin.queue.rules.taking import checked_wait, new_job_of, new_jobs
+from fanin.types import ListedStateText, OnBusyText
 
-JOB_STATES: tuple[ListedState, ...] = ("queued", "inProgress", "delayed", "dead")
+JOB_STATES: tuple[ListedStateText, ...] = ("queued", "inProgress", "delayed", "dead")
 NO_WORKER = (
     "a client of the API alone cannot take jobs of queue {!r}: a worker needs the queues' table, so set"
     " FANIN_QUEUE_TABLE (the stack's output QueueTable) and FANIN_TENANT, or pass"
@@ -45,7 +45,7 @@ class QueuePort(Protocol):
 
     def sessions(self) -> Iterator[QueueSession]: ...
 
-    def jobs(self, state: ListedState) -> Iterator[Job]: ...
+    def jobs(self, state: ListedStateText) -> Iterator[Job]: ...
 
     def revive(self, dead_ids: Sequence[str]) -> RevivedJobs: ...
 
@@ -85,7 +85,9 @@ class Queue:
     ) -> None:
         self.close()
 
-    def add(self, job: str | NewJob, payload: Any = None, *, on_busy: str = OnBusy.REJECT) -> bool:
+    def add(
+        self, job: str | NewJob, payload: Any = None, *, on_busy: OnBusy | OnBusyText = OnBusy.REJECT
+    ) -> bool:
         """Add a job, given as a ``NewJob`` or by its key; return False where a job of the key is live.
 
         *payload*: a value of JSON, at most 128 KiB as text. With ``on_busy="rerun"`` a job in progress runs
@@ -94,7 +96,7 @@ class Queue:
         return not self.add_all([new_job_of(job, payload)], on_busy=on_busy)
 
     def add_all(
-        self, jobs: Iterable[str | NewJob], *, on_busy: str = OnBusy.REJECT
+        self, jobs: Iterable[str | NewJob], *, on_busy: OnBusy | OnBusyText = OnBusy.REJECT
     ) -> tuple[RejectedJob, ...]:
         """Add each job; return the rejected ones, repeated keys among *jobs* included."""
         one_of(on_busy, list(OnBusy), "on_busy")
@@ -117,7 +119,7 @@ class Queue:
         """Yield the sessions in the order of their ids."""
         return self._calls().sessions()
 
-    def jobs(self, state: ListedState = "queued") -> Iterator[Job]:
+    def jobs(self, state: ListedStateText = "queued") -> Iterator[Job]:
         """Yield the jobs in a state: ``queued``, ``inProgress``, ``delayed`` or ``dead``.
 
         Queued jobs come by priority, then age; jobs in progress by session; delayed ones by due time, dead

@@ -11,16 +11,13 @@ from fanin.instants import datetime_of
 from fanin.queue.rules.lifecycle import worked
 from fanin.queue.rules.model import SECOND_US, Dead, JobState, Member, payload_of
 from fanin.queue.rules.row_texts import dead_id_of
+from fanin.types import JobStateText, ListedStateText
 
 if TYPE_CHECKING:
     from fanin.queue import Job as JobRow
     from fanin.queue.administration import describing
     from fanin.queue.administration.creating import Ensured
 
-ListedState = Literal["queued", "inProgress", "delayed", "dead"]
-"""The states of the jobs that a queue lists."""
-ShownState = Literal["queued", "inProgress", "delayed", "dead", "done"]
-"""The states of a job; ``done`` is that of an acked one."""
 Revival = Literal["liveJob", "notFound"]
 Deletion = Literal["deleted", "inProgress", "notFound"]
 
@@ -72,7 +69,7 @@ class Job:
 
     key: str
     job_id: str
-    state: ShownState
+    state: JobStateText
     priority: int
     added_at: datetime
     queued_seconds: float
@@ -94,7 +91,7 @@ class RejectedJob:
     """A rejected add; *state*: that of the live job of its key."""
 
     key: str
-    state: ListedState
+    state: ListedStateText
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from fanin.client.consuming.settling import Outcomes
 from fanin.client.transports.transport import Acks
 from fanin.errors import InvalidRequest
 from fanin.isolating import Record
+from fanin.types import Returned
 
 WRAPPED = (
     "the handler is a function around a handler of @fanin.acks: pass the handler itself, and decorate the"
@@ -42,7 +43,7 @@ class WorkOptions(TypedDict, total=False):
     fail_after: int | None
     skip_done: bool
     item_id: Callable[[Record], str] | None
-    on_acked: Callable[[Outcomes], object] | None
+    on_acked: Callable[[Outcomes], Returned] | None
     results: bool
 
 
