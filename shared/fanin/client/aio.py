@@ -19,6 +19,7 @@ from fanin.client.queues.aio import run_in
 from fanin.client.waiting import async_looks, is_ended
 from fanin.tracker.rules.model import ALIVE
 from fanin.tracker.writing.reopening import ReopenItems
+from fanin.types import ReopenItemsText
 
 RESULTS_AT_ONCE = 1_000
 P = ParamSpec("P")
