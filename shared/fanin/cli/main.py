@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from fanin.cli.version import print_version
 
+COMPLETING = "_FANIN_COMPLETE"
+"""The variable of a shell that asks for completion."""
 INTERRUPTED = 130
 """As in ``exits``, which is not loaded yet."""
 
@@ -24,7 +27,9 @@ def _run() -> None:
         print_version()
         return
     try:
-        from fanin.cli.app import app  # noqa: PLC0415  # see above
+        from fanin.cli.app import app_of  # noqa: PLC0415  # see above
+
+        app = app_of([] if COMPLETING in os.environ else sys.argv[1:])
     except ModuleNotFoundError as missing:
         if missing.name is None or missing.name.startswith("fanin"):
             raise
