@@ -91,7 +91,7 @@ def test_a_running_batch_says_so_and_when_its_last_ack_came(fanin, api, dashboar
     assert "CLOSED" not in main(page)
     polled(page, api, f"/v1/batches/{batch.id}", 2)
     wait(page, "as seen here")
-    fanin.ack(next(iter(batch.outstanding())))
+    fanin.ack([next(iter(batch.outstanding()))[0]])
     polled(page, api, f"/v1/batches/{batch.id}", 2)
 
     page.wait_for_selector("dt:text-is('Last ack') + dd time")
