@@ -27,6 +27,7 @@ LEAVES = {
     *("fanin.errors", "fanin.names", "fanin.pacing", "fanin.calling", "fanin.isolating"),
     *("fanin.arguments", "fanin.instants", "fanin.item_ids", "fanin.ties", "fanin.refusals"),
     "fanin.result_texts",
+    "fanin.types",
 }
 """Import nothing of the project but errors, so that any room may import them."""
 # room: what of the project it may import, beside itself. The longest prefix that fits is the room.
@@ -43,6 +44,7 @@ DOORS: dict[str, set[str]] = {
     "fanin.ties": set(),
     "fanin.refusals": set(),
     "fanin.result_texts": {"fanin.errors"},
+    "fanin.types": {"fanin.arguments"},
     "fanin.cost": set(),
     "fanin.report": {"fanin.errors"},
     "fanin.aws": {*LEAVES},

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from urllib.parse import quote, urlencode
 
 import urllib3
@@ -50,11 +50,12 @@ from fanin.client.transports.transport import Cursor, TooManyBytes
 from fanin.client.wire import documents, task_documents
 from fanin.client.wire.codec import Document
 from fanin.errors import InvalidRequest, NotFound, StoreUnavailable
-from fanin.tracker import Ack, BatchFilter, BatchMap, OpenBatch, State, checked_batch_id
-from fanin.tracker.writing.reopening import ReopenBatch
+from fanin.tracker import State, checked_batch_id
 
 if TYPE_CHECKING:
     from fanin.client.transports.signing import Sign
+    from fanin.tracker import Ack, BatchFilter, BatchMap, OpenBatch
+    from fanin.tracker.writing.reopening import ReopenBatch
 
 T = TypeVar("T")
 CONNECT_SECONDS = 3.0
@@ -109,6 +110,8 @@ class HttpTransport:
     *attempts* waits *read_seconds* at most, and all of them together about *call_seconds*. Raises
     InvalidRequest for a malformed URL.
     """
+
+    has_api: ClassVar[bool] = True
 
     def __init__(
         self,
