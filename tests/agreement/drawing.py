@@ -150,12 +150,14 @@ class Drawing:
         ids: Any = [self._id() for _ in range(self.random.randint(0, 5))]
         if self.items and self._is(0.3):
             ids = self.random.choice([self._range(), set(ids), tuple(ids)])
+        of = self.held[-1] if self.held and len(ids) == 3 else None  # by the object of a batch
         if self._is(0.4):
-            return Call("fail", (ids, *self._some(REASONS, 0.7)), self._keyed({}, 0.3))
-        return Call("ack", (ids,), self._keyed({}, 0.3))
+            return Call("fail", (ids, *self._some(REASONS, 0.7)), self._keyed({}, 0.3), of)
+        return Call("ack", (ids,), self._keyed({}, 0.3), of)
 
     def _ack_ranges(self) -> Call:
-        ranges = [self._range() for _ in range(self.random.randint(0, 3)) if self.items]
+        listed = [self._range() for _ in range(self.random.randint(0, 3)) if self.items]
+        ranges = listed[0] if len(listed) == 1 else listed
         if self._is(0.4):
             return Call("fail_ranges", (ranges, *self._some(REASONS, 0.7)), self._keyed({}, 0.3))
         return Call("ack_ranges", (ranges,), self._keyed({}, 0.3))

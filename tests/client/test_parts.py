@@ -31,7 +31,7 @@ def items(fanin):
 
 
 def test_a_range_of_many_pages_is_acked_part_by_part(fanin, items):
-    report = fanin.ack_ranges([items])
+    report = fanin.ack_ranges(items)
 
     assert [(part.first, part.last) for part in report.ranges] == [(0, 9), (10, 19), (20, 29), (30, 39)]
     assert all(part.counts == {Verdict.ACCEPTED: 10} for part in report.ranges)

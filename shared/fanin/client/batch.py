@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -22,6 +22,7 @@ from fanin.tracker.writing.reopening import ReopenItems
 
 if TYPE_CHECKING:
     from fanin.client.ownership.under_work import UnderWork
+    from fanin.client.transports.reports import AckReport
     from fanin.item_ids import ItemId
 
 logger = logging.getLogger("fanin")
@@ -40,6 +41,14 @@ class Calls(Protocol):
     """The calls of a client that its batches make, each with the id of the batch first."""
 
     def add(self, batch_id: str, count: int, *, key: str | None = None) -> Items: ...
+    def ack(self, items: Iterable[str | ItemId], *, key: str | None = None) -> AckReport: ...
+    def fail(
+        self,
+        items: Iterable[str | ItemId],
+        reason: str | BaseException | None = None,
+        *,
+        key: str | None = None,
+    ) -> AckReport: ...
     def close(self, batch_id: str, *, key: str | None = None) -> Closed: ...
     def cancel(
         self, batch_id: str, reason: str | None = None, *, children: bool = False, key: str | None = None
@@ -113,6 +122,20 @@ class Batch:
         if key is None and self._is_keyed:
             need_key(self.id)
         return self._fanin.add(self.id, count, key=key)
+
+    def ack(self, items: Iterable[str | ItemId], *, key: str | None = None) -> AckReport:
+        """Mark items as done; see ``Fanin.ack``."""
+        return self._fanin.ack(items, key=key)
+
+    def fail(
+        self,
+        items: Iterable[str | ItemId],
+        reason: str | BaseException | None = None,
+        *,
+        key: str | None = None,
+    ) -> AckReport:
+        """Mark items as failed; see ``Fanin.fail``."""
+        return self._fanin.fail(items, reason, key=key)
 
     def close(self) -> Closed:
         """Make the total final; a repeated close returns the same answer.

@@ -227,7 +227,7 @@ class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
         """
         caller = key_or_fresh(key)
         if is_range(items):
-            return self.ack_ranges([items], key=key)
+            return self.ack_ranges(items, key=key)
         acks = [Ack.of(item, caller) for item in listed_ids(items, "ack")]
         return self._in_parts(acks, requests_of, key)
 
@@ -244,19 +244,23 @@ class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
         """
         caller, why = key_or_fresh(key), reason_given(reason)
         if is_range(items):
-            return self.fail_ranges([items], reason, key=key)
+            return self.fail_ranges(items, reason, key=key)
         listed = listed_ids(items, "fail")
         failed = [Ack.of(item, caller, Outcome.FAILURE, why) for item in listed]
         return self._in_parts(failed, requests_of, key)
 
-    def ack_ranges(self, ranges: Iterable[Items], *, key: str | None = None) -> AckReport:
-        """Mark ranges as done, which add and outstanding return; 100,000 items in each request."""
+    def ack_ranges(self, ranges: Items | Iterable[Items], *, key: str | None = None) -> AckReport:
+        """Mark ranges, or one, as done, which add and outstanding return; 100,000 items in each request."""
         caller = key_or_fresh(key)
         acks = [ranged(items, caller) for items in listed_ranges(ranges, "ack_ranges")]
         return self._in_parts(acks, ranged_requests_of, key)
 
     def fail_ranges(
-        self, ranges: Iterable[Items], reason: str | BaseException | None = None, *, key: str | None = None
+        self,
+        ranges: Items | Iterable[Items],
+        reason: str | BaseException | None = None,
+        *,
+        key: str | None = None,
     ) -> AckReport:
         """Mark ranges as failed; see :meth:`ack_ranges` and :meth:`fail`."""
         caller, why = key_or_fresh(key), reason_given(reason)

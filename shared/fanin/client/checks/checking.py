@@ -53,11 +53,12 @@ def is_range(items: Any) -> TypeGuard[Items]:
     return isinstance(items, Items) and items.indexes.step == 1
 
 
-def listed_ranges(ranges: Iterable[Items], call: str) -> Iterable[Items]:
-    """Return the ranges that are not empty; refuse a single range, and what is no list."""
-    if not isinstance(ranges, Iterable) or isinstance(ranges, (Items, str, bytes, Mapping)):
-        raise InvalidRequest(f"{call} takes a list of ranges: {call}([items])", field="ranges")
-    return (items for items in map(listed_range, ranges) if items)
+def listed_ranges(ranges: Items | Iterable[Items], call: str) -> Iterable[Items]:
+    """Return the ranges that are not empty; a single range is a list of one."""
+    if not isinstance(ranges, Iterable) or isinstance(ranges, (str, bytes, Mapping)):
+        raise InvalidRequest(f"{call} takes a range or a list of them: {call}([items])", field="ranges")
+    listed = [ranges] if isinstance(ranges, Items) else ranges
+    return (items for items in map(listed_range, listed) if items)
 
 
 def listed_range(items: Items) -> Items:
