@@ -18,7 +18,7 @@ SPARKS_PYTHON ?= $(BIN)/python
 SPARKS_VENV := .venv-spark-$(SPARK)
 ARGS ?=
 
-.PHONY: help demo check test suite proof test-spark test-versions first-minutes setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale lab grouping jobs doorbells watching bulk spark reconciling round-trip last-ack workers ways-to-ack scale-limits local-run peers start cost openapi docs diagrams lock audit clean cli-reference conformance mutation crashes faults witness smoke fuzz
+.PHONY: help demo check test suite proof test-spark test-versions first-minutes setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale lab grouping jobs doorbells watching bulk spark reconciling round-trip last-ack workers ways-to-ack scale-limits local-run peers start cost openapi docs diagrams lock audit clean cli-reference conformance soak mutation crashes faults witness smoke fuzz
 
 demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one completion
 	@$(BIN)/python -m examples.catalog $(ARGS)
@@ -118,8 +118,8 @@ races: setup ## close against the last ack, and two last acks, over HTTP on the 
 crashes: setup ## every handler killed before and after each request it makes, then called again; a table
 	@$(BIN)/python -m tests.crashes $(ARGS)
 
-faults: setup ## live schedules over HTTP, SQS and streams, with faults between the functions and the emulator; ARGS=--crashes: also killed functions and workers
-	@$(BIN)/python -m tests.soak $(ARGS)
+faults: setup ## live schedules over HTTP, SQS and streams, with faults between the functions and the emulator
+	@$(BIN)/python -m tests.soak --schedules 300 $(ARGS)
 
 witness: setup ## the contract suites on memory, moto, the emulator and dynalite: cases, expressions, differences
 	@$(BIN)/python -m tests.witness $(ARGS)
@@ -129,6 +129,9 @@ smoke: setup ## STAGE=name: a deployed stage, step by step, for less than a cent
 
 conformance: setup ## fanin on a local run by the cases that judge any tracker; ARGS="--rounds 10000 --items 10000000": all
 	@$(BIN)/python -m tests.conformance $(ARGS)
+
+soak: setup ## mixed load on a local run with killed and frozen workers and functions, and faults on the wire; ARGS="--minutes 30 --seed 1 --spark"
+	@$(BIN)/python -m tests.soak $(ARGS)
 
 requests: setup ## DynamoDB requests an ack, counted on the wire
 	@$(BIN)/python -m lab.requests.acks $(ARGS)

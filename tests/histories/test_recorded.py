@@ -1,24 +1,49 @@
-"""Some recorded histories of the tracker; ``make proof`` checks 30,000."""
+"""Some recorded histories of each capability; ``make proof`` checks 50,000."""
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
-from tests.histories import tracker_spec
-from tests.histories.run import judge
-from tests.histories.tracker import record
+from tests.histories import grouper_spec, queue_spec, run, tracker_spec
 from tests.simulating.run import run_seeds
-from tests.simulation.mutants import MUTANTS
+from tests.simulation import mutants as tracker_mutants
+from tests.simulation_grouper import mutants as grouper_mutants
+from tests.simulation_queue import mutants as queue_mutants
 
-SEEDS, SEEDS_TO_KILL = 200, 60
-RULES = (
-    *("a page is full at its size", "told is who is stored, not whoever asks"),
-    *("a caller has one name for all its attempts", "a reservation wants the total it saw"),
-    *("a reservation wants no earlier receipt", "a retried add has the key it had"),
-    *("a receipt is found after close", "two acks of an item in one request: one accepted"),
-    *("close climbs", "success heals a failure", "failures lie under full pages too"),
-    "a compacted leaf has nothing outstanding",
-)
+SPECS = {"tracker": tracker_spec, "grouper": grouper_spec, "queue": queue_spec}
+SEEDS = {"tracker": 200, "grouper": 80, "queue": 40}
+SEEDS_TO_KILL = 60
+MUTANTS = {
+    "tracker": (
+        tracker_mutants,
+        "a page is full at its size",
+        "told is who is stored, not whoever asks",
+        "a caller has one name for all its attempts",
+        "a reservation wants the total it saw",
+        "a reservation wants no earlier receipt",
+        "a retried add has the key it had",
+        "a receipt is found after close",
+        "two acks of an item in one request: one accepted",
+        "close climbs",
+        "success heals a failure",
+        "failures lie under full pages too",
+        "a compacted leaf has nothing outstanding",
+    ),
+    "grouper": (
+        grouper_mutants,
+        "no fence",
+        "the index is trusted",
+        "a task expires while its bundle is worked on",
+    ),
+    "queue": (
+        queue_mutants,
+        "all of them (the naive port)",
+        "a claim is unique for ever",
+        "a done job leaves a mark",
+    ),
+}
 CAUSES = {
     "one of two actors of one name repeats a request": (
         3613, 8002, 8407, 13147, 21539, 23212, 24767, 29478
@@ -31,22 +56,25 @@ CAUSES = {
 tracker lacked."""
 
 
-def test_every_history_has_an_order():
-    tally = run_seeds(judge, range(SEEDS))
+@pytest.mark.parametrize("of", SEEDS)
+def test_every_history_has_an_order(of):
+    tally = run_seeds(partial(run.judge, of), range(SEEDS[of]))
 
     assert tally.violations == []
-    assert tally.faults.total() > SEEDS
+    assert tally.faults.total() > SEEDS[of]
 
 
 @pytest.mark.parametrize(("cause", "seed"), [(cause, seed) for cause in CAUSES for seed in CAUSES[cause]])
 def test_a_history_that_had_no_order_has_one(cause, seed):
-    assert judge(seed).violation is None, cause
+    assert run.judge("tracker", seed).violation is None, cause
 
 
-def test_every_operation_is_recorded_some_overlap_and_some_have_no_answer():
-    histories = [operations for seed in range(60) for operations in record(seed).recorder.objects.values()]
+@pytest.mark.parametrize(("of", "spec"), SPECS.items())
+def test_every_operation_is_recorded_some_overlap_and_some_have_no_answer(of, spec):
+    found = [run.RECORDERS[of](seed).recorder.objects.values() for seed in range(60)]
+    histories = [operations for objects in found for operations in objects]
 
-    assert {each.name for operations in histories for each in operations} == set(tracker_spec.STEPS)
+    assert {each.name for operations in histories for each in operations} == set(spec.STEPS)
     assert not all(each.is_answered for operations in histories for each in operations)
     assert any(overlap(operations) for operations in histories)
     assert max(map(len, histories)) > 15
@@ -56,10 +84,13 @@ def overlap(operations):
     return any(a.began < b.began < a.ended < b.ended for a in operations for b in operations if b.is_answered)
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_the_checker_alone_notices_a_broken_rule(rule):
-    mutant = next(each for each in MUTANTS if each.rule.startswith(rule))
+@pytest.mark.parametrize(
+    ("of", "rule"), [(of, rule) for of, (_, *rules) in MUTANTS.items() for rule in rules]
+)
+def test_the_checker_alone_notices_a_broken_rule(of, rule):
+    module = MUTANTS[of][0]
+    mutant = next(each for each in module.MUTANTS if each.rule.startswith(rule))
 
     with mutant.alive():
-        broken = (record(seed).broken() for seed in range(SEEDS_TO_KILL))
+        broken = (run.RECORDERS[of](seed).broken() for seed in range(SEEDS_TO_KILL))
         assert any(each and each.invariant == "linearizable" for each in broken)

@@ -9,8 +9,6 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
-from greenlet import GreenletExit
-
 from fanin.errors import BatchEnded, Conflict
 from fanin.tracker import (
     Ack,
@@ -28,10 +26,11 @@ from fanin.tracker import (
 )
 from tests.histories.history import Operation, Recorder, Span
 from tests.histories.model import Recorded
+from tests.histories.ports import unwind
 from tests.histories.tracker_spec import READS, REFUSED, SWEEPER, step
 from tests.histories.tracker_spec import Batch as Model
 from tests.simulating.faults import Fault
-from tests.simulating.loop import Actor, Loop
+from tests.simulating.loop import Actor
 from tests.simulating.network import Request
 from tests.simulation import simulation
 from tests.simulation.choices import RandomChoices
@@ -278,12 +277,3 @@ def record(seed: int, lines: list[str] | None = None) -> Recorded:
     unwind(worlds[0].loop)
     most = drawn.batches[0].max_failures
     return Recorded(recorder, outcome, step, lambda _: Model(most), READS)
-
-
-def unwind(loop: Loop) -> None:
-    """End the actors that a broken promise left under way: their requests are noted without answers."""
-    for actor in list(loop.running):
-        if actor.thread and not actor.thread.dead:
-            loop.actor = actor
-            actor.thread.throw(GreenletExit)
-    loop.actor = None

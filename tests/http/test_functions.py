@@ -5,7 +5,8 @@ import signal
 
 from tests.local.processes import state
 from tests.polling import eventually
-from tests.soak.chaos import family, host_of, is_function
+from tests.soak.chaos import host_of, is_function
+from tests.soak.memory import family
 
 
 def kill_functions(run) -> None:

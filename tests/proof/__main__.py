@@ -14,7 +14,7 @@ from tests.proof.interrupting import ended
 from tests.proof.results import keep
 from tests.proof.stages import Done, Part, parts, timed
 
-SEEDS, HISTORIES = 1_000_000, 30_000
+SEEDS, HISTORIES = 1_000_000, 50_000
 LEAST = 200
 """Seeds, or histories, of which each part gets one at least."""
 SECTIONS = {
@@ -51,7 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", choices=stages, action="append", metavar="STAGE", help=", ".join(stages))
     parser.add_argument("--jobs", type=from_on(1), default=2, help="processes")
     parser.add_argument("--seeds", type=from_on(LEAST), default=SEEDS, help="of all simulators together")
-    parser.add_argument("--histories", type=from_on(LEAST), default=HISTORIES, help="of the tracker")
+    parser.add_argument("--histories", type=from_on(LEAST), default=HISTORIES, help="of all capabilities")
     return parser
 
 

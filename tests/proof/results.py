@@ -11,8 +11,18 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "build" / "proof" / "results"
 SECTIONS = (
-    *("simulators", "exhaustive", "histories", "mutants", "generated-mutants", "crashes", "faults"),
-    *("witness", "conformance", "fuzz", "audit"),
+    "simulators",
+    "exhaustive",
+    "histories",
+    "mutants",
+    "generated-mutants",
+    "crashes",
+    "faults",
+    "witness",
+    "conformance",
+    "soak",
+    "fuzz",
+    "audit",
 )
 
 

@@ -33,8 +33,8 @@ SEEDS = {
     "raised parts": (5_000, 50),
 }
 """Seeds of a million, and how many are run in one go, a few seconds' worth."""
-HISTORIES = 500
-"""How many histories are checked in one go."""
+HISTORIES = {"tracker": (30_000, 500), "grouper": (15_000, 500), "queue": (5_000, 100)}
+"""Histories of 50,000, and how many are checked in one go."""
 DEPTH, SURVIVED, EQUIVALENT = 2, 2000, 500
 """Disturbances of a scenario; seeds that a mutant may survive, and that an equivalent one runs."""
 COMMANDS = {
@@ -71,11 +71,11 @@ class Part:
 
 
 def parts(stage: str, seeds: int, histories: int) -> list[Part]:
-    """Return the parts of a stage, of so many seeds of all simulators, or so many histories."""
+    """Return the parts of a stage, of so many seeds of all simulators, or histories of all capabilities."""
     found = {
         "seeds": lambda: (_seeds(name, seeds) for name in SEEDS),
         "exhaustive": lambda: (_explored(name) for name in ROOMS if name != "raised parts"),
-        "histories": lambda: [_histories(histories)],
+        "histories": lambda: (_histories(name, histories) for name in HISTORIES),
         "mutants": lambda: (part for name in ROOMS for part in _mutants(name)),
     }
     if stage in found:
@@ -92,22 +92,25 @@ def timed(chunk: Callable[[], Done]) -> Done:
     return done
 
 
-def _spans(count: int, chunk: int) -> list[tuple[int, int]]:
-    return [(first, min(chunk, count - first)) for first in range(0, count, chunk)]
+def _spans(share: int, whole: int, total: int, chunk: int) -> Iterator[tuple[int, int]]:
+    count = share * total // whole
+    return ((first, min(chunk, count - first)) for first in range(0, count, chunk))
 
 
 def _seeds(name: str, total: int) -> Part:
     share, chunk = SEEDS[name]
     races = name.endswith("races")
     module = ROOMS["tracker" if races else name] + ".run"
-    spans = _spans(share * total // sum(each for each, _ in SEEDS.values()), chunk)
+    spans = list(_spans(share, sum(each for each, _ in SEEDS.values()), total, chunk))
     chunks = [partial(run_simulator, module, races, *span) for span in spans]
     return Part("seeds", f"{name}: seeds 0 to {sum(spans[-1]) - 1:,}", chunks)
 
 
-def _histories(total: int) -> Part:
-    chunks = [partial(run_histories, *span) for span in _spans(total, HISTORIES)]
-    return Part("histories", f"tracker: histories of seeds 0 to {total - 1:,}", chunks)
+def _histories(name: str, total: int) -> Part:
+    share, chunk = HISTORIES[name]
+    spans = list(_spans(share, sum(each for each, _ in HISTORIES.values()), total, chunk))
+    chunks = [partial(run_histories, name, *span) for span in spans]
+    return Part("histories", f"{name}: histories of seeds 0 to {sum(spans[-1]) - 1:,}", chunks)
 
 
 def _explored(name: str) -> Part:
@@ -134,9 +137,10 @@ def run_simulator(module: str, races: bool, first: int, seeds: int) -> Done:
     return _tallied(import_module(module).ROOM.way(races), first, seeds, command)
 
 
-def run_histories(first: int, seeds: int) -> Done:
+def run_histories(of: str, first: int, seeds: int) -> Done:
     """Record some histories, and check them."""
-    return _tallied(judge, first, seeds, "python -m tests.histories.run --replay {}")
+    command = f"python -m tests.histories.run --of {of} --replay {{}}"
+    return _tallied(partial(judge, of), first, seeds, command)
 
 
 def _tallied(simulate: Callable[..., object], first: int, seeds: int, command: str) -> Done:

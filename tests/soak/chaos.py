@@ -6,40 +6,24 @@ import os
 import random
 import signal
 import time
-from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from fanin.local import LocalRun
+from fanin.local.functions import deployed as functions
+from tests.soak import referee
 from tests.soak.load.ledger import Ledger
 from tests.soak.load.work import Queueing
+from tests.soak.memory import family
+
+ENDINGS_A_DELIVERY = 10
+"""Ended batches of one delivery of the stream, at the pace of the load."""
 
 
 def host_of(run: LocalRun) -> int:
     """Return the process of the emulator."""
     return run._emulator.process.pid
-
-
-def family(root: int) -> list[int]:
-    """Return *root* and its descendants, read from /proc."""
-    tree: dict[int, list[int]] = defaultdict(list)
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with suppress(OSError):
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
-                tree[int(fields[1])].append(int(entry.name))
-    found = [root]
-    for pid in found:
-        found += tree.get(pid, ())
-    return found
-
-
-def is_function(pid: int) -> bool:
-    """Return whether the process runs a deployed function."""
-    with suppress(OSError):
-        return b"python" in Path(f"/proc/{pid}/cmdline").read_bytes()
-    return False
 
 
 @dataclass
@@ -51,27 +35,48 @@ class Chaos:
     queueing: Queueing
     chance: random.Random
 
-    def happen(self) -> None:
-        """Kill or freeze a function, or a worker."""
-        act = self.chance.choice(("kill", "kill", "freeze", "kill a worker", "freeze a worker"))
-        if act == "kill a worker":
-            self.queueing.kill()
-        elif act == "freeze a worker":
-            self.queueing.freeze()
-        else:
-            self.disturb(act)
+    def __post_init__(self) -> None:
+        deployed = functions.by_handler(self.run.client("lambda"))
+        self.publishes = deployed["publish_endings"]["FunctionName"]
 
-    def disturb(self, act: str) -> None:
-        """Kill one function process, or stop it for a short time."""
-        functions = [pid for pid in family(host_of(self.run))[1:] if is_function(pid)]
-        if not functions:
-            return
-        victim = self.chance.choice(functions)
-        with suppress(ProcessLookupError):
-            if act == "kill":
+    def kill_function(self) -> None:
+        """Kill one function process, working or idle."""
+        workers = [pid for pid in family(host_of(self.run))[1:] if is_function(pid)]
+        if workers:
+            with suppress(ProcessLookupError, FileNotFoundError):
+                victim = self.chance.choice(workers)
+                if self.publishes in Path(f"/proc/{victim}/cmdline").read_text():
+                    # Its delivery comes again, and its ended batches are counted again.
+                    self.ledger.doubt(referee.ENDED, ENDINGS_A_DELIVERY)
                 os.kill(victim, signal.SIGKILL)
-            else:
+                self.ledger.happened("function processes killed")
+
+    def freeze_function(self) -> None:
+        """Stop one function process for a short time."""
+        workers = [pid for pid in family(host_of(self.run))[1:] if is_function(pid)]
+        if workers:
+            victim = self.chance.choice(workers)
+            with suppress(ProcessLookupError):
                 os.kill(victim, signal.SIGSTOP)
+                self.ledger.happened("function processes frozen")
                 time.sleep(self.chance.uniform(0.1, 2.0))
                 os.kill(victim, signal.SIGCONT)
-            self.ledger.happened(f"functions: {act}")
+
+    def happen(self) -> None:
+        """Do one of these."""
+        self.chance.choice(
+            [
+                self.kill_function,
+                self.kill_function,
+                self.freeze_function,
+                self.queueing.kill,
+                self.queueing.freeze,
+            ]
+        )()
+
+
+def is_function(pid: int) -> bool:
+    """Return whether the process runs a deployed function."""
+    with suppress(OSError):
+        return b"python" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False

@@ -1,1 +1,1 @@
-"""What a schedule does: batches, tasks and jobs, and the ledger of what it expects of them."""
+"""What a soak does: batches, tasks, jobs and Spark jobs, and the ledger of what it expects of them."""

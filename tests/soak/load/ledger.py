@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from fanin.client.transports.reports import AckReport
 
+REPEATED = "requests repeated"
 WORKER_ENDS = frozenset({"SessionLost", "LostClaim", "StoreUnavailable"})
 """Errors by which a worker may end, as docs/queue.md has them: it is started again."""
 
@@ -39,22 +41,33 @@ class Ledger:
     batches: dict[str, Expected] = field(default_factory=dict)
     reported: Counter[str] = field(default_factory=Counter)
     """Completions in answers, by batch."""
+    counts: Counter[str] = field(default_factory=Counter)
+    """Requests that were answered, and what they had, by the metric that counts them."""
+    poison: set[str] = field(default_factory=set)
+    """Messages that every consumer fails."""
     tasks: dict[str, str] = field(default_factory=dict)
     """Tasks, and their targets."""
     jobs: Counter[str] = field(default_factory=Counter)
     """Accepted jobs, by key."""
     jobs_of_functions: Counter[str] = field(default_factory=Counter)
     errors: list[str] = field(default_factory=list)
+    folds: list[str] = field(default_factory=list)
+    """Counts of the Spark jobs that are not what they have to be."""
     chaos: Counter[str] = field(default_factory=Counter)
+    doubts: Counter[str] = field(default_factory=Counter)
+    """By how much a metric may differ, because a request was repeated or a function was killed."""
+    _repeats: threading.local = field(default_factory=threading.local)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def opened(self, batch: str, expected: Expected) -> None:
         with self._lock:
             self.batches[batch] = expected
+            self.counts["BatchesOpened"] += 1
 
     def added(self, batch: str, count: int) -> None:
         with self._lock:
             self.batches[batch].total += count
+            self.counts["ItemsAdded"] += count
 
     def acked(self, report: AckReport) -> None:
         with self._lock:
@@ -63,6 +76,28 @@ class Ledger:
     def reported_by_close(self, batch: str) -> None:
         with self._lock:
             self.reported[batch] += 1
+
+    def count(self, name: str, amount: int = 1) -> None:
+        with self._lock:
+            self.counts[name] += amount
+
+    def repeat(self) -> None:
+        """Note that this thread sends a request again: the function may have counted it."""
+        self._repeats.count = getattr(self._repeats, "count", 0) + 1
+        self.happened(REPEATED)
+
+    @contextmanager
+    def doubting(self, metric: str, amount: int = 1) -> Iterator[None]:
+        """Let *metric* differ by *amount* for each request that is repeated within."""
+        before = getattr(self._repeats, "count", 0)
+        try:
+            yield
+        finally:
+            self.doubt(metric, amount * (getattr(self._repeats, "count", 0) - before))
+
+    def doubt(self, metric: str, amount: int) -> None:
+        with self._lock:
+            self.doubts[metric] += amount
 
     def failed_with(self, where: str, error: BaseException) -> None:
         with self._lock:

@@ -8,17 +8,26 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
 from fanin import Fanin
+from fanin.client.consuming.records import returned_ids
 from fanin.client.transports.reports import AckReport
-from fanin.errors import StoreUnavailable
+from fanin.errors import Conflict, NotFound, StoreUnavailable
+from fanin.local.work.source import WorkSource
+from fanin.testing.delivering import LambdaContext
+from fanin.tracker import Retention
 from tests.soak.load.ledger import Expected, Ledger
 
 ITEMS_MOST = 60
 FAILING = 0.1
+POISON = 0.01
+TRANSIENT = 0.05
 COPIES = 0.05
+ORPHAN_SECONDS = 60
+DEADLINE_SECONDS = 5
 
 
 @dataclass
@@ -27,19 +36,21 @@ class Tracking:
 
     fanin: Fanin
     ledger: Ledger
-    sqs: Any
+    source: WorkSource
     chance: random.Random
     acks_queue: str = ""
     library: Fanin | None = None
     """A client on the tables, which acks beside the functions."""
 
     def open(self, kind: str, state: str = "COMPLETE", **options: Any) -> str:
-        batch = self.fanin.open(f"soak-{kind}", **options).id
+        with self.ledger.doubting("BatchesOpened"):
+            batch = self.fanin.open(f"soak-{kind}", **options).id
         self.ledger.opened(batch, Expected(kind, state=state))
         return batch
 
     def filled(self, batch: str, count: int) -> list[str]:
-        items = [str(item) for item in self.fanin.add(batch, count)]
+        with self.ledger.doubting("ItemsAdded", count):
+            items = [str(item) for item in self.fanin.add(batch, count)]
         self.ledger.added(batch, count)
         return items
 
@@ -111,7 +122,18 @@ class Tracking:
             entries: list[Any] = [
                 {"Id": str(n), "MessageBody": body} for n, body in enumerate(bodies[at : at + 10])
             ]
-            self.sqs.send_message_batch(QueueUrl=url, Entries=entries)
+            self.source.client.send_message_batch(QueueUrl=url, Entries=entries)
+
+    def queued(self) -> None:
+        """Send the items to the queue of the consumers; a few are poison."""
+        batch = self.open("queued")
+        items = self.filled(batch, self.chance.randint(1, ITEMS_MOST))
+        poison = [item for item in items if self.chance.random() < POISON]
+        self.ledger.batches[batch].failed = len(poison)
+        self.ledger.poison.update(poison)
+        sent = items + [item for item in items if item not in poison and self.chance.random() < COPIES]
+        self.send(self.source.url, sent)
+        self.close(batch)
 
     def nested(self) -> None:
         """Open a batch whose items are batches."""
@@ -130,6 +152,62 @@ class Tracking:
         self.ack(items[: len(items) // 2])
         self.fanin.cancel(batch, "soak")
         self.ack(items)
+
+    def overdue(self) -> None:
+        batch = self.open("overdue", "TIMED_OUT", deadline=timedelta(seconds=DEADLINE_SECONDS))
+        with suppress(Conflict):  # a machine that is slow enough is too late for its own items
+            self.ack(self.filled(batch, 10)[:3])
+
+    def orphaned(self) -> None:
+        """Open a batch and forget it, sometimes without any item."""
+        kept = Retention(open=timedelta(seconds=ORPHAN_SECONDS))
+        batch = self.open("orphan", "EXPIRED", retention=kept)
+        if self.chance.random() < 0.5:
+            with suppress(NotFound):  # on a machine so slow that it has expired by then
+                self.filled(batch, 5)
+
+
+@dataclass
+class Consuming:
+    """A consumer of the queue, as Lambda runs one: deliveries of ten, some of them delivered twice."""
+
+    fanin: Fanin
+    ledger: Ledger
+    source: WorkSource
+    chance: random.Random
+
+    def __post_init__(self) -> None:
+        self.handler = self.fanin.acks(self.handle)
+
+    def handle(self, record: Any) -> None:
+        if record["body"] in self.ledger.poison:
+            raise ValueError("poison")
+        if self.chance.random() < TRANSIENT:
+            raise TimeoutError("a service is not there for a moment")
+
+    def deliver(self) -> None:
+        """Receive one delivery and work on it."""
+        records = self.source.receive(10, 1)
+        if not records:
+            return
+        returned = self.invoked(records)
+        if self.chance.random() < COPIES:
+            self.invoked(records)
+        receipts = {each["messageId"]: each["receiptHandle"] for each in records}
+        if gone := [receipts[each] for each in receipts if each not in returned]:
+            self.source.delete(gone)
+        if back := [receipts[each] for each in receipts if each in returned]:
+            self.source.hide(back, 0)
+
+    def invoked(self, records: list[dict[str, Any]]) -> set[str]:
+        answer = self.handler({"Records": records}, LambdaContext())
+        return returned_ids(answer, {each["messageId"] for each in records})
+
+
+def fail_dead_letters(tracking: Tracking, dead: list[str]) -> None:
+    """Fail the items of the dead-letter messages, so that their batches end."""
+    for at in range(0, len(dead), 100):
+        tracking.fail(dead[at : at + 100], "poison")
 
 
 def ack_message(item: str, failed: bool) -> str:

@@ -23,6 +23,8 @@ from tests.soak.wire.site import ENDPOINT
 
 TARGETS = 3
 TASKS = 20
+JOBS = 25
+KEYS = 400
 WORKERS = 2
 POLICY = {
     "pattern": "*",
@@ -74,7 +76,9 @@ class Grouping:
         for at in range(0, len(wanted), 100):
             part = wanted[at : at + 100]
             ledger.tasks.update({task["taskId"]: task["target"] for task in part})
-            self.stored(part)
+            with ledger.doubting("TasksRegistered", len(part)):
+                self.stored(part)
+            ledger.count("TasksRegistered", len(part))
 
     def stored(self, tasks: list[dict[str, Any]]) -> None:
         """Register *tasks* in one request, and those again that were not stored."""
@@ -83,6 +87,7 @@ class Grouping:
             tasks = [task for task, result in zip(tasks, results, strict=True) if "problem" in result]
             if not tasks:
                 return
+            self.tracking.ledger.doubt("TasksRegistered", len(tasks))
         raise AssertionError(f"{len(tasks)} tasks were not registered in 20 requests: {results}")
 
 
@@ -122,6 +127,18 @@ class Queueing:
                 log = self.folder / f"{next(self.numbers)}.log"
                 errors = log.with_suffix(".err")
                 self.staff.append(started(self.site, log, "--renew", errors=errors))
+
+    def pids(self) -> list[int]:
+        with self.lock:
+            return [worker.process.pid for worker in self.staff]
+
+    def add(self) -> None:
+        """Add jobs; a key that is live is refused, and one that is done is a new job."""
+        keys = sorted({f"job-{self.chance.randrange(KEYS)}" for _ in range(JOBS)})
+        with self.ledger.doubting("JobsAdded", len(keys)):
+            answer = self.site.add(keys)
+        self.ledger.accepted_jobs(answer["added"])
+        self.ledger.count("JobsAdded", len(answer["added"]))
 
     def add_items(self, tracking: Tracking, queue: str, accepted: Counter[str]) -> None:
         """Add the items of a new batch as jobs of *queue*."""

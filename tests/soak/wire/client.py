@@ -20,8 +20,8 @@ PATIENCE_SECONDS = 180.0
 UNANSWERED = 0
 REPEATED = frozenset({UNANSWERED, 429, 500, 502, 503, 504})
 PAUSE_SECONDS = 0.3
-NOT_OURS = (b"Sandbox.Timedout", b"Worker process died")
-"""In the gateway's answers for a function whose time was over, or that was killed."""
+TIMED_OUT = b"Sandbox.Timedout"
+"""In the gateway's answer for a function that was still repeating its requests when its time was over."""
 
 
 class NoAnswerInTimeError(AssertionError):
@@ -39,7 +39,7 @@ class CheckedPool(urllib3.PoolManager):
     def urlopen(self, method: str, url: str, redirect: bool = True, **more: Any) -> Any:
         answer = super().urlopen(method, url, redirect, **more)
         self.statuses[answer.status] += 1
-        if not any(each in answer.data for each in NOT_OURS):
+        if TIMED_OUT not in answer.data:
             self._check(method, urlsplit(url).path, answer)
         return answer
 
