@@ -68,4 +68,7 @@ def remove(call: Invocation, queue: Queue, force: Force = False, yes: Yes = Fals
     call.output.value({"queue": queue, "state": "removing"}, "removing")
 
 
-verb.add_to(app)
+def add_to(root: typer.Typer) -> None:
+    """Make them commands of *root*."""
+    verb.add_to(app)
+    root.add_typer(app, name="queue")

@@ -50,11 +50,12 @@ from fanin.client.transports.transport import Cursor, TooManyBytes
 from fanin.client.wire import documents, task_documents
 from fanin.client.wire.codec import Document
 from fanin.errors import InvalidRequest, NotFound, StoreUnavailable
-from fanin.tracker import Ack, BatchFilter, BatchMap, OpenBatch, State, checked_batch_id
-from fanin.tracker.writing.reopening import ReopenBatch
+from fanin.tracker import State, checked_batch_id
 
 if TYPE_CHECKING:
     from fanin.client.transports.signing import Sign
+    from fanin.tracker import Ack, BatchFilter, BatchMap, OpenBatch
+    from fanin.tracker.writing.reopening import ReopenBatch
 
 T = TypeVar("T")
 CONNECT_SECONDS = 3.0
