@@ -9,7 +9,6 @@ import pytest
 
 from fanin import types
 from fanin.client.checks.checking import LISTED
-from fanin.client.queues.queue import JOB_STATES
 from fanin.grouper.rules.model import BundleState, TaskState
 from fanin.queue import JobState, OnBusy
 from fanin.tracker import Mode
@@ -26,8 +25,7 @@ TEXTS: dict[str, Iterable[str]] = {
     "TaskStateText": TaskState,
     "BundleStateText": BundleState,
     "OnBusyText": OnBusy,
-    "ListedStateText": JOB_STATES,
-    "JobStateText": {*JOB_STATES, *(state.shown for state in JobState)},
+    "JobStateText": {*get_args(types.ListedStateText), *(state.shown for state in JobState)},
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, get_args
 
 from fanin import queue as rows
 from fanin.arguments import Seconds, flag, listed, one_of, text, whole
@@ -26,7 +26,7 @@ from fanin.queue.rules.keys import PARTS_MAX
 from fanin.queue.rules.taking import checked_wait, new_job_of, new_jobs
 from fanin.types import ListedStateText, OnBusyText
 
-JOB_STATES: tuple[ListedStateText, ...] = ("queued", "inProgress", "delayed", "dead")
+JOB_STATES: tuple[ListedStateText, ...] = get_args(ListedStateText)
 NO_WORKER = (
     "a client of the API alone cannot take jobs of queue {!r}: a worker needs the queues' table, so set"
     " FANIN_QUEUE_TABLE (the stack's output QueueTable) and FANIN_TENANT, or pass"
