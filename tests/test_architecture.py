@@ -196,6 +196,8 @@ HOMES: dict[str, set[str]] = {
     "pyarrow": {"fanin.report", "pipeline"},
     "matplotlib": {"fanin.report", "examples.catalog"},
     "jinja2": {"fanin.report"},
+    "greenlet": {"fanin.client.aio"},
+    "h11": {"fanin.client.aio"},
     "ministack": {"fanin.local"},
     "moto": {"fanin.local"},
     "rich": {"fanin.cli", "examples.catalog"},

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fanin.aws.settings.jobs import JobSettings
     from fanin.aws.settings.tracking import Tables
-    from fanin.client.aio import AsyncBatch, AsyncFanin
+    from fanin.client.aio.batches import AsyncBatch
+    from fanin.client.aio.clients import AsyncFanin
     from fanin.client.batch import Batch, Reopened
     from fanin.client.consuming.chunks import ChunkItem
     from fanin.client.fanin import Fanin
@@ -119,7 +120,8 @@ __all__ = [
 _ROOMS = {
     "fanin.aws.settings.jobs": ("JobSettings",),
     "fanin.aws.settings.tracking": ("Tables",),
-    "fanin.client.aio": ("AsyncBatch", "AsyncFanin"),
+    "fanin.client.aio.batches": ("AsyncBatch",),
+    "fanin.client.aio.clients": ("AsyncFanin",),
     "fanin.client.batch": ("Batch", "Reopened"),
     "fanin.client.consuming.chunks": ("ChunkItem",),
     "fanin.client.fanin": ("Fanin",),
