@@ -48,6 +48,8 @@ if TYPE_CHECKING:
         StaleWrite,
         StoreUnavailable,
     )
+    from fanin.publishing.items import send
+    from fanin.publishing.sending import SendFailed
     from fanin.queue import Job, Jobs, LostClaim, NewJob, Options, Queue, SessionLost
     from fanin.queue.aio import AsyncQueue
     from fanin.tracker import BatchMap, Mode, Outcome, Retention, Sample, State, Verdict
@@ -101,6 +103,7 @@ __all__ = [
     "Retention",
     "RevivedJobs",
     "Sample",
+    "SendFailed",
     "SessionLost",
     "Stages",
     "StaleWrite",
@@ -114,6 +117,7 @@ __all__ = [
     "TaskStatus",
     "Verdict",
     "WorkSummary",
+    "send",
 ]
 
 # Loaded at the first access, so that a function does not import rooms that it does not use.
@@ -166,6 +170,8 @@ _ROOMS = {
         "StaleWrite",
         "StoreUnavailable",
     ),
+    "fanin.publishing.items": ("send",),
+    "fanin.publishing.sending": ("SendFailed",),
     "fanin.queue.aio": ("AsyncQueue",),
     "fanin.queue": ("Job", "Jobs", "LostClaim", "NewJob", "Options", "Queue", "SessionLost"),
     "fanin.tracker": ("BatchMap", "Mode", "Outcome", "Retention", "Sample", "State", "Verdict"),
