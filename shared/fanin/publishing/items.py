@@ -6,7 +6,7 @@ import json
 import os
 import random
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -56,20 +56,26 @@ def send(
     A message is ``{"itemId": ..., "record": row, "sentAt": ms}``; with *chunk*, that many neighbours are one.
     *queue*: its URL. *group*: the message group; by default the batch. *trace*: the header of an X-Ray trace,
     in a function of Lambda by default its own. *client*: of boto3.
-    What SQS refuses is sent again, with pauses. Raises SendFailed for what it keeps refusing, once all others
-    are sent: its ``items`` were not. Raises InvalidRequest for a row that cannot be sent, and if there are
-    not as many rows as items; those before it are sent then. A FIFO queue takes a repeated message once.
+    Raises SendFailed for what SQS keeps refusing, once all others are sent, and InvalidRequest for a row that
+    cannot be sent, or if there are not as many rows as items; those before it may be sent then.
     """
-    url, pack = _url(queue), pack_of(None if chunk is None else whole(chunk, "chunk", 1, WINDOW_MAX))
     found = _rows(map(str, listed_ids(items, "send")), rows)
+    pack = pack_of(None if chunk is None else whole(chunk, "chunk", 1, WINDOW_MAX))
     messages = (message for _, near in groupby(found, key=_group_of) for message in pack(near))
-    more = _system(text_or_none(trace, "a trace", "trace"))
-    each = each_in_turn if url.endswith(".fifo") else each_in_threads
     named = None if group is None else message_group(text(group, "a message group", "group"))
-    at = partial(_send, client or _client(), url, sleep, named, more)
+    more = _system(text_or_none(trace, "a trace", "trace"))
+    url = _url(queue)
+    return _all_sent(partial(_send, client or _client(), url, sleep, named, more), url, messages)
+
+
+def _all_sent(
+    send_one: Callable[[list[Message]], SendFailed | None], url: str, messages: Iterator[Message]
+) -> int:
+    """Send *messages*, those of a FIFO queue in order; return how many there were. Raises SendFailed."""
+    each = each_in_turn if url.endswith(".fifo") else each_in_threads
     count, failures, requests = 0, list[SendFailed](), batches(messages)
     while some := [*islice(requests, THREADS)]:
-        failures += [failure for failure in each(at, some) if failure is not None]
+        failures += [failure for failure in each(send_one, some) if failure is not None]
         count += sum(map(len, some))
     if failures:
         raise SendFailed(str(failures[0]), [left for failure in failures for left in failure.messages])
