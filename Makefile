@@ -39,7 +39,7 @@ test: setup lint ## everything that CI runs, in 12 minutes
 suite: setup ## the tests alone
 	@$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
-proof: setup ## what takes hours, in stages that go on where they stopped; ARGS="--time 60" for an hour
+proof: setup ## what takes hours, in stages; ARGS="--only mutants" for one
 	@$(BIN)/python -m tests.proof $(ARGS)
 
 test-spark: $(SPARKS_VENV)/.installed ## the pipeline's tests on another Spark: SPARK=4.0.2 as on EMR, 4.3.0, ...

@@ -29,6 +29,7 @@ SUMMARY = {
     "isComplete": True,
     "result": "succeeded",
     "total": 10_000,
+    "failed": 0,
     "labels": {"team": "catalog"},
     "createdAt": BEGIN,
     "closedAt": BEGIN,

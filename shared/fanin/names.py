@@ -40,6 +40,18 @@ TASK_FAILED = "TaskFailed"
 TASK_SUCCEEDED = "TaskSucceeded"
 BUNDLE_FAILED = "BundleFailed"
 JOB_DEAD = "JobDead"
+EVENTS = (
+    BATCH_COMPLETED,
+    BATCH_FAILED,
+    BATCH_CANCELLED,
+    BATCH_TIMED_OUT,
+    BATCH_EXPIRED,
+    BATCH_PROGRESS,
+    TASK_FAILED,
+    TASK_SUCCEEDED,
+    BUNDLE_FAILED,
+    JOB_DEAD,
+)
 OPTIONAL_EVENTS = (TASK_SUCCEEDED, BUNDLE_FAILED, JOB_DEAD)
 """The events that a stack publishes only if its setting ``events`` names them."""
 

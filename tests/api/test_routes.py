@@ -62,6 +62,7 @@ def test_get_answers_an_open_batch_without_what_has_not_happened(gateway: Gatewa
         "isClosed": False,
         "isComplete": False,
         "total": 10,
+        "failed": 0,
         "progress": {"acked": 4, "failed": 0, "estimate": 4, "upperBound": 4, "exact": True},
     }
 

@@ -115,13 +115,37 @@ def test_ctrl_c_ends_a_command_that_reads_without_a_traceback(served, tmp_path):
     out, err = running.communicate(timeout=60)
     ended.set()
 
-    assert (running.returncode, out, err) == (ExitCode.INTERRUPTED, "", "")
+    assert (running.returncode, out, err) == (ExitCode.INTERRUPTED, "", "interrupted; run it again\n")
+
+
+LOADING = """
+import sys
+from fanin.cli import main
+class Stops:
+    def find_spec(self, *_):
+        raise KeyboardInterrupt
+sys.meta_path.insert(0, Stops())
+sys.argv = ["fanin", "status", "k"]
+main.main()
+"""
+
+
+def test_ctrl_c_while_the_command_is_loaded_shows_no_traceback(served, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", LOADING],
+        env=variables(served.url, tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (ExitCode.INTERRUPTED, "interrupted; run it again\n")
 
 
 def test_a_batch_is_completed_from_the_user_keys_of_live_batches(fanin, process):
     unquoted = ("ca$(id)", "ca;id", "ca *", "ca`id`", "ca'", "ca\u202e")
     for key in ("catalog-7", "catalog-8", "catalog-8", "catalog-9", "mailing", *unquoted):
-        fanin("open", key).ok()
+        fanin("open", key, "--again").ok()
     fanin("cancel", "catalog-9", "--yes").ok()
     done = completed(process, "fanin status ca")
 

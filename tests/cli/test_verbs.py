@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 
+from fanin.cli.arguments.api import Api
 from fanin.cli.arguments.names import BatchNames
 from fanin.cli.terminal.exits import ExitCode
 from tests.api.gateway import JSON, Answer
@@ -83,7 +84,7 @@ def test_what_stands_before_a_line_that_is_no_item_is_acked(fanin):
 def test_a_list_has_the_newest_first_by_key_state_and_label(fanin):
     first, _ = opened(fanin, "a")
     second, _ = opened(fanin, "b")
-    third = fanin("open", "a", "--label", "team:search").ok().out.strip()
+    third = fanin("open", "a", "--again", "--label", "team:search").ok().out.strip()
     fanin("close", second)
 
     def ids(*options):
@@ -121,12 +122,36 @@ def test_a_task_token_comes_from_a_file_or_standard_input_and_goes_to_no_answer(
         assert "the-token" not in done.out + done.err
 
 
+def test_an_open_that_is_interrupted_names_the_key_to_repeat_it_with(fanin, served, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Api, "post", interrupted)
+    done = fanin("open", "k")
+
+    assert done.code == ExitCode.INTERRUPTED
+    assert "interrupted; it may have been done: repeat it with --idempotency-key " in done.err
+
+
 def test_open_and_add_are_repeated_under_their_key(fanin, served):
     ids = {fanin("open", "k", "--idempotency-key", "one").ok().out for _ in range(2)}
     ranges = {fanin("add", "k", "5", "--idempotency-key", "two").ok().out for _ in range(2)}
 
     assert (len(ids), len(ranges)) == (1, 1)
     assert "total\t5" in fanin("status", "k").ok().lines
+
+
+def test_a_key_of_a_live_batch_is_opened_again_only_if_asked_for(fanin):
+    batch_id, _ = opened(fanin, "k", 1)
+    refused = fanin("open", "k")
+
+    assert (refused.code, refused.out) == (ExitCode.REFUSED, "")
+    assert f"'k' names a live batch already: {batch_id} (OPEN); go on with it" in refused.err
+    assert fanin("open", "k", "--again").ok().out.strip() != batch_id
+    assert fanin("open", "k", "--idempotency-key", "one").ok().out.strip() != batch_id
+    for each in fanin("list").ok().lines:
+        fanin("cancel", each.split("\t")[0], "--yes").ok()
+    assert fanin("open", "k").ok().out
 
 
 def test_cancel_needs_yes_without_a_terminal(fanin):
@@ -179,8 +204,7 @@ def test_parent_fails_on_without_a_parent_is_refused(fanin):
 
 
 def test_a_user_key_is_its_newest_batch_and_one_of_two_live_ones_is_refused(fanin):
-    first, _ = opened(fanin, "k:1")
-    second, _ = opened(fanin, "k:1")
+    first, second = (fanin("open", "k:1", "--again").ok().out.strip() for _ in range(2))
     for verb in ("close", "status"):
         refused = fanin(verb, "k:1")
         assert refused.code == ExitCode.REFUSED

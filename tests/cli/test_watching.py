@@ -14,6 +14,9 @@ from fanin.cli.batches import watch
 from fanin.cli.terminal.exits import ExitCode
 from fanin.cli.verbs import Invocation
 from fanin.client.timer import Timer
+from fanin.local import run_directories
+from fanin.local.failures import FailureLog
+from fanin.local.run_directories import State as RunState
 from tests.api.published import checked
 
 JSON = {"content-type": "application/json"}
@@ -44,6 +47,23 @@ def clock(monkeypatch):
     clock = Clock()
     monkeypatch.setattr(watch, "REAL", clock)
     return clock
+
+
+def test_functions_of_a_local_run_that_fail_since_the_batch_was_opened_are_named(
+    fanin, clock, served, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(run_directories, "root", lambda: tmp_path)
+    run = RunState(port=1, url=served.url, endpoint="", outputs={"ApiUrl": ""}, pid=1, host=1, command=True)
+    (tmp_path / "1").mkdir()
+    monkeypatch.setattr(run_directories, "running", lambda: [run])
+    log = FailureLog(tmp_path / "1")
+    FailureLog(tmp_path / "1", lambda: 1.0).add("app:old", "long ago")
+    _, prefix = batch_of(fanin)
+    log.add("app:handler", "it raised KeyError: 'picture'")
+    clock.then = lambda: fanin("ack", f"{prefix}:0-39")
+    done = fanin("wait", "k").ok()
+
+    assert (done.out, done.err) == ("", "app:handler fails: it raised KeyError: 'picture'\n")
 
 
 def do_next(steps):

@@ -13,7 +13,7 @@ from fanin.aws import clients
 from fanin.cli.arguments import where
 from fanin.cli.arguments.where import Site, Where, use_profile
 from fanin.cli.terminal.exits import ExitCode, UsageError
-from fanin.local import run_directories
+from fanin.local import LocalRunError, run_directories
 from fanin.local.run_directories import State
 
 URL = "https://abc.execute-api.eu-west-1.amazonaws.com"
@@ -130,8 +130,11 @@ def test_the_verb_prints_the_url_and_how_it_was_found(fanin, served):
     assert served.asked == []
 
 
-def test_a_run_of_another_program_or_one_that_is_starting_is_not_meant(runs):
-    runs += [replace(RUN, command=False), replace(RUN, outputs={})]
-
+def test_a_run_of_another_program_is_not_meant_and_one_that_is_starting_is_said_to_be(runs):
+    runs.append(replace(RUN, command=False))
     with pytest.raises(UsageError, match="found no API"):
+        Where().site()
+
+    runs.append(replace(RUN, outputs={}))
+    with pytest.raises(LocalRunError, match="is still starting"):
         Where().site()

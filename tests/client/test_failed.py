@@ -295,6 +295,19 @@ def test_it_cancels_the_child_whose_block_raised_it(fanin, batch):
     assert acked(batch) == (1, 1)
 
 
+def test_at_the_last_attempt_a_cancel_that_failed_is_tried_again(over_http, service):
+    batch, children = over_http.open(), []
+
+    def work(record):
+        with over_http.open(parent=record["body"]) as child:
+            children.append(child)
+            service.faults += [answers(503)] * 5
+            fail()
+
+    assert over_http.acks(work, fail_after=1)(received(batch.add(1)[0]), None) == DELETED
+    assert children[0].status().state == "CANCELLED"
+
+
 def test_it_keeps_the_message_while_that_child_cannot_be_cancelled(over_http, service):
     batch = over_http.open()
     item = batch.add(1)[0]

@@ -11,17 +11,15 @@ BUNDLE = "b-0f8d2a31"
 TARGET: dict[str, Any] = {"shards": 4, "waiting": 0, "waitingMore": False, "inFlight": 2, "leaders": 0}
 UNTIL = "2099-01-01T00:00:00.000Z"
 LED: dict[str, Any] = {"leaders": 2, "leaseUntil": UNTIL, "rate": 2.5, "nextCallAt": AT}
+TASKS: list[dict[str, Any]] = [
+    {"taskId": "order-1", "state": "BUNDLED", "dueAt": AT, "bundleId": BUNDLE},
+    {"taskId": "order-2", "state": "DEAD", "dueAt": AT, "reason": "HTTP 400: no such order"},
+]
 SAMPLES: dict[str, dict[str, Any]] = {
     "/v1/targets": {
         "targets": [
             TARGET | LED | {"target": "mail/eu", "waiting": 120, "waitingMore": True},
             TARGET | {"target": "search"},
-        ]
-    },
-    "/v1/tasks": {
-        "tasks": [
-            {"taskId": "order-1", "state": "BUNDLED", "dueAt": AT, "bundleId": BUNDLE},
-            {"taskId": "order-2", "state": "DEAD", "dueAt": AT, "reason": "HTTP 400: no such order"},
         ]
     },
     "/v1/bundles": {
@@ -96,14 +94,33 @@ EVENTS = [
         "detailType": "BatchCompleted",
         "detail": {
             "batchId": "00000000-0000-0000-0000-000000000000",
+            "eventId": "00000000-0000-0000-0000-000000000000:COMPLETE",
             "userKey": "catalog-8",
-            "result": "succeeded",
+            "result": "completed_with_failures",
+            "failed": 3,
+            "total": 10,
         },
     },
-    {"time": AT, "detailType": "TaskFailed", "detail": {"eventId": "e", "taskId": "order-2"}},
+    {
+        "time": AT,
+        "detailType": "TaskFailed",
+        "detail": {
+            "eventId": "order-2:b-0f8d2a31:DEAD",
+            "taskId": "order-2",
+            "target": "mail/eu",
+            "reason": "HTTP 400: no such order",
+        },
+    },
 ]
 
 
 def put(api: Api) -> None:
     """Answer with the samples in place of the handlers, which have no tables here."""
     api.instead |= {path: (200, body) for path, body in SAMPLES.items()}
+    api.instead["/v1/tasks"] = (200, tasks)
+
+
+def tasks(query: dict[str, str]) -> dict[str, Any]:
+    """The tasks of a target in the state that is asked for; *search* has none."""
+    found = [task for task in TASKS if task["state"] == query["state"]]
+    return {"tasks": found if query["target"] == "mail/eu" else []}

@@ -41,6 +41,7 @@ def status(batch_id=MISSING, total=10, acked=0, **more):
         "isClosed": True,
         "isComplete": False,
         "total": total,
+        "failed": 0,
         "progress": {"acked": acked, "failed": 0, "estimate": acked, "upperBound": acked, "exact": True},
         "createdAt": "2026-11-22T12:00:00.000Z",
         "expiresAt": "2026-12-22T12:00:00.000Z",

@@ -42,12 +42,11 @@ def test_the_states_of_a_filter_are_those_that_the_api_takes(module, path):
 def test_the_state_that_is_chosen_is_the_one_that_is_listed(api, dashboard, opens):
     api.instead["/v1/tasks.*"] = (200, {"tasks": []})
     api.instead["/v1/bundles.*"] = (200, {"bundles": []})
-    page = opens(dashboard)
-    page.goto(page.url.partition("#")[0] + "#/tasks/mail")
+    page = opens(dashboard, "#/tasks/mail?state=DEAD")
     page.wait_for_selector("#task-state")
 
-    assert page.input_value("#task-state") == "CREATED"
-    assert {query["state"] for _, path, query in api.queries if path == "/v1/tasks"} == {"CREATED"}
+    assert page.input_value("#task-state") == "DEAD"
+    assert {query["state"] for _, path, query in api.queries if path == "/v1/tasks"} == {"DEAD"}
 
 
 @needs_chromium

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from fanin.local import LocalRunError, assembly
-from fanin.local.assembly import fingerprint, kept_assembly
+from fanin.local.assembly import Assembly, Asset, fingerprint, kept_assembly
 from fanin.local.origin import Origin, clone, installed, origin
 
 CONTEXT = {"stage": "local", "archive": False}
@@ -66,6 +67,30 @@ def test_a_new_assembly_is_kept_and_the_oldest_ones_go(tree):
 
     assert {path.name for path in folder.iterdir()} == {made.name, *map(str, range(assembly.KEPT - 1))}
     assert kept_assembly(clone(tree), CONTEXT) == made
+
+
+OTHER, OWN = (f"core.cpython-{version}-x86_64-linux-gnu.so" for version in (312, 313))
+
+
+@pytest.mark.parametrize(
+    ("files", "refused"), [((OTHER,), True), ((OTHER, OWN), False), (("a.py", "b.abi3.so"), False)]
+)
+@pytest.mark.parametrize("zips", [False, True])
+def test_functions_of_another_python_are_refused_at_once_with_the_command_that_gets_it(
+    tmp_path, files, refused, zips
+):
+    for name in files:
+        (tmp_path / name).touch()
+    path = shutil.make_archive(str(tmp_path / "a"), "zip", tmp_path) if zips else tmp_path
+    found = Assembly("s", {}, (Asset(Path(path), "k", not zips),))
+
+    if not refused:
+        assembly.require_python(found, tmp_path, (3, 13))
+        return
+    with pytest.raises(
+        LocalRunError, match=r"built for Python 3.12, .* uv tool install --python 3.12 'fanin"
+    ):
+        assembly.require_python(found, tmp_path, (3, 13))
 
 
 @pytest.fixture

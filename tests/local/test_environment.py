@@ -13,7 +13,10 @@ from typer.testing import CliRunner, Result
 
 from fanin import Fanin
 from fanin.cli.app import app
+from fanin.cli.arguments.where import Where
+from fanin.cli.terminal.exits import UsageError
 from fanin.local import run_directories
+from fanin.local.origin import ORIGIN
 from fanin.local.run_directories import State
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -106,6 +109,27 @@ def test_a_run_that_does_not_answer_yet_is_said_to_be_starting(local_runs):
 
     assert "http://127.0.0.1:8787 is still starting" in asked("env").stderr
     assert asked("list").output == "http://127.0.0.1:8787  AWS at http://127.0.0.1:8788 (starting)\n"
+
+
+@pytest.mark.parametrize(
+    ("ours", "named", "meant"),
+    [([1, 2], 2, 2), ([1, 2], None, None), ([1], None, 1), ([1], 2, 2), ([], 3, 3), ([], None, None)],
+)
+def test_env_and_every_verb_mean_one_run_by_one_rule(local_runs, monkeypatch, ours, named, meant):
+    monkeypatch.delenv("FANIN_URL", raising=False)
+    for port in (1, 2, 3):
+        local_runs(port, checkout=str(ORIGIN.folder) if port in ours else "/elsewhere")
+    if named:
+        monkeypatch.setenv("FANIN_URL", f"http://127.0.0.1:{named}")
+    env = asked("env")
+
+    if meant is None:
+        assert "choose one with --port" in env.stderr
+        with pytest.raises(UsageError, match=f"found {len(ours) or 3} local runs"):
+            Where().site()
+    else:
+        assert f"FANIN_URL=http://127.0.0.1:{meant}\n" in env.stdout
+        assert Where().site().url == f"http://127.0.0.1:{meant}"
 
 
 def test_list_names_the_living_runs_and_no_other(local_runs):

@@ -14,7 +14,7 @@ from moto import mock_aws
 
 from fanin.cli.services.work import too_short
 from fanin.local.work import feeding
-from fanin.local.work.feeding import Feeder, FunctionPerformer, environment_of_function
+from fanin.local.work.feeding import EventPerformer, Feeder, FunctionPerformer, environment_of_function
 from fanin.local.work.function_process import FunctionProcess, InvocationFailed
 from fanin.local.work.source import dead_letter_queue_name, source_of
 from fanin.local.work.source_changes import SourceChanges
@@ -105,7 +105,7 @@ def test_a_handler_gets_the_event_the_time_that_is_left_and_the_environment_of_t
 def test_an_invocation_that_raises_shows_the_trace_from_the_app_on(process, capfd):
     function = process()
 
-    with pytest.raises(InvocationFailed, match="it raised"):
+    with pytest.raises(InvocationFailed, match=r"it raised KeyError: 'picture'$"):
         function.invoke(event("raise"), 30)
 
     trace = capfd.readouterr().err
@@ -284,6 +284,28 @@ def test_what_the_answer_names_comes_back_until_it_is_a_dead_letter_message(sqs,
     assert [each["Body"] for each in sqs.receive_message(QueueUrl=dead)["Messages"]] == ["bad"]
     assert lines[0] == "1 of 3 messages return in 0 s"
     assert lines[-1] == "the queue is empty: 2 messages deleted, 3 returned"
+
+
+def test_a_handler_of_events_gets_each_alone_and_its_answer_says_nothing_about_the_message(sqs, tmp_path):
+    source, got, failed = source_of(sqs, "endings", visibility=0), [], []
+
+    def call(event):
+        got.append(event["detail-type"])
+        if event["detail-type"] == "BatchFailed":
+            raise InvocationFailed("it raised KeyError: 1")
+        return 5
+
+    for name in ("BatchCompleted", "BatchFailed"):
+        sqs.send_message(QueueUrl=source.url, MessageBody=json.dumps({"detail-type": name}))
+    performer = EventPerformer(Function(call), 30, lambda _: None, failed=lambda *facts: failed.append(facts))
+    feeder = Feeder(source, performer, tmp_path, 1)
+    feeder._load()
+    for _ in range(5):
+        feeder.step()
+
+    assert sorted(got) == ["BatchCompleted", "BatchFailed", "BatchFailed", "BatchFailed"]
+    assert failed == [("app:handler", "it raised KeyError: 1")] * 3
+    assert attributes(sqs, source.url)["ApproximateNumberOfMessages"] == "0"
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""``make proof``: what takes hours, in stages that go on where they stopped, and its page."""
+"""``make proof``: what takes hours, in stages, and its page."""

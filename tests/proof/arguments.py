@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from math import nan
 
 
 def from_on(least: int) -> Callable[[str], int]:
@@ -16,14 +15,3 @@ def from_on(least: int) -> Callable[[str], int]:
         return int(text)
 
     return parsed
-
-
-def minutes(text: str) -> float:
-    """Return a time from 0 minutes on."""
-    try:
-        found = float(text)
-    except ValueError:
-        found = nan
-    if not found >= 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of minutes from 0 on")
-    return found

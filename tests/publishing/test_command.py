@@ -57,7 +57,15 @@ REFUSED = [
     ("none.jsonl", None, "no-such-queue", "none.jsonl cannot be read: "),
     ("a.txt", None, "no-such-queue", "a.txt is none of "),
     ("empty.csv", "", "work", "empty.csv is empty: CSV begins with a header line\n"),
-    ("rows.jsonl", "1\n", "nope", "there is no queue 'nope'"),
+    (
+        "empty.jsonl",
+        "\n",
+        "work",
+        "empty.jsonl has no rows, and its batch would complete at once; if that",
+    ),
+    ("rows.jsonl", "1\n", "nope", "check its name. No batch was opened\n"),
+    ("rows.jsonl", "1\n", "a b", "'a b' is neither the name nor the URL of a queue"),
+    ("rows.jsonl", "1\n", "arn:aws:sqs:r:1:q", "'arn:aws:sqs:r:1:q' is neither the name nor the URL"),
     ("rows.jsonl", "1\n", f"{QUEUES}/nope", f"{QUEUES}/nope"),
     ("rows.jsonl", "1\n", f"{QUEUES}/work.fifo", f"{QUEUES}/work.fifo"),
 ]
@@ -75,6 +83,36 @@ def test_a_file_or_a_queue_that_does_not_serve_is_named_and_no_batch_is_opened(
     assert (result.code, result.out) == (ExitCode.REFUSED, "")
     assert why in result.err
     assert list(Fanin(served.url).batches()) == []
+
+
+def test_an_empty_file_is_published_if_that_is_meant(fanin, sqs, tmp_path, served):
+    (tmp_path / "none.jsonl").touch()
+    batch = (
+        fanin("publish", str(tmp_path / "none.jsonl"), "--queue", "work", "--allow-empty").ok().out.strip()
+    )
+
+    assert Fanin(served.url).status(batch).result == "succeeded"
+
+
+def test_ctrl_c_while_rows_are_sent_says_how_to_go_on_and_the_same_command_does(
+    fanin, sqs, rows, monkeypatch
+):
+    real, asked = publishing.send, []
+
+    def interrupted(*arguments):
+        asked.append(arguments)
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        real(*arguments)
+
+    monkeypatch.setattr(publishing, "send", interrupted)
+    stopped = fanin("publish", rows, "--queue", "work")
+    monkeypatch.setattr(publishing, "send", real)
+    fanin("publish", rows, "--queue", "work").ok()
+
+    assert (stopped.code, stopped.out) == (ExitCode.INTERRUPTED, "")
+    assert stopped.err.splitlines()[1:] == ["interrupted; the same command again goes on where it stopped"]
+    assert depth(sqs) >= 25
 
 
 def test_with_json_the_document_of_the_batch_is_printed(fanin, sqs, rows):

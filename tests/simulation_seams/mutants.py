@@ -179,8 +179,10 @@ _limit_of_open_too = property(_failure_limit)
 
 
 def _cancelled_by_its_block(self, error):
-    if self._work is None or not self._work.block_raised(self.id, lambda: self._cancel_for(error)):
+    if self._work is None:
         self._cancel_for(error)
+    else:
+        self._work.block_raised(self.id, lambda: self._cancel_for(error))
 
 
 MUTANTS = (
@@ -207,7 +209,7 @@ MUTANTS = (
     Mutant("attempts share the keys of their adds", (UnderWork, "key", _number_each_add)),
     Mutant(
         "a batch stays open for the next attempt",
-        (UnderWork, "block_raised", lambda self, batch, error: False),
+        (UnderWork, "block_raised", lambda self, batch, cancel: cancel()),
     ),
     Mutant(
         "a block under a key leaves its batch to the next run",

@@ -77,10 +77,14 @@ class Queue:
 
     def visible(self) -> list[Message]:
         """Return the messages that can be received."""
+        if not self.messages:
+            return []
         now = self.now()
+        found = [each for each in self.messages.values() if each.visible_at <= now]
+        if not self.in_order:
+            return found
         hidden = {each.group for each in self.messages.values() if each.visible_at > now} - {None}
-        waiting = (each for each in self.messages.values() if each.group not in hidden)
-        return [message for message in waiting if message.visible_at <= now]
+        return [each for each in found if each.group not in hidden]
 
     def visible_later(self) -> list[datetime]:
         """Return when the hidden messages are visible again."""

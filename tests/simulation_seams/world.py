@@ -363,9 +363,9 @@ class World:
 
     def _deliverable(self) -> list[Queue]:
         """Return the queues with messages for which a consumer can be started."""
-        found = [queue for queue in self.queues if queue.visible()]
-        busy = len(self.workers) >= self.scenario.workers
-        return [queue for queue in found if (not busy if self._is_worked(queue) else self.slots > 0)]
+        is_free = len(self.workers) < self.scenario.workers
+        waiting = (queue for queue in self.queues if (is_free if self._is_worked(queue) else self.slots > 0))
+        return [queue for queue in waiting if queue.visible()]
 
     def _is_worked(self, queue: Queue) -> bool:
         """Whether workers outside of Lambda work on a queue."""

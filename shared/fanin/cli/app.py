@@ -12,9 +12,20 @@ import typer
 from typer.core import TyperGroup
 
 from fanin.cli.batches import acking, changing, looking, opening, publish, redrive, repairing, watch
-from fanin.cli.services import cost, dashboard, grouping, local, queue, queues, report, work, worker
-from fanin.cli.terminal.exits import ExitCode, code_of, sentence_of
-from fanin.cli.terminal.output import clean
+from fanin.cli.services import (
+    cost,
+    dashboard,
+    grouping,
+    local,
+    local_inspection,
+    queue,
+    queues,
+    report,
+    work,
+    worker,
+)
+from fanin.cli.terminal.exits import ExitCode, code_of, interruption, sentence_of
+from fanin.cli.terminal.output import clean, end_line
 from fanin.cli.verbs import VerbCommand
 from fanin.cli.version import print_version
 
@@ -34,6 +45,7 @@ class Root(TyperGroup):
         except UsageException as error:
             code = _misused(error)
         except typer.Abort:
+            _say("interrupted; nothing was changed")
             code = ExitCode.INTERRUPTED
         sys.exit(code if isinstance(code, int) else ExitCode.DONE)
 
@@ -45,7 +57,9 @@ class Root(TyperGroup):
         except BrokenPipeError:
             _discard_output()
             raise typer.Exit(ExitCode.BROKEN_PIPE) from None
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
+            end_line()
+            _say(interruption(ctx.invoked_subcommand, error))
             raise typer.Exit(ExitCode.INTERRUPTED) from None
         except Exception as error:
             code = code_of(error)
@@ -73,6 +87,8 @@ app.command(cls=VerbCommand)(worker.work)
 app.add_typer(queue.app, name="queue")
 app.add_typer(local.app, name="local")
 local.app.command(cls=VerbCommand)(work.work)
+local.app.command(cls=VerbCommand)(local_inspection.logs)
+local.app.command(cls=VerbCommand)(local_inspection.bus)
 
 
 def _print_version(is_asked: bool) -> None:

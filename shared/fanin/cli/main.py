@@ -6,9 +6,20 @@ import sys
 
 from fanin.cli.version import print_version
 
+INTERRUPTED = 130
+"""As in ``exits``, which is not loaded yet."""
+
 
 def main() -> None:
-    """Run the command line of the process."""
+    """Run the command line of the process; Ctrl-C ends it without a traceback, also while it is loaded."""
+    try:
+        _run()
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted; run it again\n")
+        sys.exit(INTERRUPTED)
+
+
+def _run() -> None:
     if sys.argv[1:] == ["--version"]:
         print_version()
         return

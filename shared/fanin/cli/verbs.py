@@ -88,11 +88,13 @@ class Invocation:
     ) -> Answer[T]:
         """Return the answer of a POST that is not repeatable without its *key*, which an error names."""
         key = key or self.key
+        again = f"it may have been done: repeat it with --idempotency-key {key}"
         try:
             return self.api.post(path, body, key, reader)
         except StoreUnavailable as error:
-            again = f"it may have been done: repeat it with --idempotency-key {key}"
             raise StoreUnavailable(f"{error}; {again}") from None
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(again) from None
 
     def path(self, batch: str, action: str = "") -> str:
         """Return the path of the batch that BATCH names, an id or a user key."""

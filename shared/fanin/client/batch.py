@@ -247,8 +247,7 @@ class Batch:
         if isinstance(error, BatchEnded) and error.batch_id == self.id:
             return
         if self._work is not None:
-            if not self._work.block_raised(self.id, partial(self._cancel_for, error)):
-                self._cancel_for(error)
+            self._work.block_raised(self.id, partial(self._cancel_for, error))
         elif self._is_keyed:
             hint = _REFUSED_AGAIN if isinstance(error, Conflict) and not is_short else _GO_ON
             _note(error, f"batch {self.id} was not cancelled by this run: {hint}")

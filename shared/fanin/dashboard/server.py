@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
 from typing import Any, cast
@@ -137,7 +137,7 @@ class Handler(BaseHTTPRequestHandler):
             self._open(request)
         else:
             refused = self._door.refusal(request)
-            self._say(Answer.of(refused) if refused else self._answered(request, body))
+            self._say(self._refused(request, refused) if refused else self._answered(request, body))
 
     do_GET = do_POST = do_HEAD = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = answer  # noqa: N815
 
@@ -148,7 +148,14 @@ class Handler(BaseHTTPRequestHandler):
         elif self._door.is_open_for(request):
             self._say(Answer(303, b"", "text/plain"), {"Location": "/"})
         else:
-            self._say(Answer.of(NOT_OPENED))
+            self._say(self._refused(request, NOT_OPENED))
+
+    def _refused(self, request: Request, refused: Refusal) -> Answer:
+        """Return the refusal; to a browser at the page's address, a page that says how to sign in."""
+        is_browser = any("text/html" in accepted for accepted in request.values("accept"))
+        if refused is not NOT_OPENED or request.path != "/" or not is_browser:
+            return Answer.of(refused)
+        return replace(self._site.files["/signin.html"], status=refused.status)
 
     def _answered(self, request: Request, body: bytes | Refusal) -> Answer:
         if request.method == "POST":

@@ -7,12 +7,13 @@ import io
 import json
 import os
 import platform
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import PIPE, STDOUT
@@ -22,6 +23,8 @@ from typing import Any
 from fanin.local.errors import LocalRunError
 from fanin.local.origin import Origin
 
+COMPILED = re.compile(r"\.cpython-(\d)(\d+)-[^/]*\.so$")
+"""The name of a module in C, which one version of Python imports."""
 KEPT = 6
 """The number of cached assemblies; older ones are removed."""
 
@@ -37,6 +40,14 @@ class Asset:
     def content(self) -> bytes:
         """Return the bytes to upload."""
         return zipped(self.path) if self.is_folder else self.path.read_bytes()
+
+    def names(self) -> Iterator[str]:
+        """Yield the names of the files in a folder or a zip."""
+        if self.path.is_dir():
+            yield from (path.name for path in self.path.rglob("*"))
+        elif zipfile.is_zipfile(self.path):
+            with zipfile.ZipFile(self.path) as archive:
+                yield from archive.namelist()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +76,19 @@ def _asset(folder: Path, file: Mapping[str, Any]) -> Asset:
     source = file["source"]
     (destination,) = file["destinations"].values()
     return Asset(folder / source["path"], destination["objectKey"], source["packaging"] == "zip")
+
+
+def require_python(assembly: Assembly, folder: Path, own: tuple[int, int] = sys.version_info[:2]) -> None:
+    """Raise LocalRunError if functions of *assembly* have compiled modules, but none for Python *own*."""
+    names = (name for asset in assembly.assets for name in asset.names())
+    built = {(int(found[1]), int(found[2])) for name in names if (found := COMPILED.search(name))}
+    if built and own not in built:
+        other, ours = (".".join(map(str, version)) for version in (max(built), own))
+        raise LocalRunError(
+            f"the functions in {folder} are built for Python {other}, and this is Python {ours}, which cannot"
+            f" import them. Synthesise them with the context target=local under Python {ours}, or run fanin"
+            f" under {other}: uv tool install --python {other} 'fanin[local]'"
+        )
 
 
 def zipped(folder: Path) -> bytes:

@@ -24,6 +24,7 @@ from fanin.local.endpoint.checking import checked
 from fanin.local.endpoint.given import SETTING
 from fanin.local.environment import environment_of
 from fanin.local.errors import LocalRunError
+from fanin.local.failures import FailureLog
 from fanin.local.origin import ORIGIN
 from fanin.local.prerequisites import require
 from fanin.local.run_directories import State
@@ -72,6 +73,8 @@ class LocalRun:
         """
         settings = _context(archive, page_bits, template_dir, context or {})
         require()
+        if template_dir:
+            assembly.require_python(Assembly.read(template_dir), template_dir)
         engine = _engine(dynamodb)
         started = emulator.start(port, engine)
         with _stopped_on_failure(started):
@@ -121,6 +124,11 @@ class LocalRun:
         """The last events that the run put on its bus."""
         return EventLog(self._emulator.directory.path)
 
+    @property
+    def failures(self) -> FailureLog:
+        """The failures of functions."""
+        return FailureLog(self._emulator.directory.path)
+
     def check(self) -> None:
         """Raise LocalRunError if the emulator has exited."""
         self._emulator.check()
@@ -145,7 +153,13 @@ class LocalRun:
                 self.check()
                 status = pool.request("GET", address).status
         if status not in (401, 404):
-            raise LocalRunError(f"the API answers {status}; the log ends with:\n{self._emulator.log_tail()}")
+            raise LocalRunError(self._why(status))
+
+    def _why(self, status: int) -> str:
+        """Return why the API answers *status*: what failed, or else the end of the log."""
+        failed = {f"{each.function}: {each.error}" for each in self.failures.new()}
+        log = f"the log ends with:\n{self._emulator.log_tail()}"
+        return f"the API answers {status}; {'; '.join(sorted(failed)) or log}"
 
 
 @contextmanager

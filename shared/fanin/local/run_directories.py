@@ -13,13 +13,14 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from fanin.local.endpoint import leftovers
 from fanin.local.errors import LocalRunError
+from fanin.local.origin import ORIGIN
 
 STOP_SECONDS = 15.0
 POLL_SECONDS = 0.05
@@ -170,6 +171,47 @@ def running() -> list[State]:
         state for directory in directories() if not directory.is_abandoned() and (state := directory.read())
     ]
     return sorted(states, key=lambda state: state.port)
+
+
+def run_at(url: str) -> State | None:
+    """Return the running local run whose API is at *url*; None if that is no local run of this machine."""
+    return next((state for state in running() if state.url == url.rstrip("/")), None)
+
+
+def meant(port: int | None, user: Mapping[str, str] = os.environ) -> list[State]:
+    """Return the runs that a command may mean: the one on *port*, or else the first of these that are any.
+
+    That of ``FANIN_URL`` in the environment *user*; those that this checkout's `up` started; those of others.
+    """
+    found = running()
+    if port is not None:
+        return [state for state in found if state.port == port]
+    named = user.get("FANIN_URL", "").rstrip("/")
+    by_command = [state for state in found if state.command]
+    ours = [state for state in by_command if state.checkout == str(ORIGIN.folder)]
+    return [state for state in found if state.url == named] or ours or by_command
+
+
+def chosen(port: int | None) -> State:
+    """Return the run that a command means.
+
+    Raises LocalRunError if there is none, if there are several, or if it does not answer yet.
+    """
+    found = meant(port)
+    if not found:
+        where = "" if port is None else f" on port {port}"
+        raise LocalRunError(f"there is no local run{where}; start one with: fanin local up")
+    if len(found) > 1:
+        urls = ", ".join(state.url for state in found)
+        raise LocalRunError(f"there are {len(found)} local runs; choose one with --port: {urls}")
+    return answering(found[0])
+
+
+def answering(run: State) -> State:
+    """Return *run*. Raises LocalRunError if it does not answer yet."""
+    if not run.outputs:
+        raise LocalRunError(f"the local run at {run.url} is still starting; retry when it answers")
+    return run
 
 
 def sweep() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import random
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING
 from fanin.client.batch import Batch
 from fanin.client.fanin import Fanin
 from fanin.client.items import Items
-from fanin.errors import BatchEnded, Conflict, FaninError
+from fanin.errors import BatchEnded, Conflict, FaninError, InvalidRequest
 from fanin.pacing import Each, Pace, each_in_threads, each_in_turn, waits
 from fanin.publishing.caps import UNCAPPED, Caps
 from fanin.publishing.items import Row
@@ -59,7 +60,8 @@ class AlreadyPublished(Conflict):
 class PublishRequest:
     """What to publish, and where: *chunk* rows in a message (None: one), *rate* messages a second at most.
 
-    *group*: the message group; None: the batch. *caps*: on its rows and their cost.
+    *group*: the message group; None: the batch. *caps*: on its rows and their cost. *may_be_empty*: whether a
+    file without rows is published, as a batch that completes at once.
     """
 
     path: Path
@@ -70,10 +72,21 @@ class PublishRequest:
     again: Again | None = None
     group: str | None = None
     caps: Caps = UNCAPPED
+    may_be_empty: bool = False
 
     def __post_init__(self) -> None:
         if self.group is not None:
             message_group(self.group)
+
+    def check(self, found: Survey) -> None:
+        """Raise InvalidRequest for a file that passes a cap, or has no rows."""
+        if not found.rows and not self.may_be_empty:
+            raise InvalidRequest(
+                f"{self.path} has no rows, and its batch would complete at once; if that is meant, give"
+                " --allow-empty",
+                field="file",
+            )
+        self.caps.check(found.rows, found.size, self.chunk)
 
     def key(self, digest: str) -> str:
         """Return the idempotency key: of the rows, the user key and the name of the queue."""
@@ -83,7 +96,10 @@ class PublishRequest:
 
 @dataclass(slots=True)
 class Sender:
-    """Sends the messages of rows, in threads unless a rate bounds them, and counts the items sent."""
+    """Sends the messages of rows, in threads unless a rate bounds them, and counts the items sent.
+
+    *report* is called after each request, by one thread at a time.
+    """
 
     client: SQSClient
     request: PublishRequest
@@ -91,7 +107,9 @@ class Sender:
     clock: Callable[[], float] = time.monotonic
     each: Each = each_in_threads
     items: int = 0
+    report: Callable[[], object] = lambda: None
     pace: Pace = field(init=False)
+    _counting: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self.pace = Pace(self.request.rate, self.clock())
@@ -101,7 +119,6 @@ class Sender:
         requests = list(batches(pack_of(self.request.chunk)(rows)))
         each = self.each if self.request.rate is None else each_in_turn
         each(self._send, requests)
-        self.items += sum(message.items for request in requests for message in request)
 
     def _send(self, messages: Sequence[Message]) -> None:
         if self.pace.rate is not None:
@@ -109,6 +126,9 @@ class Sender:
             self.pace = self.pace.after(len(messages))
         pauses = waits(random.Random())
         send(self.client, self.request.queue_url, messages, pauses, self.sleep, self.request.group)
+        with self._counting:
+            self.items += sum(message.items for message in messages)
+            self.report()
 
 
 def publish(
@@ -118,14 +138,16 @@ def publish(
     report: Callable[[int, int], object],
     warn: Callable[[str], object] = logger.warning,
 ) -> Batch:
-    """Publish *request* and return its batch; *report* is called with the items sent and all rows.
+    """Publish *request* and return its batch; *report* is called with the items sent and all rows, often.
 
     *warn*: called with a line about each other batch of the user key that is OPEN. Raises AlreadyPublished
     for a batch that succeeded, and for a closed one unless ``again`` says what to send; Conflict for one that
-    has ended otherwise; InvalidRequest for a file that passes a cap.
+    has ended otherwise; InvalidRequest for a file that passes a cap, or is empty.
     """
     found = survey(request.path)
-    request.caps.check(found.rows, found.size, request.chunk)
+    request.check(found)
+    sender.report = lambda: report(sender.items, found.rows)
+    sender.report()
     key = request.key(found.digest)
     batch = _opened(fanin, request, f"publish-{key}")
     status = batch.status()
@@ -136,7 +158,6 @@ def publish(
     for number, part in enumerate(_same(found, request.path)):
         items = batch.add(len(part), key=f"publish-{key}-{number}")
         sender.send(_rows(items, part, wanted(items)))
-        report(sender.items, found.rows)
     if is_open:
         batch.close()
     return batch

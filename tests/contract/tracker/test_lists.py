@@ -8,12 +8,14 @@ from itertools import product
 
 import pytest
 
-from fanin.tracker import Group, Listing, State, memory
+from fanin.tracker import Group, Listing, Progress, State, memory
 from fanin.tracker.dynamodb import lookups
 from fanin.tracker.dynamodb import store as dynamodb
-from fanin.tracker.rules.filters import Query
-from fanin.tracker.rules.lifecycle import transition
+from fanin.tracker.rules.filters import Condition, Query
+from fanin.tracker.rules.lifecycle import Transition, transition
 from fanin.tracker.rules.model import Sample, shard_of
+from fanin.tracker.rules.options import Threshold
+from fanin.tracker.rules.thresholds import Reached
 from tests.contract.tracker.calls import KEY, LATER, NOW, receipt
 
 
@@ -141,6 +143,7 @@ def test_all_filters_of_a_list_hold_together(store, batch):
         {"state": State.OPEN},
         {"label": "team:a"},
         {"opened_from": NOW, "opened_to": LATER},
+        {"condition": Condition.LIVE},
     )
     for chosen in product((False, True), repeat=len(filters)):
         query = {
@@ -302,3 +305,37 @@ def test_no_tenant_is_listed_under_the_name_of_another(store, batch):
 
     assert listed(store, tenant="X", user_key="b#secret") == []
     assert len(listed(store, tenant="X#b", user_key="secret")) == 1
+
+
+STUCK = Reached(Threshold.STUCK, LATER, Progress(0, 0, 0, 10, exact=False), 10, stall=1)
+CLOSED = Transition(State.CLOSED, NOW, LATER, LATER)
+COMPLETE, ENOUGH = (Transition(State.COMPLETE, NOW, LATER, LATER, reached=each) for each in (None, 2))
+CONDITIONS = {
+    "open": ({}, (), ["live"]),
+    "failing": ({"failed": 2}, (), ["live", "problems"]),
+    "stalled": ({}, (STUCK,), ["live", "problems"]),
+    "stalled since an ack": ({}, (NOW, STUCK), ["live", "problems"]),
+    "acked since a stall": ({}, (STUCK, LATER), ["live"]),
+    "cancelled": ({}, (Transition(State.CANCELLED, NOW, LATER, LATER),), ["endedBadly"]),
+    "timed out": ({}, (Transition(State.TIMED_OUT, NOW, LATER, LATER),), ["endedBadly"]),
+    "too many failures": ({"failed": 2}, (Transition(State.FAILED, NOW, LATER, LATER),), ["endedBadly"]),
+    "with failures": ({"failed": 1}, (CLOSED, COMPLETE), ["endedBadly"]),
+    "complete": ({}, (CLOSED, COMPLETE), []),
+    "enough": ({"failed": 1}, (CLOSED, ENOUGH), []),
+}
+
+
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_a_batch_is_listed_by_its_condition(store, batch, name):
+    """What happens to it: a transition, a reported stall, or an ack at a time."""
+    facts, steps, expected = CONDITIONS[name]
+    store.create(replace(batch, stuck_after=timedelta(hours=1), deadline_at=NOW, **facts))
+    for step in steps:
+        if isinstance(step, Transition):
+            store.transition(KEY, step)
+        elif isinstance(step, Reached):
+            assert store.report(store.get(KEY), step)
+        else:
+            store.record_ack(KEY, step)
+
+    assert [each for each in Condition if listed(store, condition=each)] == expected

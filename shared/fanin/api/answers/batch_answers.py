@@ -113,8 +113,15 @@ _Shown: Any = options_answer(_Head)
 
 
 class BatchSummary(_Shown):  # type: ignore[misc]  # made from the table of options
-    """A batch in a list, without its progress."""
+    """A batch in a list, without its progress.
 
+    *failed*: its failed items. With `stuckAfterSeconds`, *ackedAt*: the time of the last ack, or up to an
+    eighth of `stuckAfterSeconds` before it; *isStalled*: no ack came for so long.
+    """
+
+    failed: int
+    acked_at: Instant | None = Optional
+    is_stalled: bool = Field(default=False, exclude_if=_is_false)
     origin_batch_id: str | None = Optional
     cancels_children: bool = Field(default=False, exclude_if=_is_false)
     ended_by: str | None = Optional

@@ -13,6 +13,7 @@ OUTPUTS = {
     "FANIN_BATCHES_TABLE": "BatchesTable",
     "FANIN_PAGES_TABLE": "PagesTable",
     "FANIN_RESULTS_BUCKET": "ResultsBucket",
+    "FANIN_COMPLETIONS_BUS": "BusName",
     "FANIN_QUEUE_TABLE": "QueueTable",
     "FANIN_DOORBELL_PREFIX": "DoorbellPrefix",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 
@@ -12,7 +13,8 @@ from fanin.cli.terminal.exits import Refused
 from fanin.client.model import Summary
 from fanin.client.transports.batch_names import PAGES, is_batch_id, looked_up, newest_of
 from fanin.client.wire import documents
-from fanin.errors import Conflict
+from fanin.errors import AccessDenied, Conflict
+from fanin.tracker.rules.model import ALIVE
 
 __all__ = ["BatchNames", "is_batch_id"]
 
@@ -32,6 +34,12 @@ class BatchNames:
     def id_of(self, name: str) -> str:
         """Return the id of the batch *name*: itself, or the newest of the user key. Raises NotFound."""
         return name if is_batch_id(name) else self._cached(name)
+
+    def live(self, user_key: str) -> list[Summary]:
+        """Return the live batches of *user_key*; none if the caller may not list batches."""
+        with suppress(AccessDenied):
+            return [batch for batch in self._of_key(user_key) if batch.state in ALIVE]
+        return []
 
     def _newest(self, user_key: str) -> str:
         try:

@@ -1,4 +1,4 @@
-"""Finds the API that a command talks to: --url, --stage, FANIN_URL, or the one local run."""
+"""Finds the API that a command talks to: --url, --stage, FANIN_URL, or the local run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STACK_PREFIX = "Fanin-"
 OUTPUT = "ApiUrl"
 WAYS = (
     "--url URL, --stage NAME (output ApiUrl of the stack Fanin-NAME), the variable FANIN_URL,"
-    " or one local run (fanin local up)"
+    " or one local run of this checkout (fanin local up)"
 )
 KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 WHERE_OPTIONS = ("url", "stage", "profile", "region")
@@ -128,9 +128,9 @@ def _url_of_stage(stage: str) -> str:
 def _local_site() -> Site:
     from fanin.local import run_directories  # noqa: PLC0415  # other ways need no local run
 
-    runs = [state for state in run_directories.running() if state.command and state.outputs]
+    runs = run_directories.meant(None)
     if len(runs) == 1:
-        return Site(runs[0].url, LOCAL_RUN)
+        return Site(run_directories.answering(runs[0]).url, LOCAL_RUN)
     urls = f" ({', '.join(state.url for state in runs)})" if runs else ""
     found = f"{len(runs)} local runs{urls}" if runs else "no API"
     raise UsageError(f"found {found}; give {WAYS}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
@@ -13,9 +13,10 @@ import typer
 from fanin.cli.arguments.items import STDIN, item_range
 from fanin.cli.arguments.options import Key
 from fanin.cli.terminal.durations import duration
-from fanin.cli.terminal.exits import UsageError
+from fanin.cli.terminal.exits import Refused, UsageError
 from fanin.cli.verbs import Invocation, Verbs
 from fanin.client.checks.opening import NAMES, OpenOptions, spec_of
+from fanin.client.model import Summary
 from fanin.client.wire import documents
 from fanin.client.wire.codec import Document
 from fanin.errors import InvalidRequest
@@ -40,6 +41,7 @@ verb = Verbs()
 
 STAGES = ("open", "closed", "complete")
 UserKey = Annotated[str | None, typer.Argument(metavar="KEY", help="Your name for the batch.")]
+Again = Annotated[bool, typer.Option("--again", help="Also if KEY names a live batch.")]
 
 
 def _whole(kind: Whole) -> Any:
@@ -78,8 +80,13 @@ def _options() -> Iterator[tuple[str, tuple[Any, Any]]]:
 
 
 @verb("open", writes=True, options=dict(_options()))
-def open_(call: Invocation, user_key: UserKey = None, key: Key = None, **options: Any) -> None:
-    """Open a batch and print its id."""
+def open_(
+    call: Invocation, user_key: UserKey = None, again: Again = False, key: Key = None, **options: Any
+) -> None:
+    """Open a batch and print its id.
+
+    A KEY that names a live batch is refused, unless --again or --idempotency-key is given.
+    """
     given = {name: value for name, value in options.items() if value is not False}
     given = {name: value for name, value in given.items() if value not in (None, [], ())}
     if given["on_failures"] != "succeed" and "task_token" not in given:
@@ -87,8 +94,21 @@ def open_(call: Invocation, user_key: UserKey = None, key: Key = None, **options
     if given["parent_fails_on"] != "failed" and "parent" not in given:
         raise UsageError("--parent-fails-on needs --parent: it is about that item")
     values = {name: _read(call, name, value) for name, value in given.items()}
-    answer = call.create("/v1/batches", _body(user_key, values), documents.batch_id_of, key)
+    body = _body(user_key, values)
+    if user_key and not again and key is None:
+        _refuse_live(user_key, call.names.live(user_key))
+    answer = call.create("/v1/batches", body, documents.batch_id_of, key)
     call.output.value(answer.document, answer.value)
+
+
+def _refuse_live(user_key: str, live: Sequence[Summary]) -> None:
+    """Raise Refused if *user_key* names *live* batches: by the key none of two could be chosen."""
+    if live:
+        found = ", ".join(f"{batch.batch_id} ({batch.state})" for batch in live)
+        ended = f"end it (fanin close or cancel {live[0].batch_id})"
+        raise Refused(
+            f"{user_key!r} names a live batch already: {found}; go on with it, {ended}, or give --again"
+        )
 
 
 def _body(user_key: str | None, options: Mapping[str, Any]) -> Document:

@@ -12,6 +12,7 @@ from fanin.cli.batches.sqs import sqs_of, target_url
 from fanin.cli.terminal.output import Progress, note
 from fanin.cli.verbs import Invocation, Verbs
 from fanin.client.wire import documents
+from fanin.errors import InvalidRequest, NotFound
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -50,6 +51,9 @@ MaxCost = Annotated[
         "--max-cost", metavar="DOLLARS", min=0.000001, help="Refuse a file that costs more, as estimated."
     ),
 ]
+AllowEmpty = Annotated[
+    bool, typer.Option("--allow-empty", help="Also a file without rows; its batch completes at once.")
+]
 Group = Annotated[
     str | None,
     typer.Option(
@@ -72,6 +76,7 @@ def publish(
     message_group: Group = None,
     max_items: MaxItems = None,
     max_cost: MaxCost = None,
+    allow_empty: AllowEmpty = False,
 ) -> None:
     """Publish FILE as the items of one batch and print its id.
 
@@ -83,11 +88,19 @@ def publish(
 
     _check(file)
     sqs = sqs_of(call.site)
-    url, wanted = target_url(sqs, queue), Again(again) if again else None
+    url, wanted = _target(sqs, queue), Again(again) if again else None
     _note_header(file)
     key, caps = user_key or file.stem, Caps(max_items, max_cost)
-    request = PublishRequest(file, url, key, chunk, rate, wanted, message_group, caps)
+    request = PublishRequest(file, url, key, chunk, rate, wanted, message_group, caps, allow_empty)
     _print(call, _published(call, sqs, request))
+
+
+def _target(sqs: SQSClient, queue: str) -> str:
+    """Return the URL of *queue*. Raises NotFound, InvalidRequest, which say that nothing was done."""
+    try:
+        return target_url(sqs, queue)
+    except (NotFound, InvalidRequest) as error:
+        raise type(error)(f"{error}. No batch was opened") from None
 
 
 def _published(call: Invocation, sqs: SQSClient, request: PublishRequest) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fanin.cli.arguments.where import Site
+from fanin.cli.terminal.exits import ExitCode, code_of
 from fanin.errors import InvalidRequest, NotFound
 from fanin.local import run_directories
 from fanin.local.emulation.connection import Connection
@@ -17,16 +19,22 @@ def sqs_of(site: Site) -> SQSClient:
     """Return the client of SQS that belongs to *site*: messages of a local run stay on this machine."""
     from fanin.aws import clients  # noqa: PLC0415  # other verbs need no AWS
 
-    url = site.url.rstrip("/")
-    run = next((state for state in run_directories.running() if state.url == url), None)
+    run = run_directories.run_at(site.url)
     client: SQSClient = clients.sqs() if run is None else Connection(run.endpoint).client("sqs")
     return client
 
 
+NAME = re.compile(r"[A-Za-z0-9_-]{1,80}(\.fifo)?")
+URL = re.compile(r"https?://[^/]+/.+")
+
+
 def queue_url(sqs: SQSClient, queue: str) -> str:
-    """Return the URL of *queue*, which is one, or the name of a queue. Raises NotFound."""
-    if queue.startswith(("http://", "https://")):
+    """Return the URL of *queue*, which is one, or the name of a queue. Raises NotFound, InvalidRequest."""
+    if URL.fullmatch(queue):
         return queue
+    if not NAME.fullmatch(queue):
+        why = "a name has 1 to 80 letters, digits, - and _, and a URL is https://host/account/name"
+        raise InvalidRequest(f"{queue!r} is neither the name nor the URL of a queue: {why}")
     try:
         return sqs.get_queue_url(QueueName=queue)["QueueUrl"]
     except sqs.exceptions.QueueDoesNotExist:
@@ -36,8 +44,11 @@ def queue_url(sqs: SQSClient, queue: str) -> str:
 def target_url(sqs: SQSClient, queue: str) -> str:
     """Return the URL of *queue*, to which messages can be sent: it is asked before a batch is opened.
 
-    Raises NotFound if there is no such queue, and InvalidRequest for a FIFO queue, which needs a group.
+    Raises NotFound if there is no such queue, and InvalidRequest for a FIFO queue, which needs a group, and
+    for what SQS refuses as a queue.
     """
+    from botocore.exceptions import ClientError  # noqa: PLC0415  # see sqs_of
+
     url = queue_url(sqs, queue)
     if url.endswith(".fifo"):
         raise InvalidRequest(f"{url} is a FIFO queue, and the messages have no group: give a standard queue")
@@ -45,4 +56,9 @@ def target_url(sqs: SQSClient, queue: str) -> str:
         sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
     except sqs.exceptions.QueueDoesNotExist:
         raise NotFound(f"there is no queue {url}; check the URL") from None
+    except ClientError as error:
+        if code_of(error) is not ExitCode.REFUSED:
+            raise
+        why = error.response.get("Error", {}).get("Message", "")
+        raise InvalidRequest(f"{queue} cannot be used, SQS says: {why.rstrip('.')}; check the URL") from None
     return url

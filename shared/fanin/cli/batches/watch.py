@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Annotated, TextIO
 
@@ -15,7 +15,7 @@ from fanin.cli.arguments.options import Batch
 from fanin.cli.terminal.bar import Look, line
 from fanin.cli.terminal.durations import duration
 from fanin.cli.terminal.exits import ExitCode, Refused
-from fanin.cli.terminal.output import clean, dumped
+from fanin.cli.terminal.output import clean, clear_line, dumped, note
 from fanin.cli.terminal.rate import Rate, seconds_left
 from fanin.cli.verbs import Invocation, Verbs
 from fanin.client.model import Status
@@ -23,6 +23,8 @@ from fanin.client.timer import REAL, Timer
 from fanin.client.waiting import Pacing, is_ended, looks
 from fanin.client.wire import documents
 from fanin.client.wire.codec import Document
+from fanin.local import run_directories
+from fanin.local.failures import FailureLog, FailureNotes
 from fanin.tracker import State
 from fanin.tracker.rules.model import ALIVE
 
@@ -59,7 +61,8 @@ def watch(call: Invocation, batch: Batch, timeout: Timeout = None) -> None:
 def wait(call: Invocation, batches: Batches, timeout: Timeout = None) -> None:
     """Wait until each BATCH has ended; print nothing.
 
-    Exits with 0 if all succeeded, else with 1, and names the others.
+    Exits with 0 if all succeeded, else with 1, and names the others. Functions of a local run that fail
+    meanwhile are named on standard error.
     """
     seconds = _seconds(timeout)
     names = {name: call.names.id_of(name) for name in batches}
@@ -72,9 +75,10 @@ def wait(call: Invocation, batches: Batches, timeout: Timeout = None) -> None:
 def progress_of(call: Invocation, batch_id: str, timeout: float | None, timer: Timer) -> Iterator[Seen]:
     """Yield what each look at a batch finds, the last one being its end. Raises TimeoutError."""
     look = partial(call.api.get, f"/v1/batches/{batch_id}", documents.status_of)
-    rate = Rate()
+    rate, show_failures = Rate(), failures_of(call, [batch_id])
     for answer in looks(look, Pacing(batch_id, timeout, timer)):
         status = answer.value
+        show_failures()
         rate.see(timer.monotonic(), status.estimate)
         time_left = seconds_left(status.total, status.estimate, rate.a_second, status.state is State.CLOSED)
         yield answer.document, Look(status, rate.a_second, time_left)
@@ -87,10 +91,11 @@ def waited(
 ) -> Iterator[tuple[str, Status]]:
     """Yield the status of each batch at its end, one after another; the timeout is that of all together."""
     until = None if timeout is None else timer.monotonic() + timeout
+    show_failures = failures_of(call, list(names.values()))
     for name, batch_id in names.items():
         remaining = None if until is None else max(0.0, until - timer.monotonic())
         try:
-            answer = _ended(call, batch_id, Pacing(batch_id, remaining, timer))
+            answer = _ended(call, batch_id, Pacing(batch_id, remaining, timer), show_failures)
         except TimeoutError:
             raise TimeoutError(f"batch {name} has not ended within {timeout:g} s") from None
         if call.output.as_json:
@@ -98,12 +103,35 @@ def waited(
         yield name, answer.value
 
 
-def _ended(call: Invocation, batch_id: str, pacing: Pacing) -> Answer[Status]:
+def _ended(
+    call: Invocation, batch_id: str, pacing: Pacing, at_each_look: Callable[[], None]
+) -> Answer[Status]:
     """Return the status of a batch at its end. Raises TimeoutError."""
     for state in looks(partial(call.api.transport.poll, batch_id), pacing):
+        at_each_look()
         if state not in ALIVE:
             break
     return next(looks(partial(call.api.get, f"/v1/batches/{batch_id}", documents.status_of), pacing))
+
+
+def failures_of(call: Invocation, batch_ids: Sequence[str]) -> Callable[[], None]:
+    """Return what shows the functions of a local run that fail since the first of the batches was opened."""
+    run = run_directories.run_at(call.site.url)
+    if run is None:
+        return lambda: None
+    opened = [
+        call.api.get(f"/v1/batches/{batch_id}", documents.status_of).value.created_at
+        for batch_id in batch_ids
+    ]
+    log = FailureLog(run_directories.directory_of(run.port).path)
+    notes = FailureNotes(log, min(each.timestamp() for each in opened))
+
+    def show() -> None:
+        for text in notes.lines():
+            clear_line()
+            note(text)
+
+    return show
 
 
 def drawn(found: Iterator[Seen], terminal: TextIO, width: Callable[[], int]) -> Look:

@@ -80,7 +80,5 @@ def event_log_of(url: str) -> EventLog | None:
     from fanin.local import run_directories  # noqa: PLC0415  # see _started
     from fanin.local.emulation.event_log import EventLog  # noqa: PLC0415
 
-    for state in run_directories.running():
-        if state.url == url.rstrip("/"):
-            return EventLog(run_directories.directory_of(state.port).path)
-    return None
+    run = run_directories.run_at(url)
+    return EventLog(run_directories.directory_of(run.port).path) if run else None

@@ -16,11 +16,11 @@ import typer
 
 from fanin.cli.terminal.stopping import stopped_by_signals
 from fanin.errors import FaninError
-from fanin.local import LocalRunError, run_directories
+from fanin.local import run_directories
 from fanin.local.endpoint.given import SETTING
 from fanin.local.environment import environment_of
 from fanin.local.origin import ORIGIN
-from fanin.local.run_directories import State
+from fanin.local.run_directories import State, chosen
 
 if TYPE_CHECKING:
     from fanin.local import LocalRun
@@ -57,6 +57,14 @@ DynamoDB = Annotated[
         help="Keep the tables there: the URL of a DynamoDB engine, or the folder of DynamoDB Local.",
     ),
 ]
+PortOfRun = Annotated[
+    int | None,
+    typer.Option(
+        "--port",
+        metavar="PORT",
+        help="The run on this port; else FANIN_URL's, or the one that `up` started, this checkout's first.",
+    ),
+]
 Detach = Annotated[bool, typer.Option("--detach", help="Return once the API answers; `down` ends it.")]
 
 
@@ -85,10 +93,20 @@ def up(
                 _serve_dashboard(run)
             typer.echo(run.url)
             _progress(f"AWS answers at {run.endpoint}; stop with Ctrl-C or `fanin local down`")
-            while True:
-                run.check()
-                time.sleep(ALIVE_CHECK_SECONDS)
-    _progress("stopped")
+            _wait_and_show_failures(run)
+    _progress("stopped; `fanin local up` starts an empty run")
+
+
+def _wait_and_show_failures(run: LocalRun) -> None:
+    """Wait until a signal, and show what fails meanwhile. Raises LocalRunError if the emulator exits."""
+    from fanin.local.failures import FailureNotes  # noqa: PLC0415  # see up
+
+    notes = FailureNotes(run.failures)
+    while True:
+        run.check()
+        for line in notes.lines():
+            _progress(line)
+        time.sleep(ALIVE_CHECK_SECONDS)
 
 
 def _serve_dashboard(run: LocalRun) -> None:
@@ -114,27 +132,19 @@ def down(
         raise typer.BadParameter("--all and --port exclude each other; give one of them")
     with exit_with_message():
         states = [state for directory in run_directories.directories() if (state := directory.read())]
-        chosen = [state for state in _matching(states, port) if every or port is not None or _is_ours(state)]
-        run_directories.end(chosen)
+        ending = [state for state in _matching(states, port) if every or port is not None or _is_ours(state)]
+        run_directories.end(ending)
         run_directories.sweep()
-    for state in chosen:
+    for state in ending:
         typer.echo(f"ended {state.url}")
-    if not chosen:
+    if not ending:
         where = "" if port is None else f" on port {port}; fanin local list prints the runs"
         typer.echo(f"nothing to end{where}")
     _print_others(_matching(run_directories.running(), port))
 
 
 @app.command()
-def env(
-    port: Annotated[
-        int | None,
-        typer.Option(
-            metavar="PORT",
-            help="The run on this port; else the one that `up` started, this checkout's first.",
-        ),
-    ] = None,
-) -> None:
+def env(port: PortOfRun = None) -> None:
     """Print the environment variables of a run.
 
     For a process that uses the run: eval "$(fanin local env)".
@@ -179,24 +189,6 @@ def _print_others(others: Sequence[State]) -> None:
     if urls:
         text = f"left running, started by other checkouts: {urls}; end them with --all, or one with --port"
         typer.echo(text, err=True)
-
-
-def chosen(port: int | None) -> State:
-    """Return the run on *port*, or the one that `up` started, preferring this checkout's.
-
-    Raises LocalRunError if there is none, if there are several, or if it does not answer yet.
-    """
-    found = _matching(run_directories.running(), port)
-    chosen = list(filter(_is_ours, found)) or found
-    if not chosen:
-        where = "" if port is None else f" on port {port}"
-        raise LocalRunError(f"there is no local run{where}; start one with: fanin local up")
-    if len(chosen) > 1:
-        urls = ", ".join(state.url for state in chosen)
-        raise LocalRunError(f"there are {len(chosen)} local runs; choose one with --port: {urls}")
-    if not chosen[0].outputs:
-        raise LocalRunError(f"the local run at {chosen[0].url} is still starting; retry when it answers")
-    return chosen[0]
 
 
 def _in_background() -> int:

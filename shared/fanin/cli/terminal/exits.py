@@ -64,6 +64,15 @@ NO_CREDENTIALS = (
     "TokenRetrievalError",
     "SSOError",
 )
+AFTER_INTERRUPTION = {
+    "publish": "the same command again goes on where it stopped",
+    "redrive": "what was moved stays moved; run it again for the rest",
+    "ack": "run it again: an item that is acked twice counts once",
+    "fail": "run it again: an item that is acked twice counts once",
+    "watch": "the batch goes on; run it again to see it",
+    "wait": "the batches go on; run it again to wait for them",
+}
+"""How to go on after Ctrl-C, by the verb."""
 QUOTED = 100
 """Characters of an argument that is quoted."""
 NO_ANSWER = ("ConnectionError", "HTTPClientError")
@@ -92,6 +101,11 @@ def sentence_of(error: BaseException) -> str:
         return f"{error.object[:QUOTED]!r} is not text in UTF-8"
     hint, text = _hint(error), str(error).removesuffix(CHECK_CREDENTIALS)
     return f"{text.rstrip('.')}; {hint}" if hint else str(error)
+
+
+def interruption(verb: str | None, error: KeyboardInterrupt) -> str:
+    """Return what standard error says after Ctrl-C: how to go on, by the *error*, or else by the *verb*."""
+    return f"interrupted; {str(error) or AFTER_INTERRUPTION.get(verb or '', 'run it again')}"
 
 
 def _hint(error: BaseException) -> str:

@@ -172,6 +172,18 @@ def note(text: str) -> None:
     sys.stderr.write(f"{clean(text)}\n")
 
 
+def end_line() -> None:
+    """End the line in which a terminal shows ^C."""
+    if sys.stderr.isatty():
+        sys.stderr.write("\n")
+
+
+def clear_line() -> None:
+    """Remove what `watch` has drawn of the line, before a note."""
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\x1b[K")
+
+
 def dumped(document: Document) -> str:
     """Return *document* as one line of JSON, in which no character controls a terminal."""
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).translate(_IN_JSON)

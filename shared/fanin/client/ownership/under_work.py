@@ -90,18 +90,21 @@ class UnderWork:
         self.unclosed.pop(batch_id, None)
         self.adds.pop(batch_id, None)
 
-    def block_raised(self, batch_id: str, cancel: Callable[[], bool]) -> bool:
-        """Note that the block of a child raised; return whether it stays open for the next attempt.
+    def block_raised(self, batch_id: str, cancel: Callable[[], bool]) -> None:
+        """Note that the block of a child raised, which leaves the child to the next attempt, if there is one.
 
-        *cancel*: cancels the child, where there is none, and returns whether it has ended.
+        *cancel*: cancels the child, where there is none, and returns whether it has ended; if it has not, the
+        end of the function tries again.
         """
         with self.lock:
             is_final = self.last or (self.has_returned and not self.is_open)
-            if is_final or batch_id not in self.keys:
-                return False
+            is_derived = batch_id in self.keys
+            if is_derived and not is_final:
+                self.unclosed[batch_id] = cancel
+                self.child = None if self.child == batch_id else self.child
+                return
+        if not cancel() and is_derived:
             self.unclosed[batch_id] = cancel
-            self.child = None if self.child == batch_id else self.child
-            return True
 
     def cancel_unclosed(self) -> None:
         """End what the function gave up although it returned: there is no next attempt."""

@@ -3,14 +3,15 @@
 import { query } from "/api.js";
 import { h } from "/dom.js";
 import { absolute, count, duration, percent, rate } from "/format.js";
+import * as failures from "/failures.js";
+import * as family from "/family.js";
+import { lastAck, see } from "/live.js";
 import * as map from "/map.js";
-import { address, bar, done, facts, isEnded, link, nameOf, stateOf, table, time } from "/parts.js";
+import { address, bar, command, done, facts, isEnded, link, nameOf, stateOf, time } from "/parts.js";
+import * as steps from "/steps.js";
 import { buttons } from "/writes.js";
 
-const SAMPLES = 20,
-  RANGES = 50,
-  CHILDREN = 20,
-  REASONS = 128;
+const RANGES = 50;
 const RATE_SECONDS = 30;
 const seen = { id: "", points: [] }; // [seconds, done] of the last polls
 const open = { id: "", outstanding: false };
@@ -19,17 +20,18 @@ export async function load({ id, query: asked }, ask) {
   const path = `/v1/batches/${encodeURIComponent(id)}`;
   const later = (wanted) => wanted.catch((failure) => ({ failure }));
   const window = { from: asked.from, to: asked.to };
-  const [batch, picture] = await Promise.all([ask(path), later(ask(`${path}/map${query(window)}`))]);
+  const [batch, picture] = await Promise.all([ask(path), later(ask(`${path}/map${query({ ...window, cells: map.cells() })}`))]);
   remember(batch);
   const hasItems = batch.mode === "exact" && batch.total > 0;
   const isAsked = asked.item !== undefined && hasResults(batch);
-  const [failures, outstanding, children, result] = await Promise.all([
-    hasItems && batch.progress?.failed ? later(ask(`${path}/failures?limit=${SAMPLES}`)) : null,
+  const [failed, outstanding, children, parent, result] = await Promise.all([
+    hasItems && batch.progress?.failed ? later(failures.load(path, window, ask)) : null,
     hasItems && open.id === id && open.outstanding ? later(ask(`${path}/outstanding?limit=${RANGES}`)) : null,
-    hasItems ? later(ask(`${path}/children?limit=${CHILDREN}`)) : null,
+    hasItems ? later(family.below(path, ask)) : null,
+    batch.parentItemId ? later(family.above(batch, ask)) : null,
     isAsked ? later(ask(`${path}/results${query({ position: asked.item })}`)) : null,
   ]);
-  return { batch, picture, failures, outstanding, children, result };
+  return { batch, picture, failed, outstanding, children, parent, result };
 }
 
 // An ended batch is read until its event is confirmed, and the result that is shown is gathered.
@@ -39,6 +41,7 @@ export const isOver = ({ batch, result }) =>
 const hasResults = (batch) => batch.results && isEnded(batch);
 
 function remember(batch) {
+  if (batch.progress) see(batch.batchId, batch.progress);
   if (seen.id !== batch.batchId) Object.assign(seen, { id: batch.batchId, points: [] });
   const now = performance.now() / 1000;
   seen.points.push([now, done(batch.progress ?? { acked: 0, exact: true })]);
@@ -51,18 +54,21 @@ function speed() {
   return last[0] - first[0] >= 1 ? Math.max(0, (last[1] - first[1]) / (last[0] - first[0])) : undefined;
 }
 
-export function draw({ batch, picture, failures, outstanding, children, result }, now, context) {
+export function draw({ batch, picture, failed, outstanding, children, parent, result }, now, context) {
   return [
     h("h1", {}, nameOf(batch)),
     subtitle(batch),
     buttons(batch, context),
+    family.parent(batch, parent),
     card(batch),
     settings(batch),
+    isEnded(batch) ? steps.draw(batch) : null,
     drawn(batch, picture, now, context),
     resultOf(batch, result, now),
-    below(batch, children),
-    failed(batch, failures),
-    left(batch, outstanding, context),
+    family.children(batch, children),
+    failures.draw(batch, failed, now.query),
+    isEnded(batch) ? null : steps.draw(batch),
+    outstandingOf(batch, outstanding, context),
     event(batch),
   ];
 }
@@ -80,20 +86,28 @@ function subtitle(batch) {
 
 function card(batch) {
   const { progress, total } = batch,
-    part = Math.min(done(progress), total),
-    about = progress.exact ? "" : "≈ ";
-  const bounds = progress.exact ? null : `between ${count(progress.acked)} and ${count(progress.upperBound)}`;
+    part = Math.min(done(progress), total);
   const late = batch.deadlineAt && !isEnded(batch);
   return facts([
     ["State", stateOf(batch), batch.reason ? h("span", { class: "soft beside" }, batch.reason) : null],
-    ["Done", h("span", { title: bounds }, bar({ ...progress, failed: 0 }, total))],
+    ["Done", bar({ ...progress, failed: 0 }, total), bounds(progress.acked, progress.upperBound, progress)],
     ["Items", count(total), batch.expectedItems ? ` of ${count(batch.expectedItems)} expected` : ""],
-    ["Outstanding", about, count(Math.max(0, total - part))],
+    ["Outstanding", left(batch)],
     ["Failed", h("span", { class: progress.failed ? "bad" : "" }, count(progress.failed))],
+    ["Last ack", lastAck(batch)],
     isEnded(batch) ? null : ["Rate", pace()],
     isEnded(batch) ? null : ["Time left", remaining(batch, total - part)],
     late ? ["Deadline", time(batch.deadlineAt)] : null,
   ]);
+}
+
+// A sample shows a percentage, and no number of items: those that are surely done, and that may be, are counted.
+const bounds = (low, high, { exact }) =>
+  exact ? null : h("div", { class: "soft" }, `${count(low)} surely, ${count(high)} at most`);
+
+function left({ total, progress }) {
+  const [least, most] = [total - progress.upperBound, total - progress.acked].map((each) => Math.max(0, each));
+  return progress.exact ? count(most) : [`${count(most)} at most`, h("div", { class: "soft" }, `${count(least)} surely`)];
 }
 
 const pace = () => (speed() === undefined ? "measuring" : rate(speed()));
@@ -107,7 +121,6 @@ function remaining(batch, outstanding) {
 
 function settings(batch) {
   const at = (text) => (text ? absolute(text) : null);
-  const parent = batch.parentItemId;
   const pairs = [
     ["Opened", at(batch.createdAt)],
     ["Closed", at(batch.closedAt)],
@@ -129,7 +142,6 @@ function settings(batch) {
         .filter(Boolean)
         .join(", "),
     ],
-    ["Parent item", parent ? link(`#/batches/${parent.split(":")[0]}`, parent) : null],
     [
       "Reopened from",
       batch.originBatchId ? link(`#/batches/${batch.originBatchId}`, batch.originBatchId) : null,
@@ -138,10 +150,8 @@ function settings(batch) {
   const labels = Object.entries(batch.labels ?? {}).map(([key, value]) =>
     link(address("batches", { label: `${key}:${value}` }), `${key}:${value}`, { class: "label" }),
   );
-  const links = pairs.filter(
-    ([name, value]) => value && (name === "Parent item" || name === "Reopened from"),
-  );
-  const rest = pairs.filter(([name, value]) => value && name !== "Parent item" && name !== "Reopened from");
+  const links = pairs.filter(([name, value]) => value && name === "Reopened from");
+  const rest = pairs.filter(([name, value]) => value && name !== "Reopened from");
   return [
     labels.length ? h("p", {}, labels) : null,
     ...links.map(([name, value]) => h("p", {}, `${name} `, value)),
@@ -170,7 +180,7 @@ function drawn(batch, picture, now, context) {
       "div",
       { class: "empty" },
       h("p", {}, "No items yet. This adds some:"),
-      h("p", {}, h("code", {}, `fanin add ${batch.batchId} 10000`)),
+      h("p", {}, command(`fanin add ${batch.batchId} 10000`)),
     );
   if (picture.failure) return h("p", { class: "note" }, `There is no map: ${picture.failure.message}`);
   return picture.acked.length ? map.draw(picture, now, context.redraw, hasResults(batch)) : null;
@@ -179,7 +189,7 @@ function drawn(batch, picture, now, context) {
 // What the work of the item returned that is chosen on the map; all of them are read by the command.
 function resultOf(batch, result, { query: asked }) {
   if (!hasResults(batch)) return null;
-  const all = h("p", { class: "soft" }, "All results: ", h("code", {}, `fanin results ${batch.batchId}`));
+  const all = h("p", { class: "soft" }, "All results: ", command(`fanin results ${batch.batchId}`));
   const shown = result ? h("div", { "aria-live": "polite" }, outcome(result, `item ${count(Number(asked.item))}`)) : null;
   return h("section", {}, h("h2", {}, "Results"), shown, all);
 }
@@ -194,78 +204,10 @@ function outcome(result, name) {
   ];
 }
 
-// The batches that items wait for, and those that failed their items. An older API has no such list.
-function below(batch, children) {
-  if (!children || children.failure?.status === 404) return null;
-  if (children.failure)
-    return h("p", { class: "note" }, `The children could not be read: ${children.failure.message}`);
-  const rows = children.batches.slice(0, CHILDREN).map((each) => ({
-    key: each.batchId,
-    cells: [
-      h("code", { title: each.parentItemId }, nearer(each.parentItemId)),
-      link(`#/batches/${each.batchId}`, nameOf(each)),
-      stateOf(each),
-      count(each.total),
-    ],
-  }));
-  if (!rows.length) return null;
-  const columns = [["Item", "name"], ["Batch", "name"], ["State"], ["Items", "n"]];
-  const all = h("p", { class: "soft" }, "There are more: ", h("code", {}, `fanin children ${batch.batchId}`));
-  const isAll = !children.cursor && children.batches.length <= CHILDREN;
-  return h("section", {}, h("h2", {}, "Children"), table("Children", columns, rows), isAll ? null : all);
-}
-
-function failed(batch, failures) {
-  if (!failures) return null;
-  if (failures.failure)
-    return h("p", { class: "note" }, `The failures could not be read: ${failures.failure.message}`);
-  const rows = failures.samples.slice(0, SAMPLES).map((each) => ({
-    key: each.itemId,
-    cells: [h("code", { title: each.itemId }, nearer(each.itemId)), each.reason, time(each.at)],
-  }));
-  const all = `fanin failures ${batch.batchId} --reasons`;
-  return h(
-    "section",
-    {},
-    h("h2", {}, "Failures"),
-    rows.length
-      ? table("Failures", [["Item", "name"], ["Reason", "reason"], ["When"]], rows)
-      : spans(batch, failures.ranges),
-    h(
-      "p",
-      { class: "soft" },
-      `The first failures, with reasons of ${REASONS} items at most. All of them: `,
-      h("code", {}, all),
-    ),
-  );
-}
-
 // An item id without its batch, which is on the page already.
 const nearer = (itemId) => itemId.split(":").slice(1).join(":");
 
-function spans(batch, ranges) {
-  const rows = ranges.slice(0, RANGES).map((each) => ({
-    key: `${each.groupId}:${each.from}`,
-    cells: [
-      h(
-        "code",
-        {},
-        each.from === each.to ? `${each.groupId}:${each.from}` : `${each.groupId}:${each.from}-${each.to}`,
-      ),
-      count(each.to - each.from + 1),
-    ],
-  }));
-  return table(
-    "Ranges",
-    [
-      ["Group and range", "name"],
-      ["Items", "n"],
-    ],
-    rows,
-  );
-}
-
-function left(batch, outstanding, { refresh }) {
+function outstandingOf(batch, outstanding, { refresh }) {
   if (batch.mode !== "exact" || !batch.total || (batch.isComplete && batch.result !== "enough"))
     return null;
   const toggle = (event) => {
@@ -286,9 +228,9 @@ function ranges(batch, outstanding) {
   if (outstanding.failure) return h("p", { class: "note" }, outstanding.failure.message);
   if (!outstanding.ranges.length) return h("p", {}, "Nothing is outstanding.");
   const all = outstanding.cursor
-    ? h("p", { class: "soft" }, "There are more: ", h("code", {}, `fanin outstanding ${batch.batchId}`))
+    ? h("p", { class: "soft" }, "There are more: ", command(`fanin outstanding ${batch.batchId}`))
     : null;
-  return [spans(batch, outstanding.ranges), all];
+  return [failures.spans(outstanding.ranges), all];
 }
 
 function event(batch) {
@@ -301,11 +243,11 @@ function event(batch) {
     );
   if (!batch.event) return null;
   const { type, eventId, confirmed } = batch.event;
-  const caption = confirmed ? "confirmed, it is on the bus" : "not confirmed yet; the sweeper sends it again";
+  const caption = confirmed ? "confirmed, it is on the bus." : "not confirmed yet; the sweeper sends it again, or ";
   return h(
     "section",
     {},
     h("h2", {}, "Event"),
-    h("p", {}, `${type} `, h("code", {}, eventId), ": ", caption),
+    h("p", {}, `${type} `, h("code", {}, eventId), ": ", caption, confirmed ? null : command(`fanin notify ${batch.batchId}`)),
   );
 }

@@ -1,7 +1,7 @@
 // The events on the bus of a local run, newest first.
 
 import { h } from "/dom.js";
-import { clock } from "/format.js";
+import { clock, count } from "/format.js";
 import { empty, link, nameOf, table, time } from "/parts.js";
 
 const KEPT = 500;
@@ -26,7 +26,7 @@ export function draw(found) {
       title,
       empty("The local run has sent no event yet. A batch sends one when it ends:", "fanin close BATCH"),
     ];
-  const columns = [["Event", "name"], ["Batch"], ["Result"], ["Sent"], ["Detail", "reason"]];
+  const columns = [["Event", "name"], ["Of"], ["Result"], ["Reason", "reason"], ["Sent"], ["Id"]];
   const rows = [...found.events]
     .reverse()
     .map((each, at) => ({ key: `${found.events.length - at} ${each.time}`, cells: cells(each) }));
@@ -42,7 +42,24 @@ export function draw(found) {
 }
 
 function cells({ time: at, detailType, detail = {} }) {
-  const batch = detail.batchId ? link(`#/batches/${detail.batchId}`, nameOf(detail)) : "–";
-  const body = h("details", {}, h("summary", {}, "show"), h("pre", {}, JSON.stringify(detail, null, 2)));
-  return [detailType, batch, detail.result ?? "–", time(at, clock(new Date(at))), body];
+  const id = detail.eventId ? h("code", {}, detail.eventId) : "show";
+  const body = h("details", {}, h("summary", {}, id), h("pre", {}, JSON.stringify(detail, null, 2)));
+  const result = detail.result ?? detail.threshold ?? detail.state ?? "–";
+  return [detailType, subject(detail), result, reason(detail), time(at, clock(new Date(at))), body];
+}
+
+// What an event is about: a batch, a task of a target, or a bundle.
+function subject(detail) {
+  if (detail.batchId) return link(`#/batches/${detail.batchId}`, nameOf(detail));
+  if (detail.queue) return link(`#/queues/${encodeURIComponent(detail.queue)}?state=dead`, h("code", {}, detail.key));
+  const id = detail.taskId ?? detail.bundleId;
+  if (!id) return "–";
+  const name = h("code", {}, id);
+  return detail.target ? link(`#/tasks/${encodeURIComponent(detail.target)}`, name) : name;
+}
+
+function reason({ reason: said, error, failed, total, tasks }) {
+  const numbers = failed ? h("span", { class: "bad" }, `${count(failed)} of ${count(total ?? tasks)} failed`) : null;
+  const text = said ?? error;
+  return text && numbers ? [text, ", ", numbers] : (text ?? numbers ?? "–");
 }

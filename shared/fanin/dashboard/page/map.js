@@ -1,4 +1,4 @@
-// The items of a batch as cells of a canvas, 64 in a row: the shade is the share that is done, a corner marks
+// The items of a batch as cells of a canvas, 64 in a row, fewer where they are tapped: the shade is the share that is done, a corner marks
 // failures. The size of the batch changes only how many items a cell has.
 
 import { h } from "/dom.js";
@@ -7,7 +7,17 @@ import { address, link } from "/parts.js";
 
 const COLUMNS = 64;
 const LARGEST = 16,
-  SMALLEST = 4; // pixels of a cell's side
+  SMALLEST = 4, // pixels of a cell's side
+  TAPPED = 28, // of one that a finger hits
+  TAPPED_ROWS = 12;
+const byFinger = matchMedia("(max-width: 44rem), (pointer: coarse)");
+const room = () => document.getElementById("main").clientWidth - 24;
+const columns = () =>
+  byFinger.matches ? Math.max(8, Math.min(COLUMNS, Math.floor(room() / TAPPED))) : COLUMNS;
+
+// How many cells to ask for: as many as the API has, or fewer and larger ones where they are tapped.
+export const cells = () => (byFinger.matches ? columns() * TAPPED_ROWS : undefined);
+
 const cursor = { window: "", cell: -1 };
 
 const sizeOf = (map, cell) => Math.min(map.cellItems, map.to - map.from - cell * map.cellItems);
@@ -93,8 +103,8 @@ function pressed(event, map, point, zoom) {
   const to = {
     ArrowRight: here + 1,
     ArrowLeft: here - 1,
-    ArrowDown: here + COLUMNS > last ? here : here + COLUMNS,
-    ArrowUp: here < COLUMNS ? here : here - COLUMNS,
+    ArrowDown: here + columns() > last ? here : here + columns(),
+    ArrowUp: here < columns() ? here : here - columns(),
     Home: 0,
     End: last,
   }[event.key];
@@ -104,24 +114,25 @@ function pressed(event, map, point, zoom) {
   event.preventDefault();
 }
 
-const across = (map) => Math.min(COLUMNS, map.acked.length);
+const across = (map) => Math.min(columns(), map.acked.length);
 
 function under(event, map) {
   const box = event.currentTarget.getBoundingClientRect(),
-    columns = across(map);
-  const column = Math.floor(((event.clientX - box.left) / box.width) * columns);
-  const row = Math.floor(((event.clientY - box.top) / box.height) * Math.ceil(map.acked.length / columns));
-  return row * columns + Math.min(columns - 1, column);
+    wide = across(map);
+  const column = Math.floor(((event.clientX - box.left) / box.width) * wide);
+  const row = Math.floor(((event.clientY - box.top) / box.height) * Math.ceil(map.acked.length / wide));
+  return row * wide + Math.min(wide - 1, column);
 }
 
 function paint(canvas, map) {
-  const columns = across(map),
+  const wide = across(map),
     many = map.acked.length,
     scale = devicePixelRatio || 1;
-  const room = canvas.parentElement?.clientWidth || COLUMNS * 12;
-  const side = Math.max(SMALLEST, Math.min(LARGEST, Math.floor(room / COLUMNS)));
-  const width = columns * side,
-    height = Math.ceil(many / columns) * side;
+  const given = canvas.parentElement?.clientWidth || COLUMNS * 12;
+  const largest = byFinger.matches ? 2 * TAPPED : LARGEST;
+  const side = Math.max(SMALLEST, Math.min(largest, Math.floor(given / columns())));
+  const width = wide * side,
+    height = Math.ceil(many / wide) * side;
   Object.assign(canvas, { width: width * scale, height: height * scale });
   Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
   const style = getComputedStyle(document.documentElement);
@@ -131,10 +142,10 @@ function paint(canvas, map) {
   const pen = canvas.getContext("2d");
   pen.scale(scale, scale);
   for (let cell = 0; cell < many; cell++) {
-    fill(pen, (cell % columns) * side, Math.floor(cell / columns) * side, side, map, cell, colours);
+    fill(pen, (cell % wide) * side, Math.floor(cell / wide) * side, side, map, cell, colours);
   }
   if (cursor.cell >= 0)
-    frame(pen, (cursor.cell % columns) * side, Math.floor(cursor.cell / columns) * side, side, colours);
+    frame(pen, (cursor.cell % wide) * side, Math.floor(cursor.cell / wide) * side, side, colours);
 }
 
 function fill(pen, x, y, side, map, cell, colours) {
@@ -172,8 +183,8 @@ function frame(pen, x, y, side, colours) {
 function legend(map, hasResults) {
   const cell = map.cellItems === 1 ? "A cell is one item" : `A cell is ${count(map.cellItems)} items`;
   const shade = map.cellItems === 1 ? "full colour: done" : "the fuller its colour, the more are done";
-  const shows = hasResults ? " · Enter or a click shows its result" : "";
-  const zoom = map.cellItems === 1 ? shows : " · Enter or a click looks into it";
+  const shows = hasResults ? " · Enter, a click or a tap shows its result" : "";
+  const zoom = map.cellItems === 1 ? shows : " · Enter, a click or a tap looks into it";
   const sampled = map.exact ? "" : " · shades are estimates from a part of the pages";
   return h("p", { class: "soft" }, `${cell}: ${shade}; a red corner marks failures${zoom}${sampled}`);
 }

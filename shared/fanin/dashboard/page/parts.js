@@ -14,13 +14,25 @@ const GOOD = new Set(["COMPLETE", "succeeded", "enough"]);
 export const isEnded = (batch) =>
   ENDED.has(batch.state) || (!LIVE.has(batch.state) && Boolean(batch.endedAt ?? batch.completedAt));
 
+const RUNNING = { OPEN: "running, still open", CLOSED: "running" };
+
+// A live batch is running, whether items may still be added (OPEN) or not (CLOSED).
 export function stateOf(batch) {
   const said = batch.result ?? batch.state;
-  const tone = !isEnded(batch) ? "live" : GOOD.has(said) ? "good" : "bad";
-  return tag(said, tone);
+  if (!isEnded(batch)) return tag(RUNNING[said] ?? said, "live", said);
+  return tag(said.replaceAll("_", " "), GOOD.has(said) ? "good" : "bad", said);
 }
 
-export const tag = (caption, tone = "live") => h("span", { class: `state ${tone}` }, caption);
+export const tag = (caption, tone = "live", title = null) =>
+  h("span", { class: `state ${tone}`, title }, caption);
+
+// A command to copy; it breaks between its words alone.
+export const command = (text) =>
+  h(
+    "code",
+    { class: "command" },
+    text.split(" ").map((word, at) => [at ? " " : "", h("span", {}, word)]),
+  );
 
 export const nameOf = (batch) => batch.userKey ?? batch.batchId;
 
@@ -67,12 +79,12 @@ export const facts = (pairs) =>
       .map(([name, ...value]) => h("div", { key: name }, h("dt", {}, name), h("dd", {}, value))),
   );
 
-export const empty = (caption, command, ...more) =>
+export const empty = (caption, said, ...more) =>
   h(
     "div",
     { class: "empty" },
     h("p", {}, caption),
-    command ? h("p", {}, h("code", {}, command)) : null,
+    said ? h("p", {}, command(said)) : null,
     more,
   );
 

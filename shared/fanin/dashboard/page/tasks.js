@@ -5,18 +5,26 @@ import { h } from "/dom.js";
 import { count, rate } from "/format.js";
 import { address, choice, empty, facts, link, pages, table, tag, time } from "/parts.js";
 
-const PAGE = 50;
+const PAGE = 50,
+  FEW = 10; // tasks of each state, and targets whose failed tasks are counted
 const BAD = new Set(["FAILED", "DEAD"]),
   GOOD = new Set(["SUCCEEDED", "DONE"]);
 const STATES = ["CREATED", "BUNDLED", "IN_PROGRESS", "SUCCEEDED", "FAILED", "DEAD"];
 const stateTag = (state) => tag(state, BAD.has(state) ? "bad" : GOOD.has(state) ? "good" : "live");
+const FIRST = ["DEAD", "FAILED", "IN_PROGRESS", "BUNDLED", "CREATED", "SUCCEEDED"]; // what needs a look comes first
 const pathOf = (target) => `tasks/${encodeURIComponent(target)}`;
 
 export const targets = {
-  load: ({ query: asked }, ask) => ask(`/v1/targets${query({ limit: PAGE, cursor: asked.cursor })}`),
+  async load({ query: asked }, ask, early) {
+    const found = await ask(`/v1/targets${query({ limit: PAGE, cursor: asked.cursor })}`);
+    early(found);
+    const some = found.targets.slice(0, FEW).map(async (each) => [each.target, await failedOf(each.target, ask)]);
+    return { ...found, failed: Object.fromEntries(await Promise.all(some)) };
+  },
   draw(found, { query: asked, hash }) {
     const columns = [
       ["Target", "name"],
+      ["Failed", "n"],
       ["Waiting", "n"],
       ["Bundles", "n"],
       ["Lease"],
@@ -24,7 +32,7 @@ export const targets = {
       ["Next call"],
       ["Next window"],
     ];
-    const rows = found.targets.map((each) => ({ key: each.target, cells: targetCells(each) }));
+    const rows = found.targets.map((each) => ({ key: each.target, cells: targetCells(each, found.failed?.[each.target]) }));
     const command = `curl -X POST "$FANIN_URL/v1/tasks" -H 'Content-Type: application/json' -d '{"target": "mail", "payload": {}}'`;
     const older = found.cursor ? address("tasks", { ...asked, cursor: found.cursor }) : null;
     return [
@@ -37,14 +45,30 @@ export const targets = {
   },
 };
 
+// How many tasks of a target have failed, ten of each state at most.
+async function failedOf(target, ask) {
+  const of = (state) => ask(`/v1/tasks${query({ target, state, limit: FEW })}`);
+  const lists = await Promise.all([...BAD].map(of));
+  const many = lists.reduce((all, { tasks }) => all + tasks.length, 0);
+  return { many, isAll: lists.every(({ cursor }) => !cursor) };
+}
+
+const failedCell = (target, { many, isAll } = {}) =>
+  many
+    ? link(`#/${pathOf(target)}`, `${count(many)}${isAll ? "" : " or more"}`, { class: "bad" })
+    : many === 0
+      ? "0"
+      : "–";
+
 // How many leaders fill bundles of the target, and until when the last of their leases lasts.
 const lease = ({ leaders = 0, leaseUntil }) =>
   leaders ? [`${count(leaders)}, ends `, time(leaseUntil)] : "none";
 
 const isAhead = (text) => Boolean(text) && Date.parse(text) > Date.now();
 
-const targetCells = (each) => [
+const targetCells = (each, failed) => [
   link(`#/${pathOf(each.target)}`, each.target),
+  failedCell(each.target, failed),
   `${count(each.waiting)}${each.waitingMore ? " or more" : ""}`,
   count(each.inFlight),
   lease(each),
@@ -55,9 +79,8 @@ const targetCells = (each) => [
 
 export const target = {
   async load({ id, query: asked }, ask) {
-    const state = asked.state ?? STATES[0];
     const [tasks, bundles] = await Promise.all([
-      ask(`/v1/tasks${query({ target: id, state, limit: PAGE, cursor: asked.cursor })}`),
+      asked.state ? inState(id, asked, ask) : firstOf(id, ask),
       ask(`/v1/bundles${query({ target: id, limit: PAGE })}`),
     ]);
     return { tasks, bundles };
@@ -66,7 +89,7 @@ export const target = {
     const change = (event) => (location.hash = address(pathOf(id), { state: event.target.value }));
     const older = tasks.cursor ? address(pathOf(id), { ...asked, cursor: tasks.cursor }) : null;
     const rows = tasks.tasks.map((each) => ({
-      key: each.taskId,
+      key: `${each.taskId} ${each.state}`, // it may change its state between two reads
       cells: [
         h("code", {}, each.taskId),
         stateTag(each.state),
@@ -87,16 +110,32 @@ export const target = {
         choice(
           "task-state",
           "State",
-          asked.state ?? STATES[0],
-          STATES.map((each) => [each, each]),
+          asked.state ?? "",
+          [["", "any"], ...STATES.map((each) => [each, each])],
           change,
         ),
       ),
-      rows.length ? table("Tasks", columns, rows) : empty(`No task is ${asked.state ?? STATES[0]}.`),
+      tasks.more?.length
+        ? h("p", { class: "soft" }, `The first ${FEW} of each state. There are more: ${tasks.more.join(", ")}.`)
+        : null,
+      rows.length
+        ? table("Tasks", columns, rows)
+        : empty(asked.state ? `No task is ${asked.state}.` : "The target has no tasks."),
       pages(hash, older),
     ];
   },
 };
+
+const inState = (target, { state, cursor }, ask) =>
+  ask(`/v1/tasks${query({ target, state, limit: PAGE, cursor })}`);
+
+// The first tasks of each state, those that failed first; *more*: the states that have others.
+async function firstOf(target, ask) {
+  const lists = await Promise.all(
+    FIRST.map((state) => ask(`/v1/tasks${query({ target, state, limit: FEW })}`)),
+  );
+  return { tasks: lists.flatMap(({ tasks }) => tasks), more: FIRST.filter((_, at) => lists[at].cursor) };
+}
 
 const bundleLink = (id) => (id ? link(`#/bundles/${id}`, h("code", {}, id)) : "–");
 

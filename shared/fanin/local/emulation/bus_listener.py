@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -65,11 +65,15 @@ class BusListener(threading.Thread):
         """Create the queue and the rule; return the URL of the queue."""
         url = str(self.queues.create_queue(QueueName=NAME)["QueueUrl"])
         found = self.queues.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
-        pattern = json.dumps({"source": [EVENT_SOURCE]})
-        self.events.put_rule(Name=NAME, EventBusName=bus, EventPattern=pattern)
-        targets = [{"Id": "log", "Arn": found["Attributes"]["QueueArn"]}]
-        self.events.put_targets(Rule=NAME, EventBusName=bus, Targets=targets)
+        send_to_queue(self.events, bus, NAME, found["Attributes"]["QueueArn"])
         return url
+
+
+def send_to_queue(events: Any, bus: str, rule: str, arn: str, types: Sequence[str] = ()) -> None:
+    """Make a *rule* of *bus* send the events of fanin to the queue *arn*: all, or those of *types*."""
+    pattern = {"source": [EVENT_SOURCE]} | ({"detail-type": list(types)} if types else {})
+    events.put_rule(Name=rule, EventBusName=bus, EventPattern=json.dumps(pattern))
+    events.put_targets(Rule=rule, EventBusName=bus, Targets=[{"Id": "queue", "Arn": arn}])
 
 
 def _lines(bodies: Iterable[str]) -> Iterator[Event]:

@@ -29,7 +29,7 @@ from fanin.local.emulation import looping, parent_watch, reading, refusing
 from fanin.local.emulation.gateway import Gateway, LoopbackOnly
 from fanin.local.endpoint import leftovers
 from fanin.local.errors import LocalRunError
-from fanin.local.functions import tuning
+from fanin.local.functions import noting, tuning
 
 
 def main(parent: int, directory: Path, api_fd: int, endpoint_fd: int, dynamodb: str = "") -> None:
@@ -45,6 +45,7 @@ def main(parent: int, directory: Path, api_fd: int, endpoint_fd: int, dynamodb: 
         reading.apply()
     refusing.apply()
     looping.apply()
+    noting.apply(directory)
     gateway = Gateway(emulator, _port(api_fd))
     threading.Thread(target=_listen, args=(gateway, sys.stdin), daemon=True).start()
     # A fork of the parent may keep standard input open, so the parent's pid is watched too.

@@ -7,6 +7,7 @@ queue's ``maxReceiveCount`` makes them dead-letter messages.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,6 +38,7 @@ LOOP = (
 NOT_PASSED_ON = ("AWS_",)
 """Variables of the user that could lead a request elsewhere: profiles, endpoints, credentials."""
 Report = Callable[[str], object]
+Failed = Callable[[str, str], object]
 
 
 class Stop(Protocol):
@@ -49,13 +51,15 @@ class Stop(Protocol):
 class FunctionPerformer:
     """Works by invocations of *function*, each of at most *timeout* seconds.
 
-    *loops*: whether the function may loop, as its ``RecursiveLoop`` says on AWS.
+    *loops*: whether the function may loop, as its ``RecursiveLoop`` says on AWS. *failed*: is called with the
+    name of a function and its error, for other processes.
     """
 
     function: FunctionProcess
     timeout: float
     report: Report
     loops: bool = False
+    failed: Failed = lambda *_: None
 
     def perform(self, messages: Sequence[Message]) -> list[bool]:
         """Invoke the function once; return of each message whether it returns."""
@@ -73,22 +77,50 @@ class FunctionPerformer:
     def _invoked(self, records: Sequence[Record]) -> set[str]:
         """Invoke the function once; return the ids of the messages that return."""
         everything = {record["messageId"] for record in records}
-        event = {"Records": records}
+        event = self._event(records)
         if self._is_loop(event):
             self.report(LOOP)
             return everything
         try:
-            return returned_ids(self.function.invoke(event, self.timeout), everything)
+            returned = self._returned(self.function.invoke(event, self.timeout), everything)
         except InvocationFailed as error:
-            self.report(f"the invocation failed: {error}")
+            self._fail(str(error), f"the invocation failed: {error}")
         except InvalidRequest as error:
-            self.report(str(error))
+            self._fail(str(error), str(error))
+        else:
+            if returned:
+                self.failed(self.function.spec, f"{len(returned)} of {len(records)} messages return")
+            return returned
         return everything
+
+    def _event(self, records: Sequence[Record]) -> Mapping[str, Any]:
+        """Return the event of an invocation."""
+        return {"Records": records}
+
+    def _returned(self, answer: Any, everything: set[str]) -> set[str]:
+        """Return the ids of the messages that return. Raises InvalidRequest."""
+        return returned_ids(answer, everything)
+
+    def _fail(self, error: str, line: str) -> None:
+        self.report(line)
+        self.failed(self.function.spec, error)
 
     def _is_loop(self, event: Mapping[str, Any]) -> bool:
         """Return whether Lambda would drop the invocation."""
         chain = Chain.of_event(event)
         return chain is not None and chain.is_loop(self.function.spec) and not self.loops
+
+
+class EventPerformer(FunctionPerformer):
+    """Works by an invocation for each message, which is an event of the bus, as a rule invokes a function."""
+
+    def _event(self, records: Sequence[Record]) -> Mapping[str, Any]:
+        (record,) = records
+        event: Mapping[str, Any] = json.loads(record["body"])
+        return event
+
+    def _returned(self, _answer: Any, _everything: set[str]) -> set[str]:
+        return set()
 
 
 @dataclass(slots=True)
@@ -144,6 +176,7 @@ class Feeder:
         self._changes.include(function.files)
         if not function.is_ready:
             self.performer.report(f"{function.spec} was not loaded; it is tried again when a file changes")
+            self.performer.failed(function.spec, f"it was not loaded: {function.error}")
 
     def _received(self) -> list[Message]:
         """Return the messages of a delivery, after a second at the latest."""

@@ -31,7 +31,8 @@ class InvocationFailed(Exception):
 class FunctionProcess:
     """Runs the handler of *spec*, ``module:name``, under *python* in the current directory.
 
-    *files*: those of the app that are loaded. *is_ready*: whether the handler was imported.
+    *files*: those of the app that are loaded. *is_ready*: whether the handler was imported; else *error* says
+    why not.
     """
 
     spec: str
@@ -39,6 +40,7 @@ class FunctionProcess:
     environment: Mapping[str, str]
     files: Sequence[Path] = ()
     is_ready: bool = False
+    error: str = ""
     _process: subprocess.Popen[bytes] | None = None
     _requests: int = -1
     _answers: int = -1
@@ -55,9 +57,10 @@ class FunctionProcess:
             os.close(end)
         self._unread = b""
         try:
-            self.is_ready = not self._answer(START_SECONDS)["failed"]
-        except InvocationFailed:
-            self.is_ready = False
+            self.error = self._answer(START_SECONDS)["error"]
+        except InvocationFailed as error:
+            self.error = str(error)
+        self.is_ready = not self.error
 
     def invoke(self, event: Mapping[str, Any], seconds: float) -> Any:
         """Return the handler's answer to *event*. Raises InvocationFailed.
@@ -72,8 +75,8 @@ class FunctionProcess:
         except InvocationFailed:
             self.restart()
             raise
-        if answer["failed"]:
-            raise InvocationFailed("it raised")
+        if answer["error"]:
+            raise InvocationFailed(f"it raised {answer['error']}")
         return answer["answer"]
 
     def restart(self) -> None:

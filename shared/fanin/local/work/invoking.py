@@ -62,9 +62,9 @@ def _imported(spec: str, answers: TextIO) -> Any:
         handler = _function(getattr(importlib.import_module(module), name), spec)
     except (Exception, SystemExit) as error:
         _show(error)
-        _answer(answers, {"failed": True}, _named_by(error))
+        _answer(answers, {"error": _line_of(error)}, _named_by(error))
         return None
-    _answer(answers, {"failed": False})
+    _answer(answers, {"error": ""})
     return handler
 
 
@@ -80,10 +80,10 @@ def _invoked(handler: Any, name: str, request: Any) -> dict[str, Any]:
     os.environ["_X_AMZN_TRACE_ID"] = request["trace"]
     try:
         answer = handler(request["event"], Context(name, request["seconds"]))
-        return {"failed": False, "answer": json.loads(json.dumps(answer))}
+        return {"error": "", "answer": json.loads(json.dumps(answer))}
     except (Exception, SystemExit) as error:
         _show(error)
-        return {"failed": True}
+        return {"error": _line_of(error)}
 
 
 def _answer(answers: TextIO, document: dict[str, Any], more: Iterable[str | None] = ()) -> None:
@@ -103,6 +103,11 @@ def _named_by(error: BaseException) -> Iterator[str | None]:
     yield from (frame.filename for frame in traceback.extract_tb(error.__traceback__))
     if isinstance(error, SyntaxError):
         yield error.filename
+
+
+def _line_of(error: BaseException) -> str:
+    """Return the type and the text of *error*, as the last line of its traceback has them."""
+    return traceback.format_exception_only(type(error), error)[-1].strip()
 
 
 def _show(error: BaseException) -> None:

@@ -15,9 +15,9 @@ from fanin.tracker.dynamodb.items import (
     milliseconds,
     user_list,
 )
-from fanin.tracker.rules.filters import Query
+from fanin.tracker.rules.filters import BADLY, Condition, Query
 from fanin.tracker.rules.ids import TOTAL_MAX
-from fanin.tracker.rules.model import BatchKey
+from fanin.tracker.rules.model import ALIVE, BatchKey, State
 from fanin.tracker.store import ROWS_A_READ
 
 GROUP = "group#{:013d}"
@@ -115,6 +115,11 @@ def _filtered(request: Item, query: Query) -> Item:
     if query.state is not None:
         conditions.append("#state = :state")
         names["#state"], values[":state"] = "state", text(query.state)
+    if query.condition is not None:
+        condition, compared = _in_condition(query.condition)
+        conditions.append(condition)
+        names["#state"] = "state"
+        values |= compared
     if query.label_pair is not None:
         conditions.append("#labels.#key = :label")
         names |= {"#labels": "labels", "#key": query.label_pair[0]}
@@ -123,6 +128,21 @@ def _filtered(request: Item, query: Query) -> Item:
         return request
     filtered = request | {"FilterExpression": " AND ".join(conditions)}
     return filtered | {"ExpressionAttributeNames": names} if names else filtered
+
+
+def _in_condition(wanted: Condition) -> tuple[str, Item]:
+    """Return the condition of :meth:`Condition.fits`, and the values that it compares with."""
+    states = ALIVE if wanted is not Condition.ENDED_BADLY else BADLY
+    values: Item = {f":is{state}": text(state) for state in sorted(states)}
+    in_state, no_failures = f"#state IN ({', '.join(values)})", {":noFailures": number(0)}
+    if wanted is Condition.LIVE:
+        return in_state, values
+    if wanted is Condition.PROBLEMS:
+        is_quiet = "(attribute_not_exists(ackedAt) OR ackedAt = stalledAt)"
+        stalled = f"attribute_exists(stalledAt) AND {is_quiet}"
+        return f"{in_state} AND (failed > :noFailures OR {stalled})", values | no_failures
+    with_failures = "#state = :complete AND failed > :noFailures AND attribute_not_exists(reached)"
+    return f"({in_state} OR {with_failures})", values | no_failures | {":complete": text(State.COMPLETE)}
 
 
 def _rows(table: str, key: BatchKey, low: str, high: str) -> Item:

@@ -4,12 +4,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from fanin.errors import InvalidRequest
 from fanin.tracker.rules.model import Batch, Position, State, shard_of
 from fanin.tracker.rules.option_kinds import LABEL
 from fanin.tracker.rules.options import USER_KEY
+
+BADLY = frozenset({State.FAILED, State.CANCELLED, State.TIMED_OUT})
+"""States of an end before all items were done, or enough."""
+
+
+class Condition(StrEnum):
+    """What a list looks for beyond one state.
+
+    LIVE: not ended. PROBLEMS: live, with failed items or a reported stall. ENDED_BADLY: ended before all items
+    were done, or with failed ones.
+    """
+
+    LIVE = "live"
+    PROBLEMS = "problems"
+    ENDED_BADLY = "endedBadly"
+
+    def fits(self, batch: Batch) -> bool:
+        """Whether *batch* is in this condition."""
+        if self is Condition.ENDED_BADLY:
+            return batch.state in BADLY or batch.result == "completed_with_failures"
+        return batch.is_alive and (self is Condition.LIVE or batch.failed > 0 or batch.is_stalled)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +47,7 @@ class BatchFilter:
     label: str | None = None
     opened_from: datetime | None = None
     opened_to: datetime | None = None
+    condition: Condition | None = None
 
     def __post_init__(self) -> None:
         if self.user_key is not None and self.user_key_prefix is not None:
@@ -42,7 +65,8 @@ class BatchFilter:
     @property
     def reads_rows(self) -> bool:
         """Whether rows have to be read to find the batches: a user key has a list, and each list an order."""
-        return any(wanted is not None for wanted in (self.state, self.label, self.user_key_prefix))
+        looked_for = (self.state, self.condition, self.label, self.user_key_prefix)
+        return any(wanted is not None for wanted in looked_for)
 
     @property
     def label_pair(self) -> tuple[str, str] | None:
@@ -56,6 +80,7 @@ class BatchFilter:
         same_key = same_key and (batch.user_key or "").startswith(self.user_key_prefix or "")
         labeled = self.label_pair is None or self.label_pair in batch.labels.items()
         in_state = self.state is None or batch.state is self.state
+        in_state = in_state and (self.condition is None or self.condition.fits(batch))
         return same_key and labeled and in_state and self.includes(batch.created_at)
 
     def includes(self, opened_at: datetime) -> bool:

@@ -239,6 +239,11 @@ class Batch(BatchOptions):
         return self.state in ALIVE
 
     @property
+    def is_stalled(self) -> bool:
+        """Whether a stall of the live batch was reported, and no ack was recorded since."""
+        return self.is_alive and self.stalled_at == (self.acked_at or self.created_at)
+
+    @property
     def may_cancel_children(self) -> bool:
         """Whether it was cancelled without its children, and is not deleted."""
         return self.state is State.CANCELLED and not self.cancels_children and self.deleted_at is None

@@ -1,0 +1,72 @@
+// The batch above an item, and the batches below the items of a batch: which of them it waits for.
+
+import { h } from "/dom.js";
+import { count } from "/format.js";
+import { lastAck, look, progressOf } from "/live.js";
+import { address, bar, command, isEnded, link, nameOf, stateOf, table } from "/parts.js";
+
+const CHILDREN = 20,
+  LIVE = 10; // whose progress is read at each poll
+
+export async function below(path, ask) {
+  const found = await ask(`${path}/children?limit=${CHILDREN}`);
+  await look(found.batches, ask, LIVE);
+  return found;
+}
+
+export const above = async ({ parentItemId }, ask) => ask(`/v1/batches/${parentItemId.split(":")[0]}`);
+
+// The parent by its name, once it is read; it may have expired.
+export function parent({ parentItemId }, found) {
+  if (!parentItemId) return null;
+  const id = parentItemId.split(":")[0];
+  const name = found && !found.failure ? [nameOf(found), " ", stateOf(found)] : id;
+  return h(
+    "p",
+    {},
+    "Child of ",
+    link(`#/batches/${id}`, name),
+    ", item ",
+    h("code", { title: parentItemId }, parentItemId.split(":")[2]),
+  );
+}
+
+// First those that ended badly, then the stalled ones, then the others with the fewest items done.
+function order(one, other) {
+  const rank = (each) => (isEnded(each) ? 0 : each.isStalled ? 1 : 2);
+  const left = ({ batchId, total }) => total - (progressOf(batchId)?.estimate ?? 0);
+  return rank(one) - rank(other) || left(other) - left(one);
+}
+
+export function children(batch, found) {
+  if (!found || found.failure?.status === 404) return null;
+  if (found.failure) return h("p", { class: "note" }, `The children could not be read: ${found.failure.message}`);
+  const rows = found.batches.slice(0, CHILDREN).sort(order).map((each) => ({ key: each.batchId, cells: cells(each) }));
+  if (!rows.length) return null;
+  const columns = [["Batch", "name"], ["State"], ["Done", "done"], ["Last ack"], ["Item", "n"]];
+  const isAll = !found.cursor && found.batches.length <= CHILDREN;
+  const stalled = found.batches.filter((each) => each.isStalled).map(nameOf);
+  return h(
+    "section",
+    {},
+    h("h2", {}, "Children"),
+    h("p", { class: "soft" }, "Those that items wait for, and those that failed their items."),
+    stalled.length ? h("p", { class: "bad" }, `Stalled: ${stalled.join(", ")}`) : null,
+    table("Children", columns, rows),
+    isAll ? null : h("p", { class: "soft" }, "There are more: ", command(`fanin children ${batch.batchId} --all`)),
+  );
+}
+
+const cells = (each) => [
+  link(address(`batches/${each.batchId}`), nameOf(each)),
+  stateOf(each),
+  share(each),
+  lastAck(each),
+  h("span", { title: each.parentItemId }, count(Number(each.parentItemId.split(":")[2]))),
+];
+
+function share(each) {
+  const known = progressOf(each.batchId);
+  if (!isEnded(each) && known) return bar(known, each.total);
+  return [count(each.total), " items", each.failed ? h("span", { class: "bad" }, `, ${count(each.failed)} failed`) : null];
+}
