@@ -7,9 +7,11 @@ import inspect
 import threading
 
 import pytest
+from urllib3.util import parse_url
 
-from fanin import AsyncFanin, Fanin, State, StoreUnavailable
+from fanin import AsyncFanin, Fanin, State
 from fanin.client.aio import calls
+from fanin.client.aio.connections import NoTurn, Pool, Target
 from fanin.client.timer import Timer
 from fanin.client.transports.direct import DirectTransport
 from fanin.client.transports.http import HttpTransport
@@ -189,19 +191,20 @@ def test_over_http_too_a_cancelled_open_leaves_no_open_batch(service):
     assert [batch.state for batch in Fanin(service.url).batches()] == [State.CANCELLED]
 
 
-def test_a_retry_leaves_the_loop_to_others_and_a_call_without_a_connection_times_out(service):
+def test_a_request_that_gets_no_connection_in_time_gives_up_its_turn(service):
     async def work():
-        client = AsyncFanin(service.url, connections=1, timeout=0.2)
-        batch = await client.open()
-        arrived, go_on = held(service)
-        first = asyncio.create_task(client.status(batch.id))
-        await asyncio.to_thread(arrived.wait, 60)
-        with pytest.raises(StoreUnavailable, match="all connections of the client were in use"):
-            await client.status(batch.id)
-        go_on.set()
-        return await asyncio.gather(first, return_exceptions=True)
+        pool, url = Pool(1), parse_url(service.url)
+        target = Target(url.host, url.port, is_tls=False)
+        first = await pool.taken(target, 60, 60)
+        with pytest.raises(NoTurn):
+            await pool.taken(target, 60, 0.01)
+        pool.give_back(first)
+        again = await pool.taken(target, 60, 60)
+        pool.give_back(again)
+        pool.close()
+        return first is again
 
-    asyncio.run(work())
+    assert asyncio.run(work())
 
 
 class Sign:
