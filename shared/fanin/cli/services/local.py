@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fanin.cli.terminal.stopping import stopped_by_signals
+from fanin.cli.verbs import VerbCommand
 from fanin.errors import FaninError
 from fanin.local import run_directories
 from fanin.local.endpoint.given import SETTING
@@ -166,6 +167,15 @@ def list_() -> None:
         checkout = f"  started by {state.checkout}" if state.checkout else ""
         tables = f"  tables in {state.dynamodb}" if state.dynamodb else ""
         typer.echo(f"{state.url}  AWS at {state.endpoint}{answers}{tables}{checkout}")
+
+
+def add_to(root: typer.Typer) -> None:
+    """Make them commands of *root*."""
+    from fanin.cli.services import local_inspection, work  # noqa: PLC0415  # they take options from here
+
+    for command in (work.work, local_inspection.logs, local_inspection.bus):
+        app.command(cls=VerbCommand)(command)
+    root.add_typer(app, name="local")
 
 
 def _setting(text: str) -> tuple[str, str]:

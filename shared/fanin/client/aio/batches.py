@@ -7,9 +7,12 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Gene
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from fanin.arguments import Seconds
 from fanin.client.aio.calls import Caller, awaited, finished, iterated
 from fanin.client.batch import Batch, Reopened, refusal_in_block
 from fanin.client.model import Closed, Status
+from fanin.tracker.writing.reopening import ReopenItems
+from fanin.types import ReopenItemsText
 
 RESULTS_AT_ONCE = 1_000
 
@@ -19,9 +22,11 @@ class Calls(Protocol):
 
     caller: Caller
 
-    async def reopen(self, batch_id: str, /, *, items: str, key: str | None = None) -> AsyncReopened: ...
-    async def wait(self, batch_id: str, timeout: float | None = None) -> Status: ...
-    def watch(self, batch_id: str, timeout: float | None = None) -> AsyncGenerator[Status, None]: ...
+    async def reopen(
+        self, batch_id: str, /, *, items: ReopenItems | ReopenItemsText, key: str | None = None
+    ) -> AsyncReopened: ...
+    async def wait(self, batch_id: str, timeout: Seconds | None = None) -> Status: ...
+    def watch(self, batch_id: str, timeout: Seconds | None = None) -> AsyncGenerator[Status, None]: ...
     def pairs(self, batch_id: str, /) -> AsyncGenerator[tuple[str, str], None]: ...
 
 
@@ -59,16 +64,18 @@ class AsyncBatch:
         """The answer of close; None before it."""
         return self.sync.closed
 
-    async def reopen(self, *, items: str = "failed", key: str | None = None) -> AsyncReopened:
+    async def reopen(
+        self, *, items: ReopenItems | ReopenItemsText = "failed", key: str | None = None
+    ) -> AsyncReopened:
         """As ``Batch.reopen``."""
         return await self._fanin.reopen(self.id, items=items, key=key)
 
-    async def wait(self, timeout: float | None = None) -> Status:
+    async def wait(self, timeout: Seconds | None = None) -> Status:
         """As ``Batch.wait``; a cancellation ends it."""
         self._refuse_in_block()
         return await self._fanin.wait(self.id, timeout)
 
-    def watch(self, timeout: float | None = None) -> AsyncGenerator[Status, None]:
+    def watch(self, timeout: Seconds | None = None) -> AsyncGenerator[Status, None]:
         """As ``Batch.watch``."""
         self._refuse_in_block()
         return self._fanin.watch(self.id, timeout)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from fanin.client.fanin import Fanin
 from fanin.client.ownership.under_work import of_this_thread
-from fanin.queue.aio import run_in
+from fanin.client.queues.aio import run_in
 
 if TYPE_CHECKING:
     from fanin.client.aio.exchange import LoopExchange
@@ -50,7 +50,7 @@ class Caller:
         """
         slot = self._fanin._slot
         made = slot.current() if slot.is_made else await run_in(None, slot.current)
-        if not getattr(made, "is_over_http", False):
+        if not getattr(made, "has_api", False):
             return None
         if not self._found:
             found = await run_in(None, partial(exchange_of, self._connections))

@@ -9,7 +9,7 @@ from functools import partial, wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
-from fanin.arguments import instance, whole
+from fanin.arguments import Seconds, instance, whole
 from fanin.client.aio.batches import RESULTS_AT_ONCE, AsyncBatch, AsyncReopened, Opening
 from fanin.client.aio.calls import Caller, awaited, finished, iterated
 from fanin.client.batch import Batch, Reopened
@@ -156,19 +156,9 @@ class AsyncFanin:
     batches = iterated(Fanin.batches)
     task = awaited(Fanin.task)
     task_status = awaited(Fanin.task_status)
-    create_queue = awaited(Fanin.create_queue)
     queues = iterated(Fanin.queues)
-    queue_status = awaited(Fanin.queue_status)
-    queue_sessions = iterated(Fanin.queue_sessions)
-    queue_jobs = iterated(Fanin.queue_jobs)
-    revive_jobs = awaited(Fanin.revive_jobs)
-    revive_all_jobs = awaited(Fanin.revive_all_jobs)
-    delete_jobs = awaited(Fanin.delete_jobs)
-    pause_queue = awaited(Fanin.pause_queue)
-    resume_queue = awaited(Fanin.resume_queue)
-    remove_queue = awaited(Fanin.remove_queue)
 
-    async def wait(self, batch_id: str, timeout: float | None = None) -> Status:
+    async def wait(self, batch_id: str, timeout: Seconds | None = None) -> Status:
         """As ``Fanin.wait``."""
         pacing = self.sync._pacing(batch_id, timeout)
         poll = partial(self.caller.call, partial(self.sync._transport.poll, batch_id))
@@ -178,7 +168,7 @@ class AsyncFanin:
                     break
         return await anext(async_looks(partial(self.status, batch_id), pacing))
 
-    def watch(self, batch_id: str, timeout: float | None = None) -> AsyncGenerator[Status, None]:
+    def watch(self, batch_id: str, timeout: Seconds | None = None) -> AsyncGenerator[Status, None]:
         """As ``Fanin.watch``."""
         return _changes(async_looks(partial(self.status, batch_id), self.sync._pacing(batch_id, timeout)))
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from urllib.parse import quote, urlencode
 
 import urllib3
@@ -51,8 +51,11 @@ from fanin.client.wire import documents, task_documents
 from fanin.client.wire.codec import Document
 from fanin.client.wire.exchange import EXCHANGE, Limits, Received, Request, Sign, unanswered
 from fanin.errors import InvalidRequest, NotFound, StoreUnavailable
-from fanin.tracker import Ack, BatchFilter, BatchMap, OpenBatch, State, checked_batch_id
-from fanin.tracker.writing.reopening import ReopenBatch
+from fanin.tracker import State, checked_batch_id
+
+if TYPE_CHECKING:
+    from fanin.tracker import Ack, BatchFilter, BatchMap, OpenBatch
+    from fanin.tracker.writing.reopening import ReopenBatch
 
 T = TypeVar("T")
 CONNECT_SECONDS = 3.0
@@ -78,7 +81,7 @@ class HttpTransport:
     InvalidRequest for a malformed URL.
     """
 
-    is_over_http = True
+    has_api: ClassVar[bool] = True
 
     def __init__(
         self,
