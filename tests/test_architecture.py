@@ -32,7 +32,7 @@ LEAVES = {
 """Import nothing of the project but errors, so that any room may import them."""
 # room: what of the project it may import, beside itself. The longest prefix that fits is the room.
 DOORS: dict[str, set[str]] = {
-    "fanin": {*LEAVES, "fanin.client", "fanin.tracker", "fanin.queue", "fanin.aws"},
+    "fanin": {*LEAVES, "fanin.client", "fanin.publishing", "fanin.tracker", "fanin.queue", "fanin.aws"},
     "fanin.errors": set(),
     "fanin.names": set(),
     "fanin.pacing": set(),
@@ -184,6 +184,8 @@ HOMES: dict[str, set[str]] = {
     "pyarrow": {"fanin.report", "pipeline"},
     "matplotlib": {"fanin.report", "examples.catalog"},
     "jinja2": {"fanin.report"},
+    "greenlet": {"fanin.client.aio"},
+    "h11": {"fanin.client.aio"},
     "ministack": {"fanin.local"},
     "moto": {"fanin.local"},
     "rich": {"fanin.cli", "examples.catalog"},

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fanin.aws.settings.jobs import JobSettings
     from fanin.aws.settings.tracking import Tables
-    from fanin.client.aio import AsyncBatch, AsyncFanin
+    from fanin.client.aio.batches import AsyncBatch
+    from fanin.client.aio.clients import AsyncFanin
     from fanin.client.batch import Batch, Reopened
     from fanin.client.consuming.chunks import ChunkItem
     from fanin.client.fanin import Fanin
@@ -57,6 +58,8 @@ if TYPE_CHECKING:
         StaleWrite,
         StoreUnavailable,
     )
+    from fanin.publishing.items import send
+    from fanin.publishing.sending import SendFailed
     from fanin.queue import LostClaim, NewJob, Options, SessionLost
     from fanin.tracker import BatchMap, Mode, Outcome, Retention, Sample, State, Verdict
 
@@ -109,6 +112,7 @@ __all__ = [
     "Retention",
     "RevivedJobs",
     "Sample",
+    "SendFailed",
     "SessionLost",
     "Stages",
     "StaleWrite",
@@ -122,13 +126,15 @@ __all__ = [
     "TaskStatus",
     "Verdict",
     "WorkSummary",
+    "send",
 ]
 
 # Loaded at the first access, so that a function does not import rooms that it does not use.
 _ROOMS = {
     "fanin.aws.settings.jobs": ("JobSettings",),
     "fanin.aws.settings.tracking": ("Tables",),
-    "fanin.client.aio": ("AsyncBatch", "AsyncFanin"),
+    "fanin.client.aio.batches": ("AsyncBatch",),
+    "fanin.client.aio.clients": ("AsyncFanin",),
     "fanin.client.batch": ("Batch", "Reopened"),
     "fanin.client.consuming.chunks": ("ChunkItem",),
     "fanin.client.fanin": ("Fanin",),
@@ -177,6 +183,8 @@ _ROOMS = {
         "StaleWrite",
         "StoreUnavailable",
     ),
+    "fanin.publishing.items": ("send",),
+    "fanin.publishing.sending": ("SendFailed",),
     "fanin.queue": ("LostClaim", "NewJob", "Options", "SessionLost"),
     "fanin.tracker": ("BatchMap", "Mode", "Outcome", "Retention", "Sample", "State", "Verdict"),
 }

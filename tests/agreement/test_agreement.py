@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from fanin import Fanin
-from fanin.client.aio import AsyncReopened
+from fanin.client.aio.batches import AsyncReopened
 from fanin.client.consuming.consumers import Consumers
 from fanin.client.queues.queue_calls import QueueCalls
 from tests.agreement.agreement import simulate

@@ -42,7 +42,7 @@ PURE = (
 )
 PARTS = {
     "package": Part(
-        ("api", "cli", "report"),
+        ("api", "async", "cli", "report"),
         ("jsonschema", "moto[cloudformation,dynamodb,sqs,events]", "openapi-spec-validator"),
         (*PURE, "api", "cli", "report", "testing"),
     ),
