@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fanin.cli.services.local import PortOfRun
+from fanin.cli.arguments.options import PortOfRun
 from fanin.cli.terminal.exits import UsageError
 from fanin.local import LocalRunError
 from fanin.local.emulation.connection import Connection
