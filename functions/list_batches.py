@@ -28,8 +28,8 @@ ByCondition = Annotated[
     Condition | None,
     Query(
         alias="condition",
-        description="Only batches that are `live`; that have `problems`: are live, with failed items or stalled;"
-        " or that `endedBadly`: before all items were done, or enough, or with failed ones.",
+        description="Only batches that are `live`; that have `problems`: are live, with failed items or"
+        " stalled; or that `endedBadly`: before all items were done, or enough, or with failed ones.",
     ),
 ]
 ByLabel = Annotated[
@@ -59,8 +59,8 @@ def list_batches(
 ) -> ListedBatches:
     """List the batches of the tenant that match all parameters, newest first; eventually consistent.
 
-    `userKey`, `openedFrom` and `openedTo` are looked up; `userKeyPrefix`, `state`, `condition` and `label` are
-    looked for in up to 16,000 batches, so a page may be short or empty and have a `cursor`.
+    `userKey`, `openedFrom` and `openedTo` are looked up; `userKeyPrefix`, `state`, `condition` and `label`
+    are looked for in up to 16,000 batches, so a page may be short or empty and have a `cursor`.
     """
     query = ListQuery(
         user_key=user_key,

@@ -29,7 +29,17 @@ if TYPE_CHECKING:
         TaskStatus,
     )
     from fanin.client.ownership.stages import Stages
-    from fanin.client.queues.queue_model import DeletedJobs, QueueJob, QueueSession, QueueStatus, RevivedJobs
+    from fanin.client.queues.aio import AsyncQueue
+    from fanin.client.queues.queue import Queue
+    from fanin.client.queues.queue_model import (
+        DeletedJobs,
+        Job,
+        QueueSession,
+        QueueStatus,
+        RejectedJob,
+        RevivedJobs,
+    )
+    from fanin.client.queues.scope import Jobs
     from fanin.client.transports.reports import AckReport, Completion, ItemVerdict, RangeVerdict
     from fanin.client.working.messages import WorkSummary
     from fanin.errors import (
@@ -47,8 +57,7 @@ if TYPE_CHECKING:
         StaleWrite,
         StoreUnavailable,
     )
-    from fanin.queue import Job, Jobs, LostClaim, NewJob, Options, Queue, SessionLost
-    from fanin.queue.aio import AsyncQueue
+    from fanin.queue import LostClaim, NewJob, Options, SessionLost
     from fanin.tracker import BatchMap, Mode, Outcome, Retention, Sample, State, Verdict
 
 __all__ = [
@@ -90,12 +99,12 @@ __all__ = [
     "Outcome",
     "Queue",
     "QueueDescription",
-    "QueueJob",
     "QueueSession",
     "QueueStatus",
     "QuotaExceeded",
     "RangeVerdict",
     "Registered",
+    "RejectedJob",
     "Reopened",
     "Retention",
     "RevivedJobs",
@@ -139,11 +148,15 @@ _ROOMS = {
         "TaskResult",
         "TaskStatus",
     ),
+    "fanin.client.queues.aio": ("AsyncQueue",),
+    "fanin.client.queues.queue": ("Queue",),
+    "fanin.client.queues.scope": ("Jobs",),
     "fanin.client.queues.queue_model": (
         "DeletedJobs",
-        "QueueJob",
+        "Job",
         "QueueSession",
         "QueueStatus",
+        "RejectedJob",
         "RevivedJobs",
     ),
     "fanin.client.ownership.stages": ("Stages",),
@@ -164,8 +177,7 @@ _ROOMS = {
         "StaleWrite",
         "StoreUnavailable",
     ),
-    "fanin.queue.aio": ("AsyncQueue",),
-    "fanin.queue": ("Job", "Jobs", "LostClaim", "NewJob", "Options", "Queue", "SessionLost"),
+    "fanin.queue": ("LostClaim", "NewJob", "Options", "SessionLost"),
     "fanin.tracker": ("BatchMap", "Mode", "Outcome", "Retention", "Sample", "State", "Verdict"),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}

@@ -39,18 +39,18 @@ def test_failures_are_counted_by_reason_and_each_message_has_its_place(fanin, da
     page = opens(dashboard, f"#/batches/{batch.id}")
     wait(page, "11 failed. Each has its reason")
 
-    assert [row[:2] for row in rows(page, "Reasons")] == [["9 ×", SLOW], ["2 ×", LOST]]
+    assert [row[:2] for row in rows(page, "Reasons")] == [["9 \u00d7", SLOW], ["2 \u00d7", LOST]]
     page.click("table[aria-label=Reasons] summary")
     page.click("table[aria-label=Reasons] .ids a")
     wait(page, "Failures of items")
-    assert [row[:2] for row in rows(page, "Reasons")] == [["1 ×", SLOW]]
+    assert [row[:2] for row in rows(page, "Reasons")] == [["1 \u00d7", SLOW]]
 
 
 def test_the_failures_of_a_window_are_those_in_it(fanin, dashboard, opens):
     batch = failing(fanin)
     page = opens(dashboard, f"#/batches/{batch.id}?from=8&to=16")
     wait(page, "Failures of items 8 to 15")
-    assert [row[:2] for row in rows(page, "Reasons")] == [["2 ×", LOST], ["1 ×", SLOW]]
+    assert [row[:2] for row in rows(page, "Reasons")] == [["2 \u00d7", LOST], ["1 \u00d7", SLOW]]
     page.evaluate("location.hash = location.hash.replace('from=8&to=16', 'from=16&to=24')")
     wait(page, "Failures of items 16 to 23")
     assert "0 failed" in main(page)
@@ -91,10 +91,10 @@ def test_a_running_batch_says_so_and_when_its_last_ack_came(fanin, api, dashboar
     assert "CLOSED" not in main(page)
     polled(page, api, f"/v1/batches/{batch.id}", 2)
     wait(page, "as seen here")
-    fanin.ack(list(batch.outstanding())[0])
-    polled(page, api, f"/v1/batches/{batch.id}")
+    fanin.ack([next(iter(batch.outstanding()))[0]])
+    polled(page, api, f"/v1/batches/{batch.id}", 2)
 
-    assert page.locator("dt:text-is('Last ack') + dd time").count() == 1
+    page.wait_for_selector("dt:text-is('Last ack') + dd time")
 
 
 def test_a_recorded_ack_and_a_stall_are_shown_and_a_child_and_its_parent_lead_to_each_other(
@@ -112,7 +112,7 @@ def test_a_recorded_ack_and_a_stall_are_shown_and_a_child_and_its_parent_lead_to
     wait(page, "Stalled: at work, hangs")
     assert [row[0] for row in rows(page, "Children")] == ["hangs", "at work"]
     page.click("text=hangs")
-    wait(page, "none for 5 min: stalled")
+    wait(page, "stalled: none for 5 min")
     page.click("text=night")
     wait(page, "Children")
 
@@ -124,7 +124,7 @@ def valid(text):
     """Parse a command as `fanin` does; a wrong verb, argument or option raises."""
     program, *words = shlex.split(text)
     assert program == "fanin"
-    with COMMANDS.make_context("fanin", words[:1] + ["--help"], resilient_parsing=True) as context:
+    with COMMANDS.make_context("fanin", ["--help"], resilient_parsing=True) as context:
         name, command, rest = COMMANDS.resolve_command(context, words)
         while hasattr(command, "resolve_command"):
             name, command, rest = command.resolve_command(context, rest)
@@ -181,10 +181,8 @@ def test_cells_can_be_tapped_words_stay_whole_and_queues_fold_at_360_pixels(fani
     page.goto(page.url.partition("#")[0] + "#/queues")
     wait(page, "thumbs")
     assert page.locator("tbody tr").first.bounding_box()["height"] < 150
-    heights = (
-        "[...document.querySelectorAll('main time, .state')].map((each) => each.getClientRects().length)"
-    )
-    assert set(page.evaluate(heights)) == {1}
+    lines = "[...document.querySelectorAll('main time, .state')].map((each) => each.getClientRects().length)"
+    assert set(page.evaluate(lines)) == {1}
 
 
 def test_the_address_without_the_token_leads_to_a_page_that_says_how_to_sign_in(dashboard):

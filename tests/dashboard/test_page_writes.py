@@ -23,7 +23,7 @@ def test_cancel_needs_the_typed_key(fanin, api, starts, opens):
     page.get_by_text("Close…").focus()
     page.keyboard.press("Enter")
     page.keyboard.press("Enter")
-    wait(page, "running")
+    page.wait_for_function("() => document.querySelector('main .state').innerText === 'running'")
     page.get_by_text("Cancel…").focus()
     page.keyboard.press("Enter")
     page.keyboard.type("catalo")

@@ -7,7 +7,7 @@ import pytest
 from fanin.local import LocalRun
 from tests.soak.soaking import Plan, soaking
 
-PLAN = Plan(0.0, seed=16, calm=True, schedules=5)
+PLAN = Plan(5, seed=16)
 
 
 @pytest.mark.proof

@@ -5,8 +5,7 @@ import signal
 
 from tests.local.processes import state
 from tests.polling import eventually
-from tests.soak.chaos import host_of, is_function
-from tests.soak.memory import family
+from tests.soak.chaos import family, host_of, is_function
 
 
 def kill_functions(run) -> None:

@@ -10,14 +10,16 @@ from itertools import islice
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
-from fanin.arguments import instance
+from fanin.arguments import Seconds, instance
 from fanin.client.batch import Batch, Reopened, refusal_in_block
 from fanin.client.fanin import Fanin
 from fanin.client.model import Closed, Status
 from fanin.client.ownership.under_work import of_this_thread
+from fanin.client.queues.aio import run_in
 from fanin.client.waiting import async_looks, is_ended
-from fanin.queue.aio import run_in
 from fanin.tracker.rules.model import ALIVE
+from fanin.tracker.writing.reopening import ReopenItems
+from fanin.types import ReopenItemsText
 
 RESULTS_AT_ONCE = 1_000
 P = ParamSpec("P")
@@ -100,16 +102,18 @@ class AsyncBatch:
         """The answer of close; None before it."""
         return self.sync.closed
 
-    async def reopen(self, *, items: str = "failed", key: str | None = None) -> AsyncReopened:
+    async def reopen(
+        self, *, items: ReopenItems | ReopenItemsText = "failed", key: str | None = None
+    ) -> AsyncReopened:
         """As ``Batch.reopen``."""
         return await self._fanin.reopen(self.id, items=items, key=key)
 
-    async def wait(self, timeout: float | None = None) -> Status:
+    async def wait(self, timeout: Seconds | None = None) -> Status:
         """As ``Batch.wait``; a cancellation ends it after the request that is in progress."""
         self._refuse_in_block()
         return await self._fanin.wait(self.id, timeout)
 
-    def watch(self, timeout: float | None = None) -> AsyncGenerator[Status, None]:
+    def watch(self, timeout: Seconds | None = None) -> AsyncGenerator[Status, None]:
         """As ``Batch.watch``."""
         self._refuse_in_block()
         return self._fanin.watch(self.id, timeout)
@@ -248,7 +252,7 @@ class AsyncFanin:
     task = awaited(Fanin.task)
     task_status = awaited(Fanin.task_status)
 
-    async def wait(self, batch_id: str, timeout: float | None = None) -> Status:
+    async def wait(self, batch_id: str, timeout: Seconds | None = None) -> Status:
         """As ``Fanin.wait``; a cancellation ends it after the request that is in progress."""
         pacing = self.sync._pacing(batch_id, timeout)
         poll = partial(in_thread, partial(self.sync._transport.poll, batch_id))
@@ -258,7 +262,7 @@ class AsyncFanin:
                     break
         return await anext(async_looks(partial(self.status, batch_id), pacing))
 
-    def watch(self, batch_id: str, timeout: float | None = None) -> AsyncGenerator[Status, None]:
+    def watch(self, batch_id: str, timeout: Seconds | None = None) -> AsyncGenerator[Status, None]:
         """As ``Fanin.watch``."""
         return _changes(async_looks(partial(self.status, batch_id), self.sync._pacing(batch_id, timeout)))
 

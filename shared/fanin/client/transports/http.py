@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from urllib.parse import quote, urlencode
 
 import urllib3
@@ -110,6 +110,8 @@ class HttpTransport:
     *attempts* waits *read_seconds* at most, and all of them together about *call_seconds*. Raises
     InvalidRequest for a malformed URL.
     """
+
+    has_api: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -13,7 +13,8 @@ from fanin.client.transports.transport import Transport
 from fanin.errors import InvalidRequest
 
 if TYPE_CHECKING:
-    from fanin.queue import Options, Queue
+    from fanin.client.queues.queue import Queue
+    from fanin.queue import Options
 
 
 class Lent(Transport, Protocol):

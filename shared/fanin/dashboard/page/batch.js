@@ -94,7 +94,7 @@ function card(batch) {
     ["Items", count(total), batch.expectedItems ? ` of ${count(batch.expectedItems)} expected` : ""],
     ["Outstanding", left(batch)],
     ["Failed", h("span", { class: progress.failed ? "bad" : "" }, count(progress.failed))],
-    ["Last ack", lastAck(batch)],
+    lastAck(batch) === "–" ? null : ["Last ack", lastAck(batch)],
     isEnded(batch) ? null : ["Rate", pace()],
     isEnded(batch) ? null : ["Time left", remaining(batch, total - part)],
     late ? ["Deadline", time(batch.deadlineAt)] : null,

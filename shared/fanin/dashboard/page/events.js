@@ -26,7 +26,7 @@ export function draw(found) {
       title,
       empty("The local run has sent no event yet. A batch sends one when it ends:", "fanin close BATCH"),
     ];
-  const columns = [["Event", "name"], ["Of"], ["Result"], ["Reason", "reason"], ["Sent"], ["Id"]];
+  const columns = [["Event"], ["Of", "name"], ["Result", "reason"], ["Sent"], ["Id"]];
   const rows = [...found.events]
     .reverse()
     .map((each, at) => ({ key: `${found.events.length - at} ${each.time}`, cells: cells(each) }));
@@ -42,10 +42,9 @@ export function draw(found) {
 }
 
 function cells({ time: at, detailType, detail = {} }) {
-  const id = detail.eventId ? h("code", {}, detail.eventId) : "show";
+  const id = detail.eventId ? h("code", { class: "id" }, detail.eventId) : "show";
   const body = h("details", {}, h("summary", {}, id), h("pre", {}, JSON.stringify(detail, null, 2)));
-  const result = detail.result ?? detail.threshold ?? detail.state ?? "–";
-  return [detailType, subject(detail), result, reason(detail), time(at, clock(new Date(at))), body];
+  return [detailType, subject(detail), outcome(detail), time(at, clock(new Date(at))), body];
 }
 
 // What an event is about: a batch, a task of a target, or a bundle.
@@ -58,8 +57,9 @@ function subject(detail) {
   return detail.target ? link(`#/tasks/${encodeURIComponent(detail.target)}`, name) : name;
 }
 
-function reason({ reason: said, error, failed, total, tasks }) {
+// The result, the reason, and how many failed, as far as the event has them.
+function outcome({ result, threshold, state, reason, error, failed, total, tasks }) {
   const numbers = failed ? h("span", { class: "bad" }, `${count(failed)} of ${count(total ?? tasks)} failed`) : null;
-  const text = said ?? error;
-  return text && numbers ? [text, ", ", numbers] : (text ?? numbers ?? "–");
+  const said = [(result ?? threshold ?? state)?.replaceAll("_", " "), reason ?? error, numbers].filter(Boolean);
+  return said.length ? said.map((each, at) => [at ? ", " : "", each]) : "–";
 }

@@ -80,7 +80,7 @@ const items = (batch, some) =>
   h(
     "details",
     {},
-    h("summary", {}, "show"),
+    h("summary", {}, "item ids"),
     h(
       "ul",
       { class: "ids" },

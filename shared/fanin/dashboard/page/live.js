@@ -46,4 +46,4 @@ export function lastAck(batch) {
 }
 
 const stalled = ({ isStalled, stuckAfterSeconds }) =>
-  isStalled ? h("span", { class: "bad" }, `none for ${duration(stuckAfterSeconds)}: stalled`) : null;
+  isStalled ? h("span", { class: "bad" }, `stalled: none for ${duration(stuckAfterSeconds)}`) : null;

@@ -23,7 +23,10 @@ const cursor = { window: "", cell: -1 };
 const sizeOf = (map, cell) => Math.min(map.cellItems, map.to - map.from - cell * map.cellItems);
 const firstOf = (map, cell) => map.from + cell * map.cellItems;
 const sum = (values) => values.reduce((all, each) => all + each, 0);
-const few = (map, part, size) => `${map.exact ? "" : "about "}${percent(Math.min(part, size), size)} done`;
+const few = (map, part, size) => {
+  const share = percent(Math.min(part, size), size);
+  return `${map.exact || share.startsWith("under") ? "" : "about "}${share} done`;
+};
 
 export function describe(map, cell) {
   const low = firstOf(map, cell),

@@ -40,7 +40,8 @@ export const done = (progress) => (progress.exact ? progress.acked : (progress.e
 
 export function bar(progress, total) {
   const part = Math.min(done(progress), total);
-  const caption = `${progress.exact ? "" : "≈ "}${percent(part, total)}`;
+  const share = percent(part, total);
+  const caption = progress.exact || share.startsWith("under") ? share : `≈ ${share}`;
   const failed = progress.failed ? h("span", { class: "bad" }, `, ${count(progress.failed)} failed`) : null;
   return [
     h("progress", { "max": Math.max(1, total), "value": part, "aria-label": `${caption} done` }),

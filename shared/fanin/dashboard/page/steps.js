@@ -21,6 +21,9 @@ export function draw(batch) {
       { class: "steps" },
       steps.map(([caption, text]) => h("li", { key: text }, caption, " ", command(text))),
     ),
+    isEnded(batch) && steps.length
+      ? h("p", { class: "soft" }, "A reopened batch has new item ids: send the messages again with those.")
+      : null,
   );
 }
 
@@ -42,7 +45,7 @@ function after(batch) {
     progress.failed ? ["See which failed:", `fanin failures ${batchId} --ids`] : null,
     progress.failed ? ["Do the failed items again, in a new batch:", `fanin reopen ${batchId}`] : null,
     progress.acked < total
-      ? ["Do the outstanding items again, too:", `fanin reopen ${batchId} --items unfinished`]
+      ? ["Or the failed and the outstanding ones:", `fanin reopen ${batchId} --items unfinished`]
       : null,
   ].filter(Boolean);
 }

@@ -19,8 +19,8 @@ BADLY = frozenset({State.FAILED, State.CANCELLED, State.TIMED_OUT})
 class Condition(StrEnum):
     """What a list looks for beyond one state.
 
-    LIVE: not ended. PROBLEMS: live, with failed items or a reported stall. ENDED_BADLY: ended before all items
-    were done, or with failed ones.
+    LIVE: not ended. PROBLEMS: live, with failed items or a reported stall. ENDED_BADLY: ended before all
+    items were done, or enough, or with failed ones.
     """
 
     LIVE = "live"
