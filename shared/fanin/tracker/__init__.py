@@ -104,7 +104,7 @@ __all__ = [
     "checked_batch_id",
 ]
 
-_HOMES = {
+_MODULES = {
     "ItemId": "fanin.item_ids",
     "ListQuery": "fanin.tracker.reads.listing",
     "BatchMap": "fanin.tracker.reads.mapping",
@@ -145,7 +145,7 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     # Loaded when first named: a client, and with it the command, needs few of them.
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    value = globals()[name] = getattr(import_module(_MODULES[name]), name)
     return value

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fanin.cli.arguments.options import PortOfRun
 from fanin.cli.terminal.stopping import stopped_by_signals
 from fanin.cli.verbs import VerbCommand
 from fanin.errors import FaninError
@@ -56,14 +57,6 @@ DynamoDB = Annotated[
         metavar="ENGINE",
         envvar=SETTING,
         help="Keep the tables there: the URL of a DynamoDB engine, or the folder of DynamoDB Local.",
-    ),
-]
-PortOfRun = Annotated[
-    int | None,
-    typer.Option(
-        "--port",
-        metavar="PORT",
-        help="The run on this port; else FANIN_URL's, or the one that `up` started, this checkout's first.",
     ),
 ]
 Detach = Annotated[bool, typer.Option("--detach", help="Return once the API answers; `down` ends it.")]

@@ -162,7 +162,7 @@ def _width(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> int:
 def _stacked(columns: Sequence[Column], rows: Iterable[Sequence[str]], width: int) -> Iterator[str]:
     """Yield the lines of a table that is too wide: of each row the first cell, and below it the others.
 
-    An id that is broken over lines could not be copied, and a cell of one letter a line not be read.
+    An id that is broken over lines could not be copied, and a cell of one character a line not be read.
     """
     for first, *others in rows:
         yield first
