@@ -82,6 +82,11 @@ def test_axe_finds_nothing_serious(fanin, api, starts, opens, scheme):
         found += [(hash_, *each) for each in violations(page)]
     page.keyboard.press("?")
     found += [("?", *each) for each in violations(page)]
+    page.context.clear_cookies()
+    page.goto(page.url.partition("#")[0] + "?")
+    page.evaluate(axe)
+    found += [("not signed in", *each) for each in violations(page)]
+    assert "not signed in" in page.inner_text("h1")
 
     assert found == []
 

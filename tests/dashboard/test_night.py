@@ -174,9 +174,8 @@ def test_cells_can_be_tapped_words_stay_whole_and_queues_fold_at_360_pixels(fani
     batch = failing(fanin)
     page = opens(dashboard, f"#/batches/{batch.id}", viewport=NARROW)
     wait(page, "running")
-    box = page.locator("canvas").bounding_box()
-    assert box["width"] / 12 >= 24
-    page.mouse.click(box["x"] + 5, box["y"] + 5)
+    assert page.locator("canvas").bounding_box()["width"] / 12 >= 24
+    page.locator("canvas").click(position={"x": 5, "y": 5})
     wait(page, "A cell is one item")
     page.goto(page.url.partition("#")[0] + "#/queues")
     wait(page, "thumbs")
