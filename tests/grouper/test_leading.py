@@ -37,6 +37,22 @@ def test_one_leader_drains_full_bundles_and_the_rest_needs_no_other(bench):
     assert bench.drain() == 6 + 3
 
 
+def test_each_term_of_a_leader_has_its_whole_lease(bench, monkeypatch):
+    left, put = [], bench.store.put_lease
+
+    def put_later(seen, lease):
+        if lease.holder:
+            left.append(lease.until - bench.clock.at)
+        bench.clock.advance(seconds=1)
+        return put(seen, lease)
+
+    monkeypatch.setattr(bench.store, "put_lease", put_later)
+    bench.register(*"abcdefg")
+    bench.step()
+
+    assert left == [SMALL.lease] * 3
+
+
 def test_a_rest_that_may_still_wait_is_left_for_a_fuller_bundle():
     bench = Bench(Policy(max_size=3, linger=timedelta(), max_delay=timedelta(seconds=60)))
     bench.register(*"abcd")
