@@ -9,10 +9,9 @@ unexport PYTHONDONTWRITEBYTECODE
 SEEDS ?= 100000
 # The processes that share the tests: three on two cores, since the lane of the local run mostly waits.
 WORKERS ?= 3
-# What runs in this process alone, without the CDK, Spark, Node or a local run.
+# What runs in this process alone, without the CDK, Spark, Node, a local run or a simulator.
 PURE := tests/test_architecture.py tests/tracker tests/grouper tests/queue tests/client tests/api tests/aws \
-  tests/archive tests/working tests/simulating tests/simulation_grouper tests/simulation_queue tests/simulation_parts \
-  tests/simulation_seams
+  tests/archive tests/working
 SPARK ?= 4.0.2
 SPARKS_PYTHON ?= $(BIN)/python
 SPARKS_VENV := .venv-spark-$(SPARK)
@@ -83,7 +82,7 @@ types-of-code: setup ## mypy, strict, without infra and lab
 	@$(BIN)/mypy -p fanin -p functions
 
 pure: setup ## the tests of rules, services and edges, in this process alone
-	@$(BIN)/python -m pytest -q -n $(WORKERS) $(PURE)
+	@$(BIN)/python -m pytest -q -n 2 $(PURE)
 
 synth: setup ## the CloudFormation template, offline, into build/cdk.out
 	@CDK_OUTDIR=build/cdk.out $(BIN)/python -m infra.app

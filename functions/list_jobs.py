@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from aws_lambda_powertools.event_handler.openapi.params import Query
 
 from fanin.api.answers.documents import answers
-from fanin.api.answers.job_answers import STATES, Listed, ListedJobs
+from fanin.api.answers.job_answers import Listed, ListedJobs
 from fanin.api.cursors import row_cursors
 from fanin.api.edge import ListLimit, QueueName, RowCursor, caller
 from fanin.queue.administration import paging
@@ -15,7 +15,7 @@ from functions.wiring.reads import reading_edge
 
 app = reading_edge(query=("state", "limit", "cursor"))
 
-LISTS = {listed: state for state, listed in STATES.items()}
+LISTS = {Listed(state.shown): state for state in paging.PREFIXES}
 PREFIXES = {Listed.DEAD: order.DEAD} | {each: paging.PREFIXES[state] for each, state in LISTS.items()}
 OfState = Annotated[Listed, Query(alias="state", description="The state of the jobs to list.")]
 

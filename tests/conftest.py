@@ -23,6 +23,8 @@ LANES = {
     "tests/http/": "one local run",
     "tests/infra/test_construct": "one CDK of constructs",
     "tests/infra/": "one CDK",
+    "tests/simulating/test_smoke.py": "broken rules",
+    "tests/agreement/": "four clients",
     "tests/local/": "local runs",
     "tests/catalog/": "the demo",
     "tests/dashboard/": "one browser",

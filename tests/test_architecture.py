@@ -24,22 +24,15 @@ SOURCES = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py")
 BESIDE = [path for room in ("tests", "lab", "website") for path in sorted((ROOT / room).rglob("*.py"))]
 
 LEAVES = {
-    "fanin.errors",
-    "fanin.names",
-    "fanin.pacing",
-    "fanin.calling",
-    "fanin.isolating",
-    "fanin.arguments",
-    "fanin.instants",
-    "fanin.item_ids",
-    "fanin.ties",
-    "fanin.refusals",
+    *("fanin.errors", "fanin.names", "fanin.pacing", "fanin.calling", "fanin.isolating"),
+    *("fanin.arguments", "fanin.instants", "fanin.item_ids", "fanin.ties", "fanin.refusals"),
     "fanin.result_texts",
+    "fanin.types",
 }
 """Import nothing of the project but errors, so that any room may import them."""
 # room: what of the project it may import, beside itself. The longest prefix that fits is the room.
 DOORS: dict[str, set[str]] = {
-    "fanin": {*LEAVES, "fanin.client", "fanin.tracker", "fanin.queue", "fanin.aws"},
+    "fanin": {*LEAVES, "fanin.client", "fanin.publishing", "fanin.tracker", "fanin.queue", "fanin.aws"},
     "fanin.errors": set(),
     "fanin.names": set(),
     "fanin.pacing": set(),
@@ -51,6 +44,7 @@ DOORS: dict[str, set[str]] = {
     "fanin.ties": set(),
     "fanin.refusals": set(),
     "fanin.result_texts": {"fanin.errors"},
+    "fanin.types": {"fanin.arguments"},
     "fanin.cost": set(),
     "fanin.report": {"fanin.errors"},
     "fanin.aws": {*LEAVES},
@@ -107,15 +101,9 @@ DOORS: dict[str, set[str]] = {
     "functions": {"fanin"},
     # Settings are checked at synthesis by what reads them in the functions.
     "fanin_cdk": {
-        "fanin.errors",
-        "fanin.names",
-        "fanin.announcing.metrics",
-        "fanin.aws.settings.settings_file",
-        "fanin.callbacks.model",
-        "fanin.callbacks.parsing",
-        "fanin.grouper.settings.endpoints",
-        "fanin.grouper.settings.targeting",
-        "fanin.grouper.settings.parsing",
+        *("fanin.errors", "fanin.names", "fanin.announcing.metrics", "fanin.aws.settings.settings_file"),
+        *("fanin.callbacks.model", "fanin.callbacks.parsing", "fanin.grouper.settings.endpoints"),
+        *("fanin.grouper.settings.targeting", "fanin.grouper.settings.parsing"),
         "fanin.grouper.settings.policy",
     },
     # The project's own stack, the first user of the constructs.
@@ -196,6 +184,8 @@ HOMES: dict[str, set[str]] = {
     "pyarrow": {"fanin.report", "pipeline"},
     "matplotlib": {"fanin.report", "examples.catalog"},
     "jinja2": {"fanin.report"},
+    "greenlet": {"fanin.client.aio"},
+    "h11": {"fanin.client.aio"},
     "ministack": {"fanin.local"},
     "moto": {"fanin.local"},
     "rich": {"fanin.cli", "examples.catalog"},
@@ -214,15 +204,7 @@ ADAPTERS = {"dynamodb", "eventbridge", "http", "invoking", "memory", "s3", "secr
 REQUESTS = {"items", "lookups", "requests"}
 """In ``dynamodb/``: requests and rows as plain data, so these are rules too."""
 EFFECTS = {
-    "boto3",
-    "botocore",
-    "time",
-    "random",
-    "os",
-    "logging",
-    "socket",
-    "threading",
-    "urllib3",
+    *("boto3", "botocore", "time", "random", "os", "logging", "socket", "threading", "urllib3"),
     "requests",
 }
 

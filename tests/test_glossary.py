@@ -23,7 +23,7 @@ CAPABILITIES = ("fanin.tracker", "fanin.grouper", "fanin.queue")
 PLAIN = frozenset({
     "access", "added", "as", "async", "by", "call", "context", "denied", "effects", "error", "exceeded",
     "filter", "function", "handled", "id", "invalid", "lead", "list", "memory", "new", "options", "query",
-    "refused", "registered", "report", "reporter", "request", "settings", "stale", "status", "store",
+    "refused", "registered", "report", "reporter", "request", "send", "settings", "stale", "status", "store",
     "tables", "timing", "unavailable", "write",
 })
 # fmt: on

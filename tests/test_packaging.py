@@ -15,7 +15,7 @@ import pytest
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[1]
-EXTRAS = {"api", "cdk", "cli", "demo", "dev", "local", "report", "spark"}
+EXTRAS = {"api", "async", "cdk", "cli", "demo", "dev", "local", "report", "spark"}
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)", re.MULTILINE)
 
 
@@ -154,12 +154,15 @@ sys.modules.update(dict.fromkeys(%r))
 for name in %r:
     importlib.import_module(name)
 """
-APART = ("fanin.api.", "fanin.cli.", "fanin.local.", "fanin.report", "fanin_cdk", "fanin_conformance")
+APART = (
+    *("fanin.api.", "fanin.cli.", "fanin.local.", "fanin.report", "fanin_cdk", "fanin_conformance"),
+    *("fanin.client.aio.beside", "fanin.client.aio.connections", "fanin.client.aio.exchange"),
+)
 
 
 def test_without_an_extra_every_module_of_the_client_and_the_services_is_there():
     missing = ["aws_lambda_powertools", "ministack", "moto", "pydantic", "pydantic_core", "rich", "typer"]
-    missing += ["jinja2", "matplotlib", "pyarrow", "pyspark"]
+    missing += ["greenlet", "h11", "jinja2", "matplotlib", "pyarrow", "pyspark"]
     shared = ROOT / "shared"
     files = (path.relative_to(shared).with_suffix("").parts for path in sorted(shared.rglob("*.py")))
     modules = [name for parts in files if not (name := ".".join(parts)).startswith(APART)]

@@ -14,19 +14,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = (
-    "shared",
-    "functions",
-    "infra",
-    "pipeline",
-    "lab",
-    "examples",
-    "docs",
-    "website",
-    "mkdocs.yml",
-    "README.md",
-    "CONTRIBUTING.md",
-    "Makefile",
-    "cdk.json",
+    *("shared", "functions", "infra", "pipeline", "lab", "examples", "docs", "website", "mkdocs.yml"),
+    *("README.md", "CONTRIBUTING.md", "Makefile", "cdk.json"),
 )
 SUFFIXES = {".css", ".html", ".js", ".json", ".md", ".py", ".svg", ".toml", ".yml", ""}
 

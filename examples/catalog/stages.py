@@ -139,7 +139,7 @@ def _fan_out(
         deployed.bundle(options.bundled)
     if options.queued:
         deployed.queue(options.queued)
-        _unsigned(run.url).create_queue("demo")
+        _unsigned(run.url).queue("demo").ensure()
     view.step(f"deployed: {run.url}")
     with Listener(deployed.sqs, run.outputs["DemoEventsQueueUrl"]) as listener:
         job.run(given)

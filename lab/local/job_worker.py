@@ -23,7 +23,7 @@ WORK_SECONDS = 0.02
 
 
 def log(event: str, job: Job) -> None:
-    line = {"at": time.monotonic(), "event": event, "key": job.name, "id": job.id, "claim": job.claim}
+    line = {"at": time.monotonic(), "event": event, "key": job.key, "id": job.job_id, "claim": job.claim}
     sys.stdout.write(json.dumps(line) + "\n")
     sys.stdout.flush()
 
@@ -46,7 +46,7 @@ def work(jobs: Jobs, table: str) -> None:
     for job in jobs:
         time.sleep(random.uniform(0, WORK_SECONDS))
         try:
-            jobs.ack(job, writes=[outcome(table, job.name, job.id, str(os.getpid()))])
+            jobs.ack(job, writes=[outcome(table, job.key, job.job_id, str(os.getpid()))])
         except LostClaim:
             log("lost", job)
         else:

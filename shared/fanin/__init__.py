@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fanin.aws.settings.jobs import JobSettings
     from fanin.aws.settings.tracking import Tables
-    from fanin.client.aio import AsyncBatch, AsyncFanin
+    from fanin.client.aio.batches import AsyncBatch
+    from fanin.client.aio.clients import AsyncFanin
     from fanin.client.batch import Batch, Reopened
     from fanin.client.consuming.chunks import ChunkItem
     from fanin.client.fanin import Fanin
@@ -29,7 +30,17 @@ if TYPE_CHECKING:
         TaskStatus,
     )
     from fanin.client.ownership.stages import Stages
-    from fanin.client.queues.queue_model import DeletedJobs, QueueJob, QueueSession, QueueStatus, RevivedJobs
+    from fanin.client.queues.aio import AsyncQueue
+    from fanin.client.queues.queue import Queue
+    from fanin.client.queues.queue_model import (
+        DeletedJobs,
+        Job,
+        QueueSession,
+        QueueStatus,
+        RejectedJob,
+        RevivedJobs,
+    )
+    from fanin.client.queues.scope import Jobs
     from fanin.client.transports.reports import AckReport, Completion, ItemVerdict, RangeVerdict
     from fanin.client.working.messages import WorkSummary
     from fanin.errors import (
@@ -47,8 +58,9 @@ if TYPE_CHECKING:
         StaleWrite,
         StoreUnavailable,
     )
-    from fanin.queue import Job, Jobs, LostClaim, NewJob, Options, Queue, SessionLost
-    from fanin.queue.aio import AsyncQueue
+    from fanin.publishing.items import send
+    from fanin.publishing.sending import SendFailed
+    from fanin.queue import LostClaim, NewJob, Options, SessionLost
     from fanin.tracker import BatchMap, Mode, Outcome, Retention, Sample, State, Verdict
 
 __all__ = [
@@ -90,16 +102,17 @@ __all__ = [
     "Outcome",
     "Queue",
     "QueueDescription",
-    "QueueJob",
     "QueueSession",
     "QueueStatus",
     "QuotaExceeded",
     "RangeVerdict",
     "Registered",
+    "RejectedJob",
     "Reopened",
     "Retention",
     "RevivedJobs",
     "Sample",
+    "SendFailed",
     "SessionLost",
     "Stages",
     "StaleWrite",
@@ -113,13 +126,15 @@ __all__ = [
     "TaskStatus",
     "Verdict",
     "WorkSummary",
+    "send",
 ]
 
 # Loaded at the first access, so that a function does not import rooms that it does not use.
 _ROOMS = {
     "fanin.aws.settings.jobs": ("JobSettings",),
     "fanin.aws.settings.tracking": ("Tables",),
-    "fanin.client.aio": ("AsyncBatch", "AsyncFanin"),
+    "fanin.client.aio.batches": ("AsyncBatch",),
+    "fanin.client.aio.clients": ("AsyncFanin",),
     "fanin.client.batch": ("Batch", "Reopened"),
     "fanin.client.consuming.chunks": ("ChunkItem",),
     "fanin.client.fanin": ("Fanin",),
@@ -139,11 +154,15 @@ _ROOMS = {
         "TaskResult",
         "TaskStatus",
     ),
+    "fanin.client.queues.aio": ("AsyncQueue",),
+    "fanin.client.queues.queue": ("Queue",),
+    "fanin.client.queues.scope": ("Jobs",),
     "fanin.client.queues.queue_model": (
         "DeletedJobs",
-        "QueueJob",
+        "Job",
         "QueueSession",
         "QueueStatus",
+        "RejectedJob",
         "RevivedJobs",
     ),
     "fanin.client.ownership.stages": ("Stages",),
@@ -164,8 +183,9 @@ _ROOMS = {
         "StaleWrite",
         "StoreUnavailable",
     ),
-    "fanin.queue.aio": ("AsyncQueue",),
-    "fanin.queue": ("Job", "Jobs", "LostClaim", "NewJob", "Options", "Queue", "SessionLost"),
+    "fanin.publishing.items": ("send",),
+    "fanin.publishing.sending": ("SendFailed",),
+    "fanin.queue": ("LostClaim", "NewJob", "Options", "SessionLost"),
     "fanin.tracker": ("BatchMap", "Mode", "Outcome", "Retention", "Sample", "State", "Verdict"),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}

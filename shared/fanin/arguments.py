@@ -8,11 +8,14 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import timedelta
 from typing import Any, TypeVar
 
 from fanin.errors import InvalidRequest
 
 K = TypeVar("K")
+Seconds = float | timedelta
+"""A time span: a number of seconds, or a timedelta."""
 
 
 def text(value: str, name: str, field: str | None = None) -> str:
@@ -49,13 +52,33 @@ def whole(number: int, name: str, least: int, most: int) -> int:
     return whole_number
 
 
-def number_of_seconds(number: float, name: str, most: float = math.inf) -> float:
-    """Return *number*, a number of seconds from 0 to *most*; a bool is refused."""
+def seconds_of(time: Seconds, name: str, most: float = math.inf) -> float:
+    """Return *time*, given in seconds or as a timedelta, in seconds, from 0 to *most*; a bool is refused."""
+    number = time.total_seconds() if isinstance(time, timedelta) else time
     is_number = isinstance(number, int | float) and not isinstance(number, bool)
     if not is_number or not 0 <= number <= most:
         bound = "0 or more" if most == math.inf else f"from 0 to {most:g}"
-        raise InvalidRequest(f"{name} is a number of seconds, {bound}, not {number!r}", field=name)
+        raise InvalidRequest(
+            f"{name} is a number of seconds or a timedelta, {bound}, not {shown(time)}", field=name
+        )
     return number
+
+
+def timedelta_of(time: Seconds) -> timedelta | None:
+    """Return *time*, given in seconds or as a timedelta, as a timedelta; None for what is neither."""
+    if isinstance(time, timedelta):
+        return time
+    if isinstance(time, bool) or not isinstance(time, int | float):
+        return None
+    try:
+        return timedelta(seconds=time)
+    except (OverflowError, ValueError):
+        return None
+
+
+def shown(value: object) -> str:
+    """Return *value* for an error: a timedelta in seconds, as its caller may have given it."""
+    return f"{value.total_seconds():g} s" if isinstance(value, timedelta) else repr(value)
 
 
 def flag(value: bool, name: str) -> bool:

@@ -12,6 +12,11 @@ def iso(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def datetime_of(at: int) -> datetime:
+    """Return *at*, in microseconds since 1970."""
+    return EPOCH + timedelta(microseconds=at)
+
+
 def instant(at: int) -> str:
     """Return *at*, in microseconds since 1970, in that form."""
-    return iso(EPOCH + timedelta(microseconds=at))
+    return iso(datetime_of(at))

@@ -40,8 +40,13 @@ def each_in_threads(call: Callable[[A], T], values: Sequence[A]) -> list[T]:
 
 
 def pause(attempt: int) -> None:
-    """Sleep before attempt ``attempt + 1``: exponential with full jitter, at most two seconds."""
-    time.sleep(random.uniform(0, min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2**attempt)))
+    """Sleep before attempt ``attempt + 1``."""
+    time.sleep(pause_seconds(attempt))
+
+
+def pause_seconds(attempt: int) -> float:
+    """Return the seconds before attempt ``attempt + 1``: exponential with full jitter, at most two."""
+    return random.uniform(0, min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2**attempt))
 
 
 @dataclass(frozen=True, slots=True)

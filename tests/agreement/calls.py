@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from fanin.client.aio import AsyncBatch
+from fanin.client.aio.batches import AsyncBatch
 from fanin.client.batch import Batch
 from fanin.errors import FaninError
 from tests.agreement.worlds import World

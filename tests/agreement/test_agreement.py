@@ -8,9 +8,8 @@ from functools import cache
 import pytest
 
 from fanin import Fanin
-from fanin.client.aio import AsyncReopened
+from fanin.client.aio.batches import AsyncReopened
 from fanin.client.consuming.consumers import Consumers
-from fanin.client.queues.queue_admin import QueueAdministration
 from fanin.client.queues.queue_calls import QueueCalls
 from tests.agreement.agreement import simulate
 from tests.simulating.run import Tally, run_seeds
@@ -47,7 +46,7 @@ def public(kind: type) -> set[str]:
 def test_every_call_about_batches_is_answered_and_refused():
     made = sum((part(number).events for number in range(PARTS)), Counter())
     calls = public(Fanin) - ELSEWHERE
-    for others in (Consumers, QueueCalls, QueueAdministration):
+    for others in (Consumers, QueueCalls):
         calls -= public(others)
 
     assert {name for name in calls if not made[name]} == set()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey
@@ -59,13 +61,20 @@ def test_each_listing_has_its_jobs_with_their_metrics(gateway, queues):
 
 
 @pytest.mark.parametrize(
-    ("payload", "text"),
-    [("text", "text"), (None, None), ({"n": [1, None]}, '{"n":[1,null]}'), (7, "7"), (False, "false")],
+    "payload",
+    ["text", "7", None, {"n": [1, None], "é": "\0"}, 7, False, "x" * (128 * 1024 - 2)],
+    ids=lambda given: str(given)[:20],
 )
-def test_a_payload_is_text_or_the_text_of_its_json(gateway, queues, payload, text):
+def test_a_payload_is_the_value_of_json_that_was_added(gateway, queues, payload):
     post(gateway, {"key": "a", "payload": payload})
 
-    assert listed(gateway)[0].get("payload") == text
+    assert listed(gateway)[0].get("payload") == payload
+
+
+def test_an_add_of_the_same_job_id_is_the_same_add(gateway, queues):
+    answers = [post(gateway, {"key": "a", "jobId": job_id}).body for job_id in ("one", "one", "two")]
+
+    assert [each["added"] for each in answers] == [["a"], ["a"], []]
 
 
 def test_a_queue_is_removed_and_takes_no_jobs_from_then_on(gateway, queues):
@@ -100,7 +109,9 @@ BAD_JOBS = [
     {"key": "a", "delaySeconds": "1"},
     {"key": "a", "delaySeconds": None},
     {"key": "a", "delaySeconds": True},
-    {"key": "a", "payload": "x" * (128 * 1024 + 1)},
+    {"key": "a", "payload": "x" * (128 * 1024 - 1)},
+    {"key": "a", "jobId": ""},
+    {"key": "a", "jobId": "é" * 257},
     {"key": "a", "payload": ["x" * (128 * 1024)]},
     {"key": "a", "itemId": "x"},
     {"key": "a", "itemId": 7},
@@ -135,6 +146,6 @@ def test_a_payload_that_is_nested_deeply_is_taken_or_refused_and_breaks_nothing(
 
     assert answer.status == status
     if status == 200:
-        assert [job["payload"] for job in listed(gateway)] == [payload]
+        assert [json.dumps(job["payload"]) for job in listed(gateway)] == [payload]
     else:
         assert queues == {}

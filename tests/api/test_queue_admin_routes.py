@@ -168,7 +168,7 @@ def test_jobs_of_each_state_are_listed_page_by_page(gateway, queue):
 
 
 def test_pages_of_large_jobs_stay_below_an_answer_of_lambda_and_miss_none(gateway, queue):
-    queue.add_all([NewJob(f"job {i}", "\x00" * PAYLOAD_BYTES_MAX) for i in range(15)])
+    queue.add_all([NewJob(f"job {i}", "\x00" * (PAYLOAD_BYTES_MAX // 6 - 2)) for i in range(90)])
     query, found = {}, []
     while True:
         answer = gateway.send("GET", f"{PATH}/jobs", query={"limit": "100"} | query)
@@ -179,7 +179,7 @@ def test_pages_of_large_jobs_stay_below_an_answer_of_lambda_and_miss_none(gatewa
         query = {"cursor": answer.body["cursor"]}
 
     assert len(found) > 1
-    assert sorted(name for page in found for name in page) == sorted(f"job {i}" for i in range(15))
+    assert sorted(name for page in found for name in page) == sorted(f"job {i}" for i in range(90))
 
 
 def cursor_of(gateway, queue) -> str:

@@ -12,10 +12,9 @@ from examples.catalog.functions.bundling import Bundling, task_of
 from examples.catalog.functions.index import Entry
 from examples.catalog.functions.package import Package, checked
 from examples.catalog.functions.queueing import entry_of, job_of
-from fanin.queue import Job, NewJob, QueueKey
-from fanin.queue.rules.keys import JobKey, PartKey
-from fanin.queue.rules.model import JobState
-from tests.catalog.test_worker import RECORD, TENANT
+from fanin import Job, NewJob
+from fanin.testing import FakeFanin
+from tests.catalog.test_worker import RECORD
 from tests.item_ids import item_named
 
 ENTRIES = [
@@ -45,20 +44,23 @@ def test_the_tasks_of_a_delivery_are_sent_ten_at_once_and_those_that_were_not_se
     assert [task for each in queue.sent for task in each] == [task_of(entry) for entry in ENTRIES]
 
 
-def stored(new: NewJob) -> Job:
-    key = JobKey(PartKey(QueueKey(TENANT, "demo"), 0), new.key)
-    return Job(key, new.key, str(new.id), JobState.BUSY, 0, 0, 0, payload=new.payload, item_id=new.item_id)
+def taken(new: NewJob) -> Job:
+    """The job as its consumer takes it."""
+    with FakeFanin().queue("demo") as queue:
+        queue.add(replace(new, item_id=None))
+        with queue.take(1, wait=0) as (job,):
+            return replace(job, item_id=new.item_id)
 
 
 def test_a_job_has_the_whole_package_for_its_row() -> None:
     entry = Entry(item_named(7), checked(RECORD), 1000, 0)
 
-    assert entry_of(stored(job_of(entry)), 1500).row() == replace(entry, processed_at=1500).row()
+    assert entry_of(taken(job_of(entry)), 1500).row() == replace(entry, processed_at=1500).row()
 
 
-@pytest.mark.parametrize("payload", ["bad", "{}", "[]", '{"package": {}, "sentAt": 1}', None])
-def test_a_payload_that_is_no_package_is_refused(payload: str | None) -> None:
-    job = replace(stored(NewJob("a-key")), payload=payload)
+@pytest.mark.parametrize("payload", ["bad", {}, [], {"package": {}, "sentAt": 1}, 7, None])
+def test_a_payload_that_is_no_package_is_refused(payload: object) -> None:
+    job = replace(taken(NewJob("a-key")), payload=payload)
 
     with pytest.raises(ValueError, match="the payload of job 'a-key' is no package"):
         entry_of(job, 0)

@@ -8,6 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
+
+from fanin.cli.app import VERBS, built
 
 ROOT = Path(__file__).resolve().parents[2]
 NOT_NEEDED = {"aws_cdk", "boto3", "botocore", "ministack", "moto", "urllib3"}
@@ -69,3 +72,19 @@ def test_the_version_needs_nothing_but_the_standard_library(tmp_path):
     assert done.stdout.startswith("fanin 0.")
     assert not loaded & {*NOT_NEEDED, "typer", "rich", "click"}
     assert len(loaded) < 120, sorted(loaded)
+
+
+def test_a_verb_is_in_the_table_from_which_its_module_is_loaded():
+    commands = get_command(built(VERBS)).commands
+
+    assert list(commands) == [name for names in VERBS.values() for name in names]
+    for module, names in VERBS.items():
+        assert tuple(get_command(built([module])).commands) == names
+
+
+def test_a_verb_loads_the_modules_of_its_own_alone(tmp_path):
+    done = command("status", "--help", before=LISTED.replace('.split(".")[0]', ""), tmp=tmp_path)
+    loaded = set(done.stdout.rpartition("LOADED ")[2].split())
+
+    assert "fanin.cli.batches.looking" in loaded
+    assert not {"fanin.cli.batches.publish", "fanin.cli.services.local", "fanin.tracker.service"} & loaded

@@ -72,6 +72,8 @@ def test_queues_and_their_jobs(fanin, jobs):
     ("arguments", "code"),
     [
         (("jobs", "no/such\tname"), ExitCode.REFUSED),
+        (("tasks", "nosuch"), ExitCode.REFUSED),
+        (("bundles", "nosuch"), ExitCode.REFUSED),
         (("jobs", "thumbs", "--state", "all"), ExitCode.USAGE),
         (("jobs",), ExitCode.USAGE),
         (("tasks",), ExitCode.USAGE),
@@ -83,6 +85,11 @@ def test_queues_and_their_jobs(fanin, jobs):
 )
 def test_what_is_wrong_is_1_or_2(fanin, jobs, tasks, arguments, code):
     assert fanin(*arguments).code == code
+
+
+def test_tasks_and_jobs_of_what_does_not_exist_end_alike(fanin, jobs, tasks):
+    assert fanin("jobs", "nosuch").err == "queue 'nosuch' does not exist\n"
+    assert fanin("tasks", "nosuch").err == "target 'nosuch' does not exist, or never had tasks\n"
 
 
 @pytest.mark.parametrize(

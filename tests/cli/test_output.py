@@ -53,6 +53,26 @@ def test_a_terminal_gets_a_table_that_no_cell_can_write_to(monkeypatch):
     assert "[red]x" in text
 
 
+ID = "39f8a16e-f93e-4306-8573-cbb3b2f36343"
+
+
+@pytest.mark.parametrize(
+    ("width", "lines"),
+    [
+        ("80", ["Key                                   Items", f"{ID}  1,000"]),
+        ("40", [ID, "  items 1,000"]),
+    ],
+)
+def test_a_table_wider_than_the_terminal_has_the_first_cell_whole_and_the_others_below(
+    monkeypatch, width, lines
+):
+    monkeypatch.setenv("COLUMNS", width)
+    monkeypatch.setenv("TERM", "dumb")
+    text = printed(Terminal(), lambda output: output.table(COLUMNS, [{**ROW, "key": ID}]))
+
+    assert [line.rstrip() for line in text.splitlines()] == lines
+
+
 def test_a_document_controls_no_terminal_and_is_the_same_document():
     text = printed(Terminal(), lambda output: output.value(ROW, ""), as_json=True)
 

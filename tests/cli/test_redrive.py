@@ -103,9 +103,14 @@ def test_no_answer_is_5_and_all_messages_are_there(fanin, sqs, dead, served):
     assert (depth(sqs, "dead"), depth(sqs, "work")) == (4, 0)
 
 
-def test_an_empty_queue_that_is_no_dead_letter_queue_is_reported(fanin, sqs):
-    wrong = fanin("redrive", "other").ok()
-    right = fanin("redrive", "dead").ok()
+def test_a_queue_that_is_no_dead_letter_queue_is_refused_unless_a_target_is_named(fanin, sqs):
+    url = sqs.get_queue_url(QueueName="other")["QueueUrl"]
+    sqs.send_message(QueueUrl=url, MessageBody="x")
+    wrong = fanin("redrive", "other")
 
-    assert "other has no messages, and is the dead-letter queue of no queue" in wrong.err
-    assert "no messages" not in right.err
+    assert (wrong.code, wrong.out) == (ExitCode.REFUSED, "")
+    assert "other is the dead-letter queue of no queue: give that one" in wrong.err
+    (message,) = sqs.receive_message(QueueUrl=url, AttributeNames=["All"])["Messages"]
+    assert message["Attributes"]["ApproximateReceiveCount"] == "1"
+    assert fanin("redrive", "dead").ok()
+    assert fanin("redrive", "other", "--to", "work").ok()

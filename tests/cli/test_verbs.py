@@ -195,8 +195,10 @@ def test_the_children_of_a_batch_or_an_item_are_listed_and_cancelled_with_it(fan
     assert fanin("children", f"top:{group}:1").ok().lines == []
     assert fanin("children", f"top:{group}:0-1").code == ExitCode.USAGE
     assert "parentFailsOn\tany" in fanin("status", "a").ok().lines
-    fanin("cancel", "top", "--children", "--yes").ok()
-    assert {fanin("status", name, "--json").ok().documents[0]["state"] for name in "ab"} == {"CANCELLED"}
+    fanin("open", "c", "--parent", fanin("add", "a", "1").ok().out.strip()).ok()
+    cancelled = fanin("cancel", "top", "--children", "--yes").ok()
+    assert cancelled.err.endswith("with 3 live batches below it\n")
+    assert {fanin("status", name, "--json").ok().documents[0]["state"] for name in "abc"} == {"CANCELLED"}
 
 
 def test_parent_fails_on_without_a_parent_is_refused(fanin):

@@ -7,10 +7,14 @@ import inspect
 import threading
 
 import pytest
+from urllib3.util import parse_url
 
 from fanin import AsyncFanin, Fanin, State
+from fanin.client.aio import calls
+from fanin.client.aio.connections import NoTurn, Pool, Target
 from fanin.client.timer import Timer
 from fanin.client.transports.direct import DirectTransport
+from fanin.client.transports.http import HttpTransport
 from fanin.client.waiting import Waiting
 from tests.client.conftest import TENANT
 
@@ -118,3 +122,127 @@ def test_every_call_about_batches_is_there_with_the_same_arguments():
     for name in names:
         parameters = inspect.signature(getattr(AsyncFanin, name)).parameters
         assert [*parameters] == [*inspect.signature(own[name]).parameters]
+
+
+def threads():
+    return {each for each in threading.enumerate() if each.name.startswith("asyncio")}
+
+
+def test_over_http_many_calls_share_a_few_connections_and_take_no_thread(service):
+    async def work():
+        client = AsyncFanin(service.url, connections=5)
+        async with client.open() as batch:
+            items = await batch.add(60)
+        before = threads()  # the first call of a client makes its transport in one
+        await asyncio.gather(*(client.ack([item]) for item in items))
+        return await batch.wait(), threads() - before
+
+    ended, added = asyncio.run(work())
+
+    assert (ended.result, ended.acked) == ("succeeded", 60)
+    assert len({request.peer for request in service.seen if request.path == "/v1/acks"}) in range(2, 6)
+    assert added == set()
+
+
+def held(service):
+    """Let the next request wait for the test; return what says that it arrived, and what lets it go on."""
+    arrived, go_on = threading.Event(), threading.Event()
+
+    def wait(serve):
+        arrived.set()
+        assert go_on.wait(60)
+        return serve()
+
+    service.faults.append(wait)
+    return arrived, go_on
+
+
+def test_a_cancelled_request_ends_at_once_and_its_connection_answers_nobody_else(service):
+    async def work():
+        client = AsyncFanin(service.url, connections=1)
+        batch = await client.open()
+        items = await batch.add(2)
+        arrived, go_on = held(service)
+        acking = asyncio.create_task(client.ack(items[:1]))
+        await asyncio.to_thread(arrived.wait, 60)
+        acking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await acking
+        go_on.set()
+        return await batch.status()
+
+    assert asyncio.run(work()).state is State.OPEN
+    assert len({request.peer for request in service.seen}) == 2
+
+
+def test_over_http_too_a_cancelled_open_leaves_no_open_batch(service):
+    async def work():
+        arrived, go_on = held(service)
+        opening = asyncio.create_task(in_block(AsyncFanin(service.url)))
+        await asyncio.to_thread(arrived.wait, 60)
+        opening.cancel()
+        await asyncio.sleep(0)
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+
+    asyncio.run(work())
+
+    assert [batch.state for batch in Fanin(service.url).batches()] == [State.CANCELLED]
+
+
+def test_a_request_that_gets_no_connection_in_time_gives_up_its_turn(service):
+    async def work():
+        pool, url = Pool(1), parse_url(service.url)
+        target = Target(url.host, url.port, is_tls=False)
+        first = await pool.taken(target, 60, 60)
+        with pytest.raises(NoTurn):
+            await pool.taken(target, 60, 0.01)
+        pool.give_back(first)
+        again = await pool.taken(target, 60, 60)
+        pool.give_back(again)
+        pool.close()
+        return first is again
+
+    assert asyncio.run(work())
+
+
+class Sign:
+    """A signature whose credentials may have to be refreshed."""
+
+    def __init__(self):
+        self.threads, self.blocks = [], True
+
+    def may_block(self):
+        return self.blocks
+
+    def __call__(self, method, url, body, headers):
+        self.threads.append(threading.current_thread())
+        self.blocks = False
+        return {**headers, "X-Signed": "yes"}
+
+
+def test_credentials_are_refreshed_in_a_thread_and_other_signatures_made_at_once(service):
+    sign = Sign()
+
+    async def work():
+        batch = await AsyncFanin(Fanin(HttpTransport(service.url, sign=sign))).open()
+        await batch.status()
+
+    asyncio.run(work())
+
+    assert [each is threading.main_thread() for each in sign.threads] == [False, True]
+    assert {request.headers["x-signed"] for request in service.seen} == {"yes"}
+
+
+def test_without_the_extra_calls_run_in_threads_and_say_so_once(service, monkeypatch, caplog):
+    monkeypatch.setitem(__import__("sys").modules, "fanin.client.aio.exchange", None)
+    calls._warn.cache_clear()
+
+    async def work():
+        async with AsyncFanin(service.url).open() as batch:
+            await batch.ack(await batch.add(3))
+        return await batch.wait()
+
+    assert asyncio.run(work()).result == "succeeded"
+    assert [record.message for record in caplog.records if "fanin[async]" in record.message] != []

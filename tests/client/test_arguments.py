@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
 
 import pytest
 
-from fanin import Fanin, InvalidRequest, Retention, Tables
+from fanin import Fanin, InvalidRequest, NewJob, Options, Retention, Tables
+from fanin.client.checks.checking import options_given
 from fanin.client.checks.naming import ARGUMENTS
-from fanin.client.checks.opening import OpenOptions
+from fanin.client.checks.opening import OpenOptions, spec_of
+from fanin.client.transports.environment import Connection
+from fanin.queue.rules.taking import TakeRequest
+from fanin.testing import FakeFanin
 from fanin.tracker import TOTAL_MAX
 
 
@@ -65,7 +72,7 @@ def test_a_number_is_a_whole_one(nowhere, number):
             call()
 
 
-@pytest.mark.parametrize("seconds", ["1", None, True, float("nan"), timedelta(1)])
+@pytest.mark.parametrize("seconds", ["1", None, True, float("nan")])
 def test_a_margin_is_seconds(nowhere, seconds):
     with pytest.raises(InvalidRequest, match="margin_seconds"):
         nowhere.acks(margin_seconds=seconds)
@@ -179,3 +186,28 @@ def test_a_label_that_http_refuses_is_refused_everywhere(fanin, labels):
     ((key, value),) = labels.items()
     with pytest.raises(InvalidRequest):
         fanin.batches(label=f"{key}:{value}")
+
+
+SPANS: dict[str, Callable[[Any], object]] = {
+    "deadline": lambda span: spec_of(None, {"deadline": span}).deadline,
+    "stuck_after": lambda span: spec_of(None, {"stuck_after": span}).stuck_after,
+    "retention": lambda span: Retention(open=span).open,
+    "timeout": lambda span: Connection(timeout=span).over_http("http://127.0.0.1:1")._call_seconds,
+    "timeout of a wait": lambda span: FakeFanin()._pacing(str(UUID(int=0)), span)._timeout,
+    "margin_seconds": lambda span: options_given(None, None, span, None),
+    "expiry": lambda span: Options(expiry=span).expiry,
+    "retry_delay": lambda span: Options(retry_delay=span).retry_delay,
+    "delay": lambda span: NewJob("a", delay=span).delay,
+    "wait": lambda span: TakeRequest(wait=span).wait,
+}
+
+
+@pytest.mark.parametrize("name", SPANS)
+def test_a_time_is_given_in_seconds_or_as_a_timedelta(name):
+    made = SPANS[name]
+    assert made(90) == made(90.0) == made(timedelta(seconds=90))
+    for bad in (True, "90", [90], object(), float("nan"), -1, timedelta(seconds=-1)):
+        with pytest.raises(InvalidRequest) as refused:
+            made(bad)
+        assert name.partition(" ")[0].removesuffix("_after") in str(refused.value)
+        assert (repr(bad) if not isinstance(bad, timedelta) else "-1 s") in str(refused.value)

@@ -9,7 +9,7 @@ import pytest
 
 import fanin as package
 from fanin import Conflict, Fanin, InvalidRequest, NotFound
-from fanin.client.aio import AsyncFanin
+from fanin.client.aio.clients import AsyncFanin
 from fanin.testing import FakeFanin
 
 ID = "6f1d9cc3-2f3c-4a1b-9d55-0c7f3d7b1c11"

@@ -17,7 +17,7 @@ from fanin.testing import FakeFanin, deliver
 from tests.client.conftest import answers, lost_before, sqs_event, work_queue
 from tests.client.received import DELETED, RETURNED, acked, delivered, received
 from tests.forks import forked, status_of
-from tests.queue.conftest import expects
+from tests.queue.conftest import expects, shown
 
 REASON = "not a JPEG"
 
@@ -404,7 +404,7 @@ def test_a_claim_that_is_lost_says_so_in_place_of_the_failure(jobs):
 
 def test_a_job_of_a_coroutine_fails_for_good(jobs):
     async def work():
-        async with AsyncQueue(jobs) as queue:
+        async with AsyncQueue(shown(jobs)) as queue:
             await queue.add_all([NewJob("a"), NewJob("b")])
             async with queue.take(2, wait=0) as taken:
                 await taken.fail(taken[0], "no picture")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ import pytest
 
 from fanin import (
     AccessDenied,
+    AsyncFanin,
     Conflict,
     Fanin,
     FaninError,
@@ -27,6 +29,27 @@ PROBLEM = (
     b' "errors": [{"field": "count", "detail": "too small"}, {"field": "other", "detail": "?"}]}'
 )
 WEATHER = [lost_before, lost_after, answers(429), answers(500), answers(502), answers(503), answers(504)]
+
+
+class OnLoop:
+    """A transport whose calls are made by a coroutine, and whose requests are those of its event loop."""
+
+    def __init__(self, fanin, runner):
+        self.client, self.runner = AsyncFanin(fanin), runner
+
+    def __getattr__(self, name):
+        call = getattr(self.client.sync._transport, name)
+        return lambda *args: self.runner.run(self.client.call(call, *args))
+
+
+@pytest.fixture(params=["thread", "loop"])
+def over_http(request, over_http):
+    """The client, by a thread and by coroutines."""
+    if request.param == "thread":
+        yield over_http
+        return
+    with asyncio.Runner() as runner:
+        yield Fanin(OnLoop(over_http, runner))
 
 
 @pytest.mark.parametrize("fault", WEATHER)

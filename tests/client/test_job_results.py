@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from fanin import InvalidRequest, NewJob
+from fanin.client.queues.aio import AsyncQueue
 from fanin.client.queues.job_acks import ItemResults
-from fanin.queue.aio import AsyncQueue
 from fanin.testing import FakeFanin
 from tests.client.test_reporting import jobs, stalled
 

@@ -59,7 +59,8 @@ def direct(tracker):
 
 
 def test_a_queue_is_created_over_http_with_its_parts(over_http, api, table, service):
-    first, again = over_http.create_queue("thumbs", parts=3), over_http.create_queue("thumbs")
+    queue = over_http.queue("thumbs")
+    first, again = queue.ensure(parts=3), queue.ensure()
 
     assert first == again
     assert (first.name, first.parts) == ("thumbs", 3)
@@ -67,14 +68,14 @@ def test_a_queue_is_created_over_http_with_its_parts(over_http, api, table, serv
     assert table.config(KEY) == QueueConfig(3, doorbell=first.doorbell_url)
     assert [seen.method for seen in service.seen] == ["PUT", "PUT"]
     with pytest.raises(Conflict, match="3 parts"):
-        over_http.create_queue("thumbs", parts=2)
+        queue.ensure(parts=2)
 
 
 def test_a_worker_over_http_asks_the_api_for_the_queue(over_http, api, table, service):
     queue = over_http.queue("thumbs", AT, Options(parts=2))
     queue.add("a")
     with queue.take(1, wait=0) as jobs:
-        assert [job.name for job in jobs] == ["a"]
+        assert [job.key for job in jobs] == ["a"]
     queue.close()
 
     assert table.config(KEY).parts == 2
@@ -83,7 +84,7 @@ def test_a_worker_over_http_asks_the_api_for_the_queue(over_http, api, table, se
 
 def test_a_direct_client_creates_a_queue_with_its_own_credentials(direct, table):
     at = JobSettings(table=QUEUE_TABLE, tenant=TENANT, doorbell_prefix=PREFIX)
-    found = direct.create_queue("thumbs", parts=4, at=at)
+    found = direct.queue("thumbs", at).ensure(parts=4)
 
     assert table.config(KEY) == QueueConfig(4, doorbell=found.doorbell_url)
     assert direct.queue("thumbs", at).add("a")

@@ -5,42 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4
 
 from fanin_conformance import Added, Answer, Delivery, Span
 from tests.conformance.reference import Batch, Reference, Rows
 
 PAUSE_SECONDS = 0.003
+_is_done, _end = Reference.is_done, Reference.end
 
 
-class ClosedAtOnce(Reference):
-    def is_closed(self, batch: Batch) -> bool:
-        return True
+def changed(name: str, **rules: Any) -> type[Reference]:
+    """Return the reference with other rules."""
+    return type(name, (Reference,), rules)
 
 
-class EmptyNeverCompletes(Reference):
-    def is_done(self, batch: Batch) -> bool:
-        return super().is_done(batch) and batch.total > 0
-
-
-class CompletesEarly(Reference):
-    def is_done(self, batch: Batch) -> bool:
-        return batch.state == "closed" and batch.left <= (100 if batch.total == 1000 else 0)
-
-
-class CompletesWhileOpen(Reference):
-    def is_done(self, batch: Batch) -> bool:
-        return super().is_done(batch) or (batch.state == "open" and batch.total == 10 and batch.left == 0)
-
-
-class AddsAfterClose(Reference):
-    def check_open(self, batch: Batch) -> None:
-        if batch.total != 3:
-            super().check_open(batch)
-
-
-class CutsTheKey(Reference):
-    def user_key(self, batch: Batch) -> str | None:
-        return batch.user_key and batch.user_key[:100]
+def _is_full_at_ten(batch: Batch) -> bool:
+    return batch.state == "open" and batch.total == 10 and batch.left == 0
 
 
 class ReportsToBoth(Reference):
@@ -103,19 +84,9 @@ class AddChecksFirst(Reference):
         return super().add(batch, count, token)
 
 
-class ReportsAgain(Reference):
-    def is_reported_to(self, batch: Batch, token: str) -> bool:
-        return True
-
-
 class AddsTwice(Reference):
     def add_token(self, token: str | None) -> str:
         return super().add_token(None)
-
-
-class OpensTwice(Reference):
-    def open_token(self, token: str | None) -> str:
-        return super().open_token(None)
 
 
 class GroupsOfAnyBatch(Reference):
@@ -127,11 +98,6 @@ class GroupsOfAnyBatch(Reference):
 class IndexesWrap(Reference):
     def index(self, text: str, size: int) -> int | None:
         return int(text) % 2**32 % size if text.isascii() and text.isdigit() else None
-
-
-class NegativeIndexes(Reference):
-    def index(self, text: str, size: int) -> int | None:
-        return size - 1 if text == "-1" else super().index(text, size)
 
 
 class NoVerdicts(Reference):
@@ -146,12 +112,6 @@ class CreatesUnknown(Reference):
         if batch not in self.batches:
             self.batches[batch] = Batch(batch, None, None, None, None, self.now)
         return super().close(batch, token)
-
-
-class AddsNothing(Reference):
-    def check_count(self, count: int) -> None:
-        if count != 0:
-            super().check_count(count)
 
 
 class ForgetsWhoCompleted(Reference):
@@ -178,41 +138,15 @@ class CrashWithoutEvent(Reference):
         return [each for each in super().deliveries(batch, count, seconds) if each.kind != "completed"]
 
 
-class FailuresHang(Reference):
-    def is_done(self, batch: Batch) -> bool:
-        return super().is_done(batch) and not batch.failed
-
-
-class FailuresAreSuccess(Reference):
-    def is_success(self, batch: Batch) -> bool:
-        return True
-
-
 class FewFailures(Reference):
     def failures(self, batch: str) -> Sequence[Span]:
         return [Span(span.group, span.first, min(span.last, 1599)) for span in super().failures(batch)]
-
-
-class ExpiresActive(Reference):
-    def touch(self, batch: Batch) -> None:
-        return
 
 
 class NoMissingItems(Reference):
     def end(self, batch: Batch, state: str) -> None:
         super().end(batch, state)
         batch.events = [Delivery(each.kind, each.id, ()) for each in batch.events]
-
-
-class NoSweep(Reference):
-    def sweep(self) -> None:
-        return
-
-
-class EmptyNeverEnds(Reference):
-    def end(self, batch: Batch, state: str) -> None:
-        if batch.total or state == "complete":
-            super().end(batch, state)
 
 
 class ScansForEachAck(Reference):
@@ -227,31 +161,11 @@ class DearDuplicates(Reference):
         return 0.09 if batch and batch.state == "complete" else 0.001
 
 
-class ForgetsTheExpected(Reference):
-    def check_expected(self, batch: Batch) -> None:
-        return
-
-
-class CancelIsNoEnd(Reference):
-    def cancel(self, batch: str) -> None:
-        self.batch(batch)
-
-
 class CancelsTwice(Reference):
     def end(self, batch: Batch, state: str) -> None:
         super().end(batch, state)
         if state == "cancelled":
             batch.events.append(Delivery("completed", f"{batch.id}:complete"))
-
-
-class PagesOfTwo(Reference):
-    def outstanding(self, batch: str) -> Sequence[Span]:
-        return super().outstanding(batch)[:2]
-
-
-class SlowList(Reference):
-    def cost_of_list(self, batch: Batch) -> float:
-        return 1.5
 
 
 class ConsecutiveIds(Reference):
@@ -270,41 +184,63 @@ class OpenDoor(Reference):
 
 
 BROKEN: dict[type[Reference], set[str]] = {
-    ClosedAtOnce: {"T1"},
-    EmptyNeverCompletes: {"T2"},
-    CompletesEarly: {"T3"},
-    CompletesWhileOpen: {"T5"},
-    AddsAfterClose: {"T7"},
-    CutsTheKey: {"T8"},
+    changed("ClosedAtOnce", is_closed=lambda self, batch: True): {"T1"},
+    changed("EmptyNeverCompletes", is_done=lambda self, batch: _is_done(self, batch) and batch.total > 0): {
+        "T2"
+    },
+    changed(
+        "CompletesEarly",
+        is_done=lambda self, batch: (
+            batch.state == "closed" and batch.left <= (100 if batch.total == 1000 else 0)
+        ),
+    ): {"T3"},
+    changed(
+        "CompletesWhileOpen", is_done=lambda self, batch: _is_done(self, batch) or _is_full_at_ten(batch)
+    ): {"T5"},
+    changed(
+        "AddsAfterClose", check_open=lambda self, batch: batch.total == 3 or Reference.check_open(self, batch)
+    ): {"T7"},
+    changed("CutsTheKey", user_key=lambda self, batch: batch.user_key and batch.user_key[:100]): {"T8"},
     ReportsToBoth: {"T9", "T11"},
     LosesTheCompletion: {"T10"},
     AddChecksFirst: {"T14"},
-    ReportsAgain: {"T12"},
+    changed("ReportsAgain", is_reported_to=lambda self, batch, token: True): {"T12"},
     AddsTwice: {"T15"},
-    OpensTwice: {"T16"},
+    changed("OpensTwice", open_token=lambda self, token: uuid4().hex): {"T16"},
     GroupsOfAnyBatch: {"T17"},
     IndexesWrap: {"T18"},
-    NegativeIndexes: {"T18"},
+    changed(
+        "NegativeIndexes",
+        index=lambda self, text, size: size - 1 if text == "-1" else Reference.index(self, text, size),
+    ): {"T18"},
     NoVerdicts: {"T19"},
     CreatesUnknown: {"T20"},
-    AddsNothing: {"T21"},
+    changed("AddsNothing", check_count=lambda self, count: count and Reference.check_count(self, count)): {
+        "T21"
+    },
     ForgetsWhoCompleted: {"T23"},
     NoRepair: {"T24"},
     CrashWithoutEvent: {"T24"},
-    FailuresHang: {"T25", "T27"},
-    FailuresAreSuccess: {"T25"},
+    changed("FailuresHang", is_done=lambda self, batch: _is_done(self, batch) and not batch.failed): {
+        "T25",
+        "T27",
+    },
+    changed("FailuresAreSuccess", is_success=lambda self, batch: True): {"T25"},
     FewFailures: {"T27"},
-    ExpiresActive: {"T28"},
+    changed("ExpiresActive", touch=lambda self, batch: None): {"T28"},
     NoMissingItems: {"T29"},
-    NoSweep: {"T24", "T29", "T30"},
-    EmptyNeverEnds: {"T30"},
+    changed("NoSweep", sweep=lambda self: None): {"T24", "T29", "T30"},
+    changed(
+        "EmptyNeverEnds",
+        end=lambda self, batch, state: (batch.total or state == "complete") and _end(self, batch, state),
+    ): {"T30"},
     ScansForEachAck: {"T31"},
     DearDuplicates: {"T31"},
-    ForgetsTheExpected: {"T34"},
-    CancelIsNoEnd: {"T36"},
+    changed("ForgetsTheExpected", check_expected=lambda self, batch: None): {"T34"},
+    changed("CancelIsNoEnd", cancel=lambda self, batch: self.batch(batch) and None): {"T36"},
     CancelsTwice: {"T36"},
-    PagesOfTwo: {"T37"},
-    SlowList: {"T37"},
+    changed("PagesOfTwo", outstanding=lambda self, batch: Reference.outstanding(self, batch)[:2]): {"T37"},
+    changed("SlowList", cost_of_list=lambda self, batch: 1.5): {"T37"},
     ConsecutiveIds: {"T17", "T38"},
     OpenDoor: {"T38"},
 }

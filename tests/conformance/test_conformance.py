@@ -10,11 +10,11 @@ import time
 
 import pytest
 
-from fanin_conformance import CASES, Adapter, Effort, NotSupported, Refused, Verdict, judge
+from fanin_conformance import CASES, Adapter, Effort, NotSupported, Verdict, judge
 from fanin_conformance.__main__ import main
 from fanin_conformance.reporting import clean
+from lab.peers.sites.carlyle_model import Carlyle
 from tests.conformance.broken import BROKEN, AddsTwice
-from tests.conformance.carlyle import Carlyle
 from tests.conformance.reference import Reference
 from tests.conformance.serving import Routes, served
 
@@ -55,30 +55,6 @@ def test_carlyles_order_of_statements_fails_its_races_and_more():
         *("T24", "T28", "T29", "T30", "T31", "T38"),
     }
     assert found["not supported"] == {"T25", "T27", "T34", "T36", "T37"}
-
-
-@pytest.mark.parametrize(
-    ("number", "what"),
-    [
-        ("T9", "completions reported, complete"),
-        ("T10", "0 completions reported, complete"),
-        ("T11", "2 completions reported, complete"),
-        ("T14", "the batch is complete without its items"),
-    ],
-)
-def test_carlyles_races_are_lost_in_the_way_that_was_measured(number, what):
-    """With a 409 in place of the 500 of an add after close, which is a case of its own."""
-
-    class Polite(Carlyle):
-        def add(self, batch, count, token=None):
-            try:
-                return super().add(batch, count, token)
-            except RuntimeError:
-                raise Refused("conflict") from None
-
-    (found,) = judge(Polite(), [CASES[number]], RACES)
-
-    assert (found.verdict, what in found.seen) == (Verdict.FAIL, True), found.seen
 
 
 def test_over_http_the_reference_passes_and_a_broken_rule_fails(capsys):

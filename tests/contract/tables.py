@@ -26,13 +26,7 @@ def create_tables(client: Any) -> None:
         AttributeDefinitions=[
             {"AttributeName": name, "AttributeType": "N" if name == "dueAt" else "S"}
             for name in (
-                "pk",
-                "sk",
-                "dueShard",
-                "dueAt",
-                "liveShard",
-                "tenantShard",
-                "tenantUser",
+                *("pk", "sk", "dueShard", "dueAt", "liveShard", "tenantShard", "tenantUser"),
                 "createdKey",
             )
         ],

@@ -27,14 +27,8 @@ from tests.crashes.outside import Outside
 from tests.crashes.process import Clock, forget, under
 
 CLIENTS = (
-    clients.dynamodb,
-    clients.sqs,
-    clients.events,
-    clients.announcements,
-    clients.s3,
-    clients.functions,
-    clients.secrets,
-    clients.workflows,
+    *(clients.dynamodb, clients.sqs, clients.events, clients.announcements, clients.s3),
+    *(clients.functions, clients.secrets, clients.workflows),
 )
 
 

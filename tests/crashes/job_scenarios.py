@@ -42,14 +42,7 @@ HEALED = (
 """The sweep frees the claims of a crashed session, rings again, and reports what was not reported."""
 BY_DESIGN = frozenset(
     {
-        "claim",
-        "session",
-        "deliveries",
-        "claimed_us",
-        "done_us",
-        "done_by",
-        "ready_us",
-        "collisions",
+        *("claim", "session", "deliveries", "claimed_us", "done_us", "done_by", "ready_us", "collisions"),
         "busy_us",
     }
     | {"processedAt", "ix", "queued_us", "idle_us", "asleep_us", "listed", "revision"}

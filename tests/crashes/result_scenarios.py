@@ -77,10 +77,6 @@ def _sweep_jobs(_: Account) -> Delivery:
     return Event({})
 
 
-def _publish(_: Account) -> Delivery:
-    return Event({"Records": [_stream_record(ended()[0])]})
-
-
 def _read(_: Account) -> Delivery:
     return Request("GET", f"/v1/batches/{ended()[0]}/results")
 
@@ -130,7 +126,9 @@ RESULTS = [
     Scenario("consume_acks", "with results", _consume, fresh=BY_WHOM),
     Scenario("handle_bundle", "with results", _handle, groups.HEALED, groups.BY_DESIGN, groups.DIVIDED),
     Scenario("sweep_jobs", "ends with results", _sweep_jobs, jobs.HEALED, jobs.BY_DESIGN | COUNTED),
-    Scenario("publish_endings", "a batch with results", _publish),
+    Scenario(
+        "publish_endings", "a batch with results", lambda _: Event({"Records": [_stream_record(ended()[0])]})
+    ),
     Scenario("get_results", "of a batch", _read, AGAIN, free_answer=True),
     Scenario("get_results", "of an item", _read_one, AGAIN, free_answer=True),
     Scenario("delete_batch", "with results", _delete, NEXT_SWEEP * 2, fresh=TIMES),

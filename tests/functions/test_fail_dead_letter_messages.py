@@ -7,21 +7,10 @@ from typing import Any
 
 import pytest
 
-from fanin.client.transports.direct import DirectTransport
 from fanin.tracker import Ack, OpenBatch, State, Tracker
-from fanin.tracker.memory import MemoryStore
 from functions import fail_dead_letter_messages
-from functions.wiring import tracking
+from tests.functions.conftest import TENANT
 from tests.functions.deliveries import delivery, failed
-
-TENANT = "111122223333"
-
-
-@pytest.fixture
-def tracker(environment: pytest.MonkeyPatch, memory: MemoryStore) -> Tracker:
-    tracker = Tracker(memory, page_bits=8)
-    environment.setattr(tracking, "transport", lambda: DirectTransport(tracker, TENANT))
-    return tracker
 
 
 @pytest.fixture

@@ -10,22 +10,12 @@ import pytest
 from botocore.exceptions import EndpointConnectionError
 
 from fanin.aws import clients
-from fanin.client.transports.direct import DirectTransport
 from fanin.isolating import TRIES
 from fanin.tracker import OpenBatch, Tracker
-from fanin.tracker.memory import MemoryStore
 from functions import fail_dead_letter_messages
-from functions.wiring import consuming, tracking
+from functions.wiring import consuming
+from tests.functions.conftest import TENANT
 from tests.functions.deliveries import QUEUE, delivery, failed
-
-TENANT = "111122223333"
-
-
-@pytest.fixture
-def tracker(environment: pytest.MonkeyPatch, memory: MemoryStore) -> Tracker:
-    tracker = Tracker(memory, page_bits=8)
-    environment.setattr(tracking, "transport", lambda: DirectTransport(tracker, TENANT))
-    return tracker
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import pytest
 from moto import mock_aws
 from moto.events.models import EventPattern
 
-from fanin.api.cursors.row_cursors import dead_at
 from fanin.aws.sending.bus import Bus
 from fanin.errors import StoreUnavailable
 from fanin.pacing import each_in_turn
@@ -18,6 +17,7 @@ from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueCo
 from fanin.queue.administration import paging
 from fanin.queue.administration.reviving import revive_all
 from fanin.queue.dynamodb import DynamoStore
+from fanin.queue.rules.row_texts import record_of
 from fanin_cdk.events.job_events import DIED
 from functions import publish_dead_jobs
 from tests.archive.streams import read, turn_on
@@ -89,7 +89,7 @@ def test_a_job_that_dies_is_an_event_with_its_error(queue: Queue, bus: Client) -
     expected = {"tenant": "acme#1", "queue": "thumbs", "key": "bad", "jobId": "job-1", "error": "no good"}
     assert detail.items() >= (expected | {"failures": 1, "deliveries": 1, "itemId": item_named("i")}).items()
     assert detail["eventId"] == f"{dead.job.claim}:DEAD"
-    assert paging.dead_at(queue.context, [dead_at(detail["deadId"])])
+    assert paging.record_of(queue.context, [record_of(detail["deadId"])])
     assert "secret" not in json.dumps(detail)
 
 

@@ -1,6 +1,6 @@
 """``python -m tests.fuzz``: fuzzed requests and deliveries against all handlers; prints a table.
 
-The handlers run in this process, on moto; the last requests go over HTTP to a local run.
+The handlers run in this process, on moto.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ import argparse
 import logging
 from collections import Counter
 
-from fanin.local import LocalRun
-from tests.fuzz import over_http, records, running
+from tests.fuzz import records, running
 from tests.fuzz.deployment import deployment
 from tests.proof.arguments import from_on
 from tests.proof.interrupting import ended
@@ -31,11 +30,6 @@ def main() -> int:
     with deployment():
         deliveries = records.run(given.deliveries, given.seed, given.first)
     rows, wrong = [*_of_requests(requests), _of_deliveries(deliveries)], [*requests.wrong, *deliveries.wrong]
-    if given.http:
-        with LocalRun.start() as run:
-            sent = over_http.run(run.url, given.http, given.seed, given.first)
-        rows += _of_requests(sent, " over HTTP")
-        wrong += sent.wrong
     for row in (COLUMNS, *rows):
         print("  ".join(f"{cell:<44}" if not at else f"{cell:>9}" for at, cell in enumerate(row)))
     print(*wrong[:SHOWN], sep="\n")
@@ -47,7 +41,6 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--requests", type=from_on(1), default=10_000, help="requests to the API; 10,000")
     parser.add_argument("--deliveries", type=from_on(1), default=300, help="deliveries to each consumer; 300")
-    parser.add_argument("--http", type=from_on(0), default=300, help="requests over HTTP to a local run; 300")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="the number of the first request and delivery")
     return parser.parse_args()
@@ -61,7 +54,7 @@ def _note(given: argparse.Namespace) -> str:
     return f"Seed {given.seed}. Refused: an answer from 400 to 499. Wrong: also each answer of 500 or more."
 
 
-def _of_requests(judge: running.Judge, how: str = "") -> list[tuple[str, ...]]:
+def _of_requests(judge: running.Judge) -> list[tuple[str, ...]]:
     by_method: Counter[str] = Counter()
     refused: Counter[str] = Counter()
     for (route, status), count in judge.answers.items():
@@ -71,7 +64,7 @@ def _of_requests(judge: running.Judge, how: str = "") -> list[tuple[str, ...]]:
     wrong = Counter(each.partition(": ")[2].split()[0] for each in judge.wrong)
     return [
         (
-            f"{method} requests{how}",
+            f"{method} requests",
             f"{by_method[method]:,}",
             f"{by_method[method] - refused[method]:,}",
             f"{refused[method]:,}",

@@ -21,16 +21,8 @@ from tests.request_rules import hook
 REGION, ACCOUNT = "us-east-1", "111122223333"
 QUEUES = ("tasks", "bundles", "acks", "dead", "registrations")
 WIRED = (
-    "consuming",
-    "deployed",
-    "grouping",
-    "metered",
-    "queueing",
-    "quotas",
-    "tracking",
-    "calling",
-    "archiving",
-    "webhooks",
+    *("consuming", "deployed", "grouping", "metered", "queueing", "quotas", "tracking", "calling"),
+    *("archiving", "webhooks"),
 )
 SETTINGS = {"grouper_policies": [{"pattern": "*", "lingerSeconds": 0, "maxDelaySeconds": 0}]}
 BUCKET, BUS = "archive", "bus"

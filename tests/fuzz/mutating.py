@@ -97,18 +97,8 @@ STRANGE_TYPES = (
     "*/*",
 )
 NAMES = (
-    "extra",
-    "tenant",
-    "userKey",
-    "limit",
-    "cursor",
-    "from",
-    "to",
-    "state",
-    "all",
-    "X-Amz-Date",
-    "payload",
-    "",
+    *("extra", "tenant", "userKey", "limit", "cursor", "from", "to", "state", "all", "X-Amz-Date"),
+    *("payload", ""),
 )
 
 

@@ -19,13 +19,7 @@ from tests.fuzz.mutating import Request, mutated
 from tests.fuzz.tenants import Tenant, filled
 
 INSIDE = (
-    "Traceback",
-    "botocore",
-    "DynamoDB",
-    "GroupTasks",
-    "GroupLeases",
-    "GroupBundles",
-    "Exception",
+    *("Traceback", "botocore", "DynamoDB", "GroupTasks", "GroupLeases", "GroupBundles", "Exception"),
     '.py"',
 )
 """Texts of the inside of the service, which no answer has."""

@@ -121,7 +121,7 @@ def test_a_response_has_up_to_a_mebibyte():
         *(("7", 7), ("000000007", 7), ("900", 900), ("901", 900), ("99999", 900)),
     ],
 )
-def test_retry_after_is_a_bounded_number_of_seconds(text, seconds):
+def test_retry_after_is_a_bounded_seconds_of(text, seconds):
     assert retry_after(text) == (None if seconds is None else timedelta(seconds=seconds))
 
 

@@ -8,9 +8,7 @@ from datetime import UTC, datetime, timedelta
 import botocore.endpoint
 import pytest
 from botocore.config import Config
-from botocore.exceptions import ConnectionClosedError
 from moto import mock_aws
-from moto.core.models import botocore_stubber
 
 from fanin.errors import NewerSchema, StoreUnavailable
 from fanin.grouper import (
@@ -254,44 +252,3 @@ def actions_of(params):
     if "RequestItems" in params:
         return list(params["RequestItems"].values())
     return [params]
-
-
-class LosingOne:
-    """Carries every request out, and loses the answer to one write."""
-
-    def __init__(self, number):
-        self.number, self.count, self.lost = number, 0, None
-
-    def __call__(self, event_name, request, **kwargs):
-        if event_name.rsplit(".", 1)[-1] not in WRITES:
-            return
-        self.count += 1
-        if self.count - 1 != self.number:
-            return
-        self.lost = event_name
-        botocore_stubber(event_name, request, **kwargs)
-        raise ConnectionClosedError(endpoint_url=request.url)
-
-
-def test_the_answer_to_every_write_may_be_lost(client):
-    counting = LosingOne(-1)
-    client.meta.events.register_first("before-send.dynamodb", counting)
-    played(client, "bc")
-    client.meta.events.unregister("before-send.dynamodb", counting)
-    for number in range(counting.count):
-        empty_tables(client)
-        losing = LosingOne(number)
-        client.meta.events.register_first("before-send.dynamodb", losing)
-        _, states = played(client, "bc")
-        client.meta.events.unregister("before-send.dynamodb", losing)
-
-        assert losing.lost
-        assert states == ["FAILED", "SUCCEEDED"], (
-            f"after the answer to {losing.lost}, request {number}, was lost"
-        )
-
-
-def empty_tables(client):
-    for name in (TABLES.tasks, TABLES.leases, TABLES.bundles):
-        client.delete_table(TableName=name)
-    create_tables(client)

@@ -44,10 +44,10 @@ class RecordedWorld(World):
         try:
             rejected = super()._answered_add(queue, requests, on_busy)
         except BaseException:
-            self._operation(key, "add", request.payload, span=span)
+            self._operation(key, "add", request.payload_text, span=span)
             raise
         answer = REJECTED if rejected else ACCEPTED
-        self._operation(key, "add", request.payload, span=self._ended(span), answer=answer)
+        self._operation(key, "add", request.payload_text, span=self._ended(span), answer=answer)
         return rejected
 
     def _work_on(self, jobs: Jobs, job: Job, ended: set[str]) -> None:

@@ -50,7 +50,7 @@ def test_the_doorbell_is_the_functions_event_source(run: LocalRun) -> None:
     names = [each["FunctionName"] for each in lambda_.list_functions(MaxItems=1000)["Functions"]]
     (consumer,) = [name for name in names if "-Jobs" in name]
     (mapping,) = lambda_.list_event_source_mappings(FunctionName=consumer)["EventSourceMappings"]
-    doorbell = Fanin(run.url).create_queue(QUEUE)
+    doorbell = Fanin(run.url).queue(QUEUE).ensure()
 
     assert mapping["EventSourceArn"] == doorbell.doorbell_arn
     assert doorbell.doorbell_url.endswith("_bell_stack-demo")

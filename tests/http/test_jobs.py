@@ -59,7 +59,7 @@ def test_a_waiting_take_reads_nothing_and_is_woken_by_an_add(run: LocalRun) -> N
 def test_a_job_that_dies_is_an_event_on_the_bus(api: Api, fanin: Fanin, bus: Events) -> None:
     api.post(path("dying"), {"jobs": [{"key": "fine"}, {"key": "bad"}]})
     with fanin.queue("dying", options=Options(max_failures=1)) as queue, queue.take(2, wait=20) as taken:
-        by_name = {job.name: job for job in taken}
+        by_name = {job.key: job for job in taken}
         taken.release(by_name["bad"], failed=True, error="no good")
         taken.ack(by_name["fine"])
     (dead,) = listed(api, "dying", "dead")
@@ -67,7 +67,7 @@ def test_a_job_that_dies_is_an_event_on_the_bus(api: Api, fanin: Fanin, bus: Eve
 
     assert (event["kind"], event["queue"], event["error"]) == ("JobDead", "dying", "no good")
     assert (event["deadId"], event["diedAt"]) == (dead["deadId"], dead["diedAt"])
-    assert not bus.by_batch[by_name["fine"].id]
+    assert not bus.by_batch[by_name["fine"].job_id]
 
 
 @pytest.mark.side_by_side

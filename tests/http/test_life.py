@@ -7,9 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fanin.tracker import Ack, OpenBatch, State, Tracker
-from fanin.tracker.rules.lifecycle import transition
-from tests.http.test_tracking import ack, get, send
+from fanin.tracker import Ack, OpenBatch, Tracker
+from tests.http.test_tracking import get, send
 
 TENANT = "000000000000"
 
@@ -59,15 +58,6 @@ def of_full_pages(tracker, count):
     return batch, wide.add(TENANT, batch, count).groups[0].id
 
 
-def test_t26_success_heals_and_failure_never_overrides(api):
-    batch, items = opened(api, 3)
-    fail(api, *items[:2])
-
-    assert ack(api, items[0])[0] == ["accepted"]
-    assert fail(api, items[0])[0] == ["duplicate"]
-    assert get(api, batch)["progress"]["failed"] == 1
-
-
 def test_t27_five_thousand_failures_are_counted_and_listed(api, tracker):
     batch, group = of_full_pages(tracker, 5000)
     word = {"batchId": batch, "groupId": group, "from": 0, "to": 4999, "outcome": "failure", "reason": "all"}
@@ -101,13 +91,3 @@ def test_three_levels_of_batches_end_from_the_innermost_outwards(api, bus):
     assert [get(api, batch)["result"] for batch, _ in chain] == ["succeeded"] * 3
     times = [bus.of(batch)[0]["completedAt"] for batch, _ in chain]
     assert times == sorted(times, reverse=True)
-
-
-def test_a_closed_batch_that_was_left_halfway_is_sealed_by_the_sweep(api, tracker):
-    batch, items = opened(api, 9)
-    api.ack(*items)
-    stored = tracker.get(TENANT, batch)
-    tracker.store.transition(stored.key, transition(stored, State.CLOSED, datetime.now(UTC)))
-    later(tracker, timedelta(minutes=16)).sweep()
-
-    assert get(api, batch)["state"] == "COMPLETE"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -39,16 +38,6 @@ def test_t2_t3_a_batch_of_any_size_completes_exactly_once(api, total):
 
     assert told == 1
     assert get(api, batch)["state"] == "COMPLETE"
-
-
-def test_t9_many_concurrent_acks_tell_exactly_one(api):
-    batch, items = api.opened(200)
-    api.close(batch)
-    with ThreadPoolExecutor(8) as pool:
-        told = sum(pool.map(lambda at: api.ack(*items[at : at + 5]), range(0, 200, 5)))
-
-    assert told == 1
-    assert get(api, batch)["isComplete"]
 
 
 def test_a_billion_items_are_one_request_and_the_last_of_them_can_be_acked(api, run):

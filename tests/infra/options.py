@@ -93,14 +93,17 @@ NEEDED = {
     "warm_throughput": {"queues": True},
 }
 """What a value other than the default requires of another setting."""
+FEW = {"grouper": 1, "queues": 1, "alarms": 3}
+"""Values by number that make fewer resources than the default."""
 Row = dict[str, Any]
 
 
-def covering(strength: int) -> Iterator[Row]:
-    """Yield deployments that have every combination of *strength* values together, if it is valid."""
+def covering(strength: int, *rows: Row) -> Iterator[Row]:
+    """Yield *rows*, and deployments after which every valid combination of *strength* values is in one."""
     left = {each for each in _combinations(strength) if _is_valid(dict(each))}
+    given = iter(rows)
     while left:
-        row = _row(left)
+        row = next(given, None) or _row(left)
         left -= set(itertools.combinations(sorted(row.items()), strength))
         yield row
 
@@ -130,8 +133,8 @@ def _row(left: set[tuple[tuple[str, int], ...]]) -> Row:
 
 
 def _completed(row: Row) -> Row:
-    """Add what is missing in *row*: a required value, else the default."""
-    full = {name: row.get(name, 0) for name in OPTIONS}
+    """Add what is missing in *row*: a required value, else one that makes few resources."""
+    full = {name: row.get(name, FEW.get(name, 0)) for name in OPTIONS}
     for name, needs in NEEDED.items():
         if full[name]:
             full |= {other: OPTIONS[other].index(value) for other, value in needs.items()}
@@ -146,11 +149,9 @@ def _is_valid(row: Mapping[str, int]) -> bool:
     )
 
 
-EVERYTHING: dict[str, Any] = {
-    **settings({name: 1 for name in OPTIONS if name not in {"target", "grouper", "queues"}}),
-    "python_version": "3.14",
-    "stage": "dev",
-}
+PLAIN = ("target", "grouper", "queues", "python_version", "stage")
+ALL = {name: 0 if name in PLAIN else 1 for name in OPTIONS}
+EVERYTHING = settings(ALL)
 """Every part of the stack, and an entry in every list that makes resources or grants."""
 
 BATCH_API_SECRET = "arn:aws:secretsmanager:eu-west-1:111122223333:secret:batch-api-AbCdEf"

@@ -264,24 +264,25 @@ def test_a_grant_to_another_account_or_to_what_has_no_policy_is_refused():
         tracker.grant_ack(iam.ServicePrincipal("glue.amazonaws.com"))
 
 
-@pytest.mark.parametrize(("reserved", "wanted", "most"), [(3, None, 3), (50, None, 10), (50, 40, 40)])
-def test_a_queue_takes_no_more_executions_than_its_worker_reserves(reserved, wanted, most):
+def test_a_queue_takes_no_more_executions_than_its_worker_reserves():
     stack = stack_of(app_of())
-    worker = function(stack, "Worker", reserved_concurrent_executions=reserved)
     tracker = tracker_of(stack, lambda_concurrency=1000)
-    tracker.consume(worker_queue(stack), worker, max_concurrency=wanted)
+    for name, reserved, wanted in (("Few", 3, None), ("Many", 50, None), ("Wanted", 50, 40)):
+        worker = function(stack, name, reserved_concurrent_executions=reserved)
+        tracker.consume(worker_queue(stack, f"{name}Work"), worker, max_concurrency=wanted)
 
-    (mapping,) = resources(stack, "AWS::Lambda::EventSourceMapping", "Worker")
-    assert mapping["Properties"]["ScalingConfig"] == {"MaximumConcurrency": most}
+    for name, most in (("Few", 3), ("Many", 10), ("Wanted", 40)):
+        (mapping,) = resources(stack, "AWS::Lambda::EventSourceMapping", name)
+        assert mapping["Properties"]["ScalingConfig"] == {"MaximumConcurrency": most}
 
 
-@pytest.mark.parametrize(("reserved", "wanted"), [(1, None), (5, 10)])
-def test_a_worker_that_reserves_less_than_its_queue_would_take_is_refused(reserved, wanted):
+def test_a_worker_that_reserves_less_than_its_queue_would_take_is_refused():
     stack = stack_of(app_of())
-    worker = function(stack, "Worker", reserved_concurrent_executions=reserved)
-
-    with pytest.raises(ConfigError, match=f"Mine/Worker reserves {reserved} concurrent executions"):
-        tracker_of(stack).consume(worker_queue(stack), worker, max_concurrency=wanted)
+    tracker = tracker_of(stack)
+    for name, reserved, wanted in (("One", 1, None), ("Five", 5, 10)):
+        worker = function(stack, name, reserved_concurrent_executions=reserved)
+        with pytest.raises(ConfigError, match=f"Mine/{name} reserves {reserved} concurrent executions"):
+            tracker.consume(worker_queue(stack, f"{name}Work"), worker, max_concurrency=wanted)
 
 
 def test_a_worker_of_jobs_that_runs_longer_than_a_ring_is_hidden_is_refused():

@@ -22,7 +22,7 @@ from fanin_cdk.settings.rules import Preset
 from fanin_cdk.written import Written
 from infra.config import StackConfig
 from infra.execution_resources import TYPES
-from tests.infra.options import EVERYTHING, OPTIONS, covering, settings
+from tests.infra.options import ALL, OPTIONS, covering, settings
 from tests.infra.synthesis import UNBUNDLED, stored, without_sources
 
 # A function waits for its role by name and by reference; the CDK says so twice, which is harmless.
@@ -30,7 +30,7 @@ ACCEPTED = {"W3005"}
 LINTED = "lint.json"
 # These take no narrower resource. EMR Serverless checks with DescribeLogGroups that its log group exists.
 OF_NO_RESOURCE = {"logs:DescribeLogGroups", "xray:PutTelemetryRecords", "xray:PutTraceSegments"}
-SINGLE = [settings(row) for row in covering(1)] + [{**EVERYTHING, "analytics": "emr"}]
+SINGLE = [settings(row) for row in covering(1, ALL | {"analytics": 2})]
 PAIRS = [settings(row) for row in covering(2)]
 DEPLOYMENTS = [
     *(pytest.param(each, id=f"value-{number}") for number, each in enumerate(SINGLE)),

@@ -31,7 +31,7 @@ print(Fanin().status(os.environ["BATCH"]).total)
 with fanin.queue("errands") as queue:
     queue.add("one")
     with queue.take(10, wait=20) as jobs:
-        print(*(job.name for job in jobs))
+        print(*(job.key for job in jobs))
 """
 
 

@@ -17,13 +17,7 @@ from tests.local import processes
 
 WAIT_SECONDS = 30
 LOOPBACK = [
-    "localhost",
-    "LOCALHOST",
-    "localhost.",
-    "api.localhost",
-    "a.b.localhost",
-    "127.0.0.1",
-    "127.9.8.7",
+    *("localhost", "LOCALHOST", "localhost.", "api.localhost", "a.b.localhost", "127.0.0.1", "127.9.8.7"),
     "[::1]",
 ]
 OTHERS = [

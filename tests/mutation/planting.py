@@ -139,5 +139,6 @@ def _rebind(name: str, old: object, new: object) -> None:
             setattr(module, name, new)
     if not isinstance(old, int | str | bool | None):
         for function in _functions():
-            if any(each is old for each in function.__defaults__ or ()):
-                function.__defaults__ = tuple(new if each is old else each for each in function.__defaults__)
+            defaults = function.__defaults__ or ()
+            if any(each is old for each in defaults):
+                function.__defaults__ = tuple(new if each is old else each for each in defaults)

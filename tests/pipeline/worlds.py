@@ -142,17 +142,7 @@ def estimated_complete() -> World:
 
 
 SOUND = [
-    open_batch,
-    partly_acked,
-    closed,
-    complete,
-    complete_with_failures,
-    ended_by_failures,
-    ended_by_successes,
-    cancelled,
-    one_leaf_full_before_close,
-    one_level_full_before_close,
-    empty,
-    estimated,
-    estimated_complete,
+    *(open_batch, partly_acked, closed, complete, complete_with_failures, ended_by_failures),
+    *(ended_by_successes, cancelled, one_leaf_full_before_close, one_level_full_before_close, empty),
+    *(estimated, estimated_complete),
 ]

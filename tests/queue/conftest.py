@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
+import fanin as client
+from fanin.client.queues.direct_queue import DirectQueue
 from fanin.errors import StoreUnavailable
 from fanin.queue import Effects, Job, MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey
 from fanin.queue.memory import MemoryStore
@@ -125,13 +127,18 @@ def queue(make) -> Queue:
     return make()
 
 
+def shown(worker: Queue) -> client.Queue:
+    """The queue of *worker* as a client shows it."""
+    return client.Queue(worker.key.name, lambda: DirectQueue(worker, None), worker)
+
+
 def expects(error: type[BaseException]) -> pytest.RaisesExc:
     """The error of a whole scope, which takes several statements to bring about."""
     return pytest.raises(error)
 
 
 def names(jobs) -> list[str]:
-    return [job.name for job in jobs]
+    return [job.name if hasattr(job, "name") else job.key for job in jobs]
 
 
 def unavailable(*_):

@@ -9,11 +9,11 @@ from contextlib import suppress
 
 import pytest
 
+from fanin.client.queues.aio import AsyncQueue, StoppableDoorbell, run_in
 from fanin.errors import InvalidRequest
 from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueContext, ShutDown
-from fanin.queue.aio import AsyncQueue, StoppableDoorbell, run_in
 from fanin.queue.memory import MemoryStore
-from tests.queue.conftest import KEY, OUTCOME, Counting, expects, names, session_of
+from tests.queue.conftest import KEY, OUTCOME, Counting, expects, names, session_of, shown
 
 PATIENCE = 60.0
 
@@ -21,7 +21,7 @@ PATIENCE = 60.0
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """A wait that is cancelled ends soon."""
-    monkeypatch.setattr("fanin.queue.aio.POLL_SECONDS", 0.01)
+    monkeypatch.setattr("fanin.client.queues.aio.POLL_SECONDS", 0.01)
 
 
 @pytest.fixture
@@ -33,10 +33,15 @@ def run(inner, story):
     """Play a story with the queue for asyncio, and close it."""
 
     async def play():
-        async with AsyncQueue(inner) as queue, asyncio.timeout(PATIENCE):
+        async with AsyncQueue(shown(inner)) as queue, asyncio.timeout(PATIENCE):
             return await story(queue)
 
     return asyncio.run(play())
+
+
+def inner_taker(queue):
+    """The taker of a queue for asyncio, which has a session of its own."""
+    return queue.queue._worker.taker
 
 
 def queued(inner) -> list[tuple[str, int, int]]:
@@ -78,13 +83,13 @@ async def cancelled_at(gate: Gate, task: asyncio.Task) -> None:
 def test_06_q5_a_take_waits_for_a_job_and_acks_it_on_leaving(inner):
     async def story(queue):
         taking = asyncio.create_task(take_one(queue))
-        await until(lambda: queue.queue.taker.lock.line)
+        await until(lambda: inner_taker(queue).lock.line)
         added = await queue.add("a")
         return added, await taking
 
     async def take_one(queue):
         async with queue.take(2) as jobs:
-            return names(jobs), jobs.lost, jobs[0].name, len(jobs)
+            return names(jobs), jobs.lost, jobs[0].key, len(jobs)
 
     assert run(inner, story) == (True, (["a"], False, "a", 1))
     assert inner.depth().ready == inner.depth().busy == 0
@@ -92,7 +97,7 @@ def test_06_q5_a_take_waits_for_a_job_and_acks_it_on_leaving(inner):
 
 
 def test_a_wait_without_a_ring_ends_with_its_time():
-    assert StoppableDoorbell(MemoryDoorbell()).wait(0.03, 1) == ()
+    assert StoppableDoorbell(MemoryDoorbell(), threading.Event()).wait(0.03, 1) == ()
 
 
 def test_single_jobs_are_acked_with_writes_and_released(inner):
@@ -130,7 +135,7 @@ def test_what_is_claimed_when_the_cancellation_comes_is_returned(inner):
         await queue.add("a")
         taking = asyncio.create_task(enter(queue.take()))
         await cancelled_at(gate, taking)
-        return queued(inner), inner.in_progress(), queue.queue.taker.worker.session.held
+        return queued(inner), inner.in_progress(), inner_taker(queue).worker.session.held
 
     async def enter(scope):
         async with scope:
@@ -167,7 +172,7 @@ def test_waiters_are_served_in_order_and_one_that_timed_out_is_skipped(inner):
         waiting = []
         for number in range(3):
             waiting.append(asyncio.create_task(wait(number)))
-            await until(lambda: queue.queue.taker.lock.line)
+            await until(lambda: inner_taker(queue).lock.line)
         waiting[1].cancel()
         for key in "ab":
             await queue.add(key)
@@ -180,7 +185,7 @@ def test_waiters_are_served_in_order_and_one_that_timed_out_is_skipped(inner):
 def test_a_stream_acks_each_job_when_the_next_is_asked_for(inner):
     async def story(queue):
         await queue.add_all([*"abc"])
-        return [(job.name, len(inner.queued())) async for job in queue.stream(wait=0)]
+        return [(job.key, len(inner.queued())) async for job in queue.stream(wait=0)]
 
     assert run(inner, story) == [("a", 2), ("b", 1), ("c", 0)]
     assert inner.depth().busy == 0
@@ -189,7 +194,7 @@ def test_a_stream_acks_each_job_when_the_next_is_asked_for(inner):
 def test_closing_ends_a_waiting_stream_and_returns_what_is_held(inner):
     async def story(queue):
         streaming = asyncio.create_task(drain(queue))
-        await until(lambda: queue.queue.taker.lock.line)
+        await until(lambda: inner_taker(queue).lock.line)
         await queue.__aexit__(None, None, None)
         await streaming
         with expects(ShutDown):
@@ -223,7 +228,7 @@ def test_the_session_of_the_replaced_queue_is_its_own(strict):
     async def story(queue):
         await queue.add("b")
         async with queue.take() as jobs:  # by its ring: the other session may own the part
-            return names(jobs), jobs[0].session
+            return names(jobs), inner_taker(queue).worker.session.id
 
     taken, session = run(strict, story)
 
@@ -259,7 +264,7 @@ def test_the_error_of_a_call_that_was_cancelled_is_not_reported_as_forgotten():
 def test_a_lock_that_is_not_acquired_in_time_gives_an_empty_take(inner):
     async def story(queue):
         first = asyncio.create_task(enter(queue, None))
-        await until(lambda: queue.queue.taker.lock.line)
+        await until(lambda: inner_taker(queue).lock.line)
         second = await enter(queue, 0.01), await enter(queue, 0)
         await queue.add("a")
         return second, await first, await enter(queue, 0)
@@ -272,7 +277,7 @@ def test_a_lock_that_is_not_acquired_in_time_gives_an_empty_take(inner):
 
 
 def test_a_take_of_a_paused_queue_that_is_cancelled_pauses_no_more():
-    doorbell = StoppableDoorbell(MemoryDoorbell())
+    doorbell = StoppableDoorbell(MemoryDoorbell(), threading.Event())
     doorbell.pause(0)
     doorbell.stopped.set()
 

@@ -13,6 +13,7 @@ import pytest
 from fanin.queue import (
     Dead,
     Effects,
+    JobState,
     MemoryDoorbell,
     NewJob,
     Options,
@@ -26,6 +27,7 @@ from fanin.queue.rules import lifecycle
 from fanin.queue.rules.keys import job_key
 from fanin.queue.rules.messages import body
 from fanin.queue.rules.model import GivenBack, Rerun
+from tests.queue.conftest import shown
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "queue.md").read_text()
@@ -44,7 +46,7 @@ def queue():
 def example(name: str, queue: Queue, **names):
     """What an example defines, where *queue* is the queue of the client."""
     names |= {"url": "http://127.0.0.1:1"}
-    names |= {"_client": lambda _: SimpleNamespace(queue=lambda _: queue)}
+    names |= {"_client": lambda _: SimpleNamespace(queue=lambda _: shown(queue))}
     exec(EXAMPLES[name].replace("Fanin(url)", "_client(url)"), names)  # noqa: S102
     return names
 
@@ -105,12 +107,19 @@ def test_the_diagram_of_a_job_has_the_transitions_of_the_lifecycle():
     asked = replace(busy, rerun=Rerun("next", 3, 0))
     ended = [lifecycle.ended(job, 4) for job in (busy, asked)]
     again = [lifecycle.new_job(NewJob("a", delay=delay), key, "id", 5, ended[0]) for delay in (0, 1)]
-    pairs = [("[*]", job.state) for job in added] + [("ready", busy.state)]
-    pairs += [("busy", job.state) for job in returned + ended] + [("done", job.state) for job in again]
-    pairs += [("delayed", lifecycle.promoted(added[1], 3).state)]
+    pairs = [("[*]", job.state) for job in added] + [(JobState.READY, busy.state)]
+    pairs += [(JobState.BUSY, job.state) for job in returned + ended]
+    pairs += [(JobState.DONE, job.state) for job in again]
+    pairs += [(JobState.DELAYED, lifecycle.promoted(added[1], 3).state)]
     waiting = [lifecycle.deleted(job, 3, "d").state for job in added]
     pairs += [(job.state, after) for job, after in zip(added, waiting, strict=True)]
     pairs += [("dead", lifecycle.revived(Dead(busy, "", 4), 5, ended[0]).state)]
-    kept_beside = {("busy", "dead"), ("done", "[*]")}  # a row of its own, and the deletion of the mark
+    kept_beside = {("inProgress", "dead"), ("done", "[*]")}  # a row of its own, and the deletion of the mark
 
-    assert set(re.findall(r"^ +(\S+) --> (\w+|\[\*\]):", drawn, re.MULTILINE)) == {*pairs, *kept_beside}
+    drawn_pairs = set(re.findall(r"^ +(\S+) --> (\w+|\[\*\]):", drawn, re.MULTILINE))
+
+    assert drawn_pairs == {*((_shown(old), _shown(new)) for old, new in pairs), *kept_beside}
+
+
+def _shown(state):
+    return state.shown if isinstance(state, JobState) else state

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
+from fanin.client.queues.aio import AsyncQueue
 from fanin.errors import InvalidRequest
 from fanin.queue import MemoryDoorbell, Options, Queue, QueueContext
-from fanin.queue.aio import AsyncQueue
 from fanin.queue.memory import MemoryStore
 from tests.forks import forked, status_of
-from tests.queue.conftest import KEY, names, session_of
+from tests.queue.conftest import KEY, names, session_of, shown
 
 
 def test_a_child_leaves_its_parents_session_and_jobs_alone(queue):
@@ -86,7 +86,7 @@ def test_a_child_takes_though_its_parent_waits_in_a_take():
 
 
 def test_a_child_uses_the_queue_for_asyncio_in_a_loop_of_its_own():
-    queue = AsyncQueue(Queue(QueueContext(MemoryStore(), MemoryDoorbell(), KEY, Options(parts=1))))
+    queue = AsyncQueue(shown(Queue(QueueContext(MemoryStore(), MemoryDoorbell(), KEY, Options(parts=1)))))
 
     async def add_many(keys):
         return await asyncio.gather(*map(queue.add, keys))

@@ -51,7 +51,7 @@ def test_a_rerun_survives_a_failure_and_a_dead_job(make):
             raise ZeroDivisionError
 
     assert names(dead.job for dead in queue.dead()) == ["a"]
-    assert [(job.payload, job.failures) for job in queue.queued()] == [("2", 0)]
+    assert [(job.payload, job.failures) for job in queue.queued()] == [('"2"', 0)]
 
 
 def test_the_process_that_creates_the_queue_chooses_its_parts(make):

@@ -197,6 +197,18 @@ def test_the_state_of_a_batch_is_named_with_its_failures(state, failed):
     assert summary.chip(replace(WELL, state=state, failed=failed))[1] == STATES[state, failed]
 
 
+def test_an_end_with_enough_is_not_called_complete():
+    enough = replace(WELL, outstanding=137, acked=863)
+    history = replace(HISTORY, known=3, completed=1, enough=2)
+
+    assert summary.chip(enough) == ("good", "enough")
+    assert summary.headline(history) == "1 of 3 batches complete, 2 ended with enough"
+    assert list(summary.attention(replace(enough, event_at=None))) == [
+        "ended with enough, but its event is not confirmed yet"
+    ]
+    assert " complete" not in read(enough).text.partition("event on the bus")[0].rpartition("orders")[2]
+
+
 @pytest.mark.parametrize(
     ("healed", "sentence"),
     [(1, "1 failed at first and was healed later"), (7, "7 failed at first and were healed later")],

@@ -69,10 +69,10 @@ def test_the_largest_update_has_343_clauses_beside_the_expiry():
 
 def largest_job():
     """The row of a job with the longest payload, key, item and id, and a rerun with the same."""
-    payload, name = "x" * PAYLOAD_BYTES_MAX, "k" * NAME_BYTES_MAX
+    payload, name = "x" * (PAYLOAD_BYTES_MAX - 2), "k" * NAME_BYTES_MAX
     item = item_named(TOTAL_MAX - 1)
     job = new(name, payload=payload, item_id=item)
-    rerun = {"rerun_payload": {"S": payload}, "rerun_item": {"S": item}}
+    rerun = {"rerun_payload": {"S": f'"{payload}"'}, "rerun_item": {"S": item}}
     return items.job_item(job) | rerun
 
 

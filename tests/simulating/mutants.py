@@ -63,10 +63,11 @@ def first_kill(room: Room, mutant: Mutant, seeds: int) -> Kill | None:
 
 
 def kill(room: Room, mutant: Mutant, seeds: int) -> Kill | None:
-    """Run the seed that is known to notice *mutant*; search for another one if it no longer does."""
-    seed = known_seeds(room).get(mutant.rule)
+    """Run the seed that is known to notice *mutant*, those of other rules, and then all others."""
+    known = known_seeds(room)
     with mutant.alive():
-        found = None if seed is None else killed_by(room, seed)
+        tried = dict.fromkeys([known.get(mutant.rule, mutant.since), *known.values()])
+        found = next((kill for seed in tried if (kill := killed_by(room, seed))), None)
     return found or first_kill(room, mutant, seeds)
 
 

@@ -131,7 +131,7 @@ class Idleness(World):
         return config is not None and getattr(config, name) is not None
 
     def _judge_add(self, queue: Queue, requests: list[NewJob], on_busy: str) -> None:
-        with self._under_way({request.payload or "" for request in requests}):
+        with self._under_way({request.payload_text or "" for request in requests}):
             super()._judge_add(queue, requests, on_busy)
 
     def _revive(self, queue: Queue, dead: Dead) -> None:

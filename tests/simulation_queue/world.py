@@ -226,7 +226,7 @@ class World:
             mine = [other for other in requests if other.key == request.key]
             if request is mine[0] and refused[request.key] < len(mine):
                 self.events["added"] += 1
-                accepted = self.referee.accepted_of[request.payload]
+                accepted = self.referee.accepted_of[request.payload_text]
                 require(accepted, "Q1", lambda request=request: f"{request} was not accepted")
             elif request is mine[0]:
                 self.events["refused"] += 1

@@ -16,10 +16,11 @@ def doorbell(stage: Stage) -> str:
     if "QueueTable" not in stage.outputs:
         return "no work queues"
     name = f"{stage.name}-bell"
-    stage.clean_later("the queue with the doorbell", partial(stage.fanin.remove_queue, name, force=True))
+    queue = stage.fanin.queue(name)
+    stage.clean_later("the queue with the doorbell", partial(queue.remove, force=True))
     wanted = _described(stage, stage.outputs["AcksQueueUrl"])
     for _ in range(2):
-        found = _described(stage, stage.fanin.create_queue(name).doorbell_url)
+        found = _described(stage, queue.ensure().doorbell_url)
         if found != wanted:
             raise Failed(f"the doorbell has {found}, and the acks queue {wanted}")
     encryption, tags = wanted

@@ -154,12 +154,12 @@ def job(stage: Stage) -> str:
     """A job is added, taken by a worker and acked."""
     if "QueueTable" not in stage.outputs:
         return "no work queues"
-    stage.fanin.create_queue(stage.name)
-    stage.clean_later("the work queue", partial(stage.fanin.remove_queue, stage.name, force=True))
     with stage.fanin.queue(stage.name) as queue:
+        queue.ensure()
+        stage.clean_later("the work queue", partial(queue.remove, force=True))
         queue.add("smoke")
         with queue.take(1, wait=20) as taken:
-            names = [each.name for each in taken]
+            names = [each.key for each in taken]
     if names != ["smoke"]:
         raise Failed(f"took {names}")
     return "one job taken and acked"

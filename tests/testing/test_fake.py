@@ -201,11 +201,11 @@ def test_its_queues_are_those_of_the_clients_it_stands_in_for(fake):
     with fake.open() as batch:
         items = batch.add(2)
     with fake.in_place_of(fanin), fanin.queue("thumbs") as queue:
-        assert fanin.create_queue("thumbs").parts == 8
+        assert queue.ensure().parts == 8
         for number, item in enumerate(items):
             queue.add(NewJob(f"thumb-{number}", item_id=item))
         with fake.queue("thumbs") as same, same.take(10, wait=0) as jobs:
-            assert sorted(job.name for job in jobs) == ["thumb-0", "thumb-1"]
+            assert sorted(job.key for job in jobs) == ["thumb-0", "thumb-1"]
 
     assert batch.status().result == "succeeded"
 
@@ -217,7 +217,7 @@ def test_a_job_of_a_session_that_a_jump_of_the_clock_ended_runs_again(fake):
         scope.__enter__()
         fake.clock.advance(hours=1)
         with queue.take(1, wait=0) as again:
-            assert [job.name for job in again] == ["one"]
+            assert [job.key for job in again] == ["one"]
         with pytest.raises(LostClaim):
             scope.__exit__(None, None, None)
 

@@ -135,7 +135,7 @@ def test_a_filter_that_no_batch_can_pass_is_refused(given):
         ({"callback": "x" * 64}, {"callback": "x" * 65}),
         ({}, {"callback": 5}),
         ({}, {"notify_at": 5}),
-        ({}, {"stuck_after": 90}),
+        ({}, {"stuck_after": 90.5}),
         ({"notify_at": ("90%", "50%", "90%")}, {"notify_at": ("stuck",)}),
         ({"notify_at": ()}, {"notify_at": "50%"}),
     ],

@@ -8,7 +8,7 @@ import time
 
 from packaging.requirements import Requirement
 
-from tests.versions.environments import PARTS, RESOLUTION, Environment
+from tests.versions.environments import PARTS, RESOLUTION, Environment, run
 
 
 def main() -> int:
@@ -37,10 +37,12 @@ def _options() -> argparse.Namespace:
 def _fails(environment: Environment, workers: str, tests: list[str]) -> bool:
     started = time.monotonic()
     versions = environment.install()
+    rooms = [f"tests/{room}" for room in PARTS[environment.part].rooms]
     names = [Requirement(line).name for line in environment.requirements()]
     ranges = ", ".join(f"{name} {versions[name]}" for name in names)
-    print(f"{environment.part}, {environment.end}: {environment.version()}, {ranges}", flush=True)
-    done = environment.test("-n", workers, *(tests or environment.rooms()))
+    python = run(environment.interpreter, "-V").strip()
+    print(f"{environment.part}, {environment.end}: {python}, {ranges}", flush=True)
+    done = environment.test("-n", workers, *(tests or rooms))
     lines = done.stdout.rstrip().splitlines()
     print("\n".join(lines[-1:] if done.returncode == 0 else lines[-200:]), done.stderr, flush=True)
     print(f"  {time.monotonic() - started:.0f} s", flush=True)

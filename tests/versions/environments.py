@@ -17,13 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "versions"
 UV = (sys.executable, "-m", "uv", "pip")
 TOOLS = (
-    "greenlet",
-    "hatchling",
-    "hypothesis",
-    "packaging",
-    "pytest",
-    "pytest-timeout",
-    "pytest-xdist",
+    *("greenlet", "hatchling", "hypothesis", "packaging", "pytest", "pytest-timeout", "pytest-xdist"),
     "syrupy",
 )
 """What runs the tests; of each the version of ``requirements-dev.txt``."""
@@ -43,20 +37,12 @@ class Part:
 
 
 PURE = (
-    "tracker",
-    "grouper",
-    "queue",
-    "client",
-    "aws",
-    "archive",
-    "callbacks",
-    "contract",
-    "cost",
+    *("tracker", "grouper", "queue", "client", "aws", "archive", "callbacks", "contract", "cost"),
     "publishing",
 )
 PARTS = {
     "package": Part(
-        ("api", "cli", "report"),
+        ("api", "async", "cli", "report"),
         ("jsonschema", "moto[cloudformation,dynamodb,sqs,events]", "openapi-spec-validator"),
         (*PURE, "api", "cli", "report", "testing"),
     ),
@@ -89,49 +75,25 @@ class Environment:
     python: str = sys.executable
 
     @property
-    def folder(self) -> Path:
-        """Where it is installed."""
-        other = "" if self.python == sys.executable else "".join(c for c in self.python if c.isalnum())
-        return FOLDER / f"{self.part}-{self.end}{other}"
-
-    @property
     def interpreter(self) -> Path:
         """The Python in it."""
-        return self.folder / "bin" / "python"
-
-    def resolve(self) -> dict[str, str]:
-        """Return the version of each package, and write them beside the environment."""
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        tools, versions = self._file("tools"), self._file("versions")
-        tools.write_text("\n".join(map(self._pinned, (*TOOLS, *PARTS[self.part].tools))))
-        extras = (word for extra in PARTS[self.part].extras for word in ("--extra", extra))
-        _uv(
-            *(
-                "compile",
-                "--quiet",
-                "--upgrade",
-                "--resolution",
-                RESOLUTION[self.end],
-                "--python",
-                self.python,
-            ),
-            *("--no-header", "--no-annotate", "--output-file", str(versions), *extras),
-            *(str(ROOT / "pyproject.toml"), str(tools)),
-        )
-        return self.versions()
+        other = "" if self.python == sys.executable else "".join(c for c in self.python if c.isalnum())
+        return FOLDER / f"{self.part}-{self.end}{other}" / "bin" / "python"
 
     def install(self) -> dict[str, str]:
         """Create the environment, and return the version of each package in it."""
-        versions = self.resolve()
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        tools, versions = (FOLDER / f"{self.part}-{self.end}.{kind}.txt" for kind in ("tools", "versions"))
+        tools.write_text("\n".join(map(self._pinned, (*TOOLS, *PARTS[self.part].tools))))
+        extras = (word for extra in PARTS[self.part].extras for word in ("--extra", extra))
+        options = ("--resolution", RESOLUTION[self.end], "--python", self.python, "--output-file", versions)
+        compiled = ("compile", "--quiet", "--upgrade", "--no-header", "--no-annotate", *options, *extras)
+        run(*UV, *compiled, ROOT / "pyproject.toml", tools)
         if not self.interpreter.exists():
-            run([*UV[:-1], "venv", "--quiet", "--python", self.python, str(self.folder)])
-        _uv("sync", "--quiet", "--python", str(self.interpreter), str(self._file("versions")))
-        _uv("install", "--quiet", "--python", str(self.interpreter), "--no-deps", "--editable", str(ROOT))
-        return versions
-
-    def rooms(self) -> list[str]:
-        """The folders of the part's tests."""
-        return [f"tests/{room}" for room in PARTS[self.part].rooms]
+            run(*UV[:-1], "venv", "--quiet", "--python", self.python, self.interpreter.parents[1])
+        run(*UV, "sync", "--quiet", "--python", self.interpreter, versions)
+        run(*UV, "install", "--quiet", "--python", self.interpreter, "--no-deps", "--editable", ROOT)
+        return dict(PIN.findall(versions.read_text()))
 
     def requirements(self) -> list[str]:
         """The requirements of the part in pyproject.toml, but those on this package itself."""
@@ -139,14 +101,6 @@ class Environment:
         extras = (project["optional-dependencies"][extra] for extra in PARTS[self.part].extras)
         asked = [line for lines in (project["dependencies"], *extras) for line in lines]
         return [line for line in asked if Requirement(line).name != "fanin"]
-
-    def versions(self) -> dict[str, str]:
-        """The version of each package that was resolved."""
-        return dict(PIN.findall(self._file("versions").read_text()))
-
-    def version(self) -> str:
-        """Which Python it is."""
-        return run([str(self.interpreter), "-V"]).strip()
 
     def test(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run pytest with *arguments* in the environment."""
@@ -161,17 +115,11 @@ class Environment:
             return tool
         return f"{tool}=={dict(PIN.findall((ROOT / 'requirements-dev.txt').read_text()))[name]}"
 
-    def _file(self, kind: str) -> Path:
-        return FOLDER / f"{self.part}-{self.end}.{kind}.txt"
 
-
-def _uv(*arguments: str) -> None:
-    run([*UV, *arguments])
-
-
-def run(command: list[str]) -> str:
+def run(*command: str | Path) -> str:
     """Run *command* and return what it wrote. Raises RuntimeError with what it wrote to standard error."""
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    words = [str(each) for each in command]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)}\n{done.stderr}")
+        raise RuntimeError(f"{' '.join(words)}\n{done.stderr}")
     return done.stdout

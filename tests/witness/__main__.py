@@ -22,7 +22,7 @@ from tests.witness import rules
 from tests.witness.legs import BUILD, Leg, read, rows
 
 ENGINES = "moto,emulator,dynalite"
-COLUMNS = ("suite", "engine", "cases", "passed", "skipped", "failed", "expressions", "differences")
+COLUMNS = ("engine", "cases", "passed", "skipped", "failed", "expressions", "differences")
 MEMORY = "memory or fake"
 # Cases of what the stores in memory do not have: versions of rows, rows of users.
 OF_ROWS = re.compile(r"tests/contract/(test_\w+\.py|\w+/test_(\w*_rows|conditions)\.py)::")

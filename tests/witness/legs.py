@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
@@ -11,7 +11,6 @@ from tests.request_rules.shapes import ROOT, Sent
 
 BUILD = ROOT / "build" / "witness"
 PARTIAL = ("dynalite",)
-SUITES = ("tracker", "grouper", "queue", "quotas, rows")
 ENGINES_OF_CASES = re.compile(r"\[(memory|fake)[-\]]")
 
 
@@ -57,11 +56,6 @@ def read(engine: str, report: str, sent: Sent) -> Leg:
     return Leg(engine, outcomes, memory, sent)
 
 
-def suite_of(name: str) -> str:
-    """Return the suite of a case by its room; those of quotas and of stored rows have none."""
-    return next((suite for suite in SUITES if name.startswith(f"tests.contract.{suite}.")), SUITES[-1])
-
-
 def differences(one: dict[str, str], other: dict[str, str], is_partial: bool = False) -> list[str]:
     """Return the cases whose outcomes differ, or that ran on one of the engines alone.
 
@@ -72,27 +66,15 @@ def differences(one: dict[str, str], other: dict[str, str], is_partial: bool = F
 
 
 def rows(legs: Sequence[Leg]) -> list[list[str]]:
-    """Return a row for each suite and engine; differences are from the first engine."""
-    return [row for suite in SUITES for row in _rows_of(suite, legs)]
-
-
-def _rows_of(suite: str, legs: Sequence[Leg]) -> Iterator[list[str]]:
-    memory = _part(legs[0].memory, suite)
-    if memory:
-        yield _row(suite, "memory", memory, "", 0)
-    first = _part(legs[0].outcomes, suite)
+    """Return a row for memory and for each engine; differences are from the first engine."""
+    first = legs[0].outcomes
+    found = [_row("memory", legs[0].memory, "", 0)] if legs[0].memory else []
     for leg in legs:
-        found = _part(leg.outcomes, suite)
-        if found:
-            yield _row(
-                suite, leg.engine, found, str(len(leg.sent)), len(differences(first, found, leg.is_partial))
-            )
+        differing = len(differences(first, leg.outcomes, leg.is_partial))
+        found.append(_row(leg.engine, leg.outcomes, str(len(leg.sent)), differing))
+    return found
 
 
-def _part(outcomes: dict[str, str], suite: str) -> dict[str, str]:
-    return {name: each for name, each in outcomes.items() if suite_of(name) == suite}
-
-
-def _row(suite: str, engine: str, found: dict[str, str], sent: str, differing: int) -> list[str]:
+def _row(engine: str, found: dict[str, str], sent: str, differing: int) -> list[str]:
     counts = [sum(each == outcome for each in found.values()) for outcome in ("passed", "skipped", "failed")]
-    return [suite, engine, str(len(found)), *map(str, counts), sent, str(differing)]
+    return [engine, str(len(found)), *map(str, counts), sent, str(differing)]

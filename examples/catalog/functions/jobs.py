@@ -30,7 +30,7 @@ def writes(job: Job) -> list[dict[str, Any]]:
 
 
 def outcome(job: Job) -> dict[str, Any]:
-    item = {"pk": {"S": job.name}, "job": {"S": job.id}, "claim": {"S": job.claim or ""}}
+    item = {"pk": {"S": job.key}, "job": {"S": job.job_id}, "claim": {"S": job.claim or ""}}
     return {
         "Put": {
             "TableName": os.environ["OUTCOMES_TABLE"],

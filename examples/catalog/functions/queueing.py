@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -14,7 +13,7 @@ from examples.catalog.functions.package import Package
 from fanin.errors import StoreUnavailable
 
 if TYPE_CHECKING:
-    from fanin.queue import Job, NewJob
+    from fanin import Job, NewJob
 
 QUEUE = "demo"
 _JOBS = UUID("5a3f0c1e-0d0f-5b8a-9a54-1f9b0c2d7e61")
@@ -47,19 +46,19 @@ class Queueing:
 
 def job_of(entry: Entry) -> NewJob:
     """Return the job of a package, equal for every delivery of the same item."""
-    from fanin.queue import NewJob  # noqa: PLC0415  # a worker without queued sections starts faster
+    from fanin import NewJob  # noqa: PLC0415  # a worker without queued sections starts faster
 
     facts = {"package": asdict(entry.package), "sentAt": entry.sent_at}
     job_id = str(uuid5(_JOBS, entry.item_id))
-    return NewJob(entry.item_id, json.dumps(facts, sort_keys=True), item_id=entry.item_id, id=job_id)
+    return NewJob(entry.item_id, facts, item_id=entry.item_id, id=job_id)
 
 
 def entry_of(job: Job, processed_at: int) -> Entry:
     """Return the package of a job that :func:`job_of` made. Raises ValueError for another payload."""
     try:
-        facts = json.loads(job.payload or "")
-        package = facts["package"]
+        facts = job.payload
+        package = dict(facts["package"])
         depends = tuple(package.pop("depends"))
         return Entry(str(job.item_id), Package(**package, depends=depends), facts["sentAt"], processed_at)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ValueError(f"the payload of job {job.name!r} is no package") from error
+        raise ValueError(f"the payload of job {job.key!r} is no package") from error

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lab.peers.delivering import Delivering
-from tests.conformance.carlyle import Carlyle
+from lab.peers.sites.carlyle_model import Carlyle
 from tests.conformance.serving import served
 
 

@@ -121,7 +121,7 @@ def _dead_row(change: Change, pk: str) -> Facts:
 def _ended(job: Job, at: int) -> Facts:
     """Return the end of a run whose next run replaced it at *at*."""
     busy = job.busy_us + worked(job.claimed_us, at)
-    return {"state": str(JobState.DONE), "ended_at": _instant(at), "worked": busy / SECOND_US}
+    return {"state": JobState.DONE.shown, "ended_at": _instant(at), "worked": busy / SECOND_US}
 
 
 def _job_row(change: Change, job: Job) -> Facts:
@@ -132,7 +132,7 @@ def _job_row(change: Change, job: Job) -> Facts:
         "place": change.place,
         "at": change.at,
         "name": job.name,
-        "state": str(job.state),
+        "state": job.state.shown,
         "added_at": _instant(job.added_us),
         "ended_at": _instant(job.done_us),
         "waited": job.queued_us / SECOND_US,

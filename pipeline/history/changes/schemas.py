@@ -110,4 +110,4 @@ JOB_IMAGES = _frame(
     collisions=WHOLE,
     error=TEXT,
 )
-"""A job after one change: ``ready``, ``busy``, ``delayed``, ``done`` or ``dead``."""
+"""A job after one change: ``queued``, ``inProgress``, ``delayed``, ``done`` or ``dead``."""

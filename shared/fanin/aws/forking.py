@@ -35,6 +35,11 @@ class PerProcess(Generic[T]):
         return made[0]
 
     @property
+    def is_made(self) -> bool:
+        """Whether this process has the value."""
+        return bool(self._made)
+
+    @property
     def inherited(self) -> tuple[T, ...]:
         """The values that the ancestors of a forked child had at their forks; none in any other process."""
         return self._inherited

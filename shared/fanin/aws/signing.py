@@ -24,6 +24,13 @@ class SigV4:
         made = PerProcess(session)
         self._credentials = PerProcess[Credentials | None](lambda: made().get_credentials())
 
+    def may_block(self) -> bool:
+        """Return whether the next signature waits for credentials, which are loaded or refreshed for it."""
+        if not self._credentials.is_made:
+            return True
+        refresh_needed = getattr(self._credentials(), "refresh_needed", None)
+        return refresh_needed is not None and bool(refresh_needed())
+
     def has_credentials(self) -> bool:
         """Whether the session found credentials."""
         return self._credentials() is not None

@@ -4,29 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from importlib import import_module
 from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
-from fanin.cli.batches import acking, changing, looking, opening, publish, redrive, repairing, watch
-from fanin.cli.services import (
-    cost,
-    dashboard,
-    grouping,
-    local,
-    local_inspection,
-    queue,
-    queues,
-    report,
-    work,
-    worker,
-)
 from fanin.cli.terminal.exits import ExitCode, code_of, interruption, sentence_of
 from fanin.cli.terminal.output import clean, end_line
-from fanin.cli.verbs import VerbCommand
 from fanin.cli.version import print_version
 
 UsageException: type[Exception] = typer.BadParameter.__mro__[1]
@@ -70,25 +57,56 @@ class Root(TyperGroup):
         return result
 
 
-app = typer.Typer(
-    cls=Root,
-    help="fanin: reports, exactly once, when all N messages are done.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-for verbs in (opening.verb, changing.verb, acking.verb, looking.verb, watch.verb, repairing.verb):
-    verbs.add_to(app)
-for verbs in (publish.verb, redrive.verb, grouping.verb, queues.verb, dashboard.verb):
-    verbs.add_to(app)
-app.command()(cost.cost)
-app.command(cls=VerbCommand)(report.report)
-app.command(cls=VerbCommand)(worker.work)
-app.add_typer(queue.app, name="queue")
-app.add_typer(local.app, name="local")
-local.app.command(cls=VerbCommand)(work.work)
-local.app.command(cls=VerbCommand)(local_inspection.logs)
-local.app.command(cls=VerbCommand)(local_inspection.bus)
+VERBS: Mapping[str, tuple[str, ...]] = {
+    "batches.opening": ("open",),
+    "batches.changing": ("add", "close", "cancel", "notify"),
+    "batches.acking": ("ack", "fail"),
+    "batches.looking": ("where", "status", "list", "children", "outstanding", "failures", "results"),
+    "batches.watch": ("watch", "wait"),
+    "batches.repairing": ("end", "reopen", "delete", "map"),
+    "batches.publish": ("publish",),
+    "batches.redrive": ("redrive",),
+    "services.grouping": ("tasks", "bundles"),
+    "services.queues": ("queues", "jobs"),
+    "services.dashboard": ("dashboard",),
+    "services.cost": ("cost",),
+    "services.report": ("report",),
+    "services.worker": ("work",),
+    "services.queue": ("queue",),
+    "services.local": ("local",),
+}
+"""The verbs of each module of ``fanin.cli``, so that a run loads one module, and not all."""
+
+
+def app_of(arguments: Sequence[str]) -> typer.Typer:
+    """Return the command for these *arguments*: with the module of their verb, or with all for any other."""
+    verb = arguments[0] if arguments else ""
+    return built([module for module, verbs in VERBS.items() if verb in verbs] or VERBS)
+
+
+def built(modules: Iterable[str]) -> typer.Typer:
+    """Return the command with the verbs of these *modules*."""
+    made = typer.Typer(
+        cls=Root,
+        help="fanin: reports, exactly once, when all N messages are done.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    made.callback()(options)
+    for name in modules:
+        module = import_module(f"fanin.cli.{name}")
+        add_to = module.add_to if hasattr(module, "add_to") else module.verb.add_to
+        add_to(made)
+    return made
+
+
+def __getattr__(name: str) -> Any:
+    # The command with all verbs, for tests and the reference; a run of it loads fewer.
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()["app"] = whole = built(VERBS)
+    return whole
 
 
 def _print_version(is_asked: bool) -> None:
@@ -97,7 +115,6 @@ def _print_version(is_asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def options(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")

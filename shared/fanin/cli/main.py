@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 
 from fanin.cli.version import print_version
 
+COMPLETING = "_FANIN_COMPLETE"
+"""The variable of a shell that asks for completion."""
 INTERRUPTED = 130
 """As in ``exits``, which is not loaded yet."""
 
@@ -23,12 +27,17 @@ def _run() -> None:
     if sys.argv[1:] == ["--version"]:
         print_version()
         return
+    gc.disable()  # what is loaded stays: to search it for garbage takes a tenth of the start
     try:
-        from fanin.cli.app import app  # noqa: PLC0415  # see above
+        from fanin.cli.app import app_of  # noqa: PLC0415  # see above
+
+        app = app_of([] if COMPLETING in os.environ else sys.argv[1:])
     except ModuleNotFoundError as missing:
         if missing.name is None or missing.name.startswith("fanin"):
             raise
         sys.exit(f"fanin needs {missing.name}: pip install 'fanin[cli]'")
+    gc.freeze()
+    gc.enable()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a key has any character
     if sys.stdin is not None:

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 from uuid import UUID, uuid5
 
+from fanin.arguments import Seconds
 from fanin.client.checks.reasons import reason_of
 from fanin.client.items import Items
 from fanin.client.model import Cancelled, Closed, Status, Summary
@@ -19,6 +20,7 @@ from fanin.errors import BatchEnded, Conflict, FaninError, InvalidRequest
 from fanin.tracker import BatchMap, Sample
 from fanin.tracker.reads.mapping import CELLS_MAX
 from fanin.tracker.writing.reopening import ReopenItems
+from fanin.types import ReopenItemsText
 
 if TYPE_CHECKING:
     from fanin.client.ownership.under_work import UnderWork
@@ -56,7 +58,7 @@ class Calls(Protocol):
     def children(self, of: str) -> Iterator[Summary]: ...
     def end(self, batch_id: str, reason: str, *, key: str | None = None) -> Cancelled: ...
     def reopen(
-        self, batch_id: str, *, items: ReopenItems | str = ..., key: str | None = None
+        self, batch_id: str, *, items: ReopenItems | ReopenItemsText = ..., key: str | None = None
     ) -> Reopened: ...
     def pairs(self, batch_id: str) -> Iterator[tuple[str, str]]: ...
     def delete(self, batch_id: str) -> None: ...
@@ -65,8 +67,8 @@ class Calls(Protocol):
     def map(
         self, batch_id: str, *, cells: int = ..., start: int = 0, stop: int | None = None
     ) -> BatchMap: ...
-    def wait(self, batch_id: str, timeout: float | None = None) -> Status: ...
-    def watch(self, batch_id: str, timeout: float | None = None) -> Iterator[Status]: ...
+    def wait(self, batch_id: str, timeout: Seconds | None = None) -> Status: ...
+    def watch(self, batch_id: str, timeout: Seconds | None = None) -> Iterator[Status]: ...
     def outstanding(self, batch_id: str) -> Iterator[Items]: ...
     def failures(self, batch_id: str) -> Iterator[Items]: ...
     def samples(self, batch_id: str) -> tuple[Sample, ...]: ...
@@ -168,7 +170,7 @@ class Batch:
         """Yield the children of its items that are live, or whose ends have failed their items."""
         return self._fanin.children(self.id)
 
-    def reopen(self, *, items: str = "failed", key: str | None = None) -> Reopened:
+    def reopen(self, *, items: ReopenItems | ReopenItemsText = "failed", key: str | None = None) -> Reopened:
         """Open a new batch for the failed items of this one, which has ended, or for all ``unfinished``."""
         return self._fanin.reopen(self.id, items=items, key=key)
 
@@ -188,7 +190,7 @@ class Batch:
         """Return how many items of each part of the batch are done; see ``Fanin.map``."""
         return self._fanin.map(self.id, cells=cells, start=start, stop=stop)
 
-    def wait(self, timeout: float | None = None) -> Status:
+    def wait(self, timeout: Seconds | None = None) -> Status:
         """Return the status once the batch has ended, in whatever way; see ``Fanin.wait``.
 
         Raises InvalidRequest inside the batch's own block, whose end closes it.
@@ -196,7 +198,7 @@ class Batch:
         self._refuse_in_block()
         return self._fanin.wait(self.id, timeout)
 
-    def watch(self, timeout: float | None = None) -> Iterator[Status]:
+    def watch(self, timeout: Seconds | None = None) -> Iterator[Status]:
         """Yield the status now and whenever it is found changed, to the end; see ``Fanin.watch``.
 
         Raises InvalidRequest as :meth:`wait` does.

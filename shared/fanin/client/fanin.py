@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import Any, Self, Unpack
 from uuid import NAMESPACE_OID, uuid4, uuid5
 
-from fanin.arguments import instance, text, text_or_none, whole
+from fanin.arguments import Seconds, instance, text, text_or_none, whole
 from fanin.aws.settings.tracking import Tables
 from fanin.client.batch import Batch, Reopened, need_key
 from fanin.client.checks.checking import (
@@ -44,7 +44,6 @@ from fanin.client.model import (
 from fanin.client.ownership.children import opened
 from fanin.client.ownership.handing import add_key, new_owner, tasks_key
 from fanin.client.ownership.under_work import note_reports, warn_of_unmatched
-from fanin.client.queues.queue_admin import QueueAdministration
 from fanin.client.queues.queue_calls import QueueCalls
 from fanin.client.result_files import batch_of_results, read_results
 from fanin.client.tasks import Tasks, task_given
@@ -71,13 +70,14 @@ from fanin.tracker.reads.mapping import CELLS_MAX
 from fanin.tracker.reads.walking import joined
 from fanin.tracker.rules.ids import COUNT_MAX
 from fanin.tracker.writing.reopening import ReopenBatch, ReopenItems
+from fanin.types import ReopenItemsText, StateText
 
 logger = logging.getLogger("fanin")
 KEYED_MAX = 10_000
 """Batches under keys that a client remembers."""
 
 
-class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
+class Fanin(Consumers, QueueCalls, Waiting):
     """A thread-safe client of the API at a URL, or over a given transport.
 
     Without one, the first call reads the environment: ``FANIN_URL``, or ``FANIN_BATCHES_TABLE``,
@@ -272,9 +272,9 @@ class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
         self,
         batch_id: str,
         *,
-        items: ReopenItems | str = ReopenItems.FAILED,
+        items: ReopenItems | ReopenItemsText = ReopenItems.FAILED,
         user_key: str | None = None,
-        deadline: timedelta | None = None,
+        deadline: Seconds | None = None,
         max_failures: int | None = None,
         labels: Mapping[str, str] | None = None,
         key: str | None = None,
@@ -284,13 +284,14 @@ class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
         Options that are not given are those of the origin. Raises NotFound, Conflict if the batch is live or
         has no such items, and BatchEnded if the batch that was opened under this *key* has ended.
         """
+        time: Any = deadline  # its option makes it a timedelta
         with named_as_arguments():
             request = ReopenBatch(
                 origin_batch_id=batch_id_given(batch_id),
                 items=_items_of(items),
                 user_key=user_key,
                 labels=labels,
-                deadline=deadline,
+                deadline=time,
                 max_failures=max_failures,
             )
         used = key_or_fresh(key)
@@ -375,7 +376,7 @@ class Fanin(Consumers, QueueCalls, QueueAdministration, Waiting):
     def batches(
         self,
         user_key: str | None = None,
-        state: State | str | None = None,
+        state: State | StateText | None = None,
         label: str | None = None,
         **more: Unpack[FilterOptions],
     ) -> Iterator[Summary]:

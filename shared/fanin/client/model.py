@@ -10,6 +10,7 @@ from fanin.client.items import Items
 from fanin.errors import FaninError
 from fanin.tracker import Sample, State
 from fanin.tracker.rules.options import ShownOptions
+from fanin.types import ResultText
 
 R = TypeVar("R")
 
@@ -28,7 +29,7 @@ class Summary(ShownOptions):
     batch_id: str
     state: State
     total: int
-    result: str | None = None
+    result: ResultText | None = None
     reached: int | None = None
     created_at: datetime
     expires_at: datetime
@@ -91,7 +92,7 @@ class Cancelled:
     user_key: str | None
     state: State
     total: int
-    result: str | None
+    result: ResultText | None
     reason: str | None
     ended_at: datetime | None
     ended_by: str | None = None

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from fanin.client.timer import REAL
 from fanin.errors import InvalidRequest, StoreUnavailable
 from fanin.item_ids import ItemId
 from fanin.item_results import lines
-from fanin.pacing import pause
+from fanin.pacing import pause_seconds
 from fanin.tracker.rules.model import ItemKey
 
 LOOKS = 1_000
@@ -88,5 +89,5 @@ def _gathered(source: Source, batch_id: str, waiting: Callable[[], object]) -> R
         if page.ready:
             return page
         waiting()
-        pause(min(look, LONGEST_PAUSE_AT))
+        REAL.sleep(pause_seconds(min(look, LONGEST_PAUSE_AT)))
     raise StoreUnavailable(f"the results of batch {batch_id} are not gathered yet; read them again")

@@ -15,6 +15,7 @@ from fanin.client.ownership.handing import creating_owner, owner_created, tasks_
 from fanin.client.wire.paging import pages
 from fanin.errors import InvalidRequest
 from fanin.item_ids import checked_item_id
+from fanin.types import BundleStateText, TaskStateText
 
 if TYPE_CHECKING:
     from fanin.client.transports.transport import Transport
@@ -52,14 +53,14 @@ class Tasks:
                 owner_created(task.item_id, error=result.error)
         return results
 
-    def list(self, target: str, state: str = "CREATED") -> Iterator[ListedTask]:
+    def list(self, target: str, state: TaskStateText = "CREATED") -> Iterator[ListedTask]:
         """Yield the tasks of a target in a state, by default those that wait for a bundle."""
         ask = partial(
             self._transport.tasks, text(target, "a target", "target"), text(state, "a state", "state")
         )
         return (task for page in pages(ask) for task in page.rows)
 
-    def bundles(self, target: str, state: str | None = None) -> Iterator[BundleSummary]:
+    def bundles(self, target: str, state: BundleStateText | None = None) -> Iterator[BundleSummary]:
         """Yield the bundles of a target, of all states or of one, the newest of each shard first."""
         wanted = text_or_none(state, "a state", "state")
         ask = partial(self._transport.bundles, text(target, "a target", "target"), wanted)

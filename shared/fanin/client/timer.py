@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import time
 
+from fanin.client.wire.exchange import EXCHANGE
+
 LONGEST_SECONDS = 5.0
 
 
@@ -21,7 +23,9 @@ class Timer:
         return random.random()
 
     def sleep(self, seconds: float) -> None:
-        time.sleep(seconds)
+        """Sleep; in the call of a coroutine, its event loop goes on."""
+        exchange = EXCHANGE.get()
+        (time if exchange is None else exchange).sleep(seconds)
 
     async def asleep(self, seconds: float) -> None:
         """Sleep, for asyncio."""

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from fanin.arguments import number_of_seconds
+from fanin.arguments import Seconds, seconds_of
 from fanin.client.checks.checking import batch_id_given
 from fanin.client.timer import REAL, Timer
 from fanin.errors import StoreUnavailable
@@ -109,12 +109,12 @@ class Waiting:
     _transport: Transport
     _slot: TransportSlot
 
-    def wait(self, batch_id: str, timeout: float | None = None) -> Status:
+    def wait(self, batch_id: str, timeout: Seconds | None = None) -> Status:
         """Return the status of the batch once it has ended, in whatever way.
 
         Polls every 0.25 s at first and every 5 s later. Raises the builtin TimeoutError after *timeout*
-        seconds, NotFound if there is no such batch or it has expired, and StoreUnavailable after 8 looks in
-        a row without an answer.
+        (seconds, or a timedelta), NotFound if there is no such batch or it has expired, and StoreUnavailable
+        after 8 looks in a row without an answer.
         """
         pacing = self._pacing(batch_id, timeout)
         for state in looks(partial(self._transport.poll, batch_id), pacing):
@@ -122,7 +122,7 @@ class Waiting:
                 break
         return next(looks(partial(self._transport.get, batch_id), pacing))
 
-    def watch(self, batch_id: str, timeout: float | None = None) -> Iterator[Status]:
+    def watch(self, batch_id: str, timeout: Seconds | None = None) -> Iterator[Status]:
         """Yield the status of the batch now and whenever it is found changed; the last one is its end.
 
         Polls and raises as :meth:`wait` does.
@@ -130,12 +130,11 @@ class Waiting:
         pacing = self._pacing(batch_id, timeout)
         return _changes(looks(partial(self._transport.get, batch_id), pacing))
 
-    def _pacing(self, batch_id: str, timeout: float | None) -> Pacing:
+    def _pacing(self, batch_id: str, timeout: Seconds | None) -> Pacing:
         """Return the pacing of one call, whose arguments it checks."""
         batch_id_given(batch_id)
-        if timeout is not None:
-            number_of_seconds(timeout, "timeout")
-        return Pacing(batch_id, timeout, REAL if self._slot.lent is None else self._slot.lent.timer)
+        limit = None if timeout is None else seconds_of(timeout, "timeout")
+        return Pacing(batch_id, limit, REAL if self._slot.lent is None else self._slot.lent.timer)
 
 
 def _changes(found: Iterator[Status]) -> Iterator[Status]:

@@ -73,8 +73,6 @@ class LocalRun:
         """
         settings = _context(archive, page_bits, template_dir, context or {})
         require()
-        if template_dir:
-            assembly.require_python(Assembly.read(template_dir), template_dir)
         engine = _engine(dynamodb)
         started = emulator.start(port, engine)
         with _stopped_on_failure(started):
@@ -198,9 +196,14 @@ def _context(
     template_dir: Path | None,
     given: Mapping[str, object],
 ) -> Mapping[str, object]:
-    """Return the CDK context of the synthesis; *given* overrides all settings but the target."""
+    """Return the CDK context of the synthesis; *given* overrides all settings but the target.
+
+    Raises LocalRunError for settings without effect, and for a template that this Python cannot run.
+    """
     if given and template_dir:
         raise LocalRunError("-c has no effect with --template-dir, which deploys an existing template")
+    if template_dir:
+        assembly.require_python(Assembly.read(template_dir), template_dir)
     if given.get("target", "local") != "local":
         raise LocalRunError("the target of a local run is local; remove the setting target")
     context: dict[str, object] = {"stage": "local", "target": "local", "consumer_concurrency": CONSUMERS}

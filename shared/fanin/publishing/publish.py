@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fanin.client.batch import Batch
 from fanin.client.fanin import Fanin
@@ -24,6 +24,7 @@ from fanin.client.items import Items
 from fanin.errors import BatchEnded, Conflict, FaninError, InvalidRequest
 from fanin.pacing import Each, Pace, each_in_threads, each_in_turn, waits
 from fanin.publishing.caps import UNCAPPED, Caps
+from fanin.publishing.items import Row
 from fanin.publishing.packing import Message, batches, pack_of
 from fanin.publishing.rows import Survey, include, parts, survey
 from fanin.publishing.sending import Sleep, message_group, send
@@ -91,15 +92,6 @@ class PublishRequest:
         """Return the idempotency key: of the rows, the user key and the name of the queue."""
         queue = self.queue_url.rpartition("/")[2]
         return hashlib.sha256("\n".join((digest, self.user_key, queue)).encode()).hexdigest()
-
-
-class Row(NamedTuple):
-    """A row to send; *position* is its item's in the batch."""
-
-    copy: int
-    position: int
-    item_id: str
-    record: str
 
 
 @dataclass(slots=True)

@@ -119,7 +119,7 @@ def _json_lines(path: Path) -> Iterator[tuple[int, str]]:
                 text = raw.decode("utf-8-sig" if line == 1 else "utf-8").strip(" \t\r\n")
                 if text:
                     json.loads(text, parse_constant=_no_constant)
-                    yield line, _sendable(text)
+                    yield line, sendable(text)
             except (ValueError, RecursionError) as error:
                 raise _unreadable(path, line, f"it is not JSON in UTF-8 ({_fault(error)})") from error
 
@@ -169,10 +169,10 @@ def _utf8_lines(path: Path, file: TextIO) -> Iterator[str]:
 def _object(path: Path, line: int, names: list[str], values: list[str]) -> str:
     if len(values) != len(names):
         raise _unreadable(path, line, f"it has {len(values)} values, and the header {len(names)} names")
-    return _sendable(json.dumps(dict(zip(names, values, strict=True)), ensure_ascii=False))
+    return sendable(json.dumps(dict(zip(names, values, strict=True)), ensure_ascii=False))
 
 
-def _sendable(text: str) -> str:
+def sendable(text: str) -> str:
     """Return *text* without the characters that SQS refuses, which JSON can escape."""
     for character in _REFUSED:
         text = text.replace(character, f"\\u{ord(character):04x}")

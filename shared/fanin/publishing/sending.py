@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from fanin.client.consuming.chunks import chunk_of
+from fanin.client.items import Items
 from fanin.errors import FaninError, InvalidRequest
 from fanin.pacing import ATTEMPTS
 from fanin.publishing.packing import Message
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
 Sleep = Callable[[float], None]
-
+NOTHING: Mapping[str, Any] = {}
 
 GROUP = re.compile("[!-~]{1,128}")
 
@@ -29,7 +32,16 @@ def message_group(text: str) -> str:
 
 
 class SendFailed(FaninError):
-    """SQS refused messages on every attempt, or one that a retry cannot fix."""
+    """SQS refused *messages* on every attempt, or for what a retry cannot fix; all others were sent."""
+
+    def __init__(self, detail: str, messages: Sequence[Message] = ()) -> None:
+        super().__init__(detail)
+        self.messages = tuple(messages)
+
+    @property
+    def items(self) -> tuple[Items, ...]:
+        """Return the items of the messages, to send them again."""
+        return tuple(chunk_of({"messageId": "", "body": each.body}).items for each in self.messages)
 
 
 def send(
@@ -39,30 +51,36 @@ def send(
     pauses: Iterable[float],
     sleep: Sleep,
     group: str | None = None,
+    more: Mapping[str, Any] = NOTHING,
 ) -> int:
     """Send *batch*, and refused entries again after each pause; return how many were sent again.
 
     *group*: of all messages, so that SQS shares the consumers of a queue among groups. Default: their batch.
+    *more*: fields of each entry. Raises SendFailed.
     """
     entries: list[Any] = [
-        {"Id": str(n), "MessageBody": m.body, "MessageGroupId": group or m.batch_id}
+        {"Id": str(n), "MessageBody": m.body, "MessageGroupId": group or m.batch_id, **more}
         for n, m in enumerate(batch)
     ]
+    if url.endswith(".fifo"):
+        for entry in entries:
+            entry["MessageDeduplicationId"] = sha256(entry["MessageBody"].encode()).hexdigest()
     repeats = 0
     for pause in pauses:
         failed = client.send_message_batch(QueueUrl=url, Entries=entries).get("Failed", [])
         if not failed:
             return repeats
-        _refuse(failed)
         again = {entry["Id"] for entry in failed}
+        unsent = [batch[int(number)] for number in again]
+        _refuse(failed, unsent)
         entries = [entry for entry in entries if entry["Id"] in again]
         repeats += len(entries)
         sleep(pause)
-    raise SendFailed(f"{len(entries)} messages failed {ATTEMPTS} times: {failed[0].get('Message')}")
+    raise SendFailed(f"{len(entries)} messages failed {ATTEMPTS} times: {failed[0].get('Message')}", unsent)
 
 
-def _refuse(failed: Sequence[Any]) -> None:
+def _refuse(failed: Sequence[Any], unsent: Sequence[Message]) -> None:
     """Raise SendFailed if SQS reports an entry as the sender's fault, which a retry cannot fix."""
     for entry in failed:
         if entry["SenderFault"]:
-            raise SendFailed(f"SQS refuses a message: {entry['Code']} {entry.get('Message', '')}")
+            raise SendFailed(f"SQS refuses a message: {entry['Code']} {entry.get('Message', '')}", unsent)

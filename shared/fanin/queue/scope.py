@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import overload
 
-from fanin.arguments import flag, instance, listed, number_of_seconds, text
+from fanin.arguments import Seconds, flag, instance, listed, seconds_of, text
 from fanin.aws.forking import PerProcess
 from fanin.calling import failed_for_good, own_text
 from fanin.errors import InvalidRequest, NewerSchema, StoreUnavailable
@@ -97,12 +97,14 @@ class Jobs(Sequence[Job]):
         worker.claims.report_end(job)
         return ended
 
-    def release(self, job: Job, *, failed: bool = False, delay: float | None = None, error: str = "") -> None:
+    def release(
+        self, job: Job, *, failed: bool = False, delay: Seconds | None = None, error: str = ""
+    ) -> None:
         """Return *job* to its position, to be ready after *delay* seconds; *failed* counts a failure."""
         worker = self._holder(job)
         flag(failed, "failed"), text(error, "error", "error")
         retry_delay = self._taker.context.options.retry_delay
-        wait = retry_delay * failed if delay is None else number_of_seconds(delay, "delay", SECONDS_MAX)
+        wait = retry_delay * failed if delay is None else seconds_of(delay, "delay", SECONDS_MAX)
         self._open().pop(job.claim or "")
         worker.claims.give_back(job, failed=failed, delay=wait, error=error)
 

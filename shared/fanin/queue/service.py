@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self
 
-from fanin.arguments import number_of_seconds, one_of
+from fanin.arguments import Seconds, one_of, seconds_of
 from fanin.calling import block
 from fanin.queue.administration.listing import Listings
 from fanin.queue.context import QueueContext
+from fanin.queue.doorbell import Doorbell
 from fanin.queue.rules import messages
 from fanin.queue.rules.errors import ShutDown
 from fanin.queue.rules.keys import QueueKey
@@ -51,7 +52,7 @@ class Queue(Listings):
     ) -> None:
         self.close()
 
-    def add(self, job: str | NewJob, payload: str | None = None, *, on_busy: str = OnBusy.REJECT) -> bool:
+    def add(self, job: str | NewJob, payload: Any = None, *, on_busy: str = OnBusy.REJECT) -> bool:
         """Add a job, given as a ``NewJob`` or by its key; return False where a job of the key is live.
 
         With ``on_busy="rerun"`` a busy job runs once more after its end, and the answer is True.
@@ -63,15 +64,15 @@ class Queue(Listings):
         one_of(on_busy, list(OnBusy), "on_busy")
         return Producer(self.context).add_all(new_jobs(jobs), OnBusy(on_busy))
 
-    def take(self, most: int = 1, wait: float | None = None, parts: Sequence[int] | None = None) -> Jobs:
+    def take(self, most: int = 1, wait: Seconds | None = None, parts: Sequence[int] | None = None) -> Jobs:
         """Return a scope of 1 to *most* jobs; of none after *wait* seconds without any (None: no limit).
 
         *parts*: the parts to look in, by default those of this session. A paused queue has no job to take.
         Entering the scope raises SessionLost once if this process has lost its session since its last take.
         """
-        return self._scope(TakeRequest(most, wait, parts))
+        return self._scope(TakeRequest(most, checked_wait(wait), parts))
 
-    def stream(self, wait: float | None = None) -> Iterator[Job]:
+    def stream(self, wait: Seconds | None = None) -> Iterator[Job]:
         """Yield one job after the other, and ack each when the next one is requested.
 
         Leaving the loop early returns the current job to its position and counts no failure; use ``take``
@@ -88,10 +89,9 @@ class Queue(Listings):
                     yield from jobs
 
     @block
-    def bounded(self, seconds: float) -> Iterator[Queue]:
+    def bounded(self, seconds: Seconds) -> Iterator[Queue]:
         """Yield the queue with a session of *seconds* and no heartbeat, as a Lambda function needs it."""
-        number_of_seconds(seconds, "seconds", SECONDS_MAX)
-        with self.taker.bounded(seconds) as taker:
+        with self.taker.bounded(seconds_of(seconds, "seconds", SECONDS_MAX)) as taker:
             bounded = replace(self)
             bounded.taker = taker
             yield bounded
@@ -112,6 +112,13 @@ class Queue(Listings):
             return
         with self.bounded(seconds) as bounded, bounded._scope(TakeRequest(rings=rings)) as jobs:
             yield jobs
+
+    def separate(self, doorbell: Callable[[Doorbell], Doorbell]) -> Self:
+        """Return a queue with a session of its own, whose waiting goes through *doorbell*."""
+        context = replace(self.context, doorbell=doorbell(self.context.doorbell))
+        queue = replace(self, context=context)
+        queue.taker = self.taker.separate(context)
+        return queue
 
     def close(self) -> None:
         """Take no more jobs, return the claimed ones without counting failures, and end the session."""

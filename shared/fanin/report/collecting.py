@@ -80,13 +80,15 @@ class Shelf:
         return found
 
 
+OF_ALL = ["batch_id", "state", "is_orphan", "acked", "failed", "healed", "outstanding", "opened_at"]
+"""The columns that are read of every batch, for the figures of the whole history."""
+
+
 def collect(folder: str) -> History:
     """Return the facts of the report over the tables in *folder*. Raises NoTables."""
     shelf = Shelf(folder)
     (archive,) = shelf.rows("archive")
-    known = shelf.rows(
-        "batches", columns=["batch_id", "state", "is_orphan", "acked", "failed", "healed", "opened_at"]
-    )
+    known = shelf.rows("batches", columns=OF_ALL)
     return History(
         archive=archive["path"],
         since=archive["since"],
@@ -109,7 +111,8 @@ def _totals(known: Sequence[Row]) -> dict[str, int]:
     return {
         "known": len(known),
         "ended": sum(row["state"] not in (*ALIVE, "UNKNOWN") for row in known),
-        "completed": sum(row["state"] == ENDED_WELL for row in known),
+        "completed": sum(row["state"] == ENDED_WELL and not row["outstanding"] for row in known),
+        "enough": sum(row["state"] == ENDED_WELL and bool(row["outstanding"]) for row in known),
         "orphans": sum(bool(row["is_orphan"]) for row in known),
         "items": sum(row["acked"] for row in known),
         "failed": sum(row["failed"] or 0 for row in known),

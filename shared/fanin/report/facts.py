@@ -106,6 +106,11 @@ class BatchFacts:
         return self.state in ALIVE
 
     @property
+    def is_complete(self) -> bool:
+        """Return whether all items were acked: a batch may end well with enough of them."""
+        return self.state == ENDED_WELL and not self.outstanding
+
+    @property
     def name(self) -> str:
         """Return the name shown for it."""
         return self.user_key or self.batch_id
@@ -125,7 +130,10 @@ class BatchFacts:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Everything that the report shows. *batches*: those listed, of *known*; *sizes*: bundles by size."""
+    """Everything that the report shows. *batches*: those listed, of *known*; *sizes*: bundles by size.
+
+    *completed*: batches whose items were all acked; *enough*: those that ended well before that.
+    """
 
     archive: str
     since: datetime | None = None
@@ -142,3 +150,4 @@ class History:
     targets: Sequence[Row] = ()
     sizes: Sequence[tuple[int, int]] = ()
     queues: Sequence[Row] = ()
+    enough: int = 0

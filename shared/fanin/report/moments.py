@@ -54,7 +54,8 @@ def marks(batch: BatchFacts, clock: Clock) -> list[Mark]:
     An event is never before its end: the end is known in milliseconds, the event in seconds, rounded down.
     """
     event_at = batch.event_at and max(batch.event_at, batch.ended_at or batch.event_at)
-    ended = ("done", "complete") if batch.state == ENDED_WELL else ("lost", state(batch.state))
+    well = "complete" if batch.is_complete else "enough"
+    ended = ("done", well) if batch.state == ENDED_WELL else ("lost", state(batch.state))
     moments = [
         ("closed", "closed", batch.closed_at),
         ("tail", "99 % acked", batch.tail_at),

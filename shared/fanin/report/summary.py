@@ -41,7 +41,8 @@ def headline(history: History) -> str:
         return "Nothing happened"
     if history.completed == history.known:
         return "All complete" if history.known > 1 else "The batch is complete"
-    return f"{number(history.completed)} of {count_batches(history.known)} complete"
+    enough = f", {number(history.enough)} ended with enough" if history.enough else ""
+    return f"{number(history.completed)} of {count_batches(history.known)} complete{enough}"
 
 
 def period(history: History) -> str:
@@ -97,7 +98,8 @@ def attention(batch: BatchFacts) -> Iterator[str]:
     if batch.is_alive and (batch.idle or 0) > LONG_IDLE:
         yield f"not over, and nothing happened for {seconds(batch.idle)}"
     if batch.state == ENDED_WELL and batch.event_at is None:
-        yield "complete, but its event is not confirmed yet"
+        how = "complete" if batch.is_complete else "ended with enough"
+        yield f"{how}, but its event is not confirmed yet"
     if batch.notices:
         yield f"its event had to be sent again ({count(batch.notices, 'time')})"
     if batch.state == "FAILED":
@@ -120,7 +122,9 @@ def chip(batch: BatchFacts) -> tuple[str, str]:
         return "live", "open" if batch.state == "OPEN" else "under way"
     if batch.state != ENDED_WELL:
         return "bad", state(batch.state)
-    return ("live", "with failures") if batch.failed else ("good", "complete")
+    if batch.failed:
+        return "live", "with failures"
+    return "good", "complete" if batch.is_complete else "enough"
 
 
 def numbers(batch: BatchFacts) -> dict[str, str | None]:

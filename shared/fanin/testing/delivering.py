@@ -16,7 +16,7 @@ from fanin.calling import noted_failures, synchronous
 from fanin.client.consuming.records import returned_ids
 from fanin.errors import InvalidRequest
 
-Handler = Callable[[Mapping[str, Any], Any], Any]
+Handler = Callable[[Any, Any], Mapping[str, Any] | None]
 """A Lambda handler of an SQS queue."""
 Message = dict[str, Any]
 """A message of an SQS event, without what differs at each receive."""

@@ -12,11 +12,11 @@ from fanin.api.events.ending_events import confirm, endings
 from fanin.arguments import instance, text, whole
 from fanin.client.checks.checking import PAGE_BITS
 from fanin.client.fanin import Fanin
-from fanin.client.model import QueueDescription
+from fanin.client.queues.queue import Queue
 from fanin.client.transports.direct import DirectTransport
 from fanin.item_results.memory import MemoryObjects
 from fanin.item_results.service import Results
-from fanin.queue import Options, Queue
+from fanin.queue import Options
 from fanin.testing.clock import FakeClock
 from fanin.testing.queues import FakeQueues
 from fanin.testing.store import StreamedStore, StreamRecord
@@ -89,6 +89,3 @@ class FakeTransport(DirectTransport):
 
     def queue(self, name: str, options: Options | None) -> Queue:
         return self.queues.queue(name, options, self)
-
-    def create_queue(self, name: str, parts: int | None) -> QueueDescription:
-        return self.queues.create(name, parts)

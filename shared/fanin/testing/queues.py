@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from functools import partial
 
 from fanin.client.model import QueueDescription
+from fanin.client.queues.direct_queue import DirectQueue
 from fanin.client.queues.handing_queue import HandingQueue
 from fanin.client.queues.job_acks import ItemResults, acking
+from fanin.client.queues.queue import Queue
 from fanin.client.queues.queue_model import description_of
 from fanin.client.transports.transport import Acks
 from fanin.pacing import each_in_turn
-from fanin.queue import Effects, MemoryDoorbell, Options, Queue, QueueContext, QueueKey
+from fanin.queue import Effects, MemoryDoorbell, Options, QueueContext, QueueKey
 from fanin.queue.administration.creating import QueueCreator
 from fanin.queue.memory import MemoryStore
+from fanin.queue.upkeep.visiting import visit
 from fanin.testing.clock import FakeClock
 
 MICROSECONDS = 1_000_000
@@ -66,17 +70,18 @@ class FakeQueues:
             creator=self._creator(),
         )
         self.contexts.setdefault(name, context)
-        return HandingQueue(context, results=ItemResults(acks))
-
-    def create(self, name: str, parts: int | None) -> QueueDescription:
-        """Create the queue, unless it exists, and return it."""
-        key = QueueKey(self.tenant, name)
-        return description_of(name, self._creator().ensure(key, parts))
+        worker = HandingQueue(context, results=ItemResults(acks))
+        calls = DirectQueue(worker, partial(self._create, name))
+        return Queue(name, lambda: calls, worker)
 
     def sweep(self) -> None:
         """Run the scheduled sweep of each queue that has been used."""
         for context in list(self.contexts.values()):
-            Queue(context).sweep()
+            visit(context)
+
+    def _create(self, name: str, parts: int | None, metrics: bool | None) -> QueueDescription:
+        key = QueueKey(self.tenant, name)
+        return description_of(name, self._creator().ensure(key, parts, metrics))
 
     def _creator(self) -> QueueCreator:
         return QueueCreator(self.store, FakeDoorbells(), self._effects())

@@ -29,36 +29,42 @@ Read in this order:
   ``dynamodb/`` and ``memory.py`` keep it.
 """
 
-from fanin.item_ids import ItemId
-from fanin.tracker.reads.listing import ListQuery
-from fanin.tracker.reads.mapping import BatchMap
-from fanin.tracker.reads.window import Window
-from fanin.tracker.rules.acking import PageAcked
-from fanin.tracker.rules.filters import BatchFilter
-from fanin.tracker.rules.ids import COUNT_MAX, TOTAL_MAX, GroupId, checked_batch_id
-from fanin.tracker.rules.model import (
-    Ack,
-    AckReport,
-    Added,
-    Batch,
-    BatchKey,
-    Closed,
-    Completion,
-    Group,
-    ItemRange,
-    Outcome,
-    Progress,
-    Result,
-    Sample,
-    Slice,
-    State,
-    Verdict,
-)
-from fanin.tracker.rules.options import BatchOptions, Mode, OpenBatch, Retention
-from fanin.tracker.rules.page import PageMasks
-from fanin.tracker.service import Tracker
-from fanin.tracker.store import Listing, TrackerStore
-from fanin.tracker.writing.sweeping import Sweep
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fanin.item_ids import ItemId
+    from fanin.tracker.reads.listing import ListQuery
+    from fanin.tracker.reads.mapping import BatchMap
+    from fanin.tracker.reads.window import Window
+    from fanin.tracker.rules.acking import PageAcked
+    from fanin.tracker.rules.filters import BatchFilter
+    from fanin.tracker.rules.ids import COUNT_MAX, TOTAL_MAX, GroupId, checked_batch_id
+    from fanin.tracker.rules.model import (
+        Ack,
+        AckReport,
+        Added,
+        Batch,
+        BatchKey,
+        Closed,
+        Completion,
+        Group,
+        ItemRange,
+        Outcome,
+        Progress,
+        Result,
+        Sample,
+        Slice,
+        State,
+        Verdict,
+    )
+    from fanin.tracker.rules.options import BatchOptions, Mode, OpenBatch, Retention
+    from fanin.tracker.rules.page import PageMasks
+    from fanin.tracker.service import Tracker
+    from fanin.tracker.store import Listing, TrackerStore
+    from fanin.tracker.writing.sweeping import Sweep
 
 __all__ = [
     "COUNT_MAX",
@@ -97,3 +103,49 @@ __all__ = [
     "Window",
     "checked_batch_id",
 ]
+
+_MODULES = {
+    "ItemId": "fanin.item_ids",
+    "ListQuery": "fanin.tracker.reads.listing",
+    "BatchMap": "fanin.tracker.reads.mapping",
+    "Window": "fanin.tracker.reads.window",
+    "PageAcked": "fanin.tracker.rules.acking",
+    "BatchFilter": "fanin.tracker.rules.filters",
+    "COUNT_MAX": "fanin.tracker.rules.ids",
+    "GroupId": "fanin.tracker.rules.ids",
+    "TOTAL_MAX": "fanin.tracker.rules.ids",
+    "checked_batch_id": "fanin.tracker.rules.ids",
+    "Ack": "fanin.tracker.rules.model",
+    "AckReport": "fanin.tracker.rules.model",
+    "Added": "fanin.tracker.rules.model",
+    "Batch": "fanin.tracker.rules.model",
+    "BatchKey": "fanin.tracker.rules.model",
+    "Closed": "fanin.tracker.rules.model",
+    "Completion": "fanin.tracker.rules.model",
+    "Group": "fanin.tracker.rules.model",
+    "ItemRange": "fanin.tracker.rules.model",
+    "Outcome": "fanin.tracker.rules.model",
+    "Progress": "fanin.tracker.rules.model",
+    "Result": "fanin.tracker.rules.model",
+    "Sample": "fanin.tracker.rules.model",
+    "Slice": "fanin.tracker.rules.model",
+    "State": "fanin.tracker.rules.model",
+    "Verdict": "fanin.tracker.rules.model",
+    "BatchOptions": "fanin.tracker.rules.options",
+    "Mode": "fanin.tracker.rules.options",
+    "OpenBatch": "fanin.tracker.rules.options",
+    "Retention": "fanin.tracker.rules.options",
+    "PageMasks": "fanin.tracker.rules.page",
+    "Tracker": "fanin.tracker.service",
+    "Listing": "fanin.tracker.store",
+    "TrackerStore": "fanin.tracker.store",
+    "Sweep": "fanin.tracker.writing.sweeping",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded when first named: a client, and with it the command, needs few of them.
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_MODULES[name]), name)
+    return value

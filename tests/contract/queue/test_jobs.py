@@ -199,7 +199,7 @@ def test_a_claim_makes_the_job_busy_and_counts_it(store):
     job = taken(store)
 
     assert (job.state, job.session, job.claim, job.claimed_us) == (JobState.BUSY, "s1", "c1", LATER)
-    assert (job.deliveries, job.queued_us, job.payload) == (1, LATER - NOW, "{}")
+    assert (job.deliveries, job.queued_us, job.payload) == (1, LATER - NOW, '"{}"')
     assert store.get(job.key) == job
     assert store.ready(PART, 10) == []
     assert store.jobs(PART, JobState.BUSY, 10) == [job]

@@ -99,7 +99,7 @@ def test_a_rerun_that_was_replaced_is_known_before_and_after_the_run_of_the_newe
         assert queue.add(replace(THIRD, payload="new"), on_busy="rerun")
         assert queue.add(replace(SECOND, payload="old"), on_busy=on_busy)
     with queue.take(1, wait=0) as jobs:
-        assert [(job.id, job.payload) for job in jobs] == [("3", "new")]
+        assert [(job.id, job.payload) for job in jobs] == [("3", '"new"')]
     assert queue.add(replace(SECOND, payload="old"), on_busy=on_busy)
 
     assert run_next(queue) == []
@@ -113,7 +113,7 @@ def test_a_rerun_of_another_item_is_rejected_while_one_waits(queue):
         assert queue.add(replace(FOURTH, payload="new"), on_busy="rerun")
         assert queue.add(replace(FIFTH, payload="newer", item_id=item_named("y")), on_busy="rerun")
     with queue.take(1, wait=0) as jobs:
-        assert [(job.id, job.payload, job.item_id) for job in jobs] == [("5", "newer", item_named("y"))]
+        assert [(job.id, job.payload, job.item_id) for job in jobs] == [("5", '"newer"', item_named("y"))]
 
 
 def test_a_deleted_job_is_known_after_the_next_one_is_added(queue):

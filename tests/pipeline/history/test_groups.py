@@ -200,9 +200,9 @@ def worked(spark, tmp_path_factory):
         ("id-plain", "done", 4.0, 3.0, 1, 7),
         ("id-again", "done", 6.0, 8.0, 2, 14),
         ("id-twice", "done", 4.0, 5.0, 1, 9),
-        ("id-rerun", "ready", 0.0, 0.0, 0, None),
+        ("id-rerun", "queued", 0.0, 0.0, 0, None),
         ("id-hopeless", "dead", 4.0, 5.0, 1, 9),
-        ("id-waiting", "ready", 0.0, 0.0, 0, None),
+        ("id-waiting", "queued", 0.0, 0.0, 0, None),
     ],
 )
 def test_a_job_is_reported_as_it_ended_with_its_waits_and_its_work(
@@ -232,6 +232,6 @@ def test_a_queue_sums_its_jobs_up(worked):
     (row,) = worked.queues
 
     assert (row.tenant, row.queue, row.jobs) == (TENANT, "thumbs", 6)
-    assert row.states == {"done": 3, "dead": 1, "ready": 2}
+    assert row.states == {"done": 3, "dead": 1, "queued": 2}
     assert (row.again, row.refused) == (1, 1)
     assert (row.waited[-1], row.worked[-1]) == (6.0, 8.0)

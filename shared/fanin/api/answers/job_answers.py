@@ -16,7 +16,8 @@ from fanin.queue.administration.creating import Ensured
 from fanin.queue.administration.paging import JobPage
 from fanin.queue.rules.config import Phase, QueueConfig
 from fanin.queue.rules.lifecycle import worked
-from fanin.queue.rules.model import SECOND_US
+from fanin.queue.rules.model import SECOND_US, payload_of
+from fanin.queue.rules.row_texts import dead_id_of
 
 ANSWER_BYTES = 6_000_000
 """The limit of a response of Lambda is 6 MB."""
@@ -29,13 +30,6 @@ class Listed(StrEnum):
     IN_PROGRESS = "inProgress"
     DELAYED = "delayed"
     DEAD = "dead"
-
-
-STATES = {
-    JobState.READY: Listed.QUEUED,
-    JobState.BUSY: Listed.IN_PROGRESS,
-    JobState.DELAYED: Listed.DELAYED,
-}
 
 
 class QueueFacts(Answer):
@@ -96,7 +90,7 @@ class AddedJobs(Answer):
     def of(cls, jobs: Sequence[NewJob], rejected: Sequence[Rejected]) -> Self:
         """Return the response to an add of *jobs*; of a repeated key, all but the first are rejected."""
         asked, refusals = Counter(job.key for job in jobs), Counter(each.key for each in rejected)
-        refused = [RejectedJob(key=each.key, state=STATES[each.state]) for each in rejected]
+        refused = [RejectedJob(key=each.key, state=Listed(each.state.shown)) for each in rejected]
         return cls(added=[key for key in asked if asked[key] > refusals[key]], rejected=refused)
 
 
@@ -118,7 +112,7 @@ class JobAnswer(Answer):
     job_id: str
     state: Listed
     priority: int
-    payload: str | None = Optional
+    payload: Any = Optional
     item_id: str | None = Optional
     added_at: Instant
     due_at: Instant | None = Optional
@@ -141,9 +135,9 @@ class JobAnswer(Answer):
         return cls(
             key=job.name,
             job_id=job.id,
-            state=STATES[job.state] if alive else Listed.DEAD,
+            state=Listed(job.state.shown) if alive else Listed.DEAD,
             priority=job.priority,
-            payload=job.payload,
+            payload=payload_of(job.payload),
             item_id=job.item_id,
             added_at=instant(job.added_us),
             due_at=instant(job.ready_us) if delayed else None,
@@ -170,7 +164,7 @@ class ListedJobs(Answer):
 
     @classmethod
     def of_dead(cls, page: JobPage[Dead], now: int) -> Self:
-        ids = [row_cursors.of_dead((row.number, row.key.sort)) for row, _ in page.jobs]
+        ids = [dead_id_of((row.number, row.key.sort)) for row, _ in page.jobs]
         dead = zip(ids, page.jobs, strict=True)
         return cls._of(page, [JobAnswer.of(each.job, now, each, dead_id) for dead_id, (_, each) in dead])
 

@@ -16,6 +16,7 @@ from fanin.queue.administration.describing import Activity, QueueStatus
 from fanin.queue.administration.paging import Record
 from fanin.queue.administration.reviving import Revival, RevivedJobs
 from fanin.queue.rules.model import SECOND_US, Accuracy, Member
+from fanin.queue.rules.row_texts import dead_id_of
 
 
 class DepthAnswer(Answer):
@@ -136,8 +137,7 @@ class RevivedAnswer(Answer):
         return cls(
             revived=len(result.outcomes) - len(not_revived),
             not_revived=[
-                NotRevived(dead_id=row_cursors.of_dead(record), reason=each)
-                for record, each in not_revived.items()
+                NotRevived(dead_id=dead_id_of(record), reason=each) for record, each in not_revived.items()
             ],
             cursor=row_cursors.of_row(result.last),
         )
@@ -168,7 +168,6 @@ class DeletedJobs(Answer):
         return cls(
             jobs=[DeletedJob(key=key, outcome=outcome) for key, outcome in jobs.items()],
             dead=[
-                DeletedDead(dead_id=row_cursors.of_dead(record), outcome=outcome)
-                for record, outcome in dead.items()
+                DeletedDead(dead_id=dead_id_of(record), outcome=outcome) for record, outcome in dead.items()
             ],
         )

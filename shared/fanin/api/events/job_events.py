@@ -6,13 +6,13 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fanin.api.cursors import row_cursors
 from fanin.aws.sending.bus import Bus, Event
 from fanin.calling import log_failure
 from fanin.instants import instant
 from fanin.names import JOB_DEAD
 from fanin.queue.dynamodb.items import dead_of, part_beside
 from fanin.queue.rules.model import Dead
+from fanin.queue.rules.row_texts import dead_id_of
 
 logger = logging.getLogger("fanin")
 Record = Mapping[str, Any]
@@ -55,7 +55,7 @@ def detail(dead: Dead) -> dict[str, Any]:
         "queue": queue.name,
         "key": job.name,
         "jobId": job.id,
-        "deadId": row_cursors.of_dead((job.key.part.number, dead.record)),
+        "deadId": dead_id_of((job.key.part.number, dead.record)),
         "error": dead.error,
         "failures": job.failures,
         "deliveries": job.deliveries,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any, Literal
 from uuid import UUID, uuid5
 
@@ -12,8 +11,9 @@ from pydantic_core import PydanticCustomError
 from fanin.api.requests.bodies import Body, ItemIdText
 from fanin.queue import NewJob
 from fanin.queue.rules.keys import NAME_BYTES_MAX, PARTS_MAX
-from fanin.queue.rules.model import PAYLOAD_BYTES_MAX, SECONDS_MAX
+from fanin.queue.rules.model import ID_BYTES_MAX, PAYLOAD_BYTES_MAX, SECONDS_MAX
 from fanin.queue.rules.order import PRIORITY_MAX
+from fanin.result_texts import json_text
 
 JOBS_MAX = 100
 OF_KEYS = UUID("5b8c2b07-6f0e-5d9c-9a35-0f1c2c7be3d1")
@@ -25,9 +25,14 @@ def _short(key: str) -> str:
     return key
 
 
+def _short_id(job_id: str) -> str:
+    if len(job_id.encode()) > ID_BYTES_MAX:
+        raise PydanticCustomError("id_bytes", "a job id has at most {most} bytes", {"most": ID_BYTES_MAX})
+    return job_id
+
+
 def _small(payload: Any) -> Any:
-    text = _text(payload)
-    if text is not None and len(text.encode()) > PAYLOAD_BYTES_MAX:
+    if len(json_text(payload, "payload").encode()) > PAYLOAD_BYTES_MAX:
         raise PydanticCustomError(
             "payload_bytes", "a payload has at most {most} bytes", {"most": PAYLOAD_BYTES_MAX}
         )
@@ -43,7 +48,7 @@ JobKeyText = Annotated[
 Payload = Annotated[
     Any,
     AfterValidator(_small),
-    Field(description="Text of up to 128 KiB; any other JSON value reaches the worker as its JSON text."),
+    Field(description="A JSON value of up to 128 KiB, which the worker gets as it is."),
 ]
 Priority = Annotated[
     int,
@@ -59,21 +64,33 @@ Delay = Annotated[
     ),
 ]
 
+JobId = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=ID_BYTES_MAX),
+    AfterValidator(_short_id),
+    Field(description="The id of the job: an add that repeats it within an hour has the first answer."),
+]
+
 
 class JobBody(Body):
-    """A job to add; the item *itemId* is acked when the job ends."""
+    """A job to add; the item *itemId* is acked when the job ends.
+
+    *jobId*: makes the add repeatable, as an idempotency key does for the request.
+    """
 
     key: JobKeyText
     payload: Payload = None
     priority: Priority = 0
     delay_seconds: Delay = 0
     item_id: ItemIdText | None = None
+    job_id: JobId | None = None
 
     def new_job(self, key: str | None) -> NewJob:
         """Return the job to add; its id follows from an idempotency *key*, so that the add is repeatable."""
-        job_id = None if key is None else str(uuid5(OF_KEYS, f"{key}\n{self.key}"))
-        text = _text(self.payload)
-        return NewJob(self.key, text, self.priority, self.delay_seconds, self.item_id, job_id)
+        job_id = self.job_id
+        if job_id is None and key is not None:
+            job_id = str(uuid5(OF_KEYS, f"{key}\n{self.key}"))
+        return NewJob(self.key, self.payload, self.priority, self.delay_seconds, self.item_id, job_id)
 
 
 class AddJobsBody(Body):
@@ -109,9 +126,3 @@ class QueueBody(Body):
         bool | None,
         Field(description="Whether CloudWatch metrics of this queue are emitted; in a new queue `false`."),
     ] = None
-
-
-def _text(payload: Any) -> str | None:
-    if payload is None or isinstance(payload, str):
-        return payload
-    return json.dumps(payload, separators=(",", ":"), ensure_ascii=False)

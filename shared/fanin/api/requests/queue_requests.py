@@ -7,11 +7,11 @@ from typing import Annotated, Literal, Self
 from pydantic import ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
-from fanin.api.cursors import row_cursors
 from fanin.api.cursors.row_cursors import ROW_CURSOR_FORM
 from fanin.api.requests.bodies import Body
 from fanin.api.requests.job_requests import JobKeyText
 from fanin.queue.administration.paging import Record
+from fanin.queue.rules.row_texts import record_of
 
 NAMED_MAX = 100
 RowText = Annotated[str, StringConstraints(pattern=ROW_CURSOR_FORM)]
@@ -46,7 +46,7 @@ class ReviveBody(Body):
 
     def records(self) -> list[Record]:
         """Return the dead jobs of *deadIds*."""
-        return [row_cursors.dead_at(each) for each in self.dead_ids or []]
+        return [record_of(each) for each in self.dead_ids or []]
 
 
 class DeleteJobsBody(Body):
@@ -70,4 +70,4 @@ class DeleteJobsBody(Body):
 
     def records(self) -> list[Record]:
         """Return the dead jobs of *deadIds*."""
-        return [row_cursors.dead_at(each) for each in self.dead_ids or []]
+        return [record_of(each) for each in self.dead_ids or []]

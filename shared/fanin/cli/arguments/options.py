@@ -36,3 +36,11 @@ Key = Annotated[
         help="Names the request: repeated with it, it has no further effect.",
     ),
 ]
+PortOfRun = Annotated[
+    int | None,
+    typer.Option(
+        "--port",
+        metavar="PORT",
+        help="The run on this port; else FANIN_URL's, or the one that `up` started, this checkout's first.",
+    ),
+]

@@ -10,13 +10,18 @@ import typer
 from fanin.cli.arguments.items import ItemRange
 from fanin.cli.arguments.options import Batch, checked_key
 from fanin.cli.terminal.exits import Refused, UsageError
-from fanin.cli.terminal.output import clean
+from fanin.cli.terminal.output import clean, note
 from fanin.cli.verbs import Invocation, Verbs
 from fanin.client.model import Summary
 from fanin.client.wire import documents
 from fanin.tracker.rules.ids import COUNT_MAX
+from fanin.tracker.rules.model import ALIVE
+from fanin.tracker.writing.cascading import CANCELS_A_REQUEST
 
 verb = Verbs()
+
+COUNTED = 500
+"""Live batches below one that are counted: each is a request."""
 
 Count = Annotated[int, typer.Argument(metavar="N", min=1, max=COUNT_MAX, help="How many items.")]
 AddKey = Annotated[
@@ -68,13 +73,31 @@ def cancel(
     """Cancel BATCH and print its state; asks first.
 
     The batch ends without its outstanding items, and later acks do not count. Without a terminal it
-    takes --yes. A batch that has ended otherwise is refused.
+    takes --yes. A batch that has ended otherwise is refused. With --children, standard error says how many
+    are below it.
     """
     batch_id = call.names.id_of(batch)
-    ask(call, batch_id, "Cancel", yes, ", and all batches below it" if children else "")
+    below = _below(call, batch_id) if children else ""
+    ask(call, batch_id, "Cancel", yes, f", with {below} below it" if below else "")
     body = documents.cancel_body(why, children)
     answer = call.api.post(call.path(batch_id, "/cancel"), body, call.key, documents.cancelled_of)
     call.output.value(answer.document, answer.value.state)
+    if below:
+        note(f"with {below} below it")
+
+
+def _below(call: Invocation, batch_id: str) -> str:
+    """Return how many live batches are below a batch, as text; from ``COUNTED`` on, that there are more."""
+    waiting, found = [batch_id], 0
+    while waiting and found < COUNTED:
+        path = call.path(waiting.pop(), "/children")
+        for page in call.api.pages(path, documents.summaries_of):
+            live = [child.batch_id for child in page.value.batches if child.state in ALIVE]
+            waiting += live
+            found += len(live)
+    more = "more than " if waiting else ""
+    later = f" (those beyond {CANCELS_A_REQUEST} by the next sweeps)" if found > CANCELS_A_REQUEST else ""
+    return f"{more}{found:,} live {'batch' if found == 1 else 'batches'}{later}"
 
 
 @verb("notify", writes=True)

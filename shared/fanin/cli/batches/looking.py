@@ -18,12 +18,8 @@ from fanin.cli.terminal.exits import UsageError
 from fanin.cli.terminal.listing import Every, Limit, print_list
 from fanin.cli.terminal.output import Column, Output, dumped, note
 from fanin.cli.verbs import Invocation, Verbs
-from fanin.client.result_files import read_results
 from fanin.client.wire import documents
 from fanin.client.wire.codec import Document
-from fanin.cost.batch import batch_costs
-from fanin.cost.dollars import price
-from fanin.cost.prices import AS_OF
 from fanin.errors import StoreUnavailable
 from fanin.tracker.reads.walking import joined
 
@@ -36,12 +32,21 @@ COLUMNS = (
     Column("Write units", "writeUnits", lambda found: f"{found['writeUnits']:,}", right=True),
     Column("Read units", "readUnits", lambda found: f"{found['readUnits']:,}", right=True),
     Column("Requests", "requests", lambda found: f"{found['requests']:,}", right=True),
-    Column("Price", "dollars", lambda found: price(found["dollars"]), right=True),
+    Column("Price", "dollars", lambda found: _price(found["dollars"]), right=True),
 )
+
+
+def _price(dollars: float) -> str:
+    from fanin.cost.dollars import price  # noqa: PLC0415  # other runs print no costs
+
+    return price(dollars)
 
 
 def print_cost(output: Output, batch: Document) -> None:
     """Print the estimates for the document of a batch, and on standard error what they assume."""
+    from fanin.cost.batch import batch_costs  # noqa: PLC0415  # see _price
+    from fanin.cost.prices import AS_OF  # noqa: PLC0415
+
     progress = batch["progress"]
     done, failed = progress["estimate"], progress["failed"]
     output.table(COLUMNS, batch_costs(done, failed))
@@ -181,6 +186,8 @@ def results(call: Invocation, batch: Batch, after: After = None) -> None:
 
     The lines are printed as they are read, the same at each run; --after the last one goes on behind it.
     """
+    from fanin.client.result_files import read_results  # noqa: PLC0415  # other verbs read none
+
     batch_id = call.names.id_of(batch)
     last = None if after is None else str(replace(_one_item(after), batch=batch_id))
     show, lines_are_seen = call.progress.show, sys.stdout.isatty()

@@ -54,14 +54,16 @@ def redrive(
     target = queue_url(sqs, to) if to else None
     batch_id = call.names.id_of(batch) if batch else None
     request = RedriveRequest(queue_url(sqs, queue), target, batch_id, dry_run)
+    if target is None and not has_sources(sqs, request.url):
+        raise Refused(
+            f"{queue} is the dead-letter queue of no queue: give that one, or of kept messages --to QUEUE"
+        )
     run = Redrive(sqs, call.api.transport, request, lambda found: call.progress.show(_counts(found, dry_run)))
     try:
         found = run.run()
     finally:
         call.progress.clear()
     _print(call, found, dry_run)
-    if found.is_empty and not has_sources(sqs, request.url):
-        note(f"{queue} has no messages, and is the dead-letter queue of no queue: check its name")
 
 
 def _print(call: Invocation, found: Redriven, is_dry_run: bool) -> None:

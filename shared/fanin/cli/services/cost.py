@@ -53,6 +53,11 @@ def cost(items: Items, chunk: Chunk = 1, bytes_: Bytes = 0, as_json: Json = Fals
         note(f"list prices of AWS, us-east-1, {AS_OF}; without functions and requests to the API")
 
 
+def add_to(app: typer.Typer) -> None:
+    """Make it a command of *app*."""
+    app.command()(cost)
+
+
 def _document(found: Estimate) -> dict[str, Any]:
     least, most = found.dollars
     return {

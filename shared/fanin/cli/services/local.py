@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fanin.cli.arguments.options import PortOfRun
 from fanin.cli.terminal.stopping import stopped_by_signals
+from fanin.cli.verbs import VerbCommand
 from fanin.errors import FaninError
 from fanin.local import run_directories
 from fanin.local.endpoint.given import SETTING
@@ -55,14 +57,6 @@ DynamoDB = Annotated[
         metavar="ENGINE",
         envvar=SETTING,
         help="Keep the tables there: the URL of a DynamoDB engine, or the folder of DynamoDB Local.",
-    ),
-]
-PortOfRun = Annotated[
-    int | None,
-    typer.Option(
-        "--port",
-        metavar="PORT",
-        help="The run on this port; else FANIN_URL's, or the one that `up` started, this checkout's first.",
     ),
 ]
 Detach = Annotated[bool, typer.Option("--detach", help="Return once the API answers; `down` ends it.")]
@@ -166,6 +160,15 @@ def list_() -> None:
         checkout = f"  started by {state.checkout}" if state.checkout else ""
         tables = f"  tables in {state.dynamodb}" if state.dynamodb else ""
         typer.echo(f"{state.url}  AWS at {state.endpoint}{answers}{tables}{checkout}")
+
+
+def add_to(root: typer.Typer) -> None:
+    """Make them commands of *root*."""
+    from fanin.cli.services import local_inspection, work  # noqa: PLC0415  # they take options from here
+
+    for command in (work.work, local_inspection.logs, local_inspection.bus):
+        app.command(cls=VerbCommand)(command)
+    root.add_typer(app, name="local")
 
 
 def _setting(text: str) -> tuple[str, str]:

@@ -25,21 +25,21 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 @verb("pause", writes=True)
 def pause(call: Invocation, queue: Queue) -> None:
     """Pause QUEUE: it takes adds and acks, and within a second no job of it is taken."""
-    call.fanin.pause_queue(queue)
+    call.fanin.queue(queue).pause()
     call.output.value({"queue": queue, "paused": True}, "paused")
 
 
 @verb("resume", writes=True)
 def resume(call: Invocation, queue: Queue) -> None:
     """Resume QUEUE after a pause."""
-    call.fanin.resume_queue(queue)
+    call.fanin.queue(queue).resume()
     call.output.value({"queue": queue, "paused": False}, "resumed")
 
 
 @verb("raise", writes=True)
 def raise_(call: Invocation, queue: Queue, parts: Parts) -> None:
     """Raise the PARTS of QUEUE, or create it with them; a raise takes over two hours."""
-    found = call.fanin.create_queue(queue, parts=parts)
+    found = call.fanin.queue(queue).ensure(parts=parts)
     call.output.value({"queue": queue, "parts": found.parts}, f"{found.parts} parts")
 
 
@@ -48,7 +48,8 @@ def revive(call: Invocation, queue: Queue, dead: Dead = None, every: Every = Fal
     """Return dead jobs of QUEUE, by their dead ids or --all, to it; print how many."""
     if bool(dead) is every:
         raise UsageError("give the ids of dead jobs (fanin jobs QUEUE --state dead prints them), or --all")
-    found = call.fanin.revive_all_jobs(queue) if every else call.fanin.revive_jobs(queue, dead or ())
+    of_queue = call.fanin.queue(queue)
+    found = of_queue.revive_all() if every else of_queue.revive(dead or ())
     call.output.value({"revived": found.revived, "notRevived": found.left}, f"{found.revived} revived")
     if found.left:
         reasons = "; ".join(f"{dead_id}: {reason}" for dead_id, reason in found.left.items())
@@ -63,8 +64,11 @@ def remove(call: Invocation, queue: Queue, force: Force = False, yes: Yes = Fals
             raise UsageError("remove asks on a terminal, and there is none; give --yes")
         if not typer.confirm(clean(f"Remove the queue {queue} at {call.site.host}?"), err=True):
             raise Refused(f"queue {queue} was not removed")
-    call.fanin.remove_queue(queue, force=force)
+    call.fanin.queue(queue).remove(force=force)
     call.output.value({"queue": queue, "state": "removing"}, "removing")
 
 
-verb.add_to(app)
+def add_to(root: typer.Typer) -> None:
+    """Make them commands of *root*."""
+    verb.add_to(app)
+    root.add_typer(app, name="queue")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, get_args
 from urllib.parse import quote
 
 import typer
@@ -14,13 +14,14 @@ from fanin.cli.terminal.output import Column
 from fanin.cli.terminal.rate import duration_text
 from fanin.cli.verbs import Invocation, Verbs
 from fanin.client.wire.codec import Document
+from fanin.types import ListedStateText
 
 verb = Verbs()
 
-JobState = Literal["queued", "inProgress", "delayed", "dead"]
 Queue = Annotated[str, typer.Argument(metavar="QUEUE", help="The name of a work queue.")]
 InState = Annotated[
-    JobState, typer.Option("--state", metavar="STATE", help=f"One of {', '.join(get_args(JobState))}.")
+    ListedStateText,
+    typer.Option("--state", metavar="STATE", help=f"One of {', '.join(get_args(ListedStateText))}."),
 ]
 
 

@@ -9,7 +9,7 @@ import typer
 
 from fanin.cli.terminal.exits import Refused
 from fanin.cli.terminal.output import Output
-from fanin.cli.verbs import Json
+from fanin.cli.verbs import Json, VerbCommand
 
 Folder = Annotated[
     str, typer.Argument(metavar="FOLDER", help="The job's --out: a path, or s3://BUCKET/PATH.")
@@ -31,3 +31,8 @@ def report(folder: Folder, out: Out = Path("report.html"), as_json: Json = False
         raise Refused(f"fanin report needs {missing.name}: pip install 'fanin[report]'") from None
     out.write_text(page(folder), encoding="utf-8")
     Output(as_json).value({"page": str(out)}, str(out))
+
+
+def add_to(app: typer.Typer) -> None:
+    """Make it a command of *app*."""
+    app.command(cls=VerbCommand)(report)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fanin.cli.services.local import PortOfRun
+from fanin.cli.arguments.options import PortOfRun
 from fanin.cli.terminal.exits import UsageError
 from fanin.local import LocalRunError
 from fanin.local.emulation.connection import Connection
@@ -173,8 +173,8 @@ def _performer(
 
 def _first_line(feed: Feed, python: str, state: State, dead: str | None) -> str:
     what = f"works on {feed.queue}" if not feed.on else f"gets {', '.join(feed.on)} by the queue {feed.queue}"
-    letters = f", dead-letter queue {dead}" if dead else ", which has no dead-letter queue"
-    return f"{feed.spec} under {python} {what} of {state.url}{letters}; stop with Ctrl-C"
+    after = f", dead-letter queue {dead}" if dead else ", which has no dead-letter queue"
+    return f"{feed.spec} under {python} {what} of {state.url}{after}; stop with Ctrl-C"
 
 
 def queue_of_events(spec: str, types: Sequence[str]) -> str:

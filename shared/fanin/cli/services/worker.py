@@ -15,7 +15,7 @@ from fanin.cli.arguments.where import use_profile
 from fanin.cli.batches.sqs import queue_url
 from fanin.cli.services.work import SPEC
 from fanin.cli.terminal.exits import ExitCode, UsageError
-from fanin.cli.verbs import Profile, Region
+from fanin.cli.verbs import Profile, Region, VerbCommand
 from fanin.errors import InvalidRequest
 
 Spec = Annotated[
@@ -72,6 +72,11 @@ def work(
     given = {"concurrency": concurrency, "visibility": visibility, "grace_seconds": grace}
     given |= {"fail_after": fail_after, "each": each or None, "results": results or None}
     _work(spec, queue, {name: value for name, value in given.items() if value is not None})
+
+
+def add_to(app: typer.Typer) -> None:
+    """Make it a command of *app*."""
+    app.command(cls=VerbCommand)(work)
 
 
 def _work(spec: str, queue: str, options: Any) -> None:

@@ -11,13 +11,18 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from fanin.client.wire.codec import Document
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 TABLE_ROWS = 200
 """Rows of one table on a terminal, so that a long list is printed while it is read."""
 PROGRESS_SECONDS = 0.5
+GAP = 2
+"""Columns of a terminal between those of a table."""
 Side = Literal["left", "right"]
 _DIRECTIONS = (*range(0x2028, 0x202F), *range(0x2066, 0x206A))
 """Separators of lines, and what reverses or isolates the text beside a cell."""
@@ -117,8 +122,6 @@ class Output:
 
     def _tables(self, columns: Sequence[Column], documents: Iterator[Document]) -> None:
         from rich.console import Console  # noqa: PLC0415  # rich takes 0.1 s, and a pipe needs none
-        from rich.table import Table  # noqa: PLC0415
-        from rich.text import Text  # noqa: PLC0415
 
         shown = [column for column in columns if not column.hidden]
         console = Console(file=self._stream, highlight=False)
@@ -128,15 +131,50 @@ class Output:
             return
         documents = chain([first], documents)
         while rows := list(islice(documents, TABLE_ROWS)):
-            table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-            for column in shown:
-                # An id that is broken over lines cannot be copied.
-                whole = column.key.endswith("Id")
-                side: Side = "right" if column.right else "left"
-                table.add_column(column.title, justify=side, overflow="fold", no_wrap=whole)
-            for row in rows:
-                table.add_row(*(Text(column.cell(row, on_terminal=True)) for column in shown))
-            console.print(table)
+            cells = [[column.cell(row, on_terminal=True) for column in shown] for row in rows]
+            if _width(shown, cells) <= console.width:
+                console.print(_table(shown, cells))
+            else:
+                self._stream.write("".join(f"{line}\n" for line in _stacked(shown, cells, console.width)))
+
+
+def _table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> Table:
+    from rich.table import Table  # noqa: PLC0415  # see _tables
+    from rich.text import Text  # noqa: PLC0415
+
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, GAP, 0, 0))
+    for column in columns:
+        side: Side = "right" if column.right else "left"
+        table.add_column(column.title, justify=side, no_wrap=True)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _width(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> int:
+    """Return how many columns of a terminal a table takes."""
+    from rich.cells import cell_len  # noqa: PLC0415  # see _tables
+
+    titles = [column.title for column in columns]
+    return sum(max(map(cell_len, each)) + GAP for each in zip(titles, *rows, strict=True)) - GAP
+
+
+def _stacked(columns: Sequence[Column], rows: Iterable[Sequence[str]], width: int) -> Iterator[str]:
+    """Yield the lines of a table that is too wide: of each row the first cell, and below it the others.
+
+    An id that is broken over lines could not be copied, and a cell of one character a line not be read.
+    """
+    for first, *others in rows:
+        yield first
+        cells = zip(columns[1:], others, strict=True)
+        line = ""
+        for pair in (f"{column.title.lower()} {cell}".strip() for column, cell in cells if cell):
+            if line and len(line) + len(pair) + 2 * GAP > width:
+                yield f"{' ' * GAP}{line}"
+                line = ""
+            line += f"{', ' if line else ''}{pair}"
+        if line:
+            yield f"{' ' * GAP}{line}"
 
 
 class Progress:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeGuard
 from uuid import uuid4
 
-from fanin.arguments import kind_of, number_of_seconds, text, text_or_none, whole
+from fanin.arguments import Seconds, kind_of, seconds_of, text, text_or_none, whole
 from fanin.calling import synchronous
 from fanin.client.checks.naming import named_as_arguments
 from fanin.client.checks.reasons import fitting, reason_of
@@ -124,13 +124,13 @@ def json_value(payload: Any) -> Any:
     return payload
 
 
-def options_given(item_id: Any, on_acked: Any, margin_seconds: float, fail_after: int | None) -> None:
-    """Refuse options of a consumer that have the wrong type."""
+def options_given(item_id: Any, on_acked: Any, margin_seconds: Seconds, fail_after: int | None) -> float:
+    """Refuse options of a consumer that have the wrong type; return the margin in seconds."""
     synchronous(item_id, "item_id")
     synchronous(on_acked, "on_acked")
-    number_of_seconds(margin_seconds, "margin_seconds")
     if fail_after is not None:
         whole(fail_after, "fail_after", 1, TOTAL_MAX)
+    return seconds_of(margin_seconds, "margin_seconds")
 
 
 def transport_given(transport: Transport) -> Transport:

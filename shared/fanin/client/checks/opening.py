@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import timedelta
 from typing import Any, TypedDict
 
+from fanin.arguments import Seconds
 from fanin.client.checks.naming import named_as_arguments
 from fanin.tracker import ItemId, Mode, OpenBatch, Retention
 from fanin.tracker.rules.options import OPTIONS, Threshold
+from fanin.types import ModeText, NotifyAtText, OnFailuresText, ParentFailsOnText
 
 
 class OpenOptions(TypedDict, total=False):
     """The options of a batch. One that is left out has its default: see ``tracker/rules/options.py``.
 
     *mode*: ``exact`` or ``estimated``. *expected_items*: the least that close accepts; it takes more, with a
-    warning in the log. *deadline*: from now, 1 s to 400 days in whole seconds. *parent*: an item of another
-    batch that gets the result of this one; *parent_fails_on*: the end that fails it, ``failed``, ``any`` or
-    ``never``. *max_failures*: failed items that end the batch; *max_failure_percent*: 1 to 100, of the final
-    total; from *failure_sample* acked items on, also of those. *min_succeeded*, *min_succeeded_percent*: as
-    many succeeded items end the batch as ``enough``. *max_items*, *max_cost* (dollars): an add that would
-    pass them is refused. *labels*: yours, to find it. *callback*: gets its events. *notify_at*,
-    *stuck_after*: the events while it is live, docs/callbacks.md. *task_token*: of a Step Functions task that
-    ends with the batch; *on_failures*: ``succeed`` or ``fail`` it if items failed. *results*: keep what the
-    work of each item returns: docs/results.md.
+    warning in the log. *deadline*: from now, 1 s to 400 days, in whole seconds or as a timedelta, as is
+    *stuck_after*. *parent*: an item of another batch that gets the result of this one; *parent_fails_on*: the
+    end that fails it, ``failed``, ``any`` or ``never``. *max_failures*: failed items that end the batch;
+    *max_failure_percent*: 1 to 100, of the final total; from *failure_sample* acked items on, also of those.
+    *min_succeeded*, *min_succeeded_percent*: as many succeeded items end the batch as ``enough``.
+    *max_items*, *max_cost* (dollars): an add that would pass them is refused. *labels*: yours, to find it.
+    *callback*: gets its events. *notify_at*, *stuck_after*: the events while it is live, docs/callbacks.md.
+    *task_token*: of a Step Functions task that ends with the batch; *on_failures*: ``succeed`` or ``fail`` it
+    if items failed. *results*: keep what the work of each item returns: docs/results.md.
     """
 
-    mode: Mode | str
+    mode: Mode | ModeText
     expected_items: int | None
-    deadline: timedelta | None
+    deadline: Seconds | None
     parent: str | ItemId | None
-    parent_fails_on: str
+    parent_fails_on: ParentFailsOnText
     max_failures: int | None
     max_failure_percent: int | None
     failure_sample: int | None
@@ -41,10 +42,10 @@ class OpenOptions(TypedDict, total=False):
     retention: Retention | None
     labels: Mapping[str, str] | None
     callback: str | None
-    notify_at: Iterable[Threshold | str]
-    stuck_after: timedelta | None
+    notify_at: Iterable[Threshold | NotifyAtText]
+    stuck_after: Seconds | None
     task_token: str | None
-    on_failures: str
+    on_failures: OnFailuresText
     results: bool
 
 

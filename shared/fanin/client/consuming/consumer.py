@@ -38,10 +38,11 @@ from fanin.errors import InvalidRequest
 from fanin.isolating import Record, receives, records_of
 from fanin.result_texts import result_text
 from fanin.tracker import Ack, ItemId, Outcome, Verdict
+from fanin.types import Returned
 
 logger = logging.getLogger("fanin")
 
-Handle = Callable[[Record], object]
+Handle = Callable[[Record], Returned]
 """The user's function. A record is one of an SQS event as Lambda passes it: ``messageId``, ``body``, ..."""
 Handler = Callable[[Mapping[str, Any], Any], dict[str, Any]]
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Unpack, overload
 
 from fanin import errors
-from fanin.arguments import instance, text
+from fanin.arguments import Seconds, instance, text
 from fanin.calling import synchronous
 from fanin.client.checks.checking import options_given
 from fanin.client.consuming.adapter import Adapter, hide_by_sqs
@@ -28,6 +28,7 @@ from fanin.client.working.handlers import WorkOptions, consumer_of
 from fanin.isolating import Record
 from fanin.item_ids import checked_item_id
 from fanin.tracker import ItemId
+from fanin.types import Returned
 
 if TYPE_CHECKING:
     from fanin.client.working.messages import WorkSummary
@@ -49,8 +50,8 @@ class Consumers:
         /,
         *,
         item_id: Callable[[Record], str] | None = None,
-        on_acked: Callable[[Outcomes], object] | None = None,
-        margin_seconds: float = MARGIN_SECONDS,
+        on_acked: Callable[[Outcomes], Returned] | None = None,
+        margin_seconds: Seconds = MARGIN_SECONDS,
         fail_after: int | None = None,
         skip_done: bool = False,
         results: bool = False,
@@ -61,8 +62,8 @@ class Consumers:
         /,
         *,
         item_id: Callable[[Record], str] | None = None,
-        on_acked: Callable[[Outcomes], object] | None = None,
-        margin_seconds: float = MARGIN_SECONDS,
+        on_acked: Callable[[Outcomes], Returned] | None = None,
+        margin_seconds: Seconds = MARGIN_SECONDS,
         fail_after: int | None = None,
         skip_done: bool = False,
         results: bool = False,
@@ -73,9 +74,9 @@ class Consumers:
         for good; if it raises anything else, the message returns to the queue. The event source needs
         ``ReportBatchItemFailures``. The options are those of ``fanin.client.consuming.consumer.Consumer``.
         """
-        options_given(item_id, on_acked, margin_seconds, fail_after)
+        margin = options_given(item_id, on_acked, margin_seconds, fail_after)
         instance(skip_done, bool, "skip_done"), instance(results, bool, "results")
-        given = (item_id, on_acked, margin_seconds, fail_after)
+        given = (item_id, on_acked, margin, fail_after)
 
         def decorate(handle: Handle) -> Handler:
             return handler_of(Consumer(self._transport, handle, *given, skip_done=skip_done, results=results))
@@ -106,7 +107,7 @@ class Consumers:
         /,
         *,
         fail_after: int | None = None,
-        margin_seconds: float = MARGIN_SECONDS,
+        margin_seconds: Seconds = MARGIN_SECONDS,
         results: bool = False,
     ) -> Callable[[HandleItem], Handler]: ...
     def acks_each(
@@ -115,7 +116,7 @@ class Consumers:
         /,
         *,
         fail_after: int | None = None,
-        margin_seconds: float = MARGIN_SECONDS,
+        margin_seconds: Seconds = MARGIN_SECONDS,
         results: bool = False,
     ) -> Handler | Callable[[HandleItem], Handler]:
         """Return the Lambda handler of an SQS queue of chunks that calls ``work(item)`` for each item.
@@ -124,14 +125,14 @@ class Consumers:
         else, it goes again, and the others do not. *item* is a ``fanin.ChunkItem``. The options are those of
         :meth:`acks`. See docs/chunks.md.
         """
-        options_given(None, None, margin_seconds, fail_after)
+        margin = options_given(None, None, margin_seconds, fail_after)
         instance(results, bool, "results")
 
         def decorate(work: HandleItem) -> Handler:
             consumer = EachConsumer(
                 self._transport,
                 work=work,
-                margin_seconds=margin_seconds,
+                margin_seconds=margin,
                 fail_after=fail_after,
                 results=results,
             )

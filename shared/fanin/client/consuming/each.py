@@ -25,10 +25,11 @@ from fanin.client.consuming.steps import Step, Steps
 from fanin.errors import InvalidRequest, NewerSchema, NotFound, StoreUnavailable
 from fanin.isolating import Record, receives
 from fanin.tracker import Ack, Verdict
+from fanin.types import Returned
 
 logger = logging.getLogger("fanin")
 
-HandleItem = Callable[[ChunkItem], object]
+HandleItem = Callable[[ChunkItem], Returned]
 """The user's function for one item of a chunk."""
 
 

@@ -69,15 +69,10 @@ def direct(store: QueueStore, settings: JobSettings) -> QueueCreator:
     return QueueCreator(store, GrantedDoorbells(clients.sqs(), settings.doorbell_prefix, key, tags))
 
 
-def created(name: str, parts: int | None, at: JobSettings | None, transport: Transport) -> QueueDescription:
-    """Create the queue *name*, unless it exists, and return it. *at*: used without the API."""
-    over_api = transport.create_queue(name, parts)
-    return _created_directly(name, parts, at or JobSettings.from_env()) if over_api is None else over_api
-
-
-def _created_directly(name: str, parts: int | None, settings: JobSettings) -> QueueDescription:
+def created(name: str, settings: JobSettings, parts: int | None, metrics: bool | None) -> QueueDescription:
+    """Create the queue *name*, unless it exists, with the credentials of this process, and return it."""
     creator = direct(DynamoStore(clients.dynamodb(), settings.table), settings)
-    return description_of(name, creator.ensure(QueueKey(settings.tenant, name), parts))
+    return description_of(name, creator.ensure(QueueKey(settings.tenant, name), parts, metrics))
 
 
 def _not_granted(queue: QueueKey, instead: str) -> InvalidRequest:

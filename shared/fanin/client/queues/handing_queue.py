@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
+from typing import Protocol, TypeVar
 
 from fanin.client.ownership.handing import creating_owner, job_id, owner_created
 from fanin.client.ownership.under_work import UnderWork, held, let_go
@@ -18,22 +19,25 @@ from fanin.tracker import Outcome
 REPORTED = "the worker of the job failed it"
 
 
+class _Refusal(Protocol):
+    """A rejected add."""
+
+    @property
+    def key(self) -> str: ...
+
+
+R = TypeVar("R", bound=_Refusal)
+
+
 @dataclass
 class HandingQueue(Queue):
-    """A queue whose jobs become the owners of their items, where those are under work in this process.
-
-    A repeated call of the function adds the same job, because its id is derived from the item. *results*:
-    checks the results of the items that its jobs end with.
-    """
+    """A queue whose jobs become the owners of their items. *results*: checks the results of those items."""
 
     results: ItemResults | None = None
 
     def add_all(self, jobs: Iterable[str | NewJob], *, on_busy: str = OnBusy.REJECT) -> tuple[Rejected, ...]:
-        asked = [_named(job) for job in new_jobs(jobs)]
-        with creating_owner(*(job.item_id for job in asked)):
-            rejected = super().add_all(asked, on_busy=on_busy)
-            owner_created(*_added(asked, rejected))
-        return rejected
+        add = super().add_all
+        return handing(new_jobs(jobs), lambda asked: add(asked, on_busy=on_busy))
 
     def _scope(self, request: TakeRequest) -> Jobs:
         return HandingJobs(self.taker, request, self.results)
@@ -72,13 +76,25 @@ class HandingJobs(Jobs):
         return replace(job, item_result=self._results.checked(job.item_id, result))
 
 
+def handing(jobs: Iterable[NewJob], add: Callable[[Sequence[NewJob]], tuple[R, ...]]) -> tuple[R, ...]:
+    """Add *jobs*, which own their items from then on, where those are under work in this process.
+
+    A repeated call of the function adds the same job, because its id is derived from the item.
+    """
+    asked = [_named(job) for job in jobs]
+    with creating_owner(*(job.item_id for job in asked)):
+        rejected = add(asked)
+        owner_created(*_added(asked, rejected))
+    return rejected
+
+
 def _named(job: NewJob) -> NewJob:
     if job.item_id is None or job.id is not None:
         return job
     return replace(job, id=job_id(job.item_id, job.key))
 
 
-def _added(asked: Sequence[NewJob], rejected: Sequence[Rejected]) -> list[str]:
+def _added(asked: Sequence[NewJob], rejected: Sequence[_Refusal]) -> list[str]:
     """Return the items of the jobs that were added: of several with one key it can be the first one only."""
     refused = Counter(each.key for each in rejected)
     times = Counter(job.key for job in asked)

@@ -1,27 +1,47 @@
-"""Work queues for the user's processes, which use the table and the doorbell without the API."""
+"""Work queues whose workers use the table and the doorbell, without the API."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
 from fanin.aws import clients
 from fanin.aws.settings.jobs import JobSettings
-from fanin.client.queues.creating import ClientCreator
+from fanin.client.queues.creating import ClientCreator, created
+from fanin.client.queues.direct_queue import DirectQueue
 from fanin.client.queues.handing_queue import HandingQueue
 from fanin.client.queues.job_acks import ItemResults, acking
+from fanin.client.queues.over_http import HttpQueue
+from fanin.client.queues.queue import Queue, QueuePort
+from fanin.client.queues.queue_model import RejectedJob
 from fanin.client.transports.transport import Transport
-from fanin.queue import Options, Queue, QueueContext, QueueKey
+from fanin.queue import NewJob, OnBusy, Options, QueueContext, QueueKey
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.sqs import SqsDoorbell
 
 
-def queue_at(at: JobSettings | None, name: str, options: Options, transport: Transport) -> Queue:
-    """Return the queue *name* of *at*, by default the environment's.
+@dataclass(frozen=True, slots=True)
+class WorkersQueue(HttpQueue):
+    """A queue that is administered over the API, while its worker adds jobs on the table."""
 
-    The items of its ended jobs are acked through *transport*.
-    """
-    settings = at or JobSettings.from_env()
+    on_table: DirectQueue
+
+    def add_all(self, jobs: Sequence[NewJob], on_busy: OnBusy) -> tuple[RejectedJob, ...]:
+        return self.on_table.add_all(jobs, on_busy)
+
+
+def queue_at(settings: JobSettings, name: str, options: Options, transport: Transport) -> Queue:
+    """Return the queue *name* of *settings*. The items of its ended jobs are acked through *transport*."""
     key = QueueKey(settings.tenant, name)
     store = DynamoStore(clients.dynamodb(), settings.table)
     doorbell = SqsDoorbell(clients.sqs(), None, key, clients.long_polls())
     creator = ClientCreator(store, transport, settings)
     context = QueueContext(store, doorbell, key, options, report=acking(transport), creator=creator)
-    return HandingQueue(context, results=ItemResults(transport))
+    worker = HandingQueue(context, results=ItemResults(transport))
+    on_table = DirectQueue(worker, partial(created, name, settings))
+
+    def calls() -> QueuePort:
+        return WorkersQueue(transport, name, on_table) if transport.has_api else on_table
+
+    return Queue(name, calls, worker)

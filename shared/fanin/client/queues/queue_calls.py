@@ -2,48 +2,48 @@
 
 from __future__ import annotations
 
-from fanin.arguments import instance, whole
+import os
+from collections.abc import Iterator
+
+from fanin.arguments import instance
 from fanin.aws.settings.jobs import JobSettings
-from fanin.client.model import QueueDescription
+from fanin.client.queues.over_http import HttpQueue, rows
+from fanin.client.queues.queue import Queue
+from fanin.client.queues.queue_model import QueueStatus
 from fanin.client.transports.slot import TransportSlot
 from fanin.client.transports.transport import Transport
-from fanin.queue import Options, Queue
-from fanin.queue.rules.keys import PARTS_MAX, checked_queue_name
+from fanin.client.wire import queue_documents as documents
+from fanin.queue import Options
+from fanin.queue.rules.keys import checked_queue_name
 
 
 class QueueCalls:
-    """Creates work queues, and returns those that this process uses."""
+    """Lists work queues, and returns one to use."""
 
     _transport: Transport
     _slot: TransportSlot
 
-    def create_queue(
-        self, name: str, *, parts: int | None = None, at: JobSettings | None = None
-    ) -> QueueDescription:
-        """Create the work queue *name*, unless it exists, and return it with its doorbell.
-
-        *parts*: 1 to 256, default 8; more raise those of a queue that exists, fewer are a Conflict. *at*:
-        needed by a direct client, as in queue.
-        """
-        from fanin.client.queues.creating import created  # noqa: PLC0415  # as with direct
-
-        wanted = None if parts is None else whole(parts, "parts", 1, PARTS_MAX)
-        return created(checked_queue_name(name), wanted, _settings(at), self._transport)
+    def queues(self) -> Iterator[QueueStatus]:
+        """Yield the tenant's work queues in the order of their names, over HTTP."""
+        return rows(self._transport, "/v1/queues", documents.page_of_queues)
 
     def queue(self, name: str, at: JobSettings | None = None, options: Options | None = None) -> Queue:
-        """Return the work queue *name*, on its table, with the credentials of this process.
+        """Return the work queue *name*: over HTTP without more, but for workers.
 
-        Its first use creates it. *at*: its table and tenant; default: the environment.
-        This client acks the items of its jobs.
+        A worker, and any use by a direct client, has the table and the tenant *at*, by default those of the
+        environment, and the credentials of this process. *options*: of a worker. The first add, take or
+        ``ensure`` creates the queue. This client acks the items of its jobs.
         """
         checked_queue_name(name), _settings(at)
         if options is not None:
             instance(options, Options, "options", "options")
         if self._slot.lent is not None:
             return self._slot.lent.queue(name, options)
+        if at is None and not os.environ.get("FANIN_QUEUE_TABLE") and self._transport.has_api:
+            return Queue(name, lambda: HttpQueue(self._transport, name))
         from fanin.client.queues.jobs import queue_at  # noqa: PLC0415  # as with direct
 
-        return queue_at(at, name, options or Options(), self._transport)
+        return queue_at(at or JobSettings.from_env(), name, options or Options(), self._transport)
 
 
 def _settings(at: JobSettings | None) -> JobSettings | None:

@@ -1,15 +1,25 @@
-"""Work queues as the calls that administer them return them."""
+"""Work queues as the client shows them, over the API or on the table: words and units are those of HTTP."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal
 
 from fanin.client.model import QueueDescription
+from fanin.instants import datetime_of
+from fanin.queue.rules.lifecycle import worked
+from fanin.queue.rules.model import SECOND_US, Dead, JobState, Member, payload_of
+from fanin.queue.rules.row_texts import dead_id_of
+from fanin.types import JobStateText, ListedStateText
 
 if TYPE_CHECKING:
+    from fanin.queue import Job as JobRow
+    from fanin.queue.administration import describing
     from fanin.queue.administration.creating import Ensured
+
+Revival = Literal["liveJob", "notFound"]
+Deletion = Literal["deleted", "inProgress", "notFound"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +60,16 @@ class QueueSession:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueueJob:
-    """A listed job. *due_at*: of a delayed job. *error*, *died_at*, *dead_id*: of a dead job."""
+class Job:
+    """A job, taken or listed. *payload*: the value of JSON that it was added with.
+
+    *claim*: of a taken job, another one in each take. *due_at*: of a delayed job. *error*, *died_at*,
+    *dead_id*: of a dead job.
+    """
 
     key: str
     job_id: str
-    state: str
+    state: JobStateText
     priority: int
     added_at: datetime
     queued_seconds: float
@@ -63,12 +77,21 @@ class QueueJob:
     deliveries: int
     failures: int
     collisions: int
-    payload: str | None = None
+    payload: Any = None
     item_id: str | None = None
+    claim: str | None = None
     due_at: datetime | None = None
     error: str | None = None
     died_at: datetime | None = None
     dead_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RejectedJob:
+    """A rejected add; *state*: that of the live job of its key."""
+
+    key: str
+    state: ListedStateText
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +99,7 @@ class RevivedJobs:
     """How many dead jobs were revived. *left*: by dead id, why others were not: ``liveJob``, ``notFound``."""
 
     revived: int
-    left: dict[str, str]
+    left: dict[str, Revival]
     cursor: Any = None
 
     def __add__(self, other: RevivedJobs) -> RevivedJobs:
@@ -88,8 +111,8 @@ class RevivedJobs:
 class DeletedJobs:
     """By key and by dead id, the outcome of each job: ``deleted``, ``inProgress`` or ``notFound``."""
 
-    jobs: dict[str, str]
-    dead: dict[str, str]
+    jobs: dict[str, Deletion]
+    dead: dict[str, Deletion]
 
     def __add__(self, other: DeletedJobs) -> DeletedJobs:
         """Return both as one."""
@@ -114,5 +137,86 @@ def description_of(name: str, ensured: Ensured) -> QueueDescription:
         doorbell_arn=ensured.doorbell_arn,
         target=config.parts if config.before else None,
         phase=config.phase.value,
-        since=None if config.since_us is None else datetime.fromtimestamp(config.since_us / 1e6, UTC),
+        since=None if config.since_us is None else datetime_of(config.since_us),
     )
+
+
+def status_of(found: describing.QueueStatus) -> QueueStatus:
+    """Return the status of a queue."""
+    config, depth = found.config, found.depth
+    return QueueStatus(
+        name=found.name,
+        parts=config.before or config.parts,
+        paused=config.paused,
+        metrics=config.metrics,
+        activity=found.activity.value,
+        queued=depth.ready,
+        in_progress=depth.busy,
+        delayed=depth.delayed,
+        dead=depth.dead,
+        accuracy=depth.accuracy.value,
+        oldest_seconds=depth.oldest_us / SECOND_US,
+        doorbell_url=config.doorbell,
+        counted_at=datetime_of(found.counted_us),
+    )
+
+
+def session_of(member: Member) -> QueueSession:
+    """Return a session."""
+    return QueueSession(
+        id=member.id,
+        kind="worker" if member.beats else "function",
+        live=member.live,
+        host=member.host,
+        pid=member.pid,
+        started_at=datetime_of(member.started_us),
+        heartbeats=member.heartbeats,
+    )
+
+
+def job_of(row: JobRow, now: int) -> Job:
+    """Return a job from its row; *now*: microseconds since 1970."""
+    return _job(
+        row,
+        queued_seconds=_seconds(row.queued_us, row.ready_us if row.state is JobState.READY else None, now),
+        in_progress_seconds=_seconds(
+            row.busy_us, row.claimed_us if row.state is JobState.BUSY else None, now
+        ),
+        state=row.state.shown,
+        claim=row.claim,
+        due_at=datetime_of(row.ready_us) if row.state is JobState.DELAYED else None,
+    )
+
+
+def dead_job_of(dead: Dead) -> Job:
+    """Return a dead job from its row."""
+    row = dead.job
+    return _job(
+        row,
+        queued_seconds=row.queued_us / SECOND_US,
+        in_progress_seconds=row.busy_us / SECOND_US,
+        state="dead",
+        error=dead.error,
+        died_at=datetime_of(dead.died_us),
+        dead_id=dead_id_of((row.key.part.number, dead.record)),
+    )
+
+
+def _job(row: JobRow, **facts: Any) -> Job:
+    return Job(
+        key=row.name,
+        job_id=row.id,
+        priority=row.priority,
+        added_at=datetime_of(row.added_us),
+        deliveries=row.deliveries,
+        failures=row.failures,
+        collisions=row.collisions,
+        payload=payload_of(row.payload),
+        item_id=row.item_id,
+        **facts,
+    )
+
+
+def _seconds(before_us: int, since_us: int | None, now: int) -> float:
+    """Return the seconds of *before_us*, and those since *since_us* in a state that still holds."""
+    return (before_us + (worked(since_us, now) if since_us is not None else 0)) / SECOND_US

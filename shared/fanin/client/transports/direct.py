@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from fanin.aws.settings.tracking import Tables
 from fanin.client.items import Items
@@ -43,12 +43,14 @@ from fanin.tracker.writing.reopening import OriginSlice, ReopenBatch, whole_grou
 DIRECT = "direct"
 """The principal of a forced end: no service authenticates a direct client."""
 NO_TASKS = "a direct client has no group-batcher; register tasks over HTTP"
-NO_ADMINISTRATION = "a direct client does not administer work queues; do so over HTTP, Fanin(url)"
+NO_QUEUES = "a direct client does not list work queues; do so over HTTP, Fanin(url)"
 
 
 @dataclass(frozen=True, slots=True)
 class DirectTransport(DirectAcks):
     """Calls *tracker* on behalf of *tenant*, which is not authenticated here."""
+
+    has_api: ClassVar[bool] = False
 
     @classmethod
     def on(
@@ -160,8 +162,8 @@ class DirectTransport(DirectAcks):
     def create_queue(self, name: str, parts: int | None) -> QueueDescription | None:  # noqa: ARG002  # no API
         return None
 
-    def administer(self, method: str, path: str, given: Any, reader: Any) -> Any:  # noqa: ARG002  # refused
-        raise InvalidRequest(NO_ADMINISTRATION)
+    def administer(self, *request: Any) -> Any:  # noqa: ARG002  # refused
+        raise InvalidRequest(NO_QUEUES)
 
 
 def _results_in(bucket: str) -> ResultStore:

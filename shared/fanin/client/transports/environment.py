@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypedDict
 
-from fanin.arguments import number_of_seconds, text_or_none, whole
+from fanin.arguments import Seconds, seconds_of, text_or_none, whole
 from fanin.aws.settings.tracking import Settings, Tables
 from fanin.client.checks.checking import transport_given
 from fanin.client.transports.transport import Transport
@@ -51,7 +51,7 @@ class ConnectionOptions(TypedDict, total=False):
     """The options of ``Fanin``: those of :class:`Connection`."""
 
     token: str | None
-    timeout: float
+    timeout: Seconds
     attempts: int
     session: Any
     region: str | None
@@ -67,14 +67,14 @@ class Connection:
     """
 
     token: str | None = field(default=None, repr=False)
-    timeout: float = CALL_SECONDS
+    timeout: Seconds = CALL_SECONDS
     attempts: int = ATTEMPTS
     session: Any = field(default=None, repr=False)
     region: str | None = None
 
     def __post_init__(self) -> None:
         text_or_none(self.token, "a token", "token"), text_or_none(self.region, "a region", "region")
-        number_of_seconds(self.timeout, "timeout"), whole(self.attempts, "attempts", 1, ATTEMPTS_MAX)
+        seconds_of(self.timeout, "timeout"), whole(self.attempts, "attempts", 1, ATTEMPTS_MAX)
         if self.token is not None and self.session is not None:
             raise InvalidRequest("give a token, or a session that signs, not both", field="token")
 
@@ -89,7 +89,7 @@ class Connection:
             sign=sign,
             session=self.session,
             attempts=self.attempts,
-            call_seconds=self.timeout,
+            call_seconds=seconds_of(self.timeout, "timeout"),
         )
 
 

@@ -10,10 +10,9 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from urllib.parse import quote, urlencode
 
 import urllib3
@@ -43,18 +42,20 @@ from fanin.client.model import (
     TaskStatus,
 )
 from fanin.client.result_files import ResultFile, ResultFiles
+from fanin.client.timer import REAL
 from fanin.client.transports import retrying
 from fanin.client.transports.reports import AckReport
 from fanin.client.transports.states import States, may_have_ended
 from fanin.client.transports.transport import Cursor, TooManyBytes
 from fanin.client.wire import documents, task_documents
 from fanin.client.wire.codec import Document
+from fanin.client.wire.exchange import EXCHANGE, Limits, Received, Request, Sign, unanswered
 from fanin.errors import InvalidRequest, NotFound, StoreUnavailable
-from fanin.tracker import Ack, BatchFilter, BatchMap, OpenBatch, State, checked_batch_id
-from fanin.tracker.writing.reopening import ReopenBatch
+from fanin.tracker import State, checked_batch_id
 
 if TYPE_CHECKING:
-    from fanin.client.transports.signing import Sign
+    from fanin.tracker import Ack, BatchFilter, BatchMap, OpenBatch
+    from fanin.tracker.writing.reopening import ReopenBatch
 
 T = TypeVar("T")
 CONNECT_SECONDS = 3.0
@@ -67,38 +68,8 @@ BODY_MAX = 256 * 1024
 """The largest body that the API accepts, in bytes."""
 LEAST_SECONDS = 0.05
 """For which an attempt waits, however little time its call has left."""
-FOUND = 200
+FOUND, REDIRECTED = 200, 300
 NOT_CONNECTED = (NewConnectionError, ConnectTimeoutError)
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """One logical call; each attempt sends the same headers, so the same idempotency key."""
-
-    method: str
-    url: str
-    body: bytes | None
-    headers: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    status: int
-    body: bytes = b""
-    retry_after: float = 0.0
-    failure: str = ""
-    """Why no answer came."""
-
-    def checked(self, host: str, attempts: int) -> bytes:
-        """Return the body of a successful answer; raise one of ``fanin.errors`` for any other.
-
-        *host*: which answered to the last of *attempts*.
-        """
-        if self.failure:
-            raise StoreUnavailable(self.failure)
-        if not 200 <= self.status < 300:
-            raise documents.error_of(self.status, self.body, self.retry_after, host, attempts)
-        return self.body
 
 
 class HttpTransport:
@@ -110,6 +81,8 @@ class HttpTransport:
     InvalidRequest for a malformed URL.
     """
 
+    has_api: ClassVar[bool] = True
+
     def __init__(
         self,
         url: str,
@@ -120,7 +93,7 @@ class HttpTransport:
         attempts: int = ATTEMPTS,
         read_seconds: float = ANSWER_SECONDS,
         call_seconds: float = math.inf,
-        pause: Callable[[float], None] = time.sleep,
+        pause: Callable[[float], None] = REAL.sleep,
     ) -> None:
         self._base = checked_url(url)
         self._sign = sign or signer_of(self._base.host or "", region, session)
@@ -218,15 +191,13 @@ class HttpTransport:
     def _file(self, batch_id: str, cursor: Cursor, at: int, url: str) -> bytes:
         """Return the content of a file; a link that has expired, as the reader was slow, is renewed."""
         for attempt in range(self._attempts):
-            try:
-                answer = self._pool().request("GET", url, redirect=False)
-                if answer.status == FOUND:
-                    return bytes(answer.data)
-                failure = f"status {answer.status}"
-            except HTTPError as error:
-                failure = f"{type(error).__name__}: {error}"
+            request = Request("GET", url, None, {})
+            found = self._once(request, None, time.monotonic() + self._read_seconds)
+            if found.status == FOUND:
+                return found.body
             self._pause(retrying.pause_seconds(attempt, 0.0, random.random()))
             url, _ = self._result_links(batch_id, cursor)[0][at]
+        failure = found.failure or f"status {found.status}"
         raise StoreUnavailable(f"a file of the results of batch {batch_id} cannot be read: {failure}")
 
     def left(
@@ -330,29 +301,35 @@ class HttpTransport:
         request = self._request(method, path, json.dumps(body).encode(), json_headers)
         return documents.read(self._send(request), reader)
 
-    def _request(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> _Request:
+    def _request(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Request:
         accepted = "application/json, application/problem+json"
-        return _Request(method, self._base.url + path, body, {"Accept": accepted, **headers})
+        return Request(method, self._base.url + path, body, {"Accept": accepted, **headers})
 
-    def _send(self, request: _Request) -> bytes:
+    def _send(self, request: Request) -> bytes:
         """Return the body of the answer; retries are bounded, jittered and wait for ``Retry-After``."""
         until = time.monotonic() + self._call_seconds
-        answer, attempts = self._once(request, until), 1
-        for attempt in range(self._attempts - 1):
-            pause = retrying.pause_seconds(attempt, answer.retry_after, random.random())
-            late = time.monotonic() + pause >= until
-            if late or not retrying.is_worth_it(answer.status, answer.retry_after):
+        for attempt in range(self._attempts):
+            found = self._once(request, self._sign, until)
+            asked = retrying.retry_after_seconds(found.retry_after, time.time())
+            pause = retrying.pause_seconds(attempt, asked, random.random())
+            is_late = time.monotonic() + pause >= until or attempt + 1 == self._attempts
+            if is_late or not retrying.is_worth_it(found.status, asked):
                 break
             self._pause(pause)
-            answer, attempts = self._once(request, until), attempts + 1
-        return answer.checked(str(self._base.netloc), attempts)
+        return _checked(found, asked, str(self._base.netloc), attempt + 1)
 
-    def _once(self, request: _Request, until: float) -> _Answer:
+    def _once(self, request: Request, sign: Sign | None, until: float) -> Received:
         """Send a request, and wait for its answer *until* that time at the most."""
-        headers = request.headers
         read = max(LEAST_SECONDS, min(self._read_seconds, until - time.monotonic()))
-        if self._sign:
-            headers = self._sign(request.method, request.url, request.body, headers)
+        limits = Limits(min(CONNECT_SECONDS, read), read, until)
+        exchange = EXCHANGE.get()
+        return (self._exchanged if exchange is None else exchange.once)(request, sign, limits)
+
+    def _exchanged(self, request: Request, sign: Sign | None, limits: Limits) -> Received:
+        """Send a request in this thread."""
+        headers = request.headers
+        if sign:
+            headers = sign(request.method, request.url, request.body, headers)
         try:
             answer = self._pool().request(
                 request.method,
@@ -360,14 +337,24 @@ class HttpTransport:
                 body=request.body,
                 headers=headers,
                 redirect=False,
-                timeout=Timeout(connect=min(CONNECT_SECONDS, read), read=read),
+                timeout=Timeout(connect=limits.connect, read=limits.read),
             )
         except HTTPError as error:
-            hint = "; check the URL and that the API is running" if isinstance(error, NOT_CONNECTED) else ""
-            failure = f"{self._base.netloc} gave no answer{hint} ({type(error).__name__}: {error})"
-            return _Answer(retrying.UNANSWERED, failure=failure)
-        asked = retrying.retry_after_seconds(answer.headers.get("Retry-After", ""), time.time())
-        return _Answer(answer.status, answer.data, asked)
+            host = str(parse_url(request.url).netloc)
+            return unanswered(host, error, is_connected=not isinstance(error, NOT_CONNECTED))
+        return Received(answer.status, answer.data, answer.headers.get("Retry-After", ""))
+
+
+def _checked(found: Received, retry_after: float, host: str, attempts: int) -> bytes:
+    """Return the body of a successful answer; raise one of ``fanin.errors`` for any other.
+
+    *host*: which answered to the last of *attempts*.
+    """
+    if found.failure:
+        raise StoreUnavailable(found.failure)
+    if not FOUND <= found.status < REDIRECTED:
+        raise documents.error_of(found.status, found.body, retry_after, host, attempts)
+    return found.body
 
 
 def checked_url(url: str) -> Url:

@@ -29,6 +29,10 @@ class Signer:
         self._region = region or region_in(host) or sessions().get_config_variable("region")
         self._signature = SigV4(SERVICE, sessions)
 
+    def may_block(self) -> bool:
+        """Return whether the next signature waits for credentials."""
+        return self._signature.may_block()
+
     def __call__(self, method: str, url: str, body: bytes | None, headers: Headers) -> Headers:
         if not self._signature.has_credentials():
             return headers

@@ -13,7 +13,8 @@ from fanin.client.transports.transport import Transport
 from fanin.errors import InvalidRequest
 
 if TYPE_CHECKING:
-    from fanin.queue import Options, Queue
+    from fanin.client.queues.queue import Queue
+    from fanin.queue import Options
 
 
 class Lent(Transport, Protocol):
@@ -56,8 +57,17 @@ class TransportSlot:
         """Return the slot, which has the methods of its transport."""
         return cast("Transport", self)
 
+    @property
+    def is_made(self) -> bool:
+        """Whether there is a transport, so that none is made at the next call."""
+        return self.lent is not None or self._own.is_made
+
+    def current(self) -> Transport:
+        """Return the transport that calls go to now; it is made at the first one."""
+        return self._own() if self.lent is None else self.lent
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # a copy or a pickle asks for names that no transport has
             raise AttributeError(name)
-        member = getattr(self._own() if self.lent is None else self.lent, name)
+        member = getattr(self.current(), name)
         return named_as_arguments()(member) if callable(member) else member

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 from uuid import NAMESPACE_OID, uuid5
 
 from fanin.client.transports.reports import AckReport
@@ -143,6 +143,9 @@ class Transport(Acks, Protocol):
 
     def batches(self, wanted: BatchFilter, cursor: Cursor) -> Summaries: ...
 
+    has_api: ClassVar[bool]
+    """Whether the calls are requests to the API; without it a process needs tables and credentials."""
+
     def create_queue(self, name: str, parts: int | None) -> QueueDescription | None:
         """Create a work queue, unless it exists. Raises Conflict if it has more *parts*.
 
@@ -150,9 +153,14 @@ class Transport(Acks, Protocol):
         """
 
     def administer(
-        self, method: str, path: str, given: Mapping[str, Any], reader: Callable[[Mapping[str, Any]], T]
+        self,
+        method: str,
+        path: str,
+        given: Mapping[str, Any],
+        reader: Callable[[Mapping[str, Any]], T],
+        key: str | None = None,
     ) -> T:
-        """Send a request of the queues' administration; return what *reader* makes of the answer.
+        """Send a request about queues; return what *reader* makes of the answer.
 
         *given*: the query of a GET, else the body. Raises InvalidRequest if the transport is not HTTP.
         """

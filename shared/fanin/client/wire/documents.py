@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fanin.client.items import Items
 from fanin.client.model import (
@@ -37,10 +37,12 @@ from fanin.errors import (
     TooManyPages,
 )
 from fanin.names import camel
-from fanin.tracker import Ack, BatchFilter, BatchMap, OpenBatch, Outcome, Sample, State, Verdict
-from fanin.tracker.rules.filters import filter_of
+from fanin.tracker import Outcome, Sample, State, Verdict
 from fanin.tracker.rules.options import OPTIONS
-from fanin.tracker.writing.reopening import ReopenBatch
+
+if TYPE_CHECKING:
+    from fanin.tracker import Ack, BatchFilter, BatchMap, OpenBatch
+    from fanin.tracker.writing.reopening import ReopenBatch
 
 T = TypeVar("T")
 OwnError = Callable[[str, Document, float], FaninError]
@@ -79,6 +81,8 @@ def cancel_body(reason: str | None, children: bool) -> Document:
 
 def filter_query(wanted: BatchFilter) -> dict[str, str]:
     """Return the query parameters of a filter of batches."""
+    from fanin.tracker.rules.filters import filter_of  # noqa: PLC0415  # few requests have a filter
+
     given = {camel(name): value for name, value in filter_of(wanted).items() if value is not None}
     return {name: str(written(value)) for name, value in given.items()}
 
@@ -86,6 +90,8 @@ def filter_query(wanted: BatchFilter) -> dict[str, str]:
 def map_of(answer: Document) -> BatchMap:
     """Return the map of a batch."""
     counts, failed = tuple(answer["acked"]), tuple(map(bool, answer["failed"]))
+    from fanin.tracker import BatchMap  # noqa: PLC0415  # few answers are one
+
     return BatchMap(answer["from"], answer["to"], answer["cellItems"], counts, failed, answer["exact"])
 
 

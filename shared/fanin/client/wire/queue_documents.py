@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from fanin.client.queues.queue_model import (
     DeletedJobs,
-    QueueJob,
+    Job,
     QueuePage,
     QueueSession,
     QueueStatus,
+    RejectedJob,
     RevivedJobs,
 )
 from fanin.client.wire.codec import Document, reader, value_of
+from fanin.queue import NewJob
+
+
+def job_body(job: NewJob) -> Document:
+    """Return a job to add as the request has it."""
+    facts = {"key": job.key, "payload": job.payload, "itemId": job.item_id, "jobId": job.id}
+    body = {name: value for name, value in facts.items() if value is not None}
+    return body | {"priority": job.priority, "delaySeconds": job.delay}
+
+
+def rejected_of(answer: Document) -> tuple[RejectedJob, ...]:
+    return tuple(map(reader(RejectedJob), answer["rejected"]))
 
 
 def status_of(answer: Document) -> QueueStatus:
@@ -26,7 +39,7 @@ def page_of_sessions(answer: Document) -> QueuePage:
 
 
 def page_of_jobs(answer: Document) -> QueuePage:
-    return QueuePage(tuple(map(reader(QueueJob), answer["jobs"])), answer.get("cursor"))
+    return QueuePage(tuple(map(reader(Job), answer["jobs"])), answer.get("cursor"))
 
 
 def revived_of(answer: Document) -> RevivedJobs:
@@ -34,7 +47,7 @@ def revived_of(answer: Document) -> RevivedJobs:
     return RevivedJobs(answer["revived"], not_revived, answer.get("cursor"))
 
 
-def deleted_of(answer: Document) -> DeletedJobs:
+def deleted_jobs_of(answer: Document) -> DeletedJobs:
     jobs = {each["key"]: each["outcome"] for each in answer["jobs"]}
     return DeletedJobs(jobs, {each["deadId"]: each["outcome"] for each in answer["dead"]})
 

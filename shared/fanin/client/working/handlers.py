@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import Any, TypedDict
 
-from fanin.arguments import flag, kind_of
+from fanin.arguments import Seconds, flag, kind_of
 from fanin.calling import synchronous
 from fanin.client.checks.checking import options_given
 from fanin.client.consuming.consumer import Consumer
@@ -16,6 +17,7 @@ from fanin.client.consuming.settling import Outcomes
 from fanin.client.transports.transport import Acks
 from fanin.errors import InvalidRequest
 from fanin.isolating import Record
+from fanin.types import Returned
 
 WRAPPED = (
     "the handler is a function around a handler of @fanin.acks: pass the handler itself, and decorate the"
@@ -34,14 +36,14 @@ class WorkOptions(TypedDict, total=False):
     """
 
     concurrency: int
-    visibility: int
-    grace_seconds: float
+    visibility: int | timedelta
+    grace_seconds: Seconds
     stop: threading.Event
     each: bool
     fail_after: int | None
     skip_done: bool
     item_id: Callable[[Record], str] | None
-    on_acked: Callable[[Outcomes], object] | None
+    on_acked: Callable[[Outcomes], Returned] | None
     results: bool
 
 

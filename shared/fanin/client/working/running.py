@@ -8,10 +8,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from types import FrameType
-from typing import Self
+from typing import Any, Self
 
-from fanin.arguments import number_of_seconds, whole
+from fanin.arguments import seconds_of, whole
 from fanin.aws.receiving import ReceivedQueue
 from fanin.client.consuming.consumer import Consumer
 from fanin.client.working.handlers import WorkOptions
@@ -81,11 +82,13 @@ class Running:
     def of(cls, source: ReceivedQueue, consumer: Consumer, options: WorkOptions) -> Self:
         """Return what runs a worker with *options*. Raises InvalidRequest."""
         concurrency = options.get("concurrency", TASKS if consumer.in_tasks else THREADS)
-        visibility = options.get("visibility", max(source.visibility, VISIBILITY_MIN))
+        visibility: Any = options.get("visibility", max(source.visibility, VISIBILITY_MIN))
         grace = options.get("grace_seconds", GRACE_SECONDS)
         whole(concurrency, "concurrency", 1, CONCURRENCY_MAX)
-        whole(visibility, "visibility", VISIBILITY_MIN, VISIBILITY_MAX)
-        number_of_seconds(grace, "grace_seconds")
+        if isinstance(visibility, timedelta) and not visibility.total_seconds() % 1:
+            visibility = int(visibility.total_seconds())
+        visibility = whole(visibility, "visibility", VISIBILITY_MIN, VISIBILITY_MAX)
+        grace = seconds_of(grace, "grace_seconds")
         stop = StopRequest(options["stop"]) if "stop" in options else StopRequest()
         return cls(source, consumer, concurrency, visibility, grace, stop)
 

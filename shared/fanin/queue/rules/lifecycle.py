@@ -41,7 +41,7 @@ def new_job(request: NewJob, key: JobKey, job_id: str, now: int, over: Job | Non
         priority=request.priority,
         added_us=now,
         ready_us=ready_us,
-        payload=request.payload,
+        payload=request.payload_text,
         item_id=request.item_id,
     )
     return _after(job, over)

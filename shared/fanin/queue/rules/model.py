@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING, Any
 
-from fanin.arguments import flag, number_of_seconds, utf8, whole
+from fanin.arguments import Seconds, flag, seconds_of, utf8, whole
 from fanin.errors import InvalidRequest
 from fanin.item_ids import checked_item_id
 from fanin.queue.rules import order
 from fanin.queue.rules.keys import NAME_BYTES_MAX, PARTS_MAX, JobKey
+from fanin.result_texts import json_text
 
 SECOND_US = 1_000_000
 PAYLOAD_BYTES_MAX = 128 * 1024
@@ -28,12 +31,20 @@ ID_BYTES_MAX = 512
 
 
 class JobState(StrEnum):
-    """The state of a stored job. The first three are live: an add of the same key is rejected."""
+    """The state of a stored job. The first three are live: an add of the same key is rejected.
+
+    Rows have these words, and all interfaces those of *shown*: this is the one place where they meet.
+    """
 
     READY = "ready"
     BUSY = "busy"
     DELAYED = "delayed"
     DONE = "done"
+
+    @property
+    def shown(self) -> str:
+        """The word of the APIs, of the command and of events."""
+        return {JobState.READY: "queued", JobState.BUSY: "inProgress"}.get(self, self.value)
 
 
 class OnBusy(StrEnum):
@@ -47,6 +58,7 @@ class OnBusy(StrEnum):
 class Options:
     """How this process uses a queue; only *parts* is stored, by the process that creates the queue.
 
+    Times are in seconds, or timedeltas.
     *heartbeat*: seconds between two heartbeats. *expiry*: seconds without a heartbeat after which the claims
     of a session are freed. *max_failures*: failures at which a job is dead; None: no limit.
     *retry_delay*: seconds that a failed job waits. *sweep*, *idle_sweep*: seconds between two sweeps of a
@@ -65,12 +77,31 @@ class Options:
     doorbell_wait: float = 20.0
     renew: bool = False
 
+    if TYPE_CHECKING:  # the fields take what __post_init__ converts
+
+        def __init__(
+            self,
+            parts: int = ...,
+            heartbeat: Seconds = ...,
+            expiry: Seconds = ...,
+            max_failures: int | None = ...,
+            retry_delay: Seconds = ...,
+            sweep: Seconds = ...,
+            idle_sweep: Seconds = ...,
+            doorbell_wait: Seconds = ...,
+            renew: bool = ...,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         whole(self.parts, "parts", 1, PARTS_MAX)
         for name in ("heartbeat", "expiry", "retry_delay", "sweep", "idle_sweep", "doorbell_wait"):
-            number_of_seconds(getattr(self, name), name, SECONDS_MAX)
+            object.__setattr__(self, name, seconds_of(getattr(self, name), name, SECONDS_MAX))
         if not 0 < 2 * self.heartbeat <= self.expiry:
-            raise InvalidRequest("an expiry is at least two heartbeats", field="expiry")
+            raise InvalidRequest(
+                f"an expiry is at least two heartbeats of {self.heartbeat:g} s, and more than 0, not"
+                f" {self.expiry:g} s",
+                field="expiry",
+            )
         if self.max_failures is not None:
             whole(self.max_failures, "max_failures", 1, FAILURES_MAX)
         flag(self.renew, "renew")
@@ -78,26 +109,43 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """A job to add, distinct by *key*; *delay* in seconds, *priority* from 0 to 999.
+    """A job to add, distinct by *key*; *delay* in seconds or as a timedelta, *priority* from
+    0 to 999.
 
+    *payload*: a value of JSON, at most 128 KiB as text; None: no payload.
     *id*: makes the add safe to repeat for an hour after the job is done, as long as no more than four other
     jobs of its key are added meanwhile.
     *item_id*: the item of a batch that is acked when the job ends.
     """
 
     key: str
-    payload: str | None = None
+    payload: Any = field(default=None, hash=False)
     priority: int = 0
     delay: float = 0.0
     item_id: str | None = None
     id: str | None = None
+    payload_text: str | None = field(init=False, repr=False, compare=False, default=None)
+    """The payload as it is stored: one line of JSON."""
+
+    if TYPE_CHECKING:  # the fields take what __post_init__ converts
+
+        def __init__(
+            self,
+            key: str,
+            payload: Any = ...,
+            priority: int = ...,
+            delay: Seconds = ...,
+            item_id: str | None = ...,
+            id: str | None = ...,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         utf8(self.key, "key", 1, NAME_BYTES_MAX)
         whole(self.priority, "priority", 0, order.PRIORITY_MAX)
-        number_of_seconds(self.delay, "delay", SECONDS_MAX)
+        object.__setattr__(self, "delay", seconds_of(self.delay, "delay", SECONDS_MAX))
         if self.payload is not None:
-            utf8(self.payload, "payload", 0, PAYLOAD_BYTES_MAX)
+            stored = utf8(json_text(self.payload, "payload"), "payload", 1, PAYLOAD_BYTES_MAX)
+            object.__setattr__(self, "payload_text", stored)
         object.__setattr__(self, "item_id", checked_item_id(self.item_id, "item_id"))
         if self.id is not None:
             utf8(self.id, "id", 1, ID_BYTES_MAX)
@@ -330,6 +378,11 @@ class Depth:
     dead: int
     oldest_us: int
     accuracy: Accuracy = Accuracy.EXACT
+
+
+def payload_of(stored: str | None) -> Any:
+    """Return the payload of a job from the text that its row has."""
+    return None if stored is None else json.loads(stored)
 
 
 def digest_of(job_id: str) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from fanin.arguments import instance, listed, number_of_seconds, whole
+from fanin.arguments import Seconds, instance, listed, seconds_of, whole
 from fanin.errors import InvalidRequest
 from fanin.queue.rules.keys import PARTS_MAX
 from fanin.queue.rules.model import SECONDS_MAX, NewJob, Ring
@@ -31,7 +32,7 @@ class TakeRequest:
 
     def __post_init__(self) -> None:
         whole(self.most, "most", 1, TAKEN_MAX)
-        checked_wait(self.wait)
+        object.__setattr__(self, "wait", checked_wait(self.wait))
         if self.parts is not None:
             parts = tuple(listed(self.parts, "parts", _part_number))
             if not parts:
@@ -46,9 +47,9 @@ class TakeRequest:
         return self
 
 
-def checked_wait(wait: float | None) -> float | None:
-    """Return *wait*, None or a number of seconds."""
-    return None if wait is None else number_of_seconds(wait, "wait", SECONDS_MAX)
+def checked_wait(wait: Seconds | None) -> float | None:
+    """Return *wait*, None or a time, in seconds."""
+    return None if wait is None else seconds_of(wait, "wait", SECONDS_MAX)
 
 
 def checked_limit(limit: int) -> int:
@@ -61,7 +62,7 @@ def new_jobs(jobs: Iterable[str | NewJob]) -> list[NewJob]:
     return listed(jobs, "jobs", new_job_of)
 
 
-def new_job_of(job: str | NewJob, payload: str | None = None) -> NewJob:
+def new_job_of(job: str | NewJob, payload: Any = None) -> NewJob:
     """Return *job*, given as a ``NewJob`` or by its key and its payload."""
     if isinstance(job, str):
         return NewJob(job, payload)

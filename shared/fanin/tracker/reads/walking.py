@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from fanin.tracker.rules.model import Batch, Group, ItemRange, PageKey, Slice
 from fanin.tracker.rules.page import Page, lowest
 from fanin.tracker.rules.tree import capacity, height
-from fanin.tracker.store import TrackerStore
+
+if TYPE_CHECKING:
+    from fanin.tracker.store import TrackerStore
 
 T = TypeVar("T")
 PAGES_A_WALK = 2_048

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from fanin.errors import InvalidRequest, NotFound
 from fanin.tracker.reads.walking import runs
@@ -11,7 +12,9 @@ from fanin.tracker.rules.ids import GroupId
 from fanin.tracker.rules.model import Batch, ItemRange, PageKey
 from fanin.tracker.rules.page import Page, mask_of
 from fanin.tracker.rules.tree import stretches
-from fanin.tracker.store import TrackerStore
+
+if TYPE_CHECKING:
+    from fanin.tracker.store import TrackerStore
 
 WINDOW_MAX = 10_000
 """Items of a window: at most 11 pages of the usual size, so one read of the store."""

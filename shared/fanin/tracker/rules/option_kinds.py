@@ -13,7 +13,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from fanin.arguments import text, whole
+from fanin.arguments import Seconds, shown, text, timedelta_of, whole
 from fanin.errors import InvalidRequest
 from fanin.item_ids import checked_item_id
 from fanin.tracker.rules.ids import TOTAL_MAX
@@ -118,7 +118,7 @@ class Choice(Kind):
 
     def check(self, value: str, field: str) -> StrEnum:
         if not isinstance(value, str) or value not in set(self.of):
-            raise InvalidRequest(f"{self.called} is {' or '.join(self.of)}", field=field)
+            raise InvalidRequest(f"{self.called} is {' or '.join(self.of)}, not {value!r}", field=field)
         return self.of(value)
 
 
@@ -135,7 +135,9 @@ class Several(Kind):
         except TypeError:
             wanted = None
         if wanted is None or any(each not in self.choices for each in wanted):
-            raise InvalidRequest(f"{field} is a list of {', '.join(self.choices)}", field=field)
+            raise InvalidRequest(
+                f"{field} is a list of {', '.join(self.choices)}, not {value!r}", field=field
+            )
         return tuple(each for each in self.choices if each in wanted)
 
 
@@ -150,14 +152,17 @@ class Duration(Kind):
     other_type: str = ""
     fraction: str = ""
 
-    def check(self, value: timedelta, field: str) -> timedelta:
-        if not isinstance(value, timedelta):
-            raise InvalidRequest(self.other_type or self.otherwise, field=field)
-        if not self.least <= value <= self.most:
-            raise InvalidRequest(self.otherwise, field=field)
-        if value % SECOND:
-            raise InvalidRequest(self.fraction or self.otherwise, field=field)
-        return value
+    def check(self, value: Seconds, field: str) -> timedelta:
+        time = timedelta_of(value)
+        if time is None:
+            problem = self.other_type or self.otherwise
+        elif not self.least <= time <= self.most:
+            problem = self.otherwise
+        elif time % SECOND:
+            problem = self.fraction or self.otherwise
+        else:
+            return time
+        raise InvalidRequest(f"{problem}, not {shown(value)}", field=field)
 
 
 @dataclass(frozen=True, slots=True)

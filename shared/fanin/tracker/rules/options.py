@@ -13,8 +13,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from datetime import timedelta
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from fanin.arguments import Seconds, shown, timedelta_of
 from fanin.errors import InvalidRequest
 from fanin.item_ids import UUID_FORM
 from fanin.names import camel
@@ -64,22 +65,31 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long a batch is kept in each state, from entering it: whole seconds, 1 minute to 366 days."""
+    """How long a batch is kept in each state, from entering it: whole seconds, 1 minute to 366 days.
+
+    Each is given in seconds or as a timedelta.
+    """
 
     open: timedelta = timedelta(days=7)
     closed: timedelta = timedelta(days=14)
     complete: timedelta = timedelta(days=7)
 
+    if TYPE_CHECKING:  # the fields take what __post_init__ converts
+
+        def __init__(self, open: Seconds = ..., closed: Seconds = ..., complete: Seconds = ...) -> None: ...
+
     def __post_init__(self) -> None:
-        stages = {"open": self.open, "closed": self.closed, "complete": self.complete}
-        for stage, kept in stages.items():
-            if not isinstance(kept, timedelta) or kept % SECOND or not KEPT_MIN <= kept <= KEPT_MAX:
+        for stage in ("open", "closed", "complete"):
+            given = getattr(self, stage)
+            kept = timedelta_of(given)
+            if kept is None or kept % SECOND or not KEPT_MIN <= kept <= KEPT_MAX:
                 raise InvalidRequest(
-                    f"the retention {stage} is a timedelta, such as timedelta(days=1), of whole seconds, from"
-                    f" 1 minute to {KEPT_MAX.days} days, not {kept!r}",
+                    f"the retention {stage} is a number of seconds or a timedelta, such as timedelta(days=1),"
+                    f" of whole seconds, from 1 minute to {KEPT_MAX.days} days, not {shown(given)}",
                     field="retention",
                 )
-        if sum(stages.values(), timedelta(0)) > LIFETIME_MAX:
+            object.__setattr__(self, stage, kept)
+        if self.open + self.closed + self.complete > LIFETIME_MAX:
             raise InvalidRequest(
                 f"the three retentions may add up to {LIFETIME_MAX.days} days", field="retention"
             )
@@ -295,7 +305,7 @@ class OpenBatch(BatchOptions):
             SECOND,
             LIFETIME_MAX,
             "a deadline is whole seconds, from 1 second to 400 days",
-            other_type="a deadline is a timedelta, such as timedelta(hours=1)",
+            other_type="a deadline is a number of seconds or a timedelta, such as timedelta(hours=1)",
         ),
         "Seconds from the opening to the time-out of the batch.",
         cli=("--deadline TIME", "The time after which it times out: 90s, 6h, 1d12h."),

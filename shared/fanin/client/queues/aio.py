@@ -12,20 +12,20 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from types import TracebackType
-from typing import Self, TypeVar, overload
+from typing import Any, Self, TypeVar, overload
 
-from fanin.arguments import instance
+from fanin.arguments import Seconds, instance
 from fanin.aws.forking import PerProcess
-from fanin.queue.doorbell import Doorbell
-from fanin.queue.rules.errors import ShutDown
-from fanin.queue.rules.model import Job, NewJob, OnBusy, Rejected, Ring
+from fanin.client.queues.queue import Queue
+from fanin.client.queues.queue_model import Job, RejectedJob
+from fanin.client.queues.scope import Jobs
+from fanin.queue import Doorbell, NewJob, OnBusy, Ring, ShutDown
 from fanin.queue.rules.taking import TakeRequest, checked_wait
-from fanin.queue.scope import Jobs
-from fanin.queue.service import Queue
 from fanin.queue.store import Write
+from fanin.types import OnBusyText
 
 POLL_SECONDS = 1.0
 """The longest wait of a take after its cancellation."""
@@ -37,7 +37,7 @@ class StoppableDoorbell:
     """A doorbell whose wait ends soon after *stopped* is set: it polls for a second at a time."""
 
     bell: Doorbell
-    stopped: threading.Event = field(default_factory=threading.Event)
+    stopped: threading.Event
 
     def at(self, url: str | None) -> Self:
         return replace(self, bell=self.bell.at(url))
@@ -71,12 +71,10 @@ class AsyncQueue:
 
     def __init__(self, queue: Queue) -> None:
         instance(queue, Queue, "queue", "queue")
-        self.doorbell = StoppableDoorbell(queue.context.doorbell)
-        context = replace(queue.context, doorbell=self.doorbell)
-        self.queue = replace(queue, context=context)
-        self.queue.taker = queue.taker.separate(context)
+        self.stopped = threading.Event()
+        self.queue = queue.separate(lambda bell: StoppableDoorbell(bell, self.stopped))
         self.line = PerProcess(asyncio.Lock)
-        self.threads = PerProcess(partial(ThreadPoolExecutor, thread_name_prefix=queue.key.name))
+        self.threads = PerProcess(partial(ThreadPoolExecutor, thread_name_prefix=queue.name))
 
     async def __aenter__(self) -> Self:
         return self
@@ -84,26 +82,28 @@ class AsyncQueue:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.doorbell.stopped.set()
+        self.stopped.set()
         await run_in(self.threads(), self.queue.close)
 
     async def add(
-        self, job: str | NewJob, payload: str | None = None, *, on_busy: str = OnBusy.REJECT
+        self, job: str | NewJob, payload: Any = None, *, on_busy: OnBusy | OnBusyText = OnBusy.REJECT
     ) -> bool:
         """As ``Queue.add``."""
         return await run_in(self.threads(), lambda: self.queue.add(job, payload, on_busy=on_busy))
 
     async def add_all(
-        self, jobs: Iterable[str | NewJob], *, on_busy: str = OnBusy.REJECT
-    ) -> tuple[Rejected, ...]:
+        self, jobs: Iterable[str | NewJob], *, on_busy: OnBusy | OnBusyText = OnBusy.REJECT
+    ) -> tuple[RejectedJob, ...]:
         """As ``Queue.add_all``."""
         return await run_in(self.threads(), lambda: self.queue.add_all(jobs, on_busy=on_busy))
 
-    def take(self, most: int = 1, wait: float | None = None, parts: Sequence[int] | None = None) -> AsyncJobs:
+    def take(
+        self, most: int = 1, wait: Seconds | None = None, parts: Sequence[int] | None = None
+    ) -> AsyncJobs:
         """As ``Queue.take``; a take that is cancelled while it waits ends within a second."""
-        return AsyncJobs(self, TakeRequest(most, wait, parts))
+        return AsyncJobs(self, TakeRequest(most, checked_wait(wait), parts))
 
-    def stream(self, wait: float | None = None) -> AsyncGenerator[Job, None]:
+    def stream(self, wait: Seconds | None = None) -> AsyncGenerator[Job, None]:
         """As ``Queue.stream``; in ``contextlib.aclosing``, leaving the loop returns its job at once."""
         return self._stream(checked_wait(wait))
 
@@ -145,7 +145,7 @@ class AsyncJobs(Sequence[Job]):
 
     def __init__(self, queue: AsyncQueue, request: TakeRequest) -> None:
         self._queue, self._request = queue, request
-        self._scope = queue.queue.take()  # has no jobs until it is entered
+        self._scope = queue.queue.take(request.most, request.wait, request.parts)  # empty until it is entered
 
     async def __aenter__(self) -> Self:
         began = time.monotonic()
@@ -181,7 +181,7 @@ class AsyncJobs(Sequence[Job]):
         return await run_in(self._queue.threads(), lambda: self._scope.ack(job, writes, result=result))
 
     async def release(
-        self, job: Job, *, failed: bool = False, delay: float | None = None, error: str = ""
+        self, job: Job, *, failed: bool = False, delay: Seconds | None = None, error: str = ""
     ) -> None:
         """As ``Jobs.release``."""
         await run_in(
@@ -208,7 +208,7 @@ class AsyncJobs(Sequence[Job]):
 
     async def _enter(self, scope: Jobs) -> None:
         """Take; on a cancellation, return what was taken before it is raised."""
-        self._scope, stopped = scope, self._queue.doorbell.stopped
+        self._scope, stopped = scope, self._queue.stopped
         stopped.clear()
         try:
             await run_in(self._queue.threads(), scope.__enter__, stopped.set)

@@ -1,0 +1,147 @@
+"""Sends items with their rows: the public face of the packing and sending of this room."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import groupby, islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fanin.arguments import text, text_or_none, whole
+from fanin.client.checks.checking import listed_ids
+from fanin.errors import InvalidRequest
+from fanin.pacing import THREADS, each_in_threads, each_in_turn, waits
+from fanin.publishing.packing import BATCH_BYTES, ENVELOPE_BYTES, Message, batches, pack_of
+from fanin.publishing.rows import sendable
+from fanin.publishing.sending import SendFailed, Sleep, message_group
+from fanin.publishing.sending import send as sent
+from fanin.tracker import GroupId, ItemId
+from fanin.tracker.reads.window import WINDOW_MAX
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+TRACE = "_X_AMZN_TRACE_ID"
+"""The variable in which Lambda has the trace of an invocation."""
+ROW_BYTES = BATCH_BYTES - ENVELOPE_BYTES
+MISSING = object()
+
+
+class Row(NamedTuple):
+    """A row to send; *position* is its item's in the batch."""
+
+    copy: int
+    position: int
+    item_id: str
+    record: str
+
+
+def send(
+    queue: str,
+    items: Iterable[str | ItemId],
+    rows: Iterable[Any],
+    *,
+    chunk: int | None = None,
+    group: str | None = None,
+    trace: str | None = None,
+    client: SQSClient | None = None,
+    sleep: Sleep = time.sleep,
+) -> int:
+    """Send each of *items* with its row, a JSON value, to an SQS queue; return the number of messages.
+
+    A message is ``{"itemId": ..., "record": row, "sentAt": ms}``; with *chunk*, that many neighbours are one.
+    *queue*: its URL. *group*: the message group; by default the batch. *trace*: the header of an X-Ray trace,
+    in a function of Lambda by default its own. *client*: of boto3.
+    Raises SendFailed for what SQS keeps refusing, once all others are sent, and InvalidRequest for a row that
+    cannot be sent, or if there are not as many rows as items; those before it may be sent then.
+    """
+    found = _rows(map(str, listed_ids(items, "send")), rows)
+    pack = pack_of(None if chunk is None else whole(chunk, "chunk", 1, WINDOW_MAX))
+    messages = (message for _, near in groupby(found, key=_group_of) for message in pack(near))
+    named = None if group is None else message_group(text(group, "a message group", "group"))
+    more = _system(text_or_none(trace, "a trace", "trace"))
+    url = _url(queue)
+    return _all_sent(partial(_send, client or _client(), url, sleep, named, more), url, messages)
+
+
+def _all_sent(
+    send_one: Callable[[list[Message]], SendFailed | None], url: str, messages: Iterator[Message]
+) -> int:
+    """Send *messages*, those of a FIFO queue in order; return how many there were. Raises SendFailed."""
+    each = each_in_turn if url.endswith(".fifo") else each_in_threads
+    count, failures, requests = 0, list[SendFailed](), batches(messages)
+    while some := [*islice(requests, THREADS)]:
+        failures += [failure for failure in each(send_one, some) if failure is not None]
+        count += sum(map(len, some))
+    if failures:
+        raise SendFailed(str(failures[0]), [left for failure in failures for left in failure.messages])
+    return count
+
+
+def _send(
+    client: SQSClient, url: str, sleep: Sleep, group: str | None, more: dict[str, Any], batch: list[Message]
+) -> SendFailed | None:
+    """Send *batch*; return what failed."""
+    try:
+        sent(client, url, batch, waits(random.Random()), sleep, group, more)
+    except SendFailed as failure:
+        return failure
+    return None
+
+
+def _rows(items: Iterator[str], rows: Iterable[Any]) -> Iterator[Row]:
+    """Yield the rows of *items*. Raises InvalidRequest."""
+    values = iter(rows)
+    for number, item_id in enumerate(items):
+        value = next(values, MISSING)
+        if value is MISSING:
+            raise InvalidRequest(f"there are {number:,} rows and more items", field="rows")
+        yield Row(1, _position(item_id), item_id, _record(value, number))
+    if next(values, MISSING) is not MISSING:
+        raise InvalidRequest("there are more rows than items", field="rows")
+
+
+def _record(value: Any, number: int) -> str:
+    """Return a row as JSON."""
+    try:
+        record = sendable(json.dumps(value, ensure_ascii=False, allow_nan=False))
+        size = len(record.encode())
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidRequest(f"row {number} is no JSON value: {error}", field="rows") from error
+    if size > ROW_BYTES:
+        raise InvalidRequest(f"row {number} has {size:,} bytes; SQS takes {ROW_BYTES:,}", field="rows")
+    return record
+
+
+def _position(item_id: str) -> int:
+    """Return the position of an item in its batch."""
+    item = ItemId.parse(item_id, "items")
+    group = GroupId.decode(item.group_id)
+    return item.index + (group.start if group else 0)
+
+
+def _group_of(row: Row) -> str:
+    return row.item_id.rpartition(":")[0]
+
+
+def _url(queue: str) -> str:
+    if "://" not in text(queue, "a queue", "queue"):
+        raise InvalidRequest(f"queue is the URL of an SQS queue, not {queue!r}", field="queue")
+    return queue
+
+
+def _system(trace: str | None) -> dict[str, Any]:
+    """Return the system attributes of each message."""
+    header = trace or os.environ.get(TRACE)
+    attributes = {"AWSTraceHeader": {"DataType": "String", "StringValue": header}}
+    return {"MessageSystemAttributes": attributes} if header else {}
+
+
+def _client() -> SQSClient:
+    from fanin.aws import clients  # noqa: PLC0415  # importing botocore takes 0.2 s
+
+    return clients.sqs()

@@ -1,0 +1,53 @@
+"""Types of arguments and answers, for annotations: type checkers refuse any other text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from fanin.arguments import Seconds
+
+__all__ = [
+    "BundleStateText",
+    "JobStateText",
+    "ListedStateText",
+    "ModeText",
+    "NotifyAtText",
+    "OnBusyText",
+    "OnFailuresText",
+    "ParentFailsOnText",
+    "ReopenItemsText",
+    "ResultText",
+    "Returned",
+    "Seconds",
+    "StateText",
+    "TaskStateText",
+]
+
+ModeText = Literal["exact", "estimated"]
+StateText = Literal["OPEN", "CLOSED", "COMPLETE", "FAILED", "CANCELLED", "TIMED_OUT"]
+"""The states of batches that are listed."""
+ResultText = Literal[
+    "succeeded",
+    "completed_with_failures",
+    "enough",
+    "too_many_failures",
+    "forced",
+    "cancelled",
+    "timed_out",
+    "expired",
+]
+"""How a batch ended."""
+ParentFailsOnText = Literal["any", "failed", "never"]
+OnFailuresText = Literal["succeed", "fail"]
+NotifyAtText = Literal["firstFailure", "50%", "90%"]
+ReopenItemsText = Literal["failed", "unfinished"]
+TaskStateText = Literal["CREATED", "BUNDLED", "SUCCEEDED", "FAILED", "DEAD"]
+BundleStateText = Literal["OPEN", "READY", "CALLING", "APPLYING", "DONE", "FAILED"]
+OnBusyText = Literal["reject", "rerun"]
+ListedStateText = Literal["queued", "inProgress", "delayed", "dead"]
+"""The states of the jobs that a queue lists."""
+JobStateText = Literal["queued", "inProgress", "delayed", "dead", "done"]
+"""The states of a job; ``done`` is that of an acked one."""
+Returned = None | bool | int | float | str | Sequence[object] | Mapping[str, object]
+"""What the function of a handler returns: nothing, or a value of JSON; a coroutine is neither."""
