@@ -83,7 +83,7 @@ def timedelta_of(time: Seconds) -> timedelta | None:
 
 
 def shown(value: object) -> str:
-    """Return *value* for an error: a timedelta in seconds, as its caller may have given it; a long one, cut."""
+    """Return *value* for an error: a timedelta in seconds, as its caller may have given it; cut."""
     if isinstance(value, timedelta):
         return f"{value.total_seconds():g} s"
     try:
