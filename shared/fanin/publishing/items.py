@@ -12,6 +12,7 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fanin.arguments import text, text_or_none, whole
+from fanin.aws.queue_urls import queue_url
 from fanin.client.checks.checking import listed_ids
 from fanin.errors import InvalidRequest
 from fanin.pacing import THREADS, each_in_threads, each_in_turn, waits
@@ -54,8 +55,8 @@ def send(
     """Send each of *items* with its row, a JSON value, to an SQS queue; return the number of messages.
 
     A message is ``{"itemId": ..., "record": row, "sentAt": ms}``; with *chunk*, that many neighbours are one.
-    *queue*: its URL. *group*: the message group; by default the batch. *trace*: the header of an X-Ray trace,
-    in a function of Lambda by default its own. *client*: of boto3.
+    *queue*: its URL or name. *group*: the message group; by default the batch. *trace*: the header of an
+    X-Ray trace, in a function of Lambda by default its own. *client*: of boto3.
     Raises SendFailed for what SQS keeps refusing, once all others are sent, and InvalidRequest for a row that
     cannot be sent, or if there are not as many rows as items; those before it may be sent then.
     """
@@ -64,8 +65,9 @@ def send(
     messages = (message for _, near in groupby(found, key=_group_of) for message in pack(near))
     named = None if group is None else message_group(text(group, "a message group", "group"))
     more = _system(text_or_none(trace, "a trace", "trace"))
-    url = _url(queue)
-    return _all_sent(partial(_send, client or _client(), url, sleep, named, more), url, messages)
+    client = client or _client()
+    url = queue_url(client, text(queue, "a queue", "queue"))
+    return _all_sent(partial(_send, client, url, sleep, named, more), url, messages)
 
 
 def _all_sent(
@@ -126,12 +128,6 @@ def _position(item_id: str) -> int:
 
 def _group_of(row: Row) -> str:
     return row.item_id.rpartition(":")[0]
-
-
-def _url(queue: str) -> str:
-    if "://" not in text(queue, "a queue", "queue"):
-        raise InvalidRequest(f"queue is the URL of an SQS queue, not {queue!r}", field="queue")
-    return queue
 
 
 def _system(trace: str | None) -> dict[str, Any]:
