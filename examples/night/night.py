@@ -28,7 +28,7 @@ def publish(date: str, albums: list[Album]) -> Batch:
 def split(item: ChunkItem) -> None:
     """Open the batch of an album, whose end acks the album: as failed if one of its images failed."""
     album: Album = item.row
-    by_queue = defaultdict(list)
+    by_queue: dict[str, list[str]] = defaultdict(list)
     for image in album["images"]:
         by_queue[QUEUES[image.rpartition(".")[2]]].append(image)
     name = f"album/{album['name']}"

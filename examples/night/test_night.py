@@ -1,28 +1,11 @@
 import asyncio
-from collections import defaultdict
 from collections.abc import Iterator
-from typing import Any
 
 import images
 import night
 import pytest
 
-from fanin import Items
 from fanin.testing import FakeFanin, deliver
-
-Sent = dict[str, list[dict[str, Any]]]
-
-
-@pytest.fixture
-def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
-    """The messages of each queue."""
-    found: Sent = defaultdict(list)
-
-    def send(queue: str, items: Items, rows: list[Any], chunk: int = 1) -> None:
-        found[queue] += [{"itemId": item, "record": row} for item, row in zip(items, rows, strict=True)]
-
-    monkeypatch.setattr(night, "send", send)
-    return found
 
 
 @pytest.fixture
@@ -31,22 +14,22 @@ def fake() -> Iterator[FakeFanin]:
         yield lent
 
 
-def work(fake: FakeFanin, sent: Sent) -> None:
+def work(fake: FakeFanin) -> None:
     """Deliver all messages, to each worker its own."""
     each = fake.acks_each(results=True)
-    deliver(night.split, sent["albums"])
-    deliver(images.thumbnail, sent["thumbnails"])
-    deliver(each(images.develop), sent["raws"])
-    deliver(each(lambda item: asyncio.run(images.download(item))), sent["downloads"])
+    deliver(night.split, fake.sent["albums"])
+    deliver(images.thumbnail, fake.sent["thumbnails"])
+    deliver(each(images.develop), fake.sent["raws"])
+    deliver(each(lambda item: asyncio.run(images.download(item))), fake.sent["downloads"])
 
 
 def test_a_night_reports_its_albums_and_which_have_failures(
-    fake: FakeFanin, sent: Sent, capsys: pytest.CaptureFixture[str]
+    fake: FakeFanin, capsys: pytest.CaptureFixture[str]
 ) -> None:
     albums = night.albums_of(2, 6)
     albums[1]["images"] = [*albums[1]["images"], "broken.raw"]
     batch = night.publish("2026-03-01", albums)
-    work(fake, sent)
+    work(fake)
     for event in fake.events:
         night.report({"detail": event}, None)
 
@@ -58,9 +41,9 @@ def test_a_night_reports_its_albums_and_which_have_failures(
     ]
 
 
-def test_a_night_that_is_published_twice_does_its_items_once(fake: FakeFanin, sent: Sent) -> None:
+def test_a_night_that_is_published_twice_does_its_items_once(fake: FakeFanin) -> None:
     first, second = (night.publish("2026-03-01", night.albums_of(2, 3)) for _ in range(2))
-    work(fake, sent)
+    work(fake)
 
     assert first.id == second.id
     assert first.status().result == "succeeded"
