@@ -74,7 +74,7 @@ def test_conditions_are_counted_and_list_their_batches(fanin, dashboard, opens):
     opened(fanin, "partly", acked=8, failed=2)
     opened(fanin, "stopped").cancel()
     page = opens(dashboard)
-    page.wait_for_function("() => document.querySelector('.chips').innerText.includes('Ended badly 2')")
+    page.wait_for_function("() => document.querySelector('.chips')?.innerText.includes('Ended badly 2')")
     assert page.inner_text(".chips").split("\n") == ["All", "Live 2", "Problems 1", "Ended badly 2"]
     for condition, names in {
         "Live": {"quiet", "catalog-7"},

@@ -10,7 +10,7 @@ import pytest
 from tests.pages import ROOT, PageRun, blocks_of
 
 README = (ROOT / "README.md").read_text()
-PUBLISHER, ACKS, CONSUMER = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+CONSUMER, PUBLISHER, ACKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
 def _smaller(text: str) -> str:
@@ -46,3 +46,29 @@ def test_the_readmes_commands_print_what_it_shows(run, tmp_path):
 
     with PageRun(tmp_path, run.environment, replaced={"10000": "100", "10,000": "100"}) as page:
         page.block(commands)
+
+
+def rows_of(page: str, marker: str) -> list[list[str]]:
+    """The rows of a generated table, without its heading."""
+    text = (ROOT / "docs" / page).read_text().split(f"<!-- {marker} -->")[1].split("<!-- end -->")[0]
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    return [row for row in rows[1:] if "---" not in row]
+
+
+def total(section: str, *columns: int) -> int:
+    rows = rows_of("proof.md", f"result: {section}")
+    return sum(int(row[column].replace(",", "")) for row in rows for column in columns)
+
+
+def test_the_reasons_to_believe_it_are_those_of_the_pages():
+    (why,) = re.findall(r"Why believe it:\n\n(.*?)\n\n", README, re.DOTALL)
+    ends = {row[0]: row[2] for row in rows_of("performance/peers.md", "table: ends")}
+    mutants = total("generated-mutants", 2), total("generated-mutants", 5)
+
+    assert {verdict for name, verdict in ends.items() if "counter" in name} == {"early in 20"}
+    assert {verdict for name, verdict in ends.items() if "fanin" in name} == {"once in 20"}
+    assert total("simulators", 4) + total("exhaustive", 4) + total("generated-mutants", 6) == 0
+    assert f"{total('simulators', 1):,} random schedules and {total('exhaustive', 1):,} of" in why
+    assert "of {:,}, tests find all but {:,} equivalent".format(*mutants) in why
+    assert f"of {rows_of('proof.md', 'result: crashes')[0][0]}: {total('crashes', 3):,}, all recovered" in why
+    assert total("crashes", 3, 4) == total("crashes", 5)
