@@ -14,6 +14,7 @@ GROUPS = {
     "/v1/bundles": "Tasks and bundles",
     "/v1/targets": "Tasks and bundles",
     "/v1/queues": "Work queues",
+    "/v1/health": "Health",
 }
 Schema = Mapping[str, Any]
 
