@@ -79,6 +79,7 @@ def test_queues_and_their_jobs(fanin, jobs):
         (("tasks",), ExitCode.USAGE),
         (("tasks", "mail", "--state", "x"), ExitCode.USAGE),
         (("queues", "--limit", "0"), ExitCode.USAGE),
+        (("list", "--label", "tenant"), ExitCode.USAGE),
         (("cost",), ExitCode.USAGE),
         (("cost", "--items", "0"), ExitCode.USAGE),
     ],

@@ -9,7 +9,8 @@ from contextlib import suppress
 
 import pytest
 
-from fanin.client.queues.aio import AsyncQueue, StoppableDoorbell, run_in
+from fanin.client.aio.threads import run_in
+from fanin.client.queues.aio import AsyncQueue, StoppableDoorbell
 from fanin.errors import InvalidRequest
 from fanin.queue import MemoryDoorbell, NewJob, Options, Queue, QueueContext, ShutDown
 from fanin.queue.memory import MemoryStore

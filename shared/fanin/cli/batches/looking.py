@@ -132,6 +132,8 @@ def list_(
     every: Every = False,
 ) -> None:
     """List batches, newest first."""
+    if label is not None and ":" not in label:
+        raise UsageError(f"--label takes KEY:VALUE, not {label!r}")
     times = {"openedFrom": _time(since), "openedTo": _time(until)}
     query = {"userKey": key, "userKeyPrefix": key_prefix, "state": state, "label": label, **times}
     print_list(call, BATCHES, "/v1/batches", "batches", None if every else limit, **query)
