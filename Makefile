@@ -16,7 +16,7 @@ SPARKS_PYTHON ?= $(BIN)/python
 SPARKS_VENV := .venv-spark-$(SPARK)
 ARGS ?=
 
-.PHONY: help demo check test suite proof test-spark test-versions first-minutes setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale lab grouping jobs doorbells watching bulk spark reconciling round-trip last-ack workers ways-to-ack scale-limits local-run peers start cost openapi docs diagrams lock audit clean cli-reference conformance soak mutation crashes faults witness smoke fuzz
+.PHONY: help demo check test suite proof test-spark test-versions first-minutes setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale lab grouping jobs doorbells watching bulk spark reconciling round-trip last-ack workers ways-to-ack scale-limits local-run peers start cost openapi docs diagrams watch-picture lock audit clean cli-reference conformance soak mutation crashes faults witness smoke fuzz
 
 demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one completion
 	@$(BIN)/python -m examples.catalog $(ARGS)
@@ -206,6 +206,9 @@ docs: setup ## the documentation as a site, offline, into build/site; a broken l
 diagrams: setup ## draw the diagrams of docs/ for the site, after a change of one; needs npm and Chromium
 	@npm install --loglevel=error --no-audit --no-fund --ignore-scripts --prefix build/mermaid mermaid@11.17.2
 	@$(BIN)/python -m website.diagrams
+
+watch-picture: setup ## draw docs/watch.svg, the README's moving picture, from what the program prints now
+	@$(BIN)/python -m website.moving
 
 lock: ## pin every dependency anew
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

@@ -1,4 +1,4 @@
-"""Hooks of MkDocs: the README as the first page, links of the source tree, and the API's reference."""
+"""Hooks of MkDocs: README as the first page, links of the source tree, the API's reference, the replay."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from website import replay
 from website.diagrams import shown
 from website.http_reference import MARKER, reference
 from website.links import PAGES, for_site, titles_of
@@ -31,12 +32,13 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that are outside of docs/, and the style."""
+    """Add the pages that are outside of docs/, the style, and the replay."""
     for source, target in PAGES.items():
-        text = for_site((ROOT / source).read_text(), "", titles_of(ROOT))
+        text = replay.linked(for_site((ROOT / source).read_text(), "", titles_of(ROOT)))
         files.append(File.generated(config, target, content=text))
     style = (ROOT / "website" / "site.css").read_text()
     files.append(File.generated(config, STYLE, content=style))
+    files.append(File.generated(config, replay.NAME, content=replay.page()))
     return files
 
 
@@ -52,7 +54,7 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
             MARKER, reference(json.loads((ROOT / "docs" / "openapi.json").read_text()))
         )
     folder = posixpath.join("docs", posixpath.dirname(name)).rstrip("/")
-    return for_site(shown(markdown), folder, titles_of(ROOT))
+    return replay.linked(for_site(shown(markdown), folder, titles_of(ROOT)))
 
 
 def on_page_content(html: str, **_: object) -> str:

@@ -1,7 +1,8 @@
-"""The site, built once for all tests of this folder."""
+"""The site, built once for all tests of this folder, and a browser."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -10,6 +11,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = "no-sandbox disable-gpu disable-quic no-first-run disable-background-networking"
+needs_chromium = pytest.mark.skipif(not CHROMIUM.exists(), reason="needs Chromium: apt-get install chromium")
 
 
 @pytest.fixture(scope="session")
@@ -28,3 +32,29 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # With --quiet MkDocs counts no warnings, so that a broken link would pass.
     assert built.returncode == 0, built.stderr
     return folder
+
+
+@pytest.fixture(scope="package")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        arguments = [f"--{flag}" for flag in FLAGS.split()]
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=arguments)
+        yield browser
+        browser.close()
+
+
+@contextlib.contextmanager
+def opened(browser, url, scheme="light"):
+    """A page of the site; afterwards, all that it requested was on this server."""
+    requested = []
+    context = browser.new_context(color_scheme=scheme)
+    page = context.new_page()
+    page.on("request", lambda request: requested.append(request.url))
+    page.goto(url)
+    yield page
+    context.close()
+    server = "/".join(url.split("/")[:3])
+    assert requested
+    assert [each for each in requested if not each.startswith((f"{server}/", "data:"))] == []

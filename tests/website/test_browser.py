@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 
-CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = "no-sandbox disable-gpu disable-quic no-first-run disable-background-networking"
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="needs Chromium: apt-get install chromium")
+from tests.website.conftest import needs_chromium, opened
+
+pytestmark = needs_chromium
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -27,32 +25,6 @@ def url(site):
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
     server.server_close()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        arguments = [f"--{flag}" for flag in FLAGS.split()]
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=arguments)
-        yield browser
-        browser.close()
-
-
-@contextlib.contextmanager
-def opened(browser, url, scheme="light"):
-    """A page of the site; afterwards, all that it requested was on this server."""
-    requested = []
-    context = browser.new_context(color_scheme=scheme)
-    page = context.new_page()
-    page.on("request", lambda request: requested.append(request.url))
-    page.goto(url)
-    yield page
-    context.close()
-    server = "/".join(url.split("/")[:3])
-    assert requested
-    assert [each for each in requested if not each.startswith((f"{server}/", "data:"))] == []
 
 
 def test_the_search_leads_to_a_page(browser, url):
