@@ -9,9 +9,8 @@ unexport PYTHONDONTWRITEBYTECODE
 SEEDS ?= 100000
 # The processes that share the tests: three on two cores, since the lane of the local run mostly waits.
 WORKERS ?= 3
-# What runs in this process alone, without the CDK, Spark, Node, a local run or a simulator.
-PURE := tests/test_architecture.py tests/tracker tests/grouper tests/queue tests/client tests/api tests/aws \
-  tests/archive tests/working
+# The rules and services, in this process alone: not the clients, the HTTP edge, simulators or a local run.
+PURE := tests/test_architecture.py tests/tracker tests/grouper tests/queue tests/quotas tests/archive tests/working
 SPARK ?= 4.0.2
 SPARKS_PYTHON ?= $(BIN)/python
 SPARKS_VENV := .venv-spark-$(SPARK)
@@ -28,7 +27,7 @@ demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one
 help: ## these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
 
-check: setup ## lint, types but for the CDK's, and the pure tests, in two minutes: before every push
+check: setup ## lint, types but for the CDK's, and the tests of rules and services, in a minute: before every push
 	@$(MAKE) --no-print-directory -j 2 lint types-of-code pure
 
 # mypy, which takes minutes where it has read nothing before, beside the tests: they leave a core idle at times.
@@ -81,7 +80,7 @@ types: setup ## mypy, strict
 types-of-code: setup ## mypy, strict, without infra and lab
 	@$(BIN)/mypy -p fanin -p functions
 
-pure: setup ## the tests of rules, services and edges, in this process alone
+pure: setup ## the tests of rules and services, in this process alone
 	@$(BIN)/python -m pytest -q -n 2 $(PURE)
 
 synth: setup ## the CloudFormation template, offline, into build/cdk.out

@@ -8,7 +8,8 @@
 | sh | run by the same bash, as a whole |
 
 After ``<!-- another terminal -->`` a console block has one command, which runs in a bash of its own until the
-page ends; the next block follows when the lines after it are printed. In what is compared, ``...`` stands for
+page ends; the next block follows when the lines after it are printed. After ``<!-- in that terminal -->`` a
+block has lines that it prints later. In what is compared, ``...`` stands for
 any text, and a line ``...`` for any lines. A comment ``<!-- not run: why -->`` before a block leaves it out.
 Blocks of other languages are not run without a title.
 """
@@ -33,6 +34,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
+IN_THAT_TERMINAL = "in that terminal"
 RUN = ("python", "console", "sh")
 _BLOCK = re.compile(r"(?:<!-- ([^\n]*) -->\n)?```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PATIENCE_SECONDS = 120
@@ -54,7 +56,8 @@ class Block:
 
     @property
     def is_run(self) -> bool:
-        return not self.note.startswith("not run:") and (self.language in RUN or self.title is not None)
+        looks_so = self.language in RUN or self.title is not None or self.note == IN_THAT_TERMINAL
+        return looks_so and not self.note.startswith("not run:")
 
     def __str__(self) -> str:
         return f"{self.page}:{self.line}"
@@ -109,6 +112,10 @@ class Shell:
         assert self._bash.stdin
         self._bash.stdin.write(f"exec {command}\n".encode())
         self._bash.stdin.flush()
+        self.wait_for(expected)
+
+    def wait_for(self, expected: list[str]) -> None:
+        """Return once the *expected* lines are printed, after all that was waited for before."""
         self._until(_pattern(expected))
 
     def _until(self, pattern: str) -> str:
@@ -179,6 +186,8 @@ class PageRun:
         elif block.note == "another terminal":
             ((command, expected),) = commands_of(code)
             self._terminal().start(command, expected)
+        elif block.note == IN_THAT_TERMINAL:
+            self.terminals[-1].wait_for(code.splitlines())
         elif block.language == "console":
             for command, expected in commands_of(code):
                 assert_shown(expected, self.shell.run(command), f"{block}: {command}")

@@ -82,6 +82,7 @@ DOORS: dict[str, set[str]] = {
         "fanin.queue",
         "fanin.api.events.ending_events",
         "fanin.aws",
+        "fanin.publishing.items",
     },
     "fanin_conformance": {*LEAVES, "fanin.aws", "fanin.cli.arguments.where", "fanin.client"},
     "fanin.dashboard": {*LEAVES, "fanin.aws", "fanin.client"},

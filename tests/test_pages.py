@@ -10,7 +10,10 @@ import pytest
 from tests.pages import ROOT, PageRun, assert_shown, blocks_of, commands_of
 
 # Pages that tests/http/test_pages.py runs from top to bottom.
-RUN_WHOLE = [ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "howto").glob("*.md"))]
+RUN_WHOLE = [
+    *(ROOT / "docs" / "tutorial.md", ROOT / "examples" / "night" / "README.md"),
+    *sorted((ROOT / "docs" / "howto").glob("*.md")),
+]
 # Pages with a test of their own, which says what it runs.
 OWN = {
     "README.md": "tests/http/test_readme.py",
@@ -85,13 +88,18 @@ d
 
 <!-- another terminal -->
 ```console
-$ sh -c 'touch up; echo up; sleep infinity'
+$ sh -c 'touch up; echo up; sleep 1; echo later; sleep infinity'
 up
 ```
 
 ```console
 $ ls up
 up
+```
+
+<!-- in that terminal -->
+```text
+later
 ```
 
 <!-- not run: it never ends -->
@@ -122,7 +130,7 @@ def test_a_page_runs_in_order(page, tmp_path):
         run.page(page)
 
     assert run.names["n"] == 2
-    assert [block.is_run for block in blocks_of(page)] == [True] * 5 + [False, True, False]
+    assert [block.is_run for block in blocks_of(page)] == [True] * 6 + [False, True, False]
 
 
 @pytest.mark.parametrize(
@@ -134,6 +142,7 @@ def test_a_page_runs_in_order(page, tmp_path):
         ("test -f app.py", "test -f b.py"),
         ("\nd\n```", "\n```"),
         ("echo up;", "exit;"),
+        ("echo later; sleep infinity", "exit"),
         ("n = 2", "raise AssertionError"),
     ],
 )

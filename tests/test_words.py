@@ -57,6 +57,7 @@ KEPT: dict[str, tuple[str, ...]] = {
         "letters, digits",  # of the alphabet
         "reserved word",  # DynamoDB's term
         "keyword",
+        "break-word",  # CSS
         "time to live",
         "test_words",  # this file
         "DeadLetters",  # a construct id: another one would replace the queue of a deployed stack

@@ -4,6 +4,7 @@ from functions import (
     get_batch,
     get_children,
     get_failures,
+    get_health,
     get_origin,
     get_outstanding,
     get_results,
@@ -21,5 +22,6 @@ handler = by_route(
         "GET /v1/batches/{batchId}/children": get_children.handler,
         "GET /v1/batches/{batchId}/origin": get_origin.handler,
         "GET /v1/batches/{batchId}/results": get_results.handler,
+        "GET /v1/health": get_health.handler,
     }
 )

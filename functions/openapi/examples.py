@@ -213,6 +213,7 @@ EXAMPLES: dict[str, Any] = {
             }
         ]
     },
+    "Health": {"status": "ok"},
     "QueueBody": {"parts": 8},
     "QueueAnswer": QUEUE
     | {"doorbellUrl": DOORBELL, "doorbellArn": "arn:aws:sqs:eu-west-1:123456789012:fanin-jobs-thumbs"},

@@ -27,6 +27,7 @@ from fanin.errors import (
     TooManyBatches,
     TooManyPages,
 )
+from fanin.tracker.memory import MemoryStore
 from functions.wiring import tracking
 from tests.api.gateway import Gateway
 
@@ -134,3 +135,14 @@ def test_every_pattern_of_the_contract_has_an_error_text() -> None:
 
     assert len(patterns) > 5
     assert patterns == PATTERN_TEXTS.keys()
+
+
+def test_health_is_that_of_the_table(
+    gateway: Gateway, memory: MemoryStore, environment: pytest.MonkeyPatch
+) -> None:
+    def unavailable(*_: object) -> None:
+        raise StoreUnavailable("throttled")
+
+    assert gateway.send("GET", "/v1/health").status == 200
+    environment.setattr(memory, "get", unavailable)
+    assert gateway.send("GET", "/v1/health").status == 503

@@ -309,6 +309,7 @@ TRACKER = [
     ),
     Scenario("get_children", "of a batch", lambda _: Request("GET", f"/v1/batches/{below()}/children")),
     Scenario("get_children", "its deadline has passed", partial(_overdue, "/children")),
+    Scenario("get_health", "asked", lambda _: Request("GET", "/v1/health")),
     Scenario("end_batch", "a child, and the parent ends", partial(_child, "end")),
     Scenario("notify_batch", "an ended batch", _notify),
     Scenario("reopen_batch", "three failures", _reopen),

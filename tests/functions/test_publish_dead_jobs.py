@@ -89,7 +89,7 @@ def test_a_job_that_dies_is_an_event_with_its_error(queue: Queue, bus: Client) -
     expected = {"tenant": "acme#1", "queue": "thumbs", "key": "bad", "jobId": "job-1", "error": "no good"}
     assert detail.items() >= (expected | {"failures": 1, "deliveries": 1, "itemId": item_named("i")}).items()
     assert detail["eventId"] == f"{dead.job.claim}:DEAD"
-    assert paging.record_of(queue.context, [record_of(detail["deadId"])])
+    assert paging.dead_at(queue.context, [record_of(detail["deadId"])])
     assert "secret" not in json.dumps(detail)
 
 

@@ -117,6 +117,7 @@ FOREIGN: dict[str, list[Foreign]] = {
         _at("/v1/bundles", "BUNDLES_AT", target="target-222233334444"),
     ],
     "GET /v1/bundles/{bundleId}": [Foreign("bundle", "/v1/bundles/<BUNDLE>")],
+    "GET /v1/health": [],
     "GET /v1/targets": [_at("/v1/targets", "TARGETS_AT")],
     "POST /v1/queues/{queue}/jobs": [
         _of_queue("/jobs", {"jobs": [{"key": "<JOB>"}]}),

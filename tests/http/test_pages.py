@@ -1,7 +1,8 @@
-"""Runs the tutorial and the how-to pages, each from top to bottom, against the local run."""
+"""Runs the tutorial, the how-to pages and an example, each from top to bottom, against the local run."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ GIVEN: dict[str, dict[str, Any]] = {}
 def test_the_blocks_of_a_page_run_in_order(page: Path, run, tmp_path, monkeypatch):
     for name, value in run.environment.items():
         monkeypatch.setenv(name, value)
+    for file in page.parent.glob("*.py"):  # those of an example
+        shutil.copy(file, tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     host, port = run.url.removeprefix("http://"), run.url.rpartition(":")[2]

@@ -59,6 +59,7 @@ GRANTED: dict[str, dict[str, set[str]]] = {
     "get_failures": {"TablesBatches": LOOK | QUERY, "TablesPages": READ_PAGES},
     "reopen_batch": ACK,
     "get_children": {"TablesBatches": LOOK | QUERY},
+    "get_health": {"TablesBatches": {"dynamodb:GetItem"}},
     "get_origin": {"TablesBatches": LOOK | QUERY, "TablesPages": READ_PAGES},
     "end_batch": ACK,
     "delete_batch": {"TablesBatches": DELETE},
@@ -178,6 +179,7 @@ SERVED = {
         "get_failures",
         "get_children",
         "get_origin",
+        "get_health",
     ),
     "api.write_batches": (
         "open_batch",

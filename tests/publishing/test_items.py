@@ -18,14 +18,18 @@ class Queue:
     """Takes what does not contain *refused*; that it refuses for good, or *times* times."""
 
     def __init__(self, refused="nothing", times=None):
-        self.entries, self.refused, self.times = [], refused, times
+        self.entries, self.refused, self.times, self.urls = [], refused, times, set()
 
     def send_message_batch(self, QueueUrl, Entries):  # noqa: N803 - the API's names
         bad = [each for each in Entries if self.refused in each["MessageBody"] and self.times != 0]
         self.times = self.times - 1 if self.times and bad else self.times
         self.entries += [each for each in Entries if each not in bad]
+        self.urls.add(QueueUrl)
         is_fault = self.times is None
         return {"Failed": [{"Id": each["Id"], "Code": "No", "SenderFault": is_fault} for each in bad]}
+
+    def get_queue_url(self, QueueName):  # noqa: N803
+        return {"QueueUrl": f"https://sqs.eu-west-1.amazonaws.com/1/{QueueName}"}
 
     def rows(self):
         chunks = [chunk_of({"messageId": "m", "body": each["MessageBody"]}) for each in self.entries]
@@ -77,6 +81,13 @@ def test_rows_that_cannot_be_sent_are_refused(batch, rows):
     assert refused.value.field == "rows"
 
 
+def test_a_queue_may_be_given_by_its_name(batch):
+    queue = Queue()
+
+    assert send(queue, batch.add(1), ["row"], url="work.fifo", group="mine") == 1
+    assert queue.urls == {f"{URL}.fifo"}
+
+
 def test_a_fifo_queue_takes_a_repeated_message_once_and_a_trace_goes_along(batch, monkeypatch):
     monkeypatch.setenv("_X_AMZN_TRACE_ID", "Root=1-2-3")
     queue = Queue()
@@ -89,7 +100,9 @@ def test_a_fifo_queue_takes_a_repeated_message_once_and_a_trace_goes_along(batch
     assert traced == {'{"DataType": "String", "StringValue": "Root=1-2-3"}'}
 
 
-@pytest.mark.parametrize("options", [{"url": "work"}, {"chunk": 0}, {"group": "a b"}, {"trace": 1}])
+@pytest.mark.parametrize("options", [{"url": "a b"}, {"chunk": 0}, {"group": "a b"}, {"trace": 1}])
 def test_options_are_checked_before_anything_is_sent(batch, options):
+    queue = Queue()
     with pytest.raises(FaninError):
-        send(None, batch.add(1), [1], **options)
+        send(queue, batch.add(1), [1], **options)
+    assert queue.entries == []

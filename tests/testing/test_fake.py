@@ -8,9 +8,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fanin import AsyncFanin, Fanin, InvalidRequest, LostClaim, NotFound, Retention, State
+from fanin import AsyncFanin, Fanin, InvalidRequest, LostClaim, NotFound, Retention, State, send
 from fanin.queue import NewJob
-from fanin.testing import FakeFanin
+from fanin.testing import FakeFanin, deliver
+from fanin.testing.sent import SentMessages
 from tests.forks import forked, status_of
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -220,6 +221,22 @@ def test_a_job_of_a_session_that_a_jump_of_the_clock_ended_runs_again(fake):
             assert [job.key for job in again] == ["one"]
         with pytest.raises(LostClaim):
             scope.__exit__(None, None, None)
+
+
+def test_what_a_program_sends_in_the_block_is_kept_for_its_handlers(fake, monkeypatch):
+    own, outside, worked = Fanin("http://127.0.0.1:1"), SentMessages(), []
+    monkeypatch.setattr("fanin.aws.clients.sqs", lambda: outside)
+    with fake.in_place_of(own):
+        with own.open() as batch:
+            items = batch.add(70)
+            send("https://sqs.eu-west-1.amazonaws.com/1/rows", items[:35], range(35))
+            send("rows", items[35:], range(35, 70), chunk=8)
+        deliver(own.acks_each(lambda item: worked.append(item.row)), fake.sent["rows"])
+        assert batch.status().result == "succeeded"
+    send("rows", items[:1], ["outside of the block"])
+
+    assert sorted(worked) == [*range(70)]
+    assert (len(fake.sent["rows"]), len(outside["rows"]), fake.sent["other"]) == (40, 1, ())
 
 
 def test_what_it_lacks_is_refused(fake):

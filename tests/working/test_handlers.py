@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 
 import pytest
 
@@ -75,9 +76,18 @@ def test_an_option_that_a_worker_does_not_have_is_refused_as_an_argument_is(name
         consumer_of(awaited, FANIN._transport, {name: 3})
 
 
-def test_a_queue_that_is_no_url_or_absent_is_refused_before_any_work(monkeypatch):
-    with pytest.raises(InvalidRequest, match="no URL: give the URL of a queue"):
-        FANIN.work("work", awaited)
+def test_a_queue_that_has_no_such_name_is_refused_before_any_work(moto_queue):
+    with pytest.raises(InvalidRequest, match="neither the name nor the URL of a queue"):
+        FANIN.work("a b", awaited)
+    with pytest.raises(NotFound, match="there is no queue 'absent' at"):
+        FANIN.work("absent", awaited)
+
+
+def test_a_worker_takes_the_name_of_its_queue(moto_queue):
+    stop = threading.Event()
+    stop.set()
+
+    assert FANIN.work("work", awaited, stop=stop).deleted == 0
 
 
 @pytest.mark.parametrize(

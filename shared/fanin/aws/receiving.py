@@ -11,6 +11,7 @@ from botocore.exceptions import ClientError, ParamValidationError
 
 from fanin.aws import clients
 from fanin.aws.calls import send
+from fanin.aws.queue_urls import queue_url
 from fanin.errors import InvalidRequest, NotFound, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -67,11 +68,10 @@ def _sent(call: Callable[..., Any], request: dict[str, Any]) -> dict[str, Any]:
         raise StoreUnavailable(f"SQS is throttled; retry: {error}") from error
 
 
-def queue_of(url: str, client: SQSClient | None = None) -> ReceivedQueue:
-    """Return the queue at *url*, which is asked for its ARN. Raises InvalidRequest and NotFound."""
-    if not url.startswith(("https://", "http://")):
-        raise InvalidRequest(f"the queue is {url!r}, and no URL: {WAYS}", field="queue")
+def queue_of(queue: str, client: SQSClient | None = None) -> ReceivedQueue:
+    """Return a queue by its URL or name, which is asked for its ARN. Raises InvalidRequest and NotFound."""
     client = client or clients.long_polls()
+    url = queue_url(client, queue)
     request = {"QueueUrl": url, "AttributeNames": ["QueueArn", "VisibilityTimeout"]}
     try:
         facts = send(client.get_queue_attributes, request)["Attributes"]

@@ -7,11 +7,13 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fanin.arguments import text, text_or_none, whole
+from fanin.aws.queue_urls import queue_url
 from fanin.client.checks.checking import listed_ids
 from fanin.errors import InvalidRequest
 from fanin.pacing import THREADS, each_in_threads, each_in_turn, waits
@@ -29,6 +31,7 @@ TRACE = "_X_AMZN_TRACE_ID"
 """The variable in which Lambda has the trace of an invocation."""
 ROW_BYTES = BATCH_BYTES - ENVELOPE_BYTES
 MISSING = object()
+_LENT: list[Any] = []
 
 
 class Row(NamedTuple):
@@ -54,8 +57,8 @@ def send(
     """Send each of *items* with its row, a JSON value, to an SQS queue; return the number of messages.
 
     A message is ``{"itemId": ..., "record": row, "sentAt": ms}``; with *chunk*, that many neighbours are one.
-    *queue*: its URL. *group*: the message group; by default the batch. *trace*: the header of an X-Ray trace,
-    in a function of Lambda by default its own. *client*: of boto3.
+    *queue*: its URL or name. *group*: the message group; by default the batch. *trace*: the header of an
+    X-Ray trace, in a function of Lambda by default its own. *client*: of boto3.
     Raises SendFailed for what SQS keeps refusing, once all others are sent, and InvalidRequest for a row that
     cannot be sent, or if there are not as many rows as items; those before it may be sent then.
     """
@@ -64,8 +67,9 @@ def send(
     messages = (message for _, near in groupby(found, key=_group_of) for message in pack(near))
     named = None if group is None else message_group(text(group, "a message group", "group"))
     more = _system(text_or_none(trace, "a trace", "trace"))
-    url = _url(queue)
-    return _all_sent(partial(_send, client or _client(), url, sleep, named, more), url, messages)
+    client = client or _client()
+    url = queue_url(client, text(queue, "a queue", "queue"))
+    return _all_sent(partial(_send, client, url, sleep, named, more), url, messages)
 
 
 def _all_sent(
@@ -128,12 +132,6 @@ def _group_of(row: Row) -> str:
     return row.item_id.rpartition(":")[0]
 
 
-def _url(queue: str) -> str:
-    if "://" not in text(queue, "a queue", "queue"):
-        raise InvalidRequest(f"queue is the URL of an SQS queue, not {queue!r}", field="queue")
-    return queue
-
-
 def _system(trace: str | None) -> dict[str, Any]:
     """Return the system attributes of each message."""
     header = trace or os.environ.get(TRACE)
@@ -141,7 +139,20 @@ def _system(trace: str | None) -> dict[str, Any]:
     return {"MessageSystemAttributes": attributes} if header else {}
 
 
+@contextmanager
+def lent_client(client: Any) -> Iterator[None]:
+    """Within the block, send by *client* what is sent without one: for tests."""
+    _LENT.append(client)
+    try:
+        yield
+    finally:
+        _LENT.remove(client)
+
+
 def _client() -> SQSClient:
+    if _LENT:
+        lent: SQSClient = _LENT[-1]
+        return lent
     from fanin.aws import clients  # noqa: PLC0415  # importing botocore takes 0.2 s
 
     return clients.sqs()

@@ -58,13 +58,7 @@ def send(
     *group*: of all messages, so that SQS shares the consumers of a queue among groups. Default: their batch.
     *more*: fields of each entry. Raises SendFailed.
     """
-    entries: list[Any] = [
-        {"Id": str(n), "MessageBody": m.body, "MessageGroupId": group or m.batch_id, **more}
-        for n, m in enumerate(batch)
-    ]
-    if url.endswith(".fifo"):
-        for entry in entries:
-            entry["MessageDeduplicationId"] = sha256(entry["MessageBody"].encode()).hexdigest()
+    entries = _entries(batch, group, more, is_fifo=url.endswith(".fifo"))
     repeats = 0
     for pause in pauses:
         failed = client.send_message_batch(QueueUrl=url, Entries=entries).get("Failed", [])
@@ -77,6 +71,19 @@ def send(
         repeats += len(entries)
         sleep(pause)
     raise SendFailed(f"{len(entries)} messages failed {ATTEMPTS} times: {failed[0].get('Message')}", unsent)
+
+
+def _entries(
+    batch: Sequence[Message], group: str | None, more: Mapping[str, Any], *, is_fifo: bool
+) -> list[Any]:
+    """Return an entry for each message; a FIFO queue deduplicates by body."""
+    entries: list[Any] = [
+        {"Id": str(n), "MessageBody": m.body, "MessageGroupId": group or m.batch_id, **more}
+        for n, m in enumerate(batch)
+    ]
+    for entry in entries if is_fifo else ():
+        entry["MessageDeduplicationId"] = sha256(entry["MessageBody"].encode()).hexdigest()
+    return entries
 
 
 def _refuse(failed: Sequence[Any], unsent: Sequence[Message]) -> None:

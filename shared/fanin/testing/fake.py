@@ -16,9 +16,11 @@ from fanin.client.queues.queue import Queue
 from fanin.client.transports.direct import DirectTransport
 from fanin.item_results.memory import MemoryObjects
 from fanin.item_results.service import Results
+from fanin.publishing.items import lent_client
 from fanin.queue import Options
 from fanin.testing.clock import FakeClock
 from fanin.testing.queues import FakeQueues
+from fanin.testing.sent import SentMessages
 from fanin.testing.store import StreamedStore, StreamRecord
 from fanin.tracker import Tracker
 
@@ -45,6 +47,7 @@ class FakeFanin(Fanin):
             pause=no_pause,
             results=Results(MemoryObjects()),
         )
+        self.sent = SentMessages()
         self._events: list[dict[str, Any]] = []
         self._lent = FakeTransport(self.tracker, tenant, self.clock, FakeQueues(tenant, self.clock))
         super().__init__(self._lent)
@@ -57,11 +60,15 @@ class FakeFanin(Fanin):
 
     @contextmanager
     def in_place_of(self, fanin: Fanin) -> Iterator[FakeFanin]:
-        """Lend the fake's transport to *fanin*, also for the handlers that it has made, within the block."""
+        """Lend the fake's transport to *fanin*, also for the handlers that it has made, within the block.
+
+        What ``fanin.send`` sends in the block is kept in ``sent``.
+        """
         slot = instance(fanin, Fanin, "fanin")._slot
         before, slot.lent = slot.lent, self._lent
         try:
-            yield self
+            with lent_client(self.sent):
+                yield self
         finally:
             slot.lent = before
 

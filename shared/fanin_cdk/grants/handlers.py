@@ -121,6 +121,7 @@ API: Mapping[str, Sequence[Handler]] = {
             pages=READ_PAGES,
             results=(READ,),
         ),
+        Handler(name="get_health", routes=("GET /v1/health",), batches=("dynamodb:GetItem",)),
     ),
     "write_batches": (
         Handler(name="open_batch", routes=("POST /v1/batches",), batches=CHANGE, pages=READ_PAGES),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -61,6 +61,12 @@ class Answer(BaseModel):
         """Return the answer of *source*'s attributes that are named like its fields, and of *more*."""
         same = {name: getattr(source, name) for name in cls.model_fields if hasattr(source, name)}
         return cls(**same | more)
+
+
+class Health(Answer):
+    """The service answers, and its table does."""
+
+    status: Literal["ok"]
 
 
 class OpenedBatch(Answer):

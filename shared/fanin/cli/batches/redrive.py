@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fanin.aws.queue_urls import queue_url
 from fanin.cli.arguments.completion import batch_names
-from fanin.cli.batches.sqs import queue_url, sqs_of
+from fanin.cli.batches.sqs import sqs_of
 from fanin.cli.terminal.exits import Refused
 from fanin.cli.terminal.output import Column, note
 from fanin.cli.verbs import Invocation, Verbs

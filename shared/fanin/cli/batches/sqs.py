@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from fanin.aws.queue_urls import queue_url
 from fanin.cli.arguments.where import Site
 from fanin.cli.terminal.exits import ExitCode, code_of
 from fanin.errors import InvalidRequest, NotFound
@@ -22,23 +22,6 @@ def sqs_of(site: Site) -> SQSClient:
     run = run_directories.run_at(site.url)
     client: SQSClient = clients.sqs() if run is None else Connection(run.endpoint).client("sqs")
     return client
-
-
-NAME = re.compile(r"[A-Za-z0-9_-]{1,80}(\.fifo)?")
-URL = re.compile(r"https?://[^/]+/.+")
-
-
-def queue_url(sqs: SQSClient, queue: str) -> str:
-    """Return the URL of *queue*, which is one, or the name of a queue. Raises NotFound, InvalidRequest."""
-    if URL.fullmatch(queue):
-        return queue
-    if not NAME.fullmatch(queue):
-        why = "a name has 1 to 80 letters, digits, - and _, and a URL is https://host/account/name"
-        raise InvalidRequest(f"{queue!r} is neither the name nor the URL of a queue: {why}")
-    try:
-        return sqs.get_queue_url(QueueName=queue)["QueueUrl"]
-    except sqs.exceptions.QueueDoesNotExist:
-        raise NotFound(f"there is no queue {queue!r} at {sqs.meta.endpoint_url}; check its name") from None
 
 
 def target_url(sqs: SQSClient, queue: str) -> str:

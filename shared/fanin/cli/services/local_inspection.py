@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from fanin.aws.queue_urls import NAME
 from fanin.cli.arguments.options import PortOfRun
-from fanin.cli.batches.sqs import NAME
 from fanin.cli.terminal.exits import UsageError
 from fanin.cli.terminal.output import clean
 from fanin.errors import NotFound

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
+from fanin.aws.queue_urls import queue_url
 from fanin.cli.arguments.where import use_profile
-from fanin.cli.batches.sqs import queue_url
 from fanin.cli.services.work import SPEC
 from fanin.cli.terminal.exits import ExitCode, UsageError
 from fanin.cli.verbs import Profile, Region, VerbCommand

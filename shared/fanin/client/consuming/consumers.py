@@ -143,8 +143,9 @@ class Consumers:
     def work(self, queue: str, handler: Callable[..., object], **options: Unpack[WorkOptions]) -> WorkSummary:
         """Work on the messages of an SQS queue until SIGTERM or SIGINT, as a Lambda function would.
 
-        *queue*: its URL. *handler*: one of :meth:`acks` or :meth:`acks_each`, or a function of a record; a
-        coroutine function runs in tasks of asyncio. *options*: those of ``WorkOptions``; see docs/work.md.
+        *queue*: its URL or name. *handler*: one of :meth:`acks` or :meth:`acks_each`, or a function of a
+        record; a coroutine function runs in tasks of asyncio. *options*: those of ``WorkOptions``; see
+        docs/work.md.
         Raises the error that stopped the worker, if one did.
         """
         from fanin.aws.receiving import queue_of  # noqa: PLC0415  # importing boto3 takes 0.3 s

@@ -1,4 +1,4 @@
-"""Work queues as the client shows them, over the API or on the table: words and units are those of HTTP."""
+"""Work queues as the client shows them, over the API or on the table: names and units are those of HTTP."""
 
 from __future__ import annotations
 

@@ -26,12 +26,12 @@ export function stateOf(batch) {
 export const tag = (caption, tone = "live", title = null) =>
   h("span", { class: `state ${tone}`, title }, caption);
 
-// A command to copy; it breaks between its words alone.
+// A command to copy; it breaks at its blanks alone.
 export const command = (text) =>
   h(
     "code",
     { class: "command" },
-    text.split(" ").map((word, at) => [at ? " " : "", h("span", {}, word)]),
+    text.split(" ").map((part, at) => [at ? " " : "", h("span", {}, part)]),
   );
 
 export const nameOf = (batch) => batch.userKey ?? batch.batchId;

@@ -33,7 +33,7 @@ ID_BYTES_MAX = 512
 class JobState(StrEnum):
     """The state of a stored job. The first three are live: an add of the same key is rejected.
 
-    Rows have these words, and all interfaces those of *shown*: this is the one place where they meet.
+    Rows have these names, and all interfaces those of *shown*: this is the one place where they meet.
     """
 
     READY = "ready"
@@ -43,7 +43,7 @@ class JobState(StrEnum):
 
     @property
     def shown(self) -> str:
-        """The word of the APIs, of the command and of events."""
+        """The name in the APIs, of the command and of events."""
         return {JobState.READY: "queued", JobState.BUSY: "inProgress"}.get(self, self.value)
 
 

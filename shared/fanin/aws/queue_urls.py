@@ -1,0 +1,30 @@
+"""The URL of an SQS queue, which users give by its URL or by its name."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fanin.errors import InvalidRequest, NotFound
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+NAME = re.compile(r"[A-Za-z0-9_-]{1,80}(\.fifo)?")
+URL = re.compile(r"https?://[^/]+/.+")
+
+
+def queue_url(sqs: SQSClient, queue: str) -> str:
+    """Return the URL of *queue*, which is one, or the name of a queue. Raises NotFound, InvalidRequest."""
+    if URL.fullmatch(queue):
+        return queue
+    if not NAME.fullmatch(queue):
+        why = "a name has 1 to 80 letters, digits, - and _, and a URL is https://host/account/name"
+        raise InvalidRequest(f"{queue!r} is neither the name nor the URL of a queue: {why}", field="queue")
+    from fanin.aws.calls import send  # noqa: PLC0415  # the command line imports this, and seldom calls it
+
+    try:
+        url: str = send(sqs.get_queue_url, {"QueueName": queue})["QueueUrl"]
+    except sqs.exceptions.QueueDoesNotExist:
+        raise NotFound(f"there is no queue {queue!r} at {sqs.meta.endpoint_url}; check its name") from None
+    return url
