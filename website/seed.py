@@ -16,7 +16,7 @@ A publisher, consumers, the pipe of the stream and the sweeper around one batch,
 a request of an invocation, by its number, and the answer; faults are marked. `{command}`
 prints it in full, and [Proof](proof.md#simulators) says how many seeds run.
 
-<pre class="trace">
+<pre class="trace" tabindex="0">
 {lines}
 </pre>
 
