@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -14,6 +15,9 @@ from typing import Any, TypeVar
 from fanin.errors import InvalidRequest
 
 K = TypeVar("K")
+FLOAT_MAX = sys.float_info.max
+SHOWN_MAX = 100
+"""Characters of a refused value that an error shows."""
 Seconds = float | timedelta
 """A time span: a number of seconds, or a timedelta."""
 
@@ -48,7 +52,9 @@ def whole(number: int, name: str, least: int, most: int) -> int:
     except TypeError:
         whole_number = None
     if whole_number is None or not least <= whole_number <= most:
-        raise InvalidRequest(f"{name} is a whole number from {least} to {most}, not {number!r}", field=name)
+        raise InvalidRequest(
+            f"{name} is a whole number from {least} to {most}, not {shown(number)}", field=name
+        )
     return whole_number
 
 
@@ -56,7 +62,7 @@ def seconds_of(time: Seconds, name: str, most: float = math.inf) -> float:
     """Return *time*, given in seconds or as a timedelta, in seconds, from 0 to *most*; a bool is refused."""
     number = time.total_seconds() if isinstance(time, timedelta) else time
     is_number = isinstance(number, int | float) and not isinstance(number, bool)
-    if not is_number or not 0 <= number <= most:
+    if not is_number or not 0 <= number <= (most if isinstance(number, float) else min(most, FLOAT_MAX)):
         bound = "0 or more" if most == math.inf else f"from 0 to {most:g}"
         raise InvalidRequest(
             f"{name} is a number of seconds or a timedelta, {bound}, not {shown(time)}", field=name
@@ -77,21 +83,27 @@ def timedelta_of(time: Seconds) -> timedelta | None:
 
 
 def shown(value: object) -> str:
-    """Return *value* for an error: a timedelta in seconds, as its caller may have given it."""
-    return f"{value.total_seconds():g} s" if isinstance(value, timedelta) else repr(value)
+    """Return *value* for an error: a timedelta in seconds, as its caller may have given it; cut."""
+    if isinstance(value, timedelta):
+        return f"{value.total_seconds():g} s"
+    try:
+        shown = repr(value)
+    except ValueError:  # Python writes no whole number of more than 4,300 digits
+        shown = "a huge number"
+    return shown if len(shown) <= SHOWN_MAX else f"{shown[:SHOWN_MAX]}..."
 
 
 def flag(value: bool, name: str) -> bool:
     """Return *value*, True or False."""
     if not isinstance(value, bool):
-        raise InvalidRequest(f"{name} is True or False, not {value!r}", field=name)
+        raise InvalidRequest(f"{name} is True or False, not {shown(value)}", field=name)
     return value
 
 
 def one_of(value: str, choices: Collection[str], name: str) -> str:
     """Return *value*, one of the texts *choices*."""
     if not isinstance(value, str) or value not in choices:
-        raise InvalidRequest(f"{name} is one of {', '.join(choices)}, not {value!r}", field=name)
+        raise InvalidRequest(f"{name} is one of {', '.join(choices)}, not {shown(value)}", field=name)
     return value
 
 

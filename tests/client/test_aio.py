@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
+import pickle
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial
+from weakref import ref
 
 import pytest
 from urllib3.util import parse_url
 
-from fanin import AsyncFanin, Fanin, State
+from fanin import AsyncFanin, Fanin, InvalidRequest, State
 from fanin.client.aio import calls
 from fanin.client.aio.connections import NoTurn, Pool, Target
 from fanin.client.timer import Timer
@@ -246,3 +252,59 @@ def test_without_the_extra_calls_run_in_threads_and_say_so_once(service, monkeyp
 
     assert asyncio.run(work()).result == "succeeded"
     assert [record.message for record in caplog.records if "fanin[async]" in record.message] != []
+
+
+@pytest.mark.parametrize("more", [b"", b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n"])
+def test_a_connection_that_the_peer_ended_or_wrote_to_is_not_used_again(more):
+    async def peer(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        await writer.drain()
+        await asyncio.sleep(0.01)
+        writer.write(more)
+        writer.close()
+
+    async def work():
+        server = await asyncio.start_server(peer, "127.0.0.1", 0)
+        pool, target = Pool(1), Target(*server.sockets[0].getsockname(), is_tls=False)
+        connections = []
+        for _ in range(2):
+            connections.append(await pool.taken(target, 60, 60))
+            assert (await connections[-1].exchanged("GET", "/", {}, None, 60))[0] == 200
+            pool.give_back(connections[-1])
+            await asyncio.sleep(0.1)
+        pool.close()
+        server.close()
+        return len({*connections})
+
+    assert asyncio.run(work()) == 2
+
+
+def test_a_client_goes_with_its_caller_to_other_loops_threads_and_processes(service):
+    client = AsyncFanin(service.url, connections=1)
+    loops = []
+
+    async def work():
+        loops.append(ref(asyncio.get_running_loop()))
+        batches = await asyncio.gather(*(client.open() for _ in range(3)))
+        status = partial(client.sync.status, batches[0].id)
+        with ThreadPoolExecutor() as pool:
+            return await client.call(lambda: pool.submit(copy_context().run, status).result())
+
+    for _ in range(3):
+        assert asyncio.run(work()).state is State.OPEN
+    gc.collect()
+    assert [each() for each in loops[:-1]] == [None, None]
+    copy = pickle.loads(pickle.dumps(client))  # noqa: S301  # our own
+    assert repr(copy) == repr(client) == f"<AsyncFanin {service.url}>"
+
+
+def test_what_is_never_awaited_is_refused_or_warned_of(client):
+    async def work():
+        with pytest.warns(RuntimeWarning, match="opened' was never awaited"):
+            client.open()
+        with pytest.raises(InvalidRequest, match="await"):
+            await client.call(client.status, "b")
+
+    asyncio.run(work())
+    assert [*client.sync.batches()] == []

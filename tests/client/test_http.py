@@ -194,6 +194,7 @@ def test_a_good_status_with_a_foreign_body_is_an_error_that_says_so(over_http, s
         "https://host?x=1",
         "https://host#x",
         "http://[::1",
+        "http://a..example",
         "https://host:port",
     ],
 )

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from fanin import AsyncFanin, InvalidRequest, NewJob, StoreUnavailable
+from fanin import AsyncFanin, InvalidRequest, Items, NewJob, StoreUnavailable
 from fanin.client.queues.job_acks import acking
 from tests.client.conftest import answers, lost_before, work_queue
 from tests.client.received import DELETED, RETURNED, acked, delivered, received
@@ -46,6 +46,18 @@ def test_an_item_that_its_function_failed_stays_failed_when_the_function_returns
     assert delivered(fanin, item, lambda record: WAYS[way](fanin, record["body"])) == DELETED
     assert acked(batch) == (1, 1)
     assert [(each.item_id, each.reason) for each in batch.samples()] == [(item, REASON)]
+
+
+@pytest.mark.parametrize("wrong", [0, 3])
+def test_a_function_that_fails_an_item_of_no_batch_gets_its_message_again(fanin, batch, wrong):
+    item = batch.items[0]
+    no_item = f"{fanin.open().id}{item[36:]}" if wrong == 0 else f"{item[:-1]}{wrong}"
+
+    assert delivered(fanin, item, lambda _: fanin.fail([no_item], REASON)) == RETURNED
+    no_range = Items(*no_item.split(":")[:2], wrong + 1)[wrong:]
+    assert delivered(fanin, item, lambda _: fanin.fail_ranges(no_range)) == RETURNED
+    assert acked(batch) == (0, 0)
+    assert delivered(fanin, item, lambda _: fanin.ack([no_item])) == DELETED
 
 
 def test_a_function_that_raises_after_its_report_gets_its_message_again_and_can_heal_the_item(fanin, batch):

@@ -283,3 +283,18 @@ def test_a_take_of_a_paused_queue_that_is_cancelled_pauses_no_more():
 
     with pytest.raises(ShutDown, match="cancelled"):
         doorbell.pause(PATIENCE)
+
+
+def test_a_list_is_read_beside_the_event_loop(inner, monkeypatch):
+    readers = []
+    listed = Queue.sessions
+    monkeypatch.setattr(
+        Queue, "sessions", lambda self: readers.append(threading.current_thread()) or listed(self)
+    )
+
+    async def story(queue):
+        await queue.add("a", {"n": 1})
+        return [job.payload async for job in queue.jobs()], [each async for each in queue.sessions()]
+
+    assert run(inner, story) == ([{"n": 1}], [])
+    assert threading.main_thread() not in readers

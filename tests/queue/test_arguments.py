@@ -82,8 +82,22 @@ NAMED = {"name": ("work", NO_NAMES)}
 QUEUE_PARTS = (8, [0, 257, "8", 1.5, True])
 SETTINGS = JobSettings(table="t", tenant="t")
 
+ADMINISTRATION: dict[str, dict[str, tuple[Any, list[Any]]]] = {
+    "ensure": {"parts": QUEUE_PARTS, "metrics": (True, [0, 1, "yes"])},
+    "status": {},
+    "sessions": {},
+    "jobs": {"state": ("queued", [None, 7, "", "Queued", "ready", "done", ["queued"]])},
+    "revive": {"dead_ids": ([], [*NO_LISTS, [None], [7], [b"a"], ["a"]])},
+    "revive_all": {},
+    "delete": {"keys": IDS, "dead_ids": ([], [*NO_LISTS, [7], ["a"]])},
+    "pause": {},
+    "resume": {},
+    "remove": {"force": (True, NO_FLAGS)},
+}
+LISTS = ("sessions", "jobs")
 CALLS: dict[type, dict[str, dict[str, tuple[Any, list[Any]]]]] = {
-    Queue: {
+    Queue: ADMINISTRATION
+    | {
         "add": ADD,
         "add_all": {"jobs": JOBS, "on_busy": ON_BUSY},
         "take": TAKE | {"parts": PARTS},
@@ -93,19 +107,10 @@ CALLS: dict[type, dict[str, dict[str, tuple[Any, list[Any]]]]] = {
         "close": {},
         "sweep": {},
         "separate": {"doorbell": (lambda bell: bell, [])},
-        "ensure": {"parts": QUEUE_PARTS, "metrics": (True, [0, 1, "yes"])},
-        "status": {},
-        "sessions": {},
-        "jobs": {"state": ("queued", [None, 7, "", "Queued", "ready", "done", ["queued"]])},
-        "revive": {"dead_ids": ([], [*NO_LISTS, [None], [7], [b"a"], ["a"]])},
-        "revive_all": {},
-        "delete": {"keys": IDS, "dead_ids": ([], [*NO_LISTS, [7], ["a"]])},
-        "pause": {},
-        "resume": {},
-        "remove": {"force": (True, NO_FLAGS)},
     },
     Jobs: {"ack": ACK, "release": RELEASE, "fail": FAIL},
-    AsyncQueue: {
+    AsyncQueue: ADMINISTRATION
+    | {
         "add": ADD,
         "add_all": {"jobs": JOBS, "on_busy": ON_BUSY},
         "take": TAKE | {"parts": PARTS},
@@ -201,6 +206,8 @@ async def awaited(queue: Queue, owner: type, call: str, given: Mapping[str, Any]
         if isinstance(found, AsyncJobs):
             async with found:
                 return found
+        if call in LISTS:
+            return [row async for row in found]
         return await found if inspect.isawaitable(found) else found
 
 

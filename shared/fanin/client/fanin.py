@@ -43,7 +43,7 @@ from fanin.client.model import (
 )
 from fanin.client.ownership.children import opened
 from fanin.client.ownership.handing import add_key, new_owner, tasks_key
-from fanin.client.ownership.under_work import note_reports, warn_of_unmatched
+from fanin.client.ownership.under_work import note_reports, refuse_unmatched
 from fanin.client.queues.queue_calls import QueueCalls
 from fanin.client.result_files import batch_of_results, read_results
 from fanin.client.tasks import Tasks, task_given
@@ -432,7 +432,7 @@ class Fanin(Consumers, QueueCalls, Waiting):
         for number, part in enumerate(cut(acks)):
             part_key = key if key is None or number == 0 else str(uuid5(NAMESPACE_OID, f"{key}/{number}"))
             report += acked(self._transport.ack, part, part_key)
-        warn_of_unmatched(report)
+        refuse_unmatched(report, failed=any(ack.outcome is Outcome.FAILURE for ack in acks))
         return report
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 
-from fanin.client.wire.exchange import EXCHANGE
+from fanin.client.wire.exchange import exchange_here
 
 LONGEST_SECONDS = 5.0
 
@@ -24,7 +24,7 @@ class Timer:
 
     def sleep(self, seconds: float) -> None:
         """Sleep; in the call of a coroutine, its event loop goes on."""
-        exchange = EXCHANGE.get()
+        exchange = exchange_here()
         (time if exchange is None else exchange).sleep(seconds)
 
     async def asleep(self, seconds: float) -> None:

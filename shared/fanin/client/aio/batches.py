@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
+from collections.abc import AsyncGenerator, Awaitable, Coroutine, Generator
 from types import TracebackType
 from typing import Any, Protocol, Self
 
@@ -112,17 +112,20 @@ class AsyncReopened(AsyncBatch):
 
 
 class Opening(Awaitable[AsyncBatch]):
-    """A batch that is being opened: await it, or enter it with ``async with``."""
+    """A batch that is being opened: await it, or enter it with ``async with``.
 
-    def __init__(self, open_batch: Callable[[], Coroutine[Any, Any, AsyncBatch]]) -> None:
-        self._open = open_batch
+    *opened*: opens it; as with any coroutine, Python warns of one that was never awaited.
+    """
+
+    def __init__(self, opened: Coroutine[Any, Any, AsyncBatch]) -> None:
+        self._opened = opened
         self._batch: AsyncBatch | None = None
 
     def __await__(self) -> Generator[Any, Any, AsyncBatch]:
-        return self._open().__await__()
+        return self._opened.__await__()
 
     async def __aenter__(self) -> AsyncBatch:
-        self._batch = await self._open()
+        self._batch = await self._opened
         return await self._batch.__aenter__()
 
     async def __aexit__(

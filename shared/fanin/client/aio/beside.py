@@ -32,6 +32,11 @@ async def beside(call: Callable[[], T], exchange: Exchange | None) -> T:
     return returned
 
 
+def is_beside() -> bool:
+    """Return whether this code runs beside a coroutine; no thread or task that it started does."""
+    return getcurrent().parent is not None
+
+
 def awaited_here(awaitable: Awaitable[T]) -> T:
     """Return the result of *awaitable*, for which the coroutine of the running call waits."""
     value: T = getcurrent().parent.switch(awaitable)

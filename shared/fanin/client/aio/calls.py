@@ -9,9 +9,9 @@ from functools import cache, partial, wraps
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
+from fanin.client.aio.threads import run_in
 from fanin.client.fanin import Fanin
 from fanin.client.ownership.under_work import of_this_thread
-from fanin.client.queues.aio import run_in
 
 if TYPE_CHECKING:
     from fanin.client.aio.exchange import LoopExchange
@@ -88,13 +88,19 @@ async def finished(work: Coroutine[Any, Any, T]) -> T:
     return running.result()
 
 
+class Calls(Protocol):
+    """Runs calls for coroutines."""
+
+    async def call(self, call: Callable[[], T]) -> T: ...
+
+
 class Over(Protocol[C_co]):
     """What stands for a value of the client without asyncio, the *sync* one, whose calls *caller* runs."""
 
     @property
     def sync(self) -> C_co: ...
     @property
-    def caller(self) -> Caller: ...
+    def caller(self) -> Calls: ...
 
 
 def awaited(
@@ -119,7 +125,7 @@ def iterated(
 
     @wraps(method)
     async def call(self: Over[S], /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[T, None]:
-        values = method(self.sync, *args, **kwargs)
+        values = await self.caller.call(lambda: method(self.sync, *args, **kwargs))
         while found := await self.caller.call(lambda: [*islice(values, at_once)]):
             for value in found:
                 yield value

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from fanin.arguments import Seconds, instance, whole
+from fanin.calling import synchronous
 from fanin.client.aio.batches import RESULTS_AT_ONCE, AsyncBatch, AsyncReopened, Opening
 from fanin.client.aio.calls import Caller, awaited, finished, iterated
 from fanin.client.batch import Batch, Reopened
@@ -61,7 +62,7 @@ def opening(
         async def opened() -> AsyncBatch:
             return AsyncBatch(self, await opened_by(self.caller, lambda: method(self.sync, *args, **kwargs)))
 
-        return Opening(opened)
+        return Opening(opened())
 
     return call
 
@@ -104,10 +105,19 @@ class AsyncFanin:
         elif connection:
             raise InvalidRequest("options of the connection go with a URL, not with a client", field="fanin")
         self.sync = instance(fanin, Fanin, "fanin")
-        self.caller = Caller(self.sync, whole(connections, "connections", 1, CONNECTIONS_MAX))
+        self._connections = whole(connections, "connections", 1, CONNECTIONS_MAX)
+        self.caller = Caller(self.sync, self._connections)
+
+    def __reduce__(self) -> Any:
+        """Return how a copy is made, which connects anew, as one of ``Fanin`` does."""
+        return partial(type(self), connections=self._connections), (self.sync,)
+
+    def __repr__(self) -> str:
+        return repr(self.sync).replace(type(self.sync).__name__, type(self).__name__, 1)
 
     async def call(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Return the result of *call*, a method of ``sync`` or of its batches and queues over HTTP."""
+        synchronous(call, "call", "await a call of AsyncFanin itself, or pass one of sync")
         return await self.caller.call(lambda: call(*args, **kwargs))
 
     async def aclose(self) -> None:

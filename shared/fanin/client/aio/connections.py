@@ -9,6 +9,7 @@ from functools import cache
 from typing import NamedTuple
 
 import h11
+from urllib3.util.wait import wait_for_read
 
 AT_ONCE = 64 * 1024
 """Bytes that are read at a time."""
@@ -45,9 +46,19 @@ class Connection:
 
     @property
     def is_reusable(self) -> bool:
-        """Whether the next exchange can begin: the last one was whole, and the peer has not hung up."""
+        """Whether the next exchange can begin: the last one was whole, and nothing came since, nor an end."""
         is_idle = self._http.our_state is h11.IDLE and self._http.their_state is h11.IDLE
-        return is_idle and not self._reader.at_eof() and not self._writer.is_closing()
+        if not is_idle or self._http.trailing_data[0] or self._reader.at_eof() or self._writer.is_closing():
+            return False
+        return not wait_for_read(self._writer.get_extra_info("socket"), timeout=0)
+
+    def rest(self) -> None:
+        """Leave what comes to the socket, where ``is_reusable`` sees it."""
+        self._writer.transport.pause_reading()  # type: ignore[attr-defined]  # of a socket, it can read
+
+    def resume(self) -> None:
+        """Read again."""
+        self._writer.transport.resume_reading()  # type: ignore[attr-defined]
 
     async def exchanged(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None, seconds: float
@@ -128,6 +139,7 @@ class Pool:
         """Keep *connection* for the next request; one that is not reusable is closed."""
         self._turns.release()
         if connection.is_reusable and not self._is_closed:
+            connection.rest()
             self._idle.setdefault(connection.target, []).append(connection)
         else:
             connection.close()
@@ -141,11 +153,12 @@ class Pool:
         self._idle.clear()
 
     def _reused(self, target: Target) -> Connection | None:
-        """Return an idle connection; those that the peer has closed are dropped."""
+        """Return an idle connection; those that the peer has ended, or written to, are dropped."""
         idle = self._idle.get(target, [])
         while idle:
             connection = idle.pop()
             if connection.is_reusable:
+                connection.resume()
                 return connection
             connection.close()
         return None

@@ -6,12 +6,11 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import TypeVar
-from weakref import WeakKeyDictionary
 
 from h11 import RemoteProtocolError
 from urllib3.util import Url, parse_url
 
-from fanin.client.aio.beside import awaited_here, beside
+from fanin.client.aio.beside import awaited_here, beside, is_beside
 from fanin.client.aio.connections import NoTurn, Pool, Target
 from fanin.client.wire.exchange import Limits, Received, Request, Sign, unanswered
 
@@ -26,7 +25,11 @@ class LoopExchange:
 
     def __init__(self, connections: int) -> None:
         self._connections = connections
-        self._pools: WeakKeyDictionary[asyncio.AbstractEventLoop, _OfLoop] = WeakKeyDictionary()
+        self._pools: dict[asyncio.AbstractEventLoop, _OfLoop] = {}
+
+    @property
+    def is_here(self) -> bool:
+        return is_beside()
 
     async def run(self, call: Callable[[], T]) -> T:
         """Return the result of *call*, whose requests go this way."""
@@ -68,6 +71,7 @@ class LoopExchange:
         loop = asyncio.get_running_loop()
         found = self._pools.get(loop)
         if found is None:
+            self._pools = {each: pool for each, pool in self._pools.items() if not each.is_closed()}
             found = self._pools[loop] = _OfLoop(Pool(self._connections))
             await anext(found.until_end)
         return found.pool
@@ -99,4 +103,5 @@ async def _signed(request: Request, sign: Sign) -> Mapping[str, str]:
 
 def _target(url: Url) -> Target:
     is_tls = url.scheme == "https"
-    return Target((url.host or "").strip("[]"), url.port or (443 if is_tls else 80), is_tls)
+    port = url.port if url.port is not None else 443 if is_tls else 80
+    return Target((url.host or "").strip("[]"), port, is_tls)

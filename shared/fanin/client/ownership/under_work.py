@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID, uuid5
 
 from fanin.aws.forking import PerProcess
-from fanin.errors import InvalidRequest
+from fanin.errors import InvalidRequest, NotFound
 from fanin.tracker import Ack, ItemId, Outcome, Verdict
 
 if TYPE_CHECKING:
     from fanin.client.transports.reports import AckReport
 
 logger = logging.getLogger("fanin")
+UNMATCHED = {Verdict.NOT_FOUND, Verdict.OUT_OF_RANGE}
 OF_ITEMS = UUID("5f0c6d0e-4c1e-5b43-9d58-53d1c0a3a7f2")
 T = TypeVar("T")
 
@@ -466,14 +467,25 @@ def refuse_owner_beside_job(*item_ids: str | None) -> None:
             )
 
 
-def warn_of_unmatched(report: AckReport) -> None:
-    """Log the items of a *report* to a function that no batch has: its own item is acked all the same."""
-    if _here() is None:
-        return
-    for each in report.results:
-        if each.verdict in {Verdict.NOT_FOUND, Verdict.OUT_OF_RANGE}:
-            line = "item %s is in no batch of this tenant (%s): it was not acked"
-            logger.warning(line, each.item_id, each.verdict.value)
+def refuse_unmatched(report: AckReport, *, failed: bool) -> None:
+    """Log the items of a *report* to a function that no batch has.
+
+    Raises NotFound if they are *failed*: the function's own item would be acked as done in their place.
+    """
+    for item, verdict in () if _here() is None else _unmatched(report):
+        line = f"item {item} is in no batch of this tenant ({verdict}): it was not acked"
+        if failed:
+            raise NotFound(line)
+        logger.warning(line)
+
+
+def _unmatched(report: AckReport) -> Iterator[tuple[str, Verdict]]:
+    """Yield the items and the ranges of *report* that no batch has."""
+    found = [(each.item_id, each.verdict) for each in report.results]
+    for each in report.ranges:
+        part = f"{each.batch_id}:{each.group_id}:{each.first}-{each.last}"
+        found += [(part, verdict) for verdict in each.counts]
+    return ((item, verdict) for item, verdict in found if verdict in UNMATCHED)
 
 
 def held(item_id: str) -> UnderWork:

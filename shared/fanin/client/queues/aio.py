@@ -8,27 +8,29 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import partial
 from types import TracebackType
-from typing import Any, Self, TypeVar, overload
+from typing import Self, TypeVar, overload
 
 from fanin.arguments import Seconds, instance
 from fanin.aws.forking import PerProcess
+from fanin.client.aio.calls import awaited, iterated
+from fanin.client.aio.threads import run_in
 from fanin.client.queues.queue import Queue
-from fanin.client.queues.queue_model import Job, RejectedJob
+from fanin.client.queues.queue_model import Job
 from fanin.client.queues.scope import Jobs
-from fanin.queue import Doorbell, NewJob, OnBusy, Ring, ShutDown
+from fanin.queue import Doorbell, Ring, ShutDown
 from fanin.queue.rules.taking import TakeRequest, checked_wait
 from fanin.queue.store import Write
-from fanin.types import OnBusyText
 
 POLL_SECONDS = 1.0
 """The longest wait of a take after its cancellation."""
+ROWS_AT_ONCE = 100
+"""The rows of a list that one call reads: those of a page."""
 T = TypeVar("T")
 
 
@@ -62,11 +64,21 @@ class StoppableDoorbell:
         self.bell.delete(rings)
 
 
-class AsyncQueue:
-    """A queue for coroutines, which replaces *queue*.
+@dataclass(frozen=True, slots=True)
+class InThreads:
+    """Runs calls of a queue in its *threads*."""
 
-    The heartbeat runs in a thread too, so it does not depend on the event loop. For calls that are not here,
-    such as the listings, use ``queue`` with ``asyncio.to_thread``.
+    threads: PerProcess[ThreadPoolExecutor]
+
+    async def call(self, call: Callable[[], T]) -> T:
+        """Return the result of *call*; a cancellation is raised once it has ended."""
+        return await run_in(self.threads(), call)
+
+
+class AsyncQueue:
+    """A queue for coroutines, which replaces *queue*: all its calls but those of Lambda and of the sweep.
+
+    The heartbeat runs in a thread too, so it does not depend on the event loop.
     """
 
     def __init__(self, queue: Queue) -> None:
@@ -75,6 +87,12 @@ class AsyncQueue:
         self.queue = queue.separate(lambda bell: StoppableDoorbell(bell, self.stopped))
         self.line = PerProcess(asyncio.Lock)
         self.threads = PerProcess(partial(ThreadPoolExecutor, thread_name_prefix=queue.name))
+        self.caller = InThreads(self.threads)
+
+    @property
+    def sync(self) -> Queue:
+        """The queue that runs the calls."""
+        return self.queue
 
     async def __aenter__(self) -> Self:
         return self
@@ -85,17 +103,18 @@ class AsyncQueue:
         self.stopped.set()
         await run_in(self.threads(), self.queue.close)
 
-    async def add(
-        self, job: str | NewJob, payload: Any = None, *, on_busy: OnBusy | OnBusyText = OnBusy.REJECT
-    ) -> bool:
-        """As ``Queue.add``."""
-        return await run_in(self.threads(), lambda: self.queue.add(job, payload, on_busy=on_busy))
-
-    async def add_all(
-        self, jobs: Iterable[str | NewJob], *, on_busy: OnBusy | OnBusyText = OnBusy.REJECT
-    ) -> tuple[RejectedJob, ...]:
-        """As ``Queue.add_all``."""
-        return await run_in(self.threads(), lambda: self.queue.add_all(jobs, on_busy=on_busy))
+    add = awaited(Queue.add)
+    add_all = awaited(Queue.add_all)
+    ensure = awaited(Queue.ensure)
+    status = awaited(Queue.status)
+    sessions = iterated(Queue.sessions, ROWS_AT_ONCE)
+    jobs = iterated(Queue.jobs, ROWS_AT_ONCE)
+    revive = awaited(Queue.revive)
+    revive_all = awaited(Queue.revive_all)
+    delete = awaited(Queue.delete)
+    pause = awaited(Queue.pause)
+    resume = awaited(Queue.resume)
+    remove = awaited(Queue.remove)
 
     def take(
         self, most: int = 1, wait: Seconds | None = None, parts: Sequence[int] | None = None
@@ -114,30 +133,6 @@ class AsyncQueue:
                     if not jobs:
                         return
                     yield jobs[0]
-
-
-async def run_in(
-    threads: ThreadPoolExecutor | None, call: Callable[[], T], stop: Callable[[], None] | None = None
-) -> T:
-    """Return the result of *call*, which runs in a thread and in the context of the caller.
-
-    A cancellation is raised once the call has ended, so no thread is left that works.
-
-    *threads*: None for those of the event loop. *stop*: called on a cancellation, to end the call.
-    """
-    running = asyncio.get_running_loop().run_in_executor(threads, copy_context().run, call)
-    cancelled: asyncio.CancelledError | None = None
-    while not running.done():
-        try:
-            await asyncio.wait([running])
-        except asyncio.CancelledError as error:
-            cancelled = error
-            if stop is not None:
-                stop()
-    if cancelled is not None:
-        running.exception()
-        raise cancelled
-    return running.result()
 
 
 class AsyncJobs(Sequence[Job]):

@@ -49,7 +49,7 @@ from fanin.client.transports.states import States, may_have_ended
 from fanin.client.transports.transport import Cursor, TooManyBytes
 from fanin.client.wire import documents, task_documents
 from fanin.client.wire.codec import Document
-from fanin.client.wire.exchange import EXCHANGE, Limits, Received, Request, Sign, unanswered
+from fanin.client.wire.exchange import Limits, Received, Request, Sign, exchange_here, unanswered
 from fanin.errors import InvalidRequest, NotFound, StoreUnavailable
 from fanin.tracker import State, checked_batch_id
 
@@ -68,6 +68,7 @@ BODY_MAX = 256 * 1024
 """The largest body that the API accepts, in bytes."""
 LEAST_SECONDS = 0.05
 """For which an attempt waits, however little time its call has left."""
+LABEL_MAX = 63
 FOUND, REDIRECTED = 200, 300
 NOT_CONNECTED = (NewConnectionError, ConnectTimeoutError)
 
@@ -322,7 +323,7 @@ class HttpTransport:
         """Send a request, and wait for its answer *until* that time at the most."""
         read = max(LEAST_SECONDS, min(self._read_seconds, until - time.monotonic()))
         limits = Limits(min(CONNECT_SECONDS, read), read, until)
-        exchange = EXCHANGE.get()
+        exchange = exchange_here()
         return (self._exchanged if exchange is None else exchange.once)(request, sign, limits)
 
     def _exchanged(self, request: Request, sign: Sign | None, limits: Limits) -> Received:
@@ -363,10 +364,15 @@ def checked_url(url: str) -> Url:
         parsed = parse_url(url.strip().rstrip("/"))
     except HTTPError as error:
         raise InvalidRequest(f"{url!r} is not a URL; pass https://host or https://host/stage") from error
-    extras = parsed.auth or parsed.query or parsed.fragment
+    extras = parsed.auth or parsed.query or parsed.fragment or not _is_host(parsed.host or "")
     if parsed.scheme not in ("http", "https") or not parsed.host or extras:
         raise InvalidRequest(f"the API's URL is https://host or https://host/stage, not {url!r}")
     return parsed
+
+
+def _is_host(name: str) -> bool:
+    """Return whether each label of *name* has 1 to 63 characters, as the domain name system demands."""
+    return all(0 < len(label) <= LABEL_MAX for label in name.removesuffix(".").split("."))
 
 
 def signer_of(host: str, region: str | None, session: Any = None) -> Sign | None:

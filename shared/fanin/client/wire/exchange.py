@@ -52,6 +52,10 @@ class Limits:
 class Exchange(Protocol):
     """Sends requests and sleeps, in place of the thread that makes the call."""
 
+    @property
+    def is_here(self) -> bool:
+        """Whether this code is of the call, and not of a thread or a task that the call started."""
+
     def once(self, request: Request, sign: Sign | None, limits: Limits) -> Received:
         """Send *request*, signed, and return what came back; errors of the network are a failure."""
 
@@ -59,10 +63,17 @@ class Exchange(Protocol):
 
 
 EXCHANGE: ContextVar[Exchange | None] = ContextVar("fanin_exchange", default=None)
-"""That of the coroutine that makes this call; None in a thread of its own."""
+"""That of the coroutine that makes a call, and of what copies its context."""
+
+
+def exchange_here() -> Exchange | None:
+    """Return the exchange of the coroutine that makes this call; None in a thread of its own."""
+    exchange = EXCHANGE.get()
+    return exchange if exchange is not None and exchange.is_here else None
 
 
 def unanswered(host: str, error: Exception, is_connected: bool) -> Received:
     """Return that *host* gave no answer because of *error*."""
     hint = "" if is_connected else "; check the URL and that the API is running"
-    return Received(UNANSWERED, failure=f"{host} gave no answer{hint} ({type(error).__name__}: {error})")
+    why = f"{type(error).__name__}: {error}".removesuffix(": ")
+    return Received(UNANSWERED, failure=f"{host} gave no answer{hint} ({why})")

@@ -61,7 +61,7 @@ class Dollars(Kind):
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number or not self.least <= value <= self.most:
             raise InvalidRequest(
-                f"{field} is dollars, from 0.000001 to {self.most:,.0f}, not {value!r}", field=field
+                f"{field} is dollars, from 0.000001 to {self.most:,.0f}, not {shown(value)}", field=field
             )
         return round(float(value), 6)
 
@@ -118,7 +118,7 @@ class Choice(Kind):
 
     def check(self, value: str, field: str) -> StrEnum:
         if not isinstance(value, str) or value not in set(self.of):
-            raise InvalidRequest(f"{self.called} is {' or '.join(self.of)}, not {value!r}", field=field)
+            raise InvalidRequest(f"{self.called} is {' or '.join(self.of)}, not {shown(value)}", field=field)
         return self.of(value)
 
 
@@ -136,7 +136,7 @@ class Several(Kind):
             wanted = None
         if wanted is None or any(each not in self.choices for each in wanted):
             raise InvalidRequest(
-                f"{field} is a list of {', '.join(self.choices)}, not {value!r}", field=field
+                f"{field} is a list of {', '.join(self.choices)}, not {shown(value)}", field=field
             )
         return tuple(each for each in self.choices if each in wanted)
 
