@@ -69,11 +69,6 @@ def page() -> str:
     return html.replace('<script type="module" src="/app.js"></script>', "\n".join(parts))
 
 
-def linked(markdown: str) -> str:
-    """Return *markdown* with a link where it names the file, which the source tree does not have."""
-    return markdown.replace(f"`{NAME}`", f"[`{NAME}`]({NAME})")
-
-
 def _module(script: str) -> str:
     """Return *script* as a data URL, with imports that a map resolves: a path has no meaning there."""
     bare = re.sub(r'from "/(\w+\.js)"', r'from "fanin/\1"', script)
