@@ -12,7 +12,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from website import replay
+from website import replay, seed
 from website.diagrams import shown
 from website.http_reference import MARKER, reference
 from website.links import PAGES, for_site, titles_of
@@ -32,13 +32,14 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that are outside of docs/, the style, and the replay."""
+    """Add the pages that are outside of docs/, the style, the replay, and the page of a seed."""
     for source, target in PAGES.items():
-        text = replay.linked(for_site((ROOT / source).read_text(), "", titles_of(ROOT)))
+        text = for_site((ROOT / source).read_text(), "", titles_of(ROOT))
         files.append(File.generated(config, target, content=text))
     style = (ROOT / "website" / "site.css").read_text()
     files.append(File.generated(config, STYLE, content=style))
     files.append(File.generated(config, replay.NAME, content=replay.page()))
+    files.append(File.generated(config, seed.NAME, content=seed.page()))
     return files
 
 
@@ -47,14 +48,14 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     name = page.file.src_uri
     if page.parent is None:  # alone under its tab, so that a list of pages would have one entry
         page.meta["hide"] = ["navigation"]
-    if name in PAGES.values():
+    if name in {*PAGES.values(), seed.NAME}:
         return markdown
     if MARKER in markdown:
         markdown = markdown.replace(
             MARKER, reference(json.loads((ROOT / "docs" / "openapi.json").read_text()))
         )
     folder = posixpath.join("docs", posixpath.dirname(name)).rstrip("/")
-    return replay.linked(for_site(shown(markdown), folder, titles_of(ROOT)))
+    return for_site(shown(markdown), folder, titles_of(ROOT))
 
 
 def on_page_content(html: str, **_: object) -> str:

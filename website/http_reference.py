@@ -16,6 +16,7 @@ GROUPS = {
     "/v1/queues": "Work queues",
     "/v1/health": "Health",
 }
+OTHERS = "Others"
 Schema = Mapping[str, Any]
 
 
@@ -26,7 +27,8 @@ def reference(document: Schema) -> str:
     lines += [
         f"| [`{method} {path}`](#{_anchor(route)}) | {route['summary']} |" for method, path, route in routes
     ]
-    for group in dict.fromkeys(GROUPS.values()):
+    found = {_group(path) for _, path, _ in routes}
+    for group in [each for each in dict.fromkeys((*GROUPS.values(), OTHERS)) if each in found]:
         lines += ["", f"## {group}"]
         for method, path, route in routes:
             if _group(path) == group:
@@ -45,7 +47,7 @@ def _routes(document: Schema) -> Iterable[tuple[str, str, Schema]]:
 
 
 def _group(path: str) -> str:
-    return next((group for start, group in GROUPS.items() if path.startswith(start)), "Others")
+    return next((group for start, group in GROUPS.items() if path.startswith(start)), OTHERS)
 
 
 def _anchor(route: Schema) -> str:

@@ -11,6 +11,8 @@ LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 PAGES = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 """Pages outside of docs/: where the site has them."""
+BUILT = {"replay.html": "replay.html", "seed.html": "seed.md"}
+"""What the build makes, and where links to it lead: a page names it as code."""
 
 
 def for_site(text: str, folder: str, titles: Mapping[str, str]) -> str:
@@ -24,7 +26,10 @@ def for_site(text: str, folder: str, titles: Mapping[str, str]) -> str:
 
 
 def _rewritten(text: str, folder: str, titles: Mapping[str, str]) -> str:
-    return LINK.sub(lambda found: _link(found[1], found[2], found[3], folder, titles), text)
+    text = LINK.sub(lambda found: _link(found[1], found[2], found[3], folder, titles), text)
+    for name, target in BUILT.items():
+        text = text.replace(f"`{name}`", f"[`{name}`]({target})")
+    return text
 
 
 def _link(image: str, label: str, link: str, folder: str, titles: Mapping[str, str]) -> str:

@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 from urllib.parse import urlencode
@@ -46,6 +47,7 @@ ENVIRONMENT = {
     "FANIN_ALLOW_ANONYMOUS": "true",
     "FANIN_SETTINGS": "{}",
 }
+TIMELESS = SimpleNamespace(get_remaining_time_in_millis=lambda: 30_000)
 Work = Callable[[int], None]
 Kept = list[tuple[int, Any]]
 """Answers of a path: the first frame of each, and its body."""
@@ -54,8 +56,7 @@ Kept = list[tuple[int, Any]]
 def page() -> str:
     """Return the page: its files, the recorded answers and the shim in one."""
     files = {name: answer.body.decode() for name, answer in files_of_the_page().items()}
-    scripts = {name: _bare(text) for name, text in files.items() if name.endswith(".js")}
-    imports = {f"fanin{name}": _data(text) for name, text in scripts.items()}
+    imports = {f"fanin{name}": _module(text) for name, text in files.items() if name.endswith(".js")}
     answers = json.dumps(recorded(), separators=(",", ":")).replace("<", "\\u003c")
     parts = (
         f"<script type=importmap>{json.dumps({'imports': imports})}</script>",
@@ -68,18 +69,10 @@ def page() -> str:
     return html.replace('<script type="module" src="/app.js"></script>', "\n".join(parts))
 
 
-def linked(markdown: str) -> str:
-    """Return *markdown* with a link where it names the file, which the source tree does not have."""
-    return markdown.replace(f"`{NAME}`", f"[`{NAME}`]({NAME})")
-
-
-def _bare(script: str) -> str:
-    """Return *script* with imports that a map resolves: a path has no meaning in a data URL."""
-    return re.sub(r'from "/(\w+\.js)"', r'from "fanin/\1"', script)
-
-
-def _data(script: str) -> str:
-    return f"data:text/javascript;base64,{base64.b64encode(script.encode()).decode()}"
+def _module(script: str) -> str:
+    """Return *script* as a data URL, with imports that a map resolves: a path has no meaning there."""
+    bare = re.sub(r'from "/(\w+\.js)"', r'from "fanin/\1"', script)
+    return f"data:text/javascript;base64,{base64.b64encode(bare.encode()).decode()}"
 
 
 def recorded() -> dict[str, Any]:
@@ -103,7 +96,8 @@ def recorded() -> dict[str, Any]:
 
 def _asked(answers: Mapping[str, Kept]) -> Iterator[tuple[str, Any]]:
     """Yield what the page may ask for, and the answers; those of an ended batch are asked for once more."""
-    for query in ({}, *({"condition": name} for name in CONDITIONS)):
+    queries: list[dict[str, str]] = [{}, *({"condition": name} for name in CONDITIONS)]
+    for query in queries:
         found = _answer("/v1/batches", "/v1/batches", query)
         yield "?".join(filter(None, ("/v1/batches", urlencode(query)))), found
         for batch in [] if query else found["batches"]:
@@ -126,14 +120,7 @@ def _answer(route: str, path: str, query: Mapping[str, str], parameters: Mapping
         "headers": {},
         "requestContext": {"requestId": "replay", "stage": "$default", "http": request},
     }
-    return json.loads(read_batches.handler(event, Timeless())["body"])
-
-
-class Timeless:
-    """The context of an invocation that has all its time left."""
-
-    def get_remaining_time_in_millis(self) -> int:
-        return 30_000
+    return json.loads(read_batches.handler(event, TIMELESS)["body"])
 
 
 def index(fanin: FakeFanin) -> Work:

@@ -154,6 +154,7 @@ class World:
         self.sweep_at = START + SWEEP_EVERY
         self.freezes = scenario.freezes
         self.workers: list[WorkerProcess] = []
+        self.late: set[str] = set()
         self.at_work: dict[str, Process] = {}
         self.later: list[tuple[datetime, str, Callable[[], None]]] = []
         self.rounds = 0
@@ -436,6 +437,7 @@ class World:
         finally:
             self.slots += 1
             process.busy -= 1
+        self.late.update(failed)
         self.events["returned in order"] += queue.in_order and bool(failed)
         require_in_order(delivery.records, failed)
         for message_id in queue.settle(delivery.records, failed):
@@ -475,11 +477,15 @@ class World:
             self.referee.message_deleted(self.outside.item(item))
 
     def _died(self, message: Message) -> None:
-        """Note that a message was received too often; where one item is poisoned, it is that one's."""
+        """Note that a message was received too often; where one item is poisoned, it is that one's.
+
+        Another one's may be, too, if a delivery had no time left for it, which took one of its receives.
+        """
         self.events["dead-letter messages"] += 1
         for item in map(self.outside.item, items_of(message.body)):
             item.dead = True
-            alone = not self.scenario.alone or item.plan.kind == POISON or self.referee.is_set(item)
+            alone = not self.scenario.alone or message.id in self.late
+            alone |= item.plan.kind == POISON or self.referee.is_set(item)
             require(
                 alone, "poison", lambda item=item: f"{item.id} was received too often, another is poisoned"
             )

@@ -239,6 +239,16 @@ def test_what_a_program_sends_in_the_block_is_kept_for_its_handlers(fake, monkey
     assert (len(fake.sent["rows"]), len(outside["rows"]), fake.sent["other"]) == (40, 1, ())
 
 
+def test_a_batch_of_the_block_that_is_used_after_it_says_so(fake):
+    own = Fanin()
+    with fake.in_place_of(own):
+        batch = own.open()
+    with pytest.raises(InvalidRequest) as refused:
+        batch.status()
+
+    assert "the block of in_place_of has ended" in refused.value.__notes__[0]
+
+
 def test_what_it_lacks_is_refused(fake):
     for call in (
         lambda: fake.task("orders", {}),

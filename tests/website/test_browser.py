@@ -27,12 +27,21 @@ def url(site):
     server.server_close()
 
 
-def test_the_search_leads_to_a_page(browser, url):
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("poisoned records", "consumers"),
+        ("permanent failure", "consumers"),
+        ("terraform", "constructs"),
+        ("kubernetes", "work"),
+    ],
+)
+def test_the_search_leads_to_a_page(browser, url, words, name):
     with opened(browser, f"{url}/index.html") as page:
         page.keyboard.press("/")
-        page.keyboard.type("poisoned records")
+        page.keyboard.type(words)
         page.locator(".md-search-result__link").first.click()
-        page.wait_for_url("**/consumers.html*")
+        page.wait_for_url(f"**/{name}.html*")
 
 
 @pytest.mark.parametrize(("scheme", "name"), [("light", "default"), ("dark", "slate")])

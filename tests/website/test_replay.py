@@ -1,4 +1,4 @@
-"""The replay of the dashboard: one file, which works without a server, and shows what was recorded."""
+"""What the site shows at work: the replay of the dashboard, in one file, and a seed of the simulator."""
 
 from __future__ import annotations
 
@@ -62,3 +62,11 @@ def test_the_page_shows_each_batch_from_the_file_alone(browser, site):
 def test_the_pages_lead_to_the_replay(site):
     for name in ("index.html", "dashboard.html"):
         assert f'href="{REPLAY}"' in (site / name).read_text()
+
+
+def test_a_seed_is_shown_with_its_faults_and_its_end(site):
+    text = (site / "seed.html").read_text()
+
+    for part in ("<b>crash after</b>", "<b>late copy</b>", "BatchCompleted", "<strong>No violation</strong>"):
+        assert part in text
+    assert 'href="seed.html"' in (site / "proof.html").read_text()

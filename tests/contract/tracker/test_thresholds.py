@@ -86,6 +86,14 @@ def test_a_stall_is_reported_of_the_last_ack_that_is_stored(store, batch):
     assert store.get(KEY) == replace(seen, stalls=1, stalled_at=NOW)
 
 
+def test_no_stall_is_reported_of_a_batch_that_was_closed_since_it_was_seen(store, batch):
+    store.create(batch)
+    closed = store.transition(KEY, Transition(State.CLOSED, NOW, LATER, LATER))
+
+    assert not store.report(batch, stall(1))
+    assert store.report(closed, stall(1))
+
+
 def test_the_last_ack_moves_forward_only_and_in_a_live_batch_only(store, batch):
     assert store.record_ack(KEY, LATER) is None
     store.create(batch)

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from fanin.queue import Options
 
 
+HAS_ENDED = "the block of in_place_of has ended: use what its client opened, as batch.status(), within it"
+
+
 class Lent(Transport, Protocol):
     """A transport that stands in for a client's own one, with the time and the queues that belong to it."""
 
@@ -36,6 +39,7 @@ class TransportSlot:
 
     def __init__(self, make: Callable[[], Transport]) -> None:
         self._lent: tuple[Lent, int] | None = None
+        self._was_lent = False
         self._own = PerProcess(make)
 
     @property
@@ -52,6 +56,7 @@ class TransportSlot:
     @lent.setter
     def lent(self, lent: Lent | None) -> None:
         self._lent = None if lent is None else (lent, os.getpid())
+        self._was_lent |= lent is not None
 
     def as_transport(self) -> Transport:
         """Return the slot, which has the methods of its transport."""
@@ -64,7 +69,14 @@ class TransportSlot:
 
     def current(self) -> Transport:
         """Return the transport that calls go to now; it is made at the first one."""
-        return self._own() if self.lent is None else self.lent
+        if (lent := self.lent) is not None:
+            return lent
+        try:
+            return self._own()
+        except InvalidRequest as error:
+            if self._was_lent:
+                error.add_note(HAS_ENDED)
+            raise
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # a copy or a pickle asks for names that no transport has

@@ -55,7 +55,8 @@ def _mark(seen: Batch, reached: Reached) -> tuple[str, str, Item]:
     after = reported(seen, reached)
     stalled_at = after.stalled_at or seen.created_at
     values = {":stall": number(reached.stall), ":since": number(milliseconds(stalled_at))}
-    conditions = ["attribute_not_exists(stalls)", "attribute_not_exists(ackedAt)"]
+    values[":state"] = text(seen.state)
+    conditions = ["attribute_not_exists(stalls)", "attribute_not_exists(ackedAt)", "#state = :state"]
     if reached.stall > 1:
         conditions[0], values[":before"] = "stalls = :before", number(reached.stall - 1)
     if seen.acked_at is not None:

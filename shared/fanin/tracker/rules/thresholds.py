@@ -128,12 +128,15 @@ def counts_as_ack(batch: Batch, at: datetime) -> bool:
 
 
 def admits(batch: Batch, seen: Batch, reached: Reached) -> bool:
-    """Whether *reached*, found in the batch as it was *seen*, is reported of the stored *batch*."""
+    """Whether *reached*, found in the batch as it was *seen*, is reported of the stored *batch*.
+
+    A batch that was closed meanwhile is not stuck: it may only lack its completion.
+    """
     if not batch.is_alive:
         return False
     if reached.threshold is not Threshold.STUCK:
         return reached.mark not in batch.reported
-    return (batch.stalls, batch.acked_at) == (reached.stall - 1, seen.acked_at)
+    return (batch.state, batch.stalls, batch.acked_at) == (seen.state, reached.stall - 1, seen.acked_at)
 
 
 def reported(batch: Batch, reached: Reached) -> Batch:

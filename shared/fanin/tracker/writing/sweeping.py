@@ -240,7 +240,9 @@ class Sweeper:
         for reached in found:
             if self.climber.store.report(before, reached):
                 self.done.reached += 1
-            batch = reported(batch, reached)
+                batch = reported(batch, reached)
+            else:
+                batch = self.climber.store.get(batch.key) or batch
         return batch
 
     def _announce(self, batch: Batch) -> None:
