@@ -23,8 +23,8 @@ SLACK = timedelta(seconds=10)
 class Thresholds:
     """What is true of the thresholds of each batch. *since*: from when on each condition holds.
 
-    *acked_at*: the stored times of acks, each of which is stored some time after its ack. *apart*: how far
-    two clocks are apart, at most.
+    *acked_at*: the stored times of acks, each of which is stored some time after its ack; *stored_at*: when
+    the last one was. *apart*: how far two clocks are apart, at most.
     """
 
     def __init__(self, world: World) -> None:
@@ -32,6 +32,7 @@ class Thresholds:
         self.apart = 2 * world.scenario.skew
         self.since: dict[tuple[BatchKey, Threshold], datetime] = {}
         self.acked_at: dict[BatchKey, list[datetime]] = {}
+        self.stored_at: dict[BatchKey, datetime] = {}
 
     def changed(self, key: BatchKey) -> None:
         """Note which conditions a write to a batch has made true."""
@@ -43,6 +44,7 @@ class Thresholds:
     def recorded(self, key: BatchKey, at: datetime) -> None:
         """Note that the time of an ack is stored."""
         self.acked_at.setdefault(key, []).append(at)
+        self.stored_at[key] = self.world.now()
 
     def judge(self, batch: Batch, reached: Reached) -> None:
         """K: a threshold is reported of a live batch once its condition holds, while items are missing."""
@@ -93,8 +95,8 @@ class Thresholds:
     def _is_reported(self, batch: Batch, threshold: Threshold) -> bool:
         if threshold is not Threshold.STUCK:
             return mark_of(threshold) in batch.reported
-        if self._quiet_since(batch) > self.world.now() - SWEEP_MAX - self.apart:
-            return True  # an ack came meanwhile
+        if self.stored_at.get(batch.key, batch.created_at) > self.world.now() - SWEEP_MAX - self.apart:
+            return True  # an ack came, or was stored, meanwhile
         stalls = [r.at for (key, _), r in self.world.memory.reports.items() if key == batch.key and r.stall]
         return any(at >= self._quiet_since(batch) - self.apart for at in stalls)
 
