@@ -76,7 +76,7 @@ class Run:
 
     def __init__(self, folder):
         self.event_log = EventLog(folder)
-        self.facts = {}
+        self.facts, self.failures = {}, folder / "failures"
 
     def __enter__(self):
         return self

@@ -10,6 +10,7 @@ import pytest
 from fanin.cli.batches import looking
 from fanin.cli.terminal.exits import ExitCode
 from fanin.cli.terminal.output import Output, Progress
+from fanin.client import result_files
 from fanin.errors import StoreUnavailable
 from fanin.tracker import GroupId
 
@@ -42,7 +43,7 @@ class Call:
 )
 def test_an_error_says_behind_which_item_to_go_on(monkeypatch, many, after, last):
     call = Call(many)
-    monkeypatch.setattr(looking, "read_results", call.read)
+    monkeypatch.setattr(result_files, "read_results", call.read)
     with pytest.raises(StoreUnavailable, match=f"503; go on with --after {BATCH}:{GROUP}:{last}$"):
         looking.results(call, "name", after)
 
@@ -51,7 +52,7 @@ def test_an_error_says_behind_which_item_to_go_on(monkeypatch, many, after, last
 
 def test_before_the_first_result_there_is_nothing_to_go_on_with(monkeypatch):
     call = Call(0)
-    monkeypatch.setattr(looking, "read_results", call.read)
+    monkeypatch.setattr(result_files, "read_results", call.read)
 
     with pytest.raises(StoreUnavailable, match=r"503$"):
         looking.results(call, "name")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from types import SimpleNamespace
 
 import pytest
 
@@ -72,7 +73,7 @@ def test_files_before_the_item_are_not_read(fanin):
 
 
 def test_the_reader_is_called_while_results_are_gathered_and_no_longer_than_that(monkeypatch):
-    monkeypatch.setattr(result_files, "pause", lambda _: None)
+    monkeypatch.setattr(result_files, "REAL", SimpleNamespace(sleep=lambda _: None))
     waited = []
 
     class Source:

@@ -127,7 +127,7 @@ def test_a_job_and_a_message_of_the_acks_queue_have_the_results_of_their_items(l
         queue.add_all(NewJob(f"job {n}", item_id=item) for n, item in enumerate(items[:2]))
         with queue.take(2, wait=20) as jobs:
             for job in list(jobs):
-                jobs.ack(job, result=job.name)
+                jobs.ack(job, result=job.key)
         message = json.dumps({"itemId": items[2], "result": "message"})
         run.client("sqs").send_message(QueueUrl=run.outputs["AcksQueueUrl"], MessageBody=message)
     batch.wait(60)

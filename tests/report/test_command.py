@@ -14,7 +14,13 @@ from fanin.cli.app import app
 from tests.cli.test_imports import MISSING, command
 
 COUNTS = dict.fromkeys(("acked", "failed", "healed"), pa.int64())
-BATCHES = {"batch_id": pa.string(), "state": pa.string(), "is_orphan": pa.bool_(), **COUNTS}
+BATCHES = {
+    "batch_id": pa.string(),
+    "state": pa.string(),
+    "is_orphan": pa.bool_(),
+    "outstanding": pa.int64(),
+    **COUNTS,
+}
 MOMENT = pa.timestamp("us", "UTC")
 ARCHIVE = {"path": pa.string(), "since": MOMENT, "until": MOMENT}
 EMPTY = ("deliveries", "latencies", "tails", "throughput", "histogram", "stragglers", "reasons")
@@ -32,7 +38,14 @@ def folder(tmp_path):
 
     now = datetime(2026, 3, 1, 12, tzinfo=UTC)
     write("archive", ARCHIVE, {"path": "s3://b/changes", "since": now, "until": now})
-    batch = {"batch_id": "0199a000", "state": "OPEN", "is_orphan": False, "acked": 0, "healed": 0}
+    batch = {
+        "batch_id": "0199a000",
+        "state": "OPEN",
+        "is_orphan": False,
+        "outstanding": 0,
+        "acked": 0,
+        "healed": 0,
+    }
     write("batches", {**BATCHES, "opened_at": MOMENT, "user_key": pa.string()}, {**batch, "user_key": "<i>"})
     for name in EMPTY:
         write(name, {"batch_id": pa.string()})
@@ -47,7 +60,7 @@ def test_the_page_is_written_and_its_path_is_printed(folder, tmp_path):
     page = tmp_path / "page.html"
     result = report(folder, "--out", page, "--json")
 
-    assert (result.exit_code, result.stderr) == (0, "")
+    assert (result.stderr, result.exit_code) == ("", 0)
     assert json.loads(result.stdout) == {"page": str(page)}
     assert "2026-03-01 12:00:00 to 2026-03-01 12:00:00 UTC, from s3://b/changes" in page.read_text()
     assert ">&lt;i&gt;</a>" in page.read_text()
