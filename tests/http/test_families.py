@@ -54,7 +54,7 @@ def test_stages_go_on_by_their_events(run, bus):
     work = Stages.open(fanin, 2, "work", key="a work in stages")
     with work.stage(0) as first:
         fanin.ack(first.add(3, key="all"))
-    (detail,) = bus.of(first.id)
+    detail, *_ = bus.of(first.id)  # an event may come twice
     with Stages.next(fanin, detail) as second:
         fanin.ack(second.add(detail["total"] - detail["failed"], key="all"))
 

@@ -115,7 +115,7 @@ def test_the_ending_event_names_the_manifest(fanin, run, bus):
     with fanin.open(name, results=True) as batch:
         (item,) = batch.add(1)
         acked(run, {"itemId": item, "result": 7})
-    (event,) = bus.of(batch.id)
+    event, *_ = bus.of(batch.id)
 
     assert event["results"]["parts"] == 1
     assert list(fanin.results(event)) == [(item, 7)]
