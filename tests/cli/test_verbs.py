@@ -256,6 +256,7 @@ def test_a_user_key_that_is_not_in_the_list_yet_is_looked_for_again(fanin, serve
         ("open", "--task-token-file", "/nowhere/token"),
         ("wait", "k", "--timeout", "soon"),
         ("watch", "k", "--timeout", "0"),
+        ("local", "work", "app:handler", "--on", "BatchCompleted", "--queue", "endings.fifo"),
         ("status", "k", "--url", "http://127.0.0.1:1", "--stage", "dev"),
     ],
     ids=" ".join,
