@@ -9,6 +9,7 @@ from fanin.arguments import Seconds
 
 __all__ = [
     "BundleStateText",
+    "ConditionText",
     "JobStateText",
     "ListedStateText",
     "ModeText",
@@ -27,6 +28,8 @@ __all__ = [
 ModeText = Literal["exact", "estimated"]
 StateText = Literal["OPEN", "CLOSED", "COMPLETE", "FAILED", "CANCELLED", "TIMED_OUT"]
 """The states of batches that are listed."""
+ConditionText = Literal["live", "problems", "endedBadly"]
+"""What a list of batches looks for beyond one state."""
 ResultText = Literal[
     "succeeded",
     "completed_with_failures",

@@ -57,6 +57,7 @@ def refused(fanin: Fanin, fake: FakeFanin, queue: Queue) -> None:
     fanin.open(on_failures="succeeds")  # type: ignore[arg-type]
     fanin.open(deadline="1h")  # type: ignore[arg-type]
     fanin.batches(state="DONE")  # type: ignore[arg-type]
+    fanin.batches(condition="sad")  # type: ignore[arg-type]
     fake.batches(state="complete")  # type: ignore[arg-type]
     fanin.reopen("id", items="all")  # type: ignore[arg-type]
     fanin.wait("id", timeout="60")  # type: ignore[arg-type]
