@@ -115,26 +115,23 @@ def _synthesise(settings: Mapping[str, Any], folder: Path) -> None:
     # Here, for loading the CDK starts a Node, which the collection of other tests need not wait for.
     from infra.app import build
 
-    with without_sources():
-        build({**UNBUNDLED, **settings}, outdir=str(folder))[0].synth()
+    build({**UNBUNDLED, **settings}, outdir=str(folder))[0].synth()
 
 
 @contextmanager
 def without_sources() -> Iterator[None]:
-    """Synthesise without the modules of the zip, which tests do not read, and read the sources once."""
-    from fanin_cdk.packaging import layer, packages
+    """Synthesise without the modules of the zip and of the client's layer, and read the sources once.
 
-    with patch.multiple(packages, assemble=without_modules), patch.multiple(layer, digest=digest_once):
+    Copying them takes longer than all constructs of a tracker.
+    """
+    fakes = {
+        "assemble": lambda folder: (folder / "functions").mkdir(),
+        "assemble_client": lambda folder: folder.mkdir(),
+        "digest": functools.cache(code.digest),
+        "client_digest": functools.cache(code.client_digest),
+    }
+    with patch.multiple(code, **fakes):
         yield
-
-
-def without_modules(folder: Path) -> None:
-    (folder / "functions").mkdir()
-
-
-@functools.cache
-def digest_once() -> bytes:
-    return code.digest()
 
 
 def stored(key: str, write: Callable[[Path], None]) -> Path:
