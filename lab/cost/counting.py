@@ -11,6 +11,7 @@ from fanin_cdk.settings.rules import Preset
 from functions.wiring import queueing
 from lab.cost.items import ack_page
 from lab.cost.month import MINUTES, traces
+from lab.cost.operations import operations
 from lab.cost.page import BILLION, MILLION, Counts
 from lab.cost.results import count_results
 from lab.cost.running import Counted, deployed, invoke
@@ -52,6 +53,7 @@ def count(together: Sequence[int], options: Mapping[str, Mapping[str, Any]]) -> 
         changed = {name: _idle(other, sweeps) for name, other in others.items()}
         months = {name: _idle(other, sweeps) for name, other in presets.items()}
         with_queue = _idle(stack, {**sweeps, "sweep_jobs": _sweep_with_a_queue(stack, meter)})
+        single = operations(stack, meter)
     bulk = float(estimate_acks(-(-BILLION // 1024), 0).facts()["mostDollars"])
     return Counts(
         idle,
@@ -61,6 +63,7 @@ def count(together: Sequence[int], options: Mapping[str, Mapping[str, Any]]) -> 
         api,
         bulk,
         count_results(MILLION, stack.gigabytes("api.read_batches")),
+        single,
     )
 
 
