@@ -1,4 +1,4 @@
-"""What one operation costs: the requests and units of production's services over tables and queues of moto."""
+"""What one operation costs: requests and units of production's services over tables and queues of moto."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from fanin.pacing import each_in_turn
 from fanin.publishing.items import send
 from fanin.publishing.redriving import Redrive, RedriveRequest
 from fanin.queue import Effects, Queue
-from fanin.tracker import Ack, Tracker
+from fanin.tracker import Ack
 from functions.wiring import metered, queueing, tracking
 from lab.cost.results import CountedObjects
 from lab.cost.running import configure
@@ -46,7 +46,7 @@ NOW = 1_772_366_400_000_000
 
 @dataclass(frozen=True)
 class Operation:
-    """The units of an operation, and its *requests* to DynamoDB, SQS and S3; a share, if several share them."""
+    """The units and *requests* of an operation, to DynamoDB, SQS and S3; its share, if made with others."""
 
     name: str
     requests: float

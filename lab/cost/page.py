@@ -79,9 +79,8 @@ writes *at the tables*. *Together* is the number of items, neighbours of one pag
 Traces of `monitoring=full` come on top: at most $12.96 for a function, and 5 % of the others.
 """
 BATCHES = """
-Opening, adding, closing and the ending event cost less than $0.0001 for each batch. An event that is put
-[at once](events.md#at-once) takes $0.75 more for a million batches. Custom metrics are charged once a month
-for each name.
+An event that is put [at once](events.md#at-once) takes $0.75 more for a million batches. Custom metrics are
+charged once a month for each name.
 """
 RESULTS = f"""## Results of items
 
