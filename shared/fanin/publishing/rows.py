@@ -1,4 +1,4 @@
-"""The rows of a source as JSON texts, in parts, and what tells them from others."""
+"""The rows of a source as JSON texts, in parts, and the digest of all of them."""
 
 from __future__ import annotations
 
