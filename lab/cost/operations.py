@@ -114,7 +114,8 @@ def _of_a_batch(bench: Bench) -> Iterator[Operation]:
     yield bench.count(f"add {ITEMS:,} items", lambda: opened.append(batch.add(ITEMS)))
     items = opened[1]
     url = bench.sqs.create_queue(QueueName="work")["QueueUrl"]
-    few, rows = items[:TOGETHER], [{}] * TOGETHER
+    few = items[:TOGETHER]
+    rows: list[dict[str, str]] = [{}] * TOGETHER
     yield bench.count(
         "send an item's message, ten together", lambda: send(url, few, rows, client=bench.sqs), TOGETHER
     )
@@ -184,7 +185,7 @@ def _of_tasks(bench: Bench) -> Iterator[Operation]:
 
 
 def _worked(grouper: Grouper, queue: Postings) -> None:
-    grouper.register_all(ACCOUNT, [Task(f"task-{number}", "orders", {}) for number in range(TOGETHER)])
+    grouper.register_all(ACCOUNT, [Task(f"task-{number}", "orders", "{}") for number in range(TOGETHER)])
     notifier = OutcomeNotifier(_skip, _skip)
     while received := queue.receive():
         for message in received:
