@@ -12,6 +12,7 @@ from functions.wiring import queueing
 from infra.config import StackConfig
 from lab.cost.items import ack_page
 from lab.cost.month import MINUTES, traces
+from lab.cost.operations import operations
 from lab.cost.page import BILLION, MILLION, Counts
 from lab.cost.results import count_results
 from lab.cost.running import Counted, deployed, invoke
@@ -58,6 +59,7 @@ def count(
         changed = {name: _idle(other, sweeps) for name, other in others.items()}
         months = {name: _idle(other, sweeps) for name, other in presets.items()}
         with_queue = _idle(stack, {**sweeps, "sweep_jobs": _sweep_with_a_queue(stack, meter)})
+        single = operations(stack, meter)
     bulk = float(estimate_acks(-(-BILLION // 1024), 0).facts()["mostDollars"])
     return Counts(
         idle,
@@ -67,6 +69,7 @@ def count(
         api,
         bulk,
         count_results(MILLION, stack.gigabytes("api.read_batches"), results),
+        single,
     )
 
 
