@@ -12,16 +12,16 @@ MARKER = "<!-- routes -->"
 FOLDER = "http"
 PROBLEM = "application/problem+json"
 SUBJECTS = {
-    "results": ("Results", r"/results$"),
+    "batches": ("Batches", r"^/v1/batches(?!.*/(outstanding|failures|map|results|children|reopen|origin)$)"),
     "acks": ("Acks and failures", r"^/v1/acks|/(outstanding|failures|map)$"),
+    "results": ("Results", r"/results$"),
     "children": ("Children and reopened batches", r"/(children|reopen|origin)$"),
-    "batches": ("Batches", r"^/v1/batches"),
     "tasks": ("Tasks and bundles", r"^/v1/(tasks|bundles|targets)"),
-    "administration": ("Administration of work queues", r"^/v1/queues/.*(/pause|/resume|/revive|/delete)$"),
-    "queues": ("Work queues", r"^/v1/queues"),
+    "queues": ("Work queues", r"^/v1/queues(?!.*/(pause|resume|revive|delete)$)"),
+    "administration": ("Administration of work queues", r"/(pause|resume|revive|delete)$"),
     "health": ("Health", r"^/v1/health"),
 }
-"""The pages: a name, a title, and the paths of the routes; the first pattern that matches applies."""
+"""The pages: a name, a title, and the paths of its routes."""
 SHARED = "schemas"
 """The page of the schemas that routes of several pages have."""
 Schema = Mapping[str, Any]
@@ -48,7 +48,7 @@ class Reference:
     def index(self) -> str:
         """Return a table of the routes and a list of the schemas, with the anchors of the sections."""
         lines = []
-        for name, (title, _) in sorted(SUBJECTS.items(), key=lambda each: each[1]):
+        for name, (title, _) in SUBJECTS.items():
             lines += ["", f"## [{title}]({FOLDER}/{name}.md)", "", "| route | what it does |", "|---|---|"]
             for method, path, route in self.routes[name]:
                 at = _anchor(route)
