@@ -37,6 +37,9 @@ LANES = {
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 os.environ.setdefault("SPARK_DAEMON_JAVA_OPTS", os.environ["SPARK_SUBMIT_OPTS"])
 
+# The CDK's own check of a template takes seconds to start: tests/infra/test_options.py asks for it.
+os.environ.setdefault("CDK_VALIDATION", "false")
+
 # A slow machine is no defect: no deadline, and no complaint that examples are made slowly.
 PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("test", max_examples=50, **PATIENT)
