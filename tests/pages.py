@@ -76,7 +76,15 @@ def _block(page: Path, text: str, found: re.Match[str]) -> Block:
     title = re.search(r'title="([^"]+)"', found[3])
     name = str(page.relative_to(ROOT))
     section = re.findall(r"^## (.*)$", text[: found.start()], re.MULTILINE)
-    return Block(name, section[-1] if section else "", line, found[2], title[1] if title else None, found[1] or "", found[4])
+    return Block(
+        name,
+        section[-1] if section else "",
+        line,
+        found[2],
+        title[1] if title else None,
+        found[1] or "",
+        found[4],
+    )
 
 
 class Shell:
