@@ -6,21 +6,22 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
-from mcp import Client
-from mcp.client.stdio import StdioServerParameters
 
 from fanin.cli.services import mcp
 
-Use = Callable[[Client], Any]
+if TYPE_CHECKING:  # the protocol's kit takes a second to import, in each process that collects the tests
+    from mcp import Client
 
 
 @pytest.fixture
 def use(fanin, served) -> Callable[..., Any]:
-    def run(calls: Use, *, writes: bool = False) -> Any:
+    from mcp import Client
+
+    def run(calls: Callable[[Client], Any], *, writes: bool = False) -> Any:
         async def connected() -> Any:
             async with Client(mcp.server_of(writes, [f"--url={served.url}"])) as client:
                 return await calls(client)
@@ -105,6 +106,9 @@ def test_a_long_answer_is_cut_between_lines_and_says_so(fanin, use, monkeypatch)
 
 
 def test_it_serves_on_standard_input_and_output(served):
+    from mcp import Client
+    from mcp.client.stdio import StdioServerParameters
+
     command = ["-m", "fanin.cli.main", "mcp", "--url", served.url]
     path = {"PYTHONPATH": os.pathsep.join(sys.path)}
 
