@@ -31,7 +31,7 @@ def _keep() -> None:
 
     def member(serializer: Any, serialized: Any, value: Any, shape: Any, key: str) -> None:
         """An attribute value has one of ten members; the others are not looked for under other names."""
-        if key in value or type(value) is not dict or shape.parent.name != "AttributeValue":
+        if type(value) is not dict or key in value or shape.parent.name != "AttributeValue":
             one_member(serializer, serialized, value, shape, key)
 
     patch.object(responses, "method_names_from_class", cache(responses.method_names_from_class)).start()
