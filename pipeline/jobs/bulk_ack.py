@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pipeline.bulk_ack.local import LocalEngine
 from pipeline.bulk_ack.run import BulkAckRequest, Engine, bulk_ack, preview
 from pipeline.local import engines
+from pipeline.local.arrow import without_pandas
 from pipeline.local.processes import cores_of
 from pipeline.snapshot import options as shared
 from pipeline.spark.arguments import job_parser, positive
@@ -102,6 +103,7 @@ def _run(options: argparse.Namespace, emit: Report) -> int:
     chosen = engines.choose(asked, lambda: local.list_logs(options.logs))
     emit("engine", chosen)
     if chosen["engine"] == engines.LOCAL:
+        without_pandas()
         return _once(local, options, request, emit)
     return _on_spark(options, request, emit)
 

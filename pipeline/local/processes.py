@@ -13,6 +13,7 @@ from multiprocessing.context import BaseContext
 from typing import Any, TypeVar
 
 from fanin.errors import FaninError
+from pipeline.local.arrow import without_pandas
 from pipeline.spark.errors import TASK_ATTEMPTS, TaskFailed
 from pipeline.spark.progress import every
 
@@ -150,6 +151,7 @@ _SHARED: list[Any] = []
 
 def _begin(shared: object) -> None:
     """Keep what the tasks share, and end with the parent: it may be killed."""
+    without_pandas()
     _SHARED[:] = [shared]
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

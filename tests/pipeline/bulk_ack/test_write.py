@@ -12,6 +12,7 @@ from fanin.tracker import OpenBatch, PageMasks, Tracker
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.writing.recording import OFFERS_A_REQUEST
 from pipeline.bulk_ack import frames, write
+from pipeline.bulk_ack.local import dealt
 from pipeline.bulk_ack.rows import MARKED, PAGE_MASKS
 from pipeline.bulk_ack.run import estimate_acks
 from pipeline.bulk_ack.write import Marker, PagesLeft, Portion, Target
@@ -96,6 +97,9 @@ def test_pages_of_a_batch_with_failures_are_written_by_one_task_and_others_by_se
     tasks = found.withColumn("task", spark_partition_id()).select("batch_id", "task").distinct().collect()
     assert [row.batch_id for row in tasks].count("bad") == 1
     assert [row.batch_id for row in tasks].count("good") > 1
+    rows = pa.Table.from_pylist([dict(zip(PAGE_MASKS.names, row, strict=True)) for row in rows], PAGE_MASKS)
+    shares = [set(share["batch_id"].to_pylist()) for share in dealt(rows, 4)]
+    assert sum("bad" in share for share in shares) == 1 < sum("good" in share for share in shares)
 
 
 def test_each_page_has_its_own_attempts(tracker):
