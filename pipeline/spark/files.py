@@ -30,11 +30,13 @@ def shares(files: Sequence[ListedFile], slots: int) -> list[list[str]]:
     where there are so many files.
     """
     count = max(1, min(len(files), max(slots, ceil(sum(file.size for file in files) / BYTES_A_TASK))))
-    tasks: list[tuple[int, int, list[str]]] = [(0, number, []) for number in range(count)]
+    tasks: list[list[str]] = [[] for _ in range(count)]
+    sizes = [(0, number) for number in range(count)]
     for file in sorted(files, key=lambda file: (-file.size, file.path)):
-        size, number, paths = tasks[0]
-        heapq.heapreplace(tasks, (size + file.size, number, [*paths, file.path]))
-    return [paths for _, _, paths in sorted(tasks, key=lambda task: task[1])]
+        size, number = sizes[0]
+        heapq.heapreplace(sizes, (size + file.size, number))
+        tasks[number].append(file.path)
+    return tasks
 
 
 def suffix(path: str, compressions: Sequence[str]) -> str:
