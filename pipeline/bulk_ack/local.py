@@ -59,7 +59,7 @@ class LocalEngine:
     ) -> Iterator[LocalFold]:
         """Fold *logs*, and keep them while the body runs."""
         processes = self.processes(logs, ceil(sum(file.size for file in logs) / self.fold_bytes))
-        with TemporaryDirectory(prefix="fanin-") as folder:
+        with TemporaryDirectory(prefix="fanin-bulk-ack-") as folder:
             tasks = [
                 (paths, request.tables, request.tenant, f"{folder}/{number}.arrow")
                 for number, paths in enumerate(shares(logs, self.cores))

@@ -38,5 +38,5 @@ def choose(asked: str, files: Callable[[], Sequence[ListedFile]]) -> dict[str, A
         size = sum(file.size for file in files())
     except NotListed as error:
         return {"engine": SPARK, "why": str(error)}
-    of = f"{size:,} bytes of input, {LOCAL_BYTES:,} are local"
+    of = f"{size:,} bytes of input; local up to {LOCAL_BYTES:,}"
     return {"engine": LOCAL if size <= LOCAL_BYTES else SPARK, "why": of}

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
@@ -119,9 +120,12 @@ class Processes:
 
 
 def _as_they_end(running: dict[Future[R], T], clock: Clock) -> Iterator[Outcome[T, R]]:
+    ticked = time.monotonic()
     while running:
         ended, _ = wait(running, clock.seconds, FIRST_COMPLETED)
-        clock.tick()
+        if time.monotonic() - ticked >= clock.seconds:
+            clock.tick()
+            ticked = time.monotonic()
         for future in ended:
             yield running.pop(future), _outcome(future.result)
 

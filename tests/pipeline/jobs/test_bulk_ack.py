@@ -63,6 +63,12 @@ def test_a_file_that_cannot_be_read_is_named_in_one_sentence(command, tmp_path, 
     assert re.fullmatch(message, status)
 
 
+LOADED = """import sys, pyarrow, pipeline.jobs.bulk_ack, pipeline.local.arrow
+pipeline.local.arrow.without_pandas()
+pyarrow.array([1])
+print({'pandas', 'pyspark', 'py4j'} & set(sys.modules))"""
+
+
 def test_a_small_log_is_acked_without_spark_and_the_output_says_so(command, tracker, tmp_path):
     batch_id, ids = opened(tracker, 3000)
     log = write_log(tmp_path / "log.jsonl", [*ids, "junk"])
@@ -71,8 +77,7 @@ def test_a_small_log_is_acked_without_spark_and_the_output_says_so(command, trac
 
     assert (status, tracker.get(TENANT, batch_id).state) == (bulk_ack.SOME_REJECTED, State.COMPLETE)
     assert printed.startswith(f"engine: local ({log.stat().st_size:,} bytes of input")
-    loaded = "import sys, pipeline.jobs.bulk_ack; print({'pyspark', 'py4j'} & set(sys.modules))"
-    assert subprocess.check_output([sys.executable, "-c", loaded], text=True) == "set()\n"
+    assert subprocess.check_output([sys.executable, "-c", LOADED], text=True) == "set()\n"
 
 
 PLACES = "--batches-table b --pages-table p"
