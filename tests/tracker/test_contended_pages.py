@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from unittest.mock import patch
 
 import pytest
 
@@ -11,8 +12,9 @@ from fanin.errors import StoreUnavailable
 from fanin.tracker import State, Tracker
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.model import BatchKey
-from fanin.tracker.rules.page import Page
+from fanin.tracker.rules.page import Page, PageMasks, mask_of
 from fanin.tracker.store import Written
+from fanin.tracker.writing import climb
 from tests.tracker.calls import HOUR, ack, fail, opened, verdicts
 
 SENT = 16
@@ -36,6 +38,10 @@ class Contended(MemoryStore):
             return Written(self.stored_pages.get(key, Page()), applied=False)
         return super().add_bits(key, masks, expires_at)
 
+    def replace_bits(self, *args):
+        self._refuses("replace_bits")
+        return super().replace_bits(*args)
+
     def heal_bits(self, key, mask):
         return not self._refuses("heal_bits") and super().heal_bits(key, mask)
 
@@ -48,6 +54,20 @@ class Contended(MemoryStore):
 @pytest.fixture
 def tracker(clock):
     return Tracker(Contended(), page_bits=4, now=clock, pause=lambda _: None)
+
+
+@pytest.mark.parametrize("count", [3, 4, 7])
+def test_folded_acks_complete_a_batch_that_is_closed_between_their_read_and_their_write(tracker, count):
+    batch_id, _ = opened(tracker, count)
+    tracker.store.meanwhile["replace_bits"] = lambda: tracker.close("t", batch_id, "closer")
+    whole = mask_of(0, count - 1)
+    pages = {number: PageMasks(whole >> 4 * number & 0b1111) for number in range(-(-count // 4))}
+
+    with patch.object(climb, "GUARDED_DIGITS", 0):
+        tracker.ack_pages("t", batch_id, pages, "bulk")
+
+    batch = tracker.get("t", batch_id)
+    assert (batch.state, batch.completed_by) == (State.COMPLETE, "bulk")
 
 
 WRITES = [("add_bits", ack, 1), ("add_bits", fail, 1), ("heal_bits", ack, 0), ("transition", fail, 1)]
