@@ -182,7 +182,7 @@ HOMES: dict[str, set[str]] = {
     "pydantic": {"fanin.api"},
     "aws_cdk": {"fanin_cdk", "infra", "examples.catalog"},
     "pyspark": {"pipeline", "examples.catalog"},
-    "pyarrow": {"fanin.report", "pipeline"},
+    "pyarrow": {"fanin.publishing.sources", "fanin.report", "pipeline"},
     "matplotlib": {"fanin.report", "examples.catalog"},
     "jinja2": {"fanin.report"},
     "greenlet": {"fanin.client.aio"},

@@ -18,7 +18,7 @@ from examples.catalog.checks.completions import Arrival
 from examples.catalog.checks.expectation import Expectation
 from examples.catalog.errors import DemoError
 from examples.catalog.options import Options
-from examples.catalog.output import picture, report
+from examples.catalog.output import report
 from examples.catalog.output.live import View
 from examples.catalog.output.progress import Counters
 from examples.catalog.output.report import Report, Sent, Times
@@ -223,6 +223,8 @@ def _write(options: Options, outcome: Report, finish: Finish) -> None:
     (options.out / "report.json").write_text(json.dumps(outcome.facts(), indent=2) + "\n")
     began = finish.began
     chaos = f"chaos with seed {outcome.seed}" if outcome.chaos else "no chaos"
+    from examples.catalog.output import picture  # noqa: PLC0415  # matplotlib, at the end of a run alone
+
     story = picture.Story(
         title=f"{outcome.sent.items:,} packages, {outcome.messages:,} messages, one completion ({chaos})",
         total=outcome.sent.items,

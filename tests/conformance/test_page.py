@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 from fanin_conformance import CASES, Effort, judge
 from fanin_conformance.__main__ import main
+from lab.conforming.counters import Counter
 
 PAGE = (Path(__file__).parents[2] / "docs" / "conformance.md").read_text()
 SECONDS = re.compile(r" +\d+\.\d\d s")
@@ -59,3 +60,35 @@ def test_the_output_of_the_page_is_the_commands(capsys):
     assert [SECONDS.sub("", line) for line in shown[1:]] == [SECONDS.sub("", line) for line in printed[1:3]]
     assert shown[0].replace("30 cases", "2 cases") == printed[0]
     assert f"{len(CASES)} cases" in shown[0]
+
+
+class CounterInMemory(Counter):
+    """The counter of the table, over a dict."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: dict[str, dict[str, str]] = defaultdict(dict)
+
+    def write(self, batch, name, value):
+        self.rows[batch][name] = value
+
+    def change(self, batch, by):
+        self.rows[batch]["left"] = str(int(self.rows[batch].get("left", 0)) + by)
+        return int(self.rows[batch]["left"])
+
+    def row(self, batch):
+        return dict(self.rows.get(batch, {}))
+
+
+def test_the_table_of_other_trackers_has_all_cases_and_a_counter_fails_those_that_it_lists():
+    counts = re.findall(r"^\| (\w+ \w+) \| [\w. ]+ \| (\d+) \| (\d+) \| (\d+) \|$", PAGE, re.MULTILINE)
+    failed = re.findall(r"^\| (T\d+) \| .* \| ([\w, ]+) \| [^|]+ \|$", PAGE, re.MULTILINE)
+    alone = [case for case in CASES.values() if not case.is_race]
+
+    found = judge(CounterInMemory(), alone, Effort(rounds=3, items=2000, timeout=30))
+
+    assert [sum(map(int, numbers)) for _, *numbers in counts] == [len(CASES)] * 5
+    for name, _, bad, _ in counts:
+        assert len([case for case, names in failed if name in names]) == int(bad)
+    listed = {case for case, names in failed if "Redis counter" in names and not CASES[case].is_race}
+    assert {each.case.id for each in found if each.is_bad} == listed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import date
 
 import pytest
@@ -11,14 +10,13 @@ from infra.paths import ROOT
 from tests.infra.examples import EXAMPLES, module, stack_of
 from tests.infra.shop import findings
 from tests.infra.synthesis import UNBUNDLED, logs_by_a_policy, scratch_folder
-from tests.infra.test_options import ACCEPTED
+from tests.infra.test_options import actions_alone, checked_by_the_cdk, lint
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_an_example_has_no_finding_of_cdk_nag_and_of_cfn_lint(name, monkeypatch):
+def test_an_example_has_no_finding_of_cdk_nag_of_the_cdk_and_of_cfn_lint(name, monkeypatch):
     import aws_cdk as cdk
     from cdk_nag import AwsSolutionsChecks
-    from cfnlint import api as cfn_lint
 
     # What would install packages, and need a network.
     monkeypatch.setattr("fanin_cdk.packaging.packages.install", None)
@@ -26,11 +24,10 @@ def test_an_example_has_no_finding_of_cdk_nag_and_of_cfn_lint(name, monkeypatch)
     app = cdk.App(context=UNBUNDLED, outdir=str(folder))
     stack_of(name, app)
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app))
-    template = app.synth().get_stack_by_name(EXAMPLES[name]).template
+    template = checked_by_the_cdk(app, EXAMPLES[name])
 
-    found = cfn_lint.lint(json.dumps(template), regions=["us-east-1"])
     assert findings(folder) == []
-    assert [str(each) for each in found if each.rule.id not in ACCEPTED] == []
+    assert lint(actions_alone(template)) == []
     assert [log for log in logs_by_a_policy(template) if not log.startswith("/aws/vendedlogs/")] == []
 
 

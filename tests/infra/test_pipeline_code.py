@@ -138,7 +138,8 @@ def test_spark_submit_runs_a_job_from_the_zip_alone(archive, tmp_path):
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     extra = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    local = ["--master", "local[1]", "--conf", "spark.ui.enabled=false", "--py-files", str(archive)]
+    conf = ["--conf", "spark.ui.enabled=false", "--conf", "spark.sql.shuffle.partitions=1"]
+    local = ["--master", "local[1]", *conf, "--py-files", str(archive)]
     options = ["--fanin-job", "fan_out", "--dry-run", "true", "--dataset", str(CATALOG_SLICE)]
 
     done = subprocess.run(

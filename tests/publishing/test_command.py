@@ -169,3 +169,18 @@ def test_the_fields_of_csv_are_printed_so_that_a_missing_header_is_noticed(fanin
     result = fanin("publish", str(path), "--queue", "work").ok()
 
     assert "the first line is the header, so each row has the fields: Emma, 7.5" in result.err
+
+
+def test_an_object_of_s3_is_published_and_one_that_is_not_there_is_refused(fanin, sqs, served, monkeypatch):
+    s3 = moto_clients.client("s3")
+    s3.create_bucket(Bucket="lake")
+    monkeypatch.setattr(clients, "s3", lambda: s3)
+    s3.put_object(Bucket="lake", Key="in/books.csv", Body=b"title,price\nEmma,7.5\n")
+    result = fanin("publish", "s3://lake/in/books.csv", "--queue", "work").ok()
+    status = Fanin(served.url).status(result.out.strip())
+
+    assert (status.user_key, status.total, status.state) == ("books", 1, "CLOSED")
+    assert status.labels["source"] == "s3://lake/in/books.csv"
+    assert "each row has the fields: title, price\nsent 1 of 1 rows\n" in result.err
+    missing = fanin("publish", "s3://lake/none.csv", "--queue", "work")
+    assert (missing.code, "there is no object s3://lake/none.csv" in missing.err) == (ExitCode.REFUSED, True)

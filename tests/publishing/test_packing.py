@@ -14,15 +14,17 @@ from fanin import State, pacing
 from fanin.client.items import Items
 from fanin.publishing.dead_letter_messages import DeadLetterMessage, Left, Standing, reason_to_leave, windows
 from fanin.publishing.packing import BATCH_BYTES, MESSAGE_BYTES, Message, batches, chunked
-from fanin.publishing.rows import UnreadableRow, rows, survey
+from fanin.publishing.rows import rows, survey
 from fanin.publishing.sending import SendFailed, send
+from fanin.publishing.sources.files import FileSource
+from fanin.publishing.sources.source import UnreadableRow
 from fanin.tracker.reads.window import WINDOW_MAX
 
 
 def file(tmp_path, content, name="rows.jsonl"):
     path = tmp_path / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
+    return FileSource(path)
 
 
 def test_json_lines_are_sent_as_they_are_without_blank_lines_and_the_mark_of_the_order(tmp_path):

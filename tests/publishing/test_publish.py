@@ -18,8 +18,10 @@ from fanin.errors import InvalidRequest
 from fanin.publishing import publish as publishing
 from fanin.publishing import rows as reading
 from fanin.publishing.caps import Caps
-from fanin.publishing.publish import Again, AlreadyPublished, FileChanged, PublishRequest, Sender, publish
+from fanin.publishing.publish import Again, AlreadyPublished, PublishRequest, Sender, publish
 from fanin.publishing.sending import SendFailed, message_group
+from fanin.publishing.sources.files import FileSource
+from fanin.publishing.sources.source import SourceChanged
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from tests.publishing.interrupted import Killed, Network, Watched
@@ -76,7 +78,7 @@ def queue():
 def request_(tmp_path):
     path = tmp_path / "catalog.jsonl"
     path.write_text("".join(f'{{"n": {n}}}\n' for n in range(ROWS)))
-    return PublishRequest(path, URL, path.stem, chunk=4)
+    return PublishRequest(FileSource(path), URL, path.stem, chunk=4)
 
 
 def run(transport, queue, request, network=None, report=lambda sent, rows: None):
@@ -200,7 +202,7 @@ def test_an_open_batch_of_other_rows_is_reported(transport, queue, request_, cap
     assert not caplog.records
     is_killed(transport, queue, replace(request_, queue_url="http://sqs/1/elsewhere"), 4)
     other = next(Fanin(transport).batches("catalog", "OPEN"))
-    request_.path.write_text("1\n")
+    request_.source.path.write_text("1\n")
     run(transport, queue, request_)
 
     assert first.batch_id != other.batch_id
@@ -213,7 +215,7 @@ def test_other_rows_another_name_or_another_queue_are_another_batch(transport, q
     first = run(transport, queue, request_)
     other = run(transport, queue, replace(request_, user_key="other"))
     elsewhere = run(transport, queue, replace(request_, queue_url="http://sqs/1/elsewhere"))
-    request_.path.write_text("1\n")
+    request_.source.path.write_text("1\n")
     changed = run(transport, queue, request_)
 
     assert len({first.id, other.id, elsewhere.id, changed.id}) == 4
@@ -222,11 +224,11 @@ def test_other_rows_another_name_or_another_queue_are_another_batch(transport, q
 def test_a_file_that_changes_while_it_is_read_is_not_closed(transport, queue, request_):
     def change(sent, rows):
         if sent == 10:
-            request_.path.write_text(request_.path.read_text() + "1\n")
+            request_.source.path.write_text(request_.source.path.read_text() + "1\n")
 
     # The part that is read already is in memory; the next ones come from the changed file.
-    request_.path.write_text("".join(f'"{n:0100000}"\n' for n in range(ROWS)))
-    with pytest.raises(FileChanged):
+    request_.source.path.write_text("".join(f'"{n:0100000}"\n' for n in range(ROWS)))
+    with pytest.raises(SourceChanged):
         run(transport, queue, request_, report=change)
     (summary,) = Fanin(transport).batches()
     assert summary.state is State.OPEN
@@ -255,7 +257,7 @@ def test_a_file_that_passes_a_cap_opens_no_batch_and_a_chunk_costs_what_it_costs
 
 
 def test_a_file_without_rows_is_a_batch_without_items(transport, queue, request_):
-    request_.path.write_text("\n")
+    request_.source.path.write_text("\n")
     batch = run(transport, queue, replace(request_, may_be_empty=True))
 
     assert (batch.status().total, queue.bodies) == (0, [])

@@ -8,11 +8,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
-
-mpl.use("Agg")
-
-from matplotlib import pyplot as plt
+from matplotlib import rc_context
+from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from examples.catalog.output.progress import Sample
@@ -74,17 +71,14 @@ def _between(one: Sample, other: Sample) -> Second:
 
 def draw(story: Story, path: Path) -> None:
     """Draw *story* into the PNG at *path*."""
-    with plt.rc_context(STYLE):
-        figure = figure_of(story)
-        figure.savefig(path)
-        plt.close(figure)
+    with rc_context(STYLE):
+        figure_of(story).savefig(path)
 
 
 def figure_of(story: Story) -> Any:
     """The figure of *story*: three plots over one axis of time."""
-    figure, (total, rate, chaos) = plt.subplots(
-        3, 1, figsize=(10, 7.5), dpi=120, sharex=True, height_ratios=(3, 1.2, 1.2), layout="constrained"
-    )
+    figure = Figure(figsize=(10, 7.5), dpi=120, layout="constrained")
+    total, rate, chaos = figure.subplots(3, 1, sharex=True, height_ratios=(3, 1.2, 1.2))
     figure.suptitle(story.title, x=0.01, ha="left", fontsize=13, fontweight="bold", wrap=True)
     _draw_total(total, story)
     _draw_rate(rate, story)

@@ -1,4 +1,4 @@
-"""Publishes a file: row k is item k of one batch, and a message, alone or in a chunk.
+"""Publishes a source: row k is item k of one batch, and a message, alone or in a chunk.
 
 Open, add and send part by part, close last: so a batch that is OPEN has rows that may not have been sent. The
 idempotency keys are derived from the rows, so a run that is repeated finds its batch and its items.
@@ -11,23 +11,24 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from fanin.client.batch import Batch
 from fanin.client.fanin import Fanin
 from fanin.client.items import Items
-from fanin.errors import BatchEnded, Conflict, FaninError, InvalidRequest
+from fanin.errors import AccessDenied, BatchEnded, Conflict, FaninError, InvalidRequest
 from fanin.pacing import Each, Pace, each_in_threads, each_in_turn, waits
 from fanin.publishing.caps import UNCAPPED, Caps
 from fanin.publishing.items import Row
 from fanin.publishing.packing import Message, batches, pack_of
 from fanin.publishing.rows import Survey, include, parts, survey
 from fanin.publishing.sending import Sleep, message_group, send
+from fanin.publishing.sources.source import Source, SourceChanged
 from fanin.tracker import GroupId, State
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 
 logger = logging.getLogger("fanin")
+SOURCE, DIGEST = "source", "digest"
+"""Labels of a batch whose source may not change between two runs: its name, and the digest of its rows."""
+LABEL_LENGTH = 256
 
 
 class Again(StrEnum):
@@ -42,10 +46,6 @@ class Again(StrEnum):
 
     OUTSTANDING = "outstanding"
     FAILED = "failed"
-
-
-class FileChanged(Conflict):
-    """The file has other rows than at the start of the run; the batch stays OPEN."""
 
 
 class AlreadyPublished(Conflict):
@@ -61,10 +61,10 @@ class PublishRequest:
     """What to publish, and where: *chunk* rows in a message (None: one), *rate* messages a second at most.
 
     *group*: the message group; None: the batch. *caps*: on its rows and their cost. *may_be_empty*: whether a
-    file without rows is published, as a batch that completes at once.
+    source without rows is published, as a batch that completes at once.
     """
 
-    path: Path
+    source: Source
     queue_url: str
     user_key: str
     chunk: int | None = None
@@ -79,11 +79,11 @@ class PublishRequest:
             message_group(self.group)
 
     def check(self, found: Survey) -> None:
-        """Raise InvalidRequest for a file that passes a cap, or has no rows."""
+        """Raise InvalidRequest for a source that passes a cap, or has no rows."""
         if not found.rows and not self.may_be_empty:
             raise InvalidRequest(
-                f"{self.path} has no rows, and its batch would complete at once; if that is meant, give"
-                " --allow-empty",
+                f"{self.source.name} has no rows, and its batch would complete at once; if that is meant,"
+                " give --allow-empty",
                 field="file",
             )
         self.caps.check(found.rows, found.size, self.chunk)
@@ -92,6 +92,11 @@ class PublishRequest:
         """Return the idempotency key: of the rows, the user key and the name of the queue."""
         queue = self.queue_url.rpartition("/")[2]
         return hashlib.sha256("\n".join((digest, self.user_key, queue)).encode()).hexdigest()
+
+    def labels(self, digest: str) -> dict[str, str]:
+        """Return what names the source and its rows, if another run has to go on with the same."""
+        source = quote(self.source.name, safe="/:")[-LABEL_LENGTH:]
+        return {SOURCE: source, DIGEST: digest} if self.source.is_kept else {}
 
 
 @dataclass(slots=True)
@@ -142,20 +147,20 @@ def publish(
 
     *warn*: called with a line about each other batch of the user key that is OPEN. Raises AlreadyPublished
     for a batch that succeeded, and for a closed one unless ``again`` says what to send; Conflict for one that
-    has ended otherwise; InvalidRequest for a file that passes a cap, or is empty.
+    has ended otherwise; SourceChanged; InvalidRequest for a source that passes a cap, or is empty.
     """
-    found = survey(request.path)
+    found = survey(request.source, lambda rows: report(0, rows))
     request.check(found)
     sender.report = lambda: report(sender.items, found.rows)
     sender.report()
     key = request.key(found.digest)
-    batch = _opened(fanin, request, f"publish-{key}")
+    batch = _opened(fanin, request, f"publish-{key}", request.labels(found.digest))
     status = batch.status()
     _check(batch.id, status.state, request)
     _warn_of_others(fanin, batch.id, request.user_key, warn)
     is_open = status.state is State.OPEN
     wanted = partial(_wanted, fanin, None if is_open else request.again, status.total)
-    for number, part in enumerate(_same(found, request.path)):
+    for number, part in enumerate(_same(found, request.source)):
         items = batch.add(len(part), key=f"publish-{key}-{number}")
         sender.send(_rows(items, part, wanted(items)))
     if is_open:
@@ -163,15 +168,19 @@ def publish(
     return batch
 
 
-def _opened(fanin: Fanin, request: PublishRequest, key: str) -> Batch:
-    """Open the batch of *request*, or return the one of an earlier run. Raises Conflict if that has ended."""
+def _opened(fanin: Fanin, request: PublishRequest, key: str, labels: Mapping[str, str]) -> Batch:
+    """Open the batch of *request*, or return the one of an earlier run.
+
+    Raises Conflict if that has ended, or a live one publishes other rows of the source.
+    """
+    _refuse_changed(fanin, request, labels)
     try:
-        return fanin.open(request.user_key, key=key)
+        return fanin.open(request.user_key, key=key, labels=labels)
     except BatchEnded as ended:
         how = ended.result if ended.reason is None else f"{ended.result}: {ended.reason}"
         found = f"batch {ended.batch_id} is {ended.state} ({how})"
         if ended.result == "succeeded":
-            done = f"{found}: all rows of {request.path} are done; nothing was sent"
+            done = f"{found}: all rows of {request.source.name} are done; nothing was sent"
             raise AlreadyPublished(done, ended.batch_id) from ended
         which = "" if ended.state == State.COMPLETE else ", items='unfinished'"
         raise Conflict(
@@ -180,12 +189,29 @@ def _opened(fanin: Fanin, request: PublishRequest, key: str) -> Batch:
         ) from ended
 
 
+def _refuse_changed(fanin: Fanin, request: PublishRequest, wanted: Mapping[str, str]) -> None:
+    """Raise SourceChanged if other rows of the source are being published under this user key."""
+    if not wanted:
+        return
+    try:
+        others = [each for each in fanin.batches(request.user_key, State.OPEN) if SOURCE in each.labels]
+    except AccessDenied:
+        return
+    for other in others:
+        if other.labels[SOURCE] == wanted[SOURCE] and other.labels.get(DIGEST) != wanted[DIGEST]:
+            raise SourceChanged(
+                f"{request.source.name} was changed since batch {other.batch_id}, which is OPEN, was begun;"
+                " nothing was sent: put the earlier version back, or cancel the batch with:"
+                f" fanin cancel {other.batch_id}"
+            )
+
+
 def _check(batch_id: str, state: State, request: PublishRequest) -> None:
     """Raise AlreadyPublished for a closed batch unless *request* says what to send again."""
     if state is State.CLOSED and request.again is None:
         raise AlreadyPublished(
-            f"batch {batch_id} is CLOSED: all rows of {request.path} were sent before, and none now; to send"
-            " some again, give --again outstanding or --again failed",
+            f"batch {batch_id} is CLOSED: all rows of {request.source.name} were sent before, and none now;"
+            " to send some again, give --again outstanding or --again failed",
             batch_id,
         )
 
@@ -203,15 +229,15 @@ def _warn_of_others(fanin: Fanin, batch_id: str, user_key: str, warn: Callable[[
         )
 
 
-def _same(found: Survey, path: Path) -> Iterator[list[str]]:
-    """Yield the parts of the file. Raises FileChanged at its end if it has other rows than *found*."""
+def _same(found: Survey, source: Source) -> Iterator[list[str]]:
+    """Yield the parts of the source. Raises SourceChanged at its end if it has other rows than *found*."""
     digest = hashlib.sha256()
-    for part in parts(path):
+    for part in parts(source):
         for row in part:
             include(digest, row)
         yield part
     if digest.hexdigest() != found.digest:
-        raise FileChanged(f"{path} was changed while it was read; its batch stays OPEN, cancel it")
+        raise SourceChanged(f"{source.name} was changed while it was read; its batch stays OPEN, cancel it")
 
 
 def _wanted(fanin: Fanin, again: Again | None, total: int, items: Items) -> Sequence[Items]:

@@ -56,10 +56,12 @@ def opened(tracker, count, close=True, **options):
     return batch.batch_id, [f"{batch.batch_id}:{group.id}:{index}" for index in range(count)]
 
 
-def scattered(tmp_path, rows, seed=1):
-    """*rows* in random order in a log of each format, in folders of folders."""
-    rows = random.Random(seed).sample(rows, len(rows))
-    names = ("a.parquet", "day=1/b.jsonl", "day=1/hour=2/c.csv", "day=2/d.parquet")
+EACH_FORMAT = ("a.parquet", "day=1/b.jsonl", "day=1/hour=2/c.csv", "day=2/d.parquet")
+
+
+def scattered(tmp_path, rows, names=("a.parquet", "day=1/b.parquet")):
+    """*rows* in random order in logs of these names."""
+    rows = random.Random(1).sample(rows, len(rows))
     for number, name in enumerate(names):
         write_log(tmp_path / "logs" / name, rows[number :: len(names)])
     return [str(tmp_path / "logs")]
@@ -80,7 +82,8 @@ def test_batches_of_any_size_complete(spark, tracker, bulk_request, tmp_path):
     rows = [item for ids in batches.values() for item in ids]
     events: list = []
 
-    totals = run(spark, bulk_request, scattered(tmp_path, rows + rows), lambda *fact: events.append(fact))
+    paths = scattered(tmp_path, rows + rows, EACH_FORMAT)
+    totals = run(spark, bulk_request, paths, lambda *fact: events.append(fact))
 
     found = [tracker.get(TENANT, batch_id) for batch_id in batches]
     assert {(batch.state, batch.completed_by) for batch in found} == {(State.COMPLETE, "bulk-ack:run")}

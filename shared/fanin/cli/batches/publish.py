@@ -1,14 +1,13 @@
-"""``fanin publish``: the rows of a file as the items of a batch, and as messages of an SQS queue."""
+"""``fanin publish``: the rows of a file or of S3 as items of a batch, and as messages of an SQS queue."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from fanin.cli.batches.sqs import sqs_of, target_url
+from fanin.cli.batches.sqs import s3_of, sqs_of, target_url
 from fanin.cli.terminal.output import Progress, note
 from fanin.cli.verbs import Invocation, Verbs
 from fanin.client.wire import documents
@@ -18,11 +17,17 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
     from fanin.publishing.publish import PublishRequest
+    from fanin.publishing.sources.source import Source
 
 verb = Verbs()
 
 File = Annotated[
-    Path, typer.Argument(metavar="FILE", help="JSON lines (.jsonl, .ndjson, .json), or CSV with a header.")
+    str,
+    typer.Argument(
+        metavar="FILE",
+        help="JSON lines (.jsonl, .ndjson, .json), CSV with a header, or Parquet; or s3://BUCKET/KEY of one,"
+        " s3://BUCKET/PREFIX/, or the manifest.json of an S3 inventory.",
+    ),
 ]
 Queue = Annotated[str, typer.Option("--queue", metavar="QUEUE", help="The SQS queue: its URL or its name.")]
 Chunk = Annotated[
@@ -86,12 +91,12 @@ def publish(
     from fanin.publishing.caps import Caps  # noqa: PLC0415  # no other verb sends
     from fanin.publishing.publish import Again, PublishRequest  # noqa: PLC0415  # no other verb sends
 
-    _check(file)
+    source = _source(call, file)
     sqs = sqs_of(call.site)
     url, wanted = _target(sqs, queue), Again(again) if again else None
-    _note_header(file)
-    key, caps = user_key or file.stem, Caps(max_items, max_cost)
-    request = PublishRequest(file, url, key, chunk, rate, wanted, message_group, caps, allow_empty)
+    _note_header(source)
+    key, caps = user_key or source.title, Caps(max_items, max_cost)
+    request = PublishRequest(source, url, key, chunk, rate, wanted, message_group, caps, allow_empty)
     _print(call, _published(call, sqs, request))
 
 
@@ -128,9 +133,9 @@ class Counts:
     rows: int = 0
 
     def show(self, sent: int, rows: int) -> None:
-        """Show how many are sent by now."""
+        """Show how many are sent by now, and before, how many are read."""
         self.sent, self.rows = sent, rows
-        self.progress.show(f"sent {sent:,} of {rows:,}")
+        self.progress.show(f"sent {sent:,} of {rows:,}" if sent else f"read {rows:,} rows")
 
     def note(self) -> None:
         """Print how many were sent, and how many were not because they are done, or were not asked for."""
@@ -147,16 +152,14 @@ def _print(call: Invocation, batch_id: str) -> None:
         call.output.line(batch_id)
 
 
-def _check(file: Path) -> None:
-    """Refuse a file that cannot be sent, before a request is made. Raises InvalidRequest."""
-    from fanin.publishing.rows import check_readable  # noqa: PLC0415  # see publish
+def _source(call: Invocation, name: str) -> Source:
+    """Return the source *name*, before a request is made to the API. Raises InvalidRequest."""
+    from fanin.publishing.sources.naming import source_of  # noqa: PLC0415  # see publish
 
-    check_readable(file)
+    return source_of(name, lambda: s3_of(call.site))
 
 
-def _note_header(file: Path) -> None:
+def _note_header(source: Source) -> None:
     """Print the fields of CSV, so that a missing header is noticed."""
-    from fanin.publishing.rows import header_of  # noqa: PLC0415  # see publish
-
-    if names := header_of(file):
+    if names := source.header():
         note(f"the first line is the header, so each row has the fields: {', '.join(names)}")

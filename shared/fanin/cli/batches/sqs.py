@@ -1,4 +1,4 @@
-"""The SQS of an API: of the AWS credentials, or of the emulator beside the API of a local run."""
+"""The SQS and the S3 of an API: of the AWS credentials, or of the emulator beside the API of a local run."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from fanin.local import run_directories
 from fanin.local.emulation.connection import Connection
 
 if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
     from mypy_boto3_sqs import SQSClient
 
 
@@ -21,6 +22,15 @@ def sqs_of(site: Site) -> SQSClient:
 
     run = run_directories.run_at(site.url)
     client: SQSClient = clients.sqs() if run is None else Connection(run.endpoint).client("sqs")
+    return client
+
+
+def s3_of(site: Site) -> S3Client:
+    """Return the client of S3 that belongs to *site*: a local run has buckets of its own."""
+    from fanin.aws import clients  # noqa: PLC0415  # see sqs_of
+
+    run = run_directories.run_at(site.url)
+    client: S3Client = clients.s3() if run is None else Connection(run.endpoint).client("s3")
     return client
 
 
