@@ -62,8 +62,17 @@ class CountedStore:
     def add_bits(self, key: PageKey, masks: PageMasks, expires_at: datetime) -> Written:
         return self._write(requests.add_bits, self.memory.add_bits, key, masks, expires_at)
 
-    def replace_bits(self, key: PageKey, seen: Page, masks: PageMasks, expires_at: datetime) -> Written:
-        return self._write(requests.replace_bits, self.memory.replace_bits, key, seen, masks, expires_at)
+    def replace_bits(
+        self,
+        key: PageKey,
+        seen: Page,
+        masks: PageMasks,
+        expires_at: datetime,
+        fills: bool = False,
+        inner: bool = False,
+    ) -> Written:
+        write = requests.replace_bits, self.memory.replace_bits
+        return self._write(*write, key, seen, masks, expires_at, fills, inner)
 
     def compact(self, key: PageKey, count: int) -> None:
         request = requests.compact(TABLE, key, count)

@@ -24,9 +24,9 @@ from pipeline.snapshot.tables import Tables
 from pipeline.spark.files import ListedFile
 from pipeline.spark.progress import Report, moving
 
-PLAIN_PAGE_WRITES = 3
-FAILING_PAGE_WRITES = 8
-"""The most write units of a page of folded acks: the page, its bit in its parent, its compaction.
+PLAIN_PAGE_WRITES = 2
+FAILING_PAGE_WRITES = 7
+"""The most write units of a page of folded acks: the page, and its bit in its parent.
 
 A page with failures may be twice as large, and is written in one transaction with their count.
 """

@@ -12,20 +12,21 @@ from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.model import PageKey
 from fanin.tracker.rules.page import Page
 from fanin.tracker.store import Written
+from fanin.tracker.writing import climb
 from fanin.tracker.writing.climb import BitsSet, Climber
 from fanin.tracker.writing.recording import Recorder
 from tests.simulating.mutants import Mutant
 
-_folded_write = Recorder._folded_write
+_folded_write, _mark, _mark_parent = Recorder._folded_write, Climber.mark, Climber._mark_parent
 
 
-def _replace_bits_of_any_batch(self, key, seen, masks, expires_at):
+def _replace_bits_of_any_batch(self, key, seen, masks, expires_at, fills=False, inner=False):
     """The replacement of a page, with its failures counted whether the batch is live or not."""
     page, batch = self.stored_pages.get(key, Page()), self.batches[key.batch]
     if page.n != seen.n or page.compacted:
         return Written(page, applied=False)
     self.batches[key.batch] = replace(batch, failed=batch.failed + masks.failed.bit_count())
-    return self._put(key, page.with_bits(masks))
+    return self._put(key, page.replaced(masks, fills))
 
 
 def _mark_without_healing(self, batch, number, masks, seen=None):
@@ -36,8 +37,19 @@ def _folded_failures_end_nothing(self, batch, number, masks, caller, seen):
     return replace(_folded_write(self, batch, number, masks, caller, seen), fails=False)
 
 
-def _asks_if_anything_is_unset(self, page):
-    return bool(page.unset(self.mask) or self.success & page.failed)
+def _climb_if_written(self, batch, number, masks, seen=None):
+    done = _mark(self, batch, number, masks, seen)
+    return done if done.fresh or seen is None else replace(done, page=replace(done.page, n=0))
+
+
+def _climb_unless_compacted(self, batch, number, masks, seen=None):
+    done = _mark(self, batch, number, masks, seen)
+    return replace(done, page=replace(done.page, n=0)) if seen and seen.compacted else done
+
+
+def _mark_one(self, batch, full, caller):
+    """Of full pages that have one parent, one is marked in it."""
+    return _mark_parent(self, batch, dict(list(full.items())[:1]), caller)
 
 
 _failed_whatever_succeeded = property(lambda self: self.failure)
@@ -50,7 +62,11 @@ FOLDING_MUTANTS = (
     ),
     Mutant("folded success heals a failure", (Climber, "mark", _mark_without_healing)),
     Mutant("enough folded failures end a batch", (Recorder, "_folded_write", _folded_failures_end_nothing)),
-    Mutant("a folded duplicate climbs", (PageMasks, "need_write", _asks_if_anything_is_unset)),
+    Mutant("a folded duplicate climbs", (Climber, "mark", _climb_if_written)),
+    Mutant("a folded duplicate of a compacted page climbs", (Climber, "mark", _climb_unless_compacted)),
+    Mutant("all full pages of a parent are marked", (Climber, "_mark_parent", _mark_one)),
+    Mutant("the last page of a level is returned", (climb, "is_inner", lambda batch, key: True)),
+    Mutant("only a full page is filled", (climb, "_fills", lambda batch, key, seen, masks: True)),
     Mutant(
         "of two folded words success is the last", (PageMasks, "failed", property(lambda self: self.failure))
     ),

@@ -140,7 +140,7 @@ def _repaired_without_seal(self, batch):
 def _climb_root_only(climber, batch):
     level = sweeping.height(batch.total, batch.shape)
     key = PageKey(batch.key, level, 0)
-    climber.climb(batch, key, climber.store.pages([key]).get(key, Page()), "sweeper")
+    climber.climb(batch, {key: climber.store.pages([key]).get(key, Page())}, "sweeper")
 
 
 def _climb_again_from_leaves(climber, batch):
@@ -148,7 +148,7 @@ def _climb_again_from_leaves(climber, batch):
     keys = [PageKey(batch.key, 0, number) for number in range(leaves)]
     for key, page in climber.store.pages(keys).items():
         if sweeping.height(batch.total, batch.shape) == 1:
-            climber.climb(batch, key, page, "sweeper")
+            climber.climb(batch, {key: page}, "sweeper")
 
 
 def _announce(parent: bool, notice: bool, forget: bool):

@@ -41,20 +41,22 @@ def _written_and_climbed_each(self, writes):
     return [bits for write in writes for bits in _written(self, [write])]
 
 
-def _climb_if_not_compacted(self, batch, key, page, caller):
-    return None if page.compacted else _climb(self, batch, key, page, caller)
+def _climb_if_not_compacted(self, batch, pages, caller):
+    return _climb(self, batch, {key: page for key, page in pages.items() if not page.compacted}, caller)
 
 
-def _compact_each(self, batch, key, page, caller):
-    completed = _climb(self, batch, key, page, caller)
-    self.store.compact(key, page.n)
+def _compact_each(self, batch, pages, caller):
+    completed = _climb(self, batch, pages, caller)
+    for key, page in pages.items():
+        self.store.compact(key, page.n)
     return completed
 
 
-def _compact_first(self, batch, key, page, caller):
-    if page.is_full(batch.shape.leaf if key.level == 0 else batch.shape.fanout) and not page.compacted:
-        self.store.compact(key, page.n)
-    return _climb(self, batch, key, page, caller)
+def _compact_first(self, batch, pages, caller):
+    for key, page in pages.items():
+        if page.is_full(batch.shape.capacity(key.level)) and not page.compacted:
+            self.store.compact(key, page.n)
+    return _climb(self, batch, pages, caller)
 
 
 def _complete(batch, step):
@@ -136,13 +138,13 @@ def _judge_without_bound(batch, ack, now):
 def _replace_bits(n: bool, compacted: bool) -> Callable[..., Written]:
     """The replacement of a page with some of its conditions."""
 
-    def replace_bits(self, key, seen, masks, expires_at):
+    def replace_bits(self, key, seen, masks, expires_at, fills=False, inner=False):
         page = self.stored_pages.get(key, Page())
         if (n and page.n != seen.n) or (compacted and page.compacted):
             return Written(page, applied=False)
         if not self._count_failures(key, masks.failed.bit_count()):
             return Written(page, applied=False)
-        return self._put(key, page.with_bits(masks.within(seen.unset(masks.mask))))
+        return self._put(key, page.replaced(masks.within(seen.unset(masks.mask)), fills))
 
     return replace_bits
 
@@ -174,7 +176,7 @@ def _seal_climbs_from_root(self, batch, caller):
     for tail in tails(batch.total, batch.shape):
         key = PageKey(batch.key, tail.level, tail.number)
         page = self.store.mark_tail(key, tail.size, tail.root, batch.pages_expire_at)
-    return self.climb(batch, key, page, caller) or self.end_by_failures(batch)
+    return self.climb(batch, {key: page}, caller) or self.end_by_failures(batch)
 
 
 def _seal_from_root(self, batch, caller):
@@ -185,7 +187,7 @@ def _seal_from_root(self, batch, caller):
         key = PageKey(batch.key, tail.level, tail.number)
         page = self.store.mark_tail(key, tail.size, tail.root, batch.pages_expire_at)
         succeeded += page.succeeded if key.level == 0 and batch.mode is Mode.EXACT else 0
-        ended = self.climb(batch, key, page, caller) or ended
+        ended = self.climb(batch, {key: page}, caller) or ended
     return ended or self.end_by_failures(batch) or self.end_by_successes(batch, succeeded, caller)
 
 
@@ -203,7 +205,6 @@ MUTANTS = (
         "an add is refused by a compacted page", (Page, "admits", lambda self, mask: not self.bits & mask)
     ),
     Mutant("only a full page is compacted", (Climber, "climb", _compact_each)),
-    Mutant("climb, then compact", (Climber, "climb", _compact_first)),
     Mutant("a page is full at its size", (Page, "is_full", lambda self, capacity: self.n >= capacity)),
     Mutant("only a closed batch completes, once", (MemoryStore, "transition", _complete_always)),
     Mutant(
@@ -237,6 +238,10 @@ MUTANTS = (
 )
 
 EQUIVALENT = (
+    (
+        Mutant("climb, then compact", (Climber, "climb", _compact_first)),
+        "a compacted page climbs as any other, so that the next ack of it repairs what a crash cut short",
+    ),
     (
         Mutant(
             "compaction wants the count it saw", (Page, "may_compact", lambda self, n: not self.compacted)

@@ -50,9 +50,18 @@ class TwoRequests:
         written = self._send("add_bits", key, masks, expires_at)
         return self._read(key, written) if masks.failed and key.is_leaf else written
 
-    def replace_bits(self, key: PageKey, seen: Page, masks: PageMasks, expires_at: datetime) -> Written:
-        written = self._send("replace_bits", key, seen, masks, expires_at)
-        return self._read(key, written) if masks.failed and key.is_leaf else written
+    def replace_bits(
+        self,
+        key: PageKey,
+        seen: Page,
+        masks: PageMasks,
+        expires_at: datetime,
+        fills: bool = False,
+        inner: bool = False,
+    ) -> Written:
+        written = self._send("replace_bits", key, seen, masks, expires_at, fills, inner)
+        is_known = inner and written.applied
+        return self._read(key, written) if masks.failed and key.is_leaf and not is_known else written
 
     def add_count(self, key: PageKey, count: int, outcome: Outcome, expires_at: datetime) -> Written:
         written = self._send("add_count", key, count, outcome, expires_at)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
+from functools import partialmethod
+from itertools import count
+from unittest.mock import patch
 
 import pytest
 
@@ -11,8 +15,9 @@ from fanin.errors import StoreUnavailable
 from fanin.tracker import State, Tracker
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.model import BatchKey
-from fanin.tracker.rules.page import Page
+from fanin.tracker.rules.page import Page, PageMasks, mask_of
 from fanin.tracker.store import Written
+from fanin.tracker.writing import climb
 from tests.tracker.calls import HOUR, ack, fail, opened, verdicts
 
 SENT = 16
@@ -36,6 +41,10 @@ class Contended(MemoryStore):
             return Written(self.stored_pages.get(key, Page()), applied=False)
         return super().add_bits(key, masks, expires_at)
 
+    def replace_bits(self, *args):
+        self._refuses("replace_bits")
+        return super().replace_bits(*args)
+
     def heal_bits(self, key, mask):
         return not self._refuses("heal_bits") and super().heal_bits(key, mask)
 
@@ -48,6 +57,20 @@ class Contended(MemoryStore):
 @pytest.fixture
 def tracker(clock):
     return Tracker(Contended(), page_bits=4, now=clock, pause=lambda _: None)
+
+
+@pytest.mark.parametrize("items", [3, 4, 7])
+def test_folded_acks_complete_a_batch_that_is_closed_between_their_read_and_their_write(tracker, items):
+    batch_id, _ = opened(tracker, items)
+    tracker.store.meanwhile["replace_bits"] = lambda: tracker.close("t", batch_id, "closer")
+    whole = mask_of(0, items - 1)
+    pages = {number: PageMasks(whole >> 4 * number & 0b1111) for number in range(-(-items // 4))}
+
+    with patch.object(climb, "GUARDED_DIGITS", 0):
+        tracker.ack_pages("t", batch_id, pages, "bulk")
+
+    batch = tracker.get("t", batch_id)
+    assert (batch.state, batch.completed_by) == (State.COMPLETE, "bulk")
 
 
 WRITES = [("add_bits", ack, 1), ("add_bits", fail, 1), ("heal_bits", ack, 0), ("transition", fail, 1)]
@@ -110,3 +133,48 @@ def test_a_batch_whose_row_is_deleted_while_failures_end_it_is_not_ended(tracker
 
     assert verdicts(fail(tracker, batch_id, group, 0)) == ["accepted"]
     assert tracker.store.get(BatchKey("t", batch_id)) is None
+
+
+class Died(Exception):
+    """The process ends here."""
+
+
+class Dying(MemoryStore):
+    """Dies before its write number *at*, or *after* it was applied."""
+
+    at, after = 0, False
+
+    def write(self, name, *args):
+        self.at -= 1
+        if not self.at and not self.after:
+            raise Died
+        written = getattr(MemoryStore, name)(self, *args)
+        if not self.at:
+            raise Died
+        return written
+
+
+for name in ("prepare", "add_bits", "replace_bits", "heal_bits", "compact", "transition"):
+    setattr(Dying, name, partialmethod(Dying.write, name))
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("guarded", [0, 20])
+def test_a_bulk_write_that_dies_at_any_of_its_writes_is_completed_by_its_repetition(clock, after, guarded):
+    """The climb comes after the write that compacts a page: its repetition finds the page compacted."""
+    pages = dict.fromkeys(range(7), PageMasks(0b0111, 0b1000)) | {7: PageMasks(0b11)}
+    with patch.object(climb, "GUARDED_DIGITS", guarded):
+        for at in count(1):
+            store = Dying()
+            tracker = Tracker(store, page_bits=4, now=clock, pause=lambda _: None)
+            batch_id, group = opened(tracker, 30)
+            fail(tracker, batch_id, group, 0, 5)
+            tracker.close("t", batch_id, "closer")
+            store.at, store.after = at, after
+            with suppress(Died):
+                tracker.ack_pages("t", batch_id, pages, "bulk")
+                break
+            tracker.ack_pages("t", batch_id, pages, "bulk")
+            batch = tracker.get("t", batch_id)
+            assert (batch.state, batch.completed_by, batch.failed) == (State.COMPLETE, "bulk", 7), at
+    assert at > 12

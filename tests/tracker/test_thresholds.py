@@ -152,25 +152,6 @@ def test_the_masks_of_a_write():
     assert not PageMasks().is_mixed
 
 
-FULL = Page(bits=0b1111, n=4, compacted=True)
-
-
-@pytest.mark.parametrize(
-    ("masks", "page", "need"),
-    [
-        (PageMasks(0b1), FULL, False),
-        (PageMasks(0b1), replace(FULL, root=True), True),
-        (PageMasks(0b1), replace(FULL, compacted=False), True),
-        (PageMasks(0b1), replace(FULL, failed=0b1), True),
-        (PageMasks(0b1), replace(FULL, failed=0b10), False),
-        (PageMasks(0, 0b1), replace(FULL, failed=0b1), False),
-        (PageMasks(0b1), Page(), True),
-    ],
-)
-def test_a_page_that_has_climbed_needs_no_write_but_for_what_it_lacks(masks, page, need):
-    assert masks.need_write(page) is need
-
-
 @pytest.mark.parametrize(
     ("page", "outstanding", "failures"),
     [

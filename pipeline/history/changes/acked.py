@@ -1,7 +1,8 @@
 """Derives acked items from a change of a page: bits of the new image that the old one lacks. Pure.
 
 Only leaves hold items. Compaction removes digits and the deletion of a page sets none, so neither yields an
-ack. A failed item's bit is set in both families of digits at once; healing clears it in the second.
+ack; a write that fills a page and compacts it acks what was outstanding. A
+failed item's bit is set in both families of digits at once; healing clears it in the second.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from fanin.tracker.dynamodb.items import page_of
-from fanin.tracker.rules.page import lowest
+from fanin.tracker.rules.page import lowest, mask_of
 from pipeline.history.changes.records import Change, MalformedLine
 
 Row = tuple[str, int, int | None, str, int, int, datetime, str]
@@ -28,7 +29,10 @@ def rows_of(change: Change) -> Iterator[Row]:
         old, new = page_of(dict(change.old)), page_of(dict(change.new))
     except (KeyError, ValueError, TypeError) as error:
         raise MalformedLine(f"its image is no page: {error}") from error
-    acked, failed = new.bits & ~old.bits, new.failed & ~old.failed
+    # A page that is compacted by its last acks counts more than before; a counter is compacted without acks.
+    filled = new.compacted and not old.compacted and new.n > old.n
+    bits_now = mask_of(0, new.n - 1) if filled else new.bits
+    acked, failed = bits_now & ~old.bits, new.failed & ~old.failed
     found: list[tuple[int | None, str, int]] = [(bit, SUCCESS, 1) for bit in bits(acked & ~failed)]
     found += [(bit, FAILURE, 1) for bit in bits(failed)]
     found += [(bit, HEALED, 0) for bit in bits(old.failed & ~new.failed)]

@@ -242,13 +242,22 @@ class MemoryStore:
                 return _refused(page)
             return self._put(key, page.with_bits(masks), expires_at)
 
-    def replace_bits(self, key: PageKey, seen: Page, masks: PageMasks, expires_at: datetime) -> Written:
+    def replace_bits(
+        self,
+        key: PageKey,
+        seen: Page,
+        masks: PageMasks,
+        expires_at: datetime,
+        fills: bool = False,
+        inner: bool = False,
+    ) -> Written:
         with self.lock:
             page = self._page(key)
             unchanged = page.n == seen.n and not page.compacted
             if not unchanged or not self._count_failures(key, masks.failed.bit_count()):
                 return _refused(page)
-            return self._put(key, page.with_bits(masks), expires_at)
+            written = self._put(key, page.replaced(masks, fills), expires_at)
+            return Written(seen.replaced(masks, fills), applied=True) if inner else written
 
     def heal_bits(self, key: PageKey, mask: int) -> bool:
         with self.lock:

@@ -178,10 +178,20 @@ class TrackerStore(Protocol):
         that has ended takes none. The marks of a parent page are counted nowhere.
         """
 
-    def replace_bits(self, key: PageKey, seen: Page, masks: PageMasks, expires_at: datetime) -> Written:
+    def replace_bits(
+        self,
+        key: PageKey,
+        seen: Page,
+        masks: PageMasks,
+        expires_at: datetime,
+        fills: bool = False,
+        inner: bool = False,
+    ) -> Written:
         """Set the bits of *masks* if the page still has the count of bits *seen*, else change nothing.
 
-        Failures are counted as :meth:`add_bits` counts them.
+        Failures are counted as :meth:`add_bits` counts them. *fills*: the page is full after it, and so it
+        is compacted at once. *inner*: close will not mark the page; what follows from *seen* is returned, in
+        which failures may be healed by now.
         """
 
     def heal_bits(self, key: PageKey, mask: int) -> bool:

@@ -44,6 +44,32 @@ def test_a_bulk_write_sets_what_is_left_of_a_page(store):
     assert written.page == page(store) == Page(bits=FULL, n=1024)
 
 
+@pytest.mark.parametrize("inner", [False, True])
+@pytest.mark.parametrize("failures", [0, 0b100 | 1 << 40])
+@pytest.mark.parametrize("before", [0, 0b1011])
+@pytest.mark.parametrize("key", [LEAF, ABOVE])
+def test_a_bulk_write_that_fills_a_page_compacts_it_once(store, batch, key, before, failures, inner):
+    store.create(batch)
+    seen = store.add_bits(key, PageMasks(before), LATER).page if before else Page()
+    remaining = PageMasks(FULL & ~before & ~failures, failures)
+    compacted = Page(n=1024, failed=failures, compacted=True)
+
+    for applied in (True, False):
+        written = store.replace_bits(key, seen, remaining, LATER, True, inner)
+        assert written == Written(compacted, applied)
+        assert store.pages([key])[key] == compacted
+        assert store.get(KEY).failed == (failures.bit_count() if key.is_leaf else 0)
+
+
+@pytest.mark.parametrize("fills", [False, True])
+def test_a_bulk_write_of_an_inner_page_that_has_moved_changes_nothing_and_shows_it(store, fills):
+    store.add_bits(LEAF, PageMasks(0b10), LATER)
+    for seen in (Page(), Page(0b111, 3)):
+        written = store.replace_bits(LEAF, seen, PageMasks(FULL & ~seen.bits), LATER, fills, True)
+        assert written == Written(page(store), applied=False)
+    assert page(store) == Page(0b10, 1)
+
+
 def test_a_bulk_write_to_a_page_that_close_has_marked_is_applied(store):
     seen = store.mark_tail(LEAF, 200, root=True, expires_at=LATER)
 

@@ -154,10 +154,10 @@ def test_reasons_are_kept_of_what_failed(tracker, monkeypatch):
     assert len(kept) > OFFERS_A_REQUEST
 
 
-def test_folded_acks_take_a_read_and_at_most_three_writes_a_page_and_eight_where_some_failed():
+def test_folded_acks_take_a_read_and_at_most_two_writes_a_page_and_seven_where_some_failed():
     assert estimate_acks(pages=100, failing=10).facts() == {
         "reads": 100,
-        "mostWrites": 90 * 3 + 10 * 8,
-        "mostDollars": round((100 * 0.125 + 350 * 0.625) / 1e6, 4),
+        "mostWrites": 90 * 2 + 10 * 7,
+        "mostDollars": round((100 * 0.125 + 250 * 0.625) / 1e6, 4),
         "price": "under $0.01",
     }

@@ -46,6 +46,12 @@ CHANGES = {
         SOME.with_bits(PageMasks(0b10)),
         [(1, "healed", 0)],
     ),
+    "filled at once": (None, FULL.compact(), [(bit, "success", 1) for bit in range(8)]),
+    "the rest of a page": (
+        SOME,
+        SOME.replaced(PageMasks(0b100, 0b11110010), fills=True),
+        [(2, "success", 1), *((bit, "failure", 1) for bit in (1, 4, 5, 6, 7))],
+    ),
     "compaction": (FULL, FULL.compact(), [(None, "touched", 0)]),
     "compaction with failures": (FAILED, FAILED.compact(), [(None, "touched", 0)]),
     "healed after compaction": (

@@ -38,7 +38,7 @@ from fanin.tracker.rules.option_kinds import (
     Whole,
 )
 from fanin.tracker.rules.options import SHOWN, BatchOptions, OnFailures, Retention, TaskToken
-from fanin.tracker.rules.page import PAGE_BITS_MAX, Page, bits_of, digits, mask_of
+from fanin.tracker.rules.page import DIGIT_BITS, PAGE_BITS_MAX, Page, digits, mask_of
 
 MILLISECOND = timedelta(milliseconds=1)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -393,26 +393,24 @@ WITHOUT_BITS = ",".join(["pk", "n", "compacted", *_FAILED])
 
 
 def page_of(item: Item | None) -> Page:
-    """Return the page of a row; without a row, a page on which nothing is acked."""
+    """Return the page of a row; without a row, a page on which nothing is acked.
+
+    Digits of the family ``d`` are acked bits, those of ``x`` failed ones.
+    """
     if not item:
         return Page()
+    bits = {"d": 0, "x": 0}
+    for name, value in item.items():
+        if (family := name[0]) in bits and (digit := name[1:]).isdigit():
+            bits[family] |= int(value["N"]) << int(digit) * DIGIT_BITS
     return Page(
-        bits=_bits(item, "d"),
-        failed=_bits(item, "x"),
+        bits=bits["d"],
+        failed=bits["x"],
         n=int(item["n"]["N"]) if "n" in item else 0,
         size=int(item["size"]["N"]) if "size" in item else None,
         root=item.get("root", {}).get("BOOL", False),
         compacted="compacted" in item,
         failing="failing" in item,
-    )
-
-
-def _bits(item: Item, family: str) -> int:
-    """Return the bits of one family of digits: ``d`` the acked bits, ``x`` the failed ones."""
-    return bits_of(
-        (int(name[1:]), int(value["N"]))
-        for name, value in item.items()
-        if name[0] == family and name[1:].isdigit()
     )
 
 

@@ -209,25 +209,49 @@ def with_failures(table: str, key: BatchKey, page: Item, failures: int) -> Item:
     return _with_count(table, key, in_transaction(page), failures)
 
 
-def replace_bits(table: str, key: PageKey, seen: Page, masks: PageMasks, expires_at: datetime) -> Item:
+def replace_bits(
+    table: str,
+    key: PageKey,
+    seen: Page,
+    masks: PageMasks,
+    expires_at: datetime,
+    fills: bool = False,
+    inner: bool = False,
+) -> Item:
     """Set many digits over the page as it was seen. Bits are never cleared, so ``n`` is the page's version.
+
+    One that *fills* the page removes its digits instead. The answer about an *inner* page has no row.
 
     Healing does not change ``n``, so the failed family is written by addition: its new bits are clear,
     because the same bits of the first family are. Digits with the same value share one placeholder, so
     that all digits of a page, in both families, fit into 4 KB.
     """
-    mask = masks.mask
-    after, marks = dict(digits(seen.bits | mask)), dict(digits(masks.failed))
-    written = {digit: after[digit] for digit, _ in digits(mask)}
-    values = {f":v{value}": number(value) for value in {*written.values(), *marks.values()}}
-    values |= {":count": number(mask.bit_count())}
-    sets = ",".join(f"d{digit}=:v{value}" for digit, value in written.items())
+    marks = dict(digits(masks.failed))
+    update, values = _filled(seen) if fills else _replaced(seen, masks.mask)
+    values |= {f":v{value}": number(value) for value in marks.values()}
+    values |= {":count": number(masks.mask.bit_count())}
     adds = ",".join(["n :count", *(f"x{digit} :v{value}" for digit, value in marks.items())])
     unchanged = "attribute_not_exists(n)"
     if seen.n:
         unchanged, values[":seen"] = "n = :seen", number(seen.n)
     guard = f"attribute_not_exists(compacted) AND {unchanged}"
-    return _page_update(table, key, f"SET #ttl = :ttl,{sets} ADD {adds}", guard, values, expires_at)
+    request = _page_update(table, key, f"{update} ADD {adds}", guard, values, expires_at)
+    return request | {"ReturnValues": "NONE"} if inner else request
+
+
+def _replaced(seen: Page, mask: int) -> tuple[str, Item]:
+    """Return the update that sets the digits of *mask*, and its values."""
+    after = dict(digits(seen.bits | mask))
+    written = {digit: after[digit] for digit, _ in digits(mask)}
+    sets = ",".join(f"d{digit}=:v{value}" for digit, value in written.items())
+    return f"SET #ttl = :ttl,{sets}", {f":v{value}": number(value) for value in written.values()}
+
+
+def _filled(seen: Page) -> tuple[str, Item]:
+    """Return the update that compacts a page, and its values."""
+    dropped = ",".join(f"d{digit}" for digit, _ in digits(seen.bits))
+    update = "SET #ttl = :ttl, compacted = :true" + (f" REMOVE {dropped}" if dropped else "")
+    return update, {":true": {"BOOL": True}}
 
 
 def mark_tail(table: str, key: PageKey, size: int, root: bool, expires_at: datetime) -> Item:

@@ -170,9 +170,18 @@ class DynamoStore:
         request = requests.add_bits(self.tables.pages, key, masks, expires_at)
         return self._write(key, request, masks.failed.bit_count())
 
-    def replace_bits(self, key: PageKey, seen: Page, masks: PageMasks, expires_at: datetime) -> Written:
-        request = requests.replace_bits(self.tables.pages, key, seen, masks, expires_at)
-        return self._write(key, request, masks.failed.bit_count())
+    def replace_bits(
+        self,
+        key: PageKey,
+        seen: Page,
+        masks: PageMasks,
+        expires_at: datetime,
+        fills: bool = False,
+        inner: bool = False,
+    ) -> Written:
+        request = requests.replace_bits(self.tables.pages, key, seen, masks, expires_at, fills, inner)
+        after = seen.replaced(masks, fills) if inner else None
+        return self._write(key, request, masks.failed.bit_count(), after)
 
     def heal_bits(self, key: PageKey, mask: int) -> bool:
         tables = self.tables.batches, self.tables.pages
@@ -298,20 +307,22 @@ class DynamoStore:
         (item,) = stale.stored
         return items.batch_of(item) if item else self.get(key)
 
-    def _write(self, key: PageKey, request: Item, failures: int = 0) -> Written:
+    def _write(self, key: PageKey, request: Item, failures: int = 0, after: Page | None = None) -> Written:
         """Write a page, in one transaction with the number of *failures* if it is a leaf that has any.
 
-        A transaction does not return the page, so the page is read after it.
+        *after*: the page after the write, where it is known. A transaction does not return the page, so
+        another one is read after it.
         """
         if failures and key.is_leaf:
             counted = requests.with_failures(self.tables.batches, key.batch, request, failures)
             applied = self._written(self.client.transact_write_items, counted)
-            return Written(self.pages([key]).get(key, Page()), applied)
+            known = after if applied else None
+            return Written(known or self.pages([key]).get(key, Page()), applied)
         try:
             answer = send(self.client.update_item, request)
         except StaleWrite as stale:
             return Written(self._stored_page(key, stale), applied=False)
-        return Written(items.page_of(answer["Attributes"]), applied=True)
+        return Written(after or items.page_of(answer["Attributes"]), applied=True)
 
     def _stored_page(self, key: PageKey, stale: StaleWrite) -> Page:
         (item,) = stale.stored

@@ -54,10 +54,6 @@ class PageMasks:
         """Return the part of the masks that lies in *mask*."""
         return PageMasks(self.success & mask, self.failure & mask)
 
-    def need_write(self, page: Page) -> bool:
-        """Whether *page* lacks any of the bits, or may still have to climb: a page that has is compacted."""
-        return bool(page.unset(self.mask) or self.success & page.failed or not page.compacted or page.root)
-
 
 @dataclass(frozen=True, slots=True)
 class Page:
@@ -99,6 +95,11 @@ class Page:
         bits, failed = self.bits | masks.mask, self.failed | masks.failed
         return replace(self, bits=bits, n=self.n + masks.mask.bit_count(), failed=failed)
 
+    def replaced(self, masks: PageMasks, fills: bool) -> Page:
+        """Return the page after a replacement; one that *fills* the page compacts it."""
+        page = self.with_bits(masks)
+        return page.compact() if fills else page
+
     def with_count(self, count: int) -> Page:
         """Return the page of an estimated batch after *count* more acks."""
         return replace(self, n=self.n + count)
@@ -137,11 +138,13 @@ def lowest(mask: int) -> int:
 
 def digits(mask: int) -> Iterator[tuple[int, int]]:
     """Yield the digits of *mask* that are not 0, as (digit, value), lowest first."""
+    digit = lowest(mask) // DIGIT_BITS if mask else 0
+    mask >>= digit * DIGIT_BITS
     while mask:
-        digit = lowest(mask) // DIGIT_BITS
-        value = mask >> digit * DIGIT_BITS & DIGIT_MAX
-        yield digit, value
-        mask &= ~(value << digit * DIGIT_BITS)
+        if value := mask & DIGIT_MAX:
+            yield digit, value
+        mask >>= DIGIT_BITS
+        digit += 1
 
 
 def bits_of(values: Iterator[tuple[int, int]]) -> int:

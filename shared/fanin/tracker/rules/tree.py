@@ -18,6 +18,10 @@ class Shape:
         span: int = self.leaf * self.fanout**level
         return span
 
+    def capacity(self, level: int) -> int:
+        """How many bits a page of *level* has, unless it is the last one."""
+        return self.leaf if level == 0 else self.fanout
+
 
 @dataclass(frozen=True, slots=True)
 class Tail:

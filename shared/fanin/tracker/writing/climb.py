@@ -9,7 +9,7 @@ two sees the page full.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
@@ -72,7 +72,8 @@ class Climber:
         A failure changes nothing where the item was acked before. *seen*: the page, where it has been read.
         """
         key = PageKey(batch.key, 0, number)
-        self._prepare(batch, number, bool(masks.failed))
+        if seen is None or seen.unset(masks.mask):
+            self._prepare(batch, number, bool(masks.failed))
         fresh, page = self._write(batch, key, masks, seen)
         failed = masks.success & page.failed & ~fresh
         healed = sum(self._heal(batch, key, part) for part in _parts(failed)) if failed else 0
@@ -98,13 +99,19 @@ class Climber:
                     self.prepared.clear()
                 self.prepared.update({(key, failing), (key, False)})
 
-    def climb(self, batch: Batch, key: PageKey, page: Page, caller: str) -> Batch | None:
-        """Set a full page's bit in its parent, then compact the page; return the batch if it has ended."""
-        if not page.is_full(batch.shape.leaf if key.level == 0 else batch.shape.fanout):
+    def climb(self, batch: Batch, pages: Mapping[PageKey, Page], caller: str) -> Batch | None:
+        """Set the bits of the full ones of *pages*, of one parent, in it; return the batch if it has ended.
+
+        A page that is compacted climbs as any other: its write may have compacted it. Others are, then.
+        """
+        full = {key: page for key, page in pages.items() if page.is_full(batch.shape.capacity(key.level))}
+        if not full:
             return None
-        ended = self.complete(batch, caller) if page.root else self._mark_parent(batch, key, page, caller)
-        if not page.compacted:
-            self.store.compact(key, page.n)
+        is_root = any(page.root for page in full.values())
+        ended = self.complete(batch, caller) if is_root else self._mark_parent(batch, full, caller)
+        for key, page in full.items():
+            if not page.compacted:
+                self.store.compact(key, page.n)
         return ended
 
     def complete(self, batch: Batch, caller: str) -> Batch | None:
@@ -125,16 +132,22 @@ class Climber:
             key = PageKey(batch.key, tail.level, tail.number)
             page = self.store.mark_tail(key, tail.size, tail.root, batch.pages_expire_at)
             succeeded += page.succeeded if key.level == 0 and batch.mode is Mode.EXACT else 0
-            ended = self.climb(batch, key, page, caller)
+            ended = self.climb(batch, {key: page}, caller)
         return ended or self.end_by_failures(batch) or self.end_by_successes(batch, succeeded, caller)
 
-    def _mark_parent(self, batch: Batch, key: PageKey, page: Page, caller: str) -> Batch | None:
-        """Set the bit of a full page in its parent page, marked as failed if the page holds failures."""
-        parent, bit = divmod(key.number, batch.shape.fanout)
+    def _mark_parent(self, batch: Batch, full: Mapping[PageKey, Page], caller: str) -> Batch | None:
+        """Set the bits of full pages in their parent page, marked as failed where a page holds failures.
+
+        What is compacted has climbed, unless a crash came between: the parent is read before it is written.
+        """
+        bits = {False: 0, True: 0}
+        for key, page in full.items():
+            parent, bit = divmod(key.number, batch.shape.fanout)
+            bits[bool(page.failed)] |= 1 << bit
         key = PageKey(batch.key, key.level + 1, parent)
-        masks = PageMasks.of(1 << bit, Outcome.FAILURE if page.failed else Outcome.SUCCESS)
-        written = self.store.add_bits(key, masks, batch.pages_expire_at)
-        return self.climb(batch, key, written.page, caller)
+        seen = self._page(key) if all(page.compacted for page in full.values()) else None
+        _, page = self._write(batch, key, PageMasks(bits[False], bits[True]), seen)
+        return self.climb(batch, {key: page}, caller)
 
     def end_by_failures(self, batch: Batch) -> Batch | None:
         """End a batch with too many failures as FAILED; return the stored batch if it has ended.
@@ -229,14 +242,29 @@ class Climber:
         raise StoreUnavailable("too many concurrent writes to a page; repeat the request")
 
     def _send(self, batch: Batch, key: PageKey, masks: PageMasks, seen: Page | None) -> Written:
-        """Send one write: a guarded add; for many digits or two outcomes, a replacement of the page seen."""
-        if not masks.is_mixed and sum(1 for _ in digits(masks.mask)) <= GUARDED_DIGITS:
+        """Send one write: a guarded add; for many digits or two outcomes, a replacement of the page seen.
+
+        So also where that fills the page, which then needs no other write.
+        """
+        fills = seen is not None and _fills(batch, key, seen, masks)
+        if not (fills or masks.is_mixed) and sum(1 for _ in digits(masks.mask)) <= GUARDED_DIGITS:
             return self.store.add_bits(key, masks, batch.pages_expire_at)
         if seen is None:
             seen = self._page(key)
         if seen.unset(masks.mask) != masks.mask:
             return Written(seen, applied=False)
-        return self.store.replace_bits(key, seen, masks, batch.pages_expire_at)
+        fills, until = _fills(batch, key, seen, masks), batch.pages_expire_at
+        return self.store.replace_bits(key, seen, masks, until, fills, is_inner(batch, key))
+
+
+def _fills(batch: Batch, key: PageKey, seen: Page, masks: PageMasks) -> bool:
+    """Whether a page is full after *masks*, none of which is set in it, are."""
+    return seen.with_bits(masks).is_full(batch.shape.capacity(key.level))
+
+
+def is_inner(batch: Batch, key: PageKey) -> bool:
+    """Whether other pages of its level follow a page: a total only grows, so it is never the last one."""
+    return (key.number + 1) * batch.shape.width(key.level) < batch.total
 
 
 def _ended(stored: Batch | None) -> Batch | None:

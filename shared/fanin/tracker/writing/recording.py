@@ -79,7 +79,7 @@ class Recorder:
         self._note_end(batch)
         stored = self.climber.store.pages([PageKey(batch.key, 0, number) for number in numbers])
         seen = {number: stored.get(PageKey(batch.key, 0, number), Page()) for number in numbers}
-        due = [number for number in numbers if batch.is_alive and pages[number].need_write(seen[number])]
+        due = numbers if batch.is_alive else []  # a full page climbs, whatever it lacks: see _climb
         writes = [self._folded_write(batch, number, pages[number], caller, seen[number]) for number in due]
         writes.sort(key=attrgetter("fails"))
         done = {number: BitsSet(0, page) for number, page in seen.items()}
@@ -97,12 +97,7 @@ class Recorder:
         for fails, some in groupby(writes, key=attrgetter("fails")):
             each = each_in_turn if fails else self.each
             done += each(lambda write: write.send(), list(some))
-        full = [
-            (write, bits.page)
-            for write, bits in zip(writes, done, strict=True)
-            if bits.page.is_full(write.batch.shape.leaf)
-        ]
-        for batch in self.each(self._climb, full):
+        for batch in self.each(self._climb, _siblings(writes, done)):
             self._note_end(batch)
         for batch in {write.batch.key: write.batch for write in writes if write.fails}.values():
             if batch.key not in self.ended:
@@ -122,9 +117,14 @@ class Recorder:
             total = sum(pages.values())
             self._note_end(self.climber.end_by_successes(write.batch, total, write.caller))
 
-    def _climb(self, full: tuple[LeafWrite, Page]) -> Batch | None:
-        write, page = full
-        return self.climber.climb(write.batch, PageKey(write.batch.key, 0, write.number), page, write.caller)
+    def _climb(self, siblings: Sequence[tuple[LeafWrite, Page]]) -> Batch | None:
+        """Climb from the full ones of *siblings*, also where an earlier write filled and compacted them.
+
+        A crash may have come between that write and its climb.
+        """
+        write, _ = siblings[0]
+        pages = {PageKey(write.batch.key, 0, write.number): page for write, page in siblings}
+        return self.climber.climb(write.batch, pages, write.caller)
 
     def _note_end(self, batch: Batch | None) -> None:
         """Note the batch if it has ended."""
@@ -230,6 +230,16 @@ def unless_newer(ack_of: Callable[[Batch], Ack | None]) -> Callable[[Batch], Ack
             return None
 
     return readable
+
+
+def _siblings(writes: Sequence[LeafWrite], done: Sequence[BitsSet]) -> list[list[tuple[LeafWrite, Page]]]:
+    """Return the full pages with their writes, those of one parent and caller together."""
+    found: dict[tuple[BatchKey, int, str], list[tuple[LeafWrite, Page]]] = {}
+    for write, bits in zip(writes, done, strict=True):
+        if bits.page.is_full(write.batch.shape.leaf):
+            parent = write.number // write.batch.shape.fanout
+            found.setdefault((write.batch.key, parent, write.caller), []).append((write, bits.page))
+    return list(found.values())
 
 
 def _set(page: Page, mask: int) -> int:

@@ -332,16 +332,12 @@ def _climb_again(climber: Climber, batch: Batch) -> None:
     while level >= 0 and unfinished:
         looked, budget = unfinished[: max(budget, 0)], budget - len(unfinished)
         pages = climber.store.pages(looked)
-        full += [(key, page) for key, page in pages.items() if page.is_full(_capacity(batch, level))]
+        full += [(key, page) for key, page in pages.items() if page.is_full(batch.shape.capacity(level))]
         begun = [key for key in looked if key in pages or not key.is_prepared]
         unfinished = [child for key in begun for child in _unknown(batch, key, pages.get(key, Page()))]
         level -= 1
     for key, page in reversed(full):
-        climber.climb(batch, key, page, SWEEPER)
-
-
-def _capacity(batch: Batch, level: int) -> int:
-    return batch.shape.leaf if level == 0 else batch.shape.fanout
+        climber.climb(batch, {key: page}, SWEEPER)
 
 
 def _unknown(batch: Batch, key: PageKey, page: Page) -> list[PageKey]:
