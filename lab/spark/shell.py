@@ -5,6 +5,7 @@ The last line is the CPU of all processes from their start on.
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from pathlib import Path
@@ -13,14 +14,19 @@ from lab.spark.inputs import TENANT, read_logs
 from lab.spark.tables import MemoryTables
 from lab.spark.usage import cpu_seconds
 from pipeline.jobs import bulk_ack
-from pipeline.snapshot import options
+from pipeline.snapshot import options as naming
+from pipeline.snapshot.tables import Tables
 
 
 def main() -> None:
     folder, *own = sys.argv[1:]
     logs = read_logs(Path(folder) / "logs")
     os.environ.update(AWS_ACCESS_KEY_ID="none", AWS_SECRET_ACCESS_KEY="none")  # noqa: S106 - none
-    options.named_tables = lambda _: MemoryTables("batches", "pages", "eu-west-1", batch=logs.batch)
+
+    def in_memory(options: argparse.Namespace) -> Tables:  # noqa: ARG001 - it has the signature of the other
+        return MemoryTables("batches", "pages", "eu-west-1", batch=logs.batch)
+
+    naming.named_tables = in_memory
     tables = ["--tenant", TENANT, "--batches-table", "batches", "--pages-table", "pages"]
     bulk_ack.main([str(logs.folder), *tables, "--rejects", str(Path(folder) / "rejects"), *own])
     print(cpu_seconds())
