@@ -63,9 +63,7 @@ FOLDING_MUTANTS = (
     Mutant("folded success heals a failure", (Climber, "mark", _mark_without_healing)),
     Mutant("enough folded failures end a batch", (Recorder, "_folded_write", _folded_failures_end_nothing)),
     Mutant("a folded duplicate climbs", (Climber, "mark", _climb_if_written)),
-    Mutant(
-        "a folded duplicate of a compacted page climbs", (Climber, "mark", _climb_unless_compacted)
-    ),
+    Mutant("a folded duplicate of a compacted page climbs", (Climber, "mark", _climb_unless_compacted)),
     Mutant("all full pages of a parent are marked", (Climber, "_mark_parent", _mark_one)),
     Mutant("the last page of a level is returned", (climb, "is_inner", lambda batch, key: True)),
     Mutant("only a full page is filled", (climb, "_fills", lambda batch, key, seen, masks: True)),
