@@ -12,7 +12,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 from fanin.local.endpoint.checking import checked
 from fanin.local.endpoint.given import SETTING
-from tests import parsing, quick_moto
+from tests import parsing
 from tests.request_rules import hook, shapes
 
 OURS = ("AWS_", "FANIN_", "_X_AMZN_", "POWERTOOLS_")
@@ -52,7 +52,6 @@ parsing.install()
 
 # Every request of every client is checked by what AWS documents: fanin/local/request_rules.
 hook.install()
-quick_moto.install()
 
 
 @pytest.fixture(autouse=True)

@@ -109,7 +109,7 @@ DOORS: dict[str, set[str]] = {
     },
     # The project's own stack, the first user of the constructs.
     "infra": {"fanin.names", "fanin_cdk"},
-    # The pipeline: entry -> jobs -> a room for each job -> snapshot -> spark. Two job
+    # The pipeline: entry -> jobs -> a room for each job -> snapshot, local -> spark. Two job
     # rooms import fan_out: reconcile reads its manifests and sends its messages, history reads its manifests.
     "pipeline": {"pipeline.jobs"},
     "pipeline.jobs": {
@@ -119,6 +119,7 @@ DOORS: dict[str, set[str]] = {
         "pipeline.reconcile",
         "pipeline.audit",
         "pipeline.history",
+        "pipeline.local",
         "pipeline.snapshot",
         "pipeline.spark",
         "fanin.Fanin",
@@ -136,6 +137,7 @@ DOORS: dict[str, set[str]] = {
     },
     "pipeline.bulk_ack": {
         *LEAVES,
+        "pipeline.local",
         "pipeline.snapshot",
         "pipeline.spark",
         "fanin.cost",
@@ -171,6 +173,7 @@ DOORS: dict[str, set[str]] = {
         "fanin.tracker",
     },
     "pipeline.snapshot": {*LEAVES, "pipeline.spark", "fanin.tracker", "fanin.aws"},
+    "pipeline.local": {*LEAVES, "pipeline.spark"},
     "pipeline.spark": {*LEAVES, "fanin.tracker"},
     # The demo, a user's app: no other room imports it.
     "examples.catalog": {"pipeline.fan_out", "pipeline.jobs", "pipeline.spark", "fanin", "fanin_cdk"},

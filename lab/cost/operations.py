@@ -23,6 +23,7 @@ from fanin.grouper import (
     Policy,
     Posting,
     TaskMessage,
+    TaskState,
     World,
 )
 from fanin.grouper import NewTask as Task
@@ -40,6 +41,7 @@ from lab.cost.stack import ACCOUNT, Stack
 from lab.cost.units import UnitMeter
 
 ITEMS, TOGETHER, CHUNK = 1_000, 10, 64
+TASKS = [f"task-{number}" for number in range(TOGETHER)]
 NOW = 1_772_366_400_000_000
 """Microseconds of a clock that stands still, so that no session ends."""
 
@@ -114,7 +116,8 @@ def _of_a_batch(bench: Bench) -> Iterator[Operation]:
     yield bench.count(f"add {ITEMS:,} items", lambda: opened.append(batch.add(ITEMS)))
     items = opened[1]
     url = bench.sqs.create_queue(QueueName="work")["QueueUrl"]
-    few, rows = items[:TOGETHER], [{}] * TOGETHER
+    few = items[:TOGETHER]
+    rows: list[dict[str, str]] = [{}] * TOGETHER
     yield bench.count(
         "send an item's message, ten together", lambda: send(url, few, rows, client=bench.sqs), TOGETHER
     )
@@ -181,10 +184,12 @@ def _of_tasks(bench: Bench) -> Iterator[Operation]:
     yield bench.count(
         "register, bundle, call and end a task, ten together", lambda: _worked(grouper, queue), TOGETHER
     )
+    states = {grouper.task(ACCOUNT, name).state for name in TASKS}
+    assert states == {TaskState.SUCCEEDED}, states
 
 
 def _worked(grouper: Grouper, queue: Postings) -> None:
-    grouper.register_all(ACCOUNT, [Task(f"task-{number}", "orders", {}) for number in range(TOGETHER)])
+    grouper.register_all(ACCOUNT, [Task({}, "orders", name) for name in TASKS])
     notifier = OutcomeNotifier(_skip, _skip)
     while received := queue.receive():
         for message in received:

@@ -97,9 +97,15 @@ def keep(
     result = Result(
         name, command, tables, plots or {}, figures or {}, targets, versions, machine(), commit(), date
     )
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    _path(name).write_text(json.dumps(asdict(result), indent=2, ensure_ascii=False) + "\n")
+    save(result)
     return result
+
+
+def save(result: Result) -> None:
+    """Write *result*, in place of the last one of its benchmark."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(asdict(result), indent=2, ensure_ascii=False)
+    _path(result.name).write_text(text + "\n")
 
 
 def kept(name: str) -> Result | None:

@@ -23,7 +23,7 @@ from fanin.local.emulation.connection import ACCOUNT
 from fanin.tracker import Ack, Batch, GroupId, ItemId, OpenBatch, PageMasks, Tracker
 from fanin.tracker.rules.page import PAGE_BITS_MAX, mask_of
 from pipeline.bulk_ack import frames
-from pipeline.bulk_ack import run as bulk_acking
+from pipeline.bulk_ack.on_spark import SparkEngine
 from pipeline.fan_out import messages
 from pipeline.snapshot.tables import Tables
 from pipeline.spark.session import spark_session
@@ -95,7 +95,7 @@ class Bench:
         for name, items in (("many", ITEMS), ("few", FEW)):
             order = self.ids(items).select("item_id").orderBy(F.xxhash64("item_id"))
             order.write.parquet(str(folder / name))
-        logs = bulk_acking.list_logs(self.spark, [str(folder / "many")])
+        logs = SparkEngine(self.spark).list_logs([str(folder / "many")])
         few = self.spark.read.parquet(str(folder / "few"))
         return {
             "arrow and numpy in the task": (

@@ -77,7 +77,7 @@ class Answers:
 
     def __init__(self, case: Case, batch: Batch) -> None:
         self.case, self.batch = case, json.dumps({"Item": _encoded(batch_item(batch))}).encode()
-        units = {"ConsumedCapacity": {"TableName": "pages", "CapacityUnits": 1.0}}
+        units: Row = {"ConsumedCapacity": {"TableName": "pages", "CapacityUnits": 1.0}}
         self.leaf, self.parent = (
             json.dumps(units | {"Attributes": row}).encode() for row in (case.after, PARENT)
         )
@@ -143,7 +143,7 @@ def measured(case: Case, pages: int) -> tuple[float, Meter]:
     ]
     started = time.process_time()
     for row in marker.mark_all(portions):
-        assert row["accepted"] + row["duplicate"] == row["pages"] * case.masks.mask.bit_count()
+        assert int(row["accepted"]) + int(row["duplicate"]) == int(row["pages"]) * case.masks.mask.bit_count()
     return time.process_time() - started, meter
 
 

@@ -7,7 +7,6 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,29 +15,17 @@ from pyspark.sql import SparkSession
 
 from fanin import Fanin
 from fanin.client.transports.direct import DirectTransport
-from fanin.tracker import Batch, Tracker
+from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.page import PAGE_BITS_MAX
 from lab.spark.engines import Longs, longs_of
 from lab.spark.inputs import TENANT, Logs
+from lab.spark.tables import MemoryTables
 from pipeline.bulk_ack import frames
 from pipeline.bulk_ack import run as bulk_acking
+from pipeline.bulk_ack.on_spark import SparkEngine
 from pipeline.fan_out.publish import FanOutRequest, fan_out
-from pipeline.snapshot.tables import Tables
 from pipeline.spark.session import spark_session
-
-
-@dataclass(frozen=True)
-class MemoryTables(Tables):
-    """Tables of each process for itself, with one batch that has no acks."""
-
-    batch: Batch | None = None
-
-    @property
-    def store(self) -> Any:
-        """Return a new store in memory."""
-        assert self.batch is not None
-        return MemoryStore(batches={self.batch.key: self.batch})
 
 
 @contextmanager
@@ -52,12 +39,12 @@ def session(cores: int) -> Iterator[SparkSession]:
 def fold(spark: SparkSession, logs: Logs) -> None:
     """Run bulk_ack with --dry-run: list, read, check and fold the logs, and count what is to be written."""
     request = _request(logs)
-    bulk_acking.preview(spark, _listed(spark, logs), request, _unreported)
+    bulk_acking.preview(SparkEngine(spark), _listed(spark, logs), request, _unreported)
 
 
 def ack(spark: SparkSession, logs: Logs) -> None:
     """Run bulk_ack, with the tracker's code for each page."""
-    bulk_acking.bulk_ack(spark, _listed(spark, logs), _request(logs), _unreported)
+    bulk_acking.bulk_ack(SparkEngine(spark), _listed(spark, logs), _request(logs), _unreported)
 
 
 def longs(spark: SparkSession, logs: Logs) -> Longs:
@@ -87,7 +74,7 @@ def digest(found: Longs) -> str:
 
 
 def _listed(spark: SparkSession, logs: Logs) -> Any:
-    return bulk_acking.list_logs(spark, [str(logs.folder)])
+    return SparkEngine(spark).list_logs([str(logs.folder)])
 
 
 def _request(logs: Logs) -> bulk_acking.BulkAckRequest:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from lab.pages.results import Plot, Result, Table, Target, keep
+from lab.pages.results import Plot, Result, Table, Target, keep, kept
 
 NAMES = {
     "spark": "bulk_ack --dry-run",
@@ -19,6 +19,8 @@ NAMES = {
     "polars-files": "Polars",
 }
 COLUMNS = ("rows", "way", "CPU s, all", "CPU s, again", "rows a CPU second", "MB")
+SMALL, SMALL_RUN = "small", "small-run"
+SMALL_TARGET = "bulk_ack of 1 M string ids from the shell, by processes of this machine, CPU seconds"
 PACKAGES = ("pyspark", "pyarrow", "numpy", "duckdb", "polars")
 
 
@@ -69,20 +71,30 @@ class Found:
 
 
 def keep_all(found: Found, command: str, rounds: int) -> Result:
-    """Keep the result."""
+    """Keep the result, with what `lab.spark.small` measured last."""
+    tables, figures, targets = _of_small(kept("spark"))
     return keep(
         "spark",
         command,
         {
+            **tables,
             "folds": Table(COLUMNS, list(_rows(found, False))),
             "alone": Table(COLUMNS, [_row(each) for each in found.alone]),
             "files": Table(COLUMNS, list(_rows(found, True))),
         },
         {"folds": _plot(found)},
-        {"rounds": str(rounds), **dict(_figures(found))},
-        list(_targets(found)),
+        {"rounds": str(rounds), **figures, **dict(_figures(found))},
+        [*_targets(found), *targets],
         PACKAGES,
     )
+
+
+def _of_small(last: Result | None) -> tuple[dict[str, Table], dict[str, str], list[Target]]:
+    """Return the table, the figure and the target of `lab.spark.small` in the last result."""
+    if last is None or SMALL not in last.tables:
+        return {}, {SMALL_RUN: "not measured"}, []
+    targets = [each for each in last.targets if each.what == SMALL_TARGET]
+    return {SMALL: last.tables[SMALL]}, {SMALL_RUN: last.figures[SMALL_RUN]}, targets
 
 
 def _rows(found: Found, files: bool) -> Iterator[tuple[str, ...]]:

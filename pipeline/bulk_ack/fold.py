@@ -6,7 +6,7 @@ from forged ones; it is a secret, so it is in no file and no shuffle of Spark.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
@@ -14,20 +14,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from fanin.tracker import Batch, BatchKey, Mode, Outcome
 from fanin.tracker.rules.model import is_reason
 from pipeline.bulk_ack import item_ids as ids
+from pipeline.bulk_ack import logs
 from pipeline.bulk_ack.item_ids import Located, Refusal
 from pipeline.bulk_ack.logs import Portion
-from pipeline.spark import bitmaps, schemas
+from pipeline.bulk_ack.rows import BLOCKS_A_BATCH, FOLDED
+from pipeline.spark import bitmaps
 
-BLOCKS_A_BATCH = 256
 REASONS = 128
 """Reasons per batch that one task passes on; the tracker keeps no more."""
 
-FOLDED = to_arrow_schema(schemas.FOLDED)
 Flags: TypeAlias = NDArray[np.bool_]
 Rows: TypeAlias = NDArray[np.int64]
 
@@ -114,6 +113,15 @@ class Folder:
         if batch_id not in self._folds and batch is not None:
             self._folds[batch_id] = _BatchFold.of(batch.page_bits)
         return self._folds[batch_id]
+
+
+def fold_files(paths: Iterable[str], registry: Registry, tenant: str) -> Iterator[pa.RecordBatch]:
+    """Yield rows of FOLDED of the logs *paths*, as one task."""
+    folder = Folder(registry, tenant)
+    for path in paths:
+        for portion in logs.read(path):
+            yield from folder.take(portion, path)
+    yield from folder.blocks()
 
 
 def _outcomes(outcome: pa.Array) -> tuple[Flags, Flags]:

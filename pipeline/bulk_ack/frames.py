@@ -7,28 +7,27 @@ MARKED: the tracker's answers, one row per hundred pages
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import partial
 
-import numpy as np
 import pyarrow as pa
-from pyspark.accumulators import Accumulator
 from pyspark.sql import Column, DataFrame, Row, SparkSession, Window
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema
 
-from fanin.tracker import BatchKey
-from pipeline.bulk_ack import write
-from pipeline.bulk_ack.fold import REASONS, Folder
-from pipeline.bulk_ack.logs import format_of, read
-from pipeline.bulk_ack.write import Target
+from pipeline.bulk_ack import rows, write
+from pipeline.bulk_ack.fold import REASONS, fold_files
+from pipeline.bulk_ack.logs import format_of
+from pipeline.bulk_ack.write import Tally, Target
 from pipeline.snapshot.tables import Tables
-from pipeline.spark import bitmaps, schemas
+from pipeline.spark import bitmaps
 from pipeline.spark.files import ListedFile, shares
 
 LISTED = "path string, modificationTime timestamp, length long, content binary"
 """The columns of Spark's binaryFile source; it reads the content only if it is selected."""
+FOLDED, PAGE_MASKS, MARKED, OUTCOMES = map(
+    from_arrow_schema, (rows.FOLDED, rows.PAGE_MASKS, rows.MARKED, rows.OUTCOMES)
+)
 
 
 def files(listed: DataFrame) -> list[ListedFile]:
@@ -44,15 +43,12 @@ def fold(spark: SparkSession, logs: Sequence[ListedFile], tables: Tables, tenant
     context = spark.sparkContext
     dealt = [(paths,) for paths in shares(logs, context.defaultParallelism)]
     frame = spark.createDataFrame(context.parallelize(dealt, len(dealt)), "paths array<string>")
-    return frame.mapInArrow(partial(_fold_task, tables=tables, tenant=tenant), schemas.FOLDED)
+    return frame.mapInArrow(partial(_fold_task, tables=tables, tenant=tenant), FOLDED)
 
 
 def _fold_task(shared: Iterator[pa.RecordBatch], tables: Tables, tenant: str) -> Iterator[pa.RecordBatch]:
-    folder = Folder(tables.store, tenant)
-    for path in (path for batch in shared for paths in batch.column(0).to_pylist() for path in paths):
-        for portion in read(path):
-            yield from folder.take(portion, path)
-    yield from folder.blocks()
+    paths = (path for batch in shared for paths in batch.column(0).to_pylist() for path in paths)
+    return fold_files(paths, tables.store, tenant)
 
 
 def rejected(folded: DataFrame) -> DataFrame:
@@ -80,44 +76,16 @@ def page_masks(folded_blocks: DataFrame, tasks: int) -> DataFrame:
     """Return PAGE_MASKS of BLOCK, in *tasks* partitions: the union of all blocks of one number, per page."""
     by_number = folded_blocks.repartition(tasks, "batch_id", "block")
     united = by_number.groupBy("batch_id", "block").agg(_union("succeeded"), _union("failed"))
-    return united.mapInArrow(to_page_masks, schemas.PAGE_MASKS)
+    return united.mapInArrow(rows.to_page_masks, PAGE_MASKS)
 
 
 def _union(name: str) -> Column:
     return F.bitmap_or_agg(name).alias(name)
 
 
-def to_page_masks(found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield PAGE_MASKS of rows of BLOCK, one row per block, without nulls; a success beats a failure."""
-    schema = to_arrow_schema(schemas.PAGE_MASKS)
-    for batch in found:
-        succeeded, failed = (
-            bitmaps.as_rows(batch.column(name).to_pylist()) for name in ("succeeded", "failed")
-        )
-        acked = succeeded | failed
-        rows = np.flatnonzero(acked.any(axis=1))
-        block, page = np.divmod(rows, bitmaps.BLOCK_PAGES)
-        numbers = batch.column("block").to_numpy()[block] * bitmaps.BLOCK_PAGES + page
-        masks = acked[rows], (failed & ~succeeded)[rows]
-        columns = [
-            batch.column("batch_id").take(pa.array(block)),
-            pa.array(numbers),
-            *map(bitmaps.to_column, masks),
-        ]
-        yield pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """Counts of all tasks so far: pages read, and items newly acked."""
-
-    pages: Accumulator[int]
-    fresh: Accumulator[int]
-
-
 def mark(found: DataFrame, target: Target, tally: Tally, tasks: int) -> DataFrame:
     """Write each page of PAGE_MASKS that lacks any bit once; return MARKED, in *tasks* partitions."""
-    return spread(found, tasks).mapInArrow(partial(_mark_task, target=target, tally=tally), schemas.MARKED)
+    return spread(found, tasks).mapInArrow(partial(_mark_task, target=target, tally=tally), MARKED)
 
 
 def spread(found: DataFrame, tasks: int) -> DataFrame:
@@ -131,27 +99,22 @@ def spread(found: DataFrame, tasks: int) -> DataFrame:
 
 
 def _mark_task(found: Iterator[pa.RecordBatch], target: Target, tally: Tally) -> Iterator[pa.RecordBatch]:
-    schema = to_arrow_schema(schemas.MARKED)
-    for row in write.marker(target).mark_all(write.portions(found)):
-        tally.pages.add(int(row["pages"]))
-        tally.fresh.add(int(row["fresh"]))
-        yield pa.RecordBatch.from_pylist([row], schema=schema)
+    for row in write.mark(found, target, tally):
+        yield pa.RecordBatch.from_pylist([row], schema=rows.MARKED)
 
 
 def by_batch(marked: DataFrame, target: Target) -> DataFrame:
     """Return OUTCOMES: MARKED summed by batch, and the batch's state now."""
-    counts = [field.name for field in schemas.MARKED if field.name != "batch_id"]
+    counts = [name for name in rows.MARKED.names if name != "batch_id"]
     sums = marked.groupBy("batch_id").agg(*(F.sum(name).alias(name) for name in counts))
-    return sums.mapInArrow(partial(_state_task, target=target), schemas.OUTCOMES)
+    return sums.mapInArrow(partial(_state_task, target=target), OUTCOMES)
 
 
 def _state_task(found: Iterator[pa.RecordBatch], target: Target) -> Iterator[pa.RecordBatch]:
-    store = target.tables.store
     for batch in found:
-        keys = [BatchKey(target.tenant, batch_id) for batch_id in batch.column("batch_id").to_pylist()]
-        states = [str(stored.state) if (stored := store.get(key)) else None for key in keys]
+        states = [write.state_of(target, batch_id) for batch_id in batch.column("batch_id").to_pylist()]
         yield pa.RecordBatch.from_arrays(
-            [*batch.columns, pa.array(states, pa.string())], schema=to_arrow_schema(schemas.OUTCOMES)
+            [*batch.columns, pa.array(states, pa.string())], schema=rows.OUTCOMES
         )
 
 
@@ -160,5 +123,5 @@ def keep_reasons(found: DataFrame, target: Target) -> None:
     found.foreachPartition(partial(_reasons_task, target=target))
 
 
-def _reasons_task(rows: Iterator[Row], target: Target) -> None:
-    write.keep_reasons(target, (row.asDict() for row in rows))
+def _reasons_task(found: Iterator[Row], target: Target) -> None:
+    write.keep_reasons(target, (row.asDict() for row in found))

@@ -78,27 +78,11 @@ def refuse_hidden(path: str) -> None:
 def read(path: str) -> Iterator[Portion]:
     """Yield the rows of the log at *path*, in Spark's notation. Raises UnreadableLog."""
     readers = {"parquet": _parquet, "json": _json, "csv": _csv}
-    system, inner = _located(path)
+    system, inner = files.as_spark_names(path)
     try:
         yield from readers[format_of(path)](system, inner)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise UnreadableLog(f"{path} cannot be read: {error}") from error
-
-
-_HADOOP_SCHEMES = {"s3a": "s3", "s3n": "s3"}
-
-
-def _located(path: str) -> tuple[Any, str]:
-    """Return the file system of *path*, and the path within it.
-
-    Unlike `files.located` it takes Spark's notation: a URI whose characters are not escaped.
-    """
-    scheme, colon, location = path.partition(":")
-    if not colon or scheme == "file":
-        return pyarrow.fs.LocalFileSystem(), "/" + location.lstrip("/") if colon else path
-    bucket, _, key = location.lstrip("/").partition("/")
-    system, root = pyarrow.fs.FileSystem.from_uri(f"{_HADOOP_SCHEMES.get(scheme, scheme)}://{bucket}")
-    return system, f"{root}/{key}"
 
 
 def _parquet(system: Any, path: str) -> Iterator[Portion]:

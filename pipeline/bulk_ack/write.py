@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -18,7 +19,7 @@ from fanin.aws.dynamodb.meter import Meter
 from fanin.aws.forking import cache_per_process
 from fanin.errors import NotFound, StoreUnavailable
 from fanin.pacing import ATTEMPTS, Pace, each_in_threads, waits
-from fanin.tracker import Ack, Outcome, PageAcked, PageMasks, Tracker, Verdict
+from fanin.tracker import Ack, BatchKey, Outcome, PageAcked, PageMasks, Tracker, Verdict
 from fanin.tracker.writing.recording import OFFERS_A_REQUEST
 from pipeline.snapshot.tables import Tables
 from pipeline.spark import bitmaps
@@ -31,6 +32,23 @@ Row = dict[str, str | int]
 
 class PagesLeft(RuntimeError):
     """The store refused a page on every attempt. Run the job again; pages already written stay written."""
+
+
+class Count(Protocol):
+    """A number that all tasks add to."""
+
+    @property
+    def value(self) -> int: ...
+
+    def add(self, term: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Counts of all tasks so far: pages read, and items newly acked."""
+
+    pages: Count
+    fresh: Count
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +162,20 @@ def _counted(portion: Portion, answers: Sequence[PageAcked]) -> Row:
 def marker(target: Target) -> Marker:
     """Return the marker of this process's task."""
     return Marker(_tracker(target.tables), target, _meter(target.tables))
+
+
+def mark(found: Iterable[pa.RecordBatch], target: Target, tally: Tally) -> Iterator[Row]:
+    """Write each page of *found* (PAGE_MASKS) that lacks any bit; yield rows of MARKED, as one task."""
+    for row in marker(target).mark_all(portions(found)):
+        tally.pages.add(int(row["pages"]))
+        tally.fresh.add(int(row["fresh"]))
+        yield row
+
+
+def state_of(target: Target, batch_id: str) -> str | None:
+    """Return the state of the batch now, None if it is gone."""
+    stored = target.tables.store.get(BatchKey(target.tenant, batch_id))
+    return str(stored.state) if stored else None
 
 
 def keep_reasons(target: Target, reasons: Iterable[Row]) -> None:

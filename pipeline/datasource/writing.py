@@ -6,7 +6,6 @@ each writes its own; a success heals a failure, in either order.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -15,18 +14,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql import Row, datasource
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamWriter, WriterCommitMessage
-from pyspark.sql.pandas.types import to_arrow_schema
 
-from pipeline.bulk_ack import frames, logs, write
+from pipeline.bulk_ack import logs, write
 from pipeline.bulk_ack.fold import Folder
+from pipeline.bulk_ack.rows import Collected
 from pipeline.datasource.options import Refused, Writing
-from pipeline.spark import schemas
-from pipeline.spark.bitmaps import BLOCK_BYTES
 
 NAMED = 5
 """Refused rows that an error lists."""
-BLOCKS_A_BATCH = 256
-BLOCK = to_arrow_schema(schemas.BLOCK)
 # From Spark 4.1 on a stream passes Arrow batches; before that, single rows.
 if TYPE_CHECKING:
     from pyspark.sql.datasource import DataSourceStreamArrowWriter as StreamWriter
@@ -48,37 +43,22 @@ class Marked(WriterCommitMessage):
 
 
 @dataclass(slots=True)
-class Collected:
-    """The output of a task's folder: united blocks, reasons, and refused rows."""
+class Found(Collected):
+    """The output of a task's folder, with the ids of some refused rows."""
 
-    blocks: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
-    reasons: list[write.Row] = field(default_factory=list)
-    refused: Counter[str] = field(default_factory=Counter)
     named: list[str] = field(default_factory=list)
 
     def take_all(self, folded: Iterable[pa.RecordBatch]) -> None:
         """Add rows of FOLDED."""
-        for row in (row for batch in folded for row in batch.to_pylist()):
-            if row["block"]:
-                key = row["block"]["batch_id"], row["block"]["block"]
-                given = {name: value for name, value in row["block"].items() if value is not None}
-                self.blocks.setdefault(key, dict.fromkeys(BLOCK.names, bytes(BLOCK_BYTES))).update(given)
-            elif row["reason"]:
-                self.reasons.append(row["reason"])
-            elif row["rejected"]:
-                self.refused[row["rejected"]["refusal"]] += 1
-                self.named += [repr(row["rejected"]["item_id"])][: NAMED - len(self.named)]
-
-    def blocks_held(self) -> Iterator[pa.RecordBatch]:
-        """Yield rows of BLOCK without nulls, batch by batch."""
-        rows = [self.blocks[key] for key in sorted(self.blocks)]
-        for at in range(0, len(rows), BLOCKS_A_BATCH):
-            yield pa.RecordBatch.from_pylist(rows[at : at + BLOCKS_A_BATCH], schema=BLOCK)
+        for batch in folded:
+            self.take(batch)
+            rejected = batch.column("rejected").drop_null().field("item_id")
+            self.named += map(repr, rejected[: NAMED - len(self.named)].to_pylist())
 
     def check(self) -> None:
         """Raise RefusedAcks if any row was refused."""
-        if self.refused:
-            why = ", ".join(f"{count} {refusal}" for refusal, count in sorted(self.refused.items()))
+        if self.rejected:
+            why = ", ".join(f"{count} {refusal}" for refusal, count in sorted(self.rejected.items()))
             some = ", ".join(self.named)
             raise RefusedAcks(
                 f'{why}: {some}, ...; nothing of this task was acked. refused="skip" skips them'
@@ -108,17 +88,17 @@ class AckStreamWriter(StreamWriter):
 def write_acks(request: Writing, batches: Iterable[pa.RecordBatch]) -> Marked:
     """Ack the rows of one task. Raises RefusedAcks before any is acked."""
     target = request.target
-    folder, found, rows = Folder(target.tables.store, target.tenant), Collected(), 0
+    folder, found, rows = Folder(target.tables.store, target.tenant), Found(), 0
     for batch in batches:
         rows += batch.num_rows
         found.take_all(folder.take(logs.portion(batch), "the frame"))
     found.take_all(folder.blocks())
     if request.refused is Refused.FAIL:
         found.check()
-    for _ in write.marker(target).mark_all(write.portions(frames.to_page_masks(found.blocks_held()))):
+    for _ in write.marker(target).mark_all(write.portions(found.page_masks())):
         pass
     write.keep_reasons(target, found.reasons)
-    return Marked(rows, found.refused.total())
+    return Marked(rows, found.rejected.total())
 
 
 def as_batches(rows: Iterator[Row]) -> Iterator[pa.RecordBatch]:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from fanin.tracker import checked_batch_id
 from pipeline.audit.run import AuditRequest, audit
 from pipeline.snapshot import options as shared
+from pipeline.snapshot.selecting import snapshot_of
 from pipeline.spark.arguments import job_parser
 from pipeline.spark.errors import exit_with_message
 from pipeline.spark.progress import Report, event_printer
@@ -55,7 +56,7 @@ def _run(options: argparse.Namespace, emit: Report) -> int:
     batch_id = checked_batch_id(options.batch) if options.batch else None
     tables = shared.tables_of(options)
     with spark_session("audit", cores=options.cores) as spark:
-        snapshot = shared.snapshot_of(spark, options, batch_id)
+        snapshot = snapshot_of(spark, options, batch_id)
         return audit(snapshot, AuditRequest(options.out, tables.store if tables else None), emit)
 
 

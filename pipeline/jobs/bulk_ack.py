@@ -13,20 +13,25 @@ from __future__ import annotations
 import argparse
 import uuid
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import SparkSession
-
-from pipeline.bulk_ack.run import BulkAckRequest, bulk_ack, list_logs, preview, stream
+from pipeline.bulk_ack.local import LocalEngine
+from pipeline.bulk_ack.run import BulkAckRequest, Engine, bulk_ack, preview
+from pipeline.local import engines
+from pipeline.local.arrow import without_pandas
+from pipeline.local.processes import cores_of
 from pipeline.snapshot import options as shared
 from pipeline.spark.arguments import job_parser, positive
 from pipeline.spark.errors import exit_with_message
 from pipeline.spark.progress import Report, event_printer
-from pipeline.spark.session import spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 SOME_REJECTED = 3
 
 SENTENCES = {
+    **engines.CHOSEN,
     "folded": (
         "{acks:,} acks in {files:,} files: {items:,} items in {pages:,} pages, {repeated:,} repeated,"
         " {rejected:,} rejected; {seconds:.1f} s"
@@ -60,6 +65,7 @@ def arguments() -> argparse.ArgumentParser:
         help="look for new files so often (default: once)",
     )
     add("--rate", type=positive, metavar="R", help="at most R write units a second, all executors together")
+    engines.add_engine(parser)
     shared.add_tables(parser)
     return parser
 
@@ -82,6 +88,8 @@ def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None
         parser.error("required: --rejects, the path for rejected rows")
     if options.checkpoint and (len(options.logs) > 1 or options.dry_run):
         parser.error("--checkpoint takes one folder, and no --dry-run")
+    if options.checkpoint and options.engine == engines.LOCAL:
+        parser.error("--checkpoint takes --engine spark")
     if options.every is not None and not options.checkpoint:
         parser.error("--every goes with --checkpoint")
 
@@ -90,18 +98,39 @@ def _run(options: argparse.Namespace, emit: Report) -> int:
     """Run the job; return the number of rejected rows."""
     tables, run = shared.named_tables(options), str(uuid.uuid4())
     request = BulkAckRequest(tables, options.tenant, options.rejects or "", run, options.rate)
+    local = LocalEngine(cores_of(options.cores))
+    asked = engines.SPARK if options.checkpoint else options.engine
+    chosen = engines.choose(asked, lambda: local.list_logs(options.logs))
+    emit("engine", chosen)
+    if chosen["engine"] == engines.LOCAL:
+        without_pandas()
+        return _once(local, options, request, emit)
+    return _on_spark(options, request, emit)
+
+
+def _on_spark(options: argparse.Namespace, request: BulkAckRequest, emit: Report) -> int:
+    # Spark takes a second to import.
+    from pipeline.bulk_ack.on_spark import SparkEngine  # noqa: PLC0415
+    from pipeline.spark.session import spark_session  # noqa: PLC0415
+
     with spark_session("bulk_ack", cores=options.cores) as spark:
         if options.checkpoint:
             return _stream(spark, options, request, emit)
-        logs = list_logs(spark, options.logs)
-        if options.dry_run:
-            preview(spark, logs, request, emit)
-            return 0
-        return bulk_ack(spark, logs, request, emit)["rejected"]
+        return _once(SparkEngine(spark), options, request, emit)
+
+
+def _once(engine: Engine, options: argparse.Namespace, request: BulkAckRequest, emit: Report) -> int:
+    logs = engine.list_logs(options.logs)
+    if options.dry_run:
+        preview(engine, logs, request, emit)
+        return 0
+    return bulk_ack(engine, logs, request, emit)["rejected"]
 
 
 def _stream(spark: SparkSession, options: argparse.Namespace, request: BulkAckRequest, emit: Report) -> int:
     """Ack files as they arrive; return the number of rejected rows in all micro-batches of this run."""
+    from pipeline.bulk_ack.on_spark import stream  # noqa: PLC0415
+
     rejected = 0
 
     def report(event: str, facts: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from pipeline.reconcile.run import ReconcileRequest, reconcile
 from pipeline.snapshot import options as shared
+from pipeline.snapshot.selecting import snapshot_of
 from pipeline.spark.arguments import job_parser
 from pipeline.spark.errors import exit_with_message
 from pipeline.spark.progress import Report, event_printer
@@ -49,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _run(options: argparse.Namespace, emit: Report) -> None:
     request = ReconcileRequest(options.batch, options.manifest, options.out, options.group, options.failed)
     with spark_session("reconcile", cores=options.cores) as spark:
-        reconcile(spark, shared.snapshot_of(spark, options, request.batch_id), request, emit)
+        reconcile(spark, snapshot_of(spark, options, request.batch_id), request, emit)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,9 @@
-"""Job options that name the tracker's tables or exports of them, and the snapshot they select."""
+"""Job options that name the tracker's tables or exports of them."""
 
 from __future__ import annotations
 
 import argparse
 
-from pyspark.sql import SparkSession
-
-from pipeline.snapshot import frames
-from pipeline.snapshot.frames import TableSnapshot
 from pipeline.snapshot.tables import Tables
 from pipeline.spark.arguments import positive
 
@@ -52,14 +48,9 @@ def named_tables(options: argparse.Namespace) -> Tables:
     return Tables(options.batches_table, options.pages_table, options.region, options.tables_endpoint_url)
 
 
-def snapshot_of(
-    spark: SparkSession, options: argparse.Namespace, batch_id: str | None = None
-) -> TableSnapshot:
-    """Return the snapshot of one batch or of all, from the exports if there are any."""
-    exports, tables = _both(options, "export"), tables_of(options)
-    if exports or tables is None:
-        return frames.from_exports(spark, exports, batch_id)
-    return frames.from_tables(spark, tables, batch_id, options.rate)
+def exports_of(options: argparse.Namespace) -> list[str]:
+    """Return the folders of the exports that are named."""
+    return _both(options, "export")
 
 
 def _both(options: argparse.Namespace, kind: str) -> list[str]:

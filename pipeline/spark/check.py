@@ -59,6 +59,11 @@ def java_problem(env: Mapping[str, str], which: Which = shutil.which) -> str | N
     return f"{needed}; {found}. Install it with:\n  {install_line(which)}"
 
 
+def has_cluster() -> bool:
+    """Return whether spark-submit started this process, as Glue and EMR do."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
 def require_java() -> None:
     """Exit with a message that names the fix if Spark cannot start."""
     problem = java_problem(os.environ)

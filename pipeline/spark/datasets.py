@@ -7,7 +7,8 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from pipeline.spark import files, schemas
-from pipeline.spark.errors import FAILURES, sentence
+from pipeline.spark.errors import sentence
+from pipeline.spark.session import FAILURES
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 CATALOG = DATA / "catalog.jsonl.bz2"

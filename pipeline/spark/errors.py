@@ -10,36 +10,43 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from botocore.exceptions import BotoCoreError, ClientError
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
-from pyspark.logger import PySparkLogger
 
 from fanin.errors import FaninError
 
-FAILURES = (PySparkException, Py4JJavaError)
-"""What Spark raises: its own errors, and Java exceptions that it does not translate."""
-_SPARKS_OWN = "DataFrameQueryContextLogger"
+_OF_SPARK = ("pyspark", "py4j")
+"""The packages of what Spark raises: its own errors, and Java exceptions that it does not translate."""
 _TRACE = "Traceback (most recent call last):"
 _FRAME = re.compile(r"^(?:\s|$)|^During handling|^The above exception")
 _CLASS = re.compile(r"^[A-Za-z_]\w*(?:\.\w+)+: ")
 """The class of an exception, before its message."""
 _CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]+\] (.*?)[\s;]*(?:SQLSTATE: \w+;?)?\s*$", re.MULTILINE)
 """The message of a Spark error; the first match is the outermost error."""
+TASK_ATTEMPTS = 4
+"""Attempts of a task, before the job fails."""
 MESSAGES_MAX = 2
 """Error messages of Spark that are repeated in the sentence."""
+
+
+class TaskFailed(RuntimeError):
+    """A task failed on each of its attempts; the message is that of the last error."""
 
 
 @contextmanager
 def exit_with_message(job: str) -> Iterator[None]:
     """Exit with a message that begins with the name of *job* if the body fails on input, AWS or Spark."""
-    # PySpark would print the whole stack trace of the JVM too.
-    PySparkLogger.getLogger(_SPARKS_OWN).disabled = True
     try:
         yield
-    except (FaninError, ValueError, BotoCoreError, ClientError) as error:
+    except (FaninError, ValueError, BotoCoreError, ClientError, TaskFailed) as error:
         raise SystemExit(f"{job}: {error}") from error
-    except FAILURES as error:
+    except Exception as error:
+        if not _is_of_spark(error):
+            raise
         raise SystemExit(f"{job}: {sentence(str(error))}") from error
+
+
+def _is_of_spark(error: Exception) -> bool:
+    """Return whether Spark raised *error*; its packages, slow to import, need not be there."""
+    return any(kind.__module__.partition(".")[0] in _OF_SPARK for kind in type(error).__mro__)
 
 
 def sentence(text: str) -> str:

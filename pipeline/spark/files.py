@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 import pyarrow.fs
 
 BYTES_A_TASK = 64 << 20
+_HADOOP_SCHEMES = {"s3a": "s3", "s3n": "s3"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +30,13 @@ def shares(files: Sequence[ListedFile], slots: int) -> list[list[str]]:
     where there are so many files.
     """
     count = max(1, min(len(files), max(slots, ceil(sum(file.size for file in files) / BYTES_A_TASK))))
-    tasks: list[tuple[int, int, list[str]]] = [(0, number, []) for number in range(count)]
+    tasks: list[list[str]] = [[] for _ in range(count)]
+    sizes = [(0, number) for number in range(count)]
     for file in sorted(files, key=lambda file: (-file.size, file.path)):
-        size, number, paths = tasks[0]
-        heapq.heapreplace(tasks, (size + file.size, number, [*paths, file.path]))
-    return [paths for _, _, paths in sorted(tasks, key=lambda task: task[1])]
+        size, number = sizes[0]
+        heapq.heapreplace(sizes, (size + file.size, number))
+        tasks[number].append(file.path)
+    return tasks
 
 
 def suffix(path: str, compressions: Sequence[str]) -> str:
@@ -50,6 +53,19 @@ def known(formats: Iterable[str], compressions: Iterable[str]) -> str:
 def whole(path: str) -> str:
     """Return *path* as every process understands it: a URI, or an absolute path."""
     return path.rstrip("/") if "://" in path else os.path.abspath(path)
+
+
+def as_spark_names(path: str) -> tuple[pyarrow.fs.FileSystem, str]:
+    """Return the file system of *path*, and the path within it.
+
+    Unlike `located` it takes Spark's notation: a URI whose characters are not escaped.
+    """
+    scheme, colon, location = path.partition(":")
+    if not colon or scheme == "file":
+        return pyarrow.fs.LocalFileSystem(), "/" + location.lstrip("/") if colon else path
+    bucket, _, key = location.lstrip("/").partition("/")
+    system, root = pyarrow.fs.FileSystem.from_uri(f"{_HADOOP_SCHEMES.get(scheme, scheme)}://{bucket}")
+    return system, f"{root}/{key}"
 
 
 def located(path: str) -> tuple[pyarrow.fs.FileSystem, str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from pipeline.spark.errors import FAILURES
+from pipeline.spark.session import FAILURES
 
 _HIDDEN = ("_", ".")
 """First characters of the names of files that Spark keeps beside its data."""

@@ -7,9 +7,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pyspark import SparkContext, SparkStageInfo
+if TYPE_CHECKING:
+    from pyspark import SparkContext, SparkStageInfo
 
 WATCH_SECONDS = 5.0
 MOST_STAGES = 3

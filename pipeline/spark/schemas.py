@@ -14,7 +14,6 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from fanin.tracker import Verdict
 from fanin.tracker.rules.option_kinds import Whole
 from fanin.tracker.rules.options import SHOWN
 
@@ -41,81 +40,6 @@ ACKS = StructType(
     ]
 )
 """A row of an ack log; *outcome* is success, failure or null for success. *reason*: why it failed."""
-
-PAGE_MASKS = StructType(
-    [
-        StructField("batch_id", StringType(), False),
-        StructField("page", LongType(), False),
-        StructField("bits", BinaryType(), False),
-        StructField("failed", BinaryType(), False),
-    ]
-)
-"""Folded acks of one leaf page, in the layout of `pipeline.spark.bitmaps`; *failed* is a subset of *bits*."""
-
-BLOCK = StructType(
-    [
-        StructField("batch_id", StringType(), False),
-        StructField("block", LongType(), False),
-        StructField("succeeded", BinaryType()),
-        StructField("failed", BinaryType()),
-    ]
-)
-"""Folded acks of a block of 32 neighbouring leaf pages: items that succeeded, items that failed."""
-
-REJECTED = StructType(
-    [
-        StructField("file", StringType(), False),
-        StructField("item_id", StringType()),
-        StructField("outcome", StringType()),
-        StructField("reason", StringType()),
-        StructField("refusal", StringType(), False),
-    ]
-)
-"""A row of an ack log that set no bit, unchanged, and why: see `pipeline.bulk_ack.item_ids.Refusal`.
-
-*item_id* holds the whole line if the line is not a row.
-"""
-
-REASON = StructType(
-    [
-        StructField("batch_id", StringType(), False),
-        StructField("item_id", StringType(), False),
-        StructField("reason", StringType(), False),
-    ]
-)
-"""Why an item failed."""
-
-FOLDED = StructType(
-    [
-        StructField("block", BLOCK),
-        StructField("rejected", REJECTED),
-        StructField("reason", REASON),
-        StructField("acks", LongType()),
-    ]
-)
-"""The output of a task over its part of the logs; each row has one column set. *acks*: folded rows."""
-
-MARKED = StructType(
-    [
-        StructField("batch_id", StringType(), False),
-        StructField("pages", LongType(), False),
-        StructField("written", LongType(), False),
-        StructField("fresh", LongType(), False),
-        StructField("failed", LongType(), False),
-        StructField("healed", LongType(), False),
-        *(StructField(str(verdict), LongType(), False) for verdict in Verdict),
-        StructField("requests", LongType(), False),
-        StructField("write_units", LongType(), False),
-    ]
-)
-"""The tracker's answers to folded acks: *pages* read and *written*, items by verdict.
-
-Of the accepted items, *fresh* were not acked before, *failed* of these as failures; *healed* had failed.
-Items acked by a task that crashed are counted as duplicates when it is run again.
-"""
-
-OUTCOMES = StructType([*MARKED, StructField("state", StringType())])
-"""MARKED by batch, and the batch's *state* now, null if the batch is gone."""
 
 PAGES = StructType(
     [

@@ -7,12 +7,19 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
-from pipeline.spark.check import require_java
+from pipeline.spark.check import has_cluster, require_java
+from pipeline.spark.errors import TASK_ATTEMPTS
 
 ROOT = Path(__file__).resolve().parents[2]
-TASK_ATTEMPTS = 4
+FAILURES = (PySparkException, Py4JJavaError)
+"""What Spark raises: its own errors, and Java exceptions that it does not translate."""
+_TRACES = "DataFrameQueryContextLogger"
+"""The logger by which PySpark prints the whole stack trace of the JVM beside the exception."""
 
 COMMON = {
     "spark.sql.session.timeZone": "UTC",
@@ -24,6 +31,7 @@ COMMON = {
 
 def spark_session(name: str, *, cores: str = "*", settings: Mapping[str, str] | None = None) -> SparkSession:
     """Return a session for the job *name*. *cores* and *settings* apply only if no cluster runs the job."""
+    PySparkLogger.getLogger(_TRACES).disabled = True
     builder = SparkSession.builder.appName(name)
     for key, value in {**COMMON, **_settings(cores, settings or {})}.items():
         builder = builder.config(key, value)
@@ -32,7 +40,7 @@ def spark_session(name: str, *, cores: str = "*", settings: Mapping[str, str] | 
 
 def _settings(cores: str, settings: Mapping[str, str]) -> dict[str, str]:
     # spark-submit has started the JVM and chosen the master: keep both.
-    if "PYSPARK_GATEWAY_PORT" in os.environ:
+    if has_cluster():
         return {}
     require_java()
     # Workers would otherwise be started with whatever python3 comes first on the path.

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
-from pyspark import TaskContext
 
 from fanin.tracker import Ack, OpenBatch, Outcome, State, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from pipeline.bulk_ack import run as bulk_acking
+from pipeline.bulk_ack.local import LocalEngine
 from pipeline.bulk_ack.run import BulkAckRequest
 from pipeline.snapshot.tables import Tables
 from tests.pipeline.logs import write_log
@@ -22,19 +24,36 @@ SIZES = [1, 63, 64, 65, P - 1, P, P + 1, 3 * P]
 
 @dataclass(frozen=True, slots=True)
 class DyingTables(Tables):
-    """Tables on which the first attempt of every task dies, with its second page written and not counted."""
+    """Tables on which a task dies once a batch, with its second page written and not counted."""
+
+    folder: str = ""
 
     @property
     def store(self) -> DynamoStore:
-        return DyingStore(self.client, super(DyingTables, self).store.tables)
+        return DyingStore(self.client, super(DyingTables, self).store.tables, folder=Path(self.folder))
 
 
+@dataclass(frozen=True)
 class DyingStore(DynamoStore):
+    folder: Path = Path()
+
     def replace_bits(self, key, *args):
         written = super().replace_bits(key, *args)
-        if key.number and TaskContext.get().attemptNumber() == 0:
-            raise RuntimeError("the first attempt dies on purpose")
+        died = self.folder / key.batch.batch_id
+        if key.number and not died.exists():
+            died.touch()
+            raise RuntimeError("a task dies on purpose")
         return written
+
+
+@pytest.fixture(params=["local", "spark"])
+def engine(request):
+    """Each engine; the processes of the local one start for any work."""
+    if request.param == "local":
+        return LocalEngine(cores=2, fold_bytes=1, pages=1)
+    from pipeline.bulk_ack.on_spark import SparkEngine
+
+    return SparkEngine(request.getfixturevalue("spark"))
 
 
 @pytest.fixture
@@ -67,8 +86,8 @@ def scattered(tmp_path, rows, names=("a.parquet", "day=1/b.parquet")):
     return [str(tmp_path / "logs")]
 
 
-def run(spark, bulk_request, paths, report=lambda *_: None):
-    return bulk_acking.bulk_ack(spark, bulk_acking.list_logs(spark, paths), bulk_request, report)
+def run(engine, bulk_request, paths, report=lambda *_: None):
+    return bulk_acking.bulk_ack(engine, engine.list_logs(paths), bulk_request, report)
 
 
 def pages_of(tables):
@@ -77,13 +96,13 @@ def pages_of(tables):
     return sorted(rows, key=lambda row: row["pk"]["S"])
 
 
-def test_batches_of_any_size_complete(spark, tracker, bulk_request, tmp_path):
+def test_batches_of_any_size_complete(engine, tracker, bulk_request, tmp_path):
     batches = dict(opened(tracker, size) for size in SIZES)
     rows = [item for ids in batches.values() for item in ids]
     events: list = []
 
     paths = scattered(tmp_path, rows + rows, EACH_FORMAT)
-    totals = run(spark, bulk_request, paths, lambda *fact: events.append(fact))
+    totals = run(engine, bulk_request, paths, lambda *fact: events.append(fact))
 
     found = [tracker.get(TENANT, batch_id) for batch_id in batches]
     assert {(batch.state, batch.completed_by) for batch in found} == {(State.COMPLETE, "bulk-ack:run")}
@@ -95,28 +114,34 @@ def test_batches_of_any_size_complete(spark, tracker, bulk_request, tmp_path):
 
 
 def test_failures_are_counted_healed_and_explained_and_a_second_run_writes_nothing(
-    spark, tables, tracker, bulk_request, tmp_path
+    engine, tables, tracker, bulk_request, tmp_path
 ):
     batch_id, ids = opened(tracker, 2 * P)
     tracker.ack(TENANT, [Ack.of(item, "early", Outcome.FAILURE, "early") for item in ids[:4]])
     failed = [(item, "failure", f"why {number}") for number, item in enumerate(ids[1000:1100])]
-    paths = scattered(tmp_path, [*ids[2:1010], *failed, *failed, (ids[1], "failure", "late")])
+    wrong = [("junk", "success", "odd"), (f"{ids[1]}0000", None, None), (ids[3], "neither", None)]
+    rows = [*ids[2:3], *ids[4:1010], *failed, *failed, (ids[1], "failure", "late"), *wrong]
+    paths = scattered(tmp_path, rows)
 
-    first, before = run(spark, bulk_request, paths), pages_of(tables)
-    second = run(spark, bulk_request, paths)
+    first, before = run(engine, bulk_request, paths), pages_of(tables)
+    saved = pq.read_table(f"{bulk_request.rejects}/run=run", partitioning=None).to_pylist()
+    second = run(engine, bulk_request, paths)
 
     batch = tracker.get(TENANT, batch_id)
     stretches = [(found.first, found.last) for found in tracker.failures(batch).ranges]
-    assert (batch.failed, stretches) == (2 + 90, [(0, 1), (1010, 1099)])
-    assert (first["failed"], first["healed"], first["written"]) == (90, 2, 2)
+    assert (batch.failed, stretches) == (3 + 90, [(0, 1), (3, 3), (1010, 1099)])
+    assert (first["failed"], first["healed"], first["written"]) == (90, 1, 2)
     assert [second[name] for name in ("fresh", "failed", "healed", "written", "write_units")] == [0] * 5
     assert second["duplicate"] == first["fresh"] + first["healed"] + first["duplicate"]
     assert pages_of(tables) == before
+    assert {
+        (row["item_id"], row["outcome"], row["reason"]): (row["refusal"], row["file"][:6]) for row in saved
+    } == dict(zip(wrong, [(why, "file:/") for why in ("malformed", "out_of_range", "outcome")], strict=True))
     kept = {sample.reason for sample in tracker.samples(batch)}
     assert {"early"} < kept <= {"early", *(f"why {number}" for number in range(10, 100))}
 
 
-def test_acks_of_batches_that_are_over_are_distinguished(spark, tracker, bulk_request, tmp_path):
+def test_acks_of_batches_that_are_over_are_distinguished(engine, tracker, bulk_request, tmp_path):
     cancelled, ids = opened(tracker, 10)
     tracker.ack(TENANT, [Ack.of(ids[0], "early")])
     tracker.cancel(TENANT, cancelled)
@@ -124,21 +149,23 @@ def test_acks_of_batches_that_are_over_are_distinguished(spark, tracker, bulk_re
     tracker.ack(TENANT, [Ack.of(ended[0], "early", Outcome.FAILURE)])
     _, open_one = opened(tracker, 10, close=False)
 
-    totals = run(spark, bulk_request, scattered(tmp_path, [*ids[:3], *ended[:5], *open_one[:2]]))
+    totals = run(engine, bulk_request, scattered(tmp_path, [*ids[:3], *ended[:5], *open_one[:2]]))
 
     events = {name: totals[name] for name in ("cancelled", "late", "duplicate", "fresh")}
     assert events == {"cancelled": 2, "late": 4, "duplicate": 2, "fresh": 2}
 
 
 def test_a_task_that_dies_half_way_and_is_run_again_leaves_the_same(
-    spark, tables, tracker, bulk_request, tmp_path
+    engine, tables, tracker, bulk_request, tmp_path
 ):
     batches = dict(opened(tracker, 5 * P + 1) for _ in range(2))
     positions = [(at, item) for ids in batches.values() for at, item in enumerate(ids)]
     rows = [(item, "failure" if at % 100 == 0 else None) for at, item in positions]
-    dying = DyingTables(tables.batches, tables.pages, tables.region, tables.endpoint)
+    died = tmp_path / "died"
+    died.mkdir()
+    dying = DyingTables(tables.batches, tables.pages, tables.region, tables.endpoint, str(died))
 
-    totals = run(spark, BulkAckRequest(dying, TENANT, bulk_request.rejects, "run"), scattered(tmp_path, rows))
+    totals = run(engine, replace(bulk_request, tables=dying), scattered(tmp_path, rows))
 
     found = [tracker.get(TENANT, batch_id) for batch_id in batches]
     assert {(batch.state, batch.failed) for batch in found} == {(State.COMPLETE, 52)}
@@ -147,24 +174,24 @@ def test_a_task_that_dies_half_way_and_is_run_again_leaves_the_same(
 
 
 def test_a_log_that_cannot_be_read_stops_the_job_before_anything_is_marked(
-    spark, tables, tracker, bulk_request, tmp_path
+    engine, tables, tracker, bulk_request, tmp_path
 ):
     _, ids = opened(tracker, 10, close=False)
     paths = scattered(tmp_path, ids)
     (tmp_path / "logs" / "damaged.parquet").write_bytes(b"PAR1")
 
     with pytest.raises(Exception, match=r"damaged\.parquet cannot be read"):
-        run(spark, bulk_request, paths)
+        run(engine, bulk_request, paths)
     assert pages_of(tables) == []
 
 
-def test_a_dry_run_counts_and_writes_nothing(spark, tables, tracker, bulk_request, tmp_path):
+def test_a_dry_run_counts_and_writes_nothing(engine, tables, tracker, bulk_request, tmp_path):
     _, ids = opened(tracker, 2 * P + 5, close=False)
     rows = [*ids, *ids[:100], (ids[5], "failure"), (ids[P], "failure"), "junk"]
     events: list = []
 
-    logs = bulk_acking.list_logs(spark, scattered(tmp_path, rows))
-    bulk_acking.preview(spark, logs, bulk_request, lambda *fact: events.append(fact))
+    logs = engine.list_logs(scattered(tmp_path, rows))
+    bulk_acking.preview(engine, logs, bulk_request, lambda *fact: events.append(fact))
 
     event, facts = events[-1]
     expected = {"acks": len(rows), "items": 2 * P + 5, "pages": 3, "rejected": 1, "failures": 0, "reads": 3}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 from pyspark.sql.functions import spark_partition_id
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from fanin.aws.dynamodb.meter import Meter
 from fanin.errors import StoreUnavailable
@@ -13,10 +12,12 @@ from fanin.tracker import OpenBatch, PageMasks, Tracker
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.writing.recording import OFFERS_A_REQUEST
 from pipeline.bulk_ack import frames, write
+from pipeline.bulk_ack.local import dealt
+from pipeline.bulk_ack.rows import MARKED, PAGE_MASKS
 from pipeline.bulk_ack.run import estimate_acks
 from pipeline.bulk_ack.write import Marker, PagesLeft, Portion, Target
 from pipeline.snapshot.tables import Tables
-from pipeline.spark import bitmaps, schemas
+from pipeline.spark import bitmaps
 
 ALL = (1 << 1024) - 1
 TABLES = Tables("batches", "pages")
@@ -72,15 +73,14 @@ def test_a_portion_is_reported_item_by_item(tracker):
     expected = {"pages": 2, "written": 2, "fresh": 5, "failed": 3, "healed": 1, "accepted": 6, "duplicate": 1}
     assert {name: row[name] for name in expected} == expected
     assert row["batch_id"] == batch_id
-    assert set(row) == set(schemas.MARKED.names)
+    assert set(row) == set(MARKED.names)
 
 
 def test_a_hundred_pages_of_one_batch_are_written_together():
     none = bytes(bitmaps.MASK_BYTES)
     pages = [("a", page) for page in range(150)] + [("b", 0), ("b", 1)]
     rows = [{"batch_id": one, "page": page, "bits": none, "failed": none} for one, page in pages]
-    schema = to_arrow_schema(schemas.PAGE_MASKS)
-    batches = [pa.RecordBatch.from_pylist(some, schema=schema) for some in (rows[:70], rows[70:])]
+    batches = [pa.RecordBatch.from_pylist(some, schema=PAGE_MASKS) for some in (rows[:70], rows[70:])]
 
     found = [(one.batch_id, len(one.pages)) for one in write.portions(batches)]
 
@@ -92,11 +92,14 @@ def test_pages_of_a_batch_with_failures_are_written_by_one_task_and_others_by_se
     blocks = range(0, 8 * bitmaps.BLOCK_PAGES, bitmaps.BLOCK_PAGES)
     rows = [(one, page, some, failed) for one, failed in (("bad", some), ("good", none)) for page in blocks]
 
-    found = frames.spread(spark.createDataFrame(rows, schemas.PAGE_MASKS), 4)
+    found = frames.spread(spark.createDataFrame(rows, frames.PAGE_MASKS), 4)
 
     tasks = found.withColumn("task", spark_partition_id()).select("batch_id", "task").distinct().collect()
     assert [row.batch_id for row in tasks].count("bad") == 1
     assert [row.batch_id for row in tasks].count("good") > 1
+    rows = pa.Table.from_pylist([dict(zip(PAGE_MASKS.names, row, strict=True)) for row in rows], PAGE_MASKS)
+    shares = [set(share["batch_id"].to_pylist()) for share in dealt(rows, 4)]
+    assert sum("bad" in share for share in shares) == 1 < sum("good" in share for share in shares)
 
 
 def test_each_page_has_its_own_attempts(tracker):

@@ -6,6 +6,8 @@ import json
 import os
 import re
 import shutil
+import subprocess
+import sys
 import time
 from contextlib import nullcontext
 
@@ -13,6 +15,7 @@ import pytest
 
 from fanin.tracker import State, Tracker
 from pipeline.jobs import bulk_ack
+from pipeline.spark import session
 from tests.pipeline.bulk_ack.test_run import TENANT, opened
 from tests.pipeline.logs import write_log
 
@@ -23,9 +26,13 @@ def tracker(tables):
 
 
 @pytest.fixture
-def command(spark, tables, tmp_path, monkeypatch, capsys):
+def command(request, tables, tmp_path, monkeypatch, capsys):
     """Runs the job: its exit status, and what it printed."""
-    monkeypatch.setattr(bulk_ack, "spark_session", lambda *_, **__: nullcontext(spark))
+
+    def started(*_, **__):
+        return nullcontext(request.getfixturevalue("spark"))
+
+    monkeypatch.setattr(session, "spark_session", started)
     named = ["--batches-table", tables.batches, "--pages-table", tables.pages, "--region", tables.region]
     named += ["--tables-endpoint-url", tables.endpoint, "--tenant", TENANT]
     named += ["--rejects", str(tmp_path / "rejects")]
@@ -56,6 +63,23 @@ def test_a_file_that_cannot_be_read_is_named_in_one_sentence(command, tmp_path, 
     assert re.fullmatch(message, status)
 
 
+LOADED = """import sys, pyarrow, pipeline.jobs.bulk_ack, pipeline.local.arrow
+pipeline.local.arrow.without_pandas()
+pyarrow.array([1])
+print({'pandas', 'pyspark', 'py4j'} & set(sys.modules))"""
+
+
+def test_a_small_log_is_acked_without_spark_and_the_output_says_so(command, tracker, tmp_path):
+    batch_id, ids = opened(tracker, 3000)
+    log = write_log(tmp_path / "log.jsonl", [*ids, "junk"])
+
+    status, printed = command(str(log))
+
+    assert (status, tracker.get(TENANT, batch_id).state) == (bulk_ack.SOME_REJECTED, State.COMPLETE)
+    assert printed.startswith(f"engine: local ({log.stat().st_size:,} bytes of input")
+    assert subprocess.check_output([sys.executable, "-c", LOADED], text=True) == "set()\n"
+
+
 PLACES = "--batches-table b --pages-table p"
 
 
@@ -67,6 +91,7 @@ PLACES = "--batches-table b --pages-table p"
         (f"x y --tenant t {PLACES} --rejects a --checkpoint c", "one folder"),
         (f"x --tenant t {PLACES} --rejects a --every 9", "--checkpoint"),
         (f"x {PLACES} --rejects a", "--tenant"),
+        (f"x --tenant t {PLACES} --rejects a --checkpoint c --engine local", "--engine spark"),
         ("x --tenant t --rate 0", "expected a number above 0, got 0"),
     ],
 )

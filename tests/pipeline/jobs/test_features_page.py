@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from fanin import Fanin
 from fanin.client.transports.direct import DirectTransport
 from fanin.tracker import Tracker
-from pipeline.jobs import bulk_ack, fan_out
+from pipeline.jobs import fan_out
 from tests.pages import assert_shown, commands_of
 from tests.testing.test_features_page import WITH_SPARK, of
 
@@ -19,7 +19,6 @@ FILES = ("books.jsonl", "manifest", "messages", "rejects")
 
 def test_the_jobs_print_what_the_page_shows(spark, tables, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(fan_out, "spark_session", lambda *_, **__: nullcontext(spark))
-    monkeypatch.setattr(bulk_ack, "spark_session", lambda *_, **__: nullcontext(spark))
     client = Fanin(DirectTransport(Tracker(tables.store), "t"))
     monkeypatch.setattr(fan_out, "Fanin", lambda *_, **__: client)
     named = {"TENANT": "t", "BATCHES_TABLE": tables.batches, "PAGES_TABLE": tables.pages, "URL": "http://x"}

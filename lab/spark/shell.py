@@ -1,0 +1,30 @@
+"""bulk_ack as from a shell, with the tables in memory: ``python -m lab.spark.shell FOLDER [options]``.
+
+The last line is the CPU of all processes from their start on.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from lab.spark.inputs import TENANT, read_logs
+from lab.spark.tables import MemoryTables
+from lab.spark.usage import cpu_seconds
+from pipeline.jobs import bulk_ack
+from pipeline.snapshot import options
+
+
+def main() -> None:
+    folder, *own = sys.argv[1:]
+    logs = read_logs(Path(folder) / "logs")
+    os.environ.update(AWS_ACCESS_KEY_ID="none", AWS_SECRET_ACCESS_KEY="none")  # noqa: S106 - none
+    options.named_tables = lambda _: MemoryTables("batches", "pages", "eu-west-1", batch=logs.batch)
+    tables = ["--tenant", TENANT, "--batches-table", "batches", "--pages-table", "pages"]
+    bulk_ack.main([str(logs.folder), *tables, "--rejects", str(Path(folder) / "rejects"), *own])
+    print(cpu_seconds())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""Measures bulk_ack of small logs, by both engines, each run a process: ``python -m lab.spark.small``."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from lab.pages.page import write
+from lab.pages.results import Table, Target, kept, save
+from lab.pages.revision import ROOT, commit
+from lab.spark.inputs import write_logs
+from lab.spark.report import SMALL, SMALL_RUN, SMALL_TARGET
+from pipeline.local.engines import LOCAL, SPARK
+
+DRY = ("--dry-run",)
+WAYS = {"local, dry run": (LOCAL, DRY), "local": (LOCAL, ()), "Spark, dry run": (SPARK, DRY)}
+TARGET_ROWS, TARGET_SECONDS = 1_000_000, 2.0
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    add = parser.add_argument
+    add("--rows", type=int, nargs="+", default=[100_000, TARGET_ROWS, 10_000_000], help="acks in the logs")
+    add("--rounds", type=int, default=3, help="of all ways (default 3)")
+    add("--keep", action="store_true", help="keep the result for docs/performance/spark.md")
+    options = parser.parse_args(arguments)
+    if options.keep and TARGET_ROWS not in options.rows:
+        parser.error(f"--keep takes a size of {TARGET_ROWS} in --rows")
+    with TemporaryDirectory() as folder:
+        found = {rows: _measured(Path(folder) / str(rows), rows, options.rounds) for rows in options.rows}
+    if options.keep:
+        _keep(found, f"python -m lab.spark.small {' '.join(arguments or sys.argv[1:])}")
+
+
+def _measured(folder: Path, rows: int, rounds: int) -> dict[str, float]:
+    """Return the median of the CPU seconds of each way."""
+    write_logs(folder / "logs", rows)
+    found: dict[str, list[float]] = {}
+    for way, (engine, own) in [each for _ in range(rounds) for each in WAYS.items()]:
+        found.setdefault(way, []).append(_run(folder, engine, own))
+        print(f"{rows:>11,} rows, {way:<15} {found[way][-1]:6.2f} CPU s", flush=True)
+    return {way: median(seconds) for way, seconds in found.items()}
+
+
+def _run(folder: Path, engine: str, own: Sequence[str]) -> float:
+    command = [sys.executable, "-m", "lab.spark.shell", str(folder), "--engine", engine, "--cores", "2", *own]
+    done = subprocess.run(  # noqa: S603 - our own
+        command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True, start_new_session=True
+    )
+    return float(done.stdout.splitlines()[-1])
+
+
+def _keep(found: dict[int, dict[str, float]], command: str) -> None:
+    """Put the table into the result of the page; the rest of it stays."""
+    result = kept("spark")
+    if result is None:
+        raise SystemExit("run python -m lab.spark --keep before: the page is of its result")
+    cells = [(f"{rows:,}", *(f"{seconds:.1f}" for seconds in ways.values())) for rows, ways in found.items()]
+    table = Table(("rows", *(f"{way}: CPU s" for way in WAYS)), cells)
+    ran = f"`{command}`, {datetime.now(UTC):%Y-%m-%d} at `{commit()}`"
+    targets = [each for each in result.targets if each.what != SMALL_TARGET]
+    figures = {**result.figures, SMALL_RUN: ran}
+    tables = {**result.tables, SMALL: table}
+    save(replace(result, tables=tables, figures=figures, targets=[*targets, _target(found[TARGET_ROWS])]))
+    write(["spark"])
+
+
+def _target(ways: dict[str, float]) -> Target:
+    seconds = ways["local"]
+    reason = "imports of Arrow and boto3 take half of it"
+    return Target(SMALL_TARGET, "less than 2", f"{seconds:.1f}", seconds < TARGET_SECONDS, reason)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,148 @@
+"""bulk_ack by Spark: once over files, or as files arrive."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+
+from pipeline.bulk_ack import frames, run
+from pipeline.bulk_ack.logs import refuse_hidden
+from pipeline.bulk_ack.run import PROGRESS_SECONDS, BulkAckRequest, Folded
+from pipeline.bulk_ack.write import Tally, Target
+from pipeline.spark.files import ListedFile
+from pipeline.spark.progress import Report, every, watching
+
+ANY_AGE = "36500d"
+"""The greatest age of an arriving file. Spark skips, without a message, one a week older than the newest."""
+QUERY = "sql.streaming.queryId"
+"""The local property in which Spark passes a stream's id to its micro-batches; a checkpoint keeps the id."""
+
+
+@dataclass(frozen=True, slots=True)
+class SparkFold:
+    """Folded logs, cached until they are written by so many *tasks*."""
+
+    frame: DataFrame
+    page_masks: DataFrame
+    tasks: int
+    counts: Folded
+
+    def failing(self) -> int:
+        """Return the number of pages with a failure."""
+        return self.page_masks.where(F.bitmap_count("failed") > 0).count()
+
+    def save_rejected(self, path: str) -> None:
+        """Save the rejected rows at *path*."""
+        frames.rejected(self.frame).write.mode("overwrite").parquet(path)
+
+    def mark(self, request: BulkAckRequest, progress: Callable[[Tally], None]) -> list[dict[str, Any]]:
+        """Write the page masks to the tracker; return OUTCOMES, one row per batch."""
+        context = self.page_masks.sparkSession.sparkContext
+        tally = Tally(context.accumulator(0), context.accumulator(0))
+        target = request.target(context.defaultParallelism)
+        with every(PROGRESS_SECONDS, lambda: progress(tally)):
+            marked = frames.mark(self.page_masks, target, tally, self.tasks)
+            return [row.asDict() for row in frames.by_batch(marked, target).collect()]
+
+    def keep_reasons(self, target: Target) -> None:
+        """Store why items failed."""
+        frames.keep_reasons(frames.reasons(self.frame), target)
+
+
+@dataclass(frozen=True, slots=True)
+class SparkEngine:
+    """Runs bulk_ack in a session of Spark."""
+
+    spark: SparkSession
+
+    def list_logs(self, paths: Sequence[str]) -> list[ListedFile]:
+        """Return the logs in *paths*. Raises UnreadableLog."""
+        for path in paths:
+            refuse_hidden(path)
+        reader = self.spark.read.format("binaryFile").option("recursiveFileLookup", "true")
+        return frames.files(reader.load(list(paths)))
+
+    @contextmanager
+    def fold(
+        self, logs: Sequence[ListedFile], request: BulkAckRequest, report: Report
+    ) -> Iterator[SparkFold]:
+        """Fold *logs*, and keep them while the body runs."""
+        context = self.spark.sparkContext
+        frame = frames.fold(self.spark, logs, request.tables, request.tenant).persist()
+        page_masks = None
+        try:
+            with watching(context, report):
+                counts = _counts(frame)
+                tasks = run.write_tasks(counts["blocks"], context.defaultParallelism)
+                page_masks = frames.page_masks(frames.blocks(frame), tasks).persist()
+                folded = _totals(counts, page_masks)
+            yield SparkFold(frame, page_masks, tasks, folded)
+        finally:
+            frame.unpersist()
+            if page_masks is not None:
+                page_masks.unpersist()
+
+
+def stream(
+    spark: SparkSession,
+    path: str,
+    checkpoint: str,
+    request: BulkAckRequest,
+    report: Report,
+    seconds: float | None,
+) -> StreamingQuery:
+    """Start a query that acks each file arriving in the folder *path* once, in micro-batches; return it.
+
+    *seconds*: the time between micro-batches; None takes the files that are there now, and ends.
+    *checkpoint*: keeps which files are done, and the name of the run. A micro-batch that is repeated saves
+    its rejected rows at the same path.
+    """
+
+    def ack(listed: DataFrame, epoch: int) -> None:
+        query = spark.sparkContext.getLocalProperty(QUERY)
+        named = replace(request, run=f"{query}-{epoch}")
+        run.bulk_ack(SparkEngine(listed.sparkSession), frames.files(listed), named, report)
+
+    reader = spark.readStream.format("binaryFile").schema(frames.LISTED)
+    reader = reader.option("recursiveFileLookup", "true").option("maxFileAge", ANY_AGE)
+    listed = reader.load(path).select("path", "length")
+    writer = listed.writeStream.foreachBatch(ack).option("checkpointLocation", checkpoint)
+    if seconds is None:
+        return writer.trigger(availableNow=True).start()
+    return writer.trigger(processingTime=f"{seconds} seconds").start()
+
+
+_REJECTED = "rejected "
+
+
+def _counts(folded: DataFrame) -> Counter[str]:
+    """Return the number of ``acks``, about that of ``blocks``, and rejected rows as ``rejected <refusal>``.
+
+    Where logs are in no order, each task has most of the blocks: one that several have counts once.
+    """
+    block = F.when(F.col("block").isNotNull(), F.xxhash64("block.batch_id", "block.block"))
+    blocks = F.approx_count_distinct(block).alias("blocks")
+    measures = (F.coalesce(F.sum("acks"), F.lit(0)).alias("acks"), blocks)
+    rows = folded.groupBy("rejected.refusal").agg(*measures, F.count("rejected").alias("rejected")).collect()
+    found: Counter[str] = Counter()
+    for row in rows:
+        found.update({"acks": row.acks, "blocks": row.blocks})
+        if row.refusal is not None:
+            found[_REJECTED + row.refusal] += row.rejected
+    return found
+
+
+def _totals(counts: Counter[str], page_masks: DataFrame) -> Folded:
+    measures = [F.coalesce(F.sum(F.bitmap_count(name)), F.lit(0)).alias(name) for name in ("bits", "failed")]
+    (row,) = page_masks.agg(F.count("*").alias("pages"), *measures).collect()
+    rejected = {
+        name.removeprefix(_REJECTED): count for name, count in counts.items() if name.startswith(_REJECTED)
+    }
+    return Folded(counts["acks"], rejected, row.pages, row.bits, row.failed)

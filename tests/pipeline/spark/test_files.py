@@ -1,0 +1,25 @@
+"""Files are dealt to tasks by their sizes, in a time that grows with their number alone."""
+
+from __future__ import annotations
+
+import time
+
+from pipeline.spark.files import BYTES_A_TASK, ListedFile, shares
+
+
+def test_tasks_have_about_the_same_bytes_and_every_file_once():
+    files = [ListedFile(f"f{number:02}", size) for number, size in enumerate([9, 1, 1, 1, 6, 2, 2, 2])]
+
+    assert shares(files, 2) == [["f00", "f07", "f02"], ["f04", "f05", "f06", "f01", "f03"]]
+    assert shares(files[:1], 4) == [["f00"]]
+    assert len(shares([ListedFile(f"f{number}", BYTES_A_TASK) for number in range(9)], 2)) == 9
+
+
+def test_a_task_of_many_small_files_is_dealt_in_linear_time():
+    def seconds(count):
+        files = [ListedFile(f"f{number}", 10) for number in range(count)]
+        started = time.process_time()
+        shares(files, 1)
+        return time.process_time() - started
+
+    assert seconds(80_000) < 10 * seconds(10_000) + 0.2
