@@ -44,7 +44,7 @@ MOST = FULL & ~sum(1 << bit for bit in _random.sample(range(PAGE_BITS_MAX), PAGE
 FEW = sum(1 << bit for bit in _random.sample(range(PAGE_BITS_MAX), PAGE_BITS_MAX // 100))
 Row = dict[str, Any]
 KINDS = ("requests", "write_units")
-HEADERS = {"content-type": "application/x-amz-json-1.0"}
+HEADERS: Any = {"content-type": "application/x-amz-json-1.0"}
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,8 @@ def measured(case: Case, pages: int) -> tuple[float, Meter]:
     source.add(TENANT, batch.batch_id, 2 * pages * PAGE_BITS_MAX)
     answers = Answers(case, source.get(TENANT, batch.batch_id))
     meter = Meter().attach(client)
-    client.meta.events.register_last("before-send.dynamodb", answers.send)
+    answer: Any = answers.send
+    client.meta.events.register_last("before-send.dynamodb", answer)
     marker = Marker(Tracker(tables.store, each=each_in_threads), Target(tables, TENANT, "lab"), meter)
     portions = [
         Portion(batch.batch_id, dict.fromkeys(range(at, at + PAGES_A_CALL), case.masks))
