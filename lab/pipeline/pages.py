@@ -44,7 +44,7 @@ MOST = FULL & ~sum(1 << bit for bit in _random.sample(range(PAGE_BITS_MAX), PAGE
 FEW = sum(1 << bit for bit in _random.sample(range(PAGE_BITS_MAX), PAGE_BITS_MAX // 100))
 Row = dict[str, Any]
 KINDS = ("requests", "write_units")
-HEADERS = {"content-type": "application/x-amz-json-1.0"}
+HEADERS: Any = {"content-type": "application/x-amz-json-1.0"}
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Answers:
 
     def __init__(self, case: Case, batch: Batch) -> None:
         self.case, self.batch = case, json.dumps({"Item": _encoded(batch_item(batch))}).encode()
-        units = {"ConsumedCapacity": {"TableName": "pages", "CapacityUnits": 1.0}}
+        units: Row = {"ConsumedCapacity": {"TableName": "pages", "CapacityUnits": 1.0}}
         self.leaf, self.parent = (
             json.dumps(units | {"Attributes": row}).encode() for row in (case.after, PARENT)
         )
@@ -135,7 +135,8 @@ def measured(case: Case, pages: int) -> tuple[float, Meter]:
     source.add(TENANT, batch.batch_id, 2 * pages * PAGE_BITS_MAX)
     answers = Answers(case, source.get(TENANT, batch.batch_id))
     meter = Meter().attach(client)
-    client.meta.events.register_last("before-send.dynamodb", answers.send)
+    answer: Any = answers.send
+    client.meta.events.register_last("before-send.dynamodb", answer)
     marker = Marker(Tracker(tables.store, each=each_in_threads), Target(tables, TENANT, "lab"), meter)
     portions = [
         Portion(batch.batch_id, dict.fromkeys(range(at, at + PAGES_A_CALL), case.masks))
@@ -143,7 +144,7 @@ def measured(case: Case, pages: int) -> tuple[float, Meter]:
     ]
     started = time.process_time()
     for row in marker.mark_all(portions):
-        assert row["accepted"] + row["duplicate"] == row["pages"] * case.masks.mask.bit_count()
+        assert int(row["accepted"]) + int(row["duplicate"]) == int(row["pages"]) * case.masks.mask.bit_count()
     return time.process_time() - started, meter
 
 
