@@ -12,9 +12,10 @@ from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page
 
-from website import replay, seed
+from website import replay, seed, twins
 from website.diagrams import shown
 from website.http_reference import FOLDER as HTTP
 from website.http_reference import MARKER, Reference
@@ -25,6 +26,7 @@ STYLE = "assets/site.css"
 OUTPUT = "<!-- prints -->\n"
 CODE = '<div class="'
 CONSOLE = re.compile(r"<div( class=\"[\w-]+ highlight\">.*?)(<pre>.*?)</pre>", re.DOTALL)
+_NAVIGATION: list[Navigation] = []
 ROLE = re.compile(r":(?:meth|class|func|attr|mod):(?=<code>)")
 
 
@@ -49,6 +51,20 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for name, text in _http().pages():
         files.append(File.generated(config, name, content=text))
     return files
+
+
+def on_nav(nav: Navigation, **_: object) -> Navigation:
+    """Keep the navigation, whose pages are written as Markdown too at the end."""
+    _NAVIGATION[:] = [nav]
+    return nav
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Write each page as Markdown beside its HTML, and their list."""
+    for name, text in twins.twins(_NAVIGATION[0], f"# {config.site_name}\n\n> {config.site_description}"):
+        path = Path(config.site_dir, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
 
 
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:

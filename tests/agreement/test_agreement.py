@@ -11,7 +11,7 @@ from fanin.client.queues.queue_calls import QueueCalls
 from tests.agreement.agreement import simulate
 from tests.simulating.run import Tally, run_seeds
 
-SEEDS = (*range(48), 80, 104, 111, 113, 168)
+SEEDS = (*range(48), 80, 104, 111, 113, 168, 475)
 """The first ones, and those with calls that few of them make."""
 ELSEWHERE = {"direct", "task", "task_status", "tasks"}
 """Calls of the client that only one of the four has."""

@@ -33,6 +33,8 @@ Resource = dict[str, Any]
 # No stack is bundled: these tests look at the layer's place, not at its packages.
 UNBUNDLED: dict[str, Any] = {"aws:cdk:bundling-stacks": []}
 
+CONTEXT: dict[str, Any] = json.loads((ROOT / "cdk.json").read_text())["context"]
+
 STORE = ROOT / "build" / "synthesised"
 READ = (
     *("infra", "shared", "functions", "pipeline", "tests/infra/synthesis.py"),
@@ -101,7 +103,7 @@ def flat(value: Any) -> str:
 
 def synthesised(**settings: Any) -> Assembly:
     """The app with *settings* in its context, synthesised."""
-    return _synthesised(StackConfig.from_context(settings))
+    return _synthesised(StackConfig.from_context({**CONTEXT, **settings}))
 
 
 @functools.cache

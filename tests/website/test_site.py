@@ -94,3 +94,16 @@ def test_the_reference_has_every_public_class_and_its_index_links_it(site):
 
     assert classes == {*fanin.__all__} - errors
     assert set(re.findall(r'href="python/\w+\.html#fanin\.(\w+)"', index)) == classes
+
+
+def test_each_page_has_a_twin_of_markdown_and_the_list_for_programs_leads_to_all(site):
+    listed = (site / "llms.txt").read_text()
+    twins = set(re.findall(r"^- \[[^]]+\]\(([^)]+)\)", listed, re.MULTILINE))
+    pages = {str(page.relative_to(site).with_suffix(".md")) for page in site.rglob("*.html")}
+
+    assert listed.startswith("# fanin\n\n> The fan-in of your fan-out.")
+    assert twins == pages - {"404.md", "replay.md"}
+    assert "#### `ack(" in (site / "python/batches.md").read_text()
+    for twin in sorted(twins):
+        for link in re.findall(r"\]\(([\w./-]+\.md)[#)]", (site / twin).read_text()):
+            assert (site / twin).parent.joinpath(link).exists(), (twin, link)

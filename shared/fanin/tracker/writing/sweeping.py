@@ -328,15 +328,15 @@ def _climb_again(climber: Climber, batch: Batch) -> None:
     budget = PAGES_A_REPAIR
     level = height(batch.total, batch.shape)
     unfinished = [PageKey(batch.key, level, 0)]
-    full: list[tuple[PageKey, Page]] = []
+    read: list[tuple[PageKey, Page]] = []
     while level >= 0 and unfinished:
         looked, budget = unfinished[: max(budget, 0)], budget - len(unfinished)
         pages = climber.store.pages(looked)
-        full += [(key, page) for key, page in pages.items() if page.is_full(batch.shape.capacity(level))]
+        read += pages.items()
         begun = [key for key in looked if key in pages or not key.is_prepared]
         unfinished = [child for key in begun for child in _unknown(batch, key, pages.get(key, Page()))]
         level -= 1
-    for key, page in reversed(full):
+    for key, page in reversed(read):
         climber.climb(batch, {key: page}, SWEEPER)
 
 
