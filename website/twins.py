@@ -15,6 +15,8 @@ LIST = "llms.txt"
 REFERENCE = re.compile(r"^::: (\S+)\.(\w+)$", re.MULTILINE)
 COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 PROSE = re.compile(r"^[A-Z`*\[].*?[.:](?=\s|$)", re.MULTILINE)
+LINK = re.compile(r"\[([^]]+)\]\([^)]*\)")
+TYPE = re.compile(r"(: |-> )'([^']*)'")
 ABOUT_MAX = 200
 
 
@@ -34,7 +36,7 @@ def _listed(items: list[Any], title: str) -> Iterator[str]:
 
 
 def _line(page: Page) -> str:
-    first = PROSE.search(COMMENT.sub("", page.markdown or ""))
+    first = PROSE.search(LINK.sub(r"\1", COMMENT.sub("", page.markdown or "")))
     about = f": {first[0]}" if first and len(first[0]) <= ABOUT_MAX else ""
     return f"- [{page.title}]({page.file.src_uri}){about}"
 
@@ -53,9 +55,14 @@ def _is_shown(member: object) -> bool:
     return inspect.isfunction(member) or isinstance(member, property)
 
 
+def _signature(thing: Any) -> str:
+    """Return the signature as it is called, with its types as they are written."""
+    return TYPE.sub(r"\1\2", str(inspect.signature(thing))).replace("(self, ", "(").replace("(self)", "()")
+
+
 def _part(name: str, thing: Any, level: str) -> str:
     try:
-        signature = "" if isinstance(thing, property) else str(inspect.signature(thing))
+        signature = "" if isinstance(thing, property) else _signature(thing)
     except (TypeError, ValueError):
         signature = ""
     return f"{level} `{name}{signature}`\n\n{inspect.getdoc(thing) or ''}".rstrip()
