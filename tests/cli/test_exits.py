@@ -14,6 +14,7 @@ from botocore.exceptions import (
     ProfileNotFound,
 )
 
+from fanin.cli.services.worker import handler_of
 from fanin.cli.terminal.exits import ExitCode, Refused, UsageError, code_of
 from fanin.errors import AccessDenied, Conflict, InvalidRequest, NotFound, StoreUnavailable
 from fanin.local import LocalRunError
@@ -137,3 +138,15 @@ def test_a_handler_that_cannot_work_is_an_invalid_command_line(
     done = fanin("work", *arguments, "--queue", "http://127.0.0.1:1/work")
 
     assert (done.code, sentence in done.err) == (ExitCode.USAGE, True)
+
+
+def test_an_app_that_lacks_a_package_is_named_with_the_python_that_loads_it(tmp_path, monkeypatch, capsys):
+    (tmp_path / "lacking.py").write_text("import nowhere_to_be_found\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+    with pytest.raises(
+        UsageError, match=rf"lacking was not loaded by {sys.executable}: .*nowhere_to_be_found'; inst"
+    ):
+        handler_of("lacking:work")
+    assert 'lacking.py", line 1' in capsys.readouterr().err

@@ -382,7 +382,9 @@ class Fanin(Consumers, QueueCalls, Waiting):
     ) -> Iterator[Summary]:
         """Yield batches, newest first: of a user key, in a state, with a label ``key:value``, or all.
 
-        *more*: the beginning of the user key, and times of opening; see ``FilterOptions``.
+        *more*: ``user_key_prefix``; ``condition``, one of ``live``, ``problems`` (live, with failed items or
+        a reported stall) and ``endedBadly``; ``opened_from`` and ``opened_to``, aware times, the second one
+        exclusive.
         """
         wanted = filter_given(user_key, state, label, more)
         ask = partial(self._transport.batches, wanted)

@@ -75,7 +75,7 @@ InCondition = Annotated[
     typer.Option(
         "--condition",
         metavar="CONDITION",
-        help="Only batches that are live, live with problems (failed items, a stall), or endedBadly.",
+        help="Only batches that are `live`; live with `problems`: failed items, a stall; or `endedBadly`.",
     ),
 ]
 Prefix = Annotated[

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 OUTPUT_MAX = 256 * 1024
 """Bytes of an answer: what a program reads at once. Lists and ranges go on behind the last one."""
+NEEDS = "fanin mcp needs {}, of the extra mcp; name all your extras in one install, as 'fanin[local,mcp]'"
 Writes = Annotated[bool, typer.Option("--allow-writes", help="Offer the verbs that change something, too.")]
 
 
@@ -44,7 +45,7 @@ def mcp(
         import anyio  # noqa: PLC0415  # of an extra
         import mcp as _sdk  # noqa: PLC0415, F401
     except ModuleNotFoundError as missing:
-        raise Refused(f"fanin mcp needs {missing.name}: pip install 'fanin[mcp]'") from None
+        raise Refused(NEEDS.format(missing.name)) from None
     where = {"--url": url, "--stage": stage, "--profile": profile, "--region": region}
     server = server_of(allow_writes, [f"{name}={value}" for name, value in where.items() if value])
     anyio.run(_serve, server)

@@ -6,6 +6,7 @@ import importlib
 import logging
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -103,10 +104,15 @@ def handler_of(spec: str) -> Callable[..., object]:
     sys.path.insert(0, os.getcwd())
     try:
         app = importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-            raise
-        raise UsageError(f"there is no module {module} in {os.getcwd()}; check APP:HANDLER") from None
+    except Exception as error:  # of any code of the app
+        name_of = error.name if isinstance(error, ModuleNotFoundError) else None
+        if name_of is not None and f"{module}.".startswith(f"{name_of}."):
+            raise UsageError(f"there is no module {module} in {os.getcwd()}; check APP:HANDLER") from None
+        own = error.__traceback__ and error.__traceback__.tb_next
+        traceback.print_exception(error.with_traceback(own))
+        why = f"{module} was not loaded by {sys.executable}: {type(error).__name__}: {error}"
+        needs = "; install fanin[cli] into the environment of your app" if name_of else ""
+        raise UsageError(why + needs) from None
     if not hasattr(app, name):
         raise UsageError(f"{module} has no {name}; check APP:HANDLER")
     handler: Callable[..., object] = getattr(app, name)

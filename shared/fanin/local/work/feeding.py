@@ -175,7 +175,10 @@ class Feeder:
         function.restart()
         self._changes.include(function.files)
         if not function.is_ready:
-            self.performer.report(f"{function.spec} was not loaded; it is tried again when a file changes")
+            self.performer.report(
+                f"{function.spec} was not loaded by {function.python} (--python takes another);"
+                " it is tried again when a file changes"
+            )
             self.performer.failed(function.spec, f"it was not loaded: {function.error}")
 
     def _received(self) -> list[Message]:
