@@ -10,7 +10,7 @@ from fanin.cost import Usage
 from fanin_cdk.settings.rules import Preset
 from functions.wiring import queueing
 from infra.config import StackConfig
-from lab.cost.items import ack_page
+from lab.cost.items import Page, ack_page
 from lab.cost.month import MINUTES, traces
 from lab.cost.operations import operations
 from lab.cost.page import BILLION, MILLION, Counts
@@ -48,13 +48,7 @@ def count(
     with deployed(stack) as meter:
         sweeps = {handler: _sweep(stack, meter, handler) for handler in stack.scheduled()}
         swept = frozenset[tuple[str, ...]]().union(*(each.metrics for each in sweeps.values()))
-        pages = {
-            handler: [ack_page(stack, meter, handler, each) for each in together]
-            for handler in ("consume_acks", "api.write_batches")
-        }
-        queue, api = (
-            [replace(page, metrics=page.metrics - swept) for page in each] for each in pages.values()
-        )
+        queue, api = _ack_pages(stack, meter, together, swept)
         idle = _idle(stack, sweeps)
         changed = {name: _idle(other, sweeps) for name, other in others.items()}
         months = {name: _idle(other, sweeps) for name, other in presets.items()}
@@ -71,6 +65,19 @@ def count(
         count_results(MILLION, stack.gigabytes("api.read_batches"), results),
         single,
     )
+
+
+def _ack_pages(
+    stack: Stack, meter: UnitMeter, together: Sequence[int], swept: frozenset[tuple[str, ...]]
+) -> list[list[Page]]:
+    """Return the counts of acks by the queue and by the API, without the metrics that sweeps send, too."""
+    return [
+        [
+            replace(page, metrics=page.metrics - swept)
+            for page in [ack_page(stack, meter, handler, each) for each in together]
+        ]
+        for handler in ("consume_acks", "api.write_batches")
+    ]
 
 
 def _sweep(stack: Stack, meter: UnitMeter, handler: str) -> Counted:
