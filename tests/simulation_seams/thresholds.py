@@ -54,26 +54,32 @@ class Thresholds:
         holds = self._holds(batch, reached.threshold, reached.at)
         require(holds and batch.is_alive, "thresholds", lambda: f"{reached} is reported of {batch}")
 
-    def owed(self) -> Iterator[tuple[BatchKey, Threshold]]:
-        """Yield the thresholds that a sweep which begins now has to report."""
+    def owed(self) -> Iterator[tuple[Batch, Threshold]]:
+        """Yield the thresholds that a sweep which begins now has to report, each with its batch as it is."""
         before = self.world.now() - CHECK_AGAIN_AFTER - SLACK - self.apart
         for (key, threshold), since in self.since.items():
             batch = self.world.memory.batches[key]
             if batch.is_alive and threshold in batch.notify_at and since <= before:
                 self._check_planned(batch, threshold)
                 if self._is_due(batch):
-                    yield key, threshold
-        for key, batch in self.world.memory.batches.items():
+                    yield batch, threshold
+        for batch in self.world.memory.batches.values():
             if batch.is_alive and batch.stuck_after is not None:
                 quiet = batch.stuck_after + batch.stuck_after / ACKS_COUNT_AFTER
                 is_stuck = self._quiet_since(batch) + quiet <= before and self._is_due(batch)
                 if is_stuck and not self._is_reported(batch, Threshold.STUCK):
-                    yield key, Threshold.STUCK
+                    yield batch, Threshold.STUCK
 
-    def check(self, owed: list[tuple[BatchKey, Threshold]]) -> None:
-        """K: after a sweep that met no error, what was owed before it is reported, or the batch has ended."""
-        for key, threshold in owed:
-            batch = self.world.memory.batches[key]
+    def check(self, owed: list[tuple[Batch, Threshold]]) -> None:
+        """K: after a sweep that met no error, what was owed before it is reported, or the batch has ended.
+
+        A stall is for the next sweep where the batch was closed meanwhile: its report was of an open one.
+        """
+        for before, threshold in owed:
+            batch = self.world.memory.batches[before.key]
+            if threshold is Threshold.STUCK and batch.state is not before.state:
+                self._check_planned(batch, threshold)
+                continue
             require(
                 not batch.is_alive or self._is_reported(batch, threshold),
                 "thresholds",
@@ -86,7 +92,7 @@ class Thresholds:
             batch.next_check_at is not None
             and batch.next_check_at <= self.world.now() + CHECK_AGAIN_AFTER + self.apart
         )
-        known = self._is_reported(batch, threshold)
+        known = not batch.is_alive or self._is_reported(batch, threshold)
         require(known or planned, "thresholds", lambda: f"{threshold} of {batch} is not looked for")
 
     def _is_due(self, batch: Batch) -> bool:
