@@ -4,7 +4,9 @@ A page is written by hand but for these places, each of which it has once (a fig
 
 | place | what is put there |
 |---|---|
-| ``<!-- table: NAME -->`` to ``<!-- end -->`` | a table of the result |
+| ``<!-- table: NAME -->`` to ``<!-- end -->`` | a table of the result, if the page has this place |
+| ``<!-- table: NAME; without: A; B -->`` | the same without the columns A and B |
+| ``<!-- table: NAME; rows: A; B -->`` | the same, only the rows that begin with A or B |
 | ``<!-- plot: NAME -->`` to ``<!-- end -->`` | a plot, drawn into a file beside the page |
 | ``<!-- targets -->`` to ``<!-- end -->`` | the targets, if they are met; in index.md how many of a page |
 | ``<!-- run -->`` to ``<!-- end -->`` | what printed the result, when and where |
@@ -19,20 +21,22 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from lab.pages.plots import digest, draw, drawn
-from lab.pages.results import Result, Target, kept, names
+from lab.pages.results import Result, Table, Target, kept, names
 from lab.pages.revision import ROOT
 from lab.pages.tables import placed, table
 
 FOLDER = ROOT / "docs" / "performance"
 INDEX = "index"
 FIGURE = re.compile(r"(<!-- figure: ([\w-]+) -->)[^\n<]*(<!-- end -->)")
+TABLE = re.compile(r"<!-- (table: ([\w-]+)((?:; [^>]+?)?)) -->")
 TARGETS = ("what", "target", "measured", "met")
 
 
 def rendered(page: str, result: Result) -> str:
     """Return *page* with all that *result* has."""
-    for name, each in result.tables.items():
-        page = placed(page, f"table: {name}", table(each.columns, each.rows))
+    for marker, name, wanted in TABLE.findall(page):
+        chosen = selected(result.tables[name], wanted)
+        page = placed(page, marker, table(chosen.columns, chosen.rows))
     for name, plot in result.plots.items():
         page = placed(page, f"plot: {name}", f"![{plot.title}]({picture(result, name).name})")
     if result.targets:
@@ -40,6 +44,24 @@ def rendered(page: str, result: Result) -> str:
         page = placed(page, "targets", table(TARGETS, rows))
     page = placed(page, "run", ran(result))
     return FIGURE.sub(lambda found: f"{found[1]}{result.figures[found[2]]}{found[3]}", page)
+
+
+def selected(found: Table, wanted: str) -> Table:
+    """Return the columns and rows that a marker names after its table; raise ValueError if one is not there."""
+    without = _named(wanted, "without")
+    rows = _named(wanted, "rows")
+    begins = {row[0] for row in found.rows}
+    if unknown := {*without} - {*found.columns} | {*rows} - begins:
+        raise ValueError(f"the table has no {', '.join(sorted(unknown))}")
+    kept_columns = [at for at, name in enumerate(found.columns) if name not in without]
+    chosen = [row for row in found.rows if not rows or row[0] in rows]
+    return Table([found.columns[at] for at in kept_columns], [[row[at] for at in kept_columns] for row in chosen])
+
+
+def _named(wanted: str, what: str) -> list[str]:
+    """Return the names after ``; what: ``, up to the next one of these."""
+    found = re.search(rf"; {what}: (.+?)(?=; (?:without|rows): |$)", wanted)
+    return found[1].split("; ") if found else []
 
 
 def indexed(page: str, results: Iterable[Result]) -> str:

@@ -77,7 +77,38 @@ def test_a_page_gets_tables_figures_plots_targets_and_what_ran(result):
     assert rendered(written, result) == written
 
 
-@pytest.mark.parametrize("gone", ["<!-- table: ways -->", "<!-- plot: dollars -->", "<!-- run -->"])
+@pytest.mark.parametrize(
+    ("wanted", "shown"),
+    [
+        ("", [["way", "requests", "$"], ["singly", "1.00", "0.75"], ["in tens", "0.10", "0.08"]]),
+        ("; without: requests", [["way", "$"], ["singly", "0.75"], ["in tens", "0.08"]]),
+        ("; rows: in tens", [["way", "requests", "$"], ["in tens", "0.10", "0.08"]]),
+        ("; without: requests; $; rows: singly; in tens", [["way"], ["singly"], ["in tens"]]),
+    ],
+)
+def test_a_page_chooses_the_columns_and_rows_of_a_table(wanted, shown):
+    found = Table(("way", "requests", "$"), (("singly", "1.00", "0.75"), ("in tens", "0.10", "0.08")))
+
+    chosen = page.selected(found, wanted)
+
+    assert [chosen.columns, *chosen.rows] == shown
+
+
+@pytest.mark.parametrize("wanted", ["; without: units", "; rows: singly; none"])
+def test_a_column_or_row_that_the_table_lacks_is_refused(wanted):
+    with pytest.raises(ValueError, match="units|none"):
+        page.selected(Table(("way",), (("singly",),)), wanted)
+
+
+def test_a_table_without_a_place_is_left_out_and_an_unknown_one_is_refused(result):
+    without = PAGE.replace("<!-- table: ways -->\n<!-- end -->", "")
+
+    assert "singly | 1.00 |\n" not in rendered(without, result)
+    with pytest.raises(KeyError, match="others"):
+        rendered(PAGE.replace("table: ways", "table: others"), result)
+
+
+@pytest.mark.parametrize("gone", ["<!-- plot: dollars -->", "<!-- run -->"])
 def test_a_page_without_a_place_is_refused(result, gone):
     with pytest.raises(ValueError, match="0 places"):
         rendered(PAGE.replace(gone, ""), result)
