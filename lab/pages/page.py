@@ -49,13 +49,13 @@ def rendered(page: str, result: Result) -> str:
 def selected(found: Table, wanted: str) -> Table:
     """Return the columns and rows that a marker names after its table; raise ValueError if one is not there."""
     without = _named(wanted, "without")
-    rows = _named(wanted, "rows")
-    begins = {row[0] for row in found.rows}
-    if unknown := {*without} - {*found.columns} | {*rows} - begins:
+    begins = _named(wanted, "rows")
+    there = [each for each in begins if any(row[0].startswith(each) for row in found.rows)]
+    if unknown := {*without, *begins} - {*found.columns, *there}:
         raise ValueError(f"the table has no {', '.join(sorted(unknown))}")
-    kept_columns = [at for at, name in enumerate(found.columns) if name not in without]
-    chosen = [row for row in found.rows if not rows or row[0] in rows]
-    return Table([found.columns[at] for at in kept_columns], [[row[at] for at in kept_columns] for row in chosen])
+    columns = [at for at, name in enumerate(found.columns) if name not in without]
+    rows = [row for row in found.rows if row[0].startswith(tuple(begins) or "")]
+    return Table([found.columns[at] for at in columns], [[row[at] for at in columns] for row in rows])
 
 
 def _named(wanted: str, what: str) -> list[str]:
@@ -67,11 +67,11 @@ def _named(wanted: str, what: str) -> list[str]:
 def indexed(page: str, results: Iterable[Result]) -> str:
     """Return the index with the number of targets that each of *results* meets."""
     rows = [
-        (f"[{result.name}]({result.name}.md)", met, f"`{result.command}`")
+        (f"[{result.name}]({result.name}.md)", met)
         for result in results
         if (met := _met(result.targets))
     ]
-    return placed(page, "targets", table(("page", "targets met", "command"), rows))
+    return placed(page, "targets", table(("page", "targets met"), rows))
 
 
 def ran(result: Result) -> str:
