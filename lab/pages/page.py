@@ -8,7 +8,7 @@ A page is written by hand but for these places, each of which it has once (a fig
 | ``<!-- table: NAME; without: A; B -->`` | the same without the columns A and B |
 | ``<!-- table: NAME; rows: A; B -->`` | the same, only the rows that begin with A or B |
 | ``<!-- plot: NAME -->`` to ``<!-- end -->`` | a plot, drawn into a file beside the page |
-| ``<!-- targets -->`` to ``<!-- end -->`` | the targets, if they are met; in index.md how many of a page |
+| ``<!-- targets -->`` to ``<!-- end -->`` | the targets, if they are met; a page needs it if one is not |
 | ``<!-- run -->`` to ``<!-- end -->`` | what printed the result, when and where |
 | ``<!-- figure: NAME -->1.00<!-- end -->`` | a figure, within a sentence |
 """
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from lab.pages.plots import digest, draw, drawn
@@ -26,9 +26,9 @@ from lab.pages.revision import ROOT
 from lab.pages.tables import placed, table
 
 FOLDER = ROOT / "docs" / "performance"
-INDEX = "index"
 FIGURE = re.compile(r"(<!-- figure: ([\w-]+) -->)[^\n<]*(<!-- end -->)")
 TABLE = re.compile(r"<!-- (table: ([\w-]+)((?:; [^>]+?)?)) -->")
+TARGETS_PLACE = "<!-- targets -->"
 TARGETS = ("what", "target", "measured", "met")
 
 
@@ -39,7 +39,7 @@ def rendered(page: str, result: Result) -> str:
         page = placed(page, marker, table(chosen.columns, chosen.rows))
     for name, plot in result.plots.items():
         page = placed(page, f"plot: {name}", f"![{plot.title}]({picture(result, name).name})")
-    if result.targets:
+    if TARGETS_PLACE in page or not all(each.is_met for each in result.targets):
         rows = [(*_cells(each), "yes" if each.is_met else f"no: {each.reason}") for each in result.targets]
         page = placed(page, "targets", table(TARGETS, rows))
     page = placed(page, "run", ran(result))
@@ -64,16 +64,6 @@ def _named(wanted: str, what: str) -> list[str]:
     return found[1].split("; ") if found else []
 
 
-def indexed(page: str, results: Iterable[Result]) -> str:
-    """Return the index with the number of targets that each of *results* meets."""
-    rows = [
-        (f"[{result.name}]({result.name}.md)", met)
-        for result in results
-        if (met := _met(result.targets))
-    ]
-    return placed(page, "targets", table(("page", "targets met"), rows))
-
-
 def ran(result: Result) -> str:
     """Return what printed a result, when, on what."""
     on = ", ".join([result.machine, *(f"{name} {version}" for name, version in result.versions.items())])
@@ -87,7 +77,7 @@ def picture(result: Result, name: str) -> Path:
 
 
 def write(chosen: Sequence[str]) -> list[Path]:
-    """Write the pages of the results *chosen*, their plots, and the index; return what was written."""
+    """Write the pages of the results *chosen*, and their plots; return what was written."""
     results = [result for name in chosen if (result := kept(name))]
     pages = {FOLDER / f"{each.name}.md": each for each in results}
     for path, result in pages.items():
@@ -96,17 +86,11 @@ def write(chosen: Sequence[str]) -> list[Path]:
     for path, plot in pictures.items():
         if drawn(path) != digest(plot):
             draw(plot, path)
-    index = FOLDER / f"{INDEX}.md"
-    index.write_text(indexed(index.read_text(), [found for each in names() if (found := kept(each))]))
-    return [*pages, *pictures, index]
+    return [*pages, *pictures]
 
 
 def _cells(target: Target) -> tuple[str, str, str]:
     return target.what, target.target, target.measured
-
-
-def _met(targets: Sequence[Target]) -> str:
-    return f"{sum(each.is_met for each in targets)} of {len(targets)}" if targets else ""
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from lab.pages import page, results
-from lab.pages.page import indexed, rendered, write
+from lab.pages.page import rendered, write
 from lab.pages.plots import digest, drawn
 from lab.pages.results import Plot, Table, Target, keep, kept, names
 
@@ -119,21 +119,20 @@ def test_a_figure_that_the_result_lacks_is_refused(result):
         rendered(PAGE + "<!-- figure: double -->2<!-- end -->", result)
 
 
-def test_the_index_has_how_many_targets_each_result_meets(result):
-    more = replace(result, name="more", targets=[])
-    written = indexed("<!-- targets -->\n<!-- end -->\n", [result, more])
+def test_targets_that_are_all_met_need_no_place_and_others_do(result):
+    without = PAGE.replace("<!-- targets -->\n<!-- end -->", "")
+    met = replace(result, targets=result.targets[:1])
 
-    assert "| [ways](ways.md) | 1 of 2 |" in written
-    assert "more" not in written
+    assert "target" not in rendered(without, met)
+    with pytest.raises(ValueError, match="0 places for 'targets'"):
+        rendered(without, result)
 
 
-def test_pages_plots_and_index_are_written(result, tmp_path, monkeypatch):
+def test_pages_and_plots_are_written(result, tmp_path, monkeypatch):
     monkeypatch.setattr(page, "FOLDER", tmp_path)
     (tmp_path / "ways.md").write_text(PAGE)
-    (tmp_path / "index.md").write_text("<!-- targets -->\n<!-- end -->\n")
 
     written = write(["ways"])
 
-    assert [path.name for path in written] == ["ways.md", "ways-dollars.svg", "index.md"]
+    assert [path.name for path in written] == ["ways.md", "ways-dollars.svg"]
     assert drawn(tmp_path / "ways-dollars.svg") == digest(result.plots["dollars"])
-    assert "| [ways](ways.md) | 1 of 2 |" in (tmp_path / "index.md").read_text()

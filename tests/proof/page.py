@@ -29,7 +29,7 @@ def rendered(page: str) -> str:
 
 def placed(page: str, section: str, cells: str) -> str:
     """Return *page* with the last two *cells* of the row of *section*; raise ValueError unless it has one."""
-    row = re.compile(rf"^(\| {section} \| [^|\n]+ \|) .*$", re.MULTILINE)
+    row = re.compile(rf"^(\| {section} \| [^|\n]+ \|)[^|\n]+\|[^|\n]+\|$", re.MULTILINE)
     written, rows = row.subn(lambda found: f"{found[1]} {cells} |", page)
     if rows != 1:
         raise ValueError(f"the page has {rows} rows of {section!r}: write its name and what is run")
