@@ -8,7 +8,7 @@ A page is written by hand but for these places, each of which it has once (a fig
 | ``<!-- table: NAME; without: A; B -->`` | the same without the columns A and B |
 | ``<!-- table: NAME; rows: A; B -->`` | the same, only the rows that begin with A or B |
 | ``<!-- plot: NAME -->`` to ``<!-- end -->`` | a plot, drawn into a file beside the page |
-| ``<!-- targets -->`` to ``<!-- end -->`` | the targets, if they are met; a page needs it if one is not |
+| ``<!-- targets -->`` to ``<!-- end -->`` | how many targets are met, and the others; a page needs it for these |
 | ``<!-- run -->`` to ``<!-- end -->`` | what printed the result, when and where |
 | ``<!-- figure: NAME -->1.00<!-- end -->`` | a figure, within a sentence |
 """
@@ -29,7 +29,7 @@ FOLDER = ROOT / "docs" / "performance"
 FIGURE = re.compile(r"(<!-- figure: ([\w-]+) -->)[^\n<]*(<!-- end -->)")
 TABLE = re.compile(r"<!-- (table: ([\w-]+)((?:; [^>]+?)?)) -->")
 TARGETS_PLACE = "<!-- targets -->"
-TARGETS = ("what", "target", "measured", "met")
+TARGETS = ("not met", "target", "measured", "why")
 
 
 def rendered(page: str, result: Result) -> str:
@@ -40,8 +40,7 @@ def rendered(page: str, result: Result) -> str:
     for name, plot in result.plots.items():
         page = placed(page, f"plot: {name}", f"![{plot.title}]({picture(result, name).name})")
     if TARGETS_PLACE in page or not all(each.is_met for each in result.targets):
-        rows = [(*_cells(each), "yes" if each.is_met else f"no: {each.reason}") for each in result.targets]
-        page = placed(page, "targets", table(TARGETS, rows))
+        page = placed(page, "targets", missed(result.targets))
     page = placed(page, "run", ran(result))
     return FIGURE.sub(lambda found: f"{found[1]}{result.figures[found[2]]}{found[3]}", page)
 
@@ -62,6 +61,13 @@ def _named(wanted: str, what: str) -> list[str]:
     """Return the names after ``; what: ``, up to the next one of these."""
     found = re.search(rf"; {what}: (.+?)(?=; (?:without|rows): |$)", wanted)
     return found[1].split("; ") if found else []
+
+
+def missed(targets: Sequence[Target]) -> str:
+    """Return how many targets are met, and a table of the others."""
+    rows = [(each.what, each.target, each.measured, each.reason) for each in targets if not each.is_met]
+    met = f"{len(targets) - len(rows)} of {len(targets)} targets are met."
+    return f"{met}\n\n{table(TARGETS, rows)}" if rows else met
 
 
 def ran(result: Result) -> str:
@@ -87,10 +93,6 @@ def write(chosen: Sequence[str]) -> list[Path]:
         if drawn(path) != digest(plot):
             draw(plot, path)
     return [*pages, *pictures]
-
-
-def _cells(target: Target) -> tuple[str, str, str]:
-    return target.what, target.target, target.measured
 
 
 def main() -> None:

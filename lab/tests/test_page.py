@@ -71,7 +71,8 @@ def test_a_page_gets_tables_figures_plots_targets_and_what_ran(result):
     assert "| way | requests |\n| --- | --- |\n| singly | 1.00 |\n| in \\| tens | 0.10 |\n" in written
     assert written.count("<!-- figure: single -->1.00<!-- end -->") == 2
     assert "![Dollars](ways-dollars.svg)" in written
-    assert "| tens in random order | 0.10 | 0.80 | no: they share no page |" in written
+    assert "1 of 2 targets are met.\n\n| not met |" in written
+    assert "| tens in random order | 0.10 | 0.80 | they share no page |" in written
     assert f"`make ways`, {result.date}" in written
     assert "as it was" in written
     assert rendered(written, result) == written
