@@ -74,7 +74,5 @@ def test_the_reasons_to_believe_it_are_those_of_the_pages():
     assert total("generated-mutants", "survivors") == 0
     assert f"{total('simulators', 'runs'):,} random schedules and {total('exhaustive', 'runs'):,} of" in why
     assert "of {:,}, tests find all but {:,} equivalent".format(*mutants) in why
-    assert (
-        f"of {total('crashes', 'handlers')} handlers: {total('crashes', 'kills'):,}, all recovered" in why
-    )
+    assert f"of {total('crashes', 'handlers')} handlers: {total('crashes', 'kills'):,}, all recovered" in why
     assert total("crashes", "kills", "other disturbances") == total("crashes", "recovered")

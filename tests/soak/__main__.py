@@ -111,7 +111,9 @@ def text_of(report: Report) -> str:
 def note(report: Report) -> str:
     """Return the load and the crashes in a sentence."""
     others = {name: count for name, count in sorted(report.chaos.items()) if not name.startswith(FAULT)}
-    chaos = ", ".join([*(f"{count} {name}" for name, count in others.items()), f"{injected(report):,} faults"])
+    chaos = ", ".join(
+        [*(f"{count} {name}" for name, count in others.items()), f"{injected(report):,} faults"]
+    )
     return f"{report.minutes:.0f} minutes: {load_of(report)}. {chaos}."
 
 
