@@ -8,7 +8,7 @@ A page is written by hand but for these places, each of which it has once (a fig
 | ``<!-- table: NAME; without: A; B -->`` | the same without the columns A and B |
 | ``<!-- table: NAME; rows: A; B -->`` | the same, only the rows that begin with A or B |
 | ``<!-- plot: NAME -->`` to ``<!-- end -->`` | a plot, drawn into a file beside the page |
-| ``<!-- targets -->`` to ``<!-- end -->`` | how many targets are met, and the others; a page needs it for these |
+| ``<!-- targets -->`` to ``<!-- end -->`` | how many targets are met, and those that are not |
 | ``<!-- run -->`` to ``<!-- end -->`` | what printed the result, when and where |
 | ``<!-- figure: NAME -->1.00<!-- end -->`` | a figure, within a sentence |
 """
@@ -46,7 +46,7 @@ def rendered(page: str, result: Result) -> str:
 
 
 def selected(found: Table, wanted: str) -> Table:
-    """Return the columns and rows that a marker names after its table; raise ValueError if one is not there."""
+    """Return the columns and rows that a marker names after its table, or raise ValueError."""
     without = _named(wanted, "without")
     begins = _named(wanted, "rows")
     there = [each for each in begins if any(row[0].startswith(each) for row in found.rows)]

@@ -97,7 +97,7 @@ def test_a_page_chooses_the_columns_and_rows_of_a_table(wanted, shown):
 
 @pytest.mark.parametrize("wanted", ["; without: units", "; rows: singly; none"])
 def test_a_column_or_row_that_the_table_lacks_is_refused(wanted):
-    with pytest.raises(ValueError, match="units|none"):
+    with pytest.raises(ValueError, match=r"units|none"):
         page.selected(Table(("way",), (("singly",),)), wanted)
 
 

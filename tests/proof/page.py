@@ -1,7 +1,7 @@
 """Writes the kept results into docs/proof.md: ``python -m tests.proof.page``.
 
-Its first table has a row for each section: the name and what is run, which are written by hand, the figures of
-the last result, and what printed it when. A section without a result keeps what the page has.
+Its first table has a row for each section: its name and what is run, written by hand, the figures of the
+last result, and what printed it when. A section without a result keeps what the page has.
 """
 
 from __future__ import annotations
