@@ -26,8 +26,8 @@ OF_FAULTS = ("what", "schedules", "requests", "faults", "violations")
 NOTE = (
     "{schedules:,} schedules over HTTP, SQS and streams on the local run, seed {seed}: {load}. {requests:,}"
     " requests to the emulator, {faults:,} faults, {violations} violations: {kinds}. Answers: {statuses}."
-    " What is checked: each batch ends once with one event id, no item is lost, lists of outstanding and failed items"
-    " are exact, each task and job is done once, and docs/openapi.json has each answer."
+    " What is checked: each batch ends once with one event id, no item is lost, lists of outstanding and"
+    " failed items are exact, each task and job is done once, and docs/openapi.json has each answer."
 )
 
 
