@@ -1,4 +1,4 @@
-"""The examples of docs/results.md, as they stand there; the recipes over tables and buckets of moto."""
+"""The examples of docs/results.md, as they stand there; the recipe over a table of moto."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ def names(monkeypatch):
     for name, value in (("DEFAULT_REGION", "us-east-1"), ("ACCESS_KEY_ID", "t"), ("SECRET_ACCESS_KEY", "t")):
         monkeypatch.setenv(f"AWS_{name}", value)
     with mock_aws():
-        boto3.client("s3").create_bucket(Bucket="results")
         boto3.client("dynamodb").create_table(
             TableName="results",
             AttributeDefinitions=[{"AttributeName": "itemId", "AttributeType": "S"}],
@@ -47,7 +46,6 @@ def size_of(item_id: str) -> int:
     [
         ("start", "resize", "add_up"),
         ("publish", "handler", "combine"),
-        ("publish", "to_bucket", "combine_objects"),
     ],
 )
 def test_once_the_batch_is_complete_the_results_of_all_that_succeeded_are_there(
