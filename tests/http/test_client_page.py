@@ -35,7 +35,7 @@ def names(run):
 
 
 def test_every_python_block_of_the_page_is_run(names):
-    assert tuple(title for title, _ in EXAMPLES) == (*ORDERED, "consume", "errors")
+    assert tuple(title for title, _ in EXAMPLES) == (*ORDERED, "consume")
     assert PAGE.count("```python") == len(EXAMPLES)
 
 
@@ -52,9 +52,6 @@ def test_what_the_page_says_is_printed_is_printed(names):
     assert printed["wait"] == ["succeeded", "COMPLETE 10 10"]
     assert printed["coroutines"] == ["COMPLETE", "succeeded"]
     assert printed["end"] == [f"{names['mailing'].id} cancelled not this week"]
-    assert printed["errors"] == [
-        f"batch {names['batch'].id} is COMPLETE (succeeded); items are added while it is OPEN"
-    ]
 
 
 def test_reports_have_the_verdicts_and_completions_of_the_page(names):
