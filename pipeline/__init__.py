@@ -1,1 +1,17 @@
-"""Spark jobs around a batch: whatever is proportional to its size."""
+"""Spark jobs around a batch: whatever is proportional to its size.
+
+The promise: a job may be repeated after a crash: a fan-out finds its batch and its item ids again, and a
+repeated ack changes nothing. Rows that a job cannot use are rejected, with the reason.
+
+::
+
+    entry.py, what AWS starts --> jobs/: the command of each job --> a room for each job
+      fan_out/    a dataset becomes a batch       bulk_ack/  ack logs become acks
+      reconcile/  outstanding rows, and redrive   audit/     batches and pages agree
+      history/    tables of what happened         datasource/  the data source ``fanin``
+    over: snapshot/, the tables as frames; local/, work without Spark; spark/, what all of them share
+
+Read in this order: ``jobs/audit.py``, ``audit/run.py``, ``snapshot/selecting.py``: a job that only reads.
+``fan_out/publish.py``, ``fan_out/send.py``; ``bulk_ack/run.py``, ``bulk_ack/write.py``: those that write.
+``entry.py``: how Glue and EMR Serverless start them.
+"""

@@ -1,1 +1,1 @@
-"""Entry points: each job reads its arguments, reads and writes; the transforms do neither."""
+"""Command lines: each reads its arguments, and runs the room of its job."""

@@ -1,1 +1,1 @@
-"""What every job shares: session, errors, progress, datasets, output, bitmaps, schemas, pacing."""
+"""What every job shares: session, errors, progress, datasets, output, bitmaps, schemas."""

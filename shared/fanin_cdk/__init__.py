@@ -1,7 +1,8 @@
 """CDK constructs: the tracker, the group-batcher and the work queues, in a stack of yours.
 
 The promise: a setting is known, typed and read by something, or the synthesis fails and says what to do. Each
-function has a role of its own, and no grant has a ``*``.
+function has a role of its own, whose grants have no ``*`` but X-Ray's, with ``monitoring=full``, and the
+prefix of doorbells.
 
 ::
 

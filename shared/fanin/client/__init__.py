@@ -12,6 +12,7 @@ ack has an answer, its new owner is known, or its batch has ended.
                            |-- consuming/  handlers of SQS queues
                            |-- working/    the worker of a queue outside of Lambda, over consuming/
                            |-- tasks.py    tasks of the group-batcher
+                           |-- result_files.py  results of an ended batch
                            `-- queues/     work queues
 
 Read in this order:
@@ -20,7 +21,9 @@ Read in this order:
 - ``transports/transport.py``: what a transport does, and how acks are divided into requests.
 - ``consuming/consumer.py``: a delivery, record by record. ``consuming/settling.py``: which messages return.
 - ``ownership/``: ``under_work.py``, which call runs here; ``handing.py``, ``children.py``: an item whose work
-  goes on elsewhere, as a child batch, a job or a task.
-- ``waiting.py``: the end of a batch, awaited. ``aio.py``: the same calls for asyncio.
+  goes on elsewhere, as a child batch, a job or a task; ``stages.py``, the batch of the next stage.
+- ``working/``: ``worker.py``, its steps; ``running.py``, its threads and signals.
+- ``waiting.py``: the end of a batch, awaited. ``result_files.py``: its results. ``aio/``: the same calls for
+  asyncio.
 - ``checks/``: what is refused before anything is sent. ``wire/``: the JSON of the API.
 """

@@ -1,9 +1,9 @@
 """The group-batcher: concurrent tasks of one target become one call of a batch API.
 
-The promise: a registered task ends at most once, as SUCCEEDED, FAILED or DEAD; one that no leader takes
-expires after 14 days. A lease makes one leader bundle the tasks of a lane, and only saves work: bundles are
-named by the fence of their leader, a task is claimed by one bundle, and a bundle changes by its version, so
-leaders that overlap bundle no task twice. A poisoned task fails alone.
+The promise: a registered task ends at most once, as SUCCEEDED, FAILED or DEAD; one that waits for a
+bundle for 14 days expires. A lease makes one leader bundle the tasks of a lane, and only saves work: bundles
+are named by the fence of their leader, a task is claimed by one bundle, and a bundle changes by its version,
+so leaders that overlap bundle no task twice. A poisoned task fails alone.
 
 States (``rules/model.py``)::
 
@@ -17,8 +17,9 @@ States (``rules/model.py``)::
                              | +--attempts used up------|---------------------+
                              +--retry after a backoff---+
 
-FAILED: the bundle was refused as a whole, or all of its members went apart. An empty bundle, in place of one
-that an earlier leader may write, stays READY.
+A call whose lease is over, or that is repeated in place, goes from CALLING to CALLING. A bundle is DONE if a
+member's verdict is ``ok`` or ``retry``, else FAILED. An empty bundle, in place of one that an earlier leader
+may write, stays READY.
 
 Read in this order:
 
@@ -26,7 +27,9 @@ Read in this order:
 - ``use_cases/``: ``registering.py``, ``leading.py``, ``filling.py``: a task, its leader, its bundle.
   ``handling.py``: the call, its outcome, and the outcome of each member. ``calls/``: HTTP or Lambda.
   ``sweeping.py``: what a crash left. ``settings/``: policies and batch APIs by pattern of targets.
-- ``service.py``: the use cases. ``store.py``: the port, of which each call is one atomic request.
+- ``service.py``: every call, and ``listing.py`` and ``targets.py``, its lists. ``world.py``: the effects.
+- ``store.py``: the port, of which each call is one atomic request; ``dynamodb/`` and ``memory.py`` keep it.
+  ``sqs.py``: the messages. ``eventbridge.py``: the events.
 """
 
 from fanin.grouper.rules.downstream import (

@@ -4,12 +4,14 @@ The promise: an added job is run until a worker acks it, it is dead, or it is de
 transaction with the user's own writes and holds only under the claim that took the job. A worker that dies
 loses its session, and its jobs go to others; that counts as no failure of the jobs.
 
-States of a job (``rules/lifecycle.py``)::
+States of a job (``rules/lifecycle.py``); the API shows ``ready`` as ``queued``, ``busy`` as ``inProgress``::
 
-    add --> delayed --due--> ready --claim--> busy --ack-------------------------> done
-                                               |---return, or a dead session----> ready, delayed
-                                               |---ack, with a rerun requested--> ready
-                                               `---too many failures------------> dead --revive--> ready
+    add --> ready, or with a delay: delayed --due--> ready
+    ready, delayed --delete--> done --add--> ready, delayed
+    ready --claim--> busy --ack-------------------------> done
+                      |---return, or a dead session----> ready, delayed
+                      |---ack, with a rerun requested--> ready
+                      `---too many failures------------> dead --revive--> ready
 
 A dead job is a record of its own beside the jobs. A session is ``live`` while its heartbeats count up, and
 ``dead`` for good once its worker, a neighbour or the sweep ended it; its claims are freed then.
@@ -21,8 +23,11 @@ Read in this order:
 - ``worker/taker.py``: a take looks for jobs and waits at the doorbell, in turns.
 - ``worker/claims.py``, ``worker/session.py``: a claim, a heartbeat. ``worker/producer.py``: an add.
 - ``upkeep/maintenance.py``: frees the claims of the dead. ``upkeep/sleeping.py``: why an idle queue is free.
+  ``upkeep/widening.py``: the phases of a raise of the parts.
 - ``administration/``: what operators do: list, revive, delete, pause, raise the parts, remove.
 - ``store.py``: the port, of which each call is one atomic request; ``dynamodb/`` and ``memory.py`` keep it.
+- ``context.py``, ``effects.py``: what each service works with. ``doorbell.py``: the port that wakes workers;
+  ``sqs.py`` has it on SQS.
 """
 
 from fanin.queue.context import QueueContext, Reporter

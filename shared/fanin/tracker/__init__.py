@@ -1,12 +1,13 @@
 """When is it done? Tracks a batch of items to its one completion.
 
-The promise: completion is decided exactly once, never before every item is acked, and never not at all,
-under duplicates, crashes, races, and requests that time out after they were applied.
+The promise: completion is decided exactly once, never before every item is acked or enough have succeeded,
+and never not at all, under duplicates, crashes, races, and requests that time out after they were applied.
 
 States of a batch (``rules/lifecycle.py``), each arrow one conditional write::
 
     open -> OPEN --close--> CLOSED --root page full--> COMPLETE
               |               |
+              +---------------+--> COMPLETE   enough items have succeeded
               +---------------+--> FAILED     too many failures, or a forced end
               +---------------+--> CANCELLED  cancel
               +---------------+--> TIMED_OUT  its deadline
@@ -20,12 +21,14 @@ ack repairs what a crash cut short. A success clears the mark of an earlier fail
 Read in this order:
 
 - ``rules/model.py``, ``rules/page.py``, ``rules/tree.py``: a batch, a page, where an item lies.
+  ``rules/lifecycle.py``: each transition. ``rules/options.py``: what is chosen at the open.
 - ``rules/acking.py``, then ``writing/recording.py`` and ``writing/climb.py``: an ack, from its request to
   the completion.
-- ``service.py``: the use cases. ``writing/repairing.py``: reopen, delete.
-- ``writing/sweeping.py``: what is overdue, and what a crash left.
+- ``service.py``: the use cases. ``writing/opening.py``: open. ``writing/repairing.py``: reopen, delete.
+- ``writing/sweeping.py``: what is overdue, and what a crash left. ``writing/cascading.py``: cancels below.
+- ``announcing.py``, ``events.py``, ``task_ends.py``: a decided completion, its event, the end of its task.
 - ``reads/reading.py``: status, ranges and maps, whose cost does not grow with the batch.
-- ``store.py``: the port; a call that writes is one atomic request, but for ``block_samples``.
+- ``store.py``: the port; a call that writes is one atomic request, except ``block_samples``.
   ``dynamodb/`` and ``memory.py`` keep it.
 """
 

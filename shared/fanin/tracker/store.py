@@ -1,4 +1,6 @@
-"""The port between the tracker and the store of its rows. Each call is one atomic request.
+"""The port between the tracker and the store of its rows.
+
+A call that writes is one atomic request, except ``block_samples``.
 
 Every write is conditional, because a request can time out after it was applied; it returns what is stored
 afterwards, whether this call or an earlier one wrote it, so it may be repeated. An expired row may be

@@ -14,7 +14,7 @@ from fanin.queue.rules.model import Depth
 
 
 class Activity(StrEnum):
-    """Whether the sweep visits a queue each minute (in use, idle), once a day (asleep), or removes it."""
+    """Whether the sweep visits a queue each minute, every five (idle), once a day (asleep), or removes it."""
 
     IN_USE = "inUse"
     IDLE = "idle"

@@ -1,7 +1,8 @@
 """The kinds of options of a batch: what a value of each kind is, and its check.
 
 A check returns the value as a batch keeps it. Raises InvalidRequest, which names the *field* of the request.
-What sends, stores, shows or reads options has a table of these kinds: see ``options.py``.
+What sends, stores, shows or reads options has a table by these kinds, such as ``ATTRIBUTES`` of
+``dynamodb/items.py``.
 """
 
 from __future__ import annotations
