@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from fanin.client.batch import Batch, Reopened
     from fanin.client.consuming.chunks import ChunkItem
     from fanin.client.fanin import Fanin
+    from fanin.client.handing_over.stages import Stages
     from fanin.client.items import Items
     from fanin.client.model import (
         BundleSummary,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
         TaskResult,
         TaskStatus,
     )
-    from fanin.client.ownership.stages import Stages
     from fanin.client.queues.aio import AsyncQueue
     from fanin.client.queues.queue import Queue
     from fanin.client.queues.queue_model import (
@@ -165,7 +165,7 @@ _ROOMS = {
         "RejectedJob",
         "RevivedJobs",
     ),
-    "fanin.client.ownership.stages": ("Stages",),
+    "fanin.client.handing_over.stages": ("Stages",),
     "fanin.client.transports.reports": ("AckReport", "Completion", "ItemVerdict", "RangeVerdict"),
     "fanin.client.working.messages": ("WorkSummary",),
     "fanin.errors": (

@@ -10,7 +10,7 @@ import pytest
 
 from fanin import InvalidRequest, NewJob
 from fanin.client.consuming.consumer import Consumer
-from fanin.client.ownership import under_work
+from fanin.client.handing_over import under_work
 from fanin.client.queues.job_acks import acking
 from tests.client.conftest import sqs_event, work_queue
 from tests.client.received import DELETED, RETURNED, acked, delivered, received

@@ -15,7 +15,7 @@ from threading import Barrier, Event, Thread
 import pytest
 
 from fanin import AsyncFanin, InvalidRequest
-from fanin.client.ownership import children
+from fanin.client.handing_over import children
 from tests.client.conftest import sqs_event
 from tests.client.received import DELETED, acked, delivered, received
 from tests.forks import forked, status_of

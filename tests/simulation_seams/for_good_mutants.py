@@ -9,8 +9,8 @@ from fanin.client.consuming.consumer import Consumer
 from fanin.client.consuming.each import Part
 from fanin.client.consuming.settling import Worked
 from fanin.client.consuming.skipping import FailuresForGood
-from fanin.client.ownership import under_work
-from fanin.client.ownership.under_work import UnderWork
+from fanin.client.handing_over import under_work
+from fanin.client.handing_over.under_work import UnderWork
 from fanin.tracker import Outcome
 from tests.simulating.mutants import Mutant
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fanin.client.consuming.chunks import ChunkItem
 from fanin.client.consuming.consumer import Consumer
 from fanin.client.fanin import Fanin
-from fanin.client.ownership.handing import new_owner
+from fanin.client.handing_over.handing import new_owner
 from fanin.errors import Failed, InvalidRequest, StoreUnavailable
 from fanin.isolating import Record, receives
 from tests.simulating.faults import Crash

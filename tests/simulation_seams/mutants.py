@@ -17,8 +17,8 @@ from fanin.client.consuming.consumer import Consumer
 from fanin.client.consuming.each import Part
 from fanin.client.consuming.settling import Tally
 from fanin.client.consuming.skipping import Look, Looks
-from fanin.client.ownership import handing, under_work
-from fanin.client.ownership.under_work import UnderWork
+from fanin.client.handing_over import handing, under_work
+from fanin.client.handing_over.under_work import UnderWork
 from fanin.isolating import receives
 from fanin.tracker import Batch, Outcome, State, Tracker, service
 from fanin.tracker.memory import MemoryStore

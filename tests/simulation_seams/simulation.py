@@ -10,7 +10,7 @@ from typing import Any
 from unittest.mock import patch
 
 from fanin.client.checks import checking
-from fanin.client.ownership import under_work
+from fanin.client.handing_over import under_work
 from tests.simulating.room import Outcome, played
 from tests.simulation_seams import aftermath, scenario
 from tests.simulation_seams.scenario import CALLBACKS

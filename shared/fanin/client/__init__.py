@@ -20,8 +20,8 @@ Read in this order:
 - ``fanin.py``, ``batch.py``: the calls. ``model.py``, ``items.py``: what they return.
 - ``transports/transport.py``: what a transport does, and how acks are divided into requests.
 - ``consuming/consumer.py``: a delivery, record by record. ``consuming/settling.py``: which messages return.
-- ``ownership/``: ``under_work.py``, which call runs here; ``handing.py``, ``children.py``: an item whose work
-  goes on elsewhere, as a child batch, a job or a task; ``stages.py``, the batch of the next stage.
+- ``handing_over/``: ``under_work.py``, which call runs here; ``handing.py``, ``children.py``: an item whose
+  work goes on elsewhere, as a child batch, a job or a task; ``stages.py``, the batch of the next stage.
 - ``working/``: ``worker.py``, its steps; ``running.py``, its threads and signals.
 - ``waiting.py``: the end of a batch, awaited. ``result_files.py``: its results. ``aio/``: the same calls for
   asyncio.

@@ -13,9 +13,9 @@ from uuid import UUID, uuid5
 
 from fanin.arguments import Seconds
 from fanin.client.checks.reasons import reason_of
+from fanin.client.handing_over.under_work import adding_call
 from fanin.client.items import Items
 from fanin.client.model import Cancelled, Closed, Status, Summary
-from fanin.client.ownership.under_work import adding_call
 from fanin.errors import BatchEnded, Conflict, FaninError, InvalidRequest
 from fanin.tracker import BatchMap, Sample
 from fanin.tracker.reads.mapping import CELLS_MAX
@@ -23,7 +23,7 @@ from fanin.tracker.writing.reopening import ReopenItems
 from fanin.types import ReopenItemsText
 
 if TYPE_CHECKING:
-    from fanin.client.ownership.under_work import UnderWork
+    from fanin.client.handing_over.under_work import UnderWork
     from fanin.client.transports.reports import AckReport
     from fanin.item_ids import ItemId
 

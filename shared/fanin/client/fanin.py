@@ -28,6 +28,9 @@ from fanin.client.checks.filtering import FilterOptions, filter_given
 from fanin.client.checks.naming import named_as_arguments
 from fanin.client.checks.opening import OpenOptions, spec_of
 from fanin.client.consuming.consumers import Consumers
+from fanin.client.handing_over.children import opened
+from fanin.client.handing_over.handing import add_key, new_owner, tasks_key
+from fanin.client.handing_over.under_work import note_reports, refuse_unmatched
 from fanin.client.items import Items, adjacent
 from fanin.client.model import (
     Cancelled,
@@ -41,9 +44,6 @@ from fanin.client.model import (
     Summary,
     TaskStatus,
 )
-from fanin.client.ownership.children import opened
-from fanin.client.ownership.handing import add_key, new_owner, tasks_key
-from fanin.client.ownership.under_work import note_reports, refuse_unmatched
 from fanin.client.queues.queue_calls import QueueCalls
 from fanin.client.result_files import batch_of_results, read_results
 from fanin.client.tasks import Tasks, task_given

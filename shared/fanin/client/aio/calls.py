@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from fanin.client.aio.threads import run_in
 from fanin.client.fanin import Fanin
-from fanin.client.ownership.under_work import of_this_thread
+from fanin.client.handing_over.under_work import of_this_thread
 
 if TYPE_CHECKING:
     from fanin.client.aio.exchange import LoopExchange

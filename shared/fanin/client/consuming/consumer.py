@@ -32,7 +32,7 @@ from fanin.client.consuming.records import item_id_of
 from fanin.client.consuming.settling import Outcomes, Settled, Tally, Worked, log_deleted, log_unmatched
 from fanin.client.consuming.skipping import FailuresForGood, Look, Looks
 from fanin.client.consuming.steps import Step, Steps, take
-from fanin.client.ownership.under_work import UnderWork, delivery, under_work
+from fanin.client.handing_over.under_work import UnderWork, delivery, under_work
 from fanin.client.transports.transport import ITEMS_A_REQUEST, Acks
 from fanin.errors import InvalidRequest
 from fanin.isolating import Record, receives, records_of

@@ -22,7 +22,7 @@ from fanin.client.consuming.each import EachConsumer, HandleItem, each_handler_o
 from fanin.client.consuming.records import dead_letter_message_ack
 from fanin.client.consuming.settling import Outcomes
 from fanin.client.consuming.skipping import is_over
-from fanin.client.ownership.under_work import current, hand_over
+from fanin.client.handing_over.under_work import current, hand_over
 from fanin.client.transports.transport import Transport
 from fanin.client.working.handlers import WorkOptions, consumer_of
 from fanin.isolating import Record

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Protocol, TypeVar
 
-from fanin.client.ownership.handing import creating_owner, job_id, owner_created
-from fanin.client.ownership.under_work import UnderWork, held, let_go
+from fanin.client.handing_over.handing import creating_owner, job_id, owner_created
+from fanin.client.handing_over.under_work import UnderWork, held, let_go
 from fanin.client.queues.job_acks import ItemResults
 from fanin.queue import Job, Jobs, NewJob, OnBusy, Queue, Rejected
 from fanin.queue.rules.taking import TakeRequest, new_jobs

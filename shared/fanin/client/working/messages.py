@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from fanin.client.consuming.ordering import is_in_order
-from fanin.client.ownership.under_work import Delivery
+from fanin.client.handing_over.under_work import Delivery
 from fanin.isolating import Record, receives
 
 RECEIVED_MAX = 10

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from fanin.client.checks.checking import key_or_fresh
-from fanin.client.ownership.under_work import (
+from fanin.client.handing_over.under_work import (
     adding_call,
     calls_for,
     note_owner,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fanin.client.checks.checking import key_or_fresh
-from fanin.client.ownership.handing import new_owner
-from fanin.client.ownership.under_work import UnderWork, calls_for
+from fanin.client.handing_over.handing import new_owner
+from fanin.client.handing_over.under_work import UnderWork, calls_for
 from fanin.client.transports.transport import Transport
 from fanin.errors import BatchEnded, InvalidRequest, KeyReused
 from fanin.tracker import OpenBatch
