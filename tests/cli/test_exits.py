@@ -14,7 +14,7 @@ from botocore.exceptions import (
     ProfileNotFound,
 )
 
-from fanin.cli.services.worker import handler_of
+from fanin.cli.services.work import handler_of
 from fanin.cli.terminal.exits import ExitCode, Refused, UsageError, code_of
 from fanin.errors import AccessDenied, Conflict, InvalidRequest, NotFound, StoreUnavailable
 from fanin.local import LocalRunError

@@ -71,7 +71,7 @@ VERBS: Mapping[str, tuple[str, ...]] = {
     "services.dashboard": ("dashboard",),
     "services.cost": ("cost",),
     "services.report": ("report",),
-    "services.worker": ("work",),
+    "services.work": ("work",),
     "services.mcp": ("mcp",),
     "services.queue": ("queue",),
     "services.local": ("local",),

@@ -155,9 +155,9 @@ def list_() -> None:
 
 def add_to(root: typer.Typer) -> None:
     """Make them commands of *root*."""
-    from fanin.cli.services import local_inspection, work  # noqa: PLC0415  # they take options from here
+    from fanin.cli.services import local_inspection, local_work  # noqa: PLC0415  # they take options from here
 
-    for command in (work.work, local_inspection.logs, local_inspection.bus):
+    for command in (local_work.work, local_inspection.logs, local_inspection.bus):
         app.command(cls=VerbCommand)(command)
     root.add_typer(app, name="local")
 

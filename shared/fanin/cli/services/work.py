@@ -1,237 +1,122 @@
-"""``fanin local work``: feeds the messages of a queue of the local run to a function, and reloads it."""
+"""``fanin work``: works on the messages of an SQS queue outside of Lambda, until SIGTERM or Ctrl-C."""
 
 from __future__ import annotations
 
+import importlib
+import logging
 import os
-import re
-import signal
 import sys
-import threading
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+import traceback
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
-from fanin.cli.arguments.options import PortOfRun
-from fanin.cli.terminal.exits import UsageError
-from fanin.local import LocalRunError
-from fanin.local.emulation.connection import Connection
-from fanin.local.environment import environment_of
-from fanin.local.run_directories import State, chosen, directory_of
-from fanin.names import EVENTS
+from fanin.aws.queue_urls import queue_url
+from fanin.cli.arguments.where import use_profile
+from fanin.cli.services.local_work import SPEC
+from fanin.cli.terminal.exits import ExitCode, UsageError
+from fanin.cli.verbs import Profile, Region, VerbCommand
+from fanin.errors import InvalidRequest
 
-if TYPE_CHECKING:
-    from fanin.local.work.feeding import Feeder, FunctionPerformer
-    from fanin.local.work.function_process import FunctionProcess
-    from fanin.local.work.source import WorkSource
-
-NAME_MAX = 50
-NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{NAME_MAX}}}(\.fifo)?")
-SPEC = re.compile(r"\w+(\.\w+)*:\w+")
-LAMBDA_SECONDS = 900
-"""The longest timeout of a function, and with it the longest useful one here."""
-
-Spec = Annotated[str, typer.Argument(metavar="APP:HANDLER", help="The module and its Lambda handler.")]
-Queue = Annotated[
-    str | None,
-    typer.Option("--queue", metavar="QUEUE", help="The name of the SQS queue; created if it does not exist."),
+Spec = Annotated[
+    str, typer.Argument(metavar="APP:HANDLER", help="A module, and its handler of @fanin.acks or function.")
 ]
-On = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--on", metavar="EVENT", help="Events of the bus to feed it, as BatchCompleted; repeatable."
-    ),
-]
-Batch = Annotated[
-    int, typer.Option("--batch-size", metavar="N", min=1, max=10_000, help="Messages of a delivery, at most.")
+Queue = Annotated[str, typer.Option("--queue", metavar="QUEUE", help="The URL or the name of the SQS queue.")]
+Concurrency = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Messages under work at once; default: 10, of a coroutine 100."),
 ]
 Visibility = Annotated[
     int | None,
     typer.Option(
-        metavar="SECONDS", min=0, max=43_200, help="The queue's visibility timeout in seconds; new: 30."
+        metavar="SECONDS", min=5, help="A message is hidden for so long at a time; default: as the queue."
     ),
 ]
-Receives = Annotated[
+Grace = Annotated[
+    float | None, typer.Option(metavar="SECONDS", min=0, help="How long a stop takes at most; default: 20.")
+]
+FailAfter = Annotated[
     int | None,
-    typer.Option("--max-receives", metavar="N", min=1, max=1000, help="The queue's maxReceiveCount; new: 3."),
+    typer.Option(metavar="N", min=1, help="An exception at this receive fails the item."),
 ]
-Timeout = Annotated[
-    float | None,
-    typer.Option(
-        metavar="SECONDS",
-        min=0.1,
-        max=LAMBDA_SECONDS,
-        help="Seconds of an invocation; default: the visibility timeout.",
-    ),
+Results = Annotated[
+    bool, typer.Option("--results", help="What a plain function returns is the result of its item.")
 ]
-PythonOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--python",
-        metavar="PATH",
-        exists=True,
-        dir_okay=False,
-        help="The Python of the app; default: $VIRTUAL_ENV's.",
-    ),
-]
-Loops = Annotated[
-    bool,
-    typer.Option("--allow-loops", help="The function's RecursiveLoop is Allow."),
-]
+OF_HANDLER = {"handler", "handle", "work", "each", "fail_after", "results"}
+"""The arguments of ``Fanin.work`` and ``Fanin.acks`` whose refusal means that the command line is wrong."""
+Each = Annotated[bool, typer.Option("--each", help="Messages are chunks: the plain function gets each item.")]
 
 
 def work(
     spec: Spec,
-    queue: Queue = None,
-    on: On = None,
-    port: PortOfRun = None,
-    batch_size: Batch = 10,
+    queue: Queue,
+    concurrency: Concurrency = None,
     visibility: Visibility = None,
-    max_receives: Receives = None,
-    timeout: Timeout = None,
-    python: PythonOption = None,
-    allow_loops: Loops = False,
+    grace: Grace = None,
+    fail_after: FailAfter = None,
+    each: Each = False,
+    results: Results = False,
+    profile: Profile = None,
+    region: Region = None,
 ) -> None:
-    """Feed a queue of the local run, or its events, to APP:HANDLER as Lambda does.
+    """Work on the messages of a queue by APP:HANDLER, in this process.
 
-    It runs until Ctrl-C, and reloads the app, which is imported from this directory, when it changes.
+    SIGTERM and Ctrl-C finish or return what is in flight; a second one returns it at once. A function without
+    @fanin.acks acks as Fanin() does. The module is imported from this directory.
     """
-    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  # other commands need no AWS
+    use_profile(profile, region)
+    _log_to_stderr()
+    given = {"concurrency": concurrency, "visibility": visibility, "grace_seconds": grace}
+    given |= {"fail_after": fail_after, "each": each or None, "results": results or None}
+    _work(spec, queue, {name: value for name, value in given.items() if value is not None})
 
-    _check(spec, queue, on or ())
-    state = chosen(port)
-    feed = Feed(spec, queue or queue_of_events(spec, on or ()), tuple(on or ()))
+
+def add_to(app: typer.Typer) -> None:
+    """Make it a command of *app*."""
+    app.command(cls=VerbCommand)(work)
+
+
+def _work(spec: str, queue: str, options: Any) -> None:
+    """Run the worker, and end with the exit code of its summary. Raises UsageError for a wrong handler."""
+    from fanin import Fanin  # noqa: PLC0415  # `--help` needs no client
+    from fanin.aws import clients  # noqa: PLC0415
+
     try:
-        times = (visibility, max_receives, timeout)
-        _run(_feeder(state, feed, python, times, batch_size, allow_loops))
-    except (BotoCoreError, ClientError) as error:
-        raise LocalRunError(f"the local run at {state.url} answers no more: {error}") from error
-    _progress("stopped")
+        handler = handler_of(spec)
+        summary = Fanin().work(queue_url(clients.sqs(), queue), handler, **options)
+    except InvalidRequest as error:
+        if error.field in OF_HANDLER:
+            raise UsageError(str(error)) from None
+        raise
+    if summary.unfinished:
+        raise typer.Exit(ExitCode.TIMED_OUT)
 
 
-@dataclass(frozen=True, slots=True)
-class Feed:
-    """What is fed from which queue: its messages, or the events of the bus *on* which it is invoked."""
-
-    spec: str
-    queue: str
-    on: tuple[str, ...] = ()
-
-
-def _feeder(
-    state: State,
-    feed: Feed,
-    python: Path | None,
-    times: tuple[int | None, int | None, float | None],
-    batch_size: int,
-    loops: bool,
-) -> Feeder:
-    """Return what feeds the messages of a queue; *times*: of the queue, and of the function."""
-    from fanin.local.work.feeding import Feeder, environment_of_function  # noqa: PLC0415
-    from fanin.local.work.function_process import FunctionProcess  # noqa: PLC0415
-
-    visibility, receives, timeout = times
-    source = _source(state, feed, visibility, receives)
-    run = environment_of(state.url, state.endpoint, state.outputs)
-    environment = environment_of_function(os.environ, run)
-    function = FunctionProcess(feed.spec, python_of(python, os.environ.get("VIRTUAL_ENV")), environment)
-    _progress(_first_line(feed, function.python, state, source.dead))
-    seconds = timeout or min(source.visibility or LAMBDA_SECONDS, LAMBDA_SECONDS)
-    if not feed.on and (short := too_short(seconds)):
-        _progress(short)
-    performer = _performer(state, feed, function, seconds, loops)
-    return Feeder(source, performer, Path.cwd(), 1 if feed.on else batch_size)
-
-
-def _source(state: State, feed: Feed, visibility: int | None, receives: int | None) -> WorkSource:
-    """Return the queue of *feed*, which the bus sends its events to, if it is about events."""
-    from fanin.local.emulation.bus_listener import send_to_queue  # noqa: PLC0415
-    from fanin.local.work.source import source_of  # noqa: PLC0415
-
-    aws = Connection(state.endpoint)
-    source = source_of(aws.client("sqs"), feed.queue, visibility, receives)
-    if feed.on:
-        send_to_queue(aws.client("events"), state.outputs["BusName"], feed.queue, source.arn, feed.on)
-    return source
-
-
-def _performer(
-    state: State, feed: Feed, function: FunctionProcess, seconds: float, loops: bool
-) -> FunctionPerformer:
-    from fanin.local.failures import FailureLog  # noqa: PLC0415
-    from fanin.local.work.feeding import EventPerformer, FunctionPerformer  # noqa: PLC0415
-
-    failures = FailureLog(directory_of(state.port).path)
-    kind = EventPerformer if feed.on else FunctionPerformer
-    return kind(function, seconds, _progress, loops, failures.add)
-
-
-def _first_line(feed: Feed, python: str, state: State, dead: str | None) -> str:
-    what = f"works on {feed.queue}" if not feed.on else f"gets {', '.join(feed.on)} by the queue {feed.queue}"
-    after = f", dead-letter queue {dead}" if dead else ", which has no dead-letter queue"
-    return f"{feed.spec} under {python} {what} of {state.url}{after}; stop with Ctrl-C"
-
-
-def queue_of_events(spec: str, types: Sequence[str]) -> str:
-    """Return the name of the queue by which a handler gets events, if none is given."""
-    name = re.sub(r"[^A-Za-z0-9_-]", "-", "-".join((spec, *types)))
-    return name[:NAME_MAX]
-
-
-def too_short(seconds: float) -> str | None:
-    """Return a warning about an invocation of *seconds*, if it leaves no time to start a second message."""
-    from fanin.client.consuming.consumer import MARGIN_SECONDS  # noqa: PLC0415  # only where it is fed
-
-    if seconds > MARGIN_SECONDS:
-        return None
-    return (
-        f"an invocation has {seconds:g} s, and @fanin.acks starts no further message with less than"
-        f" {MARGIN_SECONDS:g} s left: the others of a delivery return not started, and become"
-        " dead-letter messages. Give a longer --visibility or --timeout, or lower margin_seconds"
-    )
-
-
-def python_of(given: Path | None, environment: str | None) -> str:
-    """Return the Python that runs the app: the *given* one, that of an active *environment*, or this one."""
-    if given is not None:
-        return str(given)
-    python = Path(environment, "bin", "python") if environment else None
-    return str(python) if python is not None and python.exists() else sys.executable
-
-
-def _check(spec: str, queue: str | None, types: Sequence[str]) -> None:
-    """Raise UsageError for what is no handler, queue or event, and without a queue and an event."""
+def handler_of(spec: str) -> Callable[..., object]:
+    """Return the handler ``module:name``, imported from this directory. Raises UsageError."""
     if not SPEC.fullmatch(spec):
         raise UsageError(f"APP:HANDLER is a module and a name in it, as app:handler, not {spec!r}")
-    if queue is None and not types:
-        raise UsageError("give --queue QUEUE, or --on EVENT for the events of the run")
-    if unknown := set(types).difference(EVENTS):
-        raise UsageError(f"--on takes {', '.join(EVENTS)}, not {min(unknown)!r}")
-    if queue is not None and not NAME.fullmatch(queue):
-        raise UsageError(f"--queue takes a name: letters, digits, _ and -, at most 50, not {queue!r}")
-    if types and queue is not None and queue.endswith(".fifo"):
-        raise UsageError(f"--on feeds events by a standard queue, and {queue!r} is a FIFO queue")
+    module, _, name = spec.partition(":")
+    sys.path.insert(0, os.getcwd())
+    try:
+        app = importlib.import_module(module)
+    except Exception as error:  # of any code of the app
+        name_of = error.name if isinstance(error, ModuleNotFoundError) else None
+        if name_of is not None and f"{module}.".startswith(f"{name_of}."):
+            raise UsageError(f"there is no module {module} in {os.getcwd()}; check APP:HANDLER") from None
+        own = error.__traceback__ and error.__traceback__.tb_next
+        traceback.print_exception(error.with_traceback(own))
+        why = f"{module} was not loaded by {sys.executable}: {type(error).__name__}: {error}"
+        needs = "; install fanin[cli] into the environment of your app" if name_of else ""
+        raise UsageError(why + needs) from None
+    if not hasattr(app, name):
+        raise UsageError(f"{module} has no {name}; check APP:HANDLER")
+    handler: Callable[..., object] = getattr(app, name)
+    return handler
 
 
-def _run(feeder: Feeder) -> None:
-    """Run *feeder* until a signal; the second one interrupts what it does."""
-    stop = threading.Event()
-
-    def ask(_number: int, _frame: FrameType | None) -> None:
-        if stop.is_set():
-            raise KeyboardInterrupt
-        stop.set()
-        _progress("stopping after this delivery; Ctrl-C again stops it now")
-
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, ask)
-    with suppress(KeyboardInterrupt):
-        feeder.run(stop)
-
-
-def _progress(text: str) -> None:
-    typer.echo(text, err=True)
+def _log_to_stderr() -> None:
+    """Log warnings, and the progress of the worker, unless the app has set up its logging."""
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
+    logging.getLogger("fanin").setLevel(logging.INFO)
