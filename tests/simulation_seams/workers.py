@@ -14,9 +14,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fanin.client.working.in_flight import InFlight
-from fanin.client.working.leases import LOOKS, Leases
 from fanin.client.working.messages import Message
 from fanin.client.working.performing import ConsumerPerformer, TimeLeft
+from fanin.client.working.visibility import LOOKS, Leases
 from fanin.client.working.worker import Worker
 from fanin.isolating import Record
 from tests.simulating.faults import PAUSED, Crash

@@ -9,11 +9,11 @@ finished, or returned, within a bound.
 
     receive --> in_flight.py --> perform --> settle --> delete
                     ^   waits, is under work, has been worked on
-                    `-- leases.py extends the visibility timeout of all
+                    `-- visibility.py extends the visibility timeout of all
 
 - ``messages.py``: a message in flight, and the ports: the queue, and what performs the work.
 - ``in_flight.py``: the messages in flight: which one starts next, how many are received.
-- ``leases.py``: which messages are hidden for longer, and which ones the worker has lost.
+- ``visibility.py``: which messages are hidden for longer, and which ones the worker has lost.
 - ``worker.py``: the steps of a worker, which any thread may call; no step waits for another one.
 - ``performing.py``: work by a consumer of ``fanin.client.consuming``, the core that Lambda handlers share.
 - ``handlers.py``: the consumer of what the user gave: a function, or a handler of ``@fanin.acks``.

@@ -10,8 +10,8 @@ from typing import Any
 from fanin.client.consuming.consumer import Consumer
 from fanin.client.consuming.settling import Tally, Worked
 from fanin.client.consuming.steps import take, take_in_task
-from fanin.client.working.leases import clock
 from fanin.client.working.messages import Message
+from fanin.client.working.visibility import clock
 
 UNLIMITED_MILLISECONDS = 10**12
 

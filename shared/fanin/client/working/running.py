@@ -17,10 +17,10 @@ from fanin.aws.receiving import ReceivedQueue
 from fanin.client.consuming.consumer import Consumer
 from fanin.client.working.handlers import WorkOptions
 from fanin.client.working.in_flight import InFlight
-from fanin.client.working.leases import Leases, clock
 from fanin.client.working.messages import Source, WorkSummary
 from fanin.client.working.performing import ConsumerPerformer, TimeLeft
 from fanin.client.working.threads import Threads
+from fanin.client.working.visibility import Leases, clock
 from fanin.client.working.worker import Worker
 
 logger = logging.getLogger("fanin")

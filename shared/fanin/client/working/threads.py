@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-from fanin.client.working.leases import LOOKS
+from fanin.client.working.visibility import LOOKS
 from fanin.client.working.worker import Worker
 
 RECEIVERS_MAX, DELETERS = 8, 2

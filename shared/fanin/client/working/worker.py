@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from fanin.calling import log_failure
 from fanin.client.working.in_flight import InFlight
-from fanin.client.working.leases import Leases
 from fanin.client.working.messages import Message, Performer
+from fanin.client.working.visibility import Leases
 from fanin.errors import FaninError, StoreUnavailable
 from fanin.isolating import SHOWN
 

@@ -16,8 +16,8 @@ from typing import Any, Protocol
 
 from fanin.client.consuming.records import returned_ids
 from fanin.client.working.in_flight import InFlight
-from fanin.client.working.leases import Leases
 from fanin.client.working.messages import RECEIVED_MAX, Message
+from fanin.client.working.visibility import Leases
 from fanin.client.working.worker import Worker
 from fanin.errors import InvalidRequest
 from fanin.isolating import Record

@@ -1,4 +1,4 @@
-"""The leases of a worker: messages stay hidden while they are in flight, or the worker has lost them."""
+"""The visibility timeouts of a worker: messages in flight stay hidden, or the worker has lost them."""
 
 from __future__ import annotations
 
