@@ -11,7 +11,7 @@ from moto import mock_aws
 from fanin.cost.rules import index_units, write_units
 from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueContext
 from fanin.queue.administration.counting import COUNTED_MAX
-from fanin.queue.administration.looking import LOOK_ROWS
+from fanin.queue.administration.part_reads import LOOK_ROWS
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.rules.keys import PartKey, part_of
 from lab.requests.queue_reads import QUEUE, described, index_bytes, swept, table, units, visited, waiting_job

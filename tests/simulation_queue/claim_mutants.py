@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fanin.queue.administration import looking
+from fanin.queue.administration import part_reads
 from fanin.queue.memory import MemoryStore
 from fanin.queue.rules import order
 from fanin.queue.rules.model import SECOND_US
@@ -15,7 +15,7 @@ from fanin.queue.worker.claims import CLAIM_ROUNDS, Claims
 from tests.simulating.mutants import Mutant
 
 HOUR_US = 3_600 * SECOND_US
-_outstanding, _is_outstanding = MemoryStore.outstanding, looking._is_outstanding
+_outstanding, _is_outstanding = MemoryStore.outstanding, part_reads._is_outstanding
 
 
 def _take_part_by_part(self, parts, most):
@@ -83,7 +83,7 @@ CLAIM_MUTANTS = (
     ),
     Mutant(
         "a sweep promotes due jobs only",
-        (looking, "_is_outstanding", lambda entry, now: _is_outstanding(entry, now + HOUR_US)),
+        (part_reads, "_is_outstanding", lambda entry, now: _is_outstanding(entry, now + HOUR_US)),
     ),
     Mutant("a part belongs to one session", (maintenance, "owned", _all_parts)),
     Mutant("each part belongs to a session", (maintenance, "owned", _rounded_up)),

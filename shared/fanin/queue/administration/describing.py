@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from fanin.errors import NotFound
 from fanin.queue.administration.counting import depth_of
-from fanin.queue.administration.looking import look_at_first
+from fanin.queue.administration.part_reads import look_at_first
 from fanin.queue.context import QueueContext
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.model import Depth

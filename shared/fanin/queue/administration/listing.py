@@ -7,7 +7,7 @@ from dataclasses import replace
 from fanin.arguments import instance
 from fanin.errors import StoreUnavailable
 from fanin.queue.administration.counting import depth_of
-from fanin.queue.administration.looking import look
+from fanin.queue.administration.part_reads import look
 from fanin.queue.context import QueueContext
 from fanin.queue.rules import lifecycle
 from fanin.queue.rules.key_rows import Check

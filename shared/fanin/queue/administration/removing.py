@@ -27,7 +27,7 @@ from typing import TypeVar
 from fanin.errors import Conflict, NotFound, StoreUnavailable
 from fanin.queue.administration import paging
 from fanin.queue.administration.creating import Doorbells
-from fanin.queue.administration.looking import look
+from fanin.queue.administration.part_reads import look
 from fanin.queue.context import QueueContext
 from fanin.queue.rules import lifecycle, order
 from fanin.queue.rules.config import QueueConfig

@@ -14,7 +14,7 @@ from functools import partial
 
 from fanin.calling import finished, log_failure
 from fanin.errors import NewerSchema, StoreUnavailable
-from fanin.queue.administration.looking import look
+from fanin.queue.administration.part_reads import look
 from fanin.queue.context import QueueContext
 from fanin.queue.rules.members import overdue, owned, owners
 from fanin.queue.rules.model import SECOND_US, Entry, GivenBack, JobState, Member, PartLook, Ring
