@@ -11,8 +11,8 @@ from fanin.queue import NewJob
 from fanin.queue.administration.raising import raise_parts
 from fanin.queue.rules.config import Phase
 from fanin.queue.rules.keys import job_key
-from fanin.queue.upkeep import widening
-from fanin.queue.upkeep.widening import EXPIRE_SECONDS, SETTLE_SECONDS
+from fanin.queue.upkeep import raise_phases
+from fanin.queue.upkeep.raise_phases import EXPIRE_SECONDS, SETTLE_SECONDS
 from tests.queue.conftest import KEY, names
 
 OLD, NEW = 2, 4
@@ -90,20 +90,20 @@ def test_parts_are_not_lowered_nor_raised_beyond_the_most_nor_of_a_queue_that_is
 
 
 def test_waiting_jobs_are_moved_in_their_order_and_busy_ones_are_waited_for(queue, go_on, time, monkeypatch):
-    monkeypatch.setattr(widening, "PAGE_ROWS", 2)
+    monkeypatch.setattr(raise_phases, "PAGE_ROWS", 2)
     queue.add_all([MOVES, *(NewJob(f"{i}", delay=9e6 * (i % 3 == 0)) for i in range(100, 112))])
     before = names(queue.queued())[1:]
     raised(queue, NEW)
     go_on(Phase.DRAINING)
     with queue.bounded(9 * SETTLE_SECONDS) as bounded, bounded.take(wait=0) as jobs:
         assert names(jobs) == [MOVES]
-        widening.advance(queue.context)
+        raise_phases.advance(queue.context)
         time.sleep(SETTLE_SECONDS)
         for _ in range(3):
-            widening.advance(queue.context)
+            raise_phases.advance(queue.context)
 
         assert config_of(queue).phase is Phase.DRAINING
-    widening.advance(queue.context)
+    raise_phases.advance(queue.context)
 
     assert config_of(queue).phase is Phase.EXPIRING
     live = [job for job in queue.context.store.stored.values() if job.is_live]
@@ -120,9 +120,9 @@ def test_the_next_sweep_goes_on_after_the_row_before_the_first_job_that_was_not_
     go_on(Phase.DRAINING)
     with queue.bounded(9 * SETTLE_SECONDS) as bounded, bounded.take(2, wait=0) as jobs:
         assert len(jobs) == 2
-        widening.advance(queue.context)
+        raise_phases.advance(queue.context)
         time.sleep(SETTLE_SECONDS)
-        widening.advance(queue.context)
+        raise_phases.advance(queue.context)
 
         assert config_of(queue).cursor == f"{jobs[0].key.part.number:04x}#k#{before}"
 
@@ -163,7 +163,7 @@ def test_a_sweep_reads_10000_rows_of_the_old_parts_and_the_next_one_goes_on_afte
     phases = []
     for _ in range(sweeps):
         time.sleep(SETTLE_SECONDS)
-        widening.advance(queue.context)
+        raise_phases.advance(queue.context)
         phases.append(config_of(queue).phase)
 
     assert phases == [Phase.DRAINING] * (sweeps - 1) + [Phase.EXPIRING]

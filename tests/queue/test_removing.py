@@ -16,7 +16,7 @@ from fanin.queue.administration.raising import raise_parts
 from fanin.queue.rules.config import Phase
 from fanin.queue.rules.messages import body
 from fanin.queue.rules.model import Member
-from fanin.queue.upkeep import widening
+from fanin.queue.upkeep import raise_phases
 from fanin.queue.upkeep.sleeping import SETTLE_SECONDS
 from fanin.queue.upkeep.visiting import visit
 from tests.forks import forked, status_of
@@ -216,7 +216,7 @@ def test_a_row_that_cannot_be_moved_stops_the_raise_and_not_the_sweep(make, stor
     raise_parts(store, queue.context.effects, KEY, 2)
     while store.config(KEY).phase is not Phase.DRAINING or store.config(KEY).since_us is None:
         visit(queue.context)
-        time.sleep(widening.SETTLE_SECONDS)
+        time.sleep(raise_phases.SETTLE_SECONDS)
     queue.add(NewJob("a", delay=1))
     time.sleep(2)
 

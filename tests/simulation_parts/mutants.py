@@ -15,13 +15,13 @@ from fanin.queue.memory import MemoryStore
 from fanin.queue.rules import lifecycle
 from fanin.queue.rules.config import Phase
 from fanin.queue.rules.key_rows import KeyRows, rows_of
-from fanin.queue.upkeep import widening
-from fanin.queue.upkeep.widening import Drain
+from fanin.queue.upkeep import raise_phases
+from fanin.queue.upkeep.raise_phases import Drain
 from fanin.queue.worker import producer
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation_parts.run import ROOM
 
-_seconds, _move, _after = widening._seconds, MemoryStore.move, lifecycle._after
+_seconds, _move, _after = raise_phases._seconds, MemoryStore.move, lifecycle._after
 
 
 def _rows_unchecked(phase):
@@ -108,15 +108,17 @@ MUTANTS = (
         (context, "rows_of", _rows_unchecked(Phase.EXPIRING)),
     ),
     Mutant("a raise is prepared at the old part", (context, "rows_of", _rows_at_once)),
-    Mutant("the first phase settles", (widening, "_seconds", _no_settling_of(Phase.PREPARING))),
-    Mutant("the second phase settles", (widening, "_seconds", _no_settling_of(Phase.DRAINING))),
+    Mutant("the first phase settles", (raise_phases, "_seconds", _no_settling_of(Phase.PREPARING))),
+    Mutant("the second phase settles", (raise_phases, "_seconds", _no_settling_of(Phase.DRAINING))),
     Mutant(
         "marks expire before the old part is not checked",
-        (widening, "_seconds", _no_settling_of(Phase.EXPIRING)),
+        (raise_phases, "_seconds", _no_settling_of(Phase.EXPIRING)),
     ),
     Mutant("a check refuses", (MemoryStore, "_holds", lambda self, check: True)),
-    Mutant("the old parts are drained", (widening, "_drained", _drained_at_first_sight)),
-    Mutant("an old part is drained up to its first live job", (widening, "_drained", _past_what_is_stuck)),
+    Mutant("the old parts are drained", (raise_phases, "_drained", _drained_at_first_sight)),
+    Mutant(
+        "an old part is drained up to its first live job", (raise_phases, "_drained", _past_what_is_stuck)
+    ),
     Mutant(
         "a job that was added before is known by its other mark",
         (producer, "_decides", lambda seen, job: seen.is_live),

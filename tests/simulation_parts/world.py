@@ -14,7 +14,7 @@ from fanin.queue.administration.raising import raise_parts
 from fanin.queue.rules import model
 from fanin.queue.rules.config import Phase, QueueConfig
 from fanin.queue.rules.keys import job_key
-from fanin.queue.upkeep import widening
+from fanin.queue.upkeep import raise_phases
 from tests.simulating.expiry import TimeToLive
 from tests.simulating.violation import require
 from tests.simulation_parts.referee import PartsReferee
@@ -37,10 +37,10 @@ SCALES = (
     (network, "LATEST", LATEST_SECONDS * SECOND),
     (model, "MARK_SECONDS", MARK_SECONDS),
     (referee, "EARLIEST", EARLY_SECONDS * SECOND),
-    (widening, "SETTLE_SECONDS", SETTLE_SECONDS),
-    (widening, "EXPIRE_SECONDS", EXPIRE_SECONDS),
-    (widening, "PAGE_ROWS", 2),
-    (widening, "PAGES", 2),
+    (raise_phases, "SETTLE_SECONDS", SETTLE_SECONDS),
+    (raise_phases, "EXPIRE_SECONDS", EXPIRE_SECONDS),
+    (raise_phases, "PAGE_ROWS", 2),
+    (raise_phases, "PAGES", 2),
 )
 """The times of the protocol, so short that a run meets each phase; and pages of which a part has several."""
 AFTER = 5 * SECOND
@@ -131,7 +131,7 @@ class Raising(World):
             self.loop.sleep(int(self.random.uniform(0.2, 1.5) * SECOND))
             queue = self._queue(process)
             with suppress(StoreUnavailable):
-                widening.advance(queue.context)
+                raise_phases.advance(queue.context)
                 if self.random.random() < 0.1:
                     queue.sweep()
 

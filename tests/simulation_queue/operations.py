@@ -18,7 +18,7 @@ from fanin.queue import Queue
 from fanin.queue.administration.pausing import pause, resume
 from fanin.queue.administration.raising import raise_parts
 from fanin.queue.rules.config import Phase, QueueConfig
-from fanin.queue.upkeep import widening
+from fanin.queue.upkeep import raise_phases
 from tests.simulating.violation import require
 from tests.simulation_parts.referee import PartsReferee
 from tests.simulation_queue.idleness import SETTLE, Idleness
@@ -53,7 +53,7 @@ class Operations(Idleness):
     def run(self) -> None:
         with ExitStack() as stack:
             for name, value in SCALES:
-                stack.enter_context(patch.object(widening, name, value))
+                stack.enter_context(patch.object(raise_phases, name, value))
             super().run()
 
     def _answered(self) -> None:

@@ -23,7 +23,7 @@ Read in this order:
 - ``worker/taker.py``: a take looks for jobs and waits at the doorbell, in turns.
 - ``worker/claims.py``, ``worker/session.py``: a claim, a heartbeat. ``worker/producer.py``: an add.
 - ``upkeep/maintenance.py``: frees the claims of the dead. ``upkeep/sleeping.py``: why an idle queue is free.
-  ``upkeep/widening.py``: the phases of a raise of the parts.
+  ``upkeep/raise_phases.py``: the phases of a raise of the parts.
 - ``administration/``: what operators do: list, revive, delete, pause, raise the parts, remove.
 - ``store.py``: the port, of which each call is one atomic request; ``dynamodb/`` and ``memory.py`` keep it.
 - ``context.py``, ``effects.py``: what each service works with. ``doorbell.py``: the port that wakes workers;

@@ -56,7 +56,7 @@ def changes(config: QueueConfig) -> Iterator[QueueConfig]:
 
 
 def _of_a_raise(config: QueueConfig) -> Iterator[QueueConfig]:
-    """Yield what `raising` and `widening` make of *config*."""
+    """Yield what `raising` and `raise_phases` make of *config*."""
     if config.before is None:
         yield raising._raised(config, config.parts + 1)
     elif config.since_us is None:

@@ -1,4 +1,4 @@
-"""Begins a raise of the parts of a queue; ``widening`` continues it."""
+"""Begins a raise of the parts of a queue; ``raise_phases`` continues it."""
 
 from __future__ import annotations
 

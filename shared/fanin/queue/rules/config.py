@@ -10,7 +10,7 @@ from fanin.queue.rules.keys import PARTS_MAX
 
 
 class Phase(StrEnum):
-    """How far a raise of the parts has come; ``widening`` has the rules of each phase."""
+    """How far a raise of the parts has come: docs/how_the_queue_works.md has the rules of each phase."""
 
     STEADY = "steady"
     PREPARING = "preparing"

@@ -8,7 +8,7 @@ from fanin.queue.administration.creating import Doorbells
 from fanin.queue.context import QueueContext
 from fanin.queue.rules.config import Phase
 from fanin.queue.rules.model import Depth
-from fanin.queue.upkeep import sleeping, widening
+from fanin.queue.upkeep import raise_phases, sleeping
 from fanin.queue.upkeep.maintenance import Maintenance
 
 
@@ -36,5 +36,5 @@ def visit(
     removing.begin_if_forgotten(context)
     depth = depth_of(context, looks, known_dead)
     if before.phase is not Phase.STEADY:  # last, because a row that cannot be moved must not stop the others
-        widening.advance(context)
+        raise_phases.advance(context)
     return depth
