@@ -45,7 +45,7 @@ from fanin.client.result_files import ResultFile, ResultFiles
 from fanin.client.timer import REAL
 from fanin.client.transports import retrying
 from fanin.client.transports.reports import AckReport
-from fanin.client.transports.states import States, may_have_ended
+from fanin.client.transports.state_cache import States, may_have_ended
 from fanin.client.transports.transport import Cursor, TooManyBytes
 from fanin.client.wire import documents, task_documents
 from fanin.client.wire.codec import Document

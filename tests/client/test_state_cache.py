@@ -8,7 +8,7 @@ import pytest
 
 from fanin import BatchEnded, Fanin, State
 from fanin.client.transports.direct import DirectTransport
-from fanin.client.transports.states import FRESH_SECONDS, States
+from fanin.client.transports.state_cache import FRESH_SECONDS, States
 from fanin.tracker import OpenBatch, Tracker
 from fanin.tracker.memory import MemoryStore
 from tests.client.conftest import TENANT, sqs_event
