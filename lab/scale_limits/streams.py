@@ -13,7 +13,7 @@ from fanin.grouper.dynamodb.items import live_shard
 from fanin.grouper.rules.model import BundleKey, Lane, TaskKey
 from fanin.queue.rules.keys import PartKey, QueueKey, part_of
 from fanin.tracker.dynamodb.items import due_list, live_list
-from fanin.tracker.reads.sampling import SAMPLE_PROBES
+from fanin.tracker.reads.failure_reasons import SAMPLE_PROBES
 from fanin.tracker.rules.model import BatchKey, PageKey, shard_of
 from fanin.tracker.rules.tree import Shape, tails
 from lab.scale_limits.keys import Key

@@ -12,7 +12,7 @@ from fanin.grouper.rules.model import BundleKey, Lane, TaskKey
 from fanin.queue import NewJob
 from fanin.tracker import Ack, OpenBatch, Outcome
 from fanin.tracker.dynamodb.items import sample_item
-from fanin.tracker.reads.sampling import SAMPLES
+from fanin.tracker.reads.failure_reasons import SAMPLES
 from fanin.tracker.rules.model import Sample
 from fanin.tracker.rules.tree import Shape
 from lab.scale_limits import streams

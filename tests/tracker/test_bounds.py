@@ -8,7 +8,7 @@ from fanin.errors import TooManyBatches, TooManyPages
 from fanin.pacing import each_in_threads
 from fanin.tracker import Ack, Outcome, Tracker, Verdict
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.reads import sampling
+from fanin.tracker.reads import failure_reasons
 from fanin.tracker.rules.acking import BATCHES_MAX, PAGES_MAX
 from fanin.tracker.writing import recording
 from tests.tracker.calls import fail, opened
@@ -49,7 +49,7 @@ def test_a_request_offers_a_bounded_number_of_reasons():
     fail(tracker, batch_id, group, *range(200, 300))
 
     assert 1 <= kept <= recording.OFFERS_A_REQUEST
-    assert offers <= recording.OFFERS_A_REQUEST * sampling.SAMPLE_PROBES
+    assert offers <= recording.OFFERS_A_REQUEST * failure_reasons.SAMPLE_PROBES
     assert len(tracker.samples(tracker.get("t", batch_id))) > kept
 
 

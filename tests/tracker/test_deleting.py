@@ -8,7 +8,7 @@ import pytest
 
 from fanin.errors import Conflict, NotFound
 from fanin.tracker import ListQuery, OpenBatch, Sample, State, Verdict
-from fanin.tracker.reads.sampling import SAMPLES
+from fanin.tracker.reads.failure_reasons import SAMPLES
 from fanin.tracker.rules.model import BatchKey
 from fanin.tracker.store import Listing
 from fanin.tracker.writing.deleting import Deleted, check_deletable, ended_before

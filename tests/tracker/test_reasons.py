@@ -11,7 +11,7 @@ from fanin.api.requests.batch_requests import CancelBatchBody
 from fanin.errors import InvalidRequest
 from fanin.tracker import Ack, Outcome, Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.reads.sampling import SAMPLES, slots_of
+from fanin.tracker.reads.failure_reasons import SAMPLES, slots_of
 from fanin.tracker.rules.model import REASON_MAX, BatchKey, is_reason
 from fanin.tracker.writing import recording
 from tests.tracker.calls import DAY, START, ack, fail, opened, verdicts

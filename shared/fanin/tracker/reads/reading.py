@@ -11,10 +11,10 @@ from uuid import UUID, uuid4
 from fanin.errors import Conflict, InvalidRequest, NotFound
 from fanin.pacing import Each, each_in_turn, pause
 from fanin.tracker.reads.children import ChildPage, child_page
+from fanin.tracker.reads.failure_reasons import samples
 from fanin.tracker.reads.listing import ListQuery, listing
 from fanin.tracker.reads.mapping import CELLS_MAX, BatchMap, mapped
 from fanin.tracker.reads.progress import progress
-from fanin.tracker.reads.sampling import samples
 from fanin.tracker.reads.walking import slice_of
 from fanin.tracker.reads.window import Window, window
 from fanin.tracker.rules.acking import is_expired

@@ -14,7 +14,7 @@ from fanin.calling import log_failure
 from fanin.errors import NewerSchema
 from fanin.item_ids import ItemId
 from fanin.pacing import Each, each_in_turn
-from fanin.tracker.reads.sampling import free, slots_of
+from fanin.tracker.reads.failure_reasons import free, slots_of
 from fanin.tracker.rules.acking import TOO_LATE, AckPlan, PageAcked, PagePlan, is_expired, verdicts
 from fanin.tracker.rules.ids import GroupId
 from fanin.tracker.rules.model import Ack, Batch, BatchKey, Outcome, PageKey, Sample, State, Verdict

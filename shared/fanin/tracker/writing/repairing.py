@@ -9,9 +9,9 @@ from functools import partial
 
 from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound, StoreUnavailable
 from fanin.item_ids import ItemId
+from fanin.tracker.reads.failure_reasons import SAMPLES
 from fanin.tracker.reads.listing import ListQuery, newest
 from fanin.tracker.reads.reading import Reader
-from fanin.tracker.reads.sampling import SAMPLES
 from fanin.tracker.rules.acking import judge
 from fanin.tracker.rules.children import CHILDREN_MAX, Children, has_failed
 from fanin.tracker.rules.ids import checked_batch_id
