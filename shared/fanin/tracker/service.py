@@ -38,7 +38,7 @@ from fanin.tracker.rules.model import (
 from fanin.tracker.rules.options import Mode, OpenBatch
 from fanin.tracker.rules.page import Page, PageMasks
 from fanin.tracker.rules.thresholds import counts_as_ack
-from fanin.tracker.writing.adding import check_room
+from fanin.tracker.writing.caps import check_room
 from fanin.tracker.writing.cascading import CANCELS_A_REQUEST, Cascade
 from fanin.tracker.writing.opening import is_of, key_of_ended, new_batch, same_request, under_key
 from fanin.tracker.writing.recording import Recorder, unless_newer
