@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from fanin.errors import StaleWrite
+from fanin.index_ties import tied
 from fanin.queue.rules import lifecycle, order
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.key_rows import Check
@@ -14,7 +15,6 @@ from fanin.queue.rules.keys import JobKey, PartKey, QueueKey
 from fanin.queue.rules.model import Dead, Entry, GivenBack, Job, JobState, Member, OutboxEntry, Rerun
 from fanin.queue.rules.order import IndexKey, IndexRange
 from fanin.queue.store import Write
-from fanin.ties import tied
 
 
 @dataclass

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from fanin.ties import tied
+from fanin.index_ties import tied
 from fanin.tracker.rules import thresholds
 from fanin.tracker.rules.children import Children, replaced_by
 from fanin.tracker.rules.filters import Query
