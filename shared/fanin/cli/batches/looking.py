@@ -102,7 +102,7 @@ After = Annotated[
     str | None, typer.Option("--after", metavar="ITEM", help="Only the results behind this item.")
 ]
 FAILURES = (
-    Column("Item", "itemId", lambda sample: sample["itemId"].partition(":")[2]),
+    Column("Item", "itemId"),
     Column("When", "at", time_ago("at")),
     Column("Reason", "reason"),
 )

@@ -6,12 +6,14 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import Annotated, TextIO
 
 import typer
 
 from fanin.cli.arguments.api import Answer
 from fanin.cli.arguments.options import Batch
+from fanin.cli.batches.sqs import sqs_of
 from fanin.cli.terminal.bar import Look, line
 from fanin.cli.terminal.durations import duration
 from fanin.cli.terminal.exits import ExitCode, Refused
@@ -24,6 +26,7 @@ from fanin.client.waiting import Pacing, is_ended, looks
 from fanin.client.wire import documents
 from fanin.client.wire.codec import Document
 from fanin.local import run_directories
+from fanin.local.dead_letters import DeadLetterNotes
 from fanin.local.failures import FailureLog, FailureNotes
 from fanin.tracker import State
 from fanin.tracker.rules.model import ALIVE
@@ -61,8 +64,8 @@ def watch(call: Invocation, batch: Batch, timeout: Timeout = None) -> None:
 def wait(call: Invocation, batches: Batches, timeout: Timeout = None) -> None:
     """Wait until each BATCH has ended; print nothing.
 
-    Exits with 0 if all succeeded, else with 1, and names the others. Functions of a local run that fail
-    meanwhile are named on standard error.
+    Exits with 0 if all succeeded, else with 1, and names the others. On a local run, functions that fail
+    meanwhile and dead-letter queues that hold messages are named on standard error.
     """
     seconds = _seconds(timeout)
     names = {name: call.names.id_of(name) for name in batches}
@@ -75,7 +78,7 @@ def wait(call: Invocation, batches: Batches, timeout: Timeout = None) -> None:
 def progress_of(call: Invocation, batch_id: str, timeout: float | None, timer: Timer) -> Iterator[Seen]:
     """Yield what each look at a batch finds, the last one being its end. Raises TimeoutError."""
     look = partial(call.api.get, f"/v1/batches/{batch_id}", documents.status_of)
-    rate, show_failures = Rate(), failures_of(call, [batch_id])
+    rate, show_failures = Rate(), failures_of(call, [batch_id], timer)
     for answer in looks(look, Pacing(batch_id, timeout, timer)):
         status = answer.value
         show_failures()
@@ -91,7 +94,7 @@ def waited(
 ) -> Iterator[tuple[str, Status]]:
     """Yield the status of each batch at its end, one after another; the timeout is that of all together."""
     until = None if timeout is None else timer.monotonic() + timeout
-    show_failures = failures_of(call, list(names.values()))
+    show_failures = failures_of(call, list(names.values()), timer)
     for name, batch_id in names.items():
         remaining = None if until is None else max(0.0, until - timer.monotonic())
         try:
@@ -114,20 +117,25 @@ def _ended(
     return next(looks(partial(call.api.get, f"/v1/batches/{batch_id}", documents.status_of), pacing))
 
 
-def failures_of(call: Invocation, batch_ids: Sequence[str]) -> Callable[[], None]:
-    """Return what shows the functions of a local run that fail since the first of the batches was opened."""
+def failures_of(call: Invocation, batch_ids: Sequence[str], timer: Timer) -> Callable[[], None]:
+    """Return what shows, on a local run, the functions that fail since the first of the batches was opened.
+
+    And the dead-letter queues that hold messages, unless all batches have ended.
+    """
     run = run_directories.run_at(call.site.url)
     if run is None:
         return lambda: None
-    opened = [
-        call.api.get(f"/v1/batches/{batch_id}", documents.status_of).value.created_at
-        for batch_id in batch_ids
-    ]
+    found = [call.api.get(f"/v1/batches/{each}", documents.status_of).value for each in batch_ids]
     log = FailureLog(run_directories.directory_of(run.port).path)
-    notes = FailureNotes(log, min(each.timestamp() for each in opened))
+    notes: list[FailureNotes | DeadLetterNotes] = [
+        FailureNotes(log, min(each.created_at.timestamp() for each in found))
+    ]
+    if not all(map(is_ended, found)):
+        option = f" --batch {batch_ids[0]}" if len(batch_ids) == 1 else ""
+        notes.append(DeadLetterNotes(partial(sqs_of, call.site), option, timer.monotonic))
 
     def show() -> None:
-        for text in notes.lines():
+        for text in chain.from_iterable(each.lines() for each in notes):
             clear_line()
             note(text)
 
