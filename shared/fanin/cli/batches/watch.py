@@ -17,7 +17,7 @@ from fanin.cli.batches.sqs import sqs_of
 from fanin.cli.terminal.bar import Look, line
 from fanin.cli.terminal.durations import duration
 from fanin.cli.terminal.exits import ExitCode, Refused
-from fanin.cli.terminal.output import clean, clear_line, dumped, note
+from fanin.cli.terminal.output import LINE_SECONDS, clean, clear_line, dumped, note
 from fanin.cli.terminal.rate import Rate, seconds_left
 from fanin.cli.verbs import Invocation, Verbs
 from fanin.client.model import Status
@@ -34,8 +34,6 @@ from fanin.tracker.rules.model import ALIVE
 verb = Verbs()
 
 SUCCESSES = ("succeeded", "enough")
-LINE_SECONDS = 10.0
-"""The time after which a line is printed where no terminal is, changed or not."""
 Timeout = Annotated[
     str | None, typer.Option("--timeout", metavar="TIME", help="Stop after it: 90s, 15m, 2h; exit code 3.")
 ]
