@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -43,7 +43,13 @@ class Calls(Protocol):
     """The calls of a client that its batches make, each with the id of the batch first."""
 
     def add(self, batch_id: str, count: int, *, key: str | None = None) -> Items: ...
-    def ack(self, items: Iterable[str | ItemId], *, key: str | None = None) -> AckReport: ...
+    def ack(
+        self,
+        items: Iterable[str | ItemId],
+        *,
+        results: Mapping[str, Any] | Sequence[Any] | None = None,
+        key: str | None = None,
+    ) -> AckReport: ...
     def fail(
         self,
         items: Iterable[str | ItemId],
@@ -125,9 +131,15 @@ class Batch:
             need_key(self.id)
         return self._fanin.add(self.id, count, key=key)
 
-    def ack(self, items: Iterable[str | ItemId], *, key: str | None = None) -> AckReport:
+    def ack(
+        self,
+        items: Iterable[str | ItemId],
+        *,
+        results: Mapping[str, Any] | Sequence[Any] | None = None,
+        key: str | None = None,
+    ) -> AckReport:
         """Mark items as done; see ``Fanin.ack``."""
-        return self._fanin.ack(items, key=key)
+        return self._fanin.ack(items, results=results, key=key)
 
     def fail(
         self,

@@ -14,6 +14,7 @@ from fanin.aws.settings.tracking import Tables
 from fanin.client.batch import Batch, Reopened, need_key
 from fanin.client.checks.checking import (
     PAGE_BITS,
+    acks_with_results,
     asked_range,
     batch_id_given,
     is_range,
@@ -220,15 +221,22 @@ class Fanin(Consumers, QueueCalls, Waiting):
         """Send the ending event again and return its id. Raises NotFound, and Conflict for a live batch."""
         return self._transport.notify(batch_id_given(batch_id), key_or_fresh(key))
 
-    def ack(self, items: Iterable[str | ItemId], *, key: str | None = None) -> AckReport:
+    def ack(
+        self,
+        items: Iterable[str | ItemId],
+        *,
+        results: Mapping[str, Any] | Sequence[Any] | None = None,
+        key: str | None = None,
+    ) -> AckReport:
         """Mark items of any batches as done, 1,000 in each request; an item that had failed is healed.
 
-        The ``Items`` of an add are sent as ranges: see :meth:`ack_ranges`.
+        *results*: values of JSON, by item id or one for each item, for batches that were opened with
+        ``results``. Without them, the ``Items`` of an add are sent as ranges: see :meth:`ack_ranges`.
         """
         caller = key_or_fresh(key)
-        if is_range(items):
+        if results is None and is_range(items):
             return self.ack_ranges(items, key=key)
-        acks = [Ack.of(item, caller) for item in listed_ids(items, "ack")]
+        acks = acks_with_results(listed_ids(items, "ack"), caller, results)
         return self._in_parts(acks, requests_of, key)
 
     def fail(
