@@ -193,6 +193,9 @@ def test_the_children_of_a_batch_or_an_item_are_listed_and_cancelled_with_it(fan
     ]
     assert len(fanin("children", f"top:{group}:0").ok().lines) == 2
     assert fanin("children", f"top:{group}:1").ok().lines == []
+    fanin("open", "done", "--parent", f"top:{group}:1").ok(), fanin("close", "done").ok()
+    assert fanin("children", f"top:{group}:1").ok().lines == []
+    assert "done\tCOMPLETE" in fanin("children", "top", "--done").ok().lines[2]
     assert fanin("children", f"top:{group}:0-1").code == ExitCode.USAGE
     assert "parentFailsOn\tany" in fanin("status", "a").ok().lines
     fanin("open", "c", "--parent", fanin("add", "a", "1").ok().out.strip()).ok()

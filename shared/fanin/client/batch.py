@@ -61,7 +61,7 @@ class Calls(Protocol):
     def cancel(
         self, batch_id: str, reason: str | None = None, *, children: bool = False, key: str | None = None
     ) -> Cancelled: ...
-    def children(self, of: str) -> Iterator[Summary]: ...
+    def children(self, of: str, *, done: bool = False) -> Iterator[Summary]: ...
     def end(self, batch_id: str, reason: str, *, key: str | None = None) -> Cancelled: ...
     def reopen(
         self, batch_id: str, *, items: ReopenItems | ReopenItemsText = ..., key: str | None = None
@@ -178,9 +178,9 @@ class Batch:
         self._has_outcome = True
         return answer
 
-    def children(self) -> Iterator[Summary]:
-        """Yield the children of its items that are live, or whose ends have failed their items."""
-        return self._fanin.children(self.id)
+    def children(self, *, done: bool = False) -> Iterator[Summary]:
+        """Yield the children of its items; see ``Fanin.children``."""
+        return self._fanin.children(self.id, done=done)
 
     def reopen(self, *, items: ReopenItems | ReopenItemsText = "failed", key: str | None = None) -> Reopened:
         """Open a new batch for the failed items of this one, which has ended, or for all ``unfinished``."""

@@ -202,19 +202,20 @@ class Fanin(Consumers, QueueCalls, Waiting):
             batch_id_given(batch_id), why, used, instance(children, bool, "children")
         )
 
-    def children(self, of: str | ItemId) -> Iterator[Summary]:
+    def children(self, of: str | ItemId, *, done: bool = False) -> Iterator[Summary]:
         """Yield the children of a batch's items, or of one item, in the order of the items.
 
-        *of*: the id of the batch, or of the item. A child is live, or its end has failed its item: one that
-        acked its item as done is not listed. Raises NotFound.
+        *of*: the id of the batch, or of the item. A child is live, or its end has failed its item. *done*:
+        those too that acked their items as done, the first 100 of an item. Raises NotFound.
         """
+        done = instance(done, bool, "done")
         item_id = (
             checked_item_id(of, "of")
             if isinstance(of, ItemId) or ":" in text(of, "a batch or an item", "of")
             else None
         )
         batch_id = batch_id_given(str(of)) if item_id is None else ItemId.parse(item_id).batch_id
-        ask = partial(self._transport.children, batch_id, item_id)
+        ask = partial(self._transport.children, batch_id, item_id, done)
         return (batch for page in pages(ask) for batch in page.batches)
 
     def notify(self, batch_id: str, *, key: str | None = None) -> str:

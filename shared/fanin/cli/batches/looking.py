@@ -95,6 +95,10 @@ Ids = Annotated[bool, typer.Option("--ids", help="One item id a line, in place o
 BatchOrItem = Annotated[
     str, typer.Argument(metavar="OF", help="A batch, as an id or a user key, or an item.")
 ]
+DoneToo = Annotated[
+    bool,
+    typer.Option("--done", help="Also those that acked their items as done, the first 100 of each item."),
+]
 Reasons = Annotated[
     bool, typer.Option("--reasons", help="A sample of the items, with reasons: one of a range, 128 at most.")
 ]
@@ -150,16 +154,19 @@ def list_(
 
 
 @verb("children")
-def children(call: Invocation, of: BatchOrItem, limit: Limit = 50, every: Every = False) -> None:
+def children(
+    call: Invocation, of: BatchOrItem, done: DoneToo = False, limit: Limit = 50, every: Every = False
+) -> None:
     """List the batches that the items of a batch, or one item, wait for, and those that failed an item.
 
-    A child that acked its item as done is not listed. OF is a batch, or an item of one.
+    OF is a batch, or an item of one.
     """
     item = _one_item(of) if range_in(of) else None
     batch_id = call.names.id_of(of if item is None else item.batch)
     item_id = None if item is None else str(replace(item, batch=batch_id))
     path = call.path(batch_id, "/children")
-    print_list(call, CHILDREN, path, "batches", None if every else limit, itemId=item_id)
+    query = {"itemId": item_id, "done": "true" if done else None}
+    print_list(call, CHILDREN, path, "batches", None if every else limit, **query)
 
 
 @verb("outstanding")
