@@ -199,7 +199,7 @@ class Fanin(Consumers, QueueCalls, Waiting):
         """
         why, used = reason_given(reason), key_or_fresh(key)
         return self._transport.cancel(
-            batch_id_given(batch_id), why, used, instance(children, bool, "children")
+            batch_id_given(batch_id), why, used, instance(children, bool, "children", "children")
         )
 
     def children(self, of: str | ItemId, *, done: bool = False) -> Iterator[Summary]:
@@ -208,7 +208,7 @@ class Fanin(Consumers, QueueCalls, Waiting):
         *of*: the id of the batch, or of the item. A child is live, or its end has failed its item. *done*:
         those too that acked their items as done, the first 100 of an item. Raises NotFound.
         """
-        done = instance(done, bool, "done")
+        done = instance(done, bool, "done", "done")
         item_id = (
             checked_item_id(of, "of")
             if isinstance(of, ItemId) or ":" in text(of, "a batch or an item", "of")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
+
+from fanin.aws.queue_urls import dead_letter_arns
 
 LOOK_SECONDS = 15.0
 """How long after a look at the queues there is no other one."""
@@ -48,12 +49,11 @@ class DeadLetterNotes:
 
 def held(sqs: Any) -> Mapping[str, int]:
     """Return how many messages each dead-letter queue holds, by its name."""
-    pages = sqs.get_paginator("list_queues").paginate()
-    urls = [url for page in pages for url in page.get("QueueUrls", ())]
-    facts = {
-        url: sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"] for url in urls
-    }
-    policies = [json.loads(each["RedrivePolicy"]) for each in facts.values() if each.get("RedrivePolicy")]
-    dead = {policy["deadLetterTargetArn"] for policy in policies}
-    counts = {each["QueueArn"]: int(each["ApproximateNumberOfMessages"]) for each in facts.values()}
-    return {arn.rpartition(":")[2]: counts[arn] for arn in sorted(dead & counts.keys())}
+    names = sorted(arn.rpartition(":")[2] for arn in dead_letter_arns(sqs))
+    return {name: _count(sqs, name) for name in names}
+
+
+def _count(sqs: Any, name: str) -> int:
+    url = sqs.get_queue_url(QueueName=name)["QueueUrl"]
+    facts = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessages"])
+    return int(facts["Attributes"]["ApproximateNumberOfMessages"])

@@ -15,6 +15,7 @@ from fanin.client.transports.batch_names import PAGES, is_batch_id, looked_up, n
 from fanin.client.wire import documents
 from fanin.errors import AccessDenied, Conflict
 from fanin.tracker.rules.model import ALIVE
+from fanin.tracker.rules.options import USER_KEY
 
 __all__ = ["BatchNames", "is_batch_id"]
 
@@ -42,6 +43,7 @@ class BatchNames:
         return []
 
     def _newest(self, user_key: str) -> str:
+        USER_KEY.check(user_key, "batch")
         try:
             return newest_of(user_key, looked_up(lambda: self._of_key(user_key), self._pause))
         except Conflict as error:

@@ -45,6 +45,8 @@ def listed_ids(items: Iterable[str | ItemId], call: str) -> Iterable[ItemId]:
 
 def listed_id(item: str | ItemId) -> ItemId:
     """Return the id of *item*."""
+    if isinstance(item, Items):
+        raise InvalidRequest("a list of ranges is for ack_ranges and fail_ranges", field="items")
     if not isinstance(item, (str, ItemId)):
         raise InvalidRequest(f"an item id is a text, not {kind_of(item)}", field="items")
     return ItemId.parse(str(item), "items")
