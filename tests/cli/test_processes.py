@@ -142,6 +142,14 @@ def test_ctrl_c_while_the_command_is_loaded_shows_no_traceback(served, tmp_path)
     assert (done.returncode, done.stderr) == (ExitCode.INTERRUPTED, "interrupted; run it again\n")
 
 
+def test_a_completion_that_cannot_be_installed_is_a_sentence(process):
+    done = process("--install-completion", "bash", HOME="/proc/nowhere", SHELL="/bin/bash")
+
+    assert (done.code, done.out) == (ExitCode.REFUSED, "")
+    assert done.err.startswith("/proc/nowhere")
+    assert len(done.err.splitlines()) == 1
+
+
 def test_a_batch_is_completed_from_the_user_keys_of_live_batches(fanin, process):
     unquoted = ("ca$(id)", "ca;id", "ca *", "ca`id`", "ca'", "ca\u202e")
     for key in ("catalog-7", "catalog-8", "catalog-8", "catalog-9", "mailing", *unquoted):
