@@ -75,6 +75,14 @@ def test_a_reader_that_stops_ends_the_command_without_a_message(fanin, served, t
     assert done.stderr == ""
 
 
+def test_a_run_with_closed_streams_does_its_work(fanin, served, tmp_path):
+    fanin("open", "k").ok()
+    closed = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *command("close", "k")]
+
+    assert subprocess.run(closed, env=variables(served.url, tmp_path), check=False).returncode == 0
+    assert "state\tCOMPLETE" in fanin("status", "k").ok().lines
+
+
 @pytest.mark.parametrize(("answer", "state"), [("n", "OPEN"), ("y", "CANCELLED")])
 def test_cancel_asks_on_a_terminal(fanin, served, tmp_path, answer, state):
     batch = fanin("open", "k").ok().out.strip()

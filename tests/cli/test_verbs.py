@@ -162,6 +162,8 @@ def test_cancel_needs_yes_without_a_terminal(fanin):
     assert "give --yes" in refused.err
     assert fanin("cancel", "k", "--yes", "-m", "too late").ok().out == "CANCELLED\n"
     assert "reason\ttoo late" in fanin("status", "k").ok().lines
+    again = fanin("cancel", "k", "--yes", "-m", "another").ok()
+    assert again.err.endswith("it had ended so before, with the reason 'too late'\n")
 
 
 def test_cancel_of_a_batch_that_has_ended_otherwise_is_refused_and_of_a_cancelled_one_is_done(fanin):
