@@ -16,7 +16,7 @@ from fanin.cli.terminal.exits import ExitCode
 from fanin.cli.verbs import Invocation
 from fanin.client.timer import Timer
 from fanin.local import run_directories
-from fanin.local.dead_letters import LOOK_SECONDS
+from fanin.local.dead_letter_queues import LOOK_SECONDS
 from fanin.local.failures import FailureLog
 from fanin.local.run_directories import State as RunState
 from fanin.local.work.source import source_of

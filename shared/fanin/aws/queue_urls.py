@@ -15,7 +15,7 @@ NAME = re.compile(r"[A-Za-z0-9_-]{1,80}(\.fifo)?")
 URL = re.compile(r"https?://[^/]+/.+")
 
 
-def dead_letter_arns(sqs: SQSClient) -> frozenset[str]:
+def dead_letter_queue_arns(sqs: SQSClient) -> frozenset[str]:
     """Return the ARNs of the dead-letter queues of all queues, by a request for each queue."""
     pages = sqs.get_paginator("list_queues").paginate()
     urls = [url for page in pages for url in page.get("QueueUrls", ())]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from fanin.aws.calls import send
-from fanin.aws.queue_urls import dead_letter_arns
+from fanin.aws.queue_urls import dead_letter_queue_arns
 from fanin.client.items import Items
 from fanin.client.transports.transport import Transport
 from fanin.errors import Conflict, FaninError, InvalidRequest, NotFound
@@ -75,7 +75,7 @@ def has_sources(sqs: SQSClient, url: str) -> bool:
             return True
     # The emulator of a local run has no such call.
     facts = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
-    return facts["Attributes"]["QueueArn"] in dead_letter_arns(sqs)
+    return facts["Attributes"]["QueueArn"] in dead_letter_queue_arns(sqs)
 
 
 RECEIVED = 10

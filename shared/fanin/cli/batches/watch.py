@@ -26,7 +26,7 @@ from fanin.client.waiting import Pacing, is_ended, looks
 from fanin.client.wire import documents
 from fanin.client.wire.codec import Document
 from fanin.local import run_directories
-from fanin.local.dead_letters import DeadLetterNotes
+from fanin.local.dead_letter_queues import DeadLetterQueueNotes
 from fanin.local.failures import FailureLog, FailureNotes
 from fanin.tracker import State
 from fanin.tracker.rules.model import ALIVE
@@ -45,8 +45,7 @@ Seen = tuple[Document, Look]
 def watch(call: Invocation, batch: Batch, timeout: Timeout = None) -> None:
     """Show the progress of BATCH until it ends.
 
-    Exits with 0 if it succeeded, or `enough` of it, else with 1. Without a terminal: a line every 10 s and at
-    each new state.
+    Exits with 0 if it succeeded, or `enough` of it, else with 1. Without a terminal: a line every 10 s.
     """
     seconds = _seconds(timeout)
     found = progress_of(call, call.names.id_of(batch), seconds, REAL)
@@ -62,8 +61,7 @@ def watch(call: Invocation, batch: Batch, timeout: Timeout = None) -> None:
 def wait(call: Invocation, batches: Batches, timeout: Timeout = None) -> None:
     """Wait until each BATCH has ended; print nothing.
 
-    Exits with 0 if all succeeded, else with 1, and names the others. On a local run, functions that fail
-    meanwhile and dead-letter queues that hold messages are named on standard error.
+    Exits with 0 if all succeeded, else with 1, and names the others.
     """
     seconds = _seconds(timeout)
     names = {name: call.names.id_of(name) for name in batches}
@@ -125,12 +123,12 @@ def failures_of(call: Invocation, batch_ids: Sequence[str], timer: Timer) -> Cal
         return lambda: None
     found = [call.api.get(f"/v1/batches/{each}", documents.status_of).value for each in batch_ids]
     log = FailureLog(run_directories.directory_of(run.port).path)
-    notes: list[FailureNotes | DeadLetterNotes] = [
+    notes: list[FailureNotes | DeadLetterQueueNotes] = [
         FailureNotes(log, min(each.created_at.timestamp() for each in found))
     ]
     if not all(map(is_ended, found)):
         option = f" --batch {batch_ids[0]}" if len(batch_ids) == 1 else ""
-        notes.append(DeadLetterNotes(partial(sqs_of, call.site), option, timer.monotonic))
+        notes.append(DeadLetterQueueNotes(partial(sqs_of, call.site), option, timer.monotonic))
 
     def show() -> None:
         for text in chain.from_iterable(each.lines() for each in notes):

@@ -8,14 +8,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from fanin.aws.queue_urls import dead_letter_arns
+from fanin.aws.queue_urls import dead_letter_queue_arns
 
 LOOK_SECONDS = 15.0
 """How long after a look at the queues there is no other one."""
 
 
 @dataclass(slots=True)
-class DeadLetterNotes:
+class DeadLetterQueueNotes:
     """Names each dead-letter queue that holds messages, and again when it holds more.
 
     *sqs*: makes the client of the run's SQS. *option*: of the command that shows which messages are of use.
@@ -49,7 +49,7 @@ class DeadLetterNotes:
 
 def held(sqs: Any) -> Mapping[str, int]:
     """Return how many messages each dead-letter queue holds, by its name."""
-    names = sorted(arn.rpartition(":")[2] for arn in dead_letter_arns(sqs))
+    names = sorted(arn.rpartition(":")[2] for arn in dead_letter_queue_arns(sqs))
     return {name: _count(sqs, name) for name in names}
 
 
