@@ -31,7 +31,7 @@ class Root(TyperGroup):
             code = super().main(args, *rest, **options)
         except UsageException as error:
             code = _misused(error)
-        except OSError as error:  # of --install-completion, which writes to the home directory
+        except OSError as error:  # of --install-completion, which writes a file
             _say(sentence_of(error))
             code = ExitCode.REFUSED
         except typer.Abort:
