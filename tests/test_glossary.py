@@ -22,8 +22,8 @@ CAPABILITIES = ("fanin.tracker", "fanin.grouper", "fanin.queue")
 # fmt: off
 PLAIN = frozenset({
     "access", "added", "as", "async", "by", "call", "connection", "context", "denied", "effects", "error",
-    "exceeded", "filter", "function", "handled", "id", "invalid", "lead", "list", "memory", "new", "options", "query",
-    "refused", "registered", "report", "reporter", "request", "send", "settings", "stale", "status", "store",
+    "exceeded", "filter", "function", "handled", "id", "invalid", "lead", "list", "memory", "new", "options",
+    "query", "refused", "registered", "report", "reporter", "request", "send", "settings", "stale", "status", "store",
     "tables", "timing", "unavailable", "write",
 })
 # fmt: on
