@@ -23,8 +23,8 @@ CAPABILITIES = ("fanin.tracker", "fanin.grouper", "fanin.queue")
 PLAIN = frozenset({
     "access", "added", "as", "async", "by", "call", "connection", "context", "denied", "effects", "error",
     "exceeded", "filter", "function", "handled", "id", "invalid", "lead", "list", "memory", "new", "options",
-    "query", "refused", "registered", "report", "reporter", "request", "send", "settings", "stale", "status", "store",
-    "tables", "timing", "unavailable", "write",
+    "query", "refused", "registered", "report", "reporter", "request", "send", "settings", "stale", "status",
+    "store", "tables", "timing", "unavailable", "write",
 })
 # fmt: on
 # The product's name, and the causes of errors.

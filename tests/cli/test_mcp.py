@@ -97,7 +97,7 @@ def test_an_argument_has_the_name_of_its_option(fanin, use):
     [
         ("status", {"bach": "a"}, "status takes batch, cost, not 'bach'"),
         ("status", {}, "status needs batch"),
-        ("children", {"of": "night", "every": True}, "children takes of, limit, all, not 'every'"),
+        ("children", {"of": "night", "every": True}, "children takes of, done, limit, all, not 'every'"),
         ("status", {"batch": "--help"}, "--help"),
         ("status", {"batch": "nowhere"}, "nowhere"),
         ("sudo", {}, "there is no tool 'sudo'"),
