@@ -179,5 +179,5 @@ def test_messages_are_kept_as_the_page_says(on_emr: Assembly) -> None:
 def test_a_webhook_is_asked_as_often_at_once_and_as_long_as_the_page_says(on_emr: Assembly) -> None:
     at_once = {10: "ten"}[mapping(on_emr, "CallWebhook")["BatchSize"]]
 
-    said = f"{at_once} requests a function at once, up to {TIMEOUT_MAX:.0f} s each"
+    said = f"{at_once} requests at once, and waits up to {TIMEOUT_MAX:.0f} s for each"
     assert said in runbooks()["waiting-messages"]
