@@ -62,6 +62,8 @@ DOORS: dict[str, set[str]] = {
         "fanin.aws",
         "fanin.grouper",
         "fanin.item_results",
+        "fanin.publications",
+        "fanin.publishing.sending",
         "fanin.queue",
         "fanin.tracker",
     },

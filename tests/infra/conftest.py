@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.infra.options import CALLBACKS, CONFIGURED, EVERYTHING
+from tests.infra.options import CALLBACKS, CONFIGURED, EVERYTHING, PUBLICATIONS
 from tests.infra.synthesis import Assembly, synthesised
 
 STATE_MACHINE = "arn:aws:states:eu-west-1:123456789012:stateMachine:waits"
@@ -18,8 +18,9 @@ def plain() -> Assembly:
 
 @pytest.fixture(scope="session")
 def full() -> Assembly:
-    """The deployment with a work queue, the registrations queue, a resumed state machine, callbacks."""
+    """The deployment with a work queue, the registrations queue, a resumed state machine, callbacks, publications."""
     more: dict[str, Any] = {"resumed_state_machines": STATE_MACHINE, "callbacks": CALLBACKS}
+    more["publications"] = PUBLICATIONS
     return synthesised(grouper_registrations=True, job_queues="thumbs", **more)
 
 
