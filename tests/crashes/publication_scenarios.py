@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from functools import partial
 
 from fanin.publications.model import Order
@@ -54,6 +55,20 @@ def _broken(account: Account) -> Delivery:
     _started(account)
     account.outside.buckets.objects[f"{LAKE}/in/rows.jsonl"] = b"{" * 50
     return _message(account)
+
+
+def start_again(account: Account) -> Delivery:
+    """Repeat a start, after the retention of its batch."""
+    _started(account)
+    account.clock.pass_by(timedelta(days=8))
+    return Request("POST", "/v1/publications", BODY)
+
+
+def get_expired(account: Account) -> Delivery:
+    """Get a publication whose batch was open for its retention."""
+    batch = _started(account)
+    account.clock.pass_by(timedelta(days=8))
+    return Request("GET", f"/v1/publications/{batch}")
 
 
 def _message(account: Account) -> Delivery:
