@@ -6,6 +6,7 @@ import os
 import time
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from fanin.aws import clients
 from fanin.aws.calls import send
@@ -14,10 +15,12 @@ from fanin.publications.dynamodb import DynamoPlaces
 from fanin.publications.model import Order, check_allowed
 from fanin.publications.parsing import publications_of
 from fanin.publications.service import Publications
-from fanin.publishing.sender import Sender
 from functions.wiring import tracking
 from functions.wiring.deployed import settings_file
 from functions.wiring.metered import dynamodb
+
+if TYPE_CHECKING:
+    from fanin.publishing.sender import Sender
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,8 @@ def check(order: Order) -> None:
 
 
 def _sender_of(order: Order) -> Sender:
+    from fanin.publishing.sender import Sender  # noqa: PLC0415  # the routes send no rows
+
     shape = Shape(_url(order.queue), order.chunk, order.rate, order.group)
     return Sender(clients.sqs(), shape, sleep=time.sleep)
 

@@ -18,7 +18,7 @@ def plain() -> Assembly:
 
 @pytest.fixture(scope="session")
 def full() -> Assembly:
-    """The deployment with a work queue, the registrations queue, a resumed state machine, callbacks, publications."""
+    """The deployment with work queues, registrations, a resumed state machine, callbacks, publications."""
     more: dict[str, Any] = {"resumed_state_machines": STATE_MACHINE, "callbacks": CALLBACKS}
     more["publications"] = PUBLICATIONS
     return synthesised(grouper_registrations=True, job_queues="thumbs", **more)

@@ -12,9 +12,7 @@ from fanin.client.items import Items
 from fanin.errors import Conflict, InvalidRequest, NotFound, StaleWrite
 from fanin.publications.dynamodb import DynamoPlaces
 from fanin.publications.model import Order, Place
-from fanin.publications.reading import Part, parts_of
 from fanin.publishing.items import Row
-from fanin.publishing.sender import Sender
 from fanin.publishing.sources.objects import StoredObject
 from fanin.publishing.sources.source import NOTHING_SENT, SourceChanged
 from fanin.tracker import GroupId, OpenBatch, Tracker
@@ -22,6 +20,9 @@ from fanin.tracker.rules.model import REASON_MAX, Batch, State
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
+
+    from fanin.publications.reading import Part
+    from fanin.publishing.sender import Sender
 
 CALLER = "publications"
 """Who completes a batch that is empty."""
@@ -87,6 +88,8 @@ class Publications:
             return Went.STOPPED
 
     def _go_on(self, order: Order, has_time: Callable[[], bool]) -> Went:
+        from fanin.publications.reading import parts_of  # noqa: PLC0415  # the routes start without it
+
         try:
             batch, place = self.get(order.tenant, order.batch_id)
         except NotFound:
