@@ -12,7 +12,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 from fanin.local.endpoint.checking import checked
 from fanin.local.endpoint.given import SETTING
-from tests import parsing
+from tests import parsing, quick_moto
 from tests.request_rules import hook, shapes
 
 OURS = ("AWS_", "FANIN_", "_X_AMZN_", "POWERTOOLS_")
@@ -37,6 +37,9 @@ LANES = {
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 os.environ.setdefault("SPARK_DAEMON_JAVA_OPTS", os.environ["SPARK_SUBMIT_OPTS"])
 
+# The CDK's own check of a template takes seconds to start: tests/infra/test_options.py asks for it.
+os.environ.setdefault("CDK_VALIDATION", "false")
+
 # A slow machine is no defect: no deadline, and no complaint that examples are made slowly.
 PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("test", max_examples=50, **PATIENT)
@@ -49,6 +52,7 @@ parsing.install()
 
 # Every request of every client is checked by what AWS documents: fanin/local/request_rules.
 hook.install()
+quick_moto.install()
 
 
 @pytest.fixture(autouse=True)

@@ -6,6 +6,7 @@
 | any language, ``title="app.py"`` | written to this file of the page's folder |
 | console | each line after ``$ `` is run by one bash of the page; the lines after it are its output |
 | sh | run by the same bash, as a whole |
+| text, after ``<!-- prints -->`` | compared with what the last Python block printed |
 
 After ``<!-- another terminal -->`` a console block has one command, which runs in a bash of its own until the
 page ends; the next block follows when the lines after it are printed. After ``<!-- in that terminal -->`` a
@@ -35,6 +36,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 IN_THAT_TERMINAL = "in that terminal"
+PRINTS = "prints"
 RUN = ("python", "console", "sh")
 _BLOCK = re.compile(r"(?:<!-- ([^\n]*) -->\n)?```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PATIENCE_SECONDS = 120
@@ -45,9 +47,10 @@ _ENDED = "--- the command has ended:"
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block of a page; *note* is the comment before it."""
+    """A fenced block of a page; *section* is the heading above, *note* the comment before it."""
 
     page: str
+    section: str
     line: int
     language: str
     title: str | None
@@ -56,7 +59,7 @@ class Block:
 
     @property
     def is_run(self) -> bool:
-        looks_so = self.language in RUN or self.title is not None or self.note == IN_THAT_TERMINAL
+        looks_so = self.language in RUN or self.title is not None or self.note in (IN_THAT_TERMINAL, PRINTS)
         return looks_so and not self.note.startswith("not run:")
 
     def __str__(self) -> str:
@@ -72,7 +75,16 @@ def _block(page: Path, text: str, found: re.Match[str]) -> Block:
     line = text.count("\n", 0, found.start(2)) + 1
     title = re.search(r'title="([^"]+)"', found[3])
     name = str(page.relative_to(ROOT))
-    return Block(name, line, found[2], title[1] if title else None, found[1] or "", found[4])
+    section = re.findall(r"^## (.*)$", text[: found.start()], re.MULTILINE)
+    return Block(
+        name,
+        section[-1] if section else "",
+        line,
+        found[2],
+        title[1] if title else None,
+        found[1] or "",
+        found[4],
+    )
 
 
 class Shell:
@@ -188,6 +200,8 @@ class PageRun:
             self._terminal().start(command, expected)
         elif block.note == IN_THAT_TERMINAL:
             self.terminals[-1].wait_for(code.splitlines())
+        elif block.note == PRINTS:
+            assert_shown(code.splitlines(), self.printed, str(block))
         elif block.language == "console":
             for command, expected in commands_of(code):
                 assert_shown(expected, self.shell.run(command), f"{block}: {command}")
@@ -203,10 +217,11 @@ class PageRun:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile("\n" * block.line + code, ROOT / block.page, "exec"), self.names)  # noqa: S102
+        self.printed = printed.getvalue().splitlines()
         expected = [
             each for text in re.findall(r"print\(.*\)  # (.*)", code) for each in ("...", text.strip())
         ]
-        assert_shown([*expected, "..."] if expected else ["..."], printed.getvalue().splitlines(), str(block))
+        assert_shown([*expected, "..."] if expected else ["..."], self.printed, str(block))
 
 
 def commands_of(code: str) -> list[tuple[str, list[str]]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import posixpath
 import re
+from functools import cache
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,15 @@ from mkdocs.structure.pages import Page
 
 from website import replay, seed
 from website.diagrams import shown
-from website.http_reference import MARKER, reference
-from website.links import PAGES, for_site, titles_of
+from website.http_reference import FOLDER as HTTP
+from website.http_reference import MARKER, Reference
+from website.links import CLASSES, PAGES, for_site, titles_of, with_classes
 
 ROOT = Path(__file__).resolve().parents[1]
 STYLE = "assets/site.css"
+OUTPUT = "<!-- prints -->\n"
+CODE = '<div class="'
+CONSOLE = re.compile(r"<div( class=\"[\w-]+ highlight\">.*?)(<pre>.*?)</pre>", re.DOTALL)
 ROLE = re.compile(r":(?:meth|class|func|attr|mod):(?=<code>)")
 
 
@@ -40,27 +46,48 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     files.append(File.generated(config, STYLE, content=style))
     files.append(File.generated(config, replay.NAME, content=replay.page()))
     files.append(File.generated(config, seed.NAME, content=seed.page()))
+    for name, text in _http().pages():
+        files.append(File.generated(config, name, content=text))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
-    """Rewrite the links of a page of docs/, and put the API's reference in the place of its marker."""
+    """Rewrite the links of a page of docs/, and put the index of the API in the place of its marker."""
     name = page.file.src_uri
     if page.parent is None:  # alone under its tab, so that a list of pages would have one entry
         page.meta["hide"] = ["navigation"]
-    if name in {*PAGES.values(), seed.NAME}:
+    if name in {*PAGES.values(), seed.NAME} or name.startswith(f"{HTTP}/"):
         return markdown
     if MARKER in markdown:
-        markdown = markdown.replace(
-            MARKER, reference(json.loads((ROOT / "docs" / "openapi.json").read_text()))
-        )
+        markdown = markdown.replace(MARKER, _http().index())
+    if name == CLASSES:
+        markdown = with_classes(markdown)
     folder = posixpath.join("docs", posixpath.dirname(name)).rstrip("/")
     return for_site(shown(markdown), folder, titles_of(ROOT))
 
 
 def on_page_content(html: str, **_: object) -> str:
-    """Remove the roles that docstrings put before names."""
-    return ROLE.sub("", html)
+    """Remove the roles that docstrings put before names; let copy buttons copy commands alone."""
+    html = html.replace(f"{OUTPUT}{CODE}", f'{OUTPUT}<div class="no-copy ')
+    return CONSOLE.sub(_with_commands, ROLE.sub("", html))
+
+
+def _with_commands(block: re.Match[str]) -> str:
+    """Return a block of code with the text of its copy button: the lines after a prompt."""
+    lines = unescape(re.sub(r"<[^>]*>", "", block[2])).splitlines()
+    copied: list[str] = []
+    for before, line in zip(["", *lines], lines, strict=False):
+        if line.startswith("$ "):
+            copied.append(line[2:])
+        elif copied and before.endswith("\\"):
+            copied.append(line)
+    text = escape("\n".join(copied))
+    return f'<div data-copy="{text}"{block[1]}{block[2]}</pre>' if copied else block[0]
+
+
+@cache
+def _http() -> Reference:
+    return Reference(json.loads((ROOT / "docs" / "openapi.json").read_text()))
 
 
 def _expanded(entry: dict[str, Any], docs: Path, named: set[str]) -> dict[str, Any]:

@@ -1,53 +1,114 @@
-"""The reference of the HTTP API as Markdown, made from its OpenAPI document."""
+"""The reference of the HTTP API as Markdown, a page a subject, made from its OpenAPI document."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 MARKER = "<!-- routes -->"
+FOLDER = "http"
 PROBLEM = "application/problem+json"
-GROUPS = {
-    "/v1/batches": "Batches",
-    "/v1/acks": "Acks",
-    "/v1/tasks": "Tasks and bundles",
-    "/v1/bundles": "Tasks and bundles",
-    "/v1/targets": "Tasks and bundles",
-    "/v1/queues": "Work queues",
-    "/v1/health": "Health",
+SUBJECTS = {
+    "results": ("Results", r"/results$"),
+    "acks": ("Acks and failures", r"^/v1/acks|/(outstanding|failures|map)$"),
+    "children": ("Children and reopened batches", r"/(children|reopen|origin)$"),
+    "batches": ("Batches", r"^/v1/batches"),
+    "tasks": ("Tasks and bundles", r"^/v1/(tasks|bundles|targets)"),
+    "administration": ("Administration of work queues", r"^/v1/queues/.*(/pause|/resume|/revive|/delete)$"),
+    "queues": ("Work queues", r"^/v1/queues"),
+    "health": ("Health", r"^/v1/health"),
 }
-OTHERS = "Others"
+"""The pages: a name, a title, and the paths of the routes; the first pattern that matches applies."""
+SHARED = "schemas"
+"""The page of the schemas that routes of several pages have."""
 Schema = Mapping[str, Any]
+Route = tuple[str, str, Schema]
 
 
-def reference(document: Schema) -> str:
-    """Return a table of the routes, a section for each of them, and one for each schema."""
-    routes = list(_routes(document))
-    lines = ["## Routes", "", "| route | what it does |", "|---|---|"]
-    lines += [
-        f"| [`{method} {path}`](#{_anchor(route)}) | {route['summary']} |" for method, path, route in routes
-    ]
-    found = {_group(path) for _, path, _ in routes}
-    for group in [each for each in dict.fromkeys((*GROUPS.values(), OTHERS)) if each in found]:
-        lines += ["", f"## {group}"]
-        for method, path, route in routes:
-            if _group(path) == group:
+@dataclass
+class Reference:
+    """The pages of a *document*."""
+
+    document: Schema
+    routes: dict[str, list[Route]] = field(init=False)
+    schemas: dict[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        every = [(_page_of(path), (method, path, route)) for method, path, route in _routes(self.document)]
+        self.routes = {name: [route for page, route in every if page == name] for name in SUBJECTS}
+        used = {name: self._used([route for *_, route in routes]) for name, routes in self.routes.items()}
+        self.schemas = {}
+        for name in sorted(self.document["components"]["schemas"]):
+            pages = [page for page, names in used.items() if name in names]
+            self.schemas[name] = pages[0] if len(pages) == 1 else SHARED
+
+    def index(self) -> str:
+        """Return a table of the routes and a list of the schemas, with the anchors of the sections."""
+        lines = []
+        for name, (title, _) in sorted(SUBJECTS.items(), key=lambda each: each[1]):
+            lines += ["", f"## [{title}]({FOLDER}/{name}.md)", "", "| route | what it does |", "|---|---|"]
+            for method, path, route in self.routes[name]:
+                at = _anchor(route)
+                link = f"[`{method} {path}`]({FOLDER}/{name}.md#{at}){{ #{at} }}"
+                lines.append(f"| {link} | {route['summary']} |")
+        links = (
+            f"[{name}]({FOLDER}/{page}.md#{name.lower()}){{ #{name.lower()} }}"
+            for name, page in self.schemas.items()
+        )
+        return "\n".join([*lines, "", f"## [Schemas]({FOLDER}/{SHARED}.md)", "", f"{', '.join(links)}.", ""])
+
+    def pages(self) -> Iterator[tuple[str, str]]:
+        """Yield the name and the text of each page."""
+        titles = {name: title for name, (title, _) in SUBJECTS.items()} | {
+            SHARED: "Schemas of several routes"
+        }
+        for page, title in titles.items():
+            lines = [f"# {title}"]
+            for method, path, route in self.routes.get(page, ()):
                 lines += _section(method, path, route)
-    lines += ["", "## Schemas"]
-    for name, schema in sorted(document["components"]["schemas"].items()):
-        lines += _schema(name, schema)
-    return "\n".join(lines) + "\n"
+            own = [name for name, where in self.schemas.items() if where == page]
+            level = "##" if page == SHARED else "###"
+            lines += ["", "## Schemas"] if own and page != SHARED else []
+            for name in own:
+                lines += _schema(level, name, self.document["components"]["schemas"][name])
+            yield f"{FOLDER}/{page}.md", self._linked("\n".join(lines), page) + "\n"
+
+    def _linked(self, text: str, page: str) -> str:
+        """Return *text* with the links to schemas of other pages."""
+
+        def link(found: re.Match[str]) -> str:
+            where = self.schemas[found[1]]
+            return f"[{found[1]}]({'' if where == page else f'{where}.md'}#{found[1].lower()})"
+
+        return re.sub(r"\[(\w+)\]\(#\w+\)", link, text)
+
+    def _used(self, routes: Iterable[Schema]) -> set[str]:
+        """Return the names of the schemas that *routes* refer to, and these to."""
+        used: set[str] = set()
+        found = _names(routes)
+        while found - used:
+            new = found - used
+            used |= new
+            found = _names(self.document["components"]["schemas"][name] for name in new)
+        return used
 
 
-def _routes(document: Schema) -> Iterable[tuple[str, str, Schema]]:
+def _names(parts: Iterable[Schema]) -> set[str]:
+    return set(re.findall(r"#/components/schemas/(\w+)", json.dumps(list(parts))))
+
+
+def _page_of(path: str) -> str:
+    return next(name for name, (_, pattern) in SUBJECTS.items() if re.search(pattern, path))
+
+
+def _routes(document: Schema) -> Iterator[Route]:
     for path, methods in document["paths"].items():
         for method, route in methods.items():
             if method in {"get", "post", "put", "delete", "patch"}:
                 yield method.upper(), path, route
-
-
-def _group(path: str) -> str:
-    return next((group for start, group in GROUPS.items() if path.startswith(start)), OTHERS)
 
 
 def _anchor(route: Schema) -> str:
@@ -55,7 +116,7 @@ def _anchor(route: Schema) -> str:
 
 
 def _section(method: str, path: str, route: Schema) -> list[str]:
-    lines = ["", f"### {route['summary']} {{ #{_anchor(route)} }}", "", f"    {method} {path}", ""]
+    lines = ["", f"## {route['summary']} {{ #{_anchor(route)} }}", "", f"    {method} {path}", ""]
     if route.get("description"):
         lines += [_line(route["description"]), ""]
     lines += _parameters(route.get("parameters", []))
@@ -85,8 +146,8 @@ def _content(part: Schema) -> str:
     return " or ".join(_type(one["schema"]) for media, one in types.items() if media != PROBLEM)
 
 
-def _schema(name: str, schema: Schema) -> list[str]:
-    lines = ["", f"### {name} {{ #{name.lower()} }}", ""]
+def _schema(level: str, name: str, schema: Schema) -> list[str]:
+    lines = ["", f"{level} {name} {{ #{name.lower()} }}", ""]
     if schema.get("description"):
         lines += [_line(schema["description"]), ""]
     if "enum" in schema:

@@ -11,6 +11,9 @@ LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 PAGES = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 """Pages outside of docs/: where the site has them."""
+CLASSES = "python.md"
+"""The index of the classes, by pages."""
+ROW = re.compile(r"^\| \[([^\]]+)\]\(([^)]+)\) \| (.*) \|$", re.MULTILINE)
 BUILT = {"replay.html": "replay.html", "seed.html": "seed.md"}
 """What the build makes, and where links to it lead: a page names it as code."""
 
@@ -48,6 +51,18 @@ def _link(image: str, label: str, link: str, folder: str, titles: Mapping[str, s
     start = "docs" if _is_top(folder) else folder
     relative = posixpath.relpath(target, start)
     return f"{image}[{label}]({relative}{'#' if anchor else ''}{anchor})"
+
+
+def with_classes(text: str) -> str:
+    """Return the index of the classes with links, under the anchors of the page that had them all."""
+
+    def row(found: re.Match[str]) -> str:
+        title, page, names = found.groups()
+        package = "fanin.testing" if page.endswith("testing.md") else "fanin"
+        links = re.sub(r"`(\w+)`", rf"[`\1`]({page}#{package}.\1)", names)
+        return f"| [{title}]({page}){{ #{title.lower().replace(' ', '-')} }} | {links} |"
+
+    return ROW.sub(row, text)
 
 
 def _is_top(folder: str) -> bool:

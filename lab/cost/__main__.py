@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from lab.cost.counting import OPTIONS, TOGETHER, count
+from lab.cost.counting import OPTIONS, RESULTS_TOGETHER, TOGETHER, count
 from lab.cost.page import written
 
 if __name__ == "__main__":
-    sys.stdout.write(written(count(TOGETHER, OPTIONS)))
+    sys.stdout.write(written(count(TOGETHER, RESULTS_TOGETHER, OPTIONS)))

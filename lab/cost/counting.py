@@ -9,8 +9,10 @@ from typing import Any, get_args
 from fanin.cost import Usage
 from fanin_cdk.settings.rules import Preset
 from functions.wiring import queueing
+from infra.config import StackConfig
 from lab.cost.items import ack_page
 from lab.cost.month import MINUTES, traces
+from lab.cost.operations import operations
 from lab.cost.page import BILLION, MILLION, Counts
 from lab.cost.results import count_results
 from lab.cost.running import Counted, deployed, invoke
@@ -18,7 +20,7 @@ from lab.cost.stack import ACCOUNT, Stack
 from lab.cost.units import UnitMeter
 from pipeline.bulk_ack.run import estimate_acks
 
-TOGETHER = (100, 10, 1)
+TOGETHER, RESULTS_TOGETHER = (100, 10, 1), (64, 10, 1)
 OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "`grouper=false`": {"grouper": False},
     "each of `dead_letter_queue_arns`": {
@@ -33,10 +35,15 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
 Sweeps = Mapping[str, Counted]
 
 
-def count(together: Sequence[int], options: Mapping[str, Mapping[str, Any]]) -> Counts:
-    """Return the counts of acks for each of *together*, and of the stack with each of *options*."""
-    stack = Stack.synthesised()
+def count(
+    together: Sequence[int], results: Sequence[int], options: Mapping[str, Mapping[str, Any]]
+) -> Counts:
+    """Return the counts of acks for each of *together*, and of the stack with each of *options*.
+
+    *results*: how many of them are acked together with their results.
+    """
     presets = {each: Stack.synthesised(monitoring=each) for each in get_args(Preset)}
+    stack = presets[StackConfig().monitoring]
     others = {name: Stack.synthesised(**settings) for name, settings in options.items()}
     with deployed(stack) as meter:
         sweeps = {handler: _sweep(stack, meter, handler) for handler in stack.scheduled()}
@@ -52,6 +59,7 @@ def count(together: Sequence[int], options: Mapping[str, Mapping[str, Any]]) -> 
         changed = {name: _idle(other, sweeps) for name, other in others.items()}
         months = {name: _idle(other, sweeps) for name, other in presets.items()}
         with_queue = _idle(stack, {**sweeps, "sweep_jobs": _sweep_with_a_queue(stack, meter)})
+        single = operations(stack, meter)
     bulk = float(estimate_acks(-(-BILLION // 1024), 0).facts()["mostDollars"])
     return Counts(
         idle,
@@ -60,7 +68,8 @@ def count(together: Sequence[int], options: Mapping[str, Mapping[str, Any]]) -> 
         queue,
         api,
         bulk,
-        count_results(MILLION, stack.gigabytes("api.read_batches")),
+        count_results(MILLION, stack.gigabytes("api.read_batches"), results),
+        single,
     )
 
 

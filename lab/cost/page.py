@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fanin.cost import PRICES, Bill, Price, Usage
 from fanin.cost.prices import AS_OF, PAGES
 from lab.cost.items import Page
+from lab.cost.operations import Operation
 from lab.cost.results import RESULT_BYTES, Kept
 from lab.cost.transactions import transactions
 
@@ -21,6 +22,7 @@ class Counts:
     *months*: an idle month by the setting ``monitoring``.
     *queue*, *api*: the acks of a page by the acks queue and by the API, for several items at a time.
     *bulk*: dollars of a billion items by ``bulk_ack``. *results*: those of a million items.
+    *operations*: what one of each takes.
     """
 
     idle: Usage
@@ -30,6 +32,7 @@ class Counts:
     api: Sequence[Page]
     bulk: float
     results: Sequence[Kept]
+    operations: Sequence[Operation]
 
 
 def written(counts: Counts) -> str:
@@ -38,6 +41,7 @@ def written(counts: Counts) -> str:
         [
             *_introduction(counts),
             *_idle(counts),
+            *_operations(counts.operations),
             *_items(counts),
             *_results(counts.results),
             *_transactions(),
@@ -63,6 +67,11 @@ IDLE = """
 Lambda polls each queue that feeds a function by five long polls of 20 s at a time, also while it is empty.
 The sweepers run every minute.
 """
+OPERATIONS = """## What one operation costs
+
+Requests to DynamoDB, SQS and S3 of a client at the tables, and their units. Where several are made together,
+each has its share. The API adds $1.00 for a million requests, and its function.
+"""
 ITEMS = """## A month with items
 
 Dollars of acking that many items, on top of the idle month. A consumer with `@fanin.acks` or `Fanin.direct`
@@ -70,9 +79,8 @@ writes *at the tables*. *Together* is the number of items, neighbours of one pag
 Traces of `monitoring=full` come on top: at most $12.96 for a function, and 5 % of the others.
 """
 BATCHES = """
-Opening, adding, closing and the ending event cost less than $0.0001 for each batch. An event that is put
-[at once](events.md#at-once) takes $0.75 more for a million batches. Custom metrics are charged once a month
-for each name.
+An event that is put [at once](events.md#at-once) takes $0.75 more for a million batches. Custom metrics are
+charged once a month for each name.
 """
 RESULTS = f"""## Results of items
 
@@ -121,6 +129,16 @@ def _idle(counts: Counts) -> Iterable[str]:
 def _cell(bill: Bill, price: Price) -> str:
     found = [line for line in bill.lines if line.price is price]
     return "".join(f"{amount(line.amount)}: {dollars(line.dollars)}" for line in found)
+
+
+def _operations(counted: Sequence[Operation]) -> Iterable[str]:
+    yield OPERATIONS
+    yield from _head("operation", "requests", "write units", "read units", "$ a million")
+    for each in counted:
+        units = (each.usage.units[kind] for kind in ("write_unit", "read_unit"))
+        price = dollars(Bill(each.usage).dollars * MILLION)
+        yield _line(each.name, *map(amount, (each.requests, *units)), price)
+    yield ""
 
 
 def _items(counts: Counts) -> Iterable[str]:

@@ -21,7 +21,6 @@ from fanin.tracker.rules.page import Page
 from lab.cost.month import GB, REQUEST_MS
 
 RESULT_BYTES = 200
-TOGETHER = (64, 10, 1)
 SCALE = 50
 """The count is made of a fiftieth of the items, with a fiftieth of what a run, a file and a list have."""
 LIST_PAGE, KEEP_DAYS = 1000, 7
@@ -136,12 +135,12 @@ class Counting:
         return tracker.get(TENANT, batch)
 
 
-def count_results(items: int, gigabytes: float) -> Sequence[Kept]:
-    """Return the counts of *items* results, by the number that is acked together.
+def count_results(items: int, gigabytes: float, acked_together: Sequence[int]) -> Sequence[Kept]:
+    """Return the counts of *items* results, for each number that is acked together.
 
     *gigabytes*: of the function that gathers them.
     """
-    return [Counting(items, together).count(gigabytes) for together in TOGETHER]
+    return [Counting(items, together).count(gigabytes) for together in acked_together]
 
 
 def _text(random: Random) -> str:

@@ -9,7 +9,6 @@ from typing import Any
 
 from fanin.cost import Usage
 from fanin.local.functions.deployed import module_of
-from infra.app import build
 from lab.cost.month import MINUTES, POLLERS, POLLS_A_MINUTE
 
 ACCOUNT = "111122223333"
@@ -25,6 +24,8 @@ class Stack:
     @classmethod
     def synthesised(cls, **settings: Any) -> Stack:
         """Synthesise the app with *settings*, without packaging anything."""
+        from infra.app import build  # noqa: PLC0415  # loading the CDK starts a Node
+
         with TemporaryDirectory() as outdir:
             app, stack = build({"aws:cdk:bundling-stacks": [], **settings}, outdir=outdir)
             return cls(app.synth().get_stack_by_name(stack.stack_name).template)

@@ -268,6 +268,7 @@ class Drawing:
             "user_key": USER_KEYS,
             "state": tuple(State),
             "label": ("team:mail", "run:", "none"),
+            "condition": ("live", "problems", "endedBadly", "lively"),
             "user_key_prefix": ("cata", "ü", "\n"),
             "opened_from": (AT, AT + DAY),
             "opened_to": (AT, AT + DAY),

@@ -1,9 +1,6 @@
-"""A few hundred sequences: the long run is ``tests.agreement.run``."""
+"""A few sequences: the long run is ``tests.agreement.run``."""
 
 from __future__ import annotations
-
-from collections import Counter
-from functools import cache
 
 import pytest
 
@@ -14,25 +11,24 @@ from fanin.client.queues.queue_calls import QueueCalls
 from tests.agreement.agreement import simulate
 from tests.simulating.run import Tally, run_seeds
 
-PARTS, SEEDS = 4, 50
+SEEDS = (*range(48), 80, 104, 111, 113, 168)
+"""The first ones, and those with calls that few of them make."""
 ELSEWHERE = {"direct", "task", "task_status", "tasks"}
 """Calls of the client that only one of the four has."""
 
 
-@cache
-def part(number: int) -> Tally:
-    """Run a part of the first sequences, once for all tests."""
-    return run_seeds(simulate, range(number * SEEDS, (number + 1) * SEEDS))
+@pytest.fixture(scope="module")
+def tally() -> Tally:
+    return run_seeds(simulate, SEEDS)
 
 
-@pytest.mark.parametrize("number", range(PARTS))
-def test_fake_direct_http_and_asyncio_agree(number):
-    assert part(number).violations == []
+def test_fake_direct_http_and_asyncio_agree(tally):
+    assert tally.violations == []
 
 
 @pytest.mark.proof
 def test_fake_direct_http_and_asyncio_agree_on_many_sequences():
-    assert run_seeds(simulate, range(PARTS * SEEDS, 10_000)).violations == []
+    assert run_seeds(simulate, range(10_000)).violations == []
 
 
 FACTS = {"id", "closed", "sync"}
@@ -43,8 +39,8 @@ def public(kind: type) -> set[str]:
     return {name for name in dir(kind) if not name.startswith("_")}
 
 
-def test_every_call_about_batches_is_answered_and_refused():
-    made = sum((part(number).events for number in range(PARTS)), Counter())
+def test_every_call_about_batches_is_answered_and_refused(tally):
+    made = tally.events
     calls = public(Fanin) - ELSEWHERE
     for others in (Consumers, QueueCalls):
         calls -= public(others)

@@ -21,6 +21,7 @@ from fanin.tracker.rules.ids import COUNT_MAX, TOTAL_MAX
 from fanin.tracker.rules.model import REASON_MAX
 from fanin.tracker.rules.option_kinds import LABELS_MAX
 from fanin.tracker.rules.options import USER_KEY_MAX
+from fanin.types import EndingDetail
 from functions.openapi.ending_event import document
 from tests.api.conftest import TENANT
 from tests.grouper.test_eventbridge import Client
@@ -39,6 +40,11 @@ def test_the_published_schema_is_up_to_date() -> None:
     Draft202012Validator.check_schema(document())
 
     assert json.loads(PAGE.read_text()) == document(), "run make openapi"
+
+
+def test_the_type_of_the_ending_event_has_the_fields_of_the_schema() -> None:
+    assert EndingDetail.__required_keys__ == set(document()["required"])
+    assert set(EndingDetail.__annotations__) == set(document()["properties"])
 
 
 def _all_done(tracker: Tracker, batch_id: str, group: str, clock: Clock) -> None:

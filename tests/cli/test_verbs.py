@@ -256,6 +256,7 @@ def test_a_user_key_that_is_not_in_the_list_yet_is_looked_for_again(fanin, serve
         ("open", "--task-token-file", "/nowhere/token"),
         ("wait", "k", "--timeout", "soon"),
         ("watch", "k", "--timeout", "0"),
+        ("local", "work", "app:handler", "--on", "BatchCompleted", "--queue", "endings.fifo"),
         ("status", "k", "--url", "http://127.0.0.1:1", "--stage", "dev"),
     ],
     ids=" ".join,
@@ -271,11 +272,12 @@ def test_a_command_line_that_is_wrong_is_2_and_sends_nothing(fanin, served, argu
 
 def test_every_filter_of_a_list_is_sent(fanin, served):
     served.faults.append(Answer(200, JSON, '{"batches": []}'))
-    options = "--key-prefix cat --state OPEN --label a:b --since 2026-01-01T00:00:00Z"
+    options = "--key-prefix cat --state OPEN --condition problems --label a:b --since 2026-01-01T00:00:00Z"
     options += " --until 2026-02-01T01:00:00+01:00"
     assert fanin("list", *options.split()).ok().out == ""
     sent = dict(parse_qsl(urlsplit(served.asked[0][1]).query))
 
     assert (sent["userKeyPrefix"], sent["state"], sent["label"]) == ("cat", "OPEN", "a:b")
+    assert sent["condition"] == "problems"
     assert sent["openedFrom"] == "2026-01-01T00:00:00+00:00"
     assert sent["openedTo"] == "2026-02-01T01:00:00+01:00"

@@ -186,9 +186,15 @@ def test_a_worker_gets_each_payload_as_it_was_added(sides):
 
 
 def test_a_client_of_the_api_alone_says_what_a_worker_needs(over_http, in_memory):
-    with over_http.queue("thumbs", options=OPTIONS) as queue:
+    with over_http.queue("thumbs") as queue:
         assert queue.add("a")
-        for call in (queue.take, queue.stream, queue.sweep, lambda: queue.bounded(1).__enter__()):
+        for call in (
+            lambda: over_http.queue("thumbs", options=OPTIONS),
+            queue.take,
+            queue.stream,
+            queue.sweep,
+            lambda: queue.bounded(1).__enter__(),
+        ):
             with pytest.raises(InvalidRequest, match=r"FANIN_QUEUE_TABLE.*FANIN_TENANT.*AWS credentials"):
                 call()
 

@@ -12,7 +12,12 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "cost.md").read_text()
 # In a process of its own: it sets the environment of deployed functions, and moto for all clients.
-COUNT = "from lab.cost import counting, page; print(page.written(counting.count((100,), {})), end='')"
+COUNT = """
+from lab.cost import counting, page, stack
+from tests.infra.synthesis import synthesised
+stack.Stack.synthesised = lambda **settings: stack.Stack(synthesised(**settings).template)
+print(page.written(counting.count((100,), (64,), {})))
+"""
 
 
 def printed(*program: str) -> str:

@@ -67,10 +67,18 @@ def forget() -> None:
     for name, module in list(sys.modules.items()):
         if not name.startswith(("functions", "examples.catalog.functions")):
             continue
-        for held, value in list(vars(module).items()):
-            if held not in KEPT and callable(getattr(value, "cache_clear", None)):
-                value.cache_clear()
+        for held in _caches(module):
+            held.cache_clear()
     random.seed(0)
+
+
+@cache
+def _caches(module: ModuleType) -> list[Any]:
+    return [
+        value
+        for held, value in vars(module).items()
+        if held not in KEPT and callable(getattr(value, "cache_clear", None))
+    ]
 
 
 @contextmanager

@@ -71,6 +71,17 @@ names = ("dynamodb", "events", "functions", "s3", "secrets", "sqs")
 made = [name for name in names if getattr(clients, name)._own._made]
 print(json.dumps({"modules": list(sys.modules), "made": made}))
 """
+EACH = """
+import os
+for name in {names}:
+    if not os.fork():
+        __import__(name)
+        break
+    os.wait()
+else:
+    raise SystemExit
+"""
+"""Goes on in a process of each name, which begins with what the others import, too."""
 REQUEST = {
     "version": "2.0",
     "rawPath": "/v1/batches/906d42f0-ef2f-802e-aaee-3ecf7139c8b7",
@@ -85,19 +96,29 @@ REQUEST = {
 }
 
 
-@cache
-def started(program: str, on_lambda: bool = True) -> dict[str, Any]:
-    """The modules and the clients of a process that has run *program*."""
+def started(program: str, on_lambda: bool = True) -> list[dict[str, Any]]:
+    """The modules and the clients of each process that has run *program*."""
     search = {"PATH": os.environ["PATH"], "PYTHONPATH": f"{ROOT / 'shared'}:{ROOT}"}
     search["AWS_EC2_METADATA_DISABLED"] = "true"
     env = search | (ENVIRONMENT | {"AWS_LAMBDA_FUNCTION_NAME": "f"} if on_lambda else {})
     out = subprocess.check_output([sys.executable, "-c", program + "\n" + REPORT], env=env, text=True)
-    report: dict[str, Any] = json.loads(out.splitlines()[-1])
-    return report
+    return [json.loads(line) for line in out.splitlines() if line.startswith('{"modules"')]
+
+
+@cache
+def starts() -> dict[str, dict[str, Any]]:
+    """What each function has started with."""
+    found: dict[str, dict[str, Any]] = {}
+    for names, shared in ((CONSUMERS, "botocore.session"), (SERVED, "botocore.session, pydantic.main")):
+        program = f"import botocore.client, {shared}" + EACH.format(
+            names=[f"functions.{name}" for name in names]
+        )
+        found |= zip(names, started(program), strict=True)
+    return found
 
 
 def modules(name: str) -> set[str]:
-    return set(started(f"import functions.{name}")["modules"])
+    return set(starts()[name]["modules"])
 
 
 def of_package(name: str, loaded: set[str]) -> set[str]:
@@ -141,7 +162,7 @@ def test_no_route_imports_boto3_or_the_models_of_a_description(name: str) -> Non
 def test_a_request_does_not_import_the_models_of_a_description_either() -> None:
     program = f"from functions.get_batch import handler\nanswer = handler({REQUEST!r}, None)"
 
-    loaded = set(started(program + "\nassert answer['statusCode'] == 403")["modules"])
+    loaded = set(started(program + "\nassert answer['statusCode'] == 403")[0]["modules"])
 
     assert not loaded & (NOWHERE - {"asyncio"})
 
@@ -153,13 +174,13 @@ def test_what_acks_nothing_or_only_some_items_starts_without_the_tracker(name: s
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_clients_that_each_request_uses_are_made_at_the_start(name: str) -> None:
-    assert set(started(f"import functions.{name}")["made"]) == CLIENTS.get(name, {"dynamodb"})
+    assert set(starts()[name]["made"]) == CLIENTS.get(name, {"dynamodb"})
 
 
 def test_elsewhere_a_handler_is_imported_without_an_environment_and_makes_no_client() -> None:
     program = "\n".join(f"import functions.{name}" for name in HANDLERS)
 
-    assert started(program, on_lambda=False)["made"] == []
+    assert started(program, on_lambda=False)[0]["made"] == []
 
 
 def test_the_first_collection_of_garbage_comes_after_the_start_and_the_others_as_usual() -> None:
@@ -174,4 +195,4 @@ assert gc.get_threshold() == usual
 assert gc.get_freeze_count() > 0
 assert not gc.callbacks
 """
-    assert "functions.ack_items" in started(program)["modules"]
+    assert "functions.ack_items" in started(program)[0]["modules"]

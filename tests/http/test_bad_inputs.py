@@ -35,10 +35,10 @@ SENDABLE = [bad for bad in ALL if not any("\n" in value or "\r" in value for val
 
 
 def some_of_each_row() -> Iterator[Bad]:
-    """Yield some requests of each row of the table, and all in `make proof`; tests/api sends all of them."""
+    """Yield a request of each row of the table, and all in `make proof`; tests/api sends all of them."""
     for _, row in groupby(sorted(SENDABLE, key=lambda bad: bad.row), key=lambda bad: bad.row):
         requests = list(row)
-        yield from requests[:: max(1, len(requests) // 2)] if IS_TEST else requests
+        yield from requests[-1:] if IS_TEST else requests
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +106,8 @@ def patiently(call):
 
 
 schema = schemathesis.openapi.from_dict(OPENAPI)
+# Two thousand requests, made as the module is imported: a value of each kind for each field.
+schema.config.phases.coverage.enabled = not IS_TEST
 
 
 @schema.parametrize()

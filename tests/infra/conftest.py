@@ -1,13 +1,20 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.infra.options import CALLBACKS, CONFIGURED, EVERYTHING, PUBLICATIONS
-from tests.infra.synthesis import Assembly, synthesised
+from tests.infra.synthesis import Assembly, synthesised, without_sources
 
 STATE_MACHINE = "arn:aws:states:eu-west-1:123456789012:stateMachine:waits"
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _without_sources() -> Iterator[None]:
+    with without_sources():
+        yield
 
 
 @pytest.fixture(scope="session")

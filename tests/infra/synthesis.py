@@ -13,7 +13,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -101,40 +101,37 @@ def flat(value: Any) -> str:
 
 def synthesised(**settings: Any) -> Assembly:
     """The app with *settings* in its context, synthesised."""
-    return _synthesised(json.dumps(settings, sort_keys=True))
+    return _synthesised(StackConfig.from_context(settings))
 
 
 @functools.cache
-def _synthesised(settings: str) -> Assembly:
-    folder = stored(f"template {settings}", lambda folder: _synthesise(json.loads(settings), folder))
+def _synthesised(config: StackConfig) -> Assembly:
+    folder = stored(f"template {config}", lambda folder: _synthesise(json.dumps(asdict(config)), folder))
     (path,) = folder.glob("*.template.json")
     return Assembly(json.loads(path.read_text()), folder)
 
 
-def _synthesise(settings: Mapping[str, Any], folder: Path) -> None:
+def _synthesise(settings: str, folder: Path) -> None:
     # Here, for loading the CDK starts a Node, which the collection of other tests need not wait for.
     from infra.app import build
 
-    with without_sources():
-        build({**UNBUNDLED, **settings}, outdir=str(folder))[0].synth()
+    build({**UNBUNDLED, **json.loads(settings)}, outdir=str(folder))[0].synth()
 
 
 @contextmanager
 def without_sources() -> Iterator[None]:
-    """Synthesise without the modules of the zip, which tests do not read, and read the sources once."""
-    from fanin_cdk.packaging import layer, packages
+    """Synthesise without the modules of the zip and of the client's layer, and read the sources once.
 
-    with patch.multiple(packages, assemble=without_modules), patch.multiple(layer, digest=digest_once):
+    Copying them takes longer than all constructs of a tracker.
+    """
+    fakes = {
+        "assemble": lambda folder: (folder / "functions").mkdir(),
+        "assemble_client": lambda folder: folder.mkdir(),
+        "digest": functools.cache(code.digest),
+        "client_digest": functools.cache(code.client_digest),
+    }
+    with patch.multiple(code, **fakes):
         yield
-
-
-def without_modules(folder: Path) -> None:
-    (folder / "functions").mkdir()
-
-
-@functools.cache
-def digest_once() -> bytes:
-    return code.digest()
 
 
 def stored(key: str, write: Callable[[Path], None]) -> Path:

@@ -6,9 +6,11 @@ import json
 import os
 import subprocess
 import sys
+from unittest.mock import patch
 
 import pytest
 
+from fanin_cdk.packaging import code
 from fanin_cdk.packaging.code import assemble, digest
 from fanin_cdk.packaging.layer import Build
 from infra.config import StackConfig
@@ -40,7 +42,8 @@ def asset():
 
     folder = scratch_folder()
     config = StackConfig(target="local")
-    own_code(Stack(App(outdir=str(folder)), "Code"), Build.for_config(config), config)
+    with patch.object(code, "assemble", assemble):
+        own_code(Stack(App(outdir=str(folder)), "Code"), Build.for_config(config), config)
     (asset,) = folder.glob("asset.*")
     return asset
 

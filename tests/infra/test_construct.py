@@ -7,9 +7,12 @@ import re
 import subprocess
 import sys
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
+from fanin_cdk.packaging import code
+from fanin_cdk.packaging.code import assemble_client
 from fanin_cdk.packaging.paths import deployed_from
 from fanin_cdk.settings.config import Config, ConfigError
 from fanin_cdk.settings.keywords import Settings
@@ -217,14 +220,19 @@ def test_without_an_api_nothing_has_a_route(stack):
     assert len(stack.of_type("AWS::ApiGatewayV2::Api")) == 1
 
 
-def test_the_clients_layer_has_no_dependency_and_imports_alone(stack):
-    layer = stack.named("AWS::Lambda::LayerVersion", "FaninClient")["Properties"]
-    folder = stack.folder / f"asset.{layer['Content']['S3Key'].removesuffix('.zip')}" / "python"
-    code = "import fanin; fanin.Fanin; fanin.Items; import fanin.publishing"
+def test_the_clients_layer_has_no_dependency_and_imports_alone(tmp_path):
+    from aws_cdk import App, Stack
 
-    assert {path.suffix for path in folder.rglob("*") if path.is_file()} == {".py"}
-    assert not (folder / "fanin" / "api").exists()
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=folder)
+    from fanin_cdk.packaging.packages import client_code
+
+    with patch.object(code, "assemble_client", assemble_client):
+        client_code(Stack(App(outdir=str(tmp_path)), "Layer"))
+    (asset,) = tmp_path.glob("asset.*")
+    imports = "import fanin; fanin.Fanin; fanin.Items; import fanin.publishing"
+
+    assert {path.suffix for path in asset.rglob("*") if path.is_file()} == {".py"}
+    assert not (asset / "python" / "fanin" / "api").exists()
+    subprocess.run([sys.executable, "-c", imports], check=True, cwd=asset / "python")
 
 
 def test_a_function_that_runs_no_python_gets_no_layer():

@@ -36,6 +36,7 @@ def run(installed: Path, folder: Path, code: str) -> subprocess.CompletedProcess
     env |= {
         "PYTHONPATH": str(installed),
         "CDK_OUTDIR": str(folder / "cdk.out"),
+        "CDK_VALIDATION": "false",
         "CDK_CONTEXT_JSON": '{"aws:cdk:bundling-stacks": []}',
         # No package may be installed: what would be has no place to come from.
         "UV_OFFLINE": "1",

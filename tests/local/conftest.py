@@ -13,5 +13,5 @@ __all__ = ["alone", "beside_the_module", "beside_the_session", "pytest_pyfunc_ca
 @pytest.fixture(scope="session")
 def run() -> Iterator[LocalRun]:
     """One local run for all tests of this room."""
-    with LocalRun.start() as started:
+    with LocalRun.start(archive=True) as started:
         yield started

@@ -16,8 +16,8 @@ from tests.polling import eventually
 ITEMS = 5
 
 
-def changes(run: LocalRun) -> list[dict[str, Any]]:
-    """Every change that has arrived in the bucket, with what its table holds."""
+def changes(run: LocalRun, batch: str) -> list[dict[str, Any]]:
+    """Every change of *batch* that has arrived in the bucket, with what its table holds."""
     s3, bucket = run.client("s3"), run.outputs["ArchiveBucket"]
     keys = [each["Key"] for each in s3.list_objects_v2(Bucket=bucket).get("Contents", [])]
     bodies = {key: s3.get_object(Bucket=bucket, Key=key)["Body"].read() for key in keys}
@@ -25,6 +25,7 @@ def changes(run: LocalRun) -> list[dict[str, Any]]:
         {**json.loads(line), "kind": key.split("/")[1]}
         for key, body in bodies.items()
         for line in gzip.decompress(body).splitlines()
+        if batch.encode() in line
     ]
 
 
@@ -35,15 +36,14 @@ def ended(found: list[dict[str, Any]]) -> bool:
 
 
 @pytest.mark.side_by_side
-def test_the_lifecycle_of_a_batch_arrives_in_the_bucket():
-    with LocalRun.start(archive=True) as run:
-        batch = Fanin(run.url).open(user_key="archived")
-        group = batch.add(ITEMS)
-        for item in group:
-            Fanin(run.url).ack([item])
-        batch.close()
-        assert eventually(lambda: ended(changes(run)))
-        found = changes(run)
+def test_the_lifecycle_of_a_batch_arrives_in_the_bucket(run):
+    batch = Fanin(run.url).open(user_key="archived")
+    group = batch.add(ITEMS)
+    for item in group:
+        Fanin(run.url).ack([item])
+    batch.close()
+    assert eventually(lambda: ended(changes(run, batch.id)))
+    found = changes(run, batch.id)
 
     assert max(Counter(each["eventID"] for each in found).values()) == 1
     assert "salt" not in json.dumps(found)

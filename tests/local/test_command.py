@@ -14,7 +14,7 @@ import urllib3
 
 from fanin.local import run_directories
 from fanin.local.run_directories import RunDirectory
-from tests.local import processes
+from tests.local import processes, small
 from tests.polling import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,10 +27,10 @@ BATCH = "/v1/batches/00000000-0000-0000-0000-000000000000"
 
 
 @contextmanager
-def up() -> Iterator[tuple[subprocess.Popen[str], int]]:
+def up(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """`fanin local up` in the foreground, answering; and its port."""
     started = subprocess.Popen(
-        [*COMMAND, "up", "--port", "0"],
+        [*COMMAND, "up", "--port", "0", *arguments],
         env=ENV,
         text=True,
         stdout=subprocess.PIPE,
@@ -64,8 +64,8 @@ def answers(port: int) -> int:
 
 
 @pytest.mark.side_by_side
-def test_up_prints_the_url_of_an_api_that_answers_and_ctrl_c_ends_it():
-    with up() as (started, port):
+def test_up_prints_the_url_of_an_api_that_answers_and_ctrl_c_ends_it(tmp_path):
+    with up("--template-dir", str(small.assembly(tmp_path))) as (started, port):
         assert answers(port) == 404
         assert processes.naming(directory_of(port).path)
 
@@ -77,7 +77,7 @@ def test_up_prints_the_url_of_an_api_that_answers_and_ctrl_c_ends_it():
 
 @pytest.mark.side_by_side
 def test_a_parent_that_is_killed_leaves_no_process_and_no_file():
-    with up() as (started, port):
+    with up("--archive") as (started, port):
         answers(port)
 
         started.kill()
@@ -87,7 +87,7 @@ def test_a_parent_that_is_killed_leaves_no_process_and_no_file():
 
 @pytest.mark.side_by_side
 def test_an_emulator_that_is_killed_ends_the_command_as_a_failure_and_its_workers():
-    with up() as (started, port):
+    with up("--archive") as (started, port):
         answers(port)
 
         os.kill(directory_of(port).read().host, signal.SIGKILL)
@@ -97,8 +97,8 @@ def test_an_emulator_that_is_killed_ends_the_command_as_a_failure_and_its_worker
 
 
 @pytest.mark.side_by_side
-def test_down_ends_a_detached_run_and_a_second_down_finds_nothing():
-    up = asked("up", "--port", "0", "--detach")
+def test_down_ends_a_detached_run_and_a_second_down_finds_nothing(tmp_path):
+    up = asked("up", "--port", "0", "--detach", "--template-dir", str(small.assembly(tmp_path)))
     port = int(URL.search(up.stdout)[1])
 
     assert up.returncode == 0

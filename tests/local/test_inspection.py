@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from typer.testing import CliRunner
 
 from fanin import Fanin
@@ -17,7 +16,6 @@ def asked(run, *arguments):
     return CliRunner().invoke(app, ["local", *arguments, "--port", str(run.port)], prog_name="fanin")
 
 
-@pytest.mark.side_by_side
 def test_the_bus_gives_its_events_to_a_queue(run):
     lines = dict(line.split("\t") for line in asked(run, "bus", "--queue", "endings").stdout.splitlines())
     batch = Fanin(run.url).open("of the bus")
@@ -28,7 +26,6 @@ def test_the_bus_gives_its_events_to_a_queue(run):
     assert batch.id in {json.loads(each["Body"])["detail"]["batchId"] for each in found}
 
 
-@pytest.mark.side_by_side
 def test_logs_are_printed_by_the_names_that_are_printed_without_one(run):
     Fanin(run.url).open("of the logs")
     names = asked(run, "logs").stdout.splitlines()

@@ -15,6 +15,7 @@ from fanin import AsyncQueue, Fanin, InvalidRequest, Job, Jobs, JobSettings, New
 from fanin.client.queues.aio import AsyncJobs
 from fanin.client.queues.queue_calls import QueueCalls
 from fanin.queue import QueueKey
+from fanin.queue.interface import WorkersQueue
 from fanin.testing import FakeFanin
 from fanin.testing.delivering import LambdaContext
 from tests.item_ids import item_named
@@ -257,7 +258,9 @@ def test_every_public_call_and_each_of_its_arguments_is_in_the_table(owner):
     attributes = inspect.get_annotations(owner)
     public = {
         name: set(list(inspect.signature(call).parameters)[1:])
-        for name, call in list(vars(owner).items())
+        for cls in (owner, WorkersQueue)
+        if issubclass(owner, cls)
+        for name, call in list(vars(cls).items())
         if inspect.isfunction(call) and not name.startswith("_") and name not in attributes
     }
 

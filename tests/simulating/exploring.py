@@ -11,8 +11,8 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple
-from functools import partial
+from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 from tests.simulating.faults import CRASH_BEFORE, ON_READS, THROTTLED, Fault
@@ -37,7 +37,7 @@ class Script:
 
     def fault(self, possible: Sequence[Fault]) -> Fault | None:
         """Return one of the faults that a request can meet, None if it meets none."""
-        kinds = distinct(possible)
+        kinds = distinct(tuple(possible))
         taken = self.decide(len(kinds))
         return kinds[taken - 1] if taken else None
 
@@ -78,11 +78,12 @@ Play = Callable[[Script, list[str] | None], Outcome]
 """Plays a small scenario as a script says; a list takes down each request."""
 
 
-def distinct(possible: Sequence[Fault]) -> list[Fault]:
+@cache
+def distinct(possible: tuple[Fault, ...]) -> list[Fault]:
     """Return one of those faults that do the same: a read has no effect, whether it is applied or not."""
-    if tuple(possible) == ON_READS:
+    if possible == ON_READS:
         return [THROTTLED, CRASH_BEFORE]
-    return list({astuple(fault)[1:]: fault for fault in possible}.values())
+    return list({replace(fault, name=""): fault for fault in possible}.values())
 
 
 def explore(play: Play, depth: int) -> Iterator[tuple[Disturbances, Outcome]]:

@@ -60,7 +60,9 @@ def drive(room: Room, argv: list[str] | None = None) -> int:
 
 def _parser(room: Room) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog=f"python -m {room.package}.run", description="Runs many seeds of the simulation, or replays one."
+        prog=f"python -m {room.package}.run",
+        allow_abbrev=False,
+        description="Runs many seeds of the simulation, or replays one.",
     )
     parser.add_argument("--seeds", type=int, default=100_000, help="how many")
     parser.add_argument("--from", type=int, default=0, dest="first", help="the first one")

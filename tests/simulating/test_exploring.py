@@ -16,7 +16,6 @@ from tests.simulation_seams import exhaustive as seams
 from tests.simulation_seams import mutants as seams_mutants
 
 SLICE = (
-    (tracker, "an item that failed"),
     (grouper, "one task"),
     (grouper, "a rate"),
     (queue, "one job"),

@@ -49,7 +49,7 @@ TIMEOUT = timedelta(seconds=20)
 VISIBILITY = 6 * TIMEOUT
 SWEEP_EVERY = timedelta(minutes=1)
 STEPS_MAX = 60_000
-ROUNDS_MAX = 400
+ROUNDS_MAX = 1000
 KILLED = "killed"
 """How a process that is killed at a moment of its own is counted."""
 

@@ -8,7 +8,7 @@ from typing import Any, assert_type
 
 from fanin import AsyncFanin, AsyncQueue, Fanin, NewJob, Options, Queue, Retention
 from fanin.testing import FakeFanin, deliver
-from fanin.types import JobStateText, ResultText
+from fanin.types import EndingDetail, JobStateText, ResultText
 
 
 def sync(record: dict[str, Any]) -> dict[str, int]:
@@ -21,6 +21,11 @@ async def coroutine(record: dict[str, Any]) -> None:
 
 async def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     return {}
+
+
+def combine(event: Mapping[str, EndingDetail], fanin: Fanin) -> tuple[ResultText | None, int]:
+    ended = event["detail"]
+    return ended["result"], len(list(fanin.results(ended)))
 
 
 def accepted(fanin: Fanin, fake: FakeFanin, queue: Queue) -> None:
@@ -57,6 +62,7 @@ def refused(fanin: Fanin, fake: FakeFanin, queue: Queue) -> None:
     fanin.open(on_failures="succeeds")  # type: ignore[arg-type]
     fanin.open(deadline="1h")  # type: ignore[arg-type]
     fanin.batches(state="DONE")  # type: ignore[arg-type]
+    fanin.batches(condition="sad")  # type: ignore[arg-type]
     fake.batches(state="complete")  # type: ignore[arg-type]
     fanin.reopen("id", items="all")  # type: ignore[arg-type]
     fanin.wait("id", timeout="60")  # type: ignore[arg-type]

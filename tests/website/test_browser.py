@@ -53,7 +53,35 @@ def test_the_scheme_is_that_of_the_system(browser, url, scheme, name):
 
 
 def test_a_narrow_page_does_not_scroll_sideways(browser, url):
-    with opened(browser, f"{url}/http_api.html") as page:
+    with opened(browser, f"{url}/http/batches.html") as page:
         page.set_viewport_size({"width": 360, "height": 640})
 
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+@pytest.mark.parametrize(
+    ("name", "copied"),
+    [
+        (
+            "tutorial",
+            "uv tool install './fanin[local]'\nfanin local up --detach\neval \"$(fanin local env)\"",
+        ),
+        ("work", "fanin work app:handler --queue https://sqs.eu-west-1.amazonaws.com/123456789012/work"),
+    ],
+)
+def test_a_copy_button_copies_the_commands_alone(browser, url, name, copied):
+    with opened(browser, f"{url}/{name}.html") as page:
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        block = page.locator(".highlight", has_text=copied.partition("\n")[0]).first
+        block.hover()
+        block.locator("[data-clipboard-target]").click()
+        page.locator(".md-dialog--active").wait_for()
+
+        assert page.evaluate("navigator.clipboard.readText()") == copied
+
+
+def test_output_has_no_copy_button(browser, url):
+    with opened(browser, f"{url}/features.html") as page:
+        page.locator("[data-clipboard-target]").first.wait_for(state="attached")
+
+        assert page.locator(".language-text [data-clipboard-target]").count() == 0

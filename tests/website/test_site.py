@@ -70,21 +70,27 @@ def test_every_page_of_docs_is_in_the_site_and_in_its_search(site):
     assert pages | {"index.html", "changelog.html"} <= searched
 
 
-def test_the_reference_has_every_route_and_every_schema(site):
-    page = (site / "http_api.html").read_text()
+def test_the_reference_has_every_route_and_every_schema_once_and_links_them_from_its_index(site):
+    pages = "".join(page.read_text() for page in (site / "http").glob("*.html"))
+    index = (site / "http_api.html").read_text()
     document = json.loads((ROOT / "docs" / "openapi.json").read_text())
     routes = [route for methods in document["paths"].values() for route in methods.values()]
+    anchors = [f"route-{route['operationId']}".lower() for route in routes]
+    anchors += [name.lower() for name in document["components"]["schemas"]]
 
-    assert [r["operationId"] for r in routes if f'id="route-{r["operationId"].lower()}"' not in page] == []
-    assert [name for name in document["components"]["schemas"] if f'id="{name.lower()}"' not in page] == []
+    assert [each for each in anchors if pages.count(f'id="{each}"') != 1] == []
+    assert [each for each in anchors if not re.search(rf'#{each}" id="{each}"', index)] == []
 
 
-def test_the_reference_has_every_public_class(site):
-    page = (ROOT / "docs" / "python.md").read_text()
+def test_the_reference_has_every_public_class_and_its_index_links_it(site):
+    text = "".join(page.read_text() for page in (ROOT / "docs" / "python").glob("*.md"))
+    index = (site / "python.html").read_text()
     errors = {
         name
         for name in fanin.__all__
         if isinstance(getattr(fanin, name), type) and issubclass(getattr(fanin, name), Exception)
     }
+    classes = set(re.findall(r"^::: fanin\.(\w+)$", text, re.MULTILINE))
 
-    assert set(re.findall(r"^::: fanin\.(\w+)$", page, re.MULTILINE)) == {*fanin.__all__} - errors
+    assert classes == {*fanin.__all__} - errors
+    assert set(re.findall(r'href="python/\w+\.html#fanin\.(\w+)"', index)) == classes

@@ -72,6 +72,7 @@ VERBS: Mapping[str, tuple[str, ...]] = {
     "services.cost": ("cost",),
     "services.report": ("report",),
     "services.worker": ("work",),
+    "services.mcp": ("mcp",),
     "services.queue": ("queue",),
     "services.local": ("local",),
 }

@@ -152,6 +152,7 @@ def _command(name: str, function: Verb, writes: bool, options: Mapping[str, tupl
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {each.name: each.annotation for each in parameters}
     command.__doc__, command.__name__ = function.__doc__, function.__name__
+    command.writes = writes  # type: ignore[attr-defined]  # as `fanin mcp` asks
     return command
 
 

@@ -145,6 +145,8 @@ def _make_cache(folder: Path) -> None:
 
 def _run_app(origin: Origin, context: Mapping[str, Any], outdir: Path) -> None:
     env = {
+        # The check of the CDK takes longer than the synthesis, and the emulator has rules of its own.
+        "CDK_VALIDATION": "false",
         **os.environ,
         "PYTHONPATH": os.pathsep.join(map(str, origin.paths)),
         "CDK_OUTDIR": str(outdir),

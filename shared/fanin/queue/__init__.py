@@ -17,7 +17,7 @@ A dead job is a record of its own beside the jobs. A session is ``live`` while i
 Read in this order:
 
 - ``rules/model.py``, ``rules/keys.py``, ``rules/lifecycle.py``: jobs, their keys, and each transition.
-- ``service.py`` and ``scope.py``: add, take, and the block that acks or returns what it took.
+- ``interface.py``, ``service.py``, ``scope.py``: add, take, and the block that acks or returns what it took.
 - ``worker/taker.py``: a take looks for jobs and waits at the doorbell, in turns.
 - ``worker/claims.py``, ``worker/session.py``: a claim, a heartbeat. ``worker/producer.py``: an add.
 - ``upkeep/maintenance.py``: frees the claims of the dead. ``upkeep/sleeping.py``: why an idle queue is free.

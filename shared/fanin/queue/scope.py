@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from types import TracebackType
-from typing import overload
 
 from fanin.arguments import Seconds, flag, instance, listed, seconds_of, text
 from fanin.aws.forking import PerProcess
 from fanin.calling import failed_for_good, own_text
 from fanin.errors import InvalidRequest, NewerSchema, StoreUnavailable
+from fanin.queue.interface import TakenJobs
 from fanin.queue.rules.errors import LostClaim, SessionLost, ShutDown
 from fanin.queue.rules.model import SECONDS_MAX, Job
 from fanin.queue.rules.taking import TakeRequest
@@ -27,14 +27,12 @@ _ONE_OF_SEVERAL = (
 NO_FAILURE = (LostClaim, SessionLost, ShutDown, NewerSchema, StoreUnavailable)
 
 
-class Jobs(Sequence[Job]):
-    """The jobs of one take, in the order of the queue.
+class Jobs(TakenJobs[Job]):
+    """The jobs of one take, as rows of the table.
 
-    Leaving the block acks the remaining ones. An Exception returns them to their old position and counts a
-    failure of each; an interruption (any other BaseException) returns them and counts none. ``Failed`` ends
-    the last remaining one as dead, and is not raised again; of several it does not say which one failed, so
-    that it is an Exception like any other: use ``fail``. The jobs belong to the process that took them: a
-    forked child can neither ack nor return them, and leaves its copy of the block without a request.
+    Leaving the block acks the remaining ones. An Exception returns them and counts a failure of each, an
+    interruption none. They belong to the process that took them: a forked child leaves its copy of the block
+    without a request.
     """
 
     def __init__(self, taker: Taker, request: TakeRequest) -> None:
@@ -60,16 +58,6 @@ class Jobs(Sequence[Job]):
             self._return_all(late)
             raise
         return False
-
-    @overload
-    def __getitem__(self, index: int) -> Job: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Job]: ...
-    def __getitem__(self, index: int | slice) -> Job | Sequence[Job]:
-        return self._jobs[index]
-
-    def __len__(self) -> int:
-        return len(self._jobs)
 
     @property
     def lost(self) -> bool:

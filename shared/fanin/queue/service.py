@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 from typing import Any, Self
 
 from fanin.arguments import Seconds, one_of, seconds_of
@@ -13,8 +11,8 @@ from fanin.calling import block
 from fanin.queue.administration.listing import Listings
 from fanin.queue.context import QueueContext
 from fanin.queue.doorbell import Doorbell
+from fanin.queue.interface import WorkersQueue
 from fanin.queue.rules import messages
-from fanin.queue.rules.errors import ShutDown
 from fanin.queue.rules.keys import QueueKey
 from fanin.queue.rules.model import SECONDS_MAX, Job, NewJob, OnBusy, Rejected
 from fanin.queue.rules.taking import TakeRequest, checked_wait, new_job_of, new_jobs
@@ -26,7 +24,7 @@ from fanin.queue.worker.taker import Taker
 
 
 @dataclass
-class Queue(Listings):
+class Queue(Listings, WorkersQueue[Job]):
     """One queue of distinct jobs, as one process uses it. Safe to share between threads.
 
     A forked child does not share its parent's session and jobs; its first take starts a session of its own.
@@ -43,14 +41,6 @@ class Queue(Listings):
     @property
     def key(self) -> QueueKey:
         return self.context.key
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def add(self, job: str | NewJob, payload: Any = None, *, on_busy: str = OnBusy.REJECT) -> bool:
         """Add a job, given as a ``NewJob`` or by its key; return False where a job of the key is live.
@@ -71,22 +61,6 @@ class Queue(Listings):
         Entering the scope raises SessionLost once if this process has lost its session since its last take.
         """
         return self._scope(TakeRequest(most, checked_wait(wait), parts))
-
-    def stream(self, wait: Seconds | None = None) -> Iterator[Job]:
-        """Yield one job after the other, and ack each when the next one is requested.
-
-        Leaving the loop early returns the current job to its position and counts no failure; use ``take``
-        where an error counts. Ends after *wait* seconds without a job, or when the queue is closed.
-        """
-        return self._stream(checked_wait(wait))
-
-    def _stream(self, wait: float | None) -> Iterator[Job]:
-        with suppress(ShutDown):
-            while True:
-                with self.take(1, wait) as jobs:
-                    if not jobs:
-                        return
-                    yield from jobs
 
     @block
     def bounded(self, seconds: Seconds) -> Iterator[Queue]:

@@ -13,8 +13,8 @@ import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
+from fanin_cdk.packaging import code
 from fanin_cdk.packaging.bytecode import compile_for, downloaded, interpreter, run, this_version
-from fanin_cdk.packaging.code import digest
 from fanin_cdk.packaging.paths import REQUIREMENTS
 from fanin_cdk.settings.config import Config
 
@@ -60,7 +60,7 @@ class Build:
 
     def code_hash(self, settings: str) -> str:
         """Return the hash of the project's own code, the settings file and the build; SHA-256, hex."""
-        return self._hash("code", digest() + settings.encode())
+        return self._hash("code", code.digest() + settings.encode())
 
     def _hash(self, kind: str, content: bytes) -> str:
         facts = (RECIPE, kind, self.python_version, "bytecode" if self.compiler else "sources")

@@ -12,7 +12,7 @@ from aws_cdk import AssetHashType, BundlingOptions, DockerImage, ILocalBundling,
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from fanin_cdk.packaging.code import assemble, assemble_client, client_digest
+from fanin_cdk.packaging import code as sources
 from fanin_cdk.packaging.layer import Build, compile_own, install
 from fanin_cdk.packaging.paths import FUNCTIONS
 from fanin_cdk.settings.config import Config
@@ -36,7 +36,7 @@ def own_code(scope: Construct, build: Build, config: Config) -> lambda_.Code:
     """Return the project's own code and the settings file as an asset, compiled if the stack is bundled."""
     asset_hash = build.code_hash(settings_file(config).to_json())
     with TemporaryDirectory() as folder:
-        assemble(Path(folder))
+        sources.assemble(Path(folder))
         write_settings_file(config, Path(folder))
         if Stack.of(scope).bundling_required:
             compile_own(build, Path(folder))
@@ -49,8 +49,8 @@ def own_code(scope: Construct, build: Build, config: Config) -> lambda_.Code:
 def client_code(scope: Construct) -> lambda_.Code:
     """Return the client as an asset of a layer: Python sources alone, for each version and architecture."""
     with TemporaryDirectory() as folder:
-        assemble_client(Path(folder) / "python")
-        hashed = client_digest().hex()
+        sources.assemble_client(Path(folder) / "python")
+        hashed = sources.client_digest().hex()
         code = lambda_.Code.from_asset(folder, asset_hash=hashed, asset_hash_type=AssetHashType.CUSTOM)
         code.bind(scope)
     return code

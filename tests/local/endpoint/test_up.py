@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from fanin.local import LocalRun, LocalRunError
+from fanin.local import LocalRun, LocalRunError, run_directories
 from fanin.local.emulation.connection import Connection
 from lab.local.races import Api
 from tests.http.events import Events
-from tests.local import processes
+from tests.local import processes, small
 from tests.moto_server import moto_server
 from tests.polling import eventually
 
@@ -32,9 +32,15 @@ def tables(url: str) -> list[str]:
 def command(url: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
     """Run ``fanin local up`` until its API answers. *folder*: of temporary files."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "shared"), "TMPDIR": str(folder)}
-    arguments = [sys.executable, "-m", "fanin.cli.main", "local", "up", "--port", "0", "--dynamodb", url]
+    template = ["--template-dir", str(small.assembly(folder))]
+    up = [sys.executable, "-m", "fanin.cli.main", "local", "up", "--port", "0"]
     with subprocess.Popen(
-        arguments, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [*up, "--dynamodb", url, *template],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     ) as process:
         try:
             assert process.stdout is not None
@@ -50,25 +56,30 @@ def asked(folder: Path, *arguments: str) -> str:
     return subprocess.run(line, cwd=ROOT, env=environment, capture_output=True, text=True, check=True).stdout
 
 
-def test_a_batch_completes_there_its_event_comes_by_the_stream_and_the_end_deletes_the_tables(engine_url):
-    with LocalRun.start(dynamodb=engine_url) as run:
-        batches = run.outputs["BatchesTable"]
+def test_a_batch_completes_there_its_event_comes_by_the_stream_and_the_end_deletes_the_tables(
+    run, engine_url
+):
+    with LocalRun.start(archive=True, dynamodb=engine_url) as second:
+        batches = second.outputs["BatchesTable"]
         assert batches in tables(engine_url)
-        api, bus = Api(run.url), Events.on(run)
+        api, bus = Api(second.url), Events.on(second)
         batch, items = api.opened(3)
         api.close(batch)
         api.ack(*items)
 
         assert [each["kind"] for each in bus.of(batch)] == ["BatchCompleted"]
+        assert api.pool.request("GET", f"{run.url}/v1/batches/{batch}").status == 404
         assert Connection(engine_url).client("dynamodb").scan(TableName=batches)["Count"] > 0
 
         with pytest.raises(
             LocalRunError, match=r"has a table Fanin-local-\S+ already.*delete-table.*-c stage="
         ):
-            LocalRun.start(dynamodb=engine_url)
+            LocalRun.start(archive=True, dynamodb=engine_url)
         assert batches in tables(engine_url)
 
-    assert tables(engine_url) == []
+    directory = run_directories.directory_of(second.port).path
+    assert (tables(engine_url), directory.exists(), processes.naming(directory)) == ([], False, [])
+    assert api.pool.request("GET", f"{run.url}/v1/batches/{batch}").status == 404
 
 
 @pytest.mark.side_by_side

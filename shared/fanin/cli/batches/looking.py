@@ -22,6 +22,7 @@ from fanin.client.wire import documents
 from fanin.client.wire.codec import Document
 from fanin.errors import StoreUnavailable
 from fanin.tracker.reads.walking import joined
+from fanin.types import ConditionText
 
 Cost = Annotated[
     bool, typer.Option("--cost", help="An estimate of what it has cost so far, by the way it is acked.")
@@ -67,6 +68,14 @@ InState = Annotated[
     State | None,
     typer.Option(
         "--state", metavar="STATE", help=f"Only batches in this state: {', '.join(get_args(State))}."
+    ),
+]
+InCondition = Annotated[
+    ConditionText | None,
+    typer.Option(
+        "--condition",
+        metavar="CONDITION",
+        help="Only batches that are live, live with problems (failed items, a stall), or endedBadly.",
     ),
 ]
 Prefix = Annotated[
@@ -125,6 +134,7 @@ def list_(
     key: UserKey = None,
     key_prefix: Prefix = None,
     state: InState = None,
+    condition: InCondition = None,
     label: Label = None,
     since: Since = None,
     until: Until = None,
@@ -134,8 +144,8 @@ def list_(
     """List batches, newest first."""
     if label is not None and ":" not in label:
         raise UsageError(f"--label takes KEY:VALUE, not {label!r}")
-    times = {"openedFrom": _time(since), "openedTo": _time(until)}
-    query = {"userKey": key, "userKeyPrefix": key_prefix, "state": state, "label": label, **times}
+    query = {"userKey": key, "userKeyPrefix": key_prefix, "label": label}
+    query |= {"state": state, "condition": condition, "openedFrom": _time(since), "openedTo": _time(until)}
     print_list(call, BATCHES, "/v1/batches", "batches", None if every else limit, **query)
 
 

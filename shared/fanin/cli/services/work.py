@@ -214,6 +214,8 @@ def _check(spec: str, queue: str | None, types: Sequence[str]) -> None:
         raise UsageError(f"--on takes {', '.join(EVENTS)}, not {min(unknown)!r}")
     if queue is not None and not NAME.fullmatch(queue):
         raise UsageError(f"--queue takes a name: letters, digits, _ and -, at most 50, not {queue!r}")
+    if types and queue is not None and queue.endswith(".fifo"):
+        raise UsageError(f"--on feeds events by a standard queue, and {queue!r} is a FIFO queue")
 
 
 def _run(feeder: Feeder) -> None:

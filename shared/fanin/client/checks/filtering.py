@@ -5,20 +5,25 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TypedDict
 
-from fanin.arguments import text_or_none
+from fanin.arguments import one_of, text_or_none
 from fanin.client.checks.checking import state_of
 from fanin.client.checks.naming import named_as_arguments
 from fanin.errors import InvalidRequest
 from fanin.tracker import BatchFilter, State
+from fanin.tracker.rules.filters import Condition
+from fanin.types import ConditionText
 
 
 class FilterOptions(TypedDict, total=False):
     """Which batches are listed, beside a user key, a state and a label.
 
-    *user_key_prefix*: how the user key begins. *opened_from*, *opened_to*: aware times; the second exclusive.
+    *user_key_prefix*: how the user key begins. *condition*: ``live`` batches, live ones with ``problems``
+    (failed items or a reported stall), or those that ``endedBadly``. *opened_from*, *opened_to*: aware
+    times; the second exclusive.
     """
 
     user_key_prefix: str | None
+    condition: ConditionText | None
     opened_from: datetime | None
     opened_to: datetime | None
 
@@ -37,10 +42,15 @@ def filter_given(
                 more.get("user_key_prefix"), "the beginning of a user key", "user_key_prefix"
             ),
             state=None if state is None else state_of(state),
+            condition=_condition(more.get("condition")),
             label=text_or_none(label, "a label", "label"),
             opened_from=_time(more.get("opened_from"), "opened_from"),
             opened_to=_time(more.get("opened_to"), "opened_to"),
         )
+
+
+def _condition(condition: str | None) -> Condition | None:
+    return None if condition is None else Condition(one_of(condition, list(Condition), "condition"))
 
 
 def _time(at: datetime | None, name: str) -> datetime | None:

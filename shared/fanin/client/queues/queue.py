@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from types import TracebackType
-from typing import Any, Protocol, Self, get_args
+from typing import Any, Protocol, get_args
 
 from fanin import queue as rows
 from fanin.arguments import Seconds, flag, listed, one_of, text, whole
@@ -21,9 +19,10 @@ from fanin.client.queues.queue_model import (
 )
 from fanin.client.queues.scope import Jobs
 from fanin.errors import InvalidRequest
-from fanin.queue import Doorbell, NewJob, OnBusy, ShutDown
+from fanin.queue import Doorbell, NewJob, OnBusy
+from fanin.queue.interface import WorkersQueue
 from fanin.queue.rules.keys import PARTS_MAX
-from fanin.queue.rules.taking import checked_wait, new_job_of, new_jobs
+from fanin.queue.rules.taking import new_job_of, new_jobs
 from fanin.types import ListedStateText, OnBusyText
 
 JOB_STATES: tuple[ListedStateText, ...] = get_args(ListedStateText)
@@ -60,7 +59,7 @@ class QueuePort(Protocol):
     def remove(self, force: bool) -> None: ...
 
 
-class Queue:
+class Queue(WorkersQueue[Job]):
     """A work queue of distinct jobs. Safe to share between threads.
 
     Every call but those of a worker (``take``, ``stream``, ``answer``, ``bounded``, ``sweep``) works with the
@@ -76,14 +75,6 @@ class Queue:
 
     def __repr__(self) -> str:
         return f"<Queue {self.name}>"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def add(
         self, job: str | NewJob, payload: Any = None, *, on_busy: OnBusy | OnBusyText = OnBusy.REJECT
@@ -161,22 +152,9 @@ class Queue:
         """
         return Jobs(self._working().take(most, wait, parts))
 
-    def stream(self, wait: Seconds | None = None) -> Iterator[Job]:
-        """Yield one job after the other, and ack each when the next one is requested.
-
-        Leaving the loop early returns the current job to its position and counts no failure; use ``take``
-        where an error counts. Ends after *wait* seconds without a job, or when the queue is closed.
-        """
-        self._working()
-        return self._stream(checked_wait(wait))
-
     def _stream(self, wait: float | None) -> Iterator[Job]:
-        with suppress(ShutDown):
-            while True:
-                with self.take(1, wait) as jobs:
-                    if not jobs:
-                        return
-                    yield from jobs
+        self._working()
+        return super()._stream(wait)
 
     @block
     def bounded(self, seconds: Seconds) -> Iterator[Queue]:

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from fanin.arguments import instance
 from fanin.aws.settings.jobs import JobSettings
 from fanin.client.queues.over_http import HttpQueue, rows
-from fanin.client.queues.queue import Queue
+from fanin.client.queues.queue import NO_WORKER, Queue
 from fanin.client.queues.queue_model import QueueStatus
 from fanin.client.transports.slot import TransportSlot
 from fanin.client.transports.transport import Transport
 from fanin.client.wire import queue_documents as documents
+from fanin.errors import InvalidRequest
 from fanin.queue import Options
 from fanin.queue.rules.keys import checked_queue_name
 
@@ -32,7 +33,8 @@ class QueueCalls:
 
         A worker, and any use by a direct client, has the table and the tenant *at*, by default those of the
         environment, and the credentials of this process. *options*: of a worker. The first add, take or
-        ``ensure`` creates the queue. This client acks the items of its jobs.
+        ``ensure`` creates the queue. This client acks the items of its jobs. Raises InvalidRequest for
+        *options* where no worker can be.
         """
         checked_queue_name(name), _settings(at)
         if options is not None:
@@ -40,6 +42,8 @@ class QueueCalls:
         if self._slot.lent is not None:
             return self._slot.lent.queue(name, options)
         if at is None and not os.environ.get("FANIN_QUEUE_TABLE") and self._transport.has_api:
+            if options is not None:
+                raise InvalidRequest(NO_WORKER.format(name), field="options")
             return Queue(name, lambda: HttpQueue(self._transport, name))
         from fanin.client.queues.jobs import queue_at  # noqa: PLC0415  # as with direct
 

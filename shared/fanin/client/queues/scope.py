@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Self, overload
+from typing import Self
 
 from fanin import queue as rows
 from fanin.arguments import Seconds, instance
 from fanin.client.queues.queue_model import Job, job_of
 from fanin.errors import InvalidRequest
+from fanin.queue.interface import TakenJobs
 from fanin.queue.store import Write
 
 
-class Jobs(Sequence[Job]):
+class Jobs(TakenJobs[Job]):
     """The jobs of one take, in the order of the queue.
 
     Leaving the block acks the remaining ones. An Exception returns them to their old position and counts a
@@ -36,16 +37,6 @@ class Jobs(Sequence[Job]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
         return self._scope.__exit__(kind, error, trace)
-
-    @overload
-    def __getitem__(self, index: int) -> Job: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Job]: ...
-    def __getitem__(self, index: int | slice) -> Job | Sequence[Job]:
-        return self._jobs[index]
-
-    def __len__(self) -> int:
-        return len(self._jobs)
 
     @property
     def lost(self) -> bool:

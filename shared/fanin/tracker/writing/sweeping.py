@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
+from operator import attrgetter
 from threading import Lock
 
 from fanin.errors import NewerSchema
@@ -84,16 +85,21 @@ class Sweep:
     reached: int = 0
 
 
+COUNTS = attrgetter(*(field.name for field in fields(Sweep)))
+
+
 class DueList:
-    """Keys of batches to check, shared by several workers; each key is taken once."""
+    """Keys of batches to check, shared by several workers; each key is taken once. *over*: none is left."""
 
     def __init__(self, keys: Iterator[BatchKey]) -> None:
-        self._keys, self._lock = keys, Lock()
+        self._keys, self._lock, self.over = keys, Lock(), False
 
     def take(self) -> BatchKey | None:
         """Return the next key, or None after the last."""
         with self._lock:
-            return next(self._keys, None)
+            key = next(self._keys, None)
+            self.over = key is None
+            return key
 
 
 @dataclass(slots=True)
@@ -119,12 +125,12 @@ class Sweeper:
         lists = [DueList(_due(store, shard, alive, now)) for shard, alive in named]
         in_turn = [lists[first:] + lists[:first] for first in range(len(lists))]
         parts = self.each(lambda mine: replace(self, done=Sweep())._work(mine), in_turn)
-        return Sweep(*(sum(counts) for counts in zip(*map(astuple, parts), strict=True)))
+        return Sweep(*map(sum, zip(*map(COUNTS, parts), strict=True)))
 
     def _work(self, lists: Sequence[DueList]) -> Sweep:
         """Check the batches of the first list, then help with the other lists."""
         for due in lists:
-            while self.has_time():
+            while not due.over and self.has_time():
                 key = self._next(due)
                 if key is None:
                     break
