@@ -25,6 +25,7 @@ from fanin_cdk.events.confirmation import Confirmation
 from fanin_cdk.events.dead_letter_queues import UNMATCHED, DeadLetterQueues
 from fanin_cdk.events.ending import EndingEvents
 from fanin_cdk.events.job_events import DeadJobEvents
+from fanin_cdk.events.publications import PublicationParts
 from fanin_cdk.events.resuming import Resuming
 from fanin_cdk.grants.group_handlers import REGISTRATIONS
 from fanin_cdk.grants.handlers import (
@@ -128,6 +129,7 @@ class Composition(Construct):
         self.queues = self._queues() if config.queues else None
         if config.named_callbacks:
             self._add_callbacks()
+        self.publications = self._publications() if config.allowed_publications else None
         self.resuming = self._resuming() if config.resumed_state_machines else None
         if self.queues and JOB_DEAD in config.events:
             self._add_job_events(self.queues)
@@ -150,6 +152,12 @@ class Composition(Construct):
         self.watched.queues |= callbacks.queues
         self.watched.consumed |= callbacks.queues
         self.watched.dead_letter_queues |= callbacks.dead_letter_queues
+
+    def _publications(self) -> PublicationParts:
+        parts = PublicationParts(self, "Publications", self.config, self.functions, has_api=bool(self.api))
+        self.watched.add({"Publications": parts.queue})
+        self._add_routes(parts.routes)
+        return parts
 
     def _resuming(self) -> Resuming:
         resuming = Resuming(self, "Resuming", self.config, self.functions, self.events.bus)

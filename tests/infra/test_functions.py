@@ -46,6 +46,9 @@ BUNDLE = {
     "GrouperTaskMessagesQueue": SEND,
     "GrouperBundleMessagesQueue": SEND,
 }
+LAKE = "arn:<AWS::Partition>:s3:::lake/in/*"
+SOURCES = ["arn:aws:sqs:eu-west-1:123456789012:mails", "arn:aws:sqs:eu-west-1:123456789012:work"]
+READ_LAKE = {LAKE: {"s3:GetObject"}}
 # handler: what it may do, by the beginning of the resource's logical id; its own log and X-Ray apart.
 GRANTED: dict[str, dict[str, set[str]]] = {
     "open_batch": {"TablesBatches": CHANGE, "TablesPages": READ_PAGES},
@@ -86,6 +89,13 @@ GRANTED: dict[str, dict[str, set[str]]] = {
         "ResumingEventsQueue": QUEUE_EATER,
         STATE_MACHINE: {"states:SendTaskFailure", "states:SendTaskSuccess"},
     },
+    "start_publication": READ_LAKE
+    | {"TablesBatches": CHANGE, "TablesPages": READ_PAGES, "PublicationsPartsQueue": SEND},
+    "get_publication": {"TablesBatches": LOOK},
+    "continue_publication": ACK
+    | READ_LAKE
+    | {"PublicationsPartsQueue": QUEUE_EATER | SEND}
+    | dict.fromkeys(SOURCES, FIND | SEND),
     "confirm_event": ACK | {"ConfirmationDeadLetters": GIVE_UP},
     "register_task": {
         "TablesBatches": {"dynamodb:GetItem", "dynamodb:PutItem"},
@@ -195,6 +205,7 @@ SERVED = {
     "api.write_tasks": ("register_task",),
     "api.read_queues": ("list_jobs", "list_queues", "get_queue", "list_sessions"),
     "api.write_queues": ("add_jobs", "put_queue", "pause_queue", "resume_queue"),
+    "api.publish": ("start_publication", "get_publication"),
     "api.administer_queues": ("revive_jobs", "delete_jobs", "remove_queue"),
 }
 
@@ -269,7 +280,7 @@ def test_a_function_may_do_what_its_handler_needs_and_no_more(full, functions, h
     own_log = logical_id(full, f"{construct}Logs", kinds=("AWS::Logs::LogGroup",))
     expected = {
         name
-        if name in {DOORBELLS, *OWN_DOORBELLS, STATE_MACHINE, SECRET}
+        if name in {DOORBELLS, *OWN_DOORBELLS, STATE_MACHINE, SECRET, LAKE, *SOURCES}
         else logical_id(full, owner) + slash + path: set(actions)
         for name, actions in FUNCTIONS[handler].items()
         for owner, slash, path in [name.partition("/")]
@@ -299,6 +310,7 @@ def test_every_function_has_a_role_of_its_own_that_only_lambda_may_take(full, fu
 def test_no_policy_has_a_star_but_those_for_x_ray_and_for_the_doorbells_by_their_prefix(full):
     assert starred(full) == {
         (frozenset(FIND | SEND), DOORBELLS): 3,
+        (frozenset({"s3:GetObject"}), LAKE): 2,
         **{(frozenset(CREATE), own): 1 for own in OWN_DOORBELLS},
         **{(frozenset(CREATE | UPDATE), own): 1 for own in OWN_DOORBELLS},
         **{(frozenset(CREATE | UPDATE | {"sqs:DeleteQueue"}), own): 1 for own in OWN_DOORBELLS},

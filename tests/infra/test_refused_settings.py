@@ -144,6 +144,16 @@ SEVERAL: dict[str, list[dict[str, Any]]] = {
     "it takes a JSON list of objects that each have a name": [{"callbacks": '[{"queue": "a"}]'}],
     "callbacks, entry 1: queue is 'a'": [{"callbacks": '[{"name": "a", "queue": "a"}]'}],
     "callbacks, entry 1: http://127.0.0.1:8080/ is on this machine": [{"callbacks": json.dumps([HERE])}],
+    "publications is .*; it takes a JSON list": [{"publications": "x"}, {"publications": '[{"queue": "a"}]'}],
+    "publications, entry 1: source is 's3://": [
+        {"publications": [{"source": "s3://Lake/", "queue": f"{ARN}work"}]}
+    ],
+    "publications, entry 1: queue is": [
+        {"publications": [{"source": "s3://lake/", "queue": each}]} for each in ("work", f"{ARN}work.fifo")
+    ],
+    "publications, entry 1: unknown setting of a publication: rate": [
+        {"publications": [{"source": "s3://lake/", "queue": f"{ARN}work", "rate": 1}]}
+    ],
     "^grouper_policies is ": [
         {"grouper_policies": each}
         for each in ([{"maxSize": 5}], ["orders-*"], {"pattern": "*"}, "", "{}", "[1]", "orders-*")

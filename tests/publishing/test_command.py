@@ -8,7 +8,7 @@ from moto import mock_aws
 from fanin import Fanin
 from fanin.aws import clients
 from fanin.cli.terminal.exits import ExitCode
-from fanin.publishing import publish as publishing
+from fanin.publishing import sender as publishing
 from tests.api.published import checked
 from tests.cli.conftest import environment, fanin, gateway, memory, served
 from tests.cli.serving import refusal

@@ -110,7 +110,8 @@ def _target(sqs: SQSClient, queue: str) -> str:
 
 def _published(call: Invocation, sqs: SQSClient, request: PublishRequest) -> str:
     """Publish *request* and return the id of its batch, also that of an earlier run that sent all."""
-    from fanin.publishing.publish import AlreadyPublished, Sender, publish  # noqa: PLC0415  # see publish
+    from fanin.publishing.publish import AlreadyPublished, publish  # noqa: PLC0415  # see publish
+    from fanin.publishing.sender import Sender  # noqa: PLC0415  # see publish
 
     counts = Counts(call.progress)
     try:

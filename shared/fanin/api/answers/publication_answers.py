@@ -1,0 +1,41 @@
+"""The answer about a publication."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from fanin.api.answers.batch_answers import Answer, Instant, Optional
+from fanin.publications.model import Place
+from fanin.publications.service import is_published
+from fanin.tracker.rules.model import Batch, State
+
+
+class PublicationAnswer(Answer):
+    """How far the publication of the batch *batchId* is: *readBytes* of *sizeBytes*, which were *rows* rows.
+
+    *isPublished*: all rows were sent, and the batch is closed. *reason*: why it stopped.
+    """
+
+    batch_id: str
+    source: str | None
+    user_key: str | None
+    state: State
+    is_published: bool
+    rows: int
+    read_bytes: int
+    size_bytes: int
+    reason: str | None = Optional
+    created_at: Instant
+
+    @classmethod
+    def of(cls, batch: Batch, place: Place) -> Self:
+        """Return the answer about *batch*, published up to *place*."""
+        return cls.like(
+            batch,
+            source=batch.labels.get("source"),
+            is_published=is_published(batch),
+            rows=place.rows,
+            read_bytes=place.read,
+            size_bytes=place.size,
+            reason=batch.end_reason,
+        )

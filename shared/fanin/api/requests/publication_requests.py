@@ -1,0 +1,41 @@
+"""The request body of a publication."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from fanin.api.requests.batch_requests import UserKey
+from fanin.api.requests.bodies import Body
+from fanin.publications.model import QUEUE_ARN, RATE_MIN, SOURCE, Order
+from fanin.publishing.sending import GROUP
+from fanin.tracker.reads.window import WINDOW_MAX
+
+
+class StartPublicationBody(Body):
+    """What to publish: the rows of the object *source*, JSON lines, as items and messages to *queue*."""
+
+    source: Annotated[
+        str,
+        StringConstraints(pattern=f"^{SOURCE}$"),
+        Field(description="`s3://BUCKET/KEY` of JSON lines, in printable ASCII."),
+    ]
+    queue: Annotated[
+        str, StringConstraints(pattern=f"^{QUEUE_ARN}$"), Field(description="The ARN of a standard queue.")
+    ]
+    user_key: UserKey = None  # type: ignore[valid-type]
+    chunk: Annotated[
+        int | None, Field(ge=1, le=WINDOW_MAX, description="Rows of a message; by default one alone.")
+    ] = None
+    rate: Annotated[
+        float | None, Field(ge=RATE_MIN, le=10_000, description="Messages a second, at most.")
+    ] = None
+    message_group: Annotated[
+        Annotated[str, StringConstraints(pattern=f"^{GROUP.pattern}$")] | None,
+        Field(description="The message group of all messages; by default the batch."),
+    ] = None
+
+    def order(self, tenant: str) -> Order:
+        """Return the order of *tenant*. Raises InvalidRequest for a key without the suffix of JSON lines."""
+        return Order(tenant, self.source, self.queue, self.chunk, self.rate, self.message_group)

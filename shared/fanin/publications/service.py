@@ -1,0 +1,154 @@
+"""Starts publications, and continues them part by part."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from fanin.client.items import Items
+from fanin.errors import Conflict, InvalidRequest, NotFound, StaleWrite
+from fanin.publications.dynamodb import DynamoPlaces
+from fanin.publications.model import Order, Place
+from fanin.publishing.items import Row
+from fanin.publishing.sources.objects import StoredObject
+from fanin.publishing.sources.source import NOTHING_SENT, SourceChanged
+from fanin.tracker import GroupId, OpenBatch, Tracker
+from fanin.tracker.rules.model import REASON_MAX, Batch, State
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+    from fanin.publications.reading import Part
+    from fanin.publishing.sender import Sender
+
+CALLER = "publications"
+"""Who completes a batch that is empty."""
+
+
+class Went(StrEnum):
+    """What became of a message of a publication."""
+
+    ON = "on"
+    PUBLISHED = "published"
+    STOPPED = "stopped"
+    OVERTAKEN = "overtaken"
+
+
+@dataclass(frozen=True, slots=True)
+class Publications:
+    """The publications of a deployment.
+
+    *sender_of*: returns what sends the rows of an order. *send_on*: sends a message to the queue of
+    publications.
+    """
+
+    tracker: Tracker
+    places: DynamoPlaces
+    client: S3Client
+    sender_of: Callable[[Order], Sender]
+    send_on: Callable[[str], object]
+
+    def start(self, order: Order, user_key: str | None, key: str | None) -> tuple[Batch, Place]:
+        """Open the batch of *order*, and send the message that begins to publish it.
+
+        Repeated with the same idempotency *key*, it returns the same batch. Raises InvalidRequest if there is
+        no such object, and KeyReused if it has another ETag than at the first request.
+        """
+        bucket, name = order.object
+        stored = StoredObject.found(self.client, bucket, name)
+        labels = {"source": order.source[-256:], "digest": _digest(order, stored)}
+        batch = self.tracker.open(order.tenant, OpenBatch(user_key=user_key, labels=labels), key)
+        self.places.create(batch, Place(stored.size))
+        self.send_on(replace(order, batch_id=batch.batch_id, etag=stored.etag).message())
+        return batch, self.places.get(batch) or Place(stored.size)
+
+    def get(self, tenant: str, batch_id: str) -> tuple[Batch, Place]:
+        """Return the batch of a publication, and how far it is. Raises NotFound."""
+        batch = self.tracker.get(tenant, batch_id)
+        place = self.places.get(batch)
+        if place is None:
+            raise NotFound(f"batch {batch_id} is of no publication")
+        return batch, place
+
+    def go_on(self, order: Order, has_time: Callable[[], bool]) -> Went:
+        """Publish part after part while *has_time* returns true, and close the batch after the last one.
+
+        Otherwise it sends the message again. Rows that cannot be sent, or another object in place of the
+        first, cancel the batch with the reason.
+        """
+        try:
+            return self._go_on(order, has_time)
+        except StaleWrite:
+            return Went.OVERTAKEN
+        except (InvalidRequest, SourceChanged) as error:
+            self._cancel(order, str(error).removesuffix(NOTHING_SENT))
+            return Went.STOPPED
+
+    def _go_on(self, order: Order, has_time: Callable[[], bool]) -> Went:
+        from fanin.publications.reading import parts_of  # noqa: PLC0415  # the routes start without it
+
+        try:
+            batch, place = self.get(order.tenant, order.batch_id)
+        except NotFound:
+            return Went.STOPPED  # deleted, or expired
+        if not batch.is_alive:
+            return Went.STOPPED
+        bucket, key = order.object
+        stored = StoredObject(self.client, bucket, key, place.size, order.etag)
+        sender = self.sender_of(order)
+        for part in parts_of(stored, place, order.part_rows):
+            if not self._publish(batch, order, sender, part, place):
+                return Went.STOPPED
+            place = part.place
+            if place.read < place.size and not has_time():
+                self.send_on(order.message())
+                return Went.ON
+        return self._close(order)
+
+    def _publish(self, batch: Batch, order: Order, sender: Sender, part: Part, seen: Place) -> bool:
+        """Add and send *part*, and store its end; return whether the batch takes it."""
+        if part.rows:
+            try:
+                added = self.tracker.add(order.tenant, batch.batch_id, len(part.rows), f"part-{seen.parts}")
+            except (NotFound, Conflict) as error:
+                if isinstance(error, StaleWrite):
+                    raise
+                return False
+            (group,) = added.groups
+            sender.send(_rows(Items(batch.batch_id, group.id, len(part.rows)), part))
+        self.places.advance(batch, seen, part.place)
+        return True
+
+    def _close(self, order: Order) -> Went:
+        try:
+            self.tracker.close(order.tenant, order.batch_id, CALLER)
+        except Conflict:
+            return Went.STOPPED
+        return Went.PUBLISHED
+
+    def _cancel(self, order: Order, reason: str) -> None:
+        try:
+            self.tracker.cancel(order.tenant, order.batch_id, reason[:REASON_MAX])
+        except (NotFound, Conflict):
+            return  # it has ended otherwise
+
+
+def is_published(batch: Batch) -> bool:
+    """Whether all rows of the publication of *batch* were sent."""
+    return batch.state in (State.CLOSED, State.COMPLETE)
+
+
+def _rows(items: Items, part: Part) -> Iterator[Row]:
+    group = GroupId.decode(items.group_id)
+    start = group.start if group else 0
+    for index, record in enumerate(part.rows):
+        yield Row(1, start + index, items[index], record)
+
+
+def _digest(order: Order, stored: StoredObject) -> str:
+    """Return the hash of what is published: another object, queue or chunk under one key is refused."""
+    facts = (stored.etag, order.queue, str(order.chunk), str(order.rate), str(order.group))
+    return hashlib.sha256("\n".join(facts).encode()).hexdigest()

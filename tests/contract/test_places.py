@@ -1,0 +1,34 @@
+"""The places of publications, on DynamoDB: see engines.py."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fanin.aws.settings.tracking import Tables
+from fanin.errors import StaleWrite
+from fanin.publications.dynamodb import DynamoPlaces
+from fanin.publications.model import Place
+from fanin.tracker import OpenBatch, Tracker
+from fanin.tracker.dynamodb import DynamoStore
+from tests.contract import engines
+from tests.contract.tables import create_tables
+
+FIRST = Place(1_000)
+
+
+def test_a_place_is_stored_once_and_each_later_one_after_the_one_before() -> None:
+    with engines.emptied():
+        client = engines.client(create_tables)
+        tracker = Tracker(DynamoStore(client, Tables("Batches", "Pages")))
+        batch, places = tracker.open("t", OpenBatch()), DynamoPlaces(client, "Batches")
+        next_one = replace(FIRST, read=10, rows=2, parts=1, line=3)
+
+        assert places.get(batch) is None
+        places.create(batch, FIRST)
+        places.advance(batch, FIRST, next_one)
+        places.create(batch, FIRST)
+        with pytest.raises(StaleWrite):
+            places.advance(batch, FIRST, replace(next_one, rows=9))
+        assert places.get(batch) == next_one
