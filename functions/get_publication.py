@@ -5,8 +5,8 @@ from typing import Any
 from fanin.api.answers.documents import answers
 from fanin.api.answers.publication_answers import PublicationAnswer
 from fanin.api.edge import BatchId, caller
+from functions.api.reading import reading_edge
 from functions.wiring import publishing
-from functions.wiring.reads import reading_edge
 
 app = reading_edge()
 

@@ -6,6 +6,7 @@ from fanin.api.answers.documents import answers
 from fanin.api.answers.publication_answers import PublicationAnswer
 from fanin.api.edge import IdempotencyKey, caller, edge
 from fanin.api.requests.publication_requests import StartPublicationBody
+from functions.metrics.created import counting_batches
 from functions.metrics.measuring import measured
 from functions.wiring import publishing, tracking
 
@@ -29,7 +30,7 @@ def start_publication(
     """
     order = body.order(caller(app).tenant)
     publishing.check(order)
-    batch, place = publishing.publications().start(order, body.user_key, idempotency_key)
+    batch, place = publishing.publications(counting_batches).start(order, body.user_key, idempotency_key)
     return PublicationAnswer.of(batch, place)
 
 

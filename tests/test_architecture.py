@@ -116,7 +116,7 @@ DOORS: dict[str, set[str]] = {
         *("fanin.callbacks.model", "fanin.callbacks.parsing", "fanin.grouper.settings.endpoints"),
         *("fanin.grouper.settings.targeting", "fanin.grouper.settings.parsing"),
         "fanin.grouper.settings.policy",
-        *("fanin.publications.model", "fanin.publications.parsing"),
+        *("fanin.publications.allowing", "fanin.publications.parsing"),
     },
     # The project's own stack, the first user of the constructs.
     "infra": {"fanin.names", "fanin_cdk"},

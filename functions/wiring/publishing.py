@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING
 from fanin.aws import clients
 from fanin.aws.calls import send
 from fanin.aws.settings.tracking import needed
+from fanin.publications.allowing import Allowed, check_allowed, orders_of
 from fanin.publications.dynamodb import DynamoPlaces
-from fanin.publications.model import Order, check_allowed
+from fanin.publications.model import Order
 from fanin.publications.parsing import publications_of
 from fanin.publications.service import Publications
 from functions.wiring import tracking
@@ -21,6 +23,7 @@ from functions.wiring.metered import dynamodb
 
 if TYPE_CHECKING:
     from fanin.publishing.sender import Sender
+    from fanin.tracker import Tracker
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,23 +36,35 @@ class Shape:
     group: str | None
 
 
-@lru_cache(maxsize=1)
-def publications() -> Publications:
-    """Return the publications over the deployed tables, with the credentials of this process."""
+def publications(counting: Callable[[Tracker], Tracker] = lambda tracker: tracker) -> Publications:
+    """Return the publications over the deployed tables, with the credentials of this process.
+
+    *counting*: returns the tracker with metrics.
+    """
     places = DynamoPlaces(dynamodb(), tracking.settings().tables.batches)
-    return Publications(tracking.tracker(), places, clients.s3.later(), _sender_of, _send_on)
+    return Publications(counting(tracking.tracker()), places, clients.s3.later(), _sender_of, _send_on)
 
 
 def check(order: Order) -> None:
     """Raise InvalidRequest unless the settings allow *order*."""
-    check_allowed(order, publications_of(settings_file().publications), tracking.settings().tenant)
+    check_allowed(order, _allowed(), tracking.settings().tenant)
+
+
+def orders_of_created(source: str | None) -> list[Order]:
+    """Return what the settings publish of the object *source* when it is created."""
+    return orders_of(source, _allowed(), tracking.settings().tenant) if source else []
+
+
+@lru_cache(maxsize=1)
+def _allowed() -> tuple[Allowed, ...]:
+    return publications_of(settings_file().publications)
 
 
 def _sender_of(order: Order) -> Sender:
     from fanin.publishing.sender import Sender  # noqa: PLC0415  # the routes send no rows
 
     shape = Shape(_url(order.queue), order.chunk, order.rate, order.group)
-    return Sender(clients.sqs(), shape, sleep=time.sleep)
+    return Sender(clients.sqs.within(_region(order.queue)), shape, sleep=time.sleep)
 
 
 def _send_on(body: str) -> None:
@@ -61,5 +76,10 @@ def _send_on(body: str) -> None:
 def _url(queue_arn: str) -> str:
     account, name = queue_arn.split(":")[4:6]
     wanted = {"QueueName": name, "QueueOwnerAWSAccountId": account}
-    url: str = send(clients.sqs().get_queue_url, wanted)["QueueUrl"]
+    url: str = send(clients.sqs.within(_region(queue_arn)).get_queue_url, wanted)["QueueUrl"]
     return url
+
+
+def _region(queue_arn: str) -> str:
+    """Return the region of the queue: SQS knows no queue of another one."""
+    return queue_arn.split(":")[3]

@@ -36,6 +36,7 @@ from fanin_cdk.grants.handlers import (
     RESUMES,
     SWEEP,
 )
+from fanin_cdk.grants.publication_handlers import api_with_publications
 from fanin_cdk.monitoring.watched import Watched
 from fanin_cdk.settings.concurrency import shortage
 from fanin_cdk.settings.config import Config
@@ -87,7 +88,8 @@ class Composition(Construct):
         Annotations.of(self).add_warning_v2("fanin:lambda_concurrency", warning)
 
     def _api(self) -> Api:
-        functions = [(self.functions.add(each), each.routes) for each in served(API, self.config)]
+        handlers = api_with_publications() if self.config.allowed_publications else API
+        functions = [(self.functions.add(each), each.routes) for each in served(handlers, self.config)]
         return Api(self, "Api", self.config, functions)
 
     def _acks(self) -> SourceQueue:
@@ -154,9 +156,8 @@ class Composition(Construct):
         self.watched.dead_letter_queues |= callbacks.dead_letter_queues
 
     def _publications(self) -> PublicationParts:
-        parts = PublicationParts(self, "Publications", self.config, self.functions, has_api=bool(self.api))
+        parts = PublicationParts(self, "Publications", self.config, self.functions)
         self.watched.add({"Publications": parts.queue})
-        self._add_routes(parts.routes)
         return parts
 
     def _resuming(self) -> Resuming:

@@ -15,7 +15,7 @@ from fanin.tracker.dynamodb import DynamoStore
 from tests.contract import engines
 from tests.contract.tables import create_tables
 
-FIRST = Place(1_000)
+FIRST = Place()
 
 
 def test_a_place_is_stored_once_and_each_later_one_after_the_one_before() -> None:
@@ -23,7 +23,7 @@ def test_a_place_is_stored_once_and_each_later_one_after_the_one_before() -> Non
         client = engines.client(create_tables)
         tracker = Tracker(DynamoStore(client, Tables("Batches", "Pages")))
         batch, places = tracker.open("t", OpenBatch()), DynamoPlaces(client, "Batches")
-        next_one = replace(FIRST, read=10, rows=2, parts=1, line=3)
+        next_one = replace(FIRST, size=1_000, etag="e", read=10, rows=2, parts=1, line=3)
 
         assert places.get(batch) is None
         places.create(batch, FIRST)

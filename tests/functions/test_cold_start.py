@@ -22,10 +22,9 @@ CONSUMERS = [name for name in HANDLERS if name not in ROUTES]
 SERVED = {
     f"api.{function}": [getattr(each, "lambda_", each).name for each in served]
     for functions in (
-        handlers.API,
+        publication_handlers.api_with_publications(),
         group_handlers.GROUP_API,
         job_handlers.JOB_API,
-        publication_handlers.PUBLICATION_API,
     )
     for function, served in functions.items()
 }

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import json
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 
 import pytest
@@ -14,8 +15,10 @@ from fanin.aws.settings.tracking import Tables
 from fanin.errors import InvalidRequest, KeyReused, NotFound
 from fanin.pacing import each_in_turn
 from fanin.publications import reading
+from fanin.publications.allowing import Allowed, check_allowed, orders_of
 from fanin.publications.dynamodb import DynamoPlaces
-from fanin.publications.model import Allowed, Order, check_allowed
+from fanin.publications.model import Order
+from fanin.publications.parsing import message_of
 from fanin.publications.service import Publications, Went
 from fanin.publishing.sender import Sender
 from fanin.publishing.sources import objects
@@ -76,7 +79,7 @@ class World:
 
     def deliver(self, network=None, has_time=lambda: False):
         """Handle the first message, which comes again if its process is killed."""
-        order = Order.parse(self.messages[0])
+        order = message_of(self.messages[0])
         went = self.publications(network).go_on(order, has_time)
         self.messages.pop(0)
         return went
@@ -94,6 +97,12 @@ def world(monkeypatch):
 
 
 ORDER = Order("t", "s3://lake/rows.jsonl", QUEUE)
+CREATED = Allowed("s3://lake/in/", QUEUE, on_created=True, chunk=2, rate=50)
+
+
+def event_of(key, **more):
+    detail = {"bucket": {"name": "lake"}, "object": {"key": key, "size": 1, "etag": "e"}}
+    return json.dumps({"source": "aws.s3", "detail-type": "Object Created", "detail": detail} | more)
 
 
 def test_row_k_is_item_k_in_as_many_invocations_as_it_takes_and_the_batch_is_closed(world):
@@ -138,7 +147,7 @@ def test_a_message_that_comes_twice_is_handled_by_one_of_two_processes(world):
     class Overtaken(DynamoPlaces):
         def advance(self, batch, before, after):
             if not seen:
-                seen.append(world.publications().go_on(Order.parse(message), lambda: True))
+                seen.append(world.publications().go_on(message_of(message), lambda: True))
             publish(batch, before, after)
 
     second = Publications(
@@ -148,7 +157,7 @@ def test_a_message_that_comes_twice_is_handled_by_one_of_two_processes(world):
         first.sender_of,
         first.send_on,
     )
-    went = second.go_on(Order.parse(message), lambda: True)
+    went = second.go_on(message_of(message), lambda: True)
 
     assert (went, seen) == (Went.OVERTAKEN, [Went.PUBLISHED])
     assert sorted(row["n"] for row in world.work.rows().values()) == list(range(ROWS))
@@ -165,36 +174,67 @@ def test_a_cancel_stops_it_at_the_next_part(world):
 
 
 @pytest.mark.parametrize(
-    ("body", "reason"),
+    ("first", "then", "reason"),
     [
-        (LINES + b"1\n", "s3://lake/rows.jsonl was changed or deleted while it was read"),
-        (None, "s3://lake/rows.jsonl, line 51: it is not JSON in UTF-8"),
+        (LINES, LINES + b"1\n", "s3://lake/rows.jsonl was changed or deleted while it was read"),
+        (LINES + b"{\n", None, "s3://lake/rows.jsonl, line 51: it is not JSON in UTF-8"),
+        (LINES + b"1" * 3_000_000, None, "s3://lake/rows.jsonl, line 51: its message has more than"),
+        (None, None, "there is no object s3://lake/rows.jsonl"),
     ],
 )
-def test_another_object_or_a_row_that_cannot_be_sent_cancels_the_batch_with_the_reason(world, body, reason):
-    if body is None:
-        world.put(LINES + b"{\n")
+def test_what_cannot_be_read_or_sent_cancels_the_batch_with_the_reason(world, first, then, reason):
+    world.put(first or b"")
+    if first is None:
+        world.s3.delete_object(Bucket="lake", Key="rows.jsonl")
     batch, _ = world.publications().start(ORDER, "catalog", "key")
     world.deliver()
-    if body:
-        world.put(body)
+    if then:
+        world.put(then)
+        world.deliver()
 
-    assert world.run()[-1] is Went.STOPPED
+    world.run()
     found, _ = world.publications().get("t", batch.batch_id)
     assert found.state is State.CANCELLED
     assert found.end_reason.startswith(reason)
 
 
-def test_a_start_that_is_repeated_returns_its_batch_and_one_of_another_object_is_refused(world):
+def test_a_start_that_is_repeated_returns_its_batch_and_one_of_another_order_is_refused(world):
     first, _ = world.publications().start(ORDER, "catalog", "key")
     again, _ = world.publications().start(ORDER, "catalog", "key")
     world.run()
 
     assert first.batch_id == again.batch_id
     assert len(world.work.rows()) == ROWS
-    world.put(b"1\n")
     with pytest.raises(KeyReused):
-        world.publications().start(ORDER, "catalog", "key")
+        world.publications().start(replace(ORDER, chunk=2), "catalog", "key")
+
+
+def test_an_object_that_is_created_is_published_once_in_each_of_its_versions(world):
+    created = message_of(event_of("rows.jsonl"))
+    orders = orders_of(created, [replace(CREATED, source="s3://lake/rows")], "t")
+
+    def begin():
+        return [world.publications().start_created(each) for each in orders]
+
+    assert orders == [replace(ORDER, chunk=2, rate=50)]
+    assert [*begin(), *begin()] == [Went.STARTED] * 2
+    world.run()
+    assert (begin(), world.run()) == ([Went.STARTED], [Went.PUBLISHED])
+    assert len(world.work.rows()) == ROWS
+    world.put(b'{"n": 99}\n')
+    begin()
+    world.run()
+    assert len(world.work.rows()) == ROWS + 1
+    world.s3.delete_object(Bucket="lake", Key="rows.jsonl")
+    assert begin() == [Went.STOPPED]
+
+
+def test_the_event_of_an_object_whose_publication_was_cancelled_starts_no_other(world):
+    world.publications().start_created(ORDER)
+    tracker = world.publications().tracker
+    tracker.cancel("t", message_of(world.messages[0]).batch_id)
+
+    assert (world.publications().start_created(ORDER), len(world.messages)) == (Went.OVERTAKEN, 1)
 
 
 @pytest.mark.parametrize(
@@ -213,3 +253,55 @@ def test_only_the_sources_queues_and_tenants_of_the_setting_are_published(tenant
 
     with pytest.raises(InvalidRequest, match="publishes no"):
         check_allowed(Order(tenant, source, queue), allowed, "own")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"batch_id": ""},
+        {"tenant": None},
+        {"source": "s3://lake/in/../rows.jsonl"},
+        {"source": "s3://lake/rows.csv"},
+        {"queue": f"{QUEUE}.fifo"},
+        {"chunk": True},
+        {"chunk": 10_001},
+        {"rate": 0.5},
+        {"rate": float("nan")},
+        {"group": "a b"},
+        {"more": 1},
+    ],
+)
+def test_a_message_that_is_no_publication_is_refused(changed):
+    order = asdict(replace(ORDER, batch_id="b"))
+    assert message_of(json.dumps({"publication": order})) == Order(**order)
+
+    with pytest.raises(InvalidRequest):
+        message_of(json.dumps({"publication": order | changed}))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "{",
+        "[]",
+        '"a"',
+        '{"publication": []}',
+        event_of(1),
+        event_of("a", source="mine"),
+        event_of("a", detail=[]),
+    ],
+)
+def test_a_message_that_is_no_event_of_a_created_object_is_refused(body):
+    with pytest.raises(InvalidRequest):
+        message_of(body)
+
+
+def test_objects_that_are_created_elsewhere_or_are_no_json_lines_are_not_published():
+    others = [replace(CREATED, on_created=False, chunk=None, rate=None), replace(CREATED, tenants=("a",))]
+
+    assert [message_of(event_of(key)) for key in ("in/rows.csv", "in/gr\u00fcn.jsonl")] == [None, None]
+    assert orders_of("s3://lake/out/rows.jsonl", [CREATED], "own") == []
+    assert [each.tenant for each in orders_of("s3://lake/in/rows.jsonl", [CREATED, *others], "own")] == [
+        "own",
+        "a",
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from fanin.aws.calls import send
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 ROW = "publication"
+COUNTS = ("size", "read", "rows", "parts", "line")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class DynamoPlaces:
         """Return the place; None if the batch is of no publication."""
         request = {"TableName": self.table, "Key": _key(batch), "ConsistentRead": True}
         row = send(self.client.get_item, request).get("Item")
-        return Place(**{each.name: int(row[each.name]["N"]) for each in fields(Place)}) if row else None
+        return _place(row) if row else None
 
     def advance(self, batch: Batch, seen: Place, place: Place) -> None:
         """Store *place* if *seen* is stored. Raises StaleWrite."""
@@ -54,5 +55,15 @@ def _key(batch: Batch) -> Item:
 
 
 def _row(batch: Batch, place: Place) -> Item:
-    facts = {name: number(value) for name, value in asdict(place).items()}
-    return {**_key(batch), **facts, "ttl": number(seconds(batch.row_expires_at))}
+    facts = asdict(place)
+    counts = {name: number(facts[name]) for name in COUNTS}
+    return {
+        **_key(batch),
+        **counts,
+        "etag": text(place.etag),
+        "ttl": number(seconds(batch.row_expires_at)),
+    }
+
+
+def _place(row: Item) -> Place:
+    return Place(**{name: int(row[name]["N"]) for name in COUNTS}, etag=row["etag"]["S"])

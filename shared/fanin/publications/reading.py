@@ -1,20 +1,31 @@
-"""Reads the parts of an object from a place on."""
+"""Finds the object of a publication, and reads its parts from a place on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
-from fanin.publications.model import Place
+from botocore.exceptions import ClientError
+
+from fanin.errors import InvalidRequest
+from fanin.publications.model import Order, Place
 from fanin.publishing.packing import BATCH_BYTES, ENVELOPE_BYTES
+from fanin.publishing.sources.formats import title_of
 from fanin.publishing.sources.lines import json_lines
 from fanin.publishing.sources.objects import StoredObject
 from fanin.publishing.sources.source import unreadable
 
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+__all__ = ["Part", "found", "parts_of", "readable", "stored_at", "title_of"]
+
 PART_BYTES = 8 * 1024 * 1024
 """Bytes that are read for a part, beside its last line."""
+REFUSED = {"403", "AccessDenied"}
+"""Codes of S3 for an object that may not be read, or that does not exist, if its bucket may not be listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,41 +36,73 @@ class Part:
     place: Place
 
 
+def found(client: S3Client, order: Order) -> StoredObject:
+    """Return the object as it is now. Raises InvalidRequest if there is none, and ClientError."""
+    return StoredObject.found(client, *order.object)
+
+
+def readable(client: S3Client, order: Order) -> StoredObject:
+    """Return the object as it is now. Raises InvalidRequest if there is none, or S3 refuses it."""
+    try:
+        return found(client, order)
+    except ClientError as error:
+        if error.response["Error"]["Code"] not in REFUSED:
+            raise
+        raise InvalidRequest(
+            f"S3 refuses {order.source}: there is no such object, or continue_publication may not read it"
+        ) from error
+
+
+def stored_at(client: S3Client, order: Order, place: Place) -> StoredObject:
+    """Return the object that was found before *place*."""
+    return StoredObject(client, *order.object, place.size, place.etag)
+
+
 def parts_of(stored: StoredObject, place: Place, most: int) -> Iterator[Part]:
     """Yield the parts of *most* rows from *place* on. Raises UnreadableRow, SourceChanged."""
     with stored.open() as file:
         file.seek(place.read)
-        while place.read < place.size:
+        while not place.is_end:
             part = _part(stored.name, file, place, most)
             place = part.place
             yield part
 
 
 def _part(name: str, file: BinaryIO, place: Place, most: int) -> Part:
-    lines = _Lines(file)
+    lines = _Lines(name, file, place.line)
     rows = []
     for line, text in islice(json_lines(name, lines, place.line + 1), most):
         if len(text.encode()) + ENVELOPE_BYTES > BATCH_BYTES:
-            raise unreadable(name, line, f"its message has more than the {BATCH_BYTES:,} bytes of SQS")
+            raise _too_long(name, line)
         rows.append(text)
     after = replace(
         place,
         read=place.read + lines.size,
         rows=place.rows + len(rows),
         parts=place.parts + 1,
-        line=place.line + lines.count,
+        line=lines.last,
     )
     return Part(tuple(rows), after)
 
 
 class _Lines:
-    """The lines of a part, and the bytes that were read of them; none after ``PART_BYTES``."""
+    """The lines of a part, and the bytes that were read of them; none after ``PART_BYTES``.
 
-    def __init__(self, file: BinaryIO) -> None:
-        self._file, self.size, self.count = file, 0, 0
+    *last*: the number of the last line that was read.
+    """
+
+    def __init__(self, name: str, file: BinaryIO, last: int) -> None:
+        self._name, self._file, self.last, self.size = name, file, last, 0
 
     def __iter__(self) -> Iterator[bytes]:
-        while self.size < PART_BYTES and (line := self._file.readline()):
+        most = 2 * BATCH_BYTES  # no line is held in memory that is much longer than a message
+        while self.size < PART_BYTES and (line := self._file.readline(most)):
             self.size += len(line)
-            self.count += 1
+            self.last += 1
+            if len(line) == most:
+                raise _too_long(self._name, self.last)
             yield line
+
+
+def _too_long(name: str, line: int) -> InvalidRequest:
+    return unreadable(name, line, f"its message has more than the {BATCH_BYTES:,} bytes of SQS")

@@ -9,12 +9,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from fanin.client.items import Items
-from fanin.errors import Conflict, InvalidRequest, NotFound, StaleWrite
+from fanin.errors import BatchEnded, Conflict, InvalidRequest, KeyReused, NotFound, StaleWrite
 from fanin.publications.dynamodb import DynamoPlaces
 from fanin.publications.model import Order, Place
-from fanin.publishing.items import Row
-from fanin.publishing.sources.objects import StoredObject
-from fanin.publishing.sources.source import NOTHING_SENT, SourceChanged
 from fanin.tracker import GroupId, OpenBatch, Tracker
 from fanin.tracker.rules.model import REASON_MAX, Batch, State
 
@@ -22,7 +19,9 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
     from fanin.publications.reading import Part
+    from fanin.publishing.items import Row
     from fanin.publishing.sender import Sender
+    from fanin.publishing.sources.objects import StoredObject
 
 CALLER = "publications"
 """Who completes a batch that is empty."""
@@ -35,6 +34,7 @@ class Went(StrEnum):
     PUBLISHED = "published"
     STOPPED = "stopped"
     OVERTAKEN = "overtaken"
+    STARTED = "started"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +54,32 @@ class Publications:
     def start(self, order: Order, user_key: str | None, key: str | None) -> tuple[Batch, Place]:
         """Open the batch of *order*, and send the message that begins to publish it.
 
-        Repeated with the same idempotency *key*, it returns the same batch. Raises InvalidRequest if there is
-        no such object, and KeyReused if it has another ETag than at the first request.
+        Repeated with the same idempotency *key*, it returns the same batch. Raises KeyReused if the key was
+        used for another order, and BatchEnded if its batch has ended.
         """
-        bucket, name = order.object
-        stored = StoredObject.found(self.client, bucket, name)
-        labels = {"source": order.source[-256:], "digest": _digest(order, stored)}
-        batch = self.tracker.open(order.tenant, OpenBatch(user_key=user_key, labels=labels), key)
-        self.places.create(batch, Place(stored.size))
-        self.send_on(replace(order, batch_id=batch.batch_id, etag=stored.etag).message())
-        return batch, self.places.get(batch) or Place(stored.size)
+        batch = self.tracker.open(order.tenant, OpenBatch(user_key=user_key, labels=order.labels), key)
+        self.places.create(batch, Place())
+        self.send_on(replace(order, batch_id=batch.batch_id).message())
+        return batch, self.places.get(batch) or Place()
+
+    def start_created(self, order: Order) -> Went:
+        """Start to publish an object that was created; once, however often its event comes.
+
+        The newest version of the object is published: the event of an older one finds it, too.
+        """
+        from fanin.publications.reading import found, title_of  # noqa: PLC0415  # the routes start without it
+
+        try:
+            stored = found(self.client, order)
+        except InvalidRequest:
+            return Went.STOPPED  # deleted meanwhile
+        facts = (order.source, order.queue, stored.version, stored.etag)
+        key = hashlib.sha256("\n".join(facts).encode()).hexdigest()
+        try:
+            self.start(order, title_of(order.source), f"created-{key}")
+        except (BatchEnded, KeyReused):
+            return Went.OVERTAKEN  # KeyReused: the setting has changed since
+        return Went.STARTED
 
     def get(self, tenant: str, batch_id: str) -> tuple[Batch, Place]:
         """Return the batch of a publication, and how far it is. Raises NotFound."""
@@ -76,19 +92,21 @@ class Publications:
     def go_on(self, order: Order, has_time: Callable[[], bool]) -> Went:
         """Publish part after part while *has_time* returns true, and close the batch after the last one.
 
-        Otherwise it sends the message again. Rows that cannot be sent, or another object in place of the
-        first, cancel the batch with the reason.
+        Otherwise it sends the message again. What cannot be read or sent, or another object in place of the
+        first, cancels the batch with the reason.
         """
+        from fanin.publishing.sources.source import NOTHING_SENT, SourceChanged  # noqa: PLC0415  # see start_created
+
         try:
             return self._go_on(order, has_time)
         except StaleWrite:
             return Went.OVERTAKEN
-        except (InvalidRequest, SourceChanged) as error:
+        except (InvalidRequest, SourceChanged, KeyReused) as error:
             self._cancel(order, str(error).removesuffix(NOTHING_SENT))
             return Went.STOPPED
 
     def _go_on(self, order: Order, has_time: Callable[[], bool]) -> Went:
-        from fanin.publications.reading import parts_of  # noqa: PLC0415  # the routes start without it
+        from fanin.publications.reading import parts_of  # noqa: PLC0415  # see start_created
 
         try:
             batch, place = self.get(order.tenant, order.batch_id)
@@ -96,25 +114,35 @@ class Publications:
             return Went.STOPPED  # deleted, or expired
         if not batch.is_alive:
             return Went.STOPPED
-        bucket, key = order.object
-        stored = StoredObject(self.client, bucket, key, place.size, order.etag)
+        stored, place = self._object(batch, order, place)
         sender = self.sender_of(order)
         for part in parts_of(stored, place, order.part_rows):
             if not self._publish(batch, order, sender, part, place):
                 return Went.STOPPED
             place = part.place
-            if place.read < place.size and not has_time():
+            if not place.is_end and not has_time():
                 self.send_on(order.message())
                 return Went.ON
         return self._close(order)
 
+    def _object(self, batch: Batch, order: Order, place: Place) -> tuple[StoredObject, Place]:
+        """Return the object of a publication, and the place that has its ETag, which is stored once."""
+        from fanin.publications.reading import readable, stored_at  # noqa: PLC0415  # see start_created
+
+        if not place.etag:
+            found = readable(self.client, order)
+            seen, place = place, replace(place, size=found.size, etag=found.etag, parts=place.parts + 1)
+            self.places.advance(batch, seen, place)
+        return stored_at(self.client, order, place), place
+
     def _publish(self, batch: Batch, order: Order, sender: Sender, part: Part, seen: Place) -> bool:
         """Add and send *part*, and store its end; return whether the batch takes it."""
         if part.rows:
+            key = f"publication-part-{seen.parts}"
             try:
-                added = self.tracker.add(order.tenant, batch.batch_id, len(part.rows), f"part-{seen.parts}")
+                added = self.tracker.add(order.tenant, batch.batch_id, len(part.rows), key)
             except (NotFound, Conflict) as error:
-                if isinstance(error, StaleWrite):
+                if isinstance(error, StaleWrite | KeyReused):
                     raise
                 return False
             (group,) = added.groups
@@ -136,19 +164,15 @@ class Publications:
             return  # it has ended otherwise
 
 
-def is_published(batch: Batch) -> bool:
-    """Whether all rows of the publication of *batch* were sent."""
-    return batch.state in (State.CLOSED, State.COMPLETE)
+def is_published(batch: Batch, place: Place) -> bool:
+    """Whether all rows of the publication of *batch* were sent, and the batch is closed."""
+    return place.is_end and batch.state is not State.OPEN
 
 
 def _rows(items: Items, part: Part) -> Iterator[Row]:
+    from fanin.publishing.items import Row  # noqa: PLC0415  # see Publications.start_created
+
     group = GroupId.decode(items.group_id)
     start = group.start if group else 0
     for index, record in enumerate(part.rows):
         yield Row(1, start + index, items[index], record)
-
-
-def _digest(order: Order, stored: StoredObject) -> str:
-    """Return the hash of what is published: another object, queue or chunk under one key is refused."""
-    facts = (stored.etag, order.queue, str(order.chunk), str(order.rate), str(order.group))
-    return hashlib.sha256("\n".join(facts).encode()).hexdigest()

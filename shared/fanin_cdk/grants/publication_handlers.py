@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from fanin_cdk.grants.handlers import CHANGE, CHANGE_PAGES, LOOK, READ_PAGES, Handler, all_of
+from fanin_cdk.grants.handlers import API, CHANGE, CHANGE_PAGES, LOOK, READ_PAGES, Handler, all_of
 
 PUBLICATION_API: Mapping[str, Sequence[Handler]] = {
-    "publish": (
+    "read_batches": (
+        Handler(name="get_publication", routes=("GET /v1/publications/{batchId}",), batches=LOOK),
+    ),
+    "write_batches": (
         Handler(
             name="start_publication", routes=("POST /v1/publications",), batches=CHANGE, pages=READ_PAGES
         ),
-        Handler(name="get_publication", routes=("GET /v1/publications/{batchId}",), batches=LOOK),
     ),
 }
+"""Handlers of functions that the API has anyway: none of them reads an object, or sends its rows."""
 PUBLICATION_ROUTES = all_of(PUBLICATION_API)
 # Its time is for some parts; half of it is reserved for the last one.
 CONTINUE_PUBLICATION = Handler(
@@ -24,3 +27,8 @@ CONTINUE_PUBLICATION = Handler(
     memory_mb=1024,
     loops=True,
 )
+
+
+def api_with_publications() -> Mapping[str, Sequence[Handler]]:
+    """Return the functions of the API, with the routes of publications."""
+    return {name: (*handlers, *PUBLICATION_API.get(name, ())) for name, handlers in API.items()}

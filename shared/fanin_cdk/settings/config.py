@@ -21,7 +21,7 @@ from fanin.grouper.settings.parsing import Rows, endpoints_of, policies_of
 from fanin.grouper.settings.policy import Policies
 from fanin.grouper.settings.targeting import TargetTemplate
 from fanin.names import BUNDLE_FAILED, JOB_DEAD, TASK_SUCCEEDED
-from fanin.publications.model import Allowed
+from fanin.publications.allowing import Allowed
 from fanin.publications.parsing import publications_of
 from fanin_cdk.settings import restored, warming
 from fanin_cdk.settings.rules import RULES, Preset, Rules, Target

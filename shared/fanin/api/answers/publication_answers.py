@@ -13,7 +13,8 @@ from fanin.tracker.rules.model import Batch, State
 class PublicationAnswer(Answer):
     """How far the publication of the batch *batchId* is: *readBytes* of *sizeBytes*, which were *rows* rows.
 
-    *isPublished*: all rows were sent, and the batch is closed. *reason*: why it stopped.
+    *sizeBytes*: once the object was found. *isPublished*: all rows were sent, and the batch is closed.
+    *reason*: why it stopped.
     """
 
     batch_id: str
@@ -23,7 +24,7 @@ class PublicationAnswer(Answer):
     is_published: bool
     rows: int
     read_bytes: int
-    size_bytes: int
+    size_bytes: int | None = Optional
     reason: str | None = Optional
     created_at: Instant
 
@@ -33,9 +34,9 @@ class PublicationAnswer(Answer):
         return cls.like(
             batch,
             source=batch.labels.get("source"),
-            is_published=is_published(batch),
+            is_published=is_published(batch, place),
             rows=place.rows,
             read_bytes=place.read,
-            size_bytes=place.size,
+            size_bytes=place.size if place.etag else None,
             reason=batch.end_reason,
         )

@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints
 
 from fanin.api.requests.batch_requests import UserKey
 from fanin.api.requests.bodies import Body
-from fanin.publications.model import QUEUE_ARN, RATE_MIN, SOURCE, Order
+from fanin.publications.model import QUEUE_ARN, RATE_MAX, RATE_MIN, SOURCE, Order
 from fanin.publishing.sending import GROUP
 from fanin.tracker.reads.window import WINDOW_MAX
 
@@ -29,7 +29,7 @@ class StartPublicationBody(Body):
         int | None, Field(ge=1, le=WINDOW_MAX, description="Rows of a message; by default one alone.")
     ] = None
     rate: Annotated[
-        float | None, Field(ge=RATE_MIN, le=10_000, description="Messages a second, at most.")
+        float | None, Field(ge=RATE_MIN, le=RATE_MAX, description="Messages a second, at most.")
     ] = None
     message_group: Annotated[
         Annotated[str, StringConstraints(pattern=f"^{GROUP.pattern}$")] | None,
