@@ -63,7 +63,7 @@ DOORS: dict[str, set[str]] = {
         "fanin.grouper",
         "fanin.item_results",
         "fanin.publications",
-        "fanin.publishing.sending",
+        "fanin.publishing.message_groups",
         "fanin.queue",
         "fanin.tracker",
     },

@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING
 from fanin.aws import clients
 from fanin.aws.calls import send
 from fanin.aws.settings.tracking import needed
-from fanin.publications.allowing import Allowed, check_allowed, orders_of
-from fanin.publications.dynamodb import DynamoPlaces
-from fanin.publications.model import Order
-from fanin.publications.parsing import publications_of
-from fanin.publications.service import Publications
 from functions.wiring import tracking
 from functions.wiring.deployed import settings_file
 from functions.wiring.metered import dynamodb
 
 if TYPE_CHECKING:
+    from fanin.publications.allowing import Allowed
+    from fanin.publications.model import Order
+    from fanin.publications.service import Publications
     from fanin.publishing.sender import Sender
     from fanin.tracker import Tracker
 
@@ -41,22 +39,31 @@ def publications(counting: Callable[[Tracker], Tracker] = lambda tracker: tracke
 
     *counting*: returns the tracker with metrics.
     """
+    from fanin.publications.dynamodb import DynamoPlaces  # noqa: PLC0415  # the other routes start without it
+    from fanin.publications.service import Publications  # noqa: PLC0415  # see above
+
     places = DynamoPlaces(dynamodb(), tracking.settings().tables.batches)
     return Publications(counting(tracking.tracker()), places, clients.s3.later(), _sender_of, _send_on)
 
 
 def check(order: Order) -> None:
     """Raise InvalidRequest unless the settings allow *order*."""
+    from fanin.publications.allowing import check_allowed  # noqa: PLC0415  # the other routes start without it
+
     check_allowed(order, _allowed(), tracking.settings().tenant)
 
 
 def orders_of_created(source: str | None) -> list[Order]:
     """Return what the settings publish of the object *source* when it is created."""
+    from fanin.publications.allowing import orders_of  # noqa: PLC0415  # see check
+
     return orders_of(source, _allowed(), tracking.settings().tenant) if source else []
 
 
 @lru_cache(maxsize=1)
 def _allowed() -> tuple[Allowed, ...]:
+    from fanin.publications.parsing import publications_of  # noqa: PLC0415  # see check
+
     return publications_of(settings_file().publications)
 
 

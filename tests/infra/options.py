@@ -19,7 +19,7 @@ CALLBACKS = [
     {"name": "shop", "url": "https://shop.example.com/fanin", "secret": SECRET, "timeoutSeconds": 5},
 ]
 PUBLICATIONS = [
-    {"source": "s3://lake/in/", "queue": f"{ARN}work"},
+    {"source": "s3://lake/in/", "queue": f"{ARN}work", "onCreated": True, "chunk": 50, "rate": 100},
     {"source": "s3://lake/in/", "queue": f"{ARN}mails", "tenants": ["acme"]},
 ]
 DOWNSTREAM = [{"pattern": "*", "url": "https://batch.example.com/"}]

@@ -18,9 +18,10 @@ from fanin.errors import InvalidRequest
 from fanin.pacing import each_in_turn
 from fanin.publishing import rows as reading
 from fanin.publishing.caps import Caps
+from fanin.publishing.message_groups import message_group
 from fanin.publishing.publish import Again, AlreadyPublished, PublishRequest, publish
 from fanin.publishing.sender import Sender
-from fanin.publishing.sending import SendFailed, message_group
+from fanin.publishing.sending import SendFailed
 from fanin.publishing.sources.files import FileSource
 from fanin.publishing.sources.source import SourceChanged
 from fanin.tracker import Tracker

@@ -10,7 +10,7 @@ from typing import Any
 
 from fanin.errors import InvalidRequest
 from fanin.grouper.settings.endpoints import ACCOUNT, matched
-from fanin.publishing.sending import message_group
+from fanin.publishing.message_groups import message_group
 from fanin.tracker.reads.window import WINDOW_MAX
 
 SOURCE = r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/[\x20-\x7e]{0,1024}"

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from botocore.exceptions import ClientError
 
+from fanin.client.items import Items
 from fanin.errors import InvalidRequest
 from fanin.publications.model import Order, Place
+from fanin.publishing.items import Row
 from fanin.publishing.packing import BATCH_BYTES, ENVELOPE_BYTES
 from fanin.publishing.sources.formats import title_of
 from fanin.publishing.sources.lines import json_lines
 from fanin.publishing.sources.objects import StoredObject
 from fanin.publishing.sources.source import unreadable
+from fanin.tracker import GroupId
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -34,6 +37,13 @@ class Part:
 
     rows: tuple[str, ...]
     place: Place
+
+    def of_group(self, batch_id: str, group_id: str) -> Iterator[Row]:
+        """Yield the rows as those of the items of a group of as many."""
+        group, items = GroupId.decode(group_id), Items(batch_id, group_id, len(self.rows))
+        start = group.start if group else 0
+        for index, record in enumerate(self.rows):
+            yield Row(1, start + index, items[index], record)
 
 
 def found(client: S3Client, order: Order) -> StoredObject:

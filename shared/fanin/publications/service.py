@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from fanin.client.items import Items
 from fanin.errors import BatchEnded, Conflict, InvalidRequest, KeyReused, NotFound, StaleWrite
 from fanin.publications.dynamodb import DynamoPlaces
 from fanin.publications.model import Order, Place
-from fanin.tracker import GroupId, OpenBatch, Tracker
-from fanin.tracker.rules.model import REASON_MAX, Batch, State
+from fanin.tracker import OpenBatch, Tracker
+from fanin.tracker.rules.model import REASON_MAX, Batch
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
     from fanin.publications.reading import Part
-    from fanin.publishing.items import Row
     from fanin.publishing.sender import Sender
     from fanin.publishing.sources.objects import StoredObject
 
@@ -146,7 +144,7 @@ class Publications:
                     raise
                 return False
             (group,) = added.groups
-            sender.send(_rows(Items(batch.batch_id, group.id, len(part.rows)), part))
+            sender.send(part.of_group(batch.batch_id, group.id))
         self.places.advance(batch, seen, part.place)
         return True
 
@@ -162,17 +160,3 @@ class Publications:
             self.tracker.cancel(order.tenant, order.batch_id, reason[:REASON_MAX])
         except (NotFound, Conflict):
             return  # it has ended otherwise
-
-
-def is_published(batch: Batch, place: Place) -> bool:
-    """Whether all rows of the publication of *batch* were sent, and the batch is closed."""
-    return place.is_end and batch.state is not State.OPEN
-
-
-def _rows(items: Items, part: Part) -> Iterator[Row]:
-    from fanin.publishing.items import Row  # noqa: PLC0415  # see Publications.start_created
-
-    group = GroupId.decode(items.group_id)
-    start = group.start if group else 0
-    for index, record in enumerate(part.rows):
-        yield Row(1, start + index, items[index], record)

@@ -20,9 +20,9 @@ from fanin.client.items import Items
 from fanin.errors import AccessDenied, BatchEnded, Conflict, FaninError, InvalidRequest
 from fanin.publishing.caps import UNCAPPED, Caps
 from fanin.publishing.items import Row
+from fanin.publishing.message_groups import message_group
 from fanin.publishing.rows import Survey, include, parts, survey
 from fanin.publishing.sender import Sender
-from fanin.publishing.sending import message_group
 from fanin.publishing.sources.source import Source, SourceChanged
 from fanin.tracker import GroupId, State
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from fanin.api.answers.batch_answers import Answer, Instant, Optional
-from fanin.publications.model import Place
-from fanin.publications.service import is_published
 from fanin.tracker.rules.model import Batch, State
+
+if TYPE_CHECKING:
+    from fanin.publications.model import Place
 
 
 class PublicationAnswer(Answer):
@@ -34,7 +35,7 @@ class PublicationAnswer(Answer):
         return cls.like(
             batch,
             source=batch.labels.get("source"),
-            is_published=is_published(batch, place),
+            is_published=place.is_end and batch.state is not State.OPEN,
             rows=place.rows,
             read_bytes=place.read,
             size_bytes=place.size if place.etag else None,

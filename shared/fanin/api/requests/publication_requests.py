@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints
 from fanin.api.requests.batch_requests import UserKey
 from fanin.api.requests.bodies import Body
 from fanin.publications.model import QUEUE_ARN, RATE_MAX, RATE_MIN, SOURCE, Order
-from fanin.publishing.sending import GROUP
+from fanin.publishing.message_groups import GROUP
 from fanin.tracker.reads.window import WINDOW_MAX
 
 
@@ -24,7 +24,7 @@ class StartPublicationBody(Body):
     queue: Annotated[
         str, StringConstraints(pattern=f"^{QUEUE_ARN}$"), Field(description="The ARN of a standard queue.")
     ]
-    user_key: UserKey = None  # type: ignore[valid-type]
+    user_key: UserKey = None
     chunk: Annotated[
         int | None, Field(ge=1, le=WINDOW_MAX, description="Rows of a message; by default one alone.")
     ] = None
