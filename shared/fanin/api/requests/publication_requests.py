@@ -8,8 +8,8 @@ from pydantic import Field, StringConstraints
 
 from fanin.api.requests.batch_requests import UserKey
 from fanin.api.requests.bodies import Body
-from fanin.publications.model import QUEUE_ARN, RATE_MAX, RATE_MIN, SOURCE, Order
-from fanin.publishing.message_groups import GROUP
+from fanin.api.requests.wording import GRAPHIC
+from fanin.publications.model import RATE_MAX, RATE_MIN, Order
 from fanin.tracker.reads.window import WINDOW_MAX
 
 
@@ -18,11 +18,11 @@ class StartPublicationBody(Body):
 
     source: Annotated[
         str,
-        StringConstraints(pattern=f"^{SOURCE}$"),
-        Field(description="`s3://BUCKET/KEY` of JSON lines, in printable ASCII."),
+        StringConstraints(max_length=1_100),
+        Field(description="`s3://BUCKET/KEY` of JSON lines, `.jsonl` or `.ndjson`, in printable ASCII."),
     ]
     queue: Annotated[
-        str, StringConstraints(pattern=f"^{QUEUE_ARN}$"), Field(description="The ARN of a standard queue.")
+        str, StringConstraints(max_length=200), Field(description="The ARN of a standard queue of SQS.")
     ]
     user_key: UserKey = None
     chunk: Annotated[
@@ -32,10 +32,10 @@ class StartPublicationBody(Body):
         float | None, Field(ge=RATE_MIN, le=RATE_MAX, description="Messages a second, at most.")
     ] = None
     message_group: Annotated[
-        Annotated[str, StringConstraints(pattern=f"^{GROUP.pattern}$")] | None,
+        Annotated[str, StringConstraints(pattern=GRAPHIC, min_length=1, max_length=128)] | None,
         Field(description="The message group of all messages; by default the batch."),
     ] = None
 
     def order(self, tenant: str) -> Order:
-        """Return the order of *tenant*. Raises InvalidRequest for a key without the suffix of JSON lines."""
+        """Return the order of *tenant*. Raises InvalidRequest for other forms of source and queue."""
         return Order(tenant, self.source, self.queue, self.chunk, self.rate, self.message_group)
