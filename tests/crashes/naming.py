@@ -81,7 +81,9 @@ ENVIRONMENT = {
             "grouper_policies": [{"pattern": "*", "maxSize": 4, "lingerSeconds": 0}],
             "grouper_downstream": [{"pattern": "*", "url": API_URL}],
             "callbacks": [{"name": "hook", "url": WEBHOOK_URL, "secret": SECRET}],
-            "publications": [{"source": f"s3://{LAKE}/in/", "queue": queue_arn(WORK)}],
+            "publications": [
+                {"source": f"s3://{LAKE}/in/", "queue": queue_arn(WORK), "onCreated": True, "rate": 1}
+            ],
             "resumed_state_machines": [MACHINE],
         }
     ),

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from functools import partial
 
 from fanin.publications.model import Order
 from functions.wiring import publishing, tracking
 from tests.crashes.account import Account
-from tests.crashes.group_scenarios import taken
+from tests.crashes.group_scenarios import delivered, taken
 from tests.crashes.naming import LAKE, TENANT, WORK, queue_arn
 from tests.crashes.naming import PUBLICATIONS as QUEUE
-from tests.crashes.scenario import Delivery, Duty, Request, Scenario
+from tests.crashes.scenario import Delivery, Duty, Messages, Request, Scenario
 from tests.crashes.tracker_scenarios import TIMES
 
 SOURCE = f"s3://{LAKE}/in/rows.jsonl"
@@ -43,18 +44,25 @@ def _get(account: Account) -> Delivery:
 
 def _continue(account: Account) -> Delivery:
     _started(account)
-    return _message(account)
+    return delivered(QUEUE, account)
+
+
+def _created(account: Account) -> Delivery:
+    _with_rows(account)
+    detail = {"bucket": {"name": LAKE}, "object": {"key": "in/rows.jsonl", "etag": "e"}}
+    event = {"source": "aws.s3", "detail-type": "Object Created", "detail": detail}
+    return Messages((json.dumps(event),), queue_arn(QUEUE))
 
 
 def _cancelled(account: Account) -> Delivery:
     tracking.tracker().cancel(TENANT, _started(account))
-    return _message(account)
+    return delivered(QUEUE, account)
 
 
 def _broken(account: Account) -> Delivery:
     _started(account)
     account.outside.buckets.objects[f"{LAKE}/in/rows.jsonl"] = b"{" * 50
-    return _message(account)
+    return delivered(QUEUE, account)
 
 
 def start_again(account: Account) -> Delivery:
@@ -71,17 +79,11 @@ def get_expired(account: Account) -> Delivery:
     return Request("GET", f"/v1/publications/{batch}")
 
 
-def _message(account: Account) -> Delivery:
-    found = taken(QUEUE, account)
-    if found is None:
-        raise AssertionError("no message continues the publication")
-    return found
-
-
 PUBLICATIONS = [
     Scenario("start_publication", "an object", _start, DONE, TIMES),
     Scenario("get_publication", "one that was started", _get),
     Scenario("continue_publication", "three parts", _continue, DONE, TIMES),
+    Scenario("continue_publication", "an object that was created", _created, DONE, TIMES),
     Scenario("continue_publication", "one that was cancelled", _cancelled, DONE, TIMES),
     Scenario("continue_publication", "a row that is not JSON", _broken, DONE, TIMES),
 ]
