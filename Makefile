@@ -16,7 +16,7 @@ SPARKS_PYTHON ?= $(BIN)/python
 SPARKS_VENV := .venv-spark-$(SPARK)
 ARGS ?=
 
-.PHONY: help demo check test suite proof test-spark test-versions first-minutes setup lint types types-of-code pure synth pipeline-zip deploy simulate mutants races requests scale lab grouping jobs doorbells watching bulk spark reconciling round-trip last-ack workers ways-to-ack scale-limits local-run peers start cost openapi docs diagrams watch-picture lock audit clean cli-reference conformance soak mutation crashes faults witness smoke fuzz
+.PHONY: help demo check test suite proof test-spark test-versions first-minutes setup lint types pure synth pipeline-zip deploy simulate mutants races requests scale lab grouping jobs doorbells watching bulk spark reconciling round-trip last-ack workers ways-to-ack scale-limits local-run peers start cost openapi docs diagrams watch-picture lock audit clean cli-reference conformance soak mutation crashes faults witness smoke fuzz
 
 demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one completion
 	@$(BIN)/python -m examples.catalog $(ARGS)
@@ -27,10 +27,10 @@ demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one
 help: ## these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
 
-check: setup ## lint, types but for the CDK's, and the tests of rules and services, in 1 to 2 minutes: before every push
-	@$(MAKE) --no-print-directory -j 2 lint types-of-code pure
+check: setup ## lint, types, and the tests of rules and services, in 1 to 2 minutes: before every push
+	@$(MAKE) --no-print-directory -j 2 lint types pure
 
-# mypy, which takes minutes where it has read nothing before, beside the tests: they leave a core idle at times.
+# The types beside the tests: they leave a core idle at times.
 test: setup lint ## everything that CI runs, in 12 to 22 minutes
 	@$(MAKE) --no-print-directory -j 2 types suite
 
@@ -73,12 +73,9 @@ lint: setup ## ruff: the rules and the form
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check .
 
-types: setup ## mypy, strict
+types: setup ## mypy, strict, and pyrefly for the use of the CDK
 	@$(BIN)/mypy
-
-# The CDK's types alone take a minute where mypy has not read them before.
-types-of-code: setup ## mypy, strict, without infra and lab
-	@$(BIN)/mypy -p fanin -p functions
+	@PYTHONPATH= $(BIN)/pyrefly check --summary=none
 
 pure: setup ## the tests of rules and services, in this process alone
 	@$(BIN)/python -m pytest -q -n 2 $(PURE)

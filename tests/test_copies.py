@@ -50,26 +50,26 @@ def error_of(kind: type[Exception]) -> Exception:
 
 
 @pytest.mark.parametrize("way", COPIES)
-@pytest.mark.parametrize("kind", error_kinds(), ids=lambda kind: kind.__name__)
-def test_a_copy_of_an_error_says_the_same(kind, way):
-    error = error_of(kind)
-    again = COPIES[way](error)
+def test_a_copy_of_an_error_says_the_same(way):
+    for error in map(error_of, error_kinds()):
+        again = COPIES[way](error)
 
-    assert (type(again), again.args, str(again), vars(again)) == (kind, error.args, str(error), vars(error))
+        facts = (type(again), again.args, str(again), vars(again))
+        assert facts == (type(error), error.args, str(error), vars(error))
 
 
 @pytest.mark.parametrize("way", COPIES)
-@pytest.mark.parametrize("kind", value_kinds(), ids=lambda kind: kind.__name__)
-def test_a_copy_of_a_value_is_equal(kind, way):
-    value = object.__new__(kind)
-    for field in fields(kind):
-        object.__setattr__(value, field.name, f"the {field.name}")
-    again = COPIES[way](value)
+def test_a_copy_of_a_value_is_equal(way):
+    for kind in value_kinds():
+        value = object.__new__(kind)
+        for field in fields(kind):
+            object.__setattr__(value, field.name, f"the {field.name}")
+        again = COPIES[way](value)
 
-    assert type(again) is kind
-    assert [getattr(again, each.name) for each in fields(kind)] == [
-        f"the {each.name}" for each in fields(kind)
-    ]
+        assert type(again) is kind
+        assert [getattr(again, each.name) for each in fields(kind)] == [
+            f"the {each.name}" for each in fields(kind)
+        ]
 
 
 @pytest.mark.parametrize("way", COPIES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lab.pages.page import FIGURE, FOLDER, INDEX, indexed, picture, rendered
+from lab.pages.page import FIGURE, FOLDER, picture, rendered
 from lab.pages.plots import digest, drawn
 from lab.pages.results import kept, names
 
@@ -21,14 +21,8 @@ def test_a_page_is_that_of_its_result(name):
     }
 
 
-def test_the_index_is_that_of_the_results():
-    text = (FOLDER / f"{INDEX}.md").read_text()
-
-    assert not names() or indexed(text, map(kept, names())) == text
-
-
 def test_a_page_without_a_result_says_so_and_quotes_no_figure():
-    pages = [path for path in FOLDER.glob("*.md") if path.stem != INDEX]
+    pages = [path for path in FOLDER.glob("*.md") if path.stem != "index"]
     silent = {path.stem: path.read_text() for path in pages if path.stem not in names()}
 
     assert {path.stem for path in pages} >= set(names())

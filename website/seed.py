@@ -14,7 +14,7 @@ TEXT = """# One seed of the simulator
 
 A publisher, consumers, the pipe of the stream and the sweeper around one batch, in virtual time. Each line is
 a request of an invocation, by its number, and the answer; faults are marked. `{command}`
-prints it in full, and [Proof](proof.md#simulators) says how many seeds run.
+prints it in full, and [Proof](proof.md) says how many seeds run.
 
 <pre class="trace" tabindex="0">
 {lines}

@@ -56,17 +56,19 @@ def written(page: str, judged: Sequence[Judged]) -> str:
     counts = table(
         ("tracker", "version", "pass", "fail", "not supported"), [each.counted() for each in judged]
     )
-    failed = table(("case", "when, then", "fails", "seen"), list(_failed(judged)))
+    failed = table(("tracker", "cases that fail, and what was seen"), list(_failed(judged)))
     return placed(placed(page, "others", counts), "failed", failed)
 
 
 def _failed(judged: Sequence[Judged]) -> Iterator[tuple[str, ...]]:
-    """Yield a line a case: which trackers fail it, and what was seen, of the first of them."""
-    for name, case in CASES.items():
+    """Yield a line for the trackers that fail the same cases, with what was seen of the first of them."""
+    seen: dict[str, list[str]] = {}
+    for name in CASES:
         bad = [(each.name, row) for each in judged for row in each.rows if row["id"] == name and _is_bad(row)]
         if bad:
             trackers = ", ".join(tracker for tracker, _ in bad)
-            yield name, f"{case.when}: {case.then}", trackers, short(bad[0][1]["seen"])
+            seen.setdefault(trackers, []).append(f"{name}: {short(bad[0][1]['seen'])}")
+    return ((trackers, "; ".join(cases)) for trackers, cases in seen.items())
 
 
 def short(seen: str) -> str:

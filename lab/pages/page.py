@@ -4,9 +4,11 @@ A page is written by hand but for these places, each of which it has once (a fig
 
 | place | what is put there |
 |---|---|
-| ``<!-- table: NAME -->`` to ``<!-- end -->`` | a table of the result |
+| ``<!-- table: NAME -->`` to ``<!-- end -->`` | a table of the result, if the page has this place |
+| ``<!-- table: NAME; without: A; B -->`` | the same without the columns A and B |
+| ``<!-- table: NAME; rows: A; B -->`` | the same, only the rows that begin with A or B |
 | ``<!-- plot: NAME -->`` to ``<!-- end -->`` | a plot, drawn into a file beside the page |
-| ``<!-- targets -->`` to ``<!-- end -->`` | the targets, if they are met; in index.md how many of a page |
+| ``<!-- targets -->`` to ``<!-- end -->`` | how many targets are met, and those that are not |
 | ``<!-- run -->`` to ``<!-- end -->`` | what printed the result, when and where |
 | ``<!-- figure: NAME -->1.00<!-- end -->`` | a figure, within a sentence |
 """
@@ -15,41 +17,57 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from lab.pages.plots import digest, draw, drawn
-from lab.pages.results import Result, Target, kept, names
+from lab.pages.results import Result, Table, Target, kept, names
 from lab.pages.revision import ROOT
 from lab.pages.tables import placed, table
 
 FOLDER = ROOT / "docs" / "performance"
-INDEX = "index"
 FIGURE = re.compile(r"(<!-- figure: ([\w-]+) -->)[^\n<]*(<!-- end -->)")
-TARGETS = ("what", "target", "measured", "met")
+TABLE = re.compile(r"<!-- (table: ([\w-]+)((?:; [^>]+?)?)) -->")
+TARGETS_PLACE = "<!-- targets -->"
+TARGETS = ("not met", "target", "measured", "why")
 
 
 def rendered(page: str, result: Result) -> str:
     """Return *page* with all that *result* has."""
-    for name, each in result.tables.items():
-        page = placed(page, f"table: {name}", table(each.columns, each.rows))
+    for marker, name, wanted in TABLE.findall(page):
+        chosen = selected(result.tables[name], wanted)
+        page = placed(page, marker, table(chosen.columns, chosen.rows))
     for name, plot in result.plots.items():
         page = placed(page, f"plot: {name}", f"![{plot.title}]({picture(result, name).name})")
-    if result.targets:
-        rows = [(*_cells(each), "yes" if each.is_met else f"no: {each.reason}") for each in result.targets]
-        page = placed(page, "targets", table(TARGETS, rows))
+    if TARGETS_PLACE in page or not all(each.is_met for each in result.targets):
+        page = placed(page, "targets", missed(result.targets))
     page = placed(page, "run", ran(result))
     return FIGURE.sub(lambda found: f"{found[1]}{result.figures[found[2]]}{found[3]}", page)
 
 
-def indexed(page: str, results: Iterable[Result]) -> str:
-    """Return the index with the number of targets that each of *results* meets."""
-    rows = [
-        (f"[{result.name}]({result.name}.md)", met, f"`{result.command}`")
-        for result in results
-        if (met := _met(result.targets))
-    ]
-    return placed(page, "targets", table(("page", "targets met", "command"), rows))
+def selected(found: Table, wanted: str) -> Table:
+    """Return the columns and rows that a marker names after its table, or raise ValueError."""
+    without = _named(wanted, "without")
+    begins = _named(wanted, "rows")
+    there = [each for each in begins if any(row[0].startswith(each) for row in found.rows)]
+    if unknown := {*without, *begins} - {*found.columns, *there}:
+        raise ValueError(f"the table has no {', '.join(sorted(unknown))}")
+    columns = [at for at, name in enumerate(found.columns) if name not in without]
+    rows = [row for row in found.rows if row[0].startswith(tuple(begins) or "")]
+    return Table([found.columns[at] for at in columns], [[row[at] for at in columns] for row in rows])
+
+
+def _named(wanted: str, what: str) -> list[str]:
+    """Return the names after ``; what: ``, up to the next one of these."""
+    found = re.search(rf"; {what}: (.+?)(?=; (?:without|rows): |$)", wanted)
+    return found[1].split("; ") if found else []
+
+
+def missed(targets: Sequence[Target]) -> str:
+    """Return how many targets are met, and a table of the others."""
+    rows = [(each.what, each.target, each.measured, each.reason) for each in targets if not each.is_met]
+    met = f"{len(targets) - len(rows)} of {len(targets)} targets are met."
+    return f"{met}\n\n{table(TARGETS, rows)}" if rows else met
 
 
 def ran(result: Result) -> str:
@@ -65,7 +83,7 @@ def picture(result: Result, name: str) -> Path:
 
 
 def write(chosen: Sequence[str]) -> list[Path]:
-    """Write the pages of the results *chosen*, their plots, and the index; return what was written."""
+    """Write the pages of the results *chosen*, and their plots; return what was written."""
     results = [result for name in chosen if (result := kept(name))]
     pages = {FOLDER / f"{each.name}.md": each for each in results}
     for path, result in pages.items():
@@ -74,17 +92,7 @@ def write(chosen: Sequence[str]) -> list[Path]:
     for path, plot in pictures.items():
         if drawn(path) != digest(plot):
             draw(plot, path)
-    index = FOLDER / f"{INDEX}.md"
-    index.write_text(indexed(index.read_text(), [found for each in names() if (found := kept(each))]))
-    return [*pages, *pictures, index]
-
-
-def _cells(target: Target) -> tuple[str, str, str]:
-    return target.what, target.target, target.measured
-
-
-def _met(targets: Sequence[Target]) -> str:
-    return f"{sum(each.is_met for each in targets)} of {len(targets)}" if targets else ""
+    return [*pages, *pictures]
 
 
 def main() -> None:

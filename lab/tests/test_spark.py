@@ -64,11 +64,11 @@ def test_the_page_has_a_place_for_each_result(found, tmp_path, monkeypatch):
     monkeypatch.setattr(report, "PACKAGES", ["pyspark"])
     result = keep_all(found, "command", 1)
 
-    page = rendered((FOLDER / "spark.md").read_text(), result)
+    small = "<!-- table: small -->"  # of a run of its own
+    page = rendered((FOLDER / "spark.md").read_text().replace(small, ""), result)
 
     assert "<!-- figure: spark-slope -->5.0<!-- end -->" in page
-    assert "| 40,000,000 | bulk_ack --dry-run | 20.0 | 9.0 | 4,444,444 | 900 |" in page
-    assert "| 1,000,000,000 | bulk_ack --dry-run | 220.0 | 200.0 | 5,000,000 | 1,100 |" in page
+    assert "| bulk_ack --dry-run | 9.0 | 4,444,444 | 900 |" in page
     assert "<!-- figure: files-on-two -->200,000<!-- end -->" in page
     assert [target.is_met for target in result.targets] == [False, False, False, True, True]
     assert result.targets[3].measured == "1.12"

@@ -9,7 +9,7 @@ from infra.config import StackConfig
 from infra.paths import ROOT
 
 PAGE = (ROOT / "docs" / "settings.md").read_text()
-ROW = re.compile(r"^\| `(\w+)` \| (\S+) \| (.+) \|$", re.MULTILINE)
+ROW = re.compile(r"^- `(\w+)` \((\S+)\): (.+)$", re.MULTILINE)
 
 
 def shown(default: object) -> str:
@@ -26,6 +26,6 @@ def test_the_page_has_every_setting_with_its_default_in_their_order():
 
 
 def test_no_row_of_the_page_is_left_unread():
-    rows = [line for line in PAGE.splitlines() if line.startswith("| `")]
+    rows = [line for line in PAGE.partition("\n## ")[0].splitlines() if line.startswith("- `")]
 
     assert len(ROW.findall(PAGE)) == len(rows)

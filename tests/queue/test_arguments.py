@@ -175,11 +175,7 @@ def cases():
     for owner, calls in CALLS.items():
         for call, arguments in calls.items():
             for name, (_, bad) in arguments.items():
-                for number, value in enumerate(bad):
-                    given = f"{number} {type(value).__name__}"
-                    yield pytest.param(
-                        owner, call, {name: value}, id=f"{owner.__name__}.{call}-{name}-{given}"
-                    )
+                yield from ((owner, call, {name: value}) for value in bad)
 
 
 def accepted(owner: type, call: str) -> dict[str, Any]:
@@ -223,13 +219,14 @@ def entered(found: Any) -> Any:
     return found
 
 
-@pytest.mark.parametrize(("owner", "call", "bad"), [*cases()])
-def test_a_call_refuses_an_argument_in_a_sentence(owner, call, bad):
-    with pytest.raises(InvalidRequest) as refused:
-        outcome_of(owner, call, accepted(owner, call) | bad)
+@pytest.mark.parametrize("of", CALLS)
+def test_a_call_refuses_an_argument_in_a_sentence(of):
+    for owner, call, bad in (case for case in cases() if case[0] is of):
+        with pytest.raises(InvalidRequest) as refused:
+            pytest.fail(f"{call}({bad}) returned {outcome_of(owner, call, accepted(owner, call) | bad)}")
 
-    assert len(str(refused.value).split()) >= 4
-    assert len(str(refused.value)) < 300
+        assert len(str(refused.value).split()) >= 4, (call, bad)
+        assert len(str(refused.value)) < 300, (call, bad)
 
 
 @pytest.mark.parametrize(("owner", "call"), [(owner, call) for owner in CALLS for call in CALLS[owner]])

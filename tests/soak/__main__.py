@@ -21,12 +21,13 @@ from tests.soak.wire.kinds import Kind
 FAULTS = 0.03
 FAULT = "faults: "
 """How names of faults on the wire begin in a report."""
-COLUMNS = ("fault", "injected")
+COLUMNS = ("what", "minutes", "rules", "broken rules", "faults")
+OF_FAULTS = ("what", "schedules", "requests", "faults", "violations")
 NOTE = (
     "{schedules:,} schedules over HTTP, SQS and streams on the local run, seed {seed}: {load}. {requests:,}"
-    " requests to the emulator, {faults:,} faults, {violations} violations. Answers: {statuses}. What is"
-    " checked: each batch ends once with one event id, no item is lost, lists of outstanding and failed items"
-    " are exact, each task and job is done once, and docs/openapi.json has each answer."
+    " requests to the emulator, {faults:,} faults, {violations} violations: {kinds}. Answers: {statuses}."
+    " What is checked: each batch ends once with one event id, no item is lost, lists of outstanding and"
+    " failed items are exact, each task and job is done once, and docs/openapi.json has each answer."
 )
 
 
@@ -51,7 +52,7 @@ def main() -> int:
     print(f"seed {given.seed}, {given.minutes:g} minutes of load", flush=True)
     report = soak(Plan(given.minutes * 60, given.seed, given.calm, given.spark, given.faults))
     print(text_of(report))
-    keep("soak", f'make soak ARGS="{arguments(given)}"', *table(report), note(report))
+    keep("soak", f'make soak ARGS="{arguments(given)}"', COLUMNS, [row(report)], note(report))
     return 0 if all(rule.holds for rule in report.rules) else 1
 
 
@@ -60,18 +61,21 @@ def faults(schedules: int, seed: int) -> int:
     print(f"seed {seed}", flush=True)
     report = soak(Plan(0.0, seed, calm=True, schedules=schedules))
     print(*(f"{verdict(rule):<7} {rule.name}: {rule.seen}" for rule in report.rules), sep="\n")
-    rows = [(kind.value, f"{report.chaos[FAULT + kind.value]:,}") for kind in Kind]
+    violations = sum(len(rule.broken) for rule in report.rules)
     text = NOTE.format(
         schedules=schedules,
         seed=seed,
         load=load_of(report),
         requests=report.requests,
-        faults=sum(report.chaos[FAULT + kind.value] for kind in Kind),
-        violations=sum(len(rule.broken) for rule in report.rules),
+        faults=injected(report),
+        violations=violations,
         statuses=", ".join(f"{status} {count:,}" for status, count in sorted(report.statuses.items())),
+        kinds=", ".join(f"{kind.value} {report.chaos[FAULT + kind.value]:,}" for kind in Kind),
     )
     print(text)
-    keep("faults", f'make faults ARGS="--schedules {schedules} --seed {seed}"', COLUMNS, rows, text)
+    numbers = (f"{number:,}" for number in (schedules, report.requests, injected(report), violations))
+    found = ("over HTTP, SQS and streams", *numbers)
+    keep("faults", f'make faults ARGS="--schedules {schedules} --seed {seed}"', OF_FAULTS, [found], text)
     return 0 if all(rule.holds for rule in report.rules) else 1
 
 
@@ -84,9 +88,16 @@ def verdict(rule: Rule) -> str:
     return "holds" if rule.holds else "BROKEN"
 
 
-def table(report: Report) -> tuple[list[str], list[list[str]]]:
-    """Return columns and rows for docs/proof.md."""
-    return ["rule", "verdict", "seen"], [[rule.name, verdict(rule), rule.seen] for rule in report.rules]
+def row(report: Report) -> tuple[str, ...]:
+    """Return the row for docs/proof.md."""
+    broken = sum(not rule.holds for rule in report.rules)
+    numbers = report.minutes, len(report.rules), broken, injected(report)
+    return ("mixed load", *(f"{number:,.0f}" for number in numbers))
+
+
+def injected(report: Report) -> int:
+    """Return the number of faults on the wire."""
+    return sum(count for name, count in report.chaos.items() if name.startswith(FAULT))
 
 
 def text_of(report: Report) -> str:
@@ -99,9 +110,10 @@ def text_of(report: Report) -> str:
 
 def note(report: Report) -> str:
     """Return the load and the crashes in a sentence."""
-    faults = sum(count for name, count in report.chaos.items() if name.startswith(FAULT))
     others = {name: count for name, count in sorted(report.chaos.items()) if not name.startswith(FAULT)}
-    chaos = ", ".join([*(f"{count} {name}" for name, count in others.items()), f"{faults:,} faults"])
+    chaos = ", ".join(
+        [*(f"{count} {name}" for name, count in others.items()), f"{injected(report):,} faults"]
+    )
     return f"{report.minutes:.0f} minutes: {load_of(report)}. {chaos}."
 
 

@@ -24,7 +24,7 @@ CONSUME = ("sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:GetQueueAttr
 
 def is_elsewhere(one: IConstruct, other: IConstruct) -> bool:
     """Return whether the two are in different stacks."""
-    return bool(Stack.of(one).node.path != Stack.of(other).node.path)
+    return Stack.of(one).node.path != Stack.of(other).node.path
 
 
 def allow(owner: IConstruct, function: lambda_.Function, actions: Sequence[str], arn: str) -> iam.Policy:
@@ -49,7 +49,7 @@ def feed(queue: sqs.IQueue, consumer: lambda_.Function, config: Config) -> lambd
     )
     mapping.node.add_dependency(*allowed)
     made: Any = mapping.node.default_child
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 def _place(owner: IConstruct, function: lambda_.Function) -> Construct:
