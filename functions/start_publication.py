@@ -30,8 +30,8 @@ def start_publication(
     """
     order = body.order(caller(app).tenant)
     publishing.check(order)
-    batch, place = publishing.publications(counting_batches).start(order, body.user_key, idempotency_key)
-    return PublicationAnswer.of(batch, place)
+    batch, position = publishing.publications(counting_batches).start(order, body.user_key, idempotency_key)
+    return PublicationAnswer.of(batch, position)
 
 
 @measured

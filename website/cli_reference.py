@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -18,17 +20,29 @@ MARKER = "<!-- Below, the page is made by: make cli-reference -->"
 COMMON = {*WHERE, "as_json", "help"}
 """Options of every verb; the page describes them once, as it does those of lists and the arguments."""
 OF_LISTS = {get_args(each)[1].help for each in (Limit, Every)}
+OFTEN = 3
+"""From so many verbs on, an option or argument with the same text is described once, too."""
 ARGUMENTS = {"BATCH", "BATCH...", "ITEM..."}
 
 
 def reference() -> str:
-    """Return links to the commands, and a section for each of them."""
-    commands = list(_commands(get_command(app), "fanin"))
-    links = (f"[{path.removeprefix('fanin ')}](#{_anchor(path, command)})" for path, command in commands)
-    lines = ["## Commands", "", ", ".join(links)]
-    for path, command in commands:
+    """Return a section for each command."""
+    lines = ["## Commands"]
+    for path, command in commands():
         lines += _section(path, command)
     return "\n".join(lines) + "\n"
+
+
+def commands() -> list[tuple[str, Any]]:
+    """Return the commands by their paths."""
+    return list(_commands(get_command(app), "fanin"))
+
+
+@cache
+def shared_texts() -> frozenset[str]:
+    """Return the texts of options and arguments that ``OFTEN`` commands have."""
+    texts = Counter(each.help for _, command in commands() for each in command.params if each.help)
+    return frozenset(text for text, number in texts.items() if number >= OFTEN)
 
 
 def page() -> str:
@@ -55,11 +69,6 @@ def _argument(parameter: Any) -> str:
     return f"{name}{more}" if parameter.required else f"[{name}]{more}"
 
 
-def _anchor(path: str, command: Any) -> str:
-    kept = (each for each in _usage(path, command).lower() if each.isalnum() or each in " -_")
-    return "".join(kept).replace(" ", "-")
-
-
 def _paragraphs(command: Any) -> list[str]:
     text = inspect.cleandoc(command.help or "")
     return [" ".join(part.split()) for part in text.split("\n\n")]
@@ -76,8 +85,8 @@ def _section(path: str, command: Any) -> Iterator[str]:
 
 def _is_described_above(parameter: Any) -> bool:
     if parameter.param_type_name == "argument":
-        return _argument(parameter) in ARGUMENTS
-    return parameter.name in COMMON or parameter.help in OF_LISTS
+        return _argument(parameter) in ARGUMENTS or parameter.help in shared_texts()
+    return parameter.name in COMMON or parameter.help in OF_LISTS | shared_texts()
 
 
 def _row(parameter: Any) -> str:

@@ -39,11 +39,11 @@ def publications(counting: Callable[[Tracker], Tracker] = lambda tracker: tracke
 
     *counting*: returns the tracker with metrics.
     """
-    from fanin.publications.dynamodb import DynamoPlaces  # noqa: PLC0415  # the other routes start without it
+    from fanin.publications.dynamodb import DynamoPositions  # noqa: PLC0415  # the other routes start without it
     from fanin.publications.service import Publications  # noqa: PLC0415  # see above
 
-    places = DynamoPlaces(dynamodb(), tracking.settings().tables.batches)
-    return Publications(counting(tracking.tracker()), places, clients.s3.later(), _sender_of, _send_on)
+    positions = DynamoPositions(dynamodb(), tracking.settings().tables.batches)
+    return Publications(counting(tracking.tracker()), positions, clients.s3.later(), _sender_of, _send_on)
 
 
 def check(order: Order) -> None:

@@ -18,6 +18,20 @@ def test_the_page_is_that_of_the_commands():
     assert cli_reference.page() == PAGE, "run: make cli-reference"
 
 
+def test_what_several_verbs_have_is_described_above_them():
+    above, _, below = PAGE.partition(cli_reference.MARKER)
+    several = [
+        each
+        for _, command in cli_reference.commands()
+        for each in command.params
+        if each.help in cli_reference.shared_texts()
+    ]
+
+    assert {each.opts[-1] for each in several if each.opts[-1] not in above.lower()} == set()
+    assert "--idempotency-key" in above
+    assert "- `--idempotency-key" not in below
+
+
 def test_a_wrong_state_is_named_without_the_name_of_an_exception(fanin):
     done = fanin("list", "--state", "open")
 

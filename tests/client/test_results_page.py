@@ -1,37 +1,14 @@
-"""The examples of docs/results.md, as they stand there; the recipes over tables and buckets of moto."""
+"""The examples of docs/results.md, as they stand there."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-import boto3
-import pytest
-from moto import mock_aws
-
 from fanin.testing import FakeFanin, deliver
 
 PAGE = (Path(__file__).parents[2] / "docs" / "results.md").read_text()
 EXAMPLES = dict(re.findall(r"<!-- (\w+) -->\n```python\n(.*?)```", PAGE, re.DOTALL))
-
-
-@pytest.fixture
-def names(monkeypatch):
-    """What the examples of the page define, one after the other."""
-    for name, value in (("DEFAULT_REGION", "us-east-1"), ("ACCESS_KEY_ID", "t"), ("SECRET_ACCESS_KEY", "t")):
-        monkeypatch.setenv(f"AWS_{name}", value)
-    with mock_aws():
-        boto3.client("s3").create_bucket(Bucket="results")
-        boto3.client("dynamodb").create_table(
-            TableName="results",
-            AttributeDefinitions=[{"AttributeName": "itemId", "AttributeType": "S"}],
-            KeySchema=[{"AttributeName": "itemId", "KeyType": "HASH"}],
-            BillingMode="PAY_PER_REQUEST",
-        )
-        names = {"work_on": size_of}
-        for code in EXAMPLES.values():
-            exec(code, names)  # noqa: S102
-        yield names
 
 
 def size_of(item_id: str) -> int:
@@ -42,27 +19,19 @@ def size_of(item_id: str) -> int:
     return index + 1
 
 
-@pytest.mark.parametrize(
-    ("publish", "handler", "combine"),
-    [
-        ("start", "resize", "add_up"),
-        ("publish", "handler", "combine"),
-        ("publish", "to_bucket", "combine_objects"),
-    ],
-)
-def test_once_the_batch_is_complete_the_results_of_all_that_succeeded_are_there(
-    names, publish, handler, combine
-):
-    fake = FakeFanin()
+def test_once_the_batch_is_complete_the_results_of_all_that_succeeded_are_there():
+    fake, names = FakeFanin(), {"work_on": size_of}
+    for code in EXAMPLES.values():
+        exec(code, names)  # noqa: S102
     with fake.in_place_of(names["fanin"]):
-        items = names[publish]("catalog-7", 5)
-        dead = deliver(names[handler], items, raises=False).dead
+        items = names["start"]("catalog-7", 5)
+        dead = deliver(names["resize"], items, raises=False).dead
         deliver(names["fanin"].dead_letter_handler(), dead)
-        deliver(names[handler], items, raises=False)  # each message once more
+        deliver(names["resize"], items, raises=False)  # each message once more
         (event,) = fake.events
 
         assert (event["result"], event["failed"]) == ("completed_with_failures", 1)
-        assert names[combine]({"detail": event}, None) == 1 + 2 + 4 + 5
+        assert names["add_up"]({"detail": event}, None) == 1 + 2 + 4 + 5
 
 
 def test_every_python_block_of_the_page_is_run():

@@ -27,7 +27,7 @@ OPENAPI = json.loads((Path(__file__).parents[2] / "docs" / "openapi.json").read_
 PATIENCE_SECONDS = 120
 ATTEMPTS = 4
 IS_TEST = settings.get_current_profile_name() == "test"
-EXAMPLES = 4 if IS_TEST else 300
+EXAMPLES = 2 if IS_TEST else 300
 """Requests a route: more where properties get more examples, too."""
 LEAKS = (b"Traceback", b"botocore", b"DynamoDB", b"Fanin-local", b".py")
 # http.client refuses to send a header with a line break in it, so no such request leaves this machine.

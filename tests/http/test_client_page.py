@@ -14,9 +14,9 @@ from tests.http.events import Events
 PAGE = (Path(__file__).parents[2] / "docs" / "client.md").read_text()
 EXAMPLES = re.findall(r"<!-- (\w+) -->\n```python\n(.*?)```", PAGE, re.DOTALL)
 ORDERED = (
-    *("client", "direct", "environment", "publish", "again", "ended", "unfinished"),
+    *("client", "direct", "publish", "again", "ended", "unfinished"),
     *("ack", "look", "heal", "wait", "coroutines"),
-    *("options", "end", "nested", "estimated"),
+    *("options", "end", "estimated"),
 )
 
 
@@ -35,7 +35,7 @@ def names(run):
 
 
 def test_every_python_block_of_the_page_is_run(names):
-    assert tuple(title for title, _ in EXAMPLES) == (*ORDERED, "consume", "errors")
+    assert tuple(title for title, _ in EXAMPLES) == (*ORDERED, "consume")
     assert PAGE.count("```python") == len(EXAMPLES)
 
 
@@ -51,11 +51,7 @@ def test_what_the_page_says_is_printed_is_printed(names):
     assert printed["heal"][1:] == ["succeeded"]
     assert printed["wait"] == ["succeeded", "COMPLETE 10 10"]
     assert printed["coroutines"] == ["COMPLETE", "succeeded"]
-    assert printed["nested"] == ["succeeded"]
     assert printed["end"] == [f"{names['mailing'].id} cancelled not this week"]
-    assert printed["errors"] == [
-        f"batch {names['batch'].id} is COMPLETE (succeeded); items are added while it is OPEN"
-    ]
 
 
 def test_reports_have_the_verdicts_and_completions_of_the_page(names):

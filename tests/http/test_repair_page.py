@@ -27,7 +27,7 @@ def names(run):
 
 
 def test_every_python_block_of_the_page_is_run(names):
-    assert tuple(names["printed"]) == ("client", "reopen", "end", "resend", "delete", "bulk")
+    assert tuple(names["printed"]) == ("client", "reopen", "end", "resend", "delete")
     assert PAGE.count("```python") == len(EXAMPLES)
 
 

@@ -27,7 +27,7 @@ from tests.fuzz.deployment import deployment
 from tests.fuzz.granting import BATCHES_OF, in_template
 from tests.infra.sending import asked_of
 
-DELIVERIES = 8
+DELIVERIES = 3
 Sent = dict[str, set[tuple[str, str]]]
 """By handler: each action, and of DynamoDB the table or index by its name in the template."""
 

@@ -133,6 +133,7 @@ def test_every_module_imports_from_the_zip_alone_with_what_the_runtime_brings(ar
     }
 
 
+@pytest.mark.proof
 def test_spark_submit_runs_a_job_from_the_zip_alone(archive, tmp_path):
     script = Path(shutil.copy(PIPELINE / "entry.py", tmp_path))
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"

@@ -16,7 +16,7 @@ from fanin.errors import InvalidRequest, KeyReused, NotFound
 from fanin.pacing import each_in_turn
 from fanin.publications import reading
 from fanin.publications.allowing import Allowed, check_allowed, orders_of
-from fanin.publications.dynamodb import DynamoPlaces
+from fanin.publications.dynamodb import DynamoPositions
 from fanin.publications.model import Order
 from fanin.publications.parsing import message_of
 from fanin.publications.service import Publications, Went
@@ -71,7 +71,7 @@ class World:
 
         send_on = watched(self, "send_on").send_on
         return Publications(
-            tracker, DynamoPlaces(client, "Batches"), watched(self.s3, "get_object"), sender_of, send_on
+            tracker, DynamoPositions(client, "Batches"), watched(self.s3, "get_object"), sender_of, send_on
         )
 
     def send_on(self, body):
@@ -107,7 +107,7 @@ def event_of(key, **more):
 
 
 def test_row_k_is_item_k_in_as_many_invocations_as_it_takes_and_the_batch_is_closed(world):
-    batch, place = world.publications().start(ORDER, "catalog", "key")
+    batch, position = world.publications().start(ORDER, "catalog", "key")
     went = world.run()
     found, end = world.publications().get("t", batch.batch_id)
 
@@ -115,7 +115,7 @@ def test_row_k_is_item_k_in_as_many_invocations_as_it_takes_and_the_batch_is_clo
     assert went == [Went.ON] * (len(went) - 1) + [Went.PUBLISHED]
     assert len(went) > 1
     assert (found.state, found.total, found.labels["source"]) == (State.CLOSED, ROWS, ORDER.source)
-    assert (place.read, end.read, end.rows) == (0, len(LINES), ROWS)
+    assert (position.read, end.read, end.rows) == (0, len(LINES), ROWS)
     with pytest.raises(NotFound):
         world.publications().get("other", batch.batch_id)
 
@@ -143,9 +143,9 @@ def test_a_message_that_comes_twice_is_handled_by_one_of_two_processes(world):
     world.publications().start(ORDER, "catalog", "key")
     (message,) = world.messages
     first = world.publications()
-    publish, seen = first.places.advance, []
+    publish, seen = first.positions.advance, []
 
-    class Overtaken(DynamoPlaces):
+    class Overtaken(DynamoPositions):
         def advance(self, batch, before, after):
             if not seen:
                 seen.append(world.publications().go_on(message_of(message), lambda: True))

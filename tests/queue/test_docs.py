@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -77,22 +76,6 @@ def test_the_lambda_of_the_page_takes_from_the_parts_that_rang(queue):
 
     assert drawn == ["a", "b"]
     assert len(queue.context.store.written) == 2
-    assert queue.depth().ready == queue.depth().busy == 0
-
-
-def test_the_coroutine_of_the_page_takes_and_streams(queue, monkeypatch):
-    monkeypatch.setitem(EXAMPLES, "asyncio", EXAMPLES["asyncio"].replace("wait=20", "wait=0"))
-    queue.add_all(str(i) for i in range(12))
-    drawn = []
-
-    async def draw(name, _):
-        drawn.append(name)
-        return OUTCOME
-
-    asyncio.run(example("asyncio", queue, draw=draw)["work"]())
-
-    assert drawn == [str(i) for i in range(12)]
-    assert len(queue.context.store.written) == 10
     assert queue.depth().ready == queue.depth().busy == 0
 
 

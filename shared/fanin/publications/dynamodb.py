@@ -1,4 +1,4 @@
-"""The places of publications, each a row beside that of its batch."""
+"""The positions of publications, each a row beside that of its batch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fanin.aws.calls import send
 from fanin.aws.dynamodb.rows import Item, number, put_new, text
 from fanin.errors import StaleWrite
-from fanin.publications.model import Place
+from fanin.publications.model import Position
 from fanin.tracker.dynamodb.items import SCHEMA, seconds
 from fanin.tracker.rules.model import Batch
 
@@ -20,30 +20,30 @@ COUNTS = ("size", "read", "rows", "parts", "line")
 
 
 @dataclass(frozen=True, slots=True)
-class DynamoPlaces:
-    """Keeps places in the table of batches."""
+class DynamoPositions:
+    """Keeps positions in the table of batches."""
 
     client: DynamoDBClient
     table: str
 
-    def create(self, batch: Batch, place: Place) -> None:
-        """Store the first place, unless there is one."""
+    def create(self, batch: Batch, position: Position) -> None:
+        """Store the first position, unless there is one."""
         try:
-            send(self.client.put_item, put_new(self.table, _row(batch, place)))
+            send(self.client.put_item, put_new(self.table, _row(batch, position)))
         except StaleWrite:
             return
 
-    def get(self, batch: Batch) -> Place | None:
-        """Return the place; None if the batch is of no publication."""
+    def get(self, batch: Batch) -> Position | None:
+        """Return the position; None if the batch is of no publication."""
         request = {"TableName": self.table, "Key": _key(batch), "ConsistentRead": True}
         row = send(self.client.get_item, request).get("Item")
-        return _place(row) if row else None
+        return _position(row) if row else None
 
-    def advance(self, batch: Batch, seen: Place, place: Place) -> None:
-        """Store *place* if *seen* is stored. Raises StaleWrite."""
+    def advance(self, batch: Batch, seen: Position, position: Position) -> None:
+        """Store *position* if *seen* is stored. Raises StaleWrite."""
         request = {
             "TableName": self.table,
-            "Item": _row(batch, place),
+            "Item": _row(batch, position),
             "ConditionExpression": "parts = :parts",
             "ExpressionAttributeValues": {":parts": number(seen.parts)},
         }
@@ -54,16 +54,16 @@ def _key(batch: Batch) -> Item:
     return {"pk": text(str(batch.key)), "sk": text(ROW)}
 
 
-def _row(batch: Batch, place: Place) -> Item:
-    facts = asdict(place)
+def _row(batch: Batch, position: Position) -> Item:
+    facts = asdict(position)
     counts = {name: number(facts[name]) for name in COUNTS}
     return {
         **_key(batch),
         **counts,
-        "etag": text(place.etag),
+        "etag": text(position.etag),
         "ttl": number(seconds(batch.row_expires_at)),
     }
 
 
-def _place(row: Item) -> Place:
-    return Place(**{name: int(row[name]["N"]) for name in COUNTS}, etag=row["etag"]["S"])
+def _position(row: Item) -> Position:
+    return Position(**{name: int(row[name]["N"]) for name in COUNTS}, etag=row["etag"]["S"])

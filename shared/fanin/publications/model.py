@@ -89,7 +89,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Position:
     """How far a publication is: *read* of *size* bytes, with *rows* in *parts*, up to the line *line*.
 
     *etag*: of the object. Before the first part, which finds the object, it is empty and the size unknown.

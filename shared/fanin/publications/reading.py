@@ -1,4 +1,4 @@
-"""Finds the object of a publication, and reads its parts from a place on."""
+"""Finds the object of a publication, and reads its parts from a position on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 
 from fanin.client.items import Items
 from fanin.errors import InvalidRequest
-from fanin.publications.model import Order, Place
+from fanin.publications.model import Order, Position
 from fanin.publishing.items import Row
 from fanin.publishing.packing import BATCH_BYTES, ENVELOPE_BYTES
 from fanin.publishing.sources.formats import title_of
@@ -33,10 +33,10 @@ REFUSED = {"403", "AccessDenied"}
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The *rows* between two places; *place* is the second one."""
+    """The *rows* between two positions; *position* is the second one."""
 
     rows: tuple[str, ...]
-    place: Place
+    position: Position
 
     def of_group(self, batch_id: str, group_id: str) -> Iterator[Row]:
         """Yield the rows as those of the items of a group of as many."""
@@ -63,33 +63,33 @@ def readable(client: S3Client, order: Order) -> StoredObject:
         ) from error
 
 
-def stored_at(client: S3Client, order: Order, place: Place) -> StoredObject:
-    """Return the object that was found before *place*."""
-    return StoredObject(client, *order.object, place.size, place.etag)
+def stored_at(client: S3Client, order: Order, position: Position) -> StoredObject:
+    """Return the object that was found before *position*."""
+    return StoredObject(client, *order.object, position.size, position.etag)
 
 
-def parts_of(stored: StoredObject, place: Place, most: int) -> Iterator[Part]:
-    """Yield the parts of *most* rows from *place* on. Raises UnreadableRow, SourceChanged."""
+def parts_of(stored: StoredObject, position: Position, most: int) -> Iterator[Part]:
+    """Yield the parts of *most* rows from *position* on. Raises UnreadableRow, SourceChanged."""
     with stored.open() as file:
-        file.seek(place.read)
-        while not place.is_end:
-            part = _part(stored.name, file, place, most)
-            place = part.place
+        file.seek(position.read)
+        while not position.is_end:
+            part = _part(stored.name, file, position, most)
+            position = part.position
             yield part
 
 
-def _part(name: str, file: BinaryIO, place: Place, most: int) -> Part:
-    lines = _Lines(name, file, place.line)
+def _part(name: str, file: BinaryIO, position: Position, most: int) -> Part:
+    lines = _Lines(name, file, position.line)
     rows = []
-    for line, text in islice(json_lines(name, lines, place.line + 1), most):
+    for line, text in islice(json_lines(name, lines, position.line + 1), most):
         if len(text.encode()) + ENVELOPE_BYTES > BATCH_BYTES:
             raise _too_long(name, line)
         rows.append(text)
     after = replace(
-        place,
-        read=place.read + lines.size,
-        rows=place.rows + len(rows),
-        parts=place.parts + 1,
+        position,
+        read=position.read + lines.size,
+        rows=position.rows + len(rows),
+        parts=position.parts + 1,
         line=lines.last,
     )
     return Part(tuple(rows), after)

@@ -9,8 +9,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from fanin.errors import BatchEnded, Conflict, InvalidRequest, KeyReused, NotFound, StaleWrite
-from fanin.publications.dynamodb import DynamoPlaces
-from fanin.publications.model import Order, Place
+from fanin.publications.dynamodb import DynamoPositions
+from fanin.publications.model import Order, Position
 from fanin.tracker import OpenBatch, Tracker
 from fanin.tracker.rules.model import REASON_MAX, Batch
 
@@ -44,21 +44,21 @@ class Publications:
     """
 
     tracker: Tracker
-    places: DynamoPlaces
+    positions: DynamoPositions
     client: S3Client
     sender_of: Callable[[Order], Sender]
     send_on: Callable[[str], object]
 
-    def start(self, order: Order, user_key: str | None, key: str | None) -> tuple[Batch, Place]:
+    def start(self, order: Order, user_key: str | None, key: str | None) -> tuple[Batch, Position]:
         """Open the batch of *order*, and send the message that begins to publish it.
 
         Repeated with the same idempotency *key*, it returns the same batch. Raises KeyReused if the key was
         used for another order, and BatchEnded if its batch has ended.
         """
         batch = self.tracker.open(order.tenant, OpenBatch(user_key=user_key, labels=order.labels), key)
-        self.places.create(batch, Place())
+        self.positions.create(batch, Position())
         self.send_on(replace(order, batch_id=batch.batch_id).message())
-        return batch, self.places.get(batch) or Place()
+        return batch, self.positions.get(batch) or Position()
 
     def start_created(self, order: Order) -> Went:
         """Start to publish an object that was created; once, however often its event comes.
@@ -79,13 +79,13 @@ class Publications:
             return Went.OVERTAKEN  # KeyReused: the setting has changed since
         return Went.STARTED
 
-    def get(self, tenant: str, batch_id: str) -> tuple[Batch, Place]:
+    def get(self, tenant: str, batch_id: str) -> tuple[Batch, Position]:
         """Return the batch of a publication, and how far it is. Raises NotFound."""
         batch = self.tracker.get(tenant, batch_id)
-        place = self.places.get(batch)
-        if place is None:
+        position = self.positions.get(batch)
+        if position is None:
             raise NotFound(f"batch {batch_id} is of no publication")
-        return batch, place
+        return batch, position
 
     def go_on(self, order: Order, has_time: Callable[[], bool]) -> Went:
         """Publish part after part while *has_time* returns true, and close the batch after the last one.
@@ -107,33 +107,36 @@ class Publications:
         from fanin.publications.reading import parts_of  # noqa: PLC0415  # see start_created
 
         try:
-            batch, place = self.get(order.tenant, order.batch_id)
+            batch, position = self.get(order.tenant, order.batch_id)
         except NotFound:
             return Went.STOPPED  # deleted, or expired
         if not batch.is_alive:
             return Went.STOPPED
-        stored, place = self._object(batch, order, place)
+        stored, position = self._object(batch, order, position)
         sender = self.sender_of(order)
-        for part in parts_of(stored, place, order.part_rows):
-            if not self._publish(batch, order, sender, part, place):
+        for part in parts_of(stored, position, order.part_rows):
+            if not self._publish(batch, order, sender, part, position):
                 return Went.STOPPED
-            place = part.place
-            if not place.is_end and not has_time():
+            position = part.position
+            if not position.is_end and not has_time():
                 self.send_on(order.message())
                 return Went.ON
         return self._close(order)
 
-    def _object(self, batch: Batch, order: Order, place: Place) -> tuple[StoredObject, Place]:
-        """Return the object of a publication, and the place that has its ETag, which is stored once."""
+    def _object(self, batch: Batch, order: Order, position: Position) -> tuple[StoredObject, Position]:
+        """Return the object of a publication, and the position that has its ETag, which is stored once."""
         from fanin.publications.reading import readable, stored_at  # noqa: PLC0415  # see start_created
 
-        if not place.etag:
+        if not position.etag:
             found = readable(self.client, order)
-            seen, place = place, replace(place, size=found.size, etag=found.etag, parts=place.parts + 1)
-            self.places.advance(batch, seen, place)
-        return stored_at(self.client, order, place), place
+            seen, position = (
+                position,
+                replace(position, size=found.size, etag=found.etag, parts=position.parts + 1),
+            )
+            self.positions.advance(batch, seen, position)
+        return stored_at(self.client, order, position), position
 
-    def _publish(self, batch: Batch, order: Order, sender: Sender, part: Part, seen: Place) -> bool:
+    def _publish(self, batch: Batch, order: Order, sender: Sender, part: Part, seen: Position) -> bool:
         """Add and send *part*, and store its end; return whether the batch takes it."""
         if part.rows:
             key = f"publication-part-{seen.parts}"
@@ -145,7 +148,7 @@ class Publications:
                 return False
             (group,) = added.groups
             sender.send(part.of_group(batch.batch_id, group.id))
-        self.places.advance(batch, seen, part.place)
+        self.positions.advance(batch, seen, part.position)
         return True
 
     def _close(self, order: Order) -> Went:

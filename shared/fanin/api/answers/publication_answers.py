@@ -8,7 +8,7 @@ from fanin.api.answers.batch_answers import Answer, Instant, Optional
 from fanin.tracker.rules.model import Batch, State
 
 if TYPE_CHECKING:
-    from fanin.publications.model import Place
+    from fanin.publications.model import Position
 
 
 class PublicationAnswer(Answer):
@@ -30,14 +30,14 @@ class PublicationAnswer(Answer):
     created_at: Instant
 
     @classmethod
-    def of(cls, batch: Batch, place: Place) -> Self:
-        """Return the answer about *batch*, published up to *place*."""
+    def of(cls, batch: Batch, position: Position) -> Self:
+        """Return the answer about *batch*, published up to *position*."""
         return cls.like(
             batch,
             source=batch.labels.get("source"),
-            is_published=place.is_end and batch.state is not State.OPEN,
-            rows=place.rows,
-            read_bytes=place.read,
-            size_bytes=place.size if place.etag else None,
+            is_published=position.is_end and batch.state is not State.OPEN,
+            rows=position.rows,
+            read_bytes=position.read,
+            size_bytes=position.size if position.etag else None,
             reason=batch.end_reason,
         )

@@ -42,7 +42,7 @@ NOT_ACKED = {
 def ack(call: Invocation, items: Items) -> None:
     """Ack items as done; print how many got each verdict.
 
-    An item that was acked before is a duplicate, so that the same command may be run again.
+    An item that was acked before is a duplicate: the command may be run again.
     """
     Acking(call, Outcome.SUCCESS, None).run(items)
 

@@ -30,20 +30,18 @@ AddKey = Annotated[
         "--idempotency-key",
         metavar="KEY",
         callback=checked_key,
-        help="Names the request: repeated with it, it adds no more. Without it, each run adds N.",
+        help="Names the request: repeated with it, it has no further effect.",
     ),
 ]
-Ids = Annotated[bool, typer.Option("--ids", help="Print one item id a line, in place of the range.")]
+Ids = Annotated[bool, typer.Option("--ids", help="One item id a line, in place of ranges.")]
 Why = Annotated[str | None, typer.Option("-m", "--reason", metavar="WHY", help="The reason, for people.")]
-Children = Annotated[
-    bool, typer.Option("--children", help="Cancel each live batch below it, too: of its items, and so on.")
-]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+Children = Annotated[bool, typer.Option("--children", help="Cancel each live batch below it, too.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask; needed without a terminal.")]
 
 
 @verb("add", writes=True)
 def add(call: Invocation, batch: Batch, count: Count, ids: Ids = False, key: AddKey = None) -> None:
-    """Add N items to BATCH and print their range."""
+    """Add N items to BATCH and print their range; without --idempotency-key each run adds N."""
     if ids and call.output.as_json:
         raise UsageError("--ids and --json exclude each other; give one of them")
     answer = call.create(call.path(batch, "/items"), {"count": count}, documents.items_of, key)
@@ -60,7 +58,7 @@ def add(call: Invocation, batch: Batch, count: Count, ids: Ids = False, key: Add
 def close(call: Invocation, batch: Batch) -> None:
     """Close BATCH and print its state.
 
-    Its total is final, so that it completes once all items are acked.
+    Its total is final from then on.
     """
     answer = call.api.post(call.path(batch, "/close"), {}, call.key, documents.closed_of)
     call.output.value(answer.document, answer.value.state)
@@ -72,9 +70,8 @@ def cancel(
 ) -> None:
     """Cancel BATCH and print its state; asks first.
 
-    The batch ends without its outstanding items, and later acks do not count. Without a terminal it
-    takes --yes. A batch that has ended otherwise is refused. With --children, standard error says how many
-    are below it.
+    Later acks do not count. A batch that has ended otherwise is refused. With --children, standard error says
+    how many are below it.
     """
     batch_id = call.names.id_of(batch)
     below = _below(call, batch_id) if children else ""

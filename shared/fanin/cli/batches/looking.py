@@ -24,9 +24,7 @@ from fanin.errors import StoreUnavailable
 from fanin.tracker.reads.walking import joined
 from fanin.types import ConditionText
 
-Cost = Annotated[
-    bool, typer.Option("--cost", help="An estimate of what it has cost so far, by the way it is acked.")
-]
+Cost = Annotated[bool, typer.Option("--cost", help="An estimate of what it has cost so far.")]
 COLUMNS = (
     Column("Acks arrive", "acksArrive"),
     Column("Together", "together", right=True),
@@ -75,7 +73,7 @@ InCondition = Annotated[
     typer.Option(
         "--condition",
         metavar="CONDITION",
-        help="Only batches that are `live`; live with `problems`: failed items, a stall; or `endedBadly`.",
+        help="Only batches that are `live`, have `problems`, or `endedBadly`.",
     ),
 ]
 Prefix = Annotated[
@@ -95,9 +93,7 @@ Ids = Annotated[bool, typer.Option("--ids", help="One item id a line, in place o
 BatchOrItem = Annotated[
     str, typer.Argument(metavar="OF", help="A batch, as an id or a user key, or an item.")
 ]
-Reasons = Annotated[
-    bool, typer.Option("--reasons", help="A sample of the items, with reasons: one of a range, 128 at most.")
-]
+Reasons = Annotated[bool, typer.Option("--reasons", help="A sample of at most 128 items, with reasons.")]
 After = Annotated[
     str | None, typer.Option("--after", metavar="ITEM", help="Only the results behind this item.")
 ]
@@ -117,10 +113,7 @@ def where(call: Invocation) -> None:
 
 @verb("status")
 def status(call: Invocation, batch: Batch, cost: Cost = False) -> None:
-    """Print state and progress of BATCH.
-
-    On a terminal without what is empty; elsewhere each field as name, tab, value.
-    """
+    """Print state and progress of BATCH."""
     found = call.api.get(call.path(batch), documents.status_of).document
     if cost:
         print_cost(call.output, found)
@@ -151,10 +144,7 @@ def list_(
 
 @verb("children")
 def children(call: Invocation, of: BatchOrItem, limit: Limit = 50, every: Every = False) -> None:
-    """List the batches that the items of a batch, or one item, wait for, and those that failed an item.
-
-    A child that acked its item as done is not listed. OF is a batch, or an item of one.
-    """
+    """List the live children of a batch, or of one item, and those that failed an item."""
     item = _one_item(of) if range_in(of) else None
     batch_id = call.names.id_of(of if item is None else item.batch)
     item_id = None if item is None else str(replace(item, batch=batch_id))
@@ -166,7 +156,7 @@ def children(call: Invocation, of: BatchOrItem, limit: Limit = 50, every: Every 
 def outstanding(call: Invocation, batch: Batch, ids: Ids = False) -> None:
     """Print the items of BATCH that are not acked yet, as ranges.
 
-    They are printed as they are read: `fanin outstanding BATCH | fanin ack -`.
+    To ack them all: `fanin outstanding BATCH | fanin ack -`.
     """
     _print_ranges(call, batch, "outstanding", ids)
 
@@ -194,10 +184,7 @@ def failures(
 
 @verb("results")
 def results(call: Invocation, batch: Batch, after: After = None) -> None:
-    """Print the results of BATCH, which has ended, as lines of JSON in the order of its items.
-
-    The lines are printed as they are read, the same at each run; --after the last one goes on behind it.
-    """
+    """Print the results of BATCH, which has ended, as lines of JSON in the order of its items."""
     from fanin.client.result_files import read_results  # noqa: PLC0415  # other verbs read none
 
     batch_id = call.names.id_of(batch)

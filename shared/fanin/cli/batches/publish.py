@@ -56,15 +56,13 @@ MaxCost = Annotated[
         "--max-cost", metavar="DOLLARS", min=0.000001, help="Refuse a file that costs more, as estimated."
     ),
 ]
-AllowEmpty = Annotated[
-    bool, typer.Option("--allow-empty", help="Also a file without rows; its batch completes at once.")
-]
+AllowEmpty = Annotated[bool, typer.Option("--allow-empty", help="Also a file without rows.")]
 Group = Annotated[
     str | None,
     typer.Option(
         "--message-group",
         metavar="GROUP",
-        help="The group among which SQS shares the queue's consumers; default: the batch.",
+        help="By which SQS shares the consumers; default: the batch.",
     ),
 ]
 
@@ -85,8 +83,7 @@ def publish(
 ) -> None:
     """Publish FILE as the items of one batch and print its id.
 
-    Row k is item k. The batch is closed when all rows are sent; the same command again resumes a run that was
-    stopped, and sends nothing after one that was not.
+    The batch is closed when all rows are sent. The same command again resumes a run that was stopped.
     """
     from fanin.publishing.caps import Caps  # noqa: PLC0415  # no other verb sends
     from fanin.publishing.publish import Again, PublishRequest  # noqa: PLC0415  # no other verb sends

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 verb = Verbs()
 
 Queue = Annotated[
-    str, typer.Argument(metavar="QUEUE", help="The dead-letter queue, or one of kept messages: URL or name.")
+    str, typer.Argument(metavar="QUEUE", help="The dead-letter queue, or one of kept messages.")
 ]
 Only = Annotated[
     str | None,
@@ -46,8 +46,7 @@ def redrive(
 ) -> None:
     """Move dead-letter messages back to their queue, if of use.
 
-    Those whose item is outstanding or failed in a live batch are moved. All others stay, and are counted by
-    the reason.
+    Those whose item is outstanding or failed in a live batch are moved. All others stay, and are counted.
     """
     from fanin.publishing.redriving import Redrive, RedriveRequest, has_sources  # noqa: PLC0415  # takes 0.2 s
 

@@ -40,7 +40,7 @@ BAR = 20
 def end(call: Invocation, batch: Batch, why: Needed, yes: Yes = False) -> None:
     """End BATCH as failed, by force, and print its state; asks first.
 
-    The batch and its ending event keep the reason and your name. Without a terminal it takes --yes.
+    The batch and its ending event keep the reason and your name.
     """
     batch_id = call.names.id_of(batch)
     ask(call, batch_id, "End", yes)
@@ -61,10 +61,7 @@ def reopen(call: Invocation, batch: Batch, items: Which = "failed", key: Key = N
 
 @verb("delete", writes=True)
 def delete(call: Invocation, batch: Batch, yes: Yes = False) -> None:
-    """Remove the user data and the results of BATCH, which has ended, and print its id; asks first.
-
-    The batch is not found from then on. Without a terminal it takes --yes.
-    """
+    """Remove the user data and the results of BATCH, which has ended, and print its id; asks first."""
     batch_id = call.names.id_of(batch)
     ask(call, batch_id, "Delete", yes)
     answer = call.api.delete(call.path(batch_id), documents.batch_id_of)

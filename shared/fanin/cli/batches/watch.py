@@ -44,8 +44,7 @@ Seen = tuple[Document, Look]
 def watch(call: Invocation, batch: Batch, timeout: Timeout = None) -> None:
     """Show the progress of BATCH until it ends.
 
-    Exits with 0 if it succeeded, or `enough` of it, else with 1. Without a terminal: a line every 10 s and at
-    each new state.
+    Exits with 0 if it succeeded, or `enough` of it, else with 1. Without a terminal: a line every 10 s.
     """
     seconds = _seconds(timeout)
     found = progress_of(call, call.names.id_of(batch), seconds, REAL)
@@ -61,8 +60,7 @@ def watch(call: Invocation, batch: Batch, timeout: Timeout = None) -> None:
 def wait(call: Invocation, batches: Batches, timeout: Timeout = None) -> None:
     """Wait until each BATCH has ended; print nothing.
 
-    Exits with 0 if all succeeded, else with 1, and names the others. Functions of a local run that fail
-    meanwhile are named on standard error.
+    Exits with 0 if all succeeded, else with 1, and names the others.
     """
     seconds = _seconds(timeout)
     names = {name: call.names.id_of(name) for name in batches}

@@ -45,8 +45,8 @@ FIELDS = (
 def cost(items: Items, chunk: Chunk = 1, bytes_: Bytes = 0, as_json: Json = False) -> None:
     """Print what N items cost: messages, SQS requests, acks.
 
-    From the least, if ten neighbours are acked together, to the most, if each item is acked alone. At list
-    prices, without functions and requests to the API.
+    From ten neighbours acked together, the least, to each item acked alone. At list prices, without functions
+    and requests to the API.
     """
     Output(as_json).card(FIELDS, _document(estimate(items, items * bytes_, chunk)))
     if not as_json:

@@ -48,7 +48,7 @@ Template = Annotated[
 ]
 Context = Annotated[
     list[str] | None,
-    typer.Option("-c", "--context", metavar="NAME=VALUE", help="A setting of the stack; may be given again."),
+    typer.Option("-c", "--context", metavar="NAME=VALUE", help="A setting of the stack; repeatable."),
 ]
 Dashboard = Annotated[bool, typer.Option("--dashboard", help="Serve the dashboard too; print its address.")]
 DynamoDB = Annotated[
@@ -56,7 +56,7 @@ DynamoDB = Annotated[
     typer.Option(
         metavar="ENGINE",
         envvar=SETTING,
-        help="Keep the tables there: the URL of a DynamoDB engine, or the folder of DynamoDB Local.",
+        help="The URL of a DynamoDB engine, or the folder of DynamoDB Local.",
     ),
 ]
 Detach = Annotated[bool, typer.Option("--detach", help="Return once the API answers; `down` ends it.")]
@@ -118,10 +118,7 @@ def down(
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="The runs of every checkout on this machine.")] = False,
 ) -> None:
-    """Stop the runs that this checkout's `up` started.
-
-    The files of crashed runs are removed.
-    """
+    """Stop the runs that this checkout's `up` started, and remove the files of crashed ones."""
     if every and port is not None:
         raise typer.BadParameter("--all and --port exclude each other; give one of them")
     with exit_with_message():
@@ -139,10 +136,7 @@ def down(
 
 @app.command()
 def env(port: PortOfRun = None) -> None:
-    """Print the environment variables of a run.
-
-    For a process that uses the run: eval "$(fanin local env)".
-    """
+    """Print the environment variables of a run: eval "$(fanin local env)"."""
     with exit_with_message():
         state = chosen(port)
         for name, value in environment_of(state.url, state.endpoint, state.outputs).items():
@@ -151,10 +145,7 @@ def env(port: PortOfRun = None) -> None:
 
 @app.command(name="list")
 def list_() -> None:
-    """Print the runs on this machine, one a line.
-
-    A line has the URLs of the API and of AWS, the engine of `--dynamodb`, and the checkout.
-    """
+    """Print the runs on this machine: the URLs of the API and of AWS, the engine, and the checkout."""
     for state in run_directories.running():
         answers = "" if state.outputs else " (starting)"
         checkout = f"  started by {state.checkout}" if state.checkout else ""

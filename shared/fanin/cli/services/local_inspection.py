@@ -50,7 +50,7 @@ def logs(function: Function = None, follow: Follow = False, port: PortOfRun = No
 def bus(queue: Queue = EVENTS_QUEUE, port: PortOfRun = None) -> None:
     """Print the bus of a run, and the URL of a queue that receives all its events from now on.
 
-    A message is an event. A handler gets events by: fanin local work APP:HANDLER --on BatchCompleted.
+    A handler gets events by: fanin local work APP:HANDLER --on BatchCompleted.
     """
     from fanin.local.emulation.bus_listener import send_to_queue  # noqa: PLC0415  # see logs
     from fanin.local.work.source import source_of  # noqa: PLC0415

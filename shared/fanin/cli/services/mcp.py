@@ -37,10 +37,7 @@ def mcp(
     region: Region = None,
     allow_writes: Writes = False,
 ) -> None:
-    """Serve the verbs that read as tools of the Model Context Protocol, on standard input and output.
-
-    The program that starts it sends requests; it ends when its standard input does.
-    """
+    """Serve the verbs that read as tools of the Model Context Protocol, on standard input and output."""
     try:
         import anyio  # noqa: PLC0415  # of an extra
         import mcp as _sdk  # noqa: PLC0415, F401

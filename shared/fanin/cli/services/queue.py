@@ -19,7 +19,7 @@ Parts = Annotated[int, typer.Argument(metavar="PARTS", min=1, help="The number o
 Dead = Annotated[list[str] | None, typer.Argument(metavar="[DEAD_ID]...", help="Ids of dead jobs.")]
 Every = Annotated[bool, typer.Option("--all", help="All dead jobs of the queue.")]
 Force = Annotated[bool, typer.Option("--force", help="Also with jobs that are queued or in progress.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask; needed without a terminal.")]
 
 
 @verb("pause", writes=True)

@@ -20,8 +20,7 @@ Out = Annotated[Path, typer.Option("--out", metavar="PAGE", help="The file to wr
 def report(folder: Folder, out: Out = Path("report.html"), as_json: Json = False) -> None:
     """Write the HTML page of a folder of the Spark job history.
 
-    Prints its path. The page loads nothing, so it can be sent and opened anywhere. An earlier one is
-    replaced.
+    Prints its path. The page loads nothing, so it can be opened anywhere. An earlier one is replaced.
     """
     try:
         from fanin.report import page  # noqa: PLC0415  # of an extra, and with matplotlib it takes a second

@@ -43,7 +43,7 @@ Queue = Annotated[
 On = Annotated[
     list[str] | None,
     typer.Option(
-        "--on", metavar="EVENT", help="Feed it such events of the bus, as BatchCompleted; may be given again."
+        "--on", metavar="EVENT", help="Events of the bus to feed it, as BatchCompleted; repeatable."
     ),
 ]
 Batch = Annotated[
@@ -80,7 +80,7 @@ PythonOption = Annotated[
 ]
 Loops = Annotated[
     bool,
-    typer.Option("--allow-loops", help="The function's RecursiveLoop is Allow: its messages may come back."),
+    typer.Option("--allow-loops", help="The function's RecursiveLoop is Allow."),
 ]
 
 
@@ -98,8 +98,7 @@ def work(
 ) -> None:
     """Feed a queue of the local run, or its events, to APP:HANDLER as Lambda does.
 
-    It runs until Ctrl-C, and reloads the app when it changes. The module is imported from this directory. A
-    second Ctrl-C ends a delivery under work.
+    It runs until Ctrl-C, and reloads the app, which is imported from this directory, when it changes.
     """
     from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  # other commands need no AWS
 

@@ -38,9 +38,7 @@ Grace = Annotated[
 ]
 FailAfter = Annotated[
     int | None,
-    typer.Option(
-        metavar="N", min=1, help="An exception at this receive fails the item; of a plain function."
-    ),
+    typer.Option(metavar="N", min=1, help="An exception at this receive fails the item."),
 ]
 Results = Annotated[
     bool, typer.Option("--results", help="What a plain function returns is the result of its item.")
@@ -65,8 +63,7 @@ def work(
     """Work on the messages of a queue by APP:HANDLER, in this process.
 
     SIGTERM and Ctrl-C finish or return what is in flight; a second one returns it at once. A function without
-    @fanin.acks acks by the API or the tables of the environment, as Fanin() does. The module is imported from
-    this directory. Exit code 3: work was not done in time at the stop, and its messages returned.
+    @fanin.acks acks as Fanin() does. The module is imported from this directory.
     """
     use_profile(profile, region)
     _log_to_stderr()
