@@ -7,8 +7,8 @@ export UV_HTTP_TIMEOUT := 300
 # Some images forbid Python to keep what it compiled: then each of the processes that a test starts compiles anew.
 unexport PYTHONDONTWRITEBYTECODE
 SEEDS ?= 100000
-# The processes that share the tests: three on two cores, since the lane of the local run mostly waits.
-WORKERS ?= 3
+# The processes that share the tests: four on two cores, since the lanes of local runs mostly wait.
+WORKERS ?= 4
 # The rules and services, in this process alone: not the clients, the HTTP edge, simulators or a local run.
 PURE := tests/test_architecture.py tests/tracker tests/grouper tests/queue tests/quotas tests/archive tests/working
 SPARK ?= 4.0.2
