@@ -8,9 +8,9 @@ from pydantic import Field, StringConstraints
 
 from fanin.api.requests.batch_requests import UserKey
 from fanin.api.requests.bodies import Body
-from fanin.api.requests.wording import GRAPHIC
 from fanin.publications.model import RATE_MAX, RATE_MIN, Order
 from fanin.tracker.reads.window import WINDOW_MAX
+from fanin.tracker.rules.options import GRAPHIC
 
 
 class StartPublicationBody(Body):
