@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +17,7 @@ from fanin.local import LocalRun
 from lab.local.races import Api
 from tests.polling import eventually
 
+ROOT = Path(__file__).resolve().parents[2]
 ROWS = 7
 QUEUE = "lake-rows"
 
@@ -42,6 +47,12 @@ def sent(run: LocalRun, batch: str) -> dict[str, int]:
     return {item: row for item, row in found.items() if item.startswith(batch)}
 
 
+def fanin(run: LocalRun, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "shared"), "FANIN_URL": run.url}
+    command = [sys.executable, "-m", "fanin.cli.main", *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
+
+
 def publication(api: Api, batch: str) -> Any:
     return json.loads(api.pool.request("GET", f"{api.url}/v1/publications/{batch}").data)
 
@@ -56,9 +67,12 @@ def test_an_object_that_is_created_is_published_and_so_is_one_on_request(
     (created,) = [each["batchId"] for each in batches]
     assert sorted(sent(run, created).values()) == list(range(ROWS))
 
-    queue = f"arn:aws:sqs:us-east-1:000000000000:{QUEUE}"
-    body = {"source": "s3://lake/in/created-7.jsonl", "queue": queue, "chunk": 3}
-    asked = api.post("/v1/publications", body)["batchId"]
+    put("new/catalog-7.jsonl")
+    started = fanin(
+        run, "publish", "s3://lake/new/catalog-7.jsonl", "--queue", QUEUE, "--server", "--chunk=3"
+    )
+    asked = started.stdout.strip()
+    assert started.returncode == 0, started.stderr
     assert eventually(lambda: publication(api, asked)["isPublished"])
     found = publication(api, asked)
     assert (found["rows"], found["readBytes"], found["state"]) == (ROWS, found["sizeBytes"], "CLOSED")
