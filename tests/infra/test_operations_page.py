@@ -273,7 +273,9 @@ def test_the_shares_of_the_page_are_those_of_the_stack() -> None:
         tracker_config(resumed_state_machines=(MACHINE,)),
     )
     assert {shares(webhooks).needed, shares(resumed).needed} == {new.needed + 2}
-    assert re.search("`resumed_state_machines`, [^.]+ and each webhook of `callbacks` add 2", PAGE)
+    assert re.search(
+        "`resumed_state_machines`, `publications`, [^.]+ and each webhook of `callbacks` add 2", PAGE
+    )
     assert shares(tracker_config(events=(JOB_DEAD,))).needed == new.needed + 1
     assert "the event `JobDead` 1." in PAGE
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tests.pages import ROOT, Block, PageRun, blocks_of
 
 BLOCKS = [block for block in blocks_of(ROOT / "docs" / "features.md") if block.is_run]
-ON_A_RUN = ("Call a batch API",)
+ON_A_RUN = ("Call a batch API", "Work outside Lambda")
 WITH_SPARK = ("Fan out and ack with Spark",)
 LINES = 20
 
