@@ -60,7 +60,7 @@ def detail(task: Task) -> dict[str, Any]:
 
 
 def bundle_detail(bundle: Bundle) -> dict[str, Any]:
-    """Return the event's detail of a bundle in which no task succeeded or is retried as it was.
+    """Return the event's detail of a bundle that is FAILED.
 
     *failed* of its *tasks* have failed; *divided*: the others, each of which is bundled again in a part.
     """

@@ -191,7 +191,7 @@ def may_be(bundle: Bundle, number: int, wanted: Status) -> bool:
 
 
 def ended_state(bundle: Bundle) -> BundleState:
-    """Return DONE if a member succeeded or is retried by itself, FAILED if none is."""
+    """Return DONE if a member's verdict is ``ok`` or ``retry``, else FAILED."""
     lost = {Verdict.FAIL, Verdict.EXHAUSTED, Verdict.APART}
     return BundleState.FAILED if all(o.verdict in lost for o in bundle.outcomes) else BundleState.DONE
 
