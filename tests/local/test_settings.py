@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fanin.cli.app import app
-from fanin.cli.services import local as command
+from fanin.cli.stacks import local as command
 from fanin.local import LocalRun, LocalRunError, assembly
 from fanin.local.origin import clone
 

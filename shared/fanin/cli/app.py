@@ -74,7 +74,8 @@ VERBS: Mapping[str, tuple[str, ...]] = {
     "services.worker": ("work",),
     "services.mcp": ("mcp",),
     "services.queue": ("queue",),
-    "services.local": ("local",),
+    "stacks.template": ("template",),
+    "stacks.local": ("local",),
 }
 """The verbs of each module of ``fanin.cli``, so that a run loads one module, and not all."""
 
