@@ -73,8 +73,8 @@ VERBS: Mapping[str, tuple[str, ...]] = {
     "services.report": ("report",),
     "services.worker": ("work",),
     "services.mcp": ("mcp",),
-    "services.queue": ("queue",),
     "stacks.template": ("template",),
+    "services.queue": ("queue",),
     "stacks.local": ("local",),
 }
 """The verbs of each module of ``fanin.cli``, so that a run loads one module, and not all."""
