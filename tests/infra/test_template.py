@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
 from fanin.local.assembly import Assembly
-from fanin.local.template import BUCKET, CDK_BUCKET, PREFIX, parameterised
+from fanin.local.template import BUCKET, CDK_BUCKET, PREFIX, parameterised, write
 from tests.infra.test_options import lint
+from tests.pages import ROOT, blocks_of
+
+PAGE = ROOT / "docs" / "howto" / "other_stacks.md"
+BLOCKS = {block.language: block.code for block in blocks_of(PAGE)}
 
 
 @pytest.fixture(params=["everything", "on_emr"])
@@ -17,15 +23,19 @@ def read(request):
     return Assembly.read(request.getfixturevalue(request.param).folder)
 
 
-def test_with_the_bucket_and_keys_of_the_cdk_as_parameters_it_is_the_template_of_the_cdk(read):
-    keys = [asset.key for asset in read.assets]
-    made = parameterised(read.template, keys)
+@pytest.fixture
+def made(read):
+    return parameterised(read.template, [asset.key for asset in read.assets])
+
+
+def test_with_the_bucket_and_keys_of_the_cdk_as_parameters_it_is_the_template_of_the_cdk(read, made):
     text = json.dumps(made["Resources"])
-    named = sum(text.count(key) for key in keys)
+    named = sum(text.count(asset.key) for asset in read.assets)
 
     assert made.keys() == read.template.keys() - {"Rules"}
     assert made["Parameters"].keys() == {BUCKET, PREFIX}
-    assert text.count(f"${{{PREFIX}}}") == named > len(made["Resources"]) / 10
+    assert CDK_BUCKET not in text
+    assert text.count(f"${{{PREFIX}}}") == named > 0
     as_cdk = json.loads(text.replace(f"${{{PREFIX}}}", "").replace(f"${{{BUCKET}}}", CDK_BUCKET))
     assert plain(as_cdk) == plain(read.template["Resources"])
 
@@ -38,6 +48,41 @@ def plain(value):
     return [plain(each) for each in value] if isinstance(value, list) else value
 
 
+def test_the_page_names_every_output_and_its_blocks_no_other_nor_other_parameters(made):
+    text = "".join(BLOCKS.values())
+    of_blocks = re.findall(r"outputs\[\"(\w+)|getOutput\(\"(\w+)|Outputs\.(\w+)", text)
+    parameters = re.findall(r"(?i)parameters *[=:] *{ *(\w+)[=:\s]*[^,]*, *(\w+)", text)
+
+    assert {f"`{name}`" for name in made["Outputs"]} <= set(re.findall(r"`\w+`", PAGE.read_text()))
+    assert {name for names in of_blocks for name in names if name} == {"ApiId", "ApiUrl"}
+    assert len(parameters) == 3
+    assert set(parameters) == {(BUCKET, PREFIX)}
+
+
+def test_a_stack_of_the_cdk_includes_it_as_the_page_does(everything, tmp_path):
+    # Here, for importing it starts a Node, which the collection of other tests need not wait for.
+    from aws_cdk import App, Stack
+    from aws_cdk.cloudformation_include import CfnInclude
+
+    template = write(Assembly.read(everything.folder), tmp_path / "fanin-template")
+    app = App(outdir=str(tmp_path / "cdk.out"))
+    parameters = {BUCKET: "my-assets", PREFIX: "fanin/v1/"}
+    included = CfnInclude(Stack(app, "Mine"), "Fanin", template_file=str(template), parameters=parameters)
+    found = app.synth().get_stack_by_name("Mine").template
+
+    assert found["Resources"].keys() == everything.template["Resources"].keys()
+    assert included.get_output("ApiUrl").value
+    assert not re.search(f"{BUCKET}|{PREFIX}", json.dumps(found))
+
+
 @pytest.mark.proof
-def test_cfn_lint_finds_nothing_in_it(read):
-    assert lint(parameterised(read.template, [asset.key for asset in read.assets])) == []
+def test_cfn_lint_finds_nothing_in_it_nor_in_the_application_that_nests_it(made, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("fanin-template").mkdir()
+    Path("fanin-template/Fanin-prod.template.json").write_text(json.dumps(made))
+
+    # Here, for importing it takes long.
+    from cfnlint import api as cfn_lint
+
+    assert lint(made) == []
+    assert cfn_lint.lint(BLOCKS["yaml"], regions=["us-east-1"]) == []
