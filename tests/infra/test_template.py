@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
@@ -76,13 +75,13 @@ def test_a_stack_of_the_cdk_includes_it_as_the_page_does(everything, tmp_path):
 
 
 @pytest.mark.proof
-def test_cfn_lint_finds_nothing_in_it_nor_in_the_application_that_nests_it(made, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("fanin-template").mkdir()
-    Path("fanin-template/Fanin-prod.template.json").write_text(json.dumps(made))
+def test_cfn_lint_finds_nothing_in_it_nor_in_the_application_that_nests_it(made, tmp_path):
+    (tmp_path / "fanin-template").mkdir()
+    (tmp_path / "fanin-template/Fanin-prod.template.json").write_text(json.dumps(made))
+    (tmp_path / "sam.yaml").write_text(BLOCKS["yaml"])
 
     # Here, for importing it takes long.
     from cfnlint import api as cfn_lint
 
     assert lint(made) == []
-    assert cfn_lint.lint(BLOCKS["yaml"], regions=["us-east-1"]) == []
+    assert cfn_lint.lint_file(tmp_path / "sam.yaml") == []

@@ -75,6 +75,8 @@ def test_it_replaces_what_it_wrote_and_nothing_else(tmp_path, assembly):
     (out / "notes.txt").touch()
     with pytest.raises(LocalRunError, match=r"notes\.txt, which fanin template did not write"):
         write(other, out)
+    (out / "notes.txt").unlink()
+    manifest = out / "Fanin-other.assets.json"
+    manifest.write_text(manifest.read_text().replace(template.WRITER, "another program"))
     with pytest.raises(LocalRunError, match=r"which fanin template did not write"):
-        write(other, assembly)
-    assert (assembly / "asset.1").exists()
+        write(other, out)
