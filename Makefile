@@ -7,8 +7,8 @@ export UV_HTTP_TIMEOUT := 300
 # Some images forbid Python to keep what it compiled: then each of the processes that a test starts compiles anew.
 unexport PYTHONDONTWRITEBYTECODE
 SEEDS ?= 100000
-# The processes that share the tests: three on two cores, since the lane of the local run mostly waits.
-WORKERS ?= 3
+# The processes that share the tests: four on two cores, since the lanes of local runs mostly wait.
+WORKERS ?= 4
 # The rules and services, in this process alone: not the clients, the HTTP edge, simulators or a local run.
 PURE := tests/test_architecture.py tests/tracker tests/grouper tests/queue tests/quotas tests/archive tests/working
 SPARK ?= 4.0.2
@@ -16,7 +16,7 @@ SPARKS_PYTHON ?= $(BIN)/python
 SPARKS_VENV := .venv-spark-$(SPARK)
 ARGS ?=
 
-.PHONY: help demo check test suite proof test-spark test-versions first-minutes setup lint types pure synth pipeline-zip deploy simulate mutants races requests scale lab grouping jobs doorbells watching bulk spark reconciling round-trip last-ack workers ways-to-ack scale-limits local-run peers start cost openapi docs diagrams watch-picture lock audit clean cli-reference conformance soak mutation crashes faults witness smoke fuzz
+.PHONY: help demo check test suite proof test-spark test-versions first-minutes setup lint types pure synth pipeline-zip deploy simulate mutants races requests scale lab grouping jobs doorbells watching bulk spark reconciling round-trip last-ack workers ways-to-ack scale-limits local-run peers start cost openapi docs diagrams watch-picture lock audit clean cli-reference conformance conforming soak mutation crashes faults witness smoke fuzz
 
 demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one completion
 	@$(BIN)/python -m examples.catalog $(ARGS)
@@ -124,6 +124,9 @@ smoke: setup ## STAGE=name: a deployed stage, step by step, for less than a cent
 
 conformance: setup ## fanin on a local run by the cases that judge any tracker; ARGS="--rounds 10000 --items 10000000": all
 	@$(BIN)/python -m tests.conformance $(ARGS)
+
+conforming: setup ## other trackers by those cases, into docs/conformance; needs redis-server and Node
+	@$(BIN)/python -m lab.conforming
 
 soak: setup ## mixed load on a local run with killed and frozen workers and functions, and faults on the wire; ARGS="--minutes 30 --seed 1 --spark"
 	@$(BIN)/python -m tests.soak $(ARGS)

@@ -15,7 +15,8 @@ from functions.wiring.reads import reading_edge
 OfItem = Annotated[
     ItemIdText | None, Query(alias="itemId", description="Only the children of this item of the batch.")
 ]
-app = reading_edge(query=("itemId", "limit", "cursor"))
+Done = Annotated[bool, Query(description="Also those that acked their items as done, the first 100 of each.")]
+app = reading_edge(query=("itemId", "done", "limit", "cursor"))
 
 
 @app.get(
@@ -25,16 +26,20 @@ app = reading_edge(query=("itemId", "limit", "cursor"))
     responses=answers(200, ListedChildren, 400, 403, 404, 429, 503),
 )
 def get_children(
-    batch_id: BatchId, item_id: OfItem = None, limit: ListLimit = 20, cursor: Cursor = None
+    batch_id: BatchId,
+    item_id: OfItem = None,
+    done: Done = False,
+    limit: ListLimit = 20,
+    cursor: Cursor = None,
 ) -> ListedChildren:
     """List the batches that items of a batch wait for, and those whose ends failed their items, by item.
 
-    Each has its item as `parentItemId`. A page has all children of its last item, so it can exceed `limit`;
-    it may be empty and have a `cursor`.
+    With `done`, those too whose ends acked their items as done. Each has its item as `parentItemId`. A page
+    has all children of its last item, so it can exceed `limit`; it may be empty and have a `cursor`.
     """
     start, tracker = cursors.item_at(cursor), tracking.tracker()
     batch = tracker.get(caller(app).tenant, batch_id)
-    return ListedChildren.of(tracker.children(batch, item_id, start, limit))
+    return ListedChildren.of(tracker.children(batch, item_id, start, limit, done))
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

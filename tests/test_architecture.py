@@ -86,7 +86,14 @@ DOORS: dict[str, set[str]] = {
     },
     "fanin_conformance": {*LEAVES, "fanin.aws", "fanin.cli.arguments.where", "fanin.client"},
     "fanin.dashboard": {*LEAVES, "fanin.aws", "fanin.client"},
-    "fanin.local": {*LEAVES, "fanin.aws", "fanin.client", "fanin.cost", "fanin.tracker"},
+    "fanin.local": {
+        *LEAVES,
+        "fanin.aws",
+        "fanin.client",
+        "fanin.cost",
+        "fanin.tracker",
+        "fanin_cdk.settings.config",
+    },
     "fanin.cli": {
         *LEAVES,
         "fanin.Fanin",

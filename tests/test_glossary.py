@@ -21,10 +21,10 @@ CAPABILITIES = ("fanin.tracker", "fanin.grouper", "fanin.queue")
 # Terms of programming that need no definition here.
 # fmt: off
 PLAIN = frozenset({
-    "access", "added", "as", "async", "by", "call", "context", "denied", "effects", "error", "exceeded",
-    "filter", "function", "handled", "id", "invalid", "lead", "list", "memory", "new", "options", "query",
-    "refused", "registered", "report", "reporter", "request", "send", "settings", "stale", "status", "store",
-    "tables", "timing", "unavailable", "write",
+    "access", "added", "as", "async", "by", "call", "connection", "context", "denied", "effects", "error",
+    "exceeded", "filter", "function", "handled", "id", "invalid", "lead", "list", "memory", "new", "options",
+    "query", "refused", "registered", "report", "reporter", "request", "send", "settings", "stale", "status",
+    "store", "tables", "timing", "unavailable", "write",
 })
 # fmt: on
 # The product's name, and the causes of errors.

@@ -106,6 +106,8 @@ def _asked(answers: Mapping[str, Kept]) -> Iterator[tuple[str, Any]]:
                 parameters = {"batchId": batch["batchId"]}
                 for part in PARTS:
                     yield path + part, _answer("/v1/batches/{batchId}" + part, path + part, {}, parameters)
+                children, done = "/v1/batches/{batchId}/children", f"{path}/children"
+                yield f"{done}?done=true", _answer(children, done, {"done": "true"}, parameters)
 
 
 def _answer(route: str, path: str, query: Mapping[str, str], parameters: Mapping[str, str] = NONE) -> Any:

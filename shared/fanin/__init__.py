@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from fanin.client.aio.batches import AsyncBatch
     from fanin.client.aio.clients import AsyncFanin
     from fanin.client.batch import Batch, Reopened
+    from fanin.client.checks.filtering import FilterOptions
+    from fanin.client.checks.opening import OpenOptions
     from fanin.client.consuming.chunks import ChunkItem
     from fanin.client.fanin import Fanin
     from fanin.client.items import Items
@@ -41,7 +43,9 @@ if TYPE_CHECKING:
         RevivedJobs,
     )
     from fanin.client.queues.scope import Jobs
+    from fanin.client.transports.environment import ConnectionOptions
     from fanin.client.transports.reports import AckReport, Completion, ItemVerdict, RangeVerdict
+    from fanin.client.working.handlers import WorkOptions
     from fanin.client.working.messages import WorkSummary
     from fanin.errors import (
         AccessDenied,
@@ -78,11 +82,13 @@ __all__ = [
     "Closed",
     "Completion",
     "Conflict",
+    "ConnectionOptions",
     "Deleted",
     "DeletedJobs",
     "Failed",
     "Fanin",
     "FaninError",
+    "FilterOptions",
     "InvalidRequest",
     "ItemVerdict",
     "Items",
@@ -98,6 +104,7 @@ __all__ = [
     "NewerSchema",
     "NoTarget",
     "NotFound",
+    "OpenOptions",
     "Options",
     "Outcome",
     "Queue",
@@ -125,6 +132,7 @@ __all__ = [
     "TaskResult",
     "TaskStatus",
     "Verdict",
+    "WorkOptions",
     "WorkSummary",
     "send",
 ]
@@ -136,6 +144,8 @@ _ROOMS = {
     "fanin.client.aio.batches": ("AsyncBatch",),
     "fanin.client.aio.clients": ("AsyncFanin",),
     "fanin.client.batch": ("Batch", "Reopened"),
+    "fanin.client.checks.filtering": ("FilterOptions",),
+    "fanin.client.checks.opening": ("OpenOptions",),
     "fanin.client.consuming.chunks": ("ChunkItem",),
     "fanin.client.fanin": ("Fanin",),
     "fanin.client.items": ("Items",),
@@ -166,7 +176,9 @@ _ROOMS = {
         "RevivedJobs",
     ),
     "fanin.client.ownership.stages": ("Stages",),
+    "fanin.client.transports.environment": ("ConnectionOptions",),
     "fanin.client.transports.reports": ("AckReport", "Completion", "ItemVerdict", "RangeVerdict"),
+    "fanin.client.working.handlers": ("WorkOptions",),
     "fanin.client.working.messages": ("WorkSummary",),
     "fanin.errors": (
         "AccessDenied",

@@ -63,7 +63,7 @@ def seconds_of(time: Seconds, name: str, most: float = math.inf) -> float:
     number = time.total_seconds() if isinstance(time, timedelta) else time
     is_number = isinstance(number, int | float) and not isinstance(number, bool)
     if not is_number or not 0 <= number <= (most if isinstance(number, float) else min(most, FLOAT_MAX)):
-        bound = "0 or more" if most == math.inf else f"from 0 to {most:g}"
+        bound = "0 or more" if most == math.inf else f"from 0 to {most:,.12g}"
         raise InvalidRequest(
             f"{name} is a number of seconds or a timedelta, {bound}, not {shown(time)}", field=name
         )
@@ -85,7 +85,7 @@ def timedelta_of(time: Seconds) -> timedelta | None:
 def shown(value: object) -> str:
     """Return *value* for an error: a timedelta in seconds, as its caller may have given it; cut."""
     if isinstance(value, timedelta):
-        return f"{value.total_seconds():g} s"
+        return f"{value.total_seconds():,.12g} s"
     try:
         shown = repr(value)
     except ValueError:  # Python writes no whole number of more than 4,300 digits

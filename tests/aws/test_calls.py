@@ -109,6 +109,12 @@ def test_a_part_that_is_full_is_an_error_that_says_what_to_do(full):
         calls.send(answering(full), {})
 
 
+def test_a_table_that_is_missing_is_named():
+    with pytest.raises(ClientError) as missing:
+        calls.send(answering(refusal("ResourceNotFoundException")), {"TableName": "nosuch"})
+    assert missing.value.__notes__ == ["there is no nosuch: check name, region, account"]
+
+
 @pytest.mark.parametrize(
     "bug", [refusal("ValidationException"), refusal("AccessDeniedException"), cancelled("ValidationError")]
 )

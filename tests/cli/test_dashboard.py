@@ -37,8 +37,9 @@ def test_it_prints_an_address_that_opens_once_and_ctrl_c_ends_it():
 
     api = "https://abc.execute-api.eu-west-1.amazonaws.com"
     assert known == {"name": "", "api": api, "allowWrites": False, "hasEvents": False}
-    assert (again, process.returncode, out) == (401, ExitCode.DONE, "")
-    assert err.endswith("stop with Ctrl-C\n")
+    assert (again, process.returncode, out) == (401, ExitCode.INTERRUPTED, "")
+    stopped = "interrupted; the batches go on; run it again for a new address\n"
+    assert err.endswith(f"stop with Ctrl-C\n{stopped}")
 
 
 def test_writes_are_asked_for_and_json_has_the_address():

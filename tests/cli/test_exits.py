@@ -14,6 +14,8 @@ from botocore.exceptions import (
     ProfileNotFound,
 )
 
+from fanin import Fanin, WorkSummary
+from fanin.cli.services import worker
 from fanin.cli.services.worker import handler_of
 from fanin.cli.terminal.exits import ExitCode, Refused, UsageError, code_of
 from fanin.errors import AccessDenied, Conflict, InvalidRequest, NotFound, StoreUnavailable
@@ -53,6 +55,17 @@ def aws(code, status=400):
 )
 def test_each_error_has_its_code(error, code):
     assert code_of(error) == code
+
+
+def test_a_worker_that_ctrl_c_stops_says_how_to_go_on(fanin, monkeypatch):
+    monkeypatch.setattr(worker, "queue_url", lambda *_: "http://queue")
+    monkeypatch.setattr(worker, "handler_of", lambda _: print)
+    monkeypatch.setattr(Fanin, "work", lambda *_, **__: WorkSummary(1, 0, 0, 0, 0, interrupted=True))
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    done = fanin("work", "app:handler", "--queue", "work")
+
+    assert (done.code, done.out) == (ExitCode.INTERRUPTED, "")
+    assert done.err == "interrupted; what was not done is in the queue; run it again to go on\n"
 
 
 def test_an_open_without_an_answer_names_the_key_to_repeat_it_with(fanin, served):

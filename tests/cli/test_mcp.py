@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ import anyio
 import pytest
 
 from fanin.cli.services import mcp
+from fanin.cli.services.tools import tool_error
 
 if TYPE_CHECKING:  # the protocol's kit takes a second to import, in each process that collects the tests
     from mcp import Client
@@ -57,6 +59,16 @@ def test_each_tool_says_what_it_takes(use):
     assert tools["list"].input_schema["properties"]["condition"]["enum"] == ["live", "problems", "endedBadly"]
     assert tools["wait"].input_schema["properties"]["batches"]["type"] == "array"
     assert all(tool.description and tool.annotations.read_only_hint for tool in tools.values())
+    assert tools["list"].input_schema["properties"]["all"]["type"] == "boolean"
+
+
+def test_the_texts_of_tools_are_for_programs_and_not_for_a_terminal():
+    for name, tool in mcp._tools(writes=True).items():
+        texts = [tool.about, *(each["description"] for each in tool.schema["properties"].values())]
+        assert all(text.endswith(".") for text in texts), (name, texts)
+        found = re.findall(r"--\w|terminal|stdin|standard \w+|\bprint|exit code|asks first", " ".join(texts))
+        assert found == [], (name, texts)
+    assert tool_error("no such option: -x; see fanin status --help\n") == "no such option: -x\n"
 
 
 def test_writes_are_offered_by_the_flag_alone(fanin, use):
@@ -71,11 +83,21 @@ def test_writes_are_offered_by_the_flag_alone(fanin, use):
     assert json.loads(fanin("status", "night", "--json").ok().out)["state"] != "OPEN"
 
 
+def test_an_argument_has_the_name_of_its_option(fanin, use):
+    async def calls(client: Client) -> Any:
+        return await call(client, "open", user_key="night", expected=3, label=["a:b", "c:d"])
+
+    assert not use(calls, writes=True)[0]
+    found = json.loads(fanin("status", "night", "--json").ok().out)
+    assert (found["expectedItems"], found["labels"]) == (3, {"a": "b", "c": "d"})
+
+
 @pytest.mark.parametrize(
     ("name", "given", "said"),
     [
         ("status", {"bach": "a"}, "status takes batch, cost, not 'bach'"),
-        ("status", {}, "Missing argument"),
+        ("status", {}, "status needs batch"),
+        ("children", {"of": "night", "every": True}, "children takes of, done, limit, all, not 'every'"),
         ("status", {"batch": "--help"}, "--help"),
         ("status", {"batch": "nowhere"}, "nowhere"),
         ("sudo", {}, "there is no tool 'sudo'"),

@@ -10,7 +10,7 @@ import pytest
 
 from fanin.cli.terminal.durations import duration, time_of
 from fanin.cli.terminal.exits import UsageError
-from fanin.cli.terminal.output import Column, Output
+from fanin.cli.terminal.output import Column, Output, Progress
 
 COLUMNS = (
     Column("Key", "key"),
@@ -71,6 +71,17 @@ def test_a_table_wider_than_the_terminal_has_the_first_cell_whole_and_the_others
     text = printed(Terminal(), lambda output: output.table(COLUMNS, [{**ROW, "key": ID}]))
 
     assert [line.rstrip() for line in text.splitlines()] == lines
+
+
+def test_progress_elsewhere_than_on_a_terminal_is_a_line_every_ten_seconds():
+    now, stream = [0.0], io.StringIO()
+    progress = Progress(stream, lambda: now[0])
+    for second in range(31):
+        now[0] = float(second)
+        progress.show(f"sent {second}")
+    progress.clear()
+
+    assert stream.getvalue() == "sent 10\nsent 20\nsent 30\n"
 
 
 def test_a_document_controls_no_terminal_and_is_the_same_document():

@@ -75,6 +75,14 @@ def test_a_reader_that_stops_ends_the_command_without_a_message(fanin, served, t
     assert done.stderr == ""
 
 
+def test_a_run_with_closed_streams_does_its_work(fanin, served, tmp_path):
+    fanin("open", "k").ok()
+    closed = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *command("close", "k")]
+
+    assert subprocess.run(closed, env=variables(served.url, tmp_path), check=False).returncode == 0
+    assert "state\tCOMPLETE" in fanin("status", "k").ok().lines
+
+
 @pytest.mark.parametrize(("answer", "state"), [("n", "OPEN"), ("y", "CANCELLED")])
 def test_cancel_asks_on_a_terminal(fanin, served, tmp_path, answer, state):
     batch = fanin("open", "k").ok().out.strip()
@@ -140,6 +148,14 @@ def test_ctrl_c_while_the_command_is_loaded_shows_no_traceback(served, tmp_path)
     )
 
     assert (done.returncode, done.stderr) == (ExitCode.INTERRUPTED, "interrupted; run it again\n")
+
+
+def test_a_completion_that_cannot_be_installed_is_a_sentence(process):
+    done = process("--install-completion", "bash", HOME="/proc/nowhere", SHELL="/bin/bash")
+
+    assert (done.code, done.out) == (ExitCode.REFUSED, "")
+    assert done.err.startswith("/proc/nowhere")
+    assert len(done.err.splitlines()) == 1
 
 
 def test_a_batch_is_completed_from_the_user_keys_of_live_batches(fanin, process):

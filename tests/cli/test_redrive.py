@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from fanin import Fanin
@@ -103,7 +104,15 @@ def test_no_answer_is_5_and_all_messages_are_there(fanin, sqs, dead, served):
     assert (depth(sqs, "dead"), depth(sqs, "work")) == (4, 0)
 
 
-def test_a_queue_that_is_no_dead_letter_queue_is_refused_unless_a_target_is_named(fanin, sqs):
+@pytest.mark.parametrize("is_emulator", [False, True])
+def test_a_queue_that_is_no_dead_letter_queue_is_refused_unless_a_target_is_named(
+    fanin, sqs, monkeypatch, is_emulator
+):
+    def unknown(**_):
+        raise ClientError({"Error": {"Code": "InvalidAction"}}, "ListDeadLetterSourceQueues")
+
+    if is_emulator:
+        monkeypatch.setattr(sqs, "list_dead_letter_source_queues", unknown)
     url = sqs.get_queue_url(QueueName="other")["QueueUrl"]
     sqs.send_message(QueueUrl=url, MessageBody="x")
     wrong = fanin("redrive", "other")

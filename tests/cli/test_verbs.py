@@ -162,6 +162,8 @@ def test_cancel_needs_yes_without_a_terminal(fanin):
     assert "give --yes" in refused.err
     assert fanin("cancel", "k", "--yes", "-m", "too late").ok().out == "CANCELLED\n"
     assert "reason\ttoo late" in fanin("status", "k").ok().lines
+    again = fanin("cancel", "k", "--yes", "-m", "another").ok()
+    assert again.err.endswith("it had ended so before, with the reason 'too late'\n")
 
 
 def test_cancel_of_a_batch_that_has_ended_otherwise_is_refused_and_of_a_cancelled_one_is_done(fanin):
@@ -193,6 +195,9 @@ def test_the_children_of_a_batch_or_an_item_are_listed_and_cancelled_with_it(fan
     ]
     assert len(fanin("children", f"top:{group}:0").ok().lines) == 2
     assert fanin("children", f"top:{group}:1").ok().lines == []
+    fanin("open", "done", "--parent", f"top:{group}:1").ok(), fanin("close", "done").ok()
+    assert fanin("children", f"top:{group}:1").ok().lines == []
+    assert "done\tCOMPLETE" in fanin("children", "top", "--done").ok().lines[2]
     assert fanin("children", f"top:{group}:0-1").code == ExitCode.USAGE
     assert "parentFailsOn\tany" in fanin("status", "a").ok().lines
     fanin("open", "c", "--parent", fanin("add", "a", "1").ok().out.strip()).ok()

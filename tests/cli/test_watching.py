@@ -7,6 +7,7 @@ import random
 from functools import partial
 
 import pytest
+from moto import mock_aws
 
 from fanin import Fanin, State
 from fanin.cli.arguments.where import Where
@@ -15,9 +16,12 @@ from fanin.cli.terminal.exits import ExitCode
 from fanin.cli.verbs import Invocation
 from fanin.client.timer import Timer
 from fanin.local import run_directories
+from fanin.local.dead_letter_queues import LOOK_SECONDS
 from fanin.local.failures import FailureLog
 from fanin.local.run_directories import State as RunState
+from fanin.local.work.source import source_of
 from tests.api.published import checked
+from tests.contract import moto_clients
 
 JSON = {"content-type": "application/json"}
 
@@ -49,8 +53,17 @@ def clock(monkeypatch):
     return clock
 
 
-def test_functions_of_a_local_run_that_fail_since_the_batch_was_opened_are_named(
-    fanin, clock, served, monkeypatch, tmp_path
+@pytest.fixture
+def sqs(monkeypatch):
+    """SQS of the local run."""
+    with mock_aws():
+        client = moto_clients.client("sqs")
+        monkeypatch.setattr(watch, "sqs_of", lambda _site: client)
+        yield client
+
+
+def test_a_wait_names_functions_that_fail_and_dead_letter_queues_that_hold_messages(
+    fanin, clock, served, monkeypatch, tmp_path, sqs
 ):
     monkeypatch.setattr(run_directories, "root", lambda: tmp_path)
     run = RunState(port=1, url=served.url, endpoint="", outputs={"ApiUrl": ""}, pid=1, host=1, command=True)
@@ -58,12 +71,20 @@ def test_functions_of_a_local_run_that_fail_since_the_batch_was_opened_are_named
     monkeypatch.setattr(run_directories, "running", lambda: [run])
     log = FailureLog(tmp_path / "1")
     FailureLog(tmp_path / "1", lambda: 1.0).add("app:old", "long ago")
-    _, prefix = batch_of(fanin)
+    batch_id, prefix = batch_of(fanin)
     log.add("app:handler", "it raised KeyError: 'picture'")
-    clock.then = lambda: fanin("ack", f"{prefix}:0-39")
+    dead = source_of(sqs, "work").dead
+    sqs.send_message(QueueUrl=sqs.get_queue_url(QueueName=dead)["QueueUrl"], MessageBody="a")
+    clock.then = lambda: fanin("ack", f"{prefix}:0-39") if clock.now > 2 * LOOK_SECONDS else None
     done = fanin("wait", "k").ok()
 
-    assert (done.out, done.err) == ("", "app:handler fails: it raised KeyError: 'picture'\n")
+    command = f"fanin redrive {dead} --batch {batch_id} --dry-run"
+    assert done.out == ""
+    assert done.err.splitlines() == [
+        "app:handler fails: it raised KeyError: 'picture'",
+        f"the dead-letter queue {dead} holds 1 message; see: {command}",
+    ]
+    assert fanin("wait", "k").ok().err.count("dead-letter") == 0  # it has ended
 
 
 def do_next(steps):

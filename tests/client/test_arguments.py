@@ -167,6 +167,30 @@ def test_a_refused_argument_is_named_as_it_was_written(fanin, name):
     assert not re.search(r"\b[a-z]+[A-Z]\w*", str(refusal.value))
 
 
+def test_a_list_of_ranges_is_refused_with_the_call_that_takes_it(fanin):
+    with pytest.raises(InvalidRequest, match="a list of ranges is for ack_ranges and fail_ranges"):
+        fanin.ack([fanin.open().add(2)])
+
+
+def test_a_name_of_a_batch_that_is_no_user_key_is_refused_by_the_argument(fanin):
+    with pytest.raises(InvalidRequest, match="a user key has 1 to 256 characters") as refused:
+        fanin.status("")
+    assert refused.value.field == "batch"
+
+
+def test_items_that_were_not_acked_are_logged_and_counted_in_the_report(fanin, caplog):
+    batch = fanin.open()
+    items = batch.add(2)
+    foreign = FakeFanin().open().add(1)
+    report = batch.ack([*items, *foreign, f"{items[0][:-1]}9"])
+
+    assert report.not_acked == {"not_found": 1, "out_of_range": 1}
+    assert [each.getMessage() for each in caplog.records] == [
+        "2 items were not acked: 1 not_found, 1 out_of_range"
+    ]
+    assert batch.ack(items).not_acked == {}
+
+
 def test_each_option_has_a_bad_value_here():
     assert OpenOptions.__annotations__.keys() == BAD.keys()
 

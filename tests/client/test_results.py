@@ -48,6 +48,45 @@ def test_items_of_a_chunk_with_and_without_results_are_all_acked(fanin):
     assert list(batch.results()) == [(items[0], "a"), (items[3], "d")]
 
 
+@pytest.mark.parametrize("by_id", [False, True])
+def test_an_ack_has_results_by_item_or_in_the_order_of_the_items(fanin, by_id):
+    with fanin.open(results=True) as batch:
+        items = batch.add(3)
+        results = {items[2]: {"n": 2}, items[0]: 0} if by_id else [0, None, {"n": 2}]
+        assert len(batch.ack(items, results=results).results) == 3
+
+    assert list(batch.results()) == [(items[0], 0), (items[2], {"n": 2})]
+
+
+def test_results_that_fit_no_item_are_refused_before_anything_is_acked(fanin):
+    batch = fanin.open(results=True)
+    items = batch.add(2)
+    for results, why in (
+        ([1], "1 results for 2 items"),
+        ({"b:g:0": 1}, "none of the items"),
+        ("ab", "not a value of type str"),
+        ({1, 2}, "a dict by item id, or a list"),
+        ([1, object()], "is a value of JSON"),
+    ):
+        with pytest.raises(InvalidRequest, match=why):
+            batch.ack(items, results=results)
+    with pytest.raises(InvalidRequest, match="keeps no results: open it with the option results"):
+        fanin.ack(fanin.open().add(1), results=[1])
+
+    assert batch.status().acked == 0
+
+
+def test_an_item_that_was_handed_over_gets_its_result_by_the_ack(fanin):
+    with fanin.open(results=True) as batch:
+        (item,) = batch.add(1)
+        fanin.acks(results=True)(lambda _: fanin.hand_over())(
+            {"Records": [{"messageId": "m", "body": item}]}, None
+        )
+        fanin.ack([item], results=["late"])
+
+    assert list(batch.results()) == [(item, "late")]
+
+
 def test_an_item_of_another_batch_is_refused_before_anything_is_read(fanin):
     batch, _ = ended(fanin, [1])
     _, (other,) = ended(fanin, [1])

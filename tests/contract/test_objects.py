@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from fanin.aws import clients
-from fanin.errors import InvalidRequest, StoreUnavailable
+from fanin.errors import InvalidRequest, NotFound, StoreUnavailable
 from fanin.item_results.memory import MemoryObjects
 from fanin.item_results.s3 import BucketObjects
 
@@ -67,6 +67,14 @@ def test_a_bucket_that_takes_no_result_refuses_it_as_the_request_that_brings_it_
     with mock_aws(), pytest.raises(InvalidRequest, match="bucket gone takes no results") as refusal:
         BucketObjects(boto3.client("s3", region_name="us-east-1"), "gone").put("a/1", b"")
     assert refusal.value.field == "result"
+
+
+def test_reads_of_a_removed_bucket_are_not_found_with_a_sentence():
+    with mock_aws():
+        objects = BucketObjects(boto3.client("s3", region_name="us-east-1"), "gone")
+        for read in (lambda: objects.get("a/1"), lambda: next(objects.names("a/"))):
+            with pytest.raises(NotFound, match="there is no bucket gone, so the results that were in it are"):
+                read()
 
 
 def test_a_link_of_a_bucket_expires_and_is_signed_as_new_buckets_ask_for():

@@ -103,8 +103,10 @@ def test_a_recorded_ack_and_a_stall_are_shown_and_a_child_and_its_parent_lead_to
     fanin, api, dashboard, opens
 ):
     parent = fanin.open("night")
-    first, second = parent.add(2)
+    first, second, third = parent.add(3)
     parent.close()
+    with fanin.open("all done", parent=third) as child:
+        fanin.ack(child.add(1))
     for name, item in (("at work", first), ("hangs", second)):
         child = fanin.open(name, parent=item, stuck_after=timedelta(minutes=5))
         child.add(3 if name == "hangs" else 2)
@@ -112,7 +114,7 @@ def test_a_recorded_ack_and_a_stall_are_shown_and_a_child_and_its_parent_lead_to
     fanin.clock.advance(minutes=7)
     page = opens(dashboard, f"#/batches/{parent.id}")
     wait(page, "Stalled: at work, hangs")
-    assert [row[0] for row in rows(page, "Children")] == ["hangs", "at work"]
+    assert [row[0] for row in rows(page, "Children")] == ["hangs", "at work", "all done"]
     page.click("text=hangs")
     wait(page, "stalled: none for 5 min")
     page.click("text=night")

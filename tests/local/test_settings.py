@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import nullcontext
 
 import pytest
@@ -53,6 +54,14 @@ def test_what_is_no_setting_is_refused_with_what_is(text, monkeypatch):
 def test_a_local_run_has_no_other_target():
     with pytest.raises(LocalRunError, match="local run is local"):
         LocalRun.start(context={"target": "aws"})
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("nosuch", "nosuch; docs/"), ("page_bit", "page_bit, did you mean page_bits?")]
+)
+def test_a_name_that_is_no_setting_is_refused_before_anything_starts(name, said):
+    with pytest.raises(LocalRunError, match=re.escape(f"there is no setting {said}")):
+        LocalRun.start(context={name: "1"})
 
 
 def test_settings_and_a_template_that_was_made_without_them_are_refused(tmp_path):

@@ -142,6 +142,14 @@ def test_options_say_the_name_the_size_of_a_message_and_what_is_sent_again(fanin
     assert "is CANCELLED (cancelled); nothing was sent: do what is not done with fanin.reopen(" in over.err
 
 
+def test_an_empty_user_key_is_refused_and_not_replaced(fanin, sqs, rows, served):
+    refused = fanin("publish", rows, "--queue", "work", "--user-key", "")
+
+    assert refused.code == ExitCode.REFUSED
+    assert "a user key has 1 to 256 characters" in refused.err
+    assert not served.posts("/v1/batches")
+
+
 def test_refused_credentials_are_4_and_no_answer_is_5(fanin, sqs, rows, served):
     served.faults[:] = [refusal(403)]
     assert fanin("publish", rows, "--queue", "work").code == ExitCode.DENIED

@@ -72,13 +72,19 @@ def test_what_sqs_refuses_is_said_once_all_else_is_sent(batch, chunk):
 
 
 @pytest.mark.parametrize(
-    "rows", [[1, 2], [1, 2, 3, 4], [1, 2, {3}], [1, 2, float("nan")], [1, 2, "x" * 2**20]]
+    "rows",
+    [
+        *([1, 2], [1, 2, 3, 4], iter([1, 2]), "abc", {"a": 1, "b": 2, "c": 3}, None),
+        *([1, 2, {3}], [1, 2, float("nan")], [1, 2, "x" * 2**20]),
+    ],
 )
 def test_rows_that_cannot_be_sent_are_refused(batch, rows):
+    queue = Queue()
     with pytest.raises(InvalidRequest) as refused:
-        send(Queue(), batch.add(3), rows)
+        send(queue, batch.add(3), rows)
 
     assert refused.value.field == "rows"
+    assert queue.entries == []
 
 
 def test_a_queue_may_be_given_by_its_name(batch):

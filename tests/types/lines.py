@@ -40,6 +40,7 @@ def accepted(fanin: Fanin, fake: FakeFanin, queue: Queue) -> None:
     )
     assert_type(batch.wait(timeout=timedelta(seconds=1)).result, ResultText | None)
     list(fake.batches(state="COMPLETE"))
+    batch.ack(batch.add(2), results=[{"size": 3}, None])
     fanin.reopen(batch.id, items="unfinished", deadline=90.0)
     deliver(
         fanin.acks(
@@ -61,6 +62,7 @@ def refused(fanin: Fanin, fake: FakeFanin, queue: Queue) -> None:
     fanin.open(parent_fails_on="all")  # type: ignore[arg-type]
     fanin.open(on_failures="succeeds")  # type: ignore[arg-type]
     fanin.open(deadline="1h")  # type: ignore[arg-type]
+    fanin.ack(["a"], results=3)  # type: ignore[arg-type]
     fanin.batches(state="DONE")  # type: ignore[arg-type]
     fanin.batches(condition="sad")  # type: ignore[arg-type]
     fake.batches(state="complete")  # type: ignore[arg-type]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import threading
 from collections import Counter
 
@@ -108,6 +110,17 @@ def test_a_handler_fails_hands_over_raises_and_returns_results_as_on_lambda(fani
     ]
     fanin.ack([items[3]])
     assert list(batch.results()) == [(items[4], {"at": 4})]
+
+
+def test_the_summary_says_whether_ctrl_c_stopped_the_worker(fanin, opened):
+    for stop, interrupted in ((signal.SIGINT, True), (signal.SIGTERM, False)):
+        _, items = opened(1)
+        source = MemorySource(*items)
+
+        def until(stop=stop, source=source):
+            return is_settled(source)() and os.kill(os.getpid(), stop) is None
+
+        assert work(fanin, source, lambda _: None, until).interrupted is interrupted
 
 
 def test_messages_that_return_are_not_deleted_and_those_of_an_ended_batch_are_not_worked_on(fanin, opened):

@@ -53,6 +53,10 @@ def send(operation: Callable[..., Any], request: dict[str, Any]) -> dict[str, An
             answer: dict[str, Any] = operation(**request)
             return answer
         except ClientError as error:
+            if error.response["Error"]["Code"] == "ResourceNotFoundException":
+                error.add_note(
+                    f"there is no {request.get('TableName', 'such table')}: check name, region, account"
+                )
             if not _is_conflict(error):
                 raise _translated(error) from error
         except (ConnectionError, HTTPClientError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,15 @@ if TYPE_CHECKING:
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,80}(\.fifo)?")
 URL = re.compile(r"https?://[^/]+/.+")
+
+
+def dead_letter_queue_arns(sqs: SQSClient) -> frozenset[str]:
+    """Return the ARNs of the dead-letter queues of all queues, by a request for each queue."""
+    pages = sqs.get_paginator("list_queues").paginate()
+    urls = [url for page in pages for url in page.get("QueueUrls", ())]
+    facts = (sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["RedrivePolicy"]) for url in urls)
+    policies = (each.get("Attributes", {}).get("RedrivePolicy") for each in facts)
+    return frozenset(json.loads(policy)["deadLetterTargetArn"] for policy in policies if policy)
 
 
 def queue_url(sqs: SQSClient, queue: str) -> str:

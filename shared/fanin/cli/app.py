@@ -31,6 +31,9 @@ class Root(TyperGroup):
             code = super().main(args, *rest, **options)
         except UsageException as error:
             code = _misused(error)
+        except OSError as error:  # of --install-completion, which writes a file
+            _say(sentence_of(error))
+            code = ExitCode.REFUSED
         except typer.Abort:
             _say("interrupted; nothing was changed")
             code = ExitCode.INTERRUPTED

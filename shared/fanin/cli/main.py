@@ -38,11 +38,22 @@ def _run() -> None:
         sys.exit(f"fanin needs {missing.name}: pip install 'fanin[cli]'")
     gc.freeze()
     gc.enable()
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a key has any character
-    if sys.stdin is not None:
-        sys.stdin.reconfigure(errors="surrogateescape")  # type: ignore[union-attr]  # as arguments are
+    _open_streams()
     app(prog_name="fanin")
+
+
+def _open_streams() -> None:
+    """Set how the streams read and write what is no text; one that is closed is empty, and keeps nothing."""
+    for name, mode, errors in (
+        ("stdout", "w", "backslashreplace"),  # a key has any character
+        ("stderr", "w", "backslashreplace"),
+        ("stdin", "r", "surrogateescape"),  # as arguments are
+    ):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115  # to the end
+        else:
+            stream.reconfigure(errors=errors)
 
 
 if __name__ == "__main__":

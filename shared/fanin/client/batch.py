@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -43,7 +43,13 @@ class Calls(Protocol):
     """The calls of a client that its batches make, each with the id of the batch first."""
 
     def add(self, batch_id: str, count: int, *, key: str | None = None) -> Items: ...
-    def ack(self, items: Iterable[str | ItemId], *, key: str | None = None) -> AckReport: ...
+    def ack(
+        self,
+        items: Iterable[str | ItemId],
+        *,
+        results: Mapping[str, Any] | Sequence[Any] | None = None,
+        key: str | None = None,
+    ) -> AckReport: ...
     def fail(
         self,
         items: Iterable[str | ItemId],
@@ -55,7 +61,7 @@ class Calls(Protocol):
     def cancel(
         self, batch_id: str, reason: str | None = None, *, children: bool = False, key: str | None = None
     ) -> Cancelled: ...
-    def children(self, of: str) -> Iterator[Summary]: ...
+    def children(self, of: str, *, done: bool = False) -> Iterator[Summary]: ...
     def end(self, batch_id: str, reason: str, *, key: str | None = None) -> Cancelled: ...
     def reopen(
         self, batch_id: str, *, items: ReopenItems | ReopenItemsText = ..., key: str | None = None
@@ -125,9 +131,15 @@ class Batch:
             need_key(self.id)
         return self._fanin.add(self.id, count, key=key)
 
-    def ack(self, items: Iterable[str | ItemId], *, key: str | None = None) -> AckReport:
+    def ack(
+        self,
+        items: Iterable[str | ItemId],
+        *,
+        results: Mapping[str, Any] | Sequence[Any] | None = None,
+        key: str | None = None,
+    ) -> AckReport:
         """Mark items as done; see ``Fanin.ack``."""
-        return self._fanin.ack(items, key=key)
+        return self._fanin.ack(items, results=results, key=key)
 
     def fail(
         self,
@@ -166,9 +178,9 @@ class Batch:
         self._has_outcome = True
         return answer
 
-    def children(self) -> Iterator[Summary]:
-        """Yield the children of its items that are live, or whose ends have failed their items."""
-        return self._fanin.children(self.id)
+    def children(self, *, done: bool = False) -> Iterator[Summary]:
+        """Yield the children of its items; see ``Fanin.children``."""
+        return self._fanin.children(self.id, done=done)
 
     def reopen(self, *, items: ReopenItems | ReopenItemsText = "failed", key: str | None = None) -> Reopened:
         """Open a new batch for the failed items of this one, which has ended, or for all ``unfinished``."""

@@ -14,6 +14,7 @@ from fanin.aws.settings.tracking import Tables
 from fanin.client.batch import Batch, Reopened, need_key
 from fanin.client.checks.checking import (
     PAGE_BITS,
+    acks_with_results,
     asked_range,
     batch_id_given,
     is_range,
@@ -198,37 +199,45 @@ class Fanin(Consumers, QueueCalls, Waiting):
         """
         why, used = reason_given(reason), key_or_fresh(key)
         return self._transport.cancel(
-            batch_id_given(batch_id), why, used, instance(children, bool, "children")
+            batch_id_given(batch_id), why, used, instance(children, bool, "children", "children")
         )
 
-    def children(self, of: str | ItemId) -> Iterator[Summary]:
+    def children(self, of: str | ItemId, *, done: bool = False) -> Iterator[Summary]:
         """Yield the children of a batch's items, or of one item, in the order of the items.
 
-        *of*: the id of the batch, or of the item. A child is live, or its end has failed its item: one that
-        acked its item as done is not listed. Raises NotFound.
+        *of*: the id of the batch, or of the item. A child is live, or its end has failed its item. *done*:
+        those too that acked their items as done, the first 100 of an item. Raises NotFound.
         """
+        done = instance(done, bool, "done", "done")
         item_id = (
             checked_item_id(of, "of")
             if isinstance(of, ItemId) or ":" in text(of, "a batch or an item", "of")
             else None
         )
         batch_id = batch_id_given(str(of)) if item_id is None else ItemId.parse(item_id).batch_id
-        ask = partial(self._transport.children, batch_id, item_id)
+        ask = partial(self._transport.children, batch_id, item_id, done)
         return (batch for page in pages(ask) for batch in page.batches)
 
     def notify(self, batch_id: str, *, key: str | None = None) -> str:
         """Send the ending event again and return its id. Raises NotFound, and Conflict for a live batch."""
         return self._transport.notify(batch_id_given(batch_id), key_or_fresh(key))
 
-    def ack(self, items: Iterable[str | ItemId], *, key: str | None = None) -> AckReport:
+    def ack(
+        self,
+        items: Iterable[str | ItemId],
+        *,
+        results: Mapping[str, Any] | Sequence[Any] | None = None,
+        key: str | None = None,
+    ) -> AckReport:
         """Mark items of any batches as done, 1,000 in each request; an item that had failed is healed.
 
-        The ``Items`` of an add are sent as ranges: see :meth:`ack_ranges`.
+        *results*: values of JSON, by item id or one for each item, for batches that were opened with
+        ``results``. Without them, the ``Items`` of an add are sent as ranges: see :meth:`ack_ranges`.
         """
         caller = key_or_fresh(key)
-        if is_range(items):
+        if results is None and is_range(items):
             return self.ack_ranges(items, key=key)
-        acks = [Ack.of(item, caller) for item in listed_ids(items, "ack")]
+        acks = acks_with_results(listed_ids(items, "ack"), caller, results)
         return self._in_parts(acks, requests_of, key)
 
     def fail(

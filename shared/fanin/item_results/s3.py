@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 
 from fanin.aws import clients
 from fanin.aws.calls import send
-from fanin.errors import InvalidRequest, StoreUnavailable
+from fanin.errors import InvalidRequest, NotFound, StoreUnavailable
 from fanin.item_results.objects import Listed
 from fanin.item_results.service import Results
 from fanin.pacing import each_in_threads
@@ -58,7 +58,7 @@ class BucketObjects:
     def names(self, folder: str) -> Iterator[Sequence[Listed]]:
         wanted = {"Bucket": self.name, "Prefix": folder}
         while True:
-            answer = send(self.client.list_objects_v2, wanted)
+            answer = self._sent(self.client.list_objects_v2, wanted)
             yield [Listed(each["Key"], each["Size"]) for each in answer.get("Contents", [])]
             if not answer.get("IsTruncated"):
                 return
@@ -70,10 +70,8 @@ class BucketObjects:
                 if listed:
                     self._remove(listed)
             return not any(self.names(folder))
-        except ClientError as error:
-            if error.response["Error"]["Code"] == NO_BUCKET:
-                return True  # its objects are gone with it
-            raise
+        except NotFound:
+            return True  # the bucket is gone, and its objects with it
 
     def link(self, name: str, lifetime: timedelta) -> str:
         wanted = {"Bucket": self.name, "Key": name}
@@ -81,18 +79,23 @@ class BucketObjects:
 
     def _remove(self, listed: Sequence[Listed]) -> None:
         objects = {"Objects": [{"Key": each.name} for each in listed], "Quiet": True}
-        answer = send(self.client.delete_objects, {"Bucket": self.name, "Delete": objects})
+        answer = self._sent(self.client.delete_objects, {"Bucket": self.name, "Delete": objects})
         if answer.get("Errors"):
             raise StoreUnavailable(f"S3 did not delete {len(answer['Errors'])} objects of {self.name}")
 
-    def _sent(self, call: Any, wanted: dict[str, Any], otherwise: str) -> Any:
-        """Return the answer of *call*; None for the error *otherwise*."""
+    def _sent(self, call: Any, wanted: dict[str, Any], otherwise: str = "") -> Any:
+        """Return the answer of *call*; None for the error *otherwise*. Raises NotFound without the bucket."""
         try:
             return send(call, wanted)
         except ClientError as error:
             code = error.response["Error"]["Code"]
             if code == otherwise:
                 return None
+            if code == NO_BUCKET:
+                raise NotFound(
+                    f"there is no bucket {self.name}, so the results that were in it are lost; if its name is"
+                    " wrong, correct the setting results_bucket"
+                ) from error
             if code == UNDECIDED:
                 raise StoreUnavailable(f"another request writes {wanted['Key']}; retry") from error
             raise

@@ -6,9 +6,10 @@ import os
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, get_type_hints
 
 import urllib3
 
@@ -206,6 +207,7 @@ def _context(
         assembly.require_python(Assembly.read(template_dir), template_dir)
     if given.get("target", "local") != "local":
         raise LocalRunError("the target of a local run is local; remove the setting target")
+    _refuse_unknown(given)
     context: dict[str, object] = {"stage": "local", "target": "local", "consumer_concurrency": CONSUMERS}
     context["results"] = True
     if archive:
@@ -213,6 +215,20 @@ def _context(
     if page_bits is not None:
         context["page_bits"] = page_bits
     return {**context, **given}
+
+
+def _refuse_unknown(given: Mapping[str, object]) -> None:
+    """Raise LocalRunError for what is no setting: a CDK context has names of others, this one has not."""
+    if not given:
+        return
+    from fanin_cdk.settings.config import Config  # noqa: PLC0415  # it takes 0.3 s, and few runs have settings
+
+    known = {*get_type_hints(Config), "stages"}
+    unknown = sorted(name for name in given if name not in known and ":" not in name)
+    if unknown:
+        near = get_close_matches(unknown[0], sorted(known), n=1)
+        meant = f", did you mean {near[0]}?" if near else ";"
+        raise LocalRunError(f"there is no setting {unknown[0]}{meant} docs/settings.md lists them")
 
 
 def _synthesised(context: Mapping[str, object], progress: Progress) -> Path:

@@ -6,13 +6,13 @@ import json
 import os
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from contextlib import contextmanager
 from functools import partial
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fanin.arguments import text, text_or_none, whole
+from fanin.arguments import kind_of, text, text_or_none, whole
 from fanin.aws.queue_urls import queue_url
 from fanin.client.checks.checking import listed_ids
 from fanin.errors import InvalidRequest
@@ -62,7 +62,9 @@ def send(
     Raises SendFailed for what SQS keeps refusing, once all others are sent, and InvalidRequest for a row that
     cannot be sent, or if there are not as many rows as items; those before it may be sent then.
     """
-    found = _rows(map(str, listed_ids(items, "send")), rows)
+    listed = listed_ids(items, "send")
+    _check_rows(items, rows)
+    found = _rows(map(str, listed), rows)
     pack = pack_of(None if chunk is None else whole(chunk, "chunk", 1, WINDOW_MAX))
     messages = (message for _, near in groupby(found, key=_group_of) for message in pack(near))
     named = None if group is None else message_group(text(group, "a message group", "group"))
@@ -95,6 +97,14 @@ def _send(
     except SendFailed as failure:
         return failure
     return None
+
+
+def _check_rows(items: Iterable[Any], rows: Iterable[Any]) -> None:
+    """Raise InvalidRequest for a single text or object as rows, and for lists that differ in length."""
+    if not isinstance(rows, Iterable) or isinstance(rows, (str, bytes, Mapping)):
+        raise InvalidRequest(f"rows is a list of one for each item, not {kind_of(rows)}", field="rows")
+    if isinstance(items, Sized) and isinstance(rows, Sized) and len(items) != len(rows):
+        raise InvalidRequest(f"there are {len(rows):,} rows for {len(items):,} items", field="rows")
 
 
 def _rows(items: Iterator[str], rows: Iterable[Any]) -> Iterator[Row]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from fanin.aws.calls import send
+from fanin.aws.queue_urls import dead_letter_queue_arns
 from fanin.client.items import Items
 from fanin.client.transports.transport import Transport
 from fanin.errors import Conflict, FaninError, InvalidRequest, NotFound
@@ -69,8 +70,12 @@ def has_sources(sqs: SQSClient, url: str) -> bool:
     """Return whether the queue at *url* is the dead-letter queue of another, or SQS refuses to say."""
     try:
         return bool(send(sqs.list_dead_letter_source_queues, {"QueueUrl": url})["queueUrls"])
-    except ClientError:
-        return True
+    except ClientError as error:
+        if error.response.get("Error", {}).get("Code") != "InvalidAction":
+            return True
+    # The emulator of a local run has no such call.
+    facts = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
+    return facts["Attributes"]["QueueArn"] in dead_letter_queue_arns(sqs)
 
 
 RECEIVED = 10

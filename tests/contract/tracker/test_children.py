@@ -66,7 +66,7 @@ def test_an_item_whose_children_have_ended_takes_no_other_one(store, opens):
 
     assert opens(B) is None
     assert store.get(B.key) is None
-    assert store.children(ITEM) == Children()
+    assert store.children(ITEM) == Children(done=ids(A))
 
 
 def test_an_item_with_a_live_child_takes_another_one_though_one_has_failed(store, opens):
@@ -80,13 +80,25 @@ def test_an_item_with_a_live_child_takes_another_one_though_one_has_failed(store
 @pytest.mark.parametrize("failed", [False, True])
 def test_a_child_ends_once_however_often_its_end_is_noted(store, failed):
     store.create(A), store.create(B)
-    after = Children(ids(B), ids(A) if failed else frozenset())
+    after = Children(ids(B), ids(A) if failed else frozenset(), frozenset() if failed else ids(A))
 
     assert store.end_child(ITEM, A.batch_id, failed) == after
     assert store.end_child(ITEM, A.batch_id, not failed) == after
     assert store.end_child(ITEM, C.batch_id, failed) == after
     assert store.children(ITEM) == after
-    assert store.end_child(ITEM, B.batch_id, failed=False) == replace(after, live=frozenset())
+    assert store.end_child(ITEM, B.batch_id, failed=False) == replace(
+        after, live=frozenset(), done=after.done | ids(B)
+    )
+
+
+def test_children_that_are_done_are_kept_up_to_a_number_and_the_others_end_as_well(store, monkeypatch):
+    store.create(A), store.create(B)
+    for module in (children, requests):
+        monkeypatch.setattr(module, "CHILDREN_MAX", 1)
+
+    assert store.end_child(ITEM, A.batch_id, failed=False) == Children(ids(B), done=ids(A))
+    assert store.end_child(ITEM, B.batch_id, failed=False) == Children(done=ids(A))
+    assert store.end_child(ITEM, B.batch_id, failed=False) == Children(done=ids(A))
 
 
 def test_a_reopened_child_takes_the_place_of_its_origin_that_failed(store):

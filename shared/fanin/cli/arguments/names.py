@@ -9,12 +9,13 @@ from functools import lru_cache
 from itertools import islice
 
 from fanin.cli.arguments.api import Api
-from fanin.cli.terminal.exits import Refused
+from fanin.cli.terminal.exits import Refused, UsageError
 from fanin.client.model import Summary
 from fanin.client.transports.batch_names import PAGES, is_batch_id, looked_up, newest_of
 from fanin.client.wire import documents
 from fanin.errors import AccessDenied, Conflict
 from fanin.tracker.rules.model import ALIVE
+from fanin.tracker.rules.options import USER_KEY
 
 __all__ = ["BatchNames", "is_batch_id"]
 
@@ -42,6 +43,8 @@ class BatchNames:
         return []
 
     def _newest(self, user_key: str) -> str:
+        if not USER_KEY.form.fullmatch(user_key):
+            raise UsageError(f"BATCH is an id or a user key, and {USER_KEY.otherwise}")
         try:
             return newest_of(user_key, looked_up(lambda: self._of_key(user_key), self._pause))
         except Conflict as error:

@@ -79,8 +79,15 @@ def cancel(
     body = documents.cancel_body(why, children)
     answer = call.api.post(call.path(batch_id, "/cancel"), body, call.key, documents.cancelled_of)
     call.output.value(answer.document, answer.value.state)
+    note_reason(answer.value.reason, why)
     if below:
         note(f"with {below} below it")
+
+
+def note_reason(kept: str | None, given: str | None) -> None:
+    """Say on standard error that the reason *given* was not *kept*: the batch had ended so before."""
+    if given and kept != given:
+        note(f"it had ended so before, {f'with the reason {kept!r}' if kept else 'without a reason'}")
 
 
 def _below(call: Invocation, batch_id: str) -> str:

@@ -93,12 +93,15 @@ Ids = Annotated[bool, typer.Option("--ids", help="One item id a line, in place o
 BatchOrItem = Annotated[
     str, typer.Argument(metavar="OF", help="A batch, as an id or a user key, or an item.")
 ]
+DoneToo = Annotated[
+    bool, typer.Option("--done", help="Also those that acked their items as done, 100 of each item at most.")
+]
 Reasons = Annotated[bool, typer.Option("--reasons", help="A sample of at most 128 items, with reasons.")]
 After = Annotated[
     str | None, typer.Option("--after", metavar="ITEM", help="Only the results behind this item.")
 ]
 FAILURES = (
-    Column("Item", "itemId", lambda sample: sample["itemId"].partition(":")[2]),
+    Column("Item", "itemId"),
     Column("When", "at", time_ago("at")),
     Column("Reason", "reason"),
 )
@@ -143,13 +146,16 @@ def list_(
 
 
 @verb("children")
-def children(call: Invocation, of: BatchOrItem, limit: Limit = 50, every: Every = False) -> None:
+def children(
+    call: Invocation, of: BatchOrItem, done: DoneToo = False, limit: Limit = 50, every: Every = False
+) -> None:
     """List the live children of a batch, or of one item, and those that failed an item."""
     item = _one_item(of) if range_in(of) else None
     batch_id = call.names.id_of(of if item is None else item.batch)
     item_id = None if item is None else str(replace(item, batch=batch_id))
     path = call.path(batch_id, "/children")
-    print_list(call, CHILDREN, path, "batches", None if every else limit, itemId=item_id)
+    query = {"itemId": item_id, "done": "true" if done else None}
+    print_list(call, CHILDREN, path, "batches", None if every else limit, **query)
 
 
 @verb("outstanding")

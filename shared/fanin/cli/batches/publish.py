@@ -92,7 +92,7 @@ def publish(
     sqs = sqs_of(call.site)
     url, wanted = _target(sqs, queue), Again(again) if again else None
     _note_header(source)
-    key, caps = user_key or source.title, Caps(max_items, max_cost)
+    key, caps = source.title if user_key is None else user_key, Caps(max_items, max_cost)
     request = PublishRequest(source, url, key, chunk, rate, wanted, message_group, caps, allow_empty)
     _print(call, _published(call, sqs, request))
 

@@ -9,7 +9,7 @@ import typer
 
 from fanin.cli.arguments.items import ItemRange
 from fanin.cli.arguments.options import Batch, Key
-from fanin.cli.batches.changing import Yes, ask
+from fanin.cli.batches.changing import Yes, ask, note_reason
 from fanin.cli.terminal.output import Column
 from fanin.cli.verbs import Invocation, Verbs
 from fanin.client.wire import documents
@@ -46,6 +46,7 @@ def end(call: Invocation, batch: Batch, why: Needed, yes: Yes = False) -> None:
     ask(call, batch_id, "End", yes)
     answer = call.api.post(call.path(batch_id, "/end"), {"reason": why}, call.key, documents.cancelled_of)
     call.output.value(answer.document, answer.value.state)
+    note_reason(answer.value.reason, why)
 
 
 @verb("reopen", writes=True)

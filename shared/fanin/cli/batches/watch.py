@@ -6,16 +6,18 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import Annotated, TextIO
 
 import typer
 
 from fanin.cli.arguments.api import Answer
 from fanin.cli.arguments.options import Batch
+from fanin.cli.batches.sqs import sqs_of
 from fanin.cli.terminal.bar import Look, line
 from fanin.cli.terminal.durations import duration
 from fanin.cli.terminal.exits import ExitCode, Refused
-from fanin.cli.terminal.output import clean, clear_line, dumped, note
+from fanin.cli.terminal.output import LINE_SECONDS, clean, clear_line, dumped, note
 from fanin.cli.terminal.rate import Rate, seconds_left
 from fanin.cli.verbs import Invocation, Verbs
 from fanin.client.model import Status
@@ -24,6 +26,7 @@ from fanin.client.waiting import Pacing, is_ended, looks
 from fanin.client.wire import documents
 from fanin.client.wire.codec import Document
 from fanin.local import run_directories
+from fanin.local.dead_letter_queues import DeadLetterQueueNotes
 from fanin.local.failures import FailureLog, FailureNotes
 from fanin.tracker import State
 from fanin.tracker.rules.model import ALIVE
@@ -31,8 +34,6 @@ from fanin.tracker.rules.model import ALIVE
 verb = Verbs()
 
 SUCCESSES = ("succeeded", "enough")
-LINE_SECONDS = 10.0
-"""The time after which a line is printed where no terminal is, changed or not."""
 Timeout = Annotated[
     str | None, typer.Option("--timeout", metavar="TIME", help="Stop after it: 90s, 15m, 2h; exit code 3.")
 ]
@@ -73,7 +74,7 @@ def wait(call: Invocation, batches: Batches, timeout: Timeout = None) -> None:
 def progress_of(call: Invocation, batch_id: str, timeout: float | None, timer: Timer) -> Iterator[Seen]:
     """Yield what each look at a batch finds, the last one being its end. Raises TimeoutError."""
     look = partial(call.api.get, f"/v1/batches/{batch_id}", documents.status_of)
-    rate, show_failures = Rate(), failures_of(call, [batch_id])
+    rate, show_failures = Rate(), failures_of(call, [batch_id], timer)
     for answer in looks(look, Pacing(batch_id, timeout, timer)):
         status = answer.value
         show_failures()
@@ -89,7 +90,7 @@ def waited(
 ) -> Iterator[tuple[str, Status]]:
     """Yield the status of each batch at its end, one after another; the timeout is that of all together."""
     until = None if timeout is None else timer.monotonic() + timeout
-    show_failures = failures_of(call, list(names.values()))
+    show_failures = failures_of(call, list(names.values()), timer)
     for name, batch_id in names.items():
         remaining = None if until is None else max(0.0, until - timer.monotonic())
         try:
@@ -112,20 +113,25 @@ def _ended(
     return next(looks(partial(call.api.get, f"/v1/batches/{batch_id}", documents.status_of), pacing))
 
 
-def failures_of(call: Invocation, batch_ids: Sequence[str]) -> Callable[[], None]:
-    """Return what shows the functions of a local run that fail since the first of the batches was opened."""
+def failures_of(call: Invocation, batch_ids: Sequence[str], timer: Timer) -> Callable[[], None]:
+    """Return what shows, on a local run, the functions that fail since the first of the batches was opened.
+
+    And the dead-letter queues that hold messages, unless all batches have ended.
+    """
     run = run_directories.run_at(call.site.url)
     if run is None:
         return lambda: None
-    opened = [
-        call.api.get(f"/v1/batches/{batch_id}", documents.status_of).value.created_at
-        for batch_id in batch_ids
-    ]
+    found = [call.api.get(f"/v1/batches/{each}", documents.status_of).value for each in batch_ids]
     log = FailureLog(run_directories.directory_of(run.port).path)
-    notes = FailureNotes(log, min(each.timestamp() for each in opened))
+    notes: list[FailureNotes | DeadLetterQueueNotes] = [
+        FailureNotes(log, min(each.created_at.timestamp() for each in found))
+    ]
+    if not all(map(is_ended, found)):
+        option = f" --batch {batch_ids[0]}" if len(batch_ids) == 1 else ""
+        notes.append(DeadLetterQueueNotes(partial(sqs_of, call.site), option, timer.monotonic))
 
     def show() -> None:
-        for text in notes.lines():
+        for text in chain.from_iterable(each.lines() for each in notes):
             clear_line()
             note(text)
 

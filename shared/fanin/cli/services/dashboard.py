@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import signal
 import sys
 import threading
 import webbrowser
@@ -49,7 +50,7 @@ def dashboard(
     It runs until Ctrl-C. The address works once.
     """
     started = _started(call.site, port, allow_writes)
-    with stopped_by_signals(), closing(started):
+    with stopped_by_signals() as come, closing(started):
         call.output.value({"url": started.address}, started.address)
         sys.stdout.flush()
         note(f"the dashboard of {call.site.url}; stop with Ctrl-C")
@@ -57,6 +58,8 @@ def dashboard(
             with suppress(webbrowser.Error):
                 webbrowser.open(started.address)
         threading.Event().wait()
+    if signal.SIGINT in come:
+        raise KeyboardInterrupt
 
 
 def _started(site: Site, port: int | None, allow_writes: bool) -> Dashboard:

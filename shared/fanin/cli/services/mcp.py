@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fanin.cli.services.tools import VerbTool, tools_of
+from fanin.cli.services.tools import VerbTool, tool_error, tools_of
 from fanin.cli.terminal.exits import Refused
 from fanin.cli.verbs import Profile, Region, Stage, Url, VerbCommand
 from fanin.errors import InvalidRequest
@@ -92,7 +92,7 @@ async def _run(
     except InvalidRequest as refused:
         return _result(str(refused), is_error=True)
     code, out, error = await _output([name, *where, "--json", *arguments])
-    return _result(out + error, is_error=code != 0 and not out)
+    return _result(out + tool_error(error), is_error=code != 0 and not out)
 
 
 async def _output(arguments: Sequence[str]) -> tuple[int, str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,15 +17,38 @@ from fanin.errors import InvalidRequest
 
 SCREENS = ("dashboard", "watch")
 """Verbs of people at a terminal."""
-COMMON = {*WHERE, "as_json"}
+COMMON = {*WHERE, "as_json", "ids"}
+"""Options of all verbs, and one that excludes --json, with which a tool runs its verb."""
 TYPES: Mapping[Any, str] = {int: "integer", float: "number", bool: "boolean"}
+CONFIRMATION = "Must be true: nothing else confirms it."
+_SENTENCE = re.compile(r"(?<=\.)\s+")
+_AT_TERMINAL = re.compile(r"\b(terminal|standard error|exits|fanin|printed)\b", re.IGNORECASE)
+_PARTS = re.compile(
+    r"; (asks first|print nothing|exit code 3|repeatable|- is standard input)|, or - for such lines on stdin"
+)
+_OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
+_HELP = re.compile(r"(; s| S)ee fanin [\w ]*--help")
+
+
+def tool_text(text: str) -> str:
+    """Return a text of the help for a program: options as arguments, and without what is about a terminal."""
+    sentences = _SENTENCE.split(" ".join(text.split()))
+    text = _PARTS.sub("", " ".join(each for each in sentences if not _AT_TERMINAL.search(each)))
+    text = re.sub(r"\bPrint\b", "Return", re.sub(r"\bprint\b", "return", text))
+    return _OPTION.sub(lambda found: found[1].replace("-", "_"), text)
+
+
+def tool_error(text: str) -> str:
+    """Return the sentence of an error without the way to the help of a terminal."""
+    return _HELP.sub("", text)
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """An argument or an option of a verb; *kind*: the type of its value."""
+    """An argument or an option of a verb, by the *name* of its option; *kind*: the type of its value."""
 
     name: str
+    option: str
     kind: Any
     info: ArgumentInfo | OptionInfo
     is_required: bool
@@ -36,17 +60,21 @@ class Given:
         found: dict[str, Any] = {"type": TYPES.get(one, "string")}
         if get_origin(one) is Literal:
             found["enum"] = list(get_args(one))
-        return ({"type": "array", "items": found} if several else found) | {
-            "description": self.info.help or ""
-        }
+        return ({"type": "array", "items": found} if several else found) | {"description": self.about}
+
+    @property
+    def about(self) -> str:
+        """What it is, and the form of its value if that has parts."""
+        form = self.info.metavar or ""
+        text = CONFIRMATION if self.name == "yes" else tool_text(self.info.help or "")
+        return f"{text} As {form}." if re.search("[:=]", form) else text
 
     def written(self, value: Any) -> list[str]:
         """Return the texts of *value* on a command line; none for a flag that is off."""
         texts = [str(each) for each in value] if isinstance(value, list) else [str(value)]
         if isinstance(self.info, ArgumentInfo):
             return texts
-        names = self.info.param_decls or (f"--{self.name.replace('_', '-')}",)
-        on, _, off = names[-1].partition("/")
+        on, _, off = self.option.partition("/")
         if isinstance(value, bool):
             return [on] if value else [off] if off else []
         return [f"{on}={text}" for text in texts]
@@ -62,13 +90,14 @@ class VerbTool:
 
     @property
     def about(self) -> str:
-        return inspect.getdoc(self.command) or ""
+        return tool_text(inspect.getdoc(self.command) or "")
 
     @cached_property
     def given(self) -> Mapping[str, Given]:
         """What the verb takes beside the options of all verbs, by name."""
         known = inspect.signature(self.command).parameters
-        return {name: _given(each) for name, each in known.items() if name not in COMMON}
+        given = [_given(each) for name, each in known.items() if name not in COMMON]
+        return {each.name: each for each in given}
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -81,10 +110,16 @@ class VerbTool:
         }
 
     def arguments(self, values: Mapping[str, Any]) -> list[str]:
-        """Return what follows the verb in a command line. Raises InvalidRequest for an unknown argument."""
+        """Return what follows the verb in a command line.
+
+        Raises InvalidRequest for an argument that is unknown or missing.
+        """
         if unknown := sorted(set(values) - set(self.given)):
             known = ", ".join(self.given) or "no argument"
             raise InvalidRequest(f"{self.name} takes {known}, not {unknown[0]!r}", field=unknown[0])
+        for name, each in self.given.items():
+            if each.is_required and values.get(name) is None:
+                raise InvalidRequest(f"{self.name} needs {name}", field=name)
         options: list[str] = []
         positional: list[str] = []
         for name, each in self.given.items():
@@ -108,4 +143,10 @@ def _given(parameter: inspect.Parameter) -> Given:
     annotated, info = get_args(parameter.annotation)[:2]
     kinds = get_args(annotated) if get_origin(annotated) in (Union, UnionType) else (annotated,)
     kind = next(each for each in kinds if each is not NoneType)
-    return Given(parameter.name, kind, info, parameter.default is inspect.Parameter.empty)
+    # In an annotation, typer has the first name of an option where a default stands elsewhere.
+    named = [each for each in (info.default, *(info.param_decls or ())) if isinstance(each, str)]
+    option = named[-1] if named else f"--{parameter.name.replace('_', '-')}"
+    name = parameter.name
+    if isinstance(info, OptionInfo):
+        name = option.partition("/")[0].removeprefix("--").replace("-", "_")
+    return Given(name, option, kind, info, parameter.default is inspect.Parameter.empty)

@@ -91,6 +91,8 @@ def _work(spec: str, queue: str, options: Any) -> None:
         raise
     if summary.unfinished:
         raise typer.Exit(ExitCode.TIMED_OUT)
+    if summary.interrupted:
+        raise KeyboardInterrupt
 
 
 def handler_of(spec: str) -> Callable[..., object]:

@@ -136,10 +136,7 @@ BATCHES = (
     Column("Items", "total", number("total"), right=True),
     Column("Opened", "createdAt", time_ago("createdAt")),
 )
-CHILDREN = (
-    Column("Item", "parentItemId", lambda child: child["parentItemId"].partition(":")[2]),
-    *BATCHES,
-)
+CHILDREN = (Column("Item", "parentItemId"), *BATCHES)
 BATCH = (
     Column("Batch", "batchId"),
     Column("User key", "userKey"),

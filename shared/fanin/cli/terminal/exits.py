@@ -71,6 +71,8 @@ AFTER_INTERRUPTION = {
     "fail": "run it again: an item that is acked twice counts once",
     "watch": "the batch goes on; run it again to see it",
     "wait": "the batches go on; run it again to wait for them",
+    "work": "what was not done is in the queue; run it again to go on",
+    "dashboard": "the batches go on; run it again for a new address",
 }
 """How to go on after Ctrl-C, by the verb."""
 QUOTED = 100

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 TABLE_ROWS = 200
 """Rows of one table on a terminal, so that a long list is printed while it is read."""
 PROGRESS_SECONDS = 0.5
+LINE_SECONDS = 10.0
+"""The time between two lines of progress where no terminal is."""
 GAP = 2
 """Columns of a terminal between those of a table."""
 Side = Literal["left", "right"]
@@ -178,19 +180,26 @@ def _stacked(columns: Sequence[Column], rows: Iterable[Sequence[str]], width: in
 
 
 class Progress:
-    """Progress on standard error: a line that changes on a terminal, and nothing elsewhere."""
+    """Progress on standard error: a line that changes on a terminal, elsewhere a line every 10 seconds."""
 
     def __init__(self, stream: TextIO | None = None, now: Callable[[], float] = time.monotonic) -> None:
         self._stream = sys.stderr if stream is None else stream
         self._now = now
-        self._next = now() + PROGRESS_SECONDS
+        self._on_terminal = self._stream.isatty()
+        self._seconds = PROGRESS_SECONDS if self._on_terminal else LINE_SECONDS
+        self._next = now() + self._seconds
         self._width = 0
 
     def show(self, text: str) -> None:
-        """Replace the line, at most twice a second."""
-        if self._stream.isatty() and self._now() >= self._next:
-            self._next = self._now() + PROGRESS_SECONDS
+        """Replace the line, at most twice a second; where no terminal is, print one every 10 seconds."""
+        if self._now() < self._next:
+            return
+        self._next = self._now() + self._seconds
+        if self._on_terminal:
             self._write(text)
+        else:
+            self._stream.write(f"{text}\n")
+            self._stream.flush()
 
     def clear(self) -> None:
         """Remove the line, before other output."""

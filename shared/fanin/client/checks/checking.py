@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeGuard
 from uuid import uuid4
 
@@ -15,6 +16,7 @@ from fanin.client.checks.reasons import fitting, reason_of
 from fanin.client.items import Items
 from fanin.client.transports.transport import Transport
 from fanin.errors import InvalidRequest
+from fanin.result_texts import result_text
 from fanin.tracker import TOTAL_MAX, Ack, ItemId, Outcome, State, checked_batch_id
 from fanin.tracker.reads.mapping import CELLS_MAX
 from fanin.tracker.reads.window import WINDOW_MAX
@@ -43,9 +45,37 @@ def listed_ids(items: Iterable[str | ItemId], call: str) -> Iterable[ItemId]:
 
 def listed_id(item: str | ItemId) -> ItemId:
     """Return the id of *item*."""
+    if isinstance(item, Items):
+        raise InvalidRequest("a list of ranges is for ack_ranges and fail_ranges", field="items")
     if not isinstance(item, (str, ItemId)):
         raise InvalidRequest(f"an item id is a text, not {kind_of(item)}", field="items")
     return ItemId.parse(str(item), "items")
+
+
+def acks_with_results(
+    items: Iterable[ItemId], caller: str, results: Mapping[str, Any] | Sequence[Any] | None
+) -> list[Ack]:
+    """Return an ack of each item with its result: by its id, or the one at its place in a list."""
+    ids = list(items)
+    if results is None:
+        return [Ack.of(item, caller) for item in ids]
+    values = _by_id(ids, results) if isinstance(results, Mapping) else results
+    if not isinstance(values, Sequence) or isinstance(values, (str, bytes)):
+        text = f"results are a dict by item id, or a list of one for each item, not {kind_of(results)}"
+        raise InvalidRequest(text, field="results")
+    if len(values) != len(ids):
+        raise InvalidRequest(f"there are {len(values):,} results for {len(ids):,} items", field="results")
+    pairs = zip(ids, map(result_text, values), strict=True)
+    return [replace(Ack.of(item, caller), result=result) for item, result in pairs]
+
+
+def _by_id(ids: Sequence[ItemId], results: Mapping[str, Any]) -> Sequence[Any]:
+    """Return the results in the order of *ids*; None for an item without one."""
+    found = {str(item): result for item, result in results.items()}
+    names = [str(item) for item in ids]
+    if others := found.keys() - set(names):
+        raise InvalidRequest(f"results has {min(others)!r:.130}, which is none of the items", field="results")
+    return [found.get(name) for name in names]
 
 
 def is_range(items: Any) -> TypeGuard[Items]:

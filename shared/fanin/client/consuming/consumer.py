@@ -29,7 +29,15 @@ from fanin.client.checks.reasons import reason_for_good, reason_of
 from fanin.client.consuming.answering import Named, answers_of
 from fanin.client.consuming.ordering import runs_of
 from fanin.client.consuming.records import item_id_of
-from fanin.client.consuming.settling import Outcomes, Settled, Tally, Worked, log_deleted, log_unmatched
+from fanin.client.consuming.settling import (
+    RETURNS,
+    Outcomes,
+    Settled,
+    Tally,
+    Worked,
+    log_deleted,
+    log_unmatched,
+)
 from fanin.client.consuming.skipping import FailuresForGood, Look, Looks
 from fanin.client.consuming.steps import Step, Steps, take
 from fanin.client.ownership.under_work import UnderWork, delivery, under_work
@@ -230,7 +238,7 @@ class Consumer:
     def _failed(self, call: UnderWork, ack: Ack, error: BaseException) -> Ack | None:
         """Return the ack of the failure at the last attempt; None if the work is to be retried."""
         if not call.last:
-            _log("the work of item %s failed; message %s returns to the queue", call, error)
+            _log(f"the work of item %s failed; message %s {RETURNS}", call, error)
             return None
         _log("the work of item %s failed at the last attempt of message %s; it is failed", call, error)
         return replace(ack, outcome=Outcome.FAILURE, reason=reason_of(error))
@@ -258,7 +266,7 @@ class Consumer:
     def _log_unnamed(self, record: Record, error: Exception) -> None:
         facts = {"messageId": record["messageId"], "reason": type(error).__name__}
         why = str(error) if isinstance(error, InvalidRequest) else f"item_id raised {facts['reason']}"
-        line = "message %s cannot be worked on, and returns to the queue: %s"
+        line = f"message %s cannot be worked on, and {RETURNS}: %s"
         logger.warning(line, facts["messageId"], why, extra=facts)
 
     def _report(self, settled: Settled) -> None:
@@ -364,7 +372,7 @@ def _refuse_failures(result: object) -> None:
 
 def _log_open(record: Record) -> None:
     facts = {"messageId": record["messageId"]}
-    line = "message %s returns to the queue: it is unknown whether its item has a new owner"
+    line = f"message %s {RETURNS}: it is unknown whether its item has a new owner"
     logger.warning(line, facts["messageId"], extra=facts)
 
 

@@ -19,7 +19,7 @@ from fanin.calling import UNDER_ACKS, synchronous
 from fanin.client.consuming.chunks import Chunk, ChunkItem, chunk_of
 from fanin.client.consuming.consumer import Consumer, Handler, belonging_to, handler_of, seconds_left
 from fanin.client.consuming.ordering import in_turn, is_in_order
-from fanin.client.consuming.settling import Settled, Tally, Worked
+from fanin.client.consuming.settling import RETURNS, Settled, Tally, Worked
 from fanin.client.consuming.skipping import Looks
 from fanin.client.consuming.steps import Step, Steps
 from fanin.errors import InvalidRequest, NewerSchema, NotFound, StoreUnavailable
@@ -176,4 +176,4 @@ def _ranges(acks: Iterable[Ack]) -> list[Ack]:
 
 def _log_returned(record: Record, why: str) -> None:
     facts = {"messageId": record["messageId"]}
-    logger.warning("message %s returns to the queue: %s", facts["messageId"], why, extra=facts)
+    logger.warning(f"message %s {RETURNS}: %s", facts["messageId"], why, extra=facts)

@@ -468,11 +468,16 @@ def refuse_owner_beside_job(*item_ids: str | None) -> None:
 
 
 def refuse_unmatched(report: AckReport, *, failed: bool) -> None:
-    """Log the items of a *report* to a function that no batch has.
+    """Log the items of a *report* that were not acked; in a function, those that no batch has.
 
     Raises NotFound if they are *failed*: the function's own item would be acked as done in their place.
     """
-    for item, verdict in () if _here() is None else _unmatched(report):
+    if _here() is None:
+        if found := report.not_acked:
+            counts = ", ".join(f"{count} {verdict}" for verdict, count in found.items())
+            logger.warning("%d items were not acked: %s", sum(found.values()), counts)
+        return
+    for item, verdict in _unmatched(report):
         line = f"item {item} is in no batch of this tenant ({verdict}): it was not acked"
         if failed:
             raise NotFound(line)

@@ -13,6 +13,7 @@ from fanin.errors import Conflict, NotFound
 from fanin.item_ids import UUID_FORM
 from fanin.tracker import BatchFilter
 from fanin.tracker.rules.model import ALIVE
+from fanin.tracker.rules.options import USER_KEY
 
 PAGES = 20
 """Pages of a list that are read for a user key: expired batches leave pages empty."""
@@ -37,6 +38,7 @@ def named_batch(transport: Transport, name: str, sleep: Callable[[float], None] 
     """
     if is_batch_id(name):
         return name
+    USER_KEY.check(name, "batch")
     return newest_of(name, looked_up(lambda: _of_key(transport, name), sleep))
 
 

@@ -93,8 +93,9 @@ class DirectTransport(DirectAcks):
     def cancel(self, batch_id: str, reason: str | None, key: str, children: bool = False) -> Cancelled:
         return _cancelled(self.tracker.cancel(self.tenant, batch_id, reason, key, children))
 
-    def children(self, batch_id: str, item_id: str | None, cursor: Cursor) -> Summaries:
-        page = self.tracker.children(self.tracker.get(self.tenant, batch_id), item_id, cursor or 0)
+    def children(self, batch_id: str, item_id: str | None, done: bool, cursor: Cursor) -> Summaries:
+        batch = self.tracker.get(self.tenant, batch_id)
+        page = self.tracker.children(batch, item_id, cursor or 0, done=done)
         return Summaries(tuple(Summary(**_facts(child)) for child in page.batches), page.resume)
 
     def reopen(self, request: ReopenBatch, key: str) -> Items:

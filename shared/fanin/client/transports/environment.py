@@ -48,7 +48,12 @@ To = str | Transport | Environment | Direct
 
 
 class ConnectionOptions(TypedDict, total=False):
-    """The options of ``Fanin``: those of :class:`Connection`."""
+    """How a client connects to the API.
+
+    *token*: sent as ``Authorization: Bearer``, in place of AWS signatures. *timeout*: seconds that a call may
+    take, with all its *attempts*. *session*: of boto3, whose credentials sign. *region*: that of the
+    signatures, if the URL does not contain it.
+    """
 
     token: str | None
     timeout: Seconds
@@ -59,12 +64,7 @@ class ConnectionOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """How a client connects to the API.
-
-    *token*: sent as ``Authorization: Bearer``, in place of AWS signatures. *timeout*: seconds that a call may
-    take, with all its *attempts*. *session*: of boto3, whose credentials sign. *region*: that of the
-    signatures, if the URL does not contain it.
-    """
+    """The options of :class:`ConnectionOptions`, checked."""
 
     token: str | None = field(default=None, repr=False)
     timeout: Seconds = CALL_SECONDS

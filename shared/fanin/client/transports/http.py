@@ -132,8 +132,9 @@ class HttpTransport:
         body = documents.cancel_body(reason, children)
         return self._end(batch_id, "/cancel", body, key, documents.cancelled_of)
 
-    def children(self, batch_id: str, item_id: str | None, cursor: Cursor) -> Summaries:
+    def children(self, batch_id: str, item_id: str | None, done: bool, cursor: Cursor) -> Summaries:
         query = {"itemId": item_id, "limit": CHILDREN_A_PAGE, "cursor": cursor}
+        query |= {"done": "true"} if done else {}
         return self._get(_path(batch_id, "/children"), query, documents.summaries_of)
 
     def reopen(self, request: ReopenBatch, key: str) -> Items:

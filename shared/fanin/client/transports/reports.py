@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fanin.tracker import Verdict
+
+ACKED = frozenset({Verdict.ACCEPTED, Verdict.DUPLICATE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,14 @@ class AckReport:
     results: tuple[ItemVerdict, ...] = ()
     completions: tuple[Completion, ...] = ()
     ranges: tuple[RangeVerdict, ...] = ()
+
+    @property
+    def not_acked(self) -> Mapping[Verdict, int]:
+        """How many items got each verdict other than ``accepted`` and ``duplicate``."""
+        counts = Counter(each.verdict for each in self.results)
+        for each in self.ranges:
+            counts.update(each.counts)
+        return {verdict: count for verdict, count in counts.items() if verdict not in ACKED}
 
     def __add__(self, other: AckReport) -> AckReport:
         """Return both reports as one; a completion in both is listed once."""

@@ -88,6 +88,7 @@ class WorkSummary:
 
     *released*: that were made visible again at once, because their work had not begun at the stop, or had
     not ended in time; the latter are *unfinished*. *lost*: whose visibility timeout ended in the worker.
+    *interrupted*: whether Ctrl-C stopped it.
     """
 
     deleted: int
@@ -95,3 +96,4 @@ class WorkSummary:
     released: int
     lost: int
     unfinished: int
+    interrupted: bool = False

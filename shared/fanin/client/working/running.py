@@ -38,10 +38,11 @@ SETTLE_SECONDS = 2.0
 
 @dataclass(eq=False)
 class StopRequest:
-    """A request to stop: *asked* at first, *now* at the second time."""
+    """A request to stop: *asked* at first, *now* at the second time; *interrupted* by SIGINT."""
 
     asked: threading.Event = field(default_factory=threading.Event)
     now: threading.Event = field(default_factory=threading.Event)
+    interrupted: bool = False
 
     def again(self) -> None:
         """Stop; called again, without waiting for what is under work."""
@@ -56,7 +57,8 @@ class StopRequest:
             yield
             return
 
-        def ask(_number: int, _frame: FrameType | None) -> None:
+        def ask(number: int, _frame: FrameType | None) -> None:
+            self.interrupted = self.interrupted or number == signal.SIGINT
             self.again()
 
         before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -114,7 +116,7 @@ class Running:
             raise self.worker.error
         counts = self.worker.counts
         deleted, returned, released, lost = (counts[name] for name in COUNTED)
-        return WorkSummary(deleted, returned, released, lost, unfinished)
+        return WorkSummary(deleted, returned, released, lost, unfinished, self.stop.interrupted)
 
     def _start(self) -> None:
         kind = "tasks" if self.consumer.in_tasks else "threads"

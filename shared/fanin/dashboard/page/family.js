@@ -9,9 +9,18 @@ const CHILDREN = 20,
   LIVE = 10; // whose progress is read at each poll
 
 export async function below(path, ask) {
-  const found = await ask(`${path}/children?limit=${CHILDREN}`);
+  const found = await withDone(await ask(`${path}/children?limit=${CHILDREN}`), path, ask);
   await look(found.batches, ask, LIVE);
   return found;
+}
+
+// Children that are done take the room that those that are waited for leave.
+async function withDone(found, path, ask) {
+  if (found.cursor || found.batches.length >= CHILDREN) return found;
+  const all = await ask(`${path}/children?done=true&limit=${CHILDREN}`).catch(() => null); // of an older API
+  const known = new Set(found.batches.map((each) => each.batchId));
+  const more = (all?.batches ?? []).filter((each) => !known.has(each.batchId) && isEnded(each));
+  return { batches: [...found.batches, ...more.map((each) => ({ ...each, isDone: true }))], cursor: all?.cursor };
 }
 
 export const above = async ({ parentItemId }, ask) => ask(`/v1/batches/${parentItemId.split(":")[0]}`);
@@ -31,9 +40,9 @@ export function parent({ parentItemId }, found) {
   );
 }
 
-// First those that ended badly, then the stalled ones, then the others with the fewest items done.
+// First those that ended badly, then the stalled ones, then the others with the fewest items done; the done ones last.
 function order(one, other) {
-  const rank = (each) => (isEnded(each) ? 0 : each.isStalled ? 1 : 2);
+  const rank = (each) => (each.isDone ? 3 : isEnded(each) ? 0 : each.isStalled ? 1 : 2);
   const left = ({ batchId, total }) => total - (progressOf(batchId)?.estimate ?? 0);
   return rank(one) - rank(other) || left(other) - left(one);
 }
@@ -50,10 +59,10 @@ export function children(batch, found) {
     "section",
     {},
     h("h2", {}, "Children"),
-    h("p", { class: "soft" }, "Those that items wait for, and those that failed their items."),
+    h("p", { class: "soft" }, "Those that items wait for, those that failed their items, and then those that are done."),
     stalled.length ? h("p", { class: "bad" }, `Stalled: ${stalled.join(", ")}`) : null,
     table("Children", columns, rows),
-    isAll ? null : h("p", { class: "soft" }, "There are more: ", command(`fanin children ${batch.batchId} --all`)),
+    isAll ? null : h("p", { class: "soft" }, "There are more: ", command(`fanin children ${batch.batchId} --done --all`)),
   );
 }
 

@@ -261,8 +261,7 @@ def children_key(item: ItemKey) -> Item:
 
 
 def children_of(item: Item) -> Children:
-    live, failed = (frozenset(item.get(name, {}).get("SS", ())) for name in ("live", "failed"))
-    return Children(live, failed)
+    return Children(*(frozenset(item.get(name, {}).get("SS", ())) for name in ("live", "failed", "done")))
 
 
 def position_of_children(item: Item) -> int:

@@ -88,17 +88,25 @@ def _add_child(table: str, child: Batch, item: ItemKey, instead_of: str | None) 
     }
 
 
-def end_child(table: str, item: ItemKey, child_id: str, failed: bool) -> Item:
-    """Take a child that has ended out of the live ones; a repetition changes nothing."""
+def end_child(table: str, item: ItemKey, child_id: str, failed: bool, listed: bool) -> Item:
+    """Take a child that has ended out of the live ones; a repetition changes nothing.
+
+    *listed*: one that has not failed is added to the done ones, on the condition that there is room.
+    """
+    kept = ", failed :child" if failed else ", done :child" if listed else ""
+    is_bounded = listed and not failed
+    room = " AND (attribute_not_exists(done) OR size(done) < :max)" if is_bounded else ""
+    most = {":max": number(CHILDREN_MAX)} if is_bounded else {}
     return {
         "TableName": table,
         "Key": children_key(item),
-        "UpdateExpression": f"ADD liveCount :minus{', failed :child' if failed else ''} DELETE live :child",
-        "ConditionExpression": "contains(live, :id)",
+        "UpdateExpression": f"ADD liveCount :minus{kept} DELETE live :child",
+        "ConditionExpression": f"contains(live, :id){room}",
         "ExpressionAttributeValues": {
             ":minus": number(-1),
             ":child": {"SS": [child_id]},
             ":id": text(child_id),
+            **most,
         },
         "ReturnValues": "ALL_NEW",
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",

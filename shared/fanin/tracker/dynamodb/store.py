@@ -83,8 +83,14 @@ class DynamoStore:
         return [(items.position_of_children(row), items.children_of(row)) for row in rows]
 
     def end_child(self, item: ItemKey, child_id: str, failed: bool) -> Children | None:
+        children = self._end_child(item, child_id, failed, listed=True)
+        if children is None or child_id not in children.live:
+            return children
+        return self._end_child(item, child_id, failed, listed=False)
+
+    def _end_child(self, item: ItemKey, child_id: str, failed: bool, listed: bool) -> Children | None:
         try:
-            request = requests.end_child(self.tables.batches, item, child_id, failed)
+            request = requests.end_child(self.tables.batches, item, child_id, failed, listed)
             return items.children_of(send(self.client.update_item, request)["Attributes"])
         except StaleWrite as stale:
             (row,) = stale.stored

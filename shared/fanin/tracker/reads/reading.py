@@ -77,13 +77,14 @@ class Reader:
         return listing(self.store, tenant, query, self.now(), self.each)
 
     def children(
-        self, batch: Batch, item_id: str | None = None, start: int = 0, limit: int = 100
+        self, batch: Batch, item_id: str | None = None, start: int = 0, limit: int = 100, done: bool = False
     ) -> ChildPage:
         """Return the children of a batch's items that are live or have failed their items, a page of them.
 
-        *item_id*: only those of this item. *start*: the item of the batch to begin with.
+        *item_id*: only those of this item. *start*: the item of the batch to begin with. *done*: the others
+        too, the first 100 of an item.
         """
-        page = child_page(self.store, batch, item_id, start, limit, self.each)
+        page = child_page(self.store, batch, item_id, start, limit, self.each, done)
         return replace(page, batches=tuple(child for child in page.batches if not self._is_over(child)))
 
     def progress(self, batch: Batch) -> Progress:

@@ -3,8 +3,9 @@
 The ids of an item's children are in one row, beside the rows of the parent. A child is added to it in the
 transaction that stores the child, and leaves ``live`` by one conditional write when it ends. So the one that
 leaves no other live is the last, however requests are repeated or delayed: it acks the item, and no child is
-added from then on. One whose end fails the item, by its option ``parent_fails_on``, stays in ``failed``,
-unless another one takes its place: a batch that reopens it, or one that is opened under its idempotency key.
+added from then on. It is listed in ``done``, as far as there is room. One whose end fails the item, by its
+option ``parent_fails_on``, stays in ``failed``, unless another one takes its place: a batch that reopens it,
+or one that is opened under its idempotency key.
 """
 
 from __future__ import annotations
@@ -16,15 +17,19 @@ from fanin.tracker.rules.model import ALL_DONE, ENOUGH, Ack, Batch, Outcome
 from fanin.tracker.rules.options import ParentFailsOn
 
 CHILDREN_MAX = 100
-"""Live children of an item, and as many failed ones: their ids are in one row."""
+"""Live children of an item, as many failed ones, and as many done ones: their ids are in one row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Children:
-    """The ids of an item's children that have not ended, and of those that failed and were not replaced."""
+    """The ids of an item's children that have not ended, and of those that failed and were not replaced.
+
+    *done*: the first 100 of those whose ends did not fail the item, for lists alone.
+    """
 
     live: frozenset[str] = frozenset()
     failed: frozenset[str] = frozenset()
+    done: frozenset[str] = frozenset()
 
     def named_failure(self, last: str) -> str | None:
         """Return the failed child that the item's failure names: the *last* one to end, if it failed."""
@@ -40,11 +45,14 @@ class Children:
 
     def with_child(self, child_id: str, replaced: Collection[str]) -> Children:
         """Return the children after a child was added in the place of those of *replaced* that failed."""
-        return Children(self.live | {child_id}, self.failed.difference(replaced))
+        return Children(self.live | {child_id}, self.failed.difference(replaced), self.done)
 
     def after_end(self, child_id: str, failed: bool) -> Children:
         """Return the children after a live one of them has ended."""
-        return Children(self.live - {child_id}, self.failed | ({child_id} if failed else set()))
+        live, more = self.live - {child_id}, frozenset({child_id})
+        if failed:
+            return Children(live, self.failed | more, self.done)
+        return Children(live, self.failed, self.done if len(self.done) >= CHILDREN_MAX else self.done | more)
 
 
 def replaced_by(batch: Batch, instead_of: str | None) -> list[str]:
