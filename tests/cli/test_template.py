@@ -9,7 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from fanin.cli.app import app
-from fanin.local import prerequisites, template
+from fanin.local import prerequisites
+from fanin.local.stack import template
 from tests.local import small
 
 

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from fanin.local.assembly import Assembly
-from fanin.local.template import BUCKET, CDK_BUCKET, PREFIX, parameterised, write
+from fanin.local.stack.assembly import Assembly
+from fanin.local.stack.template import BUCKET, CDK_BUCKET, PREFIX, parameterised, write
 from tests.infra.test_options import lint
 from tests.pages import ROOT, blocks_of
 

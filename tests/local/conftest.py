@@ -6,8 +6,8 @@ import pytest
 
 from fanin.local import LocalRun
 from fanin.local import run as running
-from fanin.local.assembly import Assembly
-from fanin.local.template import write
+from fanin.local.stack.assembly import Assembly
+from fanin.local.stack.template import write
 from tests.side_by_side import alone, beside_the_module, beside_the_session, pytest_pyfunc_call
 
 __all__ = ["alone", "beside_the_module", "beside_the_session", "pytest_pyfunc_call"]

@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 
 from fanin.cli.app import app
 from fanin.cli.stacks import local as command
-from fanin.local import LocalRun, LocalRunError, assembly
+from fanin.local import LocalRun, LocalRunError
 from fanin.local.origin import clone
+from fanin.local.stack import assembly
 
 
 @pytest.fixture

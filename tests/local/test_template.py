@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from fanin import Fanin
-from fanin.local import LocalRun, LocalRunError, template
-from fanin.local.assembly import Assembly
-from fanin.local.template import write
+from fanin.local import LocalRun, LocalRunError
+from fanin.local.stack import template
+from fanin.local.stack.assembly import Assembly
+from fanin.local.stack.template import write
 from tests.local import small
 
 

@@ -5,12 +5,12 @@ local run refuses (``request_rules/``); docs/local.md lists what differs.
 
 ::
 
-    run.py  --> assembly.py: synthesise --> deployment.py: deploy
+    run.py  --> stack/assembly.py: synthesise --> stack/deployment.py: deploy
        `--> emulation/host.py, a child process: the emulator, and the API's port (gateway.py)
                `--> functions/: a process for each function, forked from one that has its libraries
     ``fanin local work``: work/feeding.py, a worker of ``fanin.client.working``, invokes the user's function
 
-Read in this order: ``run.py``, ``run_directories.py``, ``assembly.py``, ``deployment.py``;
+Read in this order: ``run.py``, ``run_directories.py``, ``stack/assembly.py``, ``stack/deployment.py``;
 ``emulation/emulator.py`` (the parent's side) and ``emulation/host.py`` (the child's);
 ``functions/tuning.py``; ``work/feeding.py``.
 """

@@ -13,7 +13,7 @@ from fanin.cli.stacks.local import Context, setting_of
 from fanin.cli.terminal.output import note
 from fanin.cli.verbs import VerbCommand
 from fanin.local import prerequisites
-from fanin.local.template import BUCKET, DEFAULT_PREFIX, PREFIX, synthesised
+from fanin.local.stack.template import BUCKET, DEFAULT_PREFIX, PREFIX, synthesised
 
 Out = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="A new folder, or one of an earlier run.")]
 Bucket = Annotated[

@@ -14,9 +14,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from fanin.local.assembly import Assembly, Asset, run_app, zipped
 from fanin.local.errors import LocalRunError
 from fanin.local.origin import ORIGIN
+from fanin.local.stack.assembly import Assembly, Asset, run_app, zipped
 
 CDK_BUCKET = "cdk-hnb659fds-assets-${AWS::AccountId}-${AWS::Region}"
 """The bucket that `cdk bootstrap` makes, as templates name it."""

@@ -155,7 +155,7 @@ def run_app(origin: Origin, context: Mapping[str, Any], outdir: Path) -> str:
         "CDK_OUTDIR": str(outdir),
         "CDK_CONTEXT_JSON": json.dumps(context),
     }
-    module = [sys.executable, "-m", "fanin.local.synthesis"]
+    module = [sys.executable, "-m", "fanin.local.stack.synthesis"]
     command = [*module, str(os.getpid()), str(outdir.parent), origin.app]
     app = subprocess.Popen(  # noqa: S603 - our own module
         command, cwd=outdir.parent, env=env, stdout=PIPE, stderr=STDOUT, text=True, start_new_session=True

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from fanin.local import template as written
-from fanin.local.assembly import Assembly
 from fanin.local.emulation.connection import ACCOUNT, REGION, Connection
 from fanin.local.errors import LocalRunError
+from fanin.local.stack import template as written
+from fanin.local.stack.assembly import Assembly
 
 Progress = Callable[[str], None]
 
