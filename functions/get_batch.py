@@ -9,8 +9,8 @@ from fanin.api.answers.documents import answers
 from fanin.api.answers.maps import WINDOWED, Cells, MapAnswer, Start, Stop
 from fanin.api.edge import BatchId, caller
 from fanin.tracker.reads.mapping import CELLS_MAX
+from functions.api.reading import reading_edge
 from functions.wiring import tracking
-from functions.wiring.reads import reading_edge
 
 Shown = Annotated[
     Literal["none"] | None,

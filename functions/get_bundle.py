@@ -5,8 +5,8 @@ from typing import Any
 from fanin.api.answers.documents import answers
 from fanin.api.answers.group_answers import BundleAnswer
 from fanin.api.edge import BundleId, caller
+from functions.api.reading import reading_edge
 from functions.wiring import grouping
-from functions.wiring.reads import reading_edge
 
 app = reading_edge()
 

@@ -9,8 +9,8 @@ from fanin.api.answers.documents import answers
 from fanin.api.cursors import list_cursors as cursors
 from fanin.api.edge import BatchId, Cursor, ListLimit, caller
 from fanin.api.requests.bodies import ItemIdText
+from functions.api.reading import reading_edge
 from functions.wiring import tracking
-from functions.wiring.reads import reading_edge
 
 OfItem = Annotated[
     ItemIdText | None, Query(alias="itemId", description="Only the children of this item of the batch.")

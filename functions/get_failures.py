@@ -7,8 +7,8 @@ from fanin.api.answers.documents import answers
 from fanin.api.cursors import list_cursors as cursors
 from fanin.api.edge import BatchId, Cursor, RangeLimit, caller
 from fanin.api.requests.windows import WINDOWED, First, InGroup, Last, asked_window
+from functions.api.reading import reading_edge
 from functions.wiring import tracking
-from functions.wiring.reads import reading_edge
 
 app = reading_edge(query=WINDOWED)
 

@@ -6,8 +6,8 @@ from fanin.api.answers.documents import answers
 from fanin.api.answers.repair_answers import OriginItems
 from fanin.api.cursors import list_cursors as cursors
 from fanin.api.edge import BatchId, Cursor, RangeLimit, caller
+from functions.api.reading import reading_edge
 from functions.wiring import tracking
-from functions.wiring.reads import reading_edge
 
 app = reading_edge(query=("limit", "cursor"))
 

@@ -6,8 +6,8 @@ from fanin.api.answers.documents import answers
 from fanin.api.answers.queue_answers import QueueStatusAnswer
 from fanin.api.edge import QueueName, caller
 from fanin.queue.administration.describing import status_of
+from functions.api.reading import reading_edge
 from functions.wiring import queueing
-from functions.wiring.reads import reading_edge
 
 app = reading_edge()
 

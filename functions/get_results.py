@@ -14,8 +14,8 @@ from fanin.errors import InvalidRequest
 from fanin.item_results.service import LINK_LIFETIME
 from fanin.tracker.rules.ids import TOTAL_MAX
 from fanin.tracker.rules.model import Batch, ItemKey
+from functions.api.reading import reading_edge
 from functions.wiring import tracking
-from functions.wiring.reads import reading_edge
 
 app = reading_edge(query=("cursor", "item", "position"))
 STEP_MS = 15_000

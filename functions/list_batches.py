@@ -12,8 +12,8 @@ from fanin.api.requests.batch_requests import Label, UserKey
 from fanin.api.requests.repair_requests import OpenedFrom, OpenedTo, instant_of
 from fanin.tracker import ListQuery, State
 from fanin.tracker.rules.filters import Condition
+from functions.api.reading import reading_edge
 from functions.wiring import tracking
-from functions.wiring.reads import reading_edge
 
 ByUserKey = Annotated[UserKey | None, Query(alias="userKey", description="Only batches of this user key.")]
 ByUserKeyPrefix = Annotated[

@@ -10,8 +10,8 @@ from fanin.api.cursors import list_cursors as cursors
 from fanin.api.cursors.group_listing import bundles
 from fanin.api.edge import Cursor, ListLimit, OfTarget, caller
 from fanin.grouper import BundleState
+from functions.api.reading import reading_edge
 from functions.wiring import grouping
-from functions.wiring.reads import reading_edge
 
 OfState = Annotated[BundleState | None, Query(alias="state", description="Only bundles in this state.")]
 

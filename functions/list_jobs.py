@@ -10,8 +10,8 @@ from fanin.api.cursors import row_cursors
 from fanin.api.edge import ListLimit, QueueName, RowCursor, caller
 from fanin.queue.administration import paging
 from fanin.queue.rules import order
+from functions.api.reading import reading_edge
 from functions.wiring import queueing
-from functions.wiring.reads import reading_edge
 
 app = reading_edge(query=("state", "limit", "cursor"))
 

@@ -9,8 +9,8 @@ from fanin.api.edge import QueueLimit, RowCursor, caller
 from fanin.queue import Queue
 from fanin.queue.administration.describing import CountedDepth, QueueStatus, describe
 from fanin.queue.rules.config import QueueConfig
+from functions.api.reading import reading_edge
 from functions.wiring import queueing
-from functions.wiring.reads import reading_edge
 
 app = reading_edge(query=("limit", "cursor"))
 

@@ -6,8 +6,8 @@ from fanin.api.answers.documents import answers
 from fanin.api.answers.queue_answers import ListedSessions
 from fanin.api.cursors import row_cursors
 from fanin.api.edge import ListLimit, QueueName, RowCursor, caller
+from functions.api.reading import reading_edge
 from functions.wiring import queueing
-from functions.wiring.reads import reading_edge
 
 app = reading_edge(query=("limit", "cursor"))
 

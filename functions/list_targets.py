@@ -6,8 +6,8 @@ from fanin.api.answers.documents import answers
 from fanin.api.answers.group_answers import ListedTargets
 from fanin.api.cursors import group_cursors
 from fanin.api.edge import Cursor, ListLimit, caller
+from functions.api.reading import reading_edge
 from functions.wiring import grouping
-from functions.wiring.reads import reading_edge
 
 app = reading_edge(query=("limit", "cursor"))
 

@@ -9,8 +9,8 @@ from fanin.api.answers.group_answers import ListedTasks
 from fanin.api.cursors.group_listing import tasks
 from fanin.api.edge import Cursor, ListLimit, OfTarget, caller
 from fanin.grouper import Status
+from functions.api.reading import reading_edge
 from functions.wiring import grouping
-from functions.wiring.reads import reading_edge
 
 OfState = Annotated[Status, Query(alias="state", description="The state of the tasks to list.")]
 

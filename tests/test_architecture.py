@@ -62,6 +62,8 @@ DOORS: dict[str, set[str]] = {
         "fanin.aws",
         "fanin.grouper",
         "fanin.item_results",
+        "fanin.publications",
+        "fanin.publishing.message_groups",
         "fanin.queue",
         "fanin.tracker",
     },
@@ -74,6 +76,14 @@ DOORS: dict[str, set[str]] = {
         "fanin.tracker",
     },
     "fanin.publishing": {*LEAVES, "fanin.aws", "fanin.client", "fanin.cost", "fanin.tracker"},
+    "fanin.publications": {
+        *LEAVES,
+        "fanin.aws",
+        "fanin.client.items",
+        "fanin.grouper.settings",
+        "fanin.publishing",
+        "fanin.tracker",
+    },
     "fanin.testing": {
         *LEAVES,
         "fanin.client",
@@ -113,6 +123,7 @@ DOORS: dict[str, set[str]] = {
         *("fanin.callbacks.model", "fanin.callbacks.parsing", "fanin.grouper.settings.endpoints"),
         *("fanin.grouper.settings.targeting", "fanin.grouper.settings.parsing"),
         "fanin.grouper.settings.policy",
+        *("fanin.publications.allowing", "fanin.publications.parsing"),
     },
     # The project's own stack, the first user of the constructs.
     "infra": {"fanin.names", "fanin_cdk"},

@@ -16,6 +16,7 @@ SUBJECTS = {
     "acks": ("Acks and failures", r"^/v1/acks|/(outstanding|failures|map)$"),
     "results": ("Results", r"/results$"),
     "children": ("Children and reopened batches", r"/(children|reopen|origin)$"),
+    "publications": ("Publications", r"^/v1/publications"),
     "tasks": ("Tasks and bundles", r"^/v1/(tasks|bundles|targets)"),
     "queues": ("Work queues", r"^/v1/queues(?!.*/(pause|resume|revive|delete)$)"),
     "administration": ("Administration of work queues", r"/(pause|resume|revive|delete)$"),

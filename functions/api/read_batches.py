@@ -1,4 +1,4 @@
-"""The routes that read batches."""
+"""The routes that read batches and publications."""
 
 from functions import (
     get_batch,
@@ -7,6 +7,7 @@ from functions import (
     get_health,
     get_origin,
     get_outstanding,
+    get_publication,
     get_results,
     list_batches,
 )
@@ -22,6 +23,7 @@ handler = by_route(
         "GET /v1/batches/{batchId}/children": get_children.handler,
         "GET /v1/batches/{batchId}/origin": get_origin.handler,
         "GET /v1/batches/{batchId}/results": get_results.handler,
+        "GET /v1/publications/{batchId}": get_publication.handler,
         "GET /v1/health": get_health.handler,
     }
 )

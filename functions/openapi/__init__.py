@@ -20,6 +20,7 @@ from functions import (
     get_health,
     get_origin,
     get_outstanding,
+    get_publication,
     get_queue,
     get_results,
     get_task,
@@ -39,6 +40,7 @@ from functions import (
     reopen_batch,
     resume_queue,
     revive_jobs,
+    start_publication,
 )
 from functions.openapi.completing import completed
 from functions.openapi.shaping import shaped
@@ -79,6 +81,8 @@ ROUTES = (
     list_jobs,
     delete_jobs,
     revive_jobs,
+    start_publication,
+    get_publication,
 )
 ABOUT = {
     "title": "fanin",

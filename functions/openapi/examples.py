@@ -77,7 +77,21 @@ BUNDLED = {
 }
 TASK = {"target": "mail", "payload": {"to": "a@example.com"}, "itemId": ITEM}
 
+PUBLISHED = {"source": "s3://lake/in/catalog-7.jsonl", "userKey": "catalog-7"}
+
 EXAMPLES: dict[str, Any] = {
+    "StartPublicationBody": PUBLISHED
+    | {"queue": "arn:aws:sqs:eu-west-1:123456789012:work", "chunk": 50, "rate": 100},
+    "PublicationAnswer": PUBLISHED
+    | {
+        "batchId": BATCH,
+        "state": "OPEN",
+        "isPublished": False,
+        "rows": 40_000,
+        "readBytes": 2_155_556,
+        "sizeBytes": 53_888_900,
+        "createdAt": BEGIN,
+    },
     "OpenBatchBody": {"userKey": "catalog-7", "deadlineSeconds": 21_600, "labels": {"team": "catalog"}},
     "OpenedBatch": OPENED,
     "ListedBatches": {"batches": [SUMMARY], "cursor": CURSOR},

@@ -18,8 +18,9 @@ from pyspark.sql import DataFrame, Row
 
 from fanin.aws.forking import cache_per_process
 from fanin.pacing import ATTEMPTS, Pace, waits
+from fanin.publishing.message_groups import message_group
 from fanin.publishing.packing import Pack, batches, singly
-from fanin.publishing.sending import message_group, send
+from fanin.publishing.sending import send
 from pipeline.spark.progress import Report, every, moving
 
 if TYPE_CHECKING:

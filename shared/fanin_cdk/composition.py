@@ -25,6 +25,7 @@ from fanin_cdk.events.confirmation import Confirmation
 from fanin_cdk.events.dead_letter_queues import UNMATCHED, DeadLetterQueues
 from fanin_cdk.events.ending import EndingEvents
 from fanin_cdk.events.job_events import DeadJobEvents
+from fanin_cdk.events.publications import PublicationParts
 from fanin_cdk.events.resuming import Resuming
 from fanin_cdk.grants.group_handlers import REGISTRATIONS
 from fanin_cdk.grants.handlers import (
@@ -35,6 +36,7 @@ from fanin_cdk.grants.handlers import (
     RESUMES,
     SWEEP,
 )
+from fanin_cdk.grants.publication_handlers import api_with_publications
 from fanin_cdk.monitoring.watched import Watched
 from fanin_cdk.settings.concurrency import shortage
 from fanin_cdk.settings.config import Config
@@ -86,7 +88,8 @@ class Composition(Construct):
         Annotations.of(self).add_warning_v2("fanin:lambda_concurrency", warning)
 
     def _api(self) -> Api:
-        functions = [(self.functions.add(each), each.routes) for each in served(API, self.config)]
+        handlers = api_with_publications() if self.config.allowed_publications else API
+        functions = [(self.functions.add(each), each.routes) for each in served(handlers, self.config)]
         return Api(self, "Api", self.config, functions)
 
     def _acks(self) -> SourceQueue:
@@ -128,6 +131,7 @@ class Composition(Construct):
         self.queues = self._queues() if config.queues else None
         if config.named_callbacks:
             self._add_callbacks()
+        self.publications = self._publications() if config.allowed_publications else None
         self.resuming = self._resuming() if config.resumed_state_machines else None
         if self.queues and JOB_DEAD in config.events:
             self._add_job_events(self.queues)
@@ -150,6 +154,11 @@ class Composition(Construct):
         self.watched.queues |= callbacks.queues
         self.watched.consumed |= callbacks.queues
         self.watched.dead_letter_queues |= callbacks.dead_letter_queues
+
+    def _publications(self) -> PublicationParts:
+        parts = PublicationParts(self, "Publications", self.config, self.functions)
+        self.watched.add({"Publications": parts.queue})
+        return parts
 
     def _resuming(self) -> Resuming:
         resuming = Resuming(self, "Resuming", self.config, self.functions, self.events.bus)

@@ -115,7 +115,7 @@ def test_every_route_that_reads_is_charged(gateway, environment):
     def refuse(_, name):
         raise QuotaExceeded("too many reads", quota=name, limit=1, used=2, retry_after=1)
 
-    environment.setattr("functions.wiring.reads.charge", refuse)
+    environment.setattr("functions.api.reading.charge", refuse)
     reads = [route.removeprefix("GET ") for route in SERVED.keys() - {"GET /v1/health"} if "GET " in route]
     paths = [route.format(batchId=UUID, bundleId=UUID, taskId="t", queue="q") for route in reads]
     needed = {path: {"target": "t"} for path in (TASKS, "/v1/bundles")}

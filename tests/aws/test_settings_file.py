@@ -14,6 +14,7 @@ FULL = SettingsFile(
     grouper_policies=[{"pattern": "*", "maxSize": 50}],
     grouper_downstream=[{"pattern": "*", "url": "https://batch.example.com/"}],
     callbacks=[{"name": "orders", "topic": "arn:aws:sns:eu-west-1:111122223333:orders"}],
+    publications=[{"source": "s3://lake/", "queue": "arn:aws:sqs:eu-west-1:111122223333:work"}],
     resumed_state_machines=["arn:aws:states:eu-west-1:111122223333:stateMachine:waits"],
 )
 

@@ -22,7 +22,7 @@ from moto.dynamodb.models import dynamodb_backends
 
 from fanin.aws import clients
 from tests.contract import grouper_tables, queue_table, tables
-from tests.crashes.naming import ACCOUNT, DOORBELLS, ENVIRONMENT, INDEX, OUTCOMES, REGION, SECRET
+from tests.crashes.naming import ACCOUNT, DOORBELLS, ENVIRONMENT, INDEX, LAKE, OUTCOMES, REGION, SECRET
 from tests.crashes.outside import Outside
 from tests.crashes.process import Clock, forget, under
 
@@ -180,7 +180,7 @@ def _answering(account: Account) -> Callable[..., AWSResponse | None]:
 
 
 LOOPBACK = "127.0.0.1"
-SERVICES = {"states": "stepfunctions", "archive": "s3", "results": "s3"}
+SERVICES = {"states": "stepfunctions", "archive": "s3", "results": "s3", LAKE: "s3"}
 
 
 def _body(request: AWSPreparedRequest) -> bytes:

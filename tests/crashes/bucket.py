@@ -33,7 +33,9 @@ class Buckets:
         if operation == "PutObject":
             return self._put(name, headers, body)
         if operation == "GetObject":
-            return self._get(name)
+            return self._get(name, headers)
+        if operation == "HeadObject":
+            return self._head(name)
         if operation == "ListObjectsV2":
             return self._list(bucket, query)
         return self._delete(bucket, body)
@@ -45,9 +47,20 @@ class Buckets:
         self.objects[name] = _without_chunks(body) if chunked else body
         return 200, {"ETag": '"e"'}, b""
 
-    def _get(self, name: str) -> Answer:
+    def _get(self, name: str, headers: Mapping[str, str]) -> Answer:
         found = self.objects.get(name)
-        return _refusal(404, "NoSuchKey") if found is None else (200, {}, found)
+        if found is None:
+            return _refusal(404, "NoSuchKey")
+        if not (wanted := _header(headers, "range")):
+            return 200, {}, found
+        first, _, last = wanted.removeprefix("bytes=").partition("-")
+        return 206, {}, found[int(first) : int(last) + 1]
+
+    def _head(self, name: str) -> Answer:
+        found = self.objects.get(name)
+        if found is None:
+            return 404, {}, b""
+        return 200, {"ETag": '"e"', "Content-Length": str(len(found))}, b""
 
     def _list(self, bucket: str, query: Mapping[str, str]) -> Answer:
         after = query.get("continuation-token", "")

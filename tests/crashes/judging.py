@@ -31,9 +31,9 @@ PARTS = re.compile(r'\\"parts\\": [0-9]+, \\"bytes\\": [0-9]+')
 """Of results in an event: a part that came twice is counted twice."""
 TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z")
 DRAWN = re.compile(
-    rf"{FRESH}{FRESH}-?{FRESH}-?[0-9a-f]{{4}}-?[0-9a-f]{{4}}-?[0-9a-f]{{12}}|0{{8}}-0000-8000-8000-[0-9a-f]{{12}}"
+    rf"{FRESH}{FRESH}-?{FRESH}-?[0-9a-f]{{4}}-?[0-9a-f]{{4}}-?[0-9a-f]{{12}}|(?<=-8000-800[0-9a-f]-)[0-9a-f]{{12}}"
 )
-"""Ids that a process draws, and ids of groups, which follow from that of their batch."""
+"""Ids that a process draws, and the end of ids of groups, which follows from that of their batch."""
 MAY_DIFFER = re.compile(r"sample#.*|notice#[0-9]{13}")
 """Sort keys: reasons, of which a batch keeps a sample, and notices that ask for the ending event again."""
 Hook = Callable[[int], None]
@@ -281,11 +281,11 @@ def _known(value: Any) -> str:
 
 
 def _without(body: str) -> str:
-    """Return a message without how often a delayed copy replaced it, and by whom it was sent."""
+    """Return a message without how often a delayed copy replaced it, and by whom and when it was sent."""
     try:
         read = json.loads(body)
     except ValueError:
         return body
     if isinstance(read, dict):
-        read = {name: value for name, value in read.items() if name not in ("waits", "swept")}
+        read = {name: value for name, value in read.items() if name not in ("waits", "swept", "sentAt")}
     return json.dumps(read, sort_keys=True)

@@ -17,6 +17,9 @@ MACHINE = f"arn:aws:states:{REGION}:{ACCOUNT}:stateMachine:waits"
 BUS = "bus"
 BUCKET = "archive"
 RESULTS = "results"
+LAKE = "lake"
+WORK = "work"
+PUBLICATIONS = "publications"
 TABLES = {
     "batches": "Batches",
     "pages": "Pages",
@@ -69,6 +72,7 @@ ENVIRONMENT = {
     "FANIN_EVENTS": "TaskSucceeded,BundleFailed",
     "FANIN_ARCHIVE_BUCKET": BUCKET,
     "FANIN_RESULTS_BUCKET": RESULTS,
+    "FANIN_PUBLICATIONS_QUEUE_URL": queue_url(PUBLICATIONS),
     "FANIN_ARCHIVE_TABLES": json.dumps(TABLES),
     "OUTCOMES_TABLE": OUTCOMES,
     "INDEX_TABLE": INDEX,
@@ -77,6 +81,9 @@ ENVIRONMENT = {
             "grouper_policies": [{"pattern": "*", "maxSize": 4, "lingerSeconds": 0}],
             "grouper_downstream": [{"pattern": "*", "url": API_URL}],
             "callbacks": [{"name": "hook", "url": WEBHOOK_URL, "secret": SECRET}],
+            "publications": [
+                {"source": f"s3://{LAKE}/in/", "queue": queue_arn(WORK), "onCreated": True, "rate": 1}
+            ],
             "resumed_state_machines": [MACHINE],
         }
     ),

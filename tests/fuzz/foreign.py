@@ -18,6 +18,7 @@ class Foreign:
 
 
 RANGE = {"groupId": "<GROUP>", "from": "0", "to": "4"}
+PUBLISHED = {"source": "s3://lake/in/rows.jsonl", "queue": "arn:aws:sqs:us-east-1:123456789012:work"}
 TASK = {"target": "mine", "payload": 1, "taskId": "mine"}
 
 
@@ -147,6 +148,11 @@ FOREIGN: dict[str, list[Foreign]] = {
         Foreign("job", "/v1/queues/queue-222233334444/jobs/delete", {"keys": ["<JOB>"]}),
         Foreign("dead job", "/v1/queues/queue-222233334444/jobs/delete", {"deadIds": ["<DEAD>"]}),
     ],
+    "POST /v1/publications": [
+        Foreign("user key", "/v1/publications", {**PUBLISHED, "userKey": "<USER>"}),
+        Foreign("idempotency key", "/v1/publications", PUBLISHED, key="<KEY>"),
+    ],
+    "GET /v1/publications/{batchId}": [Foreign("batch", "/v1/publications/<BATCH>")],
     "DELETE /v1/queues/{queue}": [_of_queue(), _of_queue(force="true")],
 }
 """By route. ``<MINE>`` is a batch of the caller, whose account is 222233334444, ``<FRESH>`` a new name; the

@@ -21,8 +21,9 @@ BATCHES_OF = {
     "DeleteMessageBatch": "DeleteMessage",
     "SendMessageBatch": "SendMessage",
     "ChangeMessageVisibilityBatch": "ChangeMessageVisibility",
+    "HeadObject": "GetObject",
 }
-"""Operations of SQS that ask for the action of a single message."""
+"""Operations that ask for the action of another one."""
 OF_QUEUES = {"fail_dead_letter_messages": (*QUEUE_EATER, "sqs:SendMessage")}
 """Granted on the queues that a setting names: test_tables_and_queues.py compares these grants."""
 SENT: set[tuple[str, str]] = set()

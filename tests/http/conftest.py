@@ -36,6 +36,15 @@ SETTINGS = {
     "results": True,
     "callbacks": CALLBACKS,
     "resumed_state_machines": ["arn:aws:states:us-east-1:000000000000:stateMachine:waits"],
+    "publications": [
+        {"source": "s3://lake/new/", "queue": "arn:aws:sqs:us-east-1:000000000000:lake-rows"},
+        {
+            "source": "s3://lake/in/",
+            "queue": "arn:aws:sqs:us-east-1:000000000000:lake-rows",
+            "onCreated": True,
+            "chunk": 2,
+        },
+    ],
 }
 
 

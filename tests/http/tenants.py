@@ -6,6 +6,7 @@ from tests.http.issuer import AUDIENCE
 
 LETTERS = "arn:aws:sqs:us-east-1:000000000000:orders-dead"
 OPEN_AT_MOST = 10
+ROWS = "arn:aws:sqs:us-east-1:000000000000:rows"
 SETTINGS = {
     "stage": "tenants",  # with --dynamodb, the other run of these tests has tables there too
     "jwt_issuer": "https://issuer.example.com/",
@@ -14,5 +15,6 @@ SETTINGS = {
     "acks_tenant": "acme",
     "dead_letter_queue_arns": f"{LETTERS}=acme",
     "grouper": False,
+    "publications": [{"source": "s3://lake/acme/", "queue": ROWS, "tenants": ["acme"]}],
     "quota_open_batches": OPEN_AT_MOST,
 }

@@ -12,6 +12,7 @@ from fanin.grouper import BundleKey, BundleMessage, TaskKey, TaskMessage
 from fanin.local import LocalRun
 from fanin.local.emulation.lineage import INVOCATIONS_MAX, TRACE_HEADER, Chain
 from fanin.local.functions import deployed as functions
+from fanin.publications.model import Order
 from fanin.queue import QueueKey
 from fanin.queue.rules.messages import body
 from fanin.queue.rules.model import Ring
@@ -24,6 +25,12 @@ MESSAGES = {
     "handle_bundle": BundleMessage(BundleKey(TENANT, NOBODY)).body(),
     "consume_tasks": json.dumps({"taskId": NOBODY, "target": "loops", "payload": None}),
     "jobs": body(QueueKey(TENANT, "demo"), Ring(0)),
+    "continue_publication": Order(
+        TENANT,
+        "s3://lake/in/a.jsonl",
+        "arn:aws:sqs:us-east-1:000000000000:lake-rows",
+        batch_id=NOBODY,
+    ).message(),
     "consume_acks": json.dumps({"itemId": "none"}),
 }
 
@@ -63,7 +70,9 @@ class Sent:
         return sum(int(facts[f"ApproximateNumberOfMessages{kind}"]) for kind in ("", "NotVisible"))
 
 
-@pytest.mark.parametrize("handler", ["lead_tasks", "handle_bundle", "consume_tasks", "jobs"])
+@pytest.mark.parametrize(
+    "handler", ["lead_tasks", "handle_bundle", "consume_tasks", "continue_publication", "jobs"]
+)
 def test_a_message_that_came_round_sixteen_times_is_processed(run: LocalRun, handler: str) -> None:
     assert Sent(run, handler).fate() == "processed"
 

@@ -15,7 +15,7 @@ from fanin.local import LocalRun
 from fanin.local.functions import deployed as functions
 from tests.api.published import checked
 from tests.http.issuer import AUDIENCE, Issuer
-from tests.http.tenants import LETTERS, OPEN_AT_MOST
+from tests.http.tenants import LETTERS, OPEN_AT_MOST, ROWS
 from tests.polling import eventually
 
 
@@ -101,6 +101,20 @@ def test_no_tenant_sees_the_batches_of_another(site: Site) -> None:
     assert site.batch(batch, "umbrella")[0] == 404
     status, answer = site.send("POST", "/v1/acks", {"items": items}, sub="x", org="umbrella")
     assert (status, {result["verdict"] for result in answer["results"]}) == (200, {"not_found"})
+
+
+def test_a_tenant_publishes_the_sources_that_are_its_own(site: Site) -> None:
+    body = {"source": "s3://lake/acme/rows.jsonl", "queue": ROWS}
+    own = {"sub": "x", "org": "acme"}
+    status, started = site.send("POST", "/v1/publications", body, **own)
+    path = f"/v1/publications/{started['batchId']}"
+
+    assert status == 202
+    assert site.send("POST", "/v1/publications", body, sub="x", org="umbrella")[0] == 400
+    assert site.send("POST", "/v1/publications", body | {"source": "s3://lake/b.jsonl"}, **own)[0] == 400
+    assert site.send("GET", path, sub="x", org="umbrella")[0] == 404
+    assert eventually(lambda: site.send("GET", path, **own)[1]["state"] == "CANCELLED")
+    assert "there is no object s3://lake/acme/rows.jsonl" in site.send("GET", path, **own)[1]["reason"]
 
 
 def test_a_tenant_over_its_quota_is_refused_until_a_batch_ends_and_others_are_not(site: Site) -> None:

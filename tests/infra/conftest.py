@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.infra.options import CALLBACKS, CONFIGURED, EVERYTHING
+from tests.infra.options import CALLBACKS, CONFIGURED, EVERYTHING, PUBLICATIONS
 from tests.infra.synthesis import Assembly, synthesised, without_sources
 
 STATE_MACHINE = "arn:aws:states:eu-west-1:123456789012:stateMachine:waits"
@@ -25,8 +25,9 @@ def plain() -> Assembly:
 
 @pytest.fixture(scope="session")
 def full() -> Assembly:
-    """The deployment with a work queue, the registrations queue, a resumed state machine, callbacks."""
+    """The deployment with work queues, registrations, a resumed state machine, callbacks, publications."""
     more: dict[str, Any] = {"resumed_state_machines": STATE_MACHINE, "callbacks": CALLBACKS}
+    more["publications"] = PUBLICATIONS
     return synthesised(grouper_registrations=True, job_queues="thumbs", **more)
 
 

@@ -18,6 +18,10 @@ CALLBACKS = [
     {"name": "people", "topic": "arn:aws:sns:eu-west-1:123456789012:people", "tenants": ["*"]},
     {"name": "shop", "url": "https://shop.example.com/fanin", "secret": SECRET, "timeoutSeconds": 5},
 ]
+PUBLICATIONS = [
+    {"source": "s3://lake/in/", "queue": f"{ARN}work", "onCreated": True, "chunk": 50, "rate": 100},
+    {"source": "s3://lake/in/", "queue": f"{ARN}mails", "tenants": ["acme"]},
+]
 DOWNSTREAM = [{"pattern": "*", "url": "https://batch.example.com/"}]
 OPTIONS: dict[str, Sequence[Any]] = {
     "analytics": ("off", "glue", "emr"),
@@ -67,6 +71,7 @@ OPTIONS: dict[str, Sequence[Any]] = {
     "queues": (True, False),
     "job_queues": ([], ["thumbs", "a.b", "a_b"]),
     "callbacks": ([], CALLBACKS),
+    "publications": ([], PUBLICATIONS),
     "events": ([], ["TaskSucceeded", "BundleFailed", "JobDead"]),
     "immediate_events": (True, False),
     "grouper_target": ("", "{customer}/{region}"),

@@ -17,7 +17,7 @@ from fanin.aws import clients
 from fanin.queue import NewJob
 from fanin.tracker import Outcome
 from functions.wiring import tracking
-from tests.crashes import group_scenarios, job_scenarios, tracker_scenarios
+from tests.crashes import group_scenarios, job_scenarios, publication_scenarios, tracker_scenarios
 from tests.crashes.account import CLIENTS, Account, Killed, opened
 from tests.crashes.naming import CONSUMER, ENVIRONMENT, TENANT
 from tests.crashes.scenario import Context, Delivery, Event, Request, Scenario
@@ -146,6 +146,8 @@ RARE = [
     Scenario("reopen_batch", "its deadline has passed", partial(_overdue, "reopen")),
     Scenario("delete_batches", "one with reasons", _delete_with_reasons),
     Scenario("list_tasks", "waiting ones", _list_waiting),
+    Scenario("start_publication", "its batch has expired", publication_scenarios.start_again),
+    Scenario("get_publication", "its batch has expired", publication_scenarios.get_expired),
     Scenario("handle_bundle", "to be tried again", _batch_api_is_down),
     Scenario("sweep_groups", "a bundle that its leader left open", _half_led),
     Scenario(CONSUMER, "a job that fails", _failing_job),

@@ -183,7 +183,7 @@ def test_every_queue_that_a_function_of_the_stack_consumes_has_an_alarm_on_its_o
 
     assert found == expected
     queues = {"AcksQueue", "GrouperTa", "GrouperBu", "GrouperRe", "orders-de", "mails-dea"}
-    assert {name[:9] for name in expected} == queues | {"ResumingE", "Callbacks"}
+    assert {name[:9] for name in expected} == queues | {"ResumingE", "Callbacks", "Publicati"}
 
 
 @pytest.mark.parametrize(("settings", "seconds"), [({}, 900), (CONFIGURED, 90 * 60)])

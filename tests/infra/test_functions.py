@@ -46,6 +46,9 @@ BUNDLE = {
     "GrouperTaskMessagesQueue": SEND,
     "GrouperBundleMessagesQueue": SEND,
 }
+LAKE = "arn:<AWS::Partition>:s3:::lake/in/*"
+SOURCES = ["arn:aws:sqs:eu-west-1:123456789012:mails", "arn:aws:sqs:eu-west-1:123456789012:work"]
+READ_LAKE = {LAKE: {"s3:GetObject"}}
 # handler: what it may do, by the beginning of the resource's logical id; its own log and X-Ray apart.
 GRANTED: dict[str, dict[str, set[str]]] = {
     "open_batch": {"TablesBatches": CHANGE, "TablesPages": READ_PAGES},
@@ -86,6 +89,16 @@ GRANTED: dict[str, dict[str, set[str]]] = {
         "ResumingEventsQueue": QUEUE_EATER,
         STATE_MACHINE: {"states:SendTaskFailure", "states:SendTaskSuccess"},
     },
+    "start_publication": {
+        "TablesBatches": CHANGE,
+        "TablesPages": READ_PAGES,
+        "PublicationsPartsQueue": SEND,
+    },
+    "get_publication": {"TablesBatches": LOOK},
+    "continue_publication": ACK
+    | READ_LAKE
+    | {"PublicationsPartsQueue": QUEUE_EATER | SEND}
+    | dict.fromkeys(SOURCES, FIND | SEND),
     "confirm_event": ACK | {"ConfirmationDeadLetters": GIVE_UP},
     "register_task": {
         "TablesBatches": {"dynamodb:GetItem", "dynamodb:PutItem"},
@@ -180,6 +193,7 @@ SERVED = {
         "get_children",
         "get_origin",
         "get_health",
+        "get_publication",
     ),
     "api.write_batches": (
         "open_batch",
@@ -189,6 +203,7 @@ SERVED = {
         "notify_batch",
         "reopen_batch",
         "ack_items",
+        "start_publication",
     ),
     "api.administer_batches": ("end_batch", "delete_batch", "delete_batches"),
     "api.read_tasks": ("list_tasks", "get_task", "list_bundles", "get_bundle", "list_targets"),
@@ -269,7 +284,7 @@ def test_a_function_may_do_what_its_handler_needs_and_no_more(full, functions, h
     own_log = logical_id(full, f"{construct}Logs", kinds=("AWS::Logs::LogGroup",))
     expected = {
         name
-        if name in {DOORBELLS, *OWN_DOORBELLS, STATE_MACHINE, SECRET}
+        if name in {DOORBELLS, *OWN_DOORBELLS, STATE_MACHINE, SECRET, LAKE, *SOURCES}
         else logical_id(full, owner) + slash + path: set(actions)
         for name, actions in FUNCTIONS[handler].items()
         for owner, slash, path in [name.partition("/")]
@@ -299,6 +314,7 @@ def test_every_function_has_a_role_of_its_own_that_only_lambda_may_take(full, fu
 def test_no_policy_has_a_star_but_those_for_x_ray_and_for_the_doorbells_by_their_prefix(full):
     assert starred(full) == {
         (frozenset(FIND | SEND), DOORBELLS): 3,
+        (frozenset({"s3:GetObject"}), LAKE): 1,
         **{(frozenset(CREATE), own): 1 for own in OWN_DOORBELLS},
         **{(frozenset(CREATE | UPDATE), own): 1 for own in OWN_DOORBELLS},
         **{(frozenset(CREATE | UPDATE | {"sqs:DeleteQueue"}), own): 1 for own in OWN_DOORBELLS},

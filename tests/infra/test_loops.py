@@ -47,7 +47,7 @@ def test_what_its_own_messages_can_invoke_may_loop_and_nothing_else(full: Assemb
     }
 
     assert allowed == {name for name in GRANTED if name in reached(name)}
-    assert allowed == {"consume_tasks", "lead_tasks", "handle_bundle"}
+    assert allowed == {"consume_tasks", "continue_publication", "lead_tasks", "handle_bundle"}
 
 
 def test_an_alarm_watches_the_consumers_that_may_not_loop(full: Assembly) -> None:

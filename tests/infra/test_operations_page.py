@@ -275,7 +275,8 @@ def test_the_shares_of_the_page_are_those_of_the_stack() -> None:
         tracker_config(resumed_state_machines=(MACHINE,)),
     )
     assert {shares(webhooks).needed, shares(resumed).needed} == {new.needed + 2}
-    assert "adds 2, and so do each webhook of `callbacks` and `resumed_state_machines`" in PAGE
+    more = "each webhook of `callbacks`, `resumed_state_machines` and `publications`"
+    assert f"adds 2, and so do {more}" in PAGE
     assert shares(tracker_config(events=(JOB_DEAD,))).needed == new.needed + 1
     assert "`JobDead` adds 1." in PAGE
 

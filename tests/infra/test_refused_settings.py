@@ -68,6 +68,7 @@ STREAM = "/stream/2026-11-22T09:00:00.000"
 PAGES, BATCHES = f"pages={TABLE}new", f"batches={TABLE}new{STREAM}"
 HERE = {"name": "here", "url": "http://127.0.0.1:8080/", "secret": SECRET}
 KEPT = {"protect_data": True}
+LAKE = {"source": "s3://lake/", "queue": f"{ARN}work"}
 SEVERAL: dict[str, list[dict[str, Any]]] = {
     r"^warm_throughput is .* it takes KIND=READS/WRITES": [
         {"warm_throughput": "pages"},
@@ -144,6 +145,33 @@ SEVERAL: dict[str, list[dict[str, Any]]] = {
     "it takes a JSON list of objects that each have a name": [{"callbacks": '[{"queue": "a"}]'}],
     "callbacks, entry 1: queue is 'a'": [{"callbacks": '[{"name": "a", "queue": "a"}]'}],
     "callbacks, entry 1: http://127.0.0.1:8080/ is on this machine": [{"callbacks": json.dumps([HERE])}],
+    "publications is .*; it takes a JSON list": [{"publications": "x"}, {"publications": '[{"queue": "a"}]'}],
+    "publications, entry 1: source is 's3://": [
+        {"publications": [LAKE | {"source": each}]} for each in ("s3://Lake/", "s3://lake/i?/", "s3://lake/*")
+    ],
+    "publications, entry 1: queue is": [
+        {"publications": [{"source": "s3://lake/", "queue": each}]} for each in ("work", f"{ARN}work.fifo")
+    ],
+    "publications, entry 1: unknown setting of a publication: group": [
+        {"publications": [LAKE | {"group": "a"}]}
+    ],
+    "publications, entry 1: chunk and rate are of an entry with onCreated": [
+        {"publications": [LAKE | {"rate": 1}]}
+    ],
+    "publications, entry 1: .*(tenant|onCreated|chunk|rate)": [
+        {"publications": [LAKE | {"onCreated": True} | each]}
+        for each in (
+            {"onCreated": "yes"},
+            {"tenants": []},
+            {"tenants": ["a", "b"]},
+            {"chunk": 0},
+            {"chunk": "9"},
+            {"rate": 0.5},
+        )
+    ],
+    "an object that is created in s3://lake/in/ would be sent to .* twice": [
+        {"publications": [LAKE | {"onCreated": True}, LAKE | {"onCreated": True, "source": "s3://lake/in/"}]}
+    ],
     "^grouper_policies is ": [
         {"grouper_policies": each}
         for each in ([{"maxSize": 5}], ["orders-*"], {"pattern": "*"}, "", "{}", "[1]", "orders-*")

@@ -102,7 +102,7 @@ def test_every_queue_has_a_dead_letter_queue_or_is_one_or_is_a_doorbell(full):
     doorbells = {name for name in without if name.startswith("JobsDoorbell")}
 
     assert without - doorbells == dead_letter_queues(full)
-    assert (len(queues) - len(without), len(doorbells)) == (6, 1)
+    assert (len(queues) - len(without), len(doorbells)) == (7, 1)
 
 
 def test_every_queue_is_encrypted_and_refuses_plain_http(full):
@@ -124,7 +124,7 @@ def test_every_queue_of_the_stack_hides_messages_for_six_timeouts_of_its_consume
     mappings = properties_of(full, "AWS::Lambda::EventSourceMapping")
     consumed = [each for each in mappings if "StartingPosition" not in each]
 
-    assert len(consumed) == 6
+    assert len(consumed) == 7
     for mapping in consumed:
         queue = full.template["Resources"][mapping["EventSourceArn"]["Fn::GetAtt"][0]]["Properties"]
         function = full.template["Resources"][mapping["FunctionName"]["Ref"]]["Properties"]
@@ -187,7 +187,7 @@ def test_the_queues_of_users_and_the_acks_queue_are_of_the_tenants_that_the_conf
     assert acks["FANIN_TENANT"] == "umbrella"
     assert environment_of(plain, "ConsumeAcks")["FANIN_TENANT"] == {"Ref": "AWS::AccountId"}
     assert plain.settings_file == SettingsFile(
-        grouper_policies=[], grouper_downstream=[], callbacks=[], resumed_state_machines=[]
+        grouper_policies=[], grouper_downstream=[], callbacks=[], publications=[], resumed_state_machines=[]
     )
 
 

@@ -8,7 +8,7 @@ from moto import mock_aws
 from fanin import Fanin
 from fanin.aws import clients
 from fanin.cli.terminal.exits import ExitCode
-from fanin.publishing import publish as publishing
+from fanin.publishing import sender as publishing
 from tests.api.published import checked
 from tests.cli.conftest import environment, fanin, gateway, memory, served
 from tests.cli.serving import refusal
@@ -192,3 +192,23 @@ def test_an_object_of_s3_is_published_and_one_that_is_not_there_is_refused(fanin
     assert "each row has the fields: title, price\nsent 1 of 1 rows\n" in result.err
     missing = fanin("publish", "s3://lake/none.csv", "--queue", "work")
     assert (missing.code, "there is no object s3://lake/none.csv" in missing.err) == (ExitCode.REFUSED, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (
+            ["s3://lake/a.jsonl", "--max-items", "1", "--allow-empty"],
+            "takes no --max-items and no --allow-empty",
+        ),
+        (["rows.jsonl"], "--server needs s3://BUCKET/KEY"),
+        (["s3://lake/a.jsonl", "--user-key", "live"], "'live' names a live batch already"),
+        (["s3://lake/a.jsonl"], "publishes no s3://lake/a.jsonl"),
+    ],
+)
+def test_what_the_stack_cannot_publish_is_refused(fanin, sqs, served, arguments, text):
+    Fanin(served.url).open("live")
+    result = fanin("publish", *arguments, "--queue", "work", "--server")
+
+    assert result.code != 0
+    assert text in " ".join(result.err.split())

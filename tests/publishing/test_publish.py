@@ -15,11 +15,13 @@ from fanin import Conflict, Fanin, State
 from fanin.client.consuming.chunks import chunk_of
 from fanin.client.transports.direct import DirectTransport
 from fanin.errors import InvalidRequest
-from fanin.publishing import publish as publishing
+from fanin.pacing import each_in_turn
 from fanin.publishing import rows as reading
 from fanin.publishing.caps import Caps
-from fanin.publishing.publish import Again, AlreadyPublished, PublishRequest, Sender, publish
-from fanin.publishing.sending import SendFailed, message_group
+from fanin.publishing.message_groups import message_group
+from fanin.publishing.publish import Again, AlreadyPublished, PublishRequest, publish
+from fanin.publishing.sender import Sender
+from fanin.publishing.sending import SendFailed
 from fanin.publishing.sources.files import FileSource
 from fanin.publishing.sources.source import SourceChanged
 from fanin.tracker import Tracker
@@ -83,7 +85,7 @@ def request_(tmp_path):
 
 def run(transport, queue, request, network=None, report=lambda sent, rows: None):
     watched = [Watched(target, network or Network(), REQUESTS) for target in (queue, transport)]
-    sender = Sender(watched[0], request, sleep=lambda _: None, each=publishing.each_in_turn)
+    sender = Sender(watched[0], request, sleep=lambda _: None, each=each_in_turn)
     return publish(Fanin(watched[1]), sender, request, report)
 
 

@@ -8,32 +8,23 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import random
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from fanin.client.batch import Batch
 from fanin.client.fanin import Fanin
 from fanin.client.items import Items
 from fanin.errors import AccessDenied, BatchEnded, Conflict, FaninError, InvalidRequest
-from fanin.pacing import Each, Pace, each_in_threads, each_in_turn, waits
 from fanin.publishing.caps import UNCAPPED, Caps
 from fanin.publishing.items import Row
-from fanin.publishing.packing import Message, batches, pack_of
+from fanin.publishing.message_groups import message_group
 from fanin.publishing.rows import Survey, include, parts, survey
-from fanin.publishing.sending import Sleep, message_group, send
+from fanin.publishing.sender import Sender
 from fanin.publishing.sources.source import Source, SourceChanged
 from fanin.tracker import GroupId, State
-
-if TYPE_CHECKING:
-    from mypy_boto3_sqs import SQSClient
-
 
 logger = logging.getLogger("fanin")
 SOURCE, DIGEST = "source", "digest"
@@ -97,43 +88,6 @@ class PublishRequest:
         """Return what names the source and its rows, if another run has to go on with the same."""
         source = quote(self.source.name, safe="/:")[-LABEL_LENGTH:]
         return {SOURCE: source, DIGEST: digest} if self.source.is_kept else {}
-
-
-@dataclass(slots=True)
-class Sender:
-    """Sends the messages of rows, in threads unless a rate bounds them, and counts the items sent.
-
-    *report* is called after each request, by one thread at a time.
-    """
-
-    client: SQSClient
-    request: PublishRequest
-    sleep: Sleep = time.sleep
-    clock: Callable[[], float] = time.monotonic
-    each: Each = each_in_threads
-    items: int = 0
-    report: Callable[[], object] = lambda: None
-    pace: Pace = field(init=False)
-    _counting: threading.Lock = field(default_factory=threading.Lock)
-
-    def __post_init__(self) -> None:
-        self.pace = Pace(self.request.rate, self.clock())
-
-    def send(self, rows: Iterator[Row]) -> None:
-        """Send *rows*; all are sent when it returns."""
-        requests = list(batches(pack_of(self.request.chunk)(rows)))
-        each = self.each if self.request.rate is None else each_in_turn
-        each(self._send, requests)
-
-    def _send(self, messages: Sequence[Message]) -> None:
-        if self.pace.rate is not None:
-            self.sleep(self.pace.pause(self.clock()))
-            self.pace = self.pace.after(len(messages))
-        pauses = waits(random.Random())
-        send(self.client, self.request.queue_url, messages, pauses, self.sleep, self.request.group)
-        with self._counting:
-            self.items += sum(message.items for message in messages)
-            self.report()
 
 
 def publish(

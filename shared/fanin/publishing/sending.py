@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from fanin.client.consuming.chunks import chunk_of
 from fanin.client.items import Items
-from fanin.errors import FaninError, InvalidRequest
+from fanin.errors import FaninError
 from fanin.pacing import ATTEMPTS
 from fanin.publishing.packing import Message
 
@@ -18,17 +17,6 @@ if TYPE_CHECKING:
 
 Sleep = Callable[[float], None]
 NOTHING: Mapping[str, Any] = {}
-
-GROUP = re.compile("[!-~]{1,128}")
-
-
-def message_group(text: str) -> str:
-    """Return *text*, the name of a message group. Raises InvalidRequest for what SQS refuses."""
-    if not GROUP.fullmatch(text):
-        raise InvalidRequest(
-            "a message group is 1 to 128 letters, digits and signs of ASCII, without spaces", field="group"
-        )
-    return text
 
 
 class SendFailed(FaninError):

@@ -21,6 +21,8 @@ from fanin.grouper.settings.parsing import Rows, endpoints_of, policies_of
 from fanin.grouper.settings.policy import Policies
 from fanin.grouper.settings.targeting import TargetTemplate
 from fanin.names import BUNDLE_FAILED, JOB_DEAD, TASK_SUCCEEDED
+from fanin.publications.allowing import Allowed
+from fanin.publications.parsing import publications_of
 from fanin_cdk.settings import restored, warming
 from fanin_cdk.settings.rules import RULES, Preset, Rules, Target
 
@@ -83,6 +85,8 @@ class Config:
     commas.
     ``callbacks``: the SQS queues, SNS topics and webhooks that get the events of the batches that name them:
     a list of objects (``fanin.callbacks.parsing`` defines their fields), or such a list as JSON text.
+    ``publications``: the sources in S3 that the stack publishes, each with its SQS queue: a list of objects
+    (``fanin.publications.parsing`` defines their fields), or such a list as JSON text.
     ``events``: the optional events that are published: ``TaskSucceeded``, ``BundleFailed`` (both need
     ``grouper``) and ``JobDead`` (needs ``queues``). A list, or the names separated by commas.
     ``immediate_events``: whatever completes a batch puts its event on the bus at once, and not the stream
@@ -133,6 +137,7 @@ class Config:
     queues: bool = False
     job_queues: tuple[str, ...] = ()
     callbacks: ByName = ByName("[]")
+    publications: ByName = ByName("[]")
     events: tuple[str, ...] = ()
     immediate_events: bool = True
     grouper: bool = False
@@ -162,6 +167,7 @@ class Config:
         self._check_batch_apis()
         _check_entries("callbacks", callbacks_of, self.callbacks)
         self._check_webhooks()
+        _check_entries("publications", publications_of, self.publications)
 
     def _check_values(self, rules: Rules) -> None:
         for name, (holds, takes) in rules.items():
@@ -183,6 +189,11 @@ class Config:
     def named_callbacks(self) -> tuple[Callback, ...]:
         """The callbacks."""
         return callbacks_of(json.loads(self.callbacks))
+
+    @property
+    def allowed_publications(self) -> tuple[Allowed, ...]:
+        """What may be published, and to which queues."""
+        return publications_of(json.loads(self.publications))
 
     @property
     def webhooks(self) -> tuple[Callback, ...]:

@@ -50,6 +50,7 @@ class Settings(TypedDict, total=False):
     queues: bool
     job_queues: Sequence[str]
     callbacks: Rows
+    publications: Rows
     events: Sequence[str]
     immediate_events: bool
     grouper: bool

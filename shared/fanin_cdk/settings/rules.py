@@ -145,6 +145,7 @@ RULES: Rules = {
     ),
     "job_queues": (distinct(JOB_QUEUE), "different names of queues: 1 to 80 of A-Z a-z 0-9 . _ -"),
     "callbacks": (_is_by("name"), "a JSON list of objects that each have a name"),
+    "publications": (_is_by("source"), "a JSON list of objects that each have a source and a queue"),
     "events": (distinct("|".join(OPTIONAL_EVENTS)), f"different ones of {', '.join(OPTIONAL_EVENTS)}"),
     "grouper_policies": (_is_by("pattern"), "a JSON list of objects that each name a pattern"),
     "grouper_downstream": (_is_by("pattern"), "a JSON list of objects that each name a pattern"),

@@ -19,6 +19,7 @@ def settings_file(config: Config) -> SettingsFile:
         grouper_downstream=json.loads(config.grouper_downstream),
         grouper_target=config.grouper_target,
         callbacks=json.loads(config.callbacks),
+        publications=json.loads(config.publications),
         resumed_state_machines=config.resumed_state_machines,
         quotas=limits(config),
     )

@@ -4,6 +4,7 @@ from tests.api.bad_inputs.acks import ITEMS, RANGES, REASONS
 from tests.api.bad_inputs.batches import COUNTS, IDS, SETTINGS, USER_KEYS, WHERE
 from tests.api.bad_inputs.forms import FORMS, KEYS
 from tests.api.bad_inputs.lists import QUERIES, WINDOWS
+from tests.api.bad_inputs.publications import PUBLICATIONS
 from tests.api.bad_inputs.table import Bad
 
 __all__ = ["ALL", "Bad"]
@@ -21,4 +22,5 @@ ALL = [
     *IDS,
     *ITEMS,
     *RANGES,
+    *PUBLICATIONS,
 ]

@@ -35,6 +35,7 @@ class Bad:
 OPEN, ADD, CLOSE, ACK = "/v1/batches", "/v1/batches/<BATCH>/items", "/v1/batches/<BATCH>/close", "/v1/acks"
 CANCEL, NOTIFY = "/v1/batches/<BATCH>/cancel", "/v1/batches/<CLOSED>/notify"
 JOBS = "/v1/queues/thumbs/jobs"
+PUBLISH = "/v1/publications"
 BODIES: dict[str, Any] = {
     OPEN: {},
     ADD: {"count": 1},
@@ -43,6 +44,7 @@ BODIES: dict[str, Any] = {
     CANCEL: {},
     NOTIFY: {},
     JOBS: {"jobs": [{"key": "a"}]},
+    PUBLISH: {"source": "s3://lake/in/a.jsonl", "queue": "arn:aws:sqs:us-east-1:000000000000:lake-rows"},
 }
 OUTSTANDING, FAILURES = "/v1/batches/<BATCH>/outstanding", "/v1/batches/<BATCH>/failures"
 LISTS = (OPEN, OUTSTANDING, FAILURES)

@@ -57,7 +57,7 @@ class Answer(BaseModel):
     )
 
     @classmethod
-    def like(cls, source: object, **more: Any) -> Self:
+    def like(cls, source: object, /, **more: Any) -> Self:
         """Return the answer of *source*'s attributes that are named like its fields, and of *more*."""
         same = {name: getattr(source, name) for name in cls.model_fields if hasattr(source, name)}
         return cls(**same | more)

@@ -35,6 +35,8 @@ class SettingsFile:
     ``fanin.grouper.settings.parsing`` defines.
     ``grouper_target``: the template of the targets of tasks that are registered without one.
     ``callbacks``: a row for each callback, in the form that ``fanin.callbacks.parsing`` defines.
+    ``publications``: a row for each source and its queue, in the form that ``fanin.publications.parsing``
+    defines.
     ``resumed_state_machines``: the ARNs of the state machines whose tasks may end with a batch.
     ``quotas``: the limits of each tenant by the name of the quota; ``fanin.quotas.model`` has the names.
     """
@@ -44,6 +46,7 @@ class SettingsFile:
     grouper_downstream: Rows = ()
     grouper_target: str = ""
     callbacks: Rows = ()
+    publications: Rows = ()
     resumed_state_machines: Sequence[str] = ()
     quotas: Mapping[str, int] = field(default_factory=dict)
 
@@ -53,6 +56,7 @@ class SettingsFile:
         _check("grouper_downstream", _is_rows(self.grouper_downstream), "a list of objects")
         _check("grouper_target", isinstance(self.grouper_target, str), "a text")
         _check("callbacks", _is_rows(self.callbacks), "a list of objects")
+        _check("publications", _is_rows(self.publications), "a list of objects")
         _check("resumed_state_machines", _is_list_of_texts(self.resumed_state_machines), "a list of texts")
         _check("quotas", _is_limits(self.quotas), "an object of whole numbers from 1")
 

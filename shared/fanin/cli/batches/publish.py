@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -66,6 +67,18 @@ Group = Annotated[
     ),
 ]
 
+Server = Annotated[
+    bool,
+    typer.Option(
+        "--server", help="A function of the stack reads s3://BUCKET/KEY; the command only starts it."
+    ),
+]
+
+
+ORDER = ("queue", "chunk", "rate", "messageGroup")
+OF_COMMAND = ("--again", "--max-items", "--max-cost", "--allow-empty")
+"""Options that the stack does not take."""
+
 
 @verb("publish", writes=True)
 def publish(
@@ -80,6 +93,7 @@ def publish(
     max_items: MaxItems = None,
     max_cost: MaxCost = None,
     allow_empty: AllowEmpty = False,
+    server: Server = False,
 ) -> None:
     """Publish FILE as the items of one batch and print its id.
 
@@ -88,13 +102,27 @@ def publish(
     from fanin.publishing.caps import Caps  # noqa: PLC0415  # no other verb sends
     from fanin.publishing.publish import Again, PublishRequest  # noqa: PLC0415  # no other verb sends
 
-    source = _source(call, file)
-    sqs = sqs_of(call.site)
+    if server:
+        others = again, max_items, max_cost, allow_empty
+        return _start(call, file, user_key, others, queue, chunk, rate, message_group)
+    source, sqs = _source(call, file), sqs_of(call.site)
     url, wanted = _target(sqs, queue), Again(again) if again else None
     _note_header(source)
     key, caps = source.title if user_key is None else user_key, Caps(max_items, max_cost)
     request = PublishRequest(source, url, key, chunk, rate, wanted, message_group, caps, allow_empty)
-    _print(call, _published(call, sqs, request))
+    return _print(call, _published(call, sqs, request))
+
+
+def _start(
+    call: Invocation, file: str, user_key: str | None, others: Iterable[object], *order: str | float | None
+) -> None:
+    """Let the stack publish *file*; *order*: values of ``ORDER``; *others*: of ``OF_COMMAND``."""
+    from fanin.cli.batches.publish_by_stack import start  # noqa: PLC0415  # no other verb starts it
+    from fanin.publishing.sources.formats import title_of  # noqa: PLC0415  # see publish
+
+    given = [name for name, value in zip(OF_COMMAND, others, strict=True) if value]
+    body = dict(zip(ORDER, order, strict=True))
+    start(call, {"source": file, "userKey": user_key or title_of(file), **body}, given)
 
 
 def _target(sqs: SQSClient, queue: str) -> str:
@@ -107,7 +135,8 @@ def _target(sqs: SQSClient, queue: str) -> str:
 
 def _published(call: Invocation, sqs: SQSClient, request: PublishRequest) -> str:
     """Publish *request* and return the id of its batch, also that of an earlier run that sent all."""
-    from fanin.publishing.publish import AlreadyPublished, Sender, publish  # noqa: PLC0415  # see publish
+    from fanin.publishing.publish import AlreadyPublished, publish  # noqa: PLC0415  # see publish
+    from fanin.publishing.sender import Sender  # noqa: PLC0415  # see publish
 
     counts = Counts(call.progress)
     try:

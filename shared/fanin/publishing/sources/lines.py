@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
 from fanin.errors import InvalidRequest
@@ -18,9 +18,9 @@ _NOT_UTF_8 = re.compile("[\udc80-\udcff]")
 """What ``surrogateescape`` decodes a byte to that is not UTF-8."""
 
 
-def json_lines(name: str, file: BinaryIO) -> Iterator[NumberedRow]:
-    """Yield each line that is not blank."""
-    for line, raw in enumerate(file, 1):
+def json_lines(name: str, file: Iterable[bytes], first: int = 1) -> Iterator[NumberedRow]:
+    """Yield each line that is not blank; *first*: the number of the first one."""
+    for line, raw in enumerate(file, first):
         try:
             text = raw.decode("utf-8-sig" if line == 1 else "utf-8").strip(" \t\r\n")
             if text:

@@ -29,13 +29,17 @@ CHANGED = {*ABSENT, "PreconditionFailed", "412"}
 
 @dataclass(frozen=True, slots=True)
 class StoredObject:
-    """The object *key* of a bucket, of *size* bytes, while its ETag is *etag*."""
+    """The object *key* of a bucket, of *size* bytes, while its ETag is *etag*.
+
+    *version*: its id in a bucket with versions.
+    """
 
     client: S3Client
     bucket: str
     key: str
     size: int
     etag: str
+    version: str = ""
 
     @classmethod
     def found(cls, client: S3Client, bucket: str, key: str) -> StoredObject:
@@ -46,7 +50,8 @@ class StoredObject:
             if error.response["Error"]["Code"] in ABSENT:
                 raise InvalidRequest(f"there is no object s3://{bucket}/{key}", field="file") from error
             raise
-        return cls(client, bucket, key, answer["ContentLength"], answer["ETag"])
+        version = answer.get("VersionId", "")
+        return cls(client, bucket, key, answer["ContentLength"], answer["ETag"], version)
 
     @property
     def name(self) -> str:

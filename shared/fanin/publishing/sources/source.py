@@ -7,6 +7,7 @@ from typing import Protocol
 
 from fanin.errors import Conflict, InvalidRequest
 
+NOTHING_SENT = "; nothing was sent"
 NumberedRow = tuple[int, str]
 """A row as JSON text, with the number of its line or record."""
 
@@ -45,4 +46,4 @@ class SourceChanged(Conflict):
 
 def unreadable(name: str, line: int, why: str) -> UnreadableRow:
     """Return the error of a row of the source *name*."""
-    return UnreadableRow(f"{name}, line {line}: {why}; nothing was sent", field="file")
+    return UnreadableRow(f"{name}, line {line}: {why}{NOTHING_SENT}", field="file")

@@ -1,0 +1,34 @@
+"""Consumes the queue of publications: publishes parts of an object, and sends the message again.
+
+A message of S3 about an object that was created starts its publications.
+"""
+
+from typing import Any
+
+from fanin.grouper.use_cases.consuming import consume
+from fanin.publications.model import Order
+from fanin.publications.parsing import message_of
+from fanin.publications.service import Went
+from functions.metrics.created import counting_batches
+from functions.metrics.measuring import measured
+from functions.wiring import publishing
+
+PART_MS = 60_000
+"""Milliseconds reserved for a part: to read it, add it, send it and store the place."""
+
+
+@measured
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    def has_time() -> bool:
+        remaining: int = context.get_remaining_time_in_millis()
+        return remaining > PART_MS
+
+    def go_on(body: str) -> list[Went]:
+        given = message_of(body)
+        publications = publishing.publications(counting_batches)
+        if isinstance(given, Order):
+            publishing.check(given)
+            return [publications.go_on(given, has_time)]
+        return [publications.start_created(order) for order in publishing.orders_of_created(given)]
+
+    return consume(event["Records"], go_on, lambda: True).response()

@@ -1,0 +1,39 @@
+"""POST /v1/publications"""
+
+from typing import Any
+
+from fanin.api.answers.documents import answers
+from fanin.api.answers.publication_answers import PublicationAnswer
+from fanin.api.edge import IdempotencyKey, caller, edge
+from fanin.api.requests.publication_requests import StartPublicationBody
+from functions.metrics.created import counting_batches
+from functions.metrics.measuring import measured
+from functions.wiring import publishing, tracking
+
+app = edge(tracking.settings)
+
+
+@app.post(
+    "/v1/publications",
+    status_code=202,
+    operation_id="startPublication",
+    summary="Publish an object",
+    responses=answers(202, PublicationAnswer, 400, 403, 409, 413, 415, 422, 429, 503),
+)
+def start_publication(
+    body: StartPublicationBody, idempotency_key: IdempotencyKey = None
+) -> PublicationAnswer:
+    """Open a batch, and publish the rows of an object of S3 as its items, in the background.
+
+    The batch is closed after the last row. Cancelling it stops the publication. The setting `publications` of
+    the stack allows sources, queues and tenants.
+    """
+    order = body.order(caller(app).tenant)
+    publishing.check(order)
+    batch, position = publishing.publications(counting_batches).start(order, body.user_key, idempotency_key)
+    return PublicationAnswer.of(batch, position)
+
+
+@measured
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    return app.resolve(event, context)

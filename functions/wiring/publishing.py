@@ -1,0 +1,92 @@
+"""Builds the publications for their handlers, once in each process and at their first use."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from fanin.aws import clients
+from fanin.aws.calls import send
+from fanin.aws.settings.tracking import needed
+from functions.wiring import tracking
+from functions.wiring.deployed import settings_file
+from functions.wiring.metered import dynamodb
+
+if TYPE_CHECKING:
+    from fanin.publications.allowing import Allowed
+    from fanin.publications.model import Order
+    from fanin.publications.service import Publications
+    from fanin.publishing.sender import Sender
+    from fanin.tracker import Tracker
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How the rows of an order are sent."""
+
+    queue_url: str
+    chunk: int | None
+    rate: float | None
+    group: str | None
+
+
+def publications(counting: Callable[[Tracker], Tracker] = lambda tracker: tracker) -> Publications:
+    """Return the publications over the deployed tables, with the credentials of this process.
+
+    *counting*: returns the tracker with metrics.
+    """
+    from fanin.publications.dynamodb import DynamoPositions  # noqa: PLC0415  # the other routes start without it
+    from fanin.publications.service import Publications  # noqa: PLC0415  # see above
+
+    positions = DynamoPositions(dynamodb(), tracking.settings().tables.batches)
+    return Publications(counting(tracking.tracker()), positions, clients.s3.later(), _sender_of, _send_on)
+
+
+def check(order: Order) -> None:
+    """Raise InvalidRequest unless the settings allow *order*."""
+    from fanin.publications.allowing import check_allowed  # noqa: PLC0415  # the other routes start without it
+
+    check_allowed(order, _allowed(), tracking.settings().tenant)
+
+
+def orders_of_created(source: str | None) -> list[Order]:
+    """Return what the settings publish of the object *source* when it is created."""
+    from fanin.publications.allowing import orders_of  # noqa: PLC0415  # see check
+
+    return orders_of(source, _allowed(), tracking.settings().tenant) if source else []
+
+
+@lru_cache(maxsize=1)
+def _allowed() -> tuple[Allowed, ...]:
+    from fanin.publications.parsing import publications_of  # noqa: PLC0415  # see check
+
+    return publications_of(settings_file().publications)
+
+
+def _sender_of(order: Order) -> Sender:
+    from fanin.publishing.sender import Sender  # noqa: PLC0415  # the routes send no rows
+
+    shape = Shape(_url(order.queue), order.chunk, order.rate, order.group)
+    return Sender(clients.sqs.within(_region(order.queue)), shape, sleep=time.sleep)
+
+
+def _send_on(body: str) -> None:
+    url = needed(os.environ, "FANIN_PUBLICATIONS_QUEUE_URL")
+    send(clients.sqs().send_message, {"QueueUrl": url, "MessageBody": body})
+
+
+@lru_cache(maxsize=100)
+def _url(queue_arn: str) -> str:
+    account, name = queue_arn.split(":")[4:6]
+    wanted = {"QueueName": name, "QueueOwnerAWSAccountId": account}
+    url: str = send(clients.sqs.within(_region(queue_arn)).get_queue_url, wanted)["QueueUrl"]
+    return url
+
+
+def _region(queue_arn: str) -> str:
+    """Return the region of the queue: SQS knows no queue of another one."""
+    return queue_arn.split(":")[3]

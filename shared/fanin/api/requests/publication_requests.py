@@ -1,0 +1,41 @@
+"""The request body of a publication."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from fanin.api.requests.batch_requests import UserKey
+from fanin.api.requests.bodies import Body
+from fanin.publications.model import RATE_MAX, RATE_MIN, Order
+from fanin.tracker.reads.window import WINDOW_MAX
+from fanin.tracker.rules.options import GRAPHIC
+
+
+class StartPublicationBody(Body):
+    """What to publish: the rows of the object *source*, JSON lines, as items and messages to *queue*."""
+
+    source: Annotated[
+        str,
+        StringConstraints(max_length=1_100),
+        Field(description="`s3://BUCKET/KEY` of JSON lines, `.jsonl` or `.ndjson`, in printable ASCII."),
+    ]
+    queue: Annotated[
+        str, StringConstraints(max_length=200), Field(description="The ARN of a standard queue of SQS.")
+    ]
+    user_key: UserKey = None
+    chunk: Annotated[
+        int | None, Field(ge=1, le=WINDOW_MAX, description="Rows of a message; by default one alone.")
+    ] = None
+    rate: Annotated[
+        float | None, Field(ge=RATE_MIN, le=RATE_MAX, description="Messages a second, at most.")
+    ] = None
+    message_group: Annotated[
+        Annotated[str, StringConstraints(pattern=GRAPHIC, min_length=1, max_length=128)] | None,
+        Field(description="The message group of all messages; by default the batch."),
+    ] = None
+
+    def order(self, tenant: str) -> Order:
+        """Return the order of *tenant*. Raises InvalidRequest for other forms of source and queue."""
+        return Order(tenant, self.source, self.queue, self.chunk, self.rate, self.message_group)

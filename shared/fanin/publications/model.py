@@ -1,0 +1,134 @@
+"""What is published, and how far it is. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from fanin.errors import InvalidRequest
+from fanin.grouper.settings.endpoints import ACCOUNT, matched
+from fanin.publishing.message_groups import message_group
+from fanin.tracker.reads.window import WINDOW_MAX
+
+SOURCE = r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/[\x20-\x7e]{0,1024}"
+QUEUE_ARN = rf"arn:aws[a-z-]*:sqs:{ACCOUNT}:[A-Za-z0-9_-]{{1,80}}"
+SUFFIXES = (".jsonl", ".ndjson")
+ROWS_A_PART = 10_000
+MESSAGES_A_PART = 2_000
+SECONDS_A_PART = 20
+RATE_MIN, RATE_MAX = 1.0, 10_000.0
+LABEL_LENGTH = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What to publish: the object *source*, to *queue*, an ARN, for *tenant*.
+
+    *chunk* rows in a message (None: one), at most *rate* messages a second. *batch_id* is known once its
+    batch is open.
+    """
+
+    tenant: str
+    source: str
+    queue: str
+    chunk: int | None = None
+    rate: float | None = None
+    group: str | None = None
+    batch_id: str = ""
+
+    def __post_init__(self) -> None:
+        matched("source", self.source, SOURCE, "s3://BUCKET/KEY, in printable ASCII")
+        matched("queue", self.queue, QUEUE_ARN, "the ARN of a standard queue of SQS")
+        if not self.source.lower().endswith(SUFFIXES):
+            names = " or ".join(SUFFIXES)
+            raise InvalidRequest(f"the key of source ends with {names}: it is JSON lines", field="source")
+        if {".", ".."} & set(self.source.split("/")):
+            raise InvalidRequest("the key of source has a part . or ..", field="source")
+        check_pace(self.chunk, self.rate)
+        if self.group is not None:
+            message_group(self.group)
+
+    @property
+    def object(self) -> tuple[str, str]:
+        """Return the bucket and the key."""
+        bucket, _, key = self.source.removeprefix("s3://").partition("/")
+        return bucket, key
+
+    @property
+    def part_rows(self) -> int:
+        """Return the most rows of a part, which a function sends within its time."""
+        at_rate = MESSAGES_A_PART if self.rate is None else int(self.rate * SECONDS_A_PART)
+        return min(ROWS_A_PART, min(at_rate, MESSAGES_A_PART) * (self.chunk or 1))
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Return the labels of its batch, by which a key that names another order is refused."""
+        facts = (self.source, self.queue, str(self.chunk), str(self.rate), str(self.group))
+        digest = hashlib.sha256("\n".join(facts).encode()).hexdigest()
+        return {"source": self.source[-LABEL_LENGTH:], "digest": digest}
+
+    def message(self) -> str:
+        """Return the body of the message that continues it."""
+        return json.dumps({"publication": asdict(self)}, sort_keys=True)
+
+    @classmethod
+    def parse(cls, given: Any) -> Order:
+        """Return the order in a message of its own. Raises InvalidRequest."""
+        names = {each.name for each in fields(cls)}
+        if not isinstance(given, dict) or given.keys() != names:
+            raise InvalidRequest(f"a publication has the names {', '.join(sorted(names))}")
+        for name in ("tenant", "source", "queue", "batch_id"):
+            if not isinstance(given[name], str) or not given[name]:
+                raise InvalidRequest(f"{name} is a text that is not empty", field=name)
+        if not isinstance(given["group"], str | None):
+            raise InvalidRequest("group is a text", field="group")
+        return cls(**given)
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far a publication is: *read* of *size* bytes, with *rows* in *parts*, up to the line *line*.
+
+    *etag*: of the object. Before the first part, which finds the object, it is empty and the size unknown.
+    """
+
+    size: int = 0
+    read: int = 0
+    rows: int = 0
+    parts: int = 0
+    line: int = 0
+    etag: str = ""
+
+    @property
+    def is_end(self) -> bool:
+        """Whether all of the object is published."""
+        return bool(self.etag) and self.read >= self.size
+
+
+def check_pace(chunk: Any, rate: Any) -> None:
+    """Raise InvalidRequest unless *chunk* is a number of rows, and *rate* one of messages a second."""
+    if chunk is not None and (type(chunk) is not int or not 1 <= chunk <= WINDOW_MAX):
+        raise InvalidRequest(f"chunk goes from 1 to {WINDOW_MAX:,}", field="chunk")
+    if rate is not None and (type(rate) not in (int, float) or not RATE_MIN <= rate <= RATE_MAX):
+        raise InvalidRequest(f"rate goes from {RATE_MIN:g} to {RATE_MAX:,.0f}", field="rate")
+
+
+def created_source(given: Any) -> str | None:
+    """Return the URI of the object in an ``Object Created`` event of S3; None if no publication has it.
+
+    Raises InvalidRequest for another event.
+    """
+    try:
+        detail = given["detail"]
+        kind, bucket, key = given["detail-type"], detail["bucket"]["name"], detail["object"]["key"]
+    except (KeyError, TypeError) as error:
+        raise InvalidRequest(f"the message is no event of S3: {error!r}") from error
+    if given.get("source") != "aws.s3" or kind != "Object Created":
+        raise InvalidRequest("the message is no event of an object that was created")
+    if not isinstance(bucket, str) or not isinstance(key, str):
+        raise InvalidRequest("the names of a bucket and a key are texts")
+    source = f"s3://{bucket}/{key}"
+    return source if re.fullmatch(SOURCE, source) and source.lower().endswith(SUFFIXES) else None
