@@ -87,4 +87,4 @@ def test_a_verb_loads_the_modules_of_its_own_alone(tmp_path):
     loaded = set(done.stdout.rpartition("LOADED ")[2].split())
 
     assert "fanin.cli.batches.looking" in loaded
-    assert not {"fanin.cli.batches.publish", "fanin.cli.services.local", "fanin.tracker.service"} & loaded
+    assert not {"fanin.cli.batches.publish", "fanin.cli.stacks.local", "fanin.tracker.service"} & loaded

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from fanin.local import LocalRun
-from fanin.local.assembly import Assembly
-from fanin.local.deployment import Stack, deploy
 from fanin.local.emulation.connection import Connection
+from fanin.local.stack.assembly import Assembly
+from fanin.local.stack.deployment import Stack, deploy
 from infra.paths import ROOT
 from tests.infra.examples import EXAMPLES, stack_of
 from tests.infra.synthesis import scratch_folder

@@ -127,7 +127,8 @@ subprocess.run(["sleep", "600"])
 """
 PARENT = """
 import os, subprocess, sys
-module = [sys.executable, "-m", "fanin.local.synthesis", str(os.getpid()), os.environ["DRAFT"], "infra.app"]
+module = [sys.executable, "-m", "fanin.local.stack.synthesis"]
+module += [str(os.getpid()), os.environ["DRAFT"], "infra.app"]
 subprocess.run(module, start_new_session=True)
 """
 

@@ -9,9 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 from fanin.cli.app import app
-from fanin.cli.services import local as command
-from fanin.local import LocalRun, LocalRunError, assembly
+from fanin.cli.stacks import local as command
+from fanin.local import LocalRun, LocalRunError
 from fanin.local.origin import clone
+from fanin.local.stack import assembly
 
 
 @pytest.fixture

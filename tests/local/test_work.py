@@ -12,7 +12,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from fanin.cli.services.local_work import too_short
+from fanin.cli.stacks.local_work import too_short
 from fanin.local.work import feeding
 from fanin.local.work.feeding import EventPerformer, Feeder, FunctionPerformer, environment_of_function
 from fanin.local.work.function_process import FunctionProcess, InvocationFailed

@@ -76,8 +76,9 @@ VERBS: Mapping[str, tuple[str, ...]] = {
     "services.report": ("report",),
     "services.work": ("work",),
     "services.mcp": ("mcp",),
+    "stacks.template": ("template",),
     "services.queue": ("queue",),
-    "services.local": ("local",),
+    "stacks.local": ("local",),
 }
 """The verbs of each module of ``fanin.cli``, so that a run loads one module, and not all."""
 

@@ -5,13 +5,13 @@ local run refuses (``request_rules/``); docs/local.md lists what differs.
 
 ::
 
-    run.py  --> assembly.py: synthesise, by a child process (synthesis.py) --> deployment.py: deploy
+    run.py  --> stack/: assembly.py synthesises by a child process (synthesis.py), deployment.py deploys
        `--> emulation/host.py, a child process: the emulator, and the API's port (gateway.py)
                `--> functions/: a process for each function, forked from one that has its libraries
                `--> endpoint/: the tables in a DynamoDB of the user's
     ``fanin local work``: work/feeding.py, a worker of ``fanin.client.working``, invokes the user's function
 
-Read in this order: ``run.py``, ``run_directories.py``, ``assembly.py``, ``deployment.py``;
+Read in this order: ``run.py``, ``run_directories.py``, ``stack/assembly.py``, ``stack/deployment.py``;
 ``emulation/emulator.py`` (the parent's side) and ``emulation/host.py`` (the child's);
 ``functions/tuning.py``; ``work/feeding.py``; ``endpoint/``.
 """

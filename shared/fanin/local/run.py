@@ -13,9 +13,6 @@ from typing import Any, Self, get_type_hints
 
 import urllib3
 
-from fanin.local import assembly
-from fanin.local.assembly import Assembly
-from fanin.local.deployment import Progress, Stack, deploy
 from fanin.local.emulation import emulator
 from fanin.local.emulation.bus_listener import BusListener
 from fanin.local.emulation.connection import Connection
@@ -29,6 +26,9 @@ from fanin.local.failures import FailureLog
 from fanin.local.origin import ORIGIN
 from fanin.local.prerequisites import require
 from fanin.local.run_directories import State
+from fanin.local.stack import assembly
+from fanin.local.stack.assembly import Assembly
+from fanin.local.stack.deployment import Progress, Stack, deploy
 
 ANSWER_SECONDS = 30.0
 CONSUMERS = 4

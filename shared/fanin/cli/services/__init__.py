@@ -1,1 +1,1 @@
-"""The verbs of all else: the local run, the dashboard, costs, the group-batcher, work queues."""
+"""The verbs of all else: the dashboard, costs, the group-batcher, work queues."""

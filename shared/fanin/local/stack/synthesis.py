@@ -1,4 +1,4 @@
-"""The child process that runs the CDK app: ``python -m fanin.local.synthesis PARENT DRAFT APP``.
+"""The child process that runs the CDK app: ``python -m fanin.local.stack.synthesis PARENT DRAFT APP``.
 
 The app starts processes of its own (Node, uv), all in one process group. When the parent exits, the group is
 killed and DRAFT is removed.

@@ -91,13 +91,15 @@ def require_python(assembly: Assembly, folder: Path, own: tuple[int, int] = sys.
         )
 
 
-def zipped(folder: Path) -> bytes:
-    """Return a zip of *folder*, uncompressed, as it stays on this machine."""
+def zipped(folder: Path, compression: int = zipfile.ZIP_STORED) -> bytes:
+    """Return a zip of *folder*, with the same bytes for the same files; uncompressed for this machine."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for path in sorted(folder.rglob("*")):
             if path.is_file():
-                archive.write(path, path.relative_to(folder))
+                entry = zipfile.ZipInfo(path.relative_to(folder).as_posix())  # of 1980
+                entry.external_attr = (0o755 if path.stat().st_mode & 0o100 else 0o644) << 16
+                archive.writestr(entry, path.read_bytes(), compression)
     return buffer.getvalue()
 
 
@@ -124,7 +126,7 @@ def synthesise(origin: Origin, context: Mapping[str, Any]) -> Path:
     _make_cache(kept.parent)
     with TemporaryDirectory(dir=kept.parent, prefix="draft-") as draft:
         outdir = Path(draft) / "cdk.out"
-        _run_app(origin, context, outdir)
+        run_app(origin, context, outdir)
         # Another run may have finished first; its assembly is the same.
         if not kept.exists():
             outdir.rename(kept)
@@ -143,7 +145,8 @@ def _make_cache(folder: Path) -> None:
         raise LocalRunError(f"{folder} cannot be created ({error.strerror}); set XDG_CACHE_HOME") from error
 
 
-def _run_app(origin: Origin, context: Mapping[str, Any], outdir: Path) -> None:
+def run_app(origin: Origin, context: Mapping[str, Any], outdir: Path) -> str:
+    """Run the CDK app of *origin*, which writes its assembly into *outdir*; return its output."""
     env = {
         # The check of the CDK takes longer than the synthesis, and the emulator has rules of its own.
         "CDK_VALIDATION": "false",
@@ -152,7 +155,7 @@ def _run_app(origin: Origin, context: Mapping[str, Any], outdir: Path) -> None:
         "CDK_OUTDIR": str(outdir),
         "CDK_CONTEXT_JSON": json.dumps(context),
     }
-    module = [sys.executable, "-m", "fanin.local.synthesis"]
+    module = [sys.executable, "-m", "fanin.local.stack.synthesis"]
     command = [*module, str(os.getpid()), str(outdir.parent), origin.app]
     app = subprocess.Popen(  # noqa: S603 - our own module
         command, cwd=outdir.parent, env=env, stdout=PIPE, stderr=STDOUT, text=True, start_new_session=True
@@ -164,6 +167,7 @@ def _run_app(origin: Origin, context: Mapping[str, Any], outdir: Path) -> None:
         raise
     if app.returncode != 0:
         raise LocalRunError(_failure(output))
+    return output
 
 
 def _failure(output: str) -> str:

@@ -79,7 +79,7 @@ def up(
     from fanin.local import LocalRun  # noqa: PLC0415  # boto3 takes 0.3 s, and other commands do not need it
 
     with exit_with_message(), stopped_by_signals():
-        settings = dict(map(_setting, context or ()))
+        settings = dict(map(setting_of, context or ()))
         run_directories.sweep()
         start = partial(LocalRun.start, archive=archive, context=settings, dynamodb=dynamodb)
         with start(port, page_bits, template_dir, _progress, command=True) as run:
@@ -155,14 +155,14 @@ def list_() -> None:
 
 def add_to(root: typer.Typer) -> None:
     """Make them commands of *root*."""
-    from fanin.cli.services import local_inspection, local_work  # noqa: PLC0415  # they take options from here
+    from fanin.cli.stacks import local_inspection, local_work  # noqa: PLC0415  # they take options from here
 
     for command in (local_work.work, local_inspection.logs, local_inspection.bus):
         app.command(cls=VerbCommand)(command)
     root.add_typer(app, name="local")
 
 
-def _setting(text: str) -> tuple[str, str]:
+def setting_of(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not name or not equals:
         raise typer.BadParameter(f"-c takes NAME=VALUE, not {text!r}; docs/settings.md lists the names")

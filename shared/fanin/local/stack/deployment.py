@@ -6,13 +6,16 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from fanin.local.assembly import Assembly
 from fanin.local.emulation.connection import ACCOUNT, REGION, Connection
 from fanin.local.errors import LocalRunError
+from fanin.local.stack import template as written
+from fanin.local.stack.assembly import Assembly
 
 Progress = Callable[[str], None]
 
 BUCKET = f"cdk-hnb659fds-assets-{ACCOUNT}-{REGION}"
+ASSETS = "assets"
+"""The bucket of the assets of `fanin template`."""
 BOOTSTRAP_VERSION = "/cdk-bootstrap/hnb659fds/version"
 DEPLOY_SECONDS = 120.0
 POLL_SECONDS = 0.2
@@ -29,13 +32,16 @@ class Stack:
 def deploy(assembly: Assembly, aws: Connection, progress: Progress) -> Stack:
     """Upload the assets, create the stack and return it when it is complete, or raise LocalRunError."""
     progress(f"deploying {len(assembly.template['Resources'])} resources")
-    _bootstrap(aws)
-    _upload(assembly, aws)
+    parameters = _parameters(assembly.template)
+    bucket, prefix = parameters.get(written.BUCKET, BUCKET), parameters.get(written.PREFIX, "")
+    if not parameters:
+        _bootstrap(aws)
+    _upload(assembly, aws, bucket, prefix)
     cloudformation = aws.client("cloudformation")
-    template = f"{aws.endpoint}/{BUCKET}/{_template_key(assembly)}"
     cloudformation.create_stack(
         StackName=assembly.stack,
-        TemplateURL=template,
+        TemplateURL=f"{aws.endpoint}/{bucket}/{prefix}{_template_key(assembly)}",
+        Parameters=[{"ParameterKey": name, "ParameterValue": each} for name, each in parameters.items()],
         Capabilities=["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"],
     )
     described = _wait(cloudformation, assembly)
@@ -48,15 +54,21 @@ def deploy(assembly: Assembly, aws: Connection, progress: Progress) -> Stack:
     return stack
 
 
+def _parameters(template: Mapping[str, Any]) -> dict[str, str]:
+    """Return the parameters of a template of `fanin template`; one of the CDK needs a bootstrap instead."""
+    given = {written.BUCKET: ASSETS, written.PREFIX: "some/prefix/"}
+    return given if written.BUCKET in template.get("Parameters", {}) else {}
+
+
 def _bootstrap(aws: Connection) -> None:
-    aws.client("s3").create_bucket(Bucket=BUCKET)
     aws.client("ssm").put_parameter(Name=BOOTSTRAP_VERSION, Value="30", Type="String", Overwrite=True)
 
 
-def _upload(assembly: Assembly, aws: Connection) -> None:
+def _upload(assembly: Assembly, aws: Connection, bucket: str, prefix: str) -> None:
     s3 = aws.client("s3")
+    s3.create_bucket(Bucket=bucket)
     for asset in assembly.assets:
-        s3.put_object(Bucket=BUCKET, Key=asset.key, Body=asset.content())
+        s3.put_object(Bucket=bucket, Key=prefix + asset.key, Body=asset.content())
 
 
 def _template_key(assembly: Assembly) -> str:

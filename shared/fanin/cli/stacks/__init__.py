@@ -1,0 +1,1 @@
+"""The verbs of stacks: the local run, and the template to deploy."""

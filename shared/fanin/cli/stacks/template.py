@@ -1,0 +1,84 @@
+"""``fanin template``: writes the CloudFormation template and its assets, and prints how to deploy them."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fanin.cli.stacks.local import Context, setting_of
+from fanin.cli.terminal.output import note
+from fanin.cli.verbs import VerbCommand
+from fanin.local import prerequisites
+from fanin.local.stack.template import BUCKET, DEFAULT_PREFIX, PREFIX, synthesised
+
+Out = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="A new folder, or one of an earlier run.")]
+Bucket = Annotated[
+    str | None,
+    typer.Option(
+        "--bucket", metavar="NAME", help="The bucket in the commands; else the variable BUCKET of the shell."
+    ),
+]
+Prefix = Annotated[str, typer.Option("--prefix", metavar="TEXT", help="The prefix in the commands.")]
+Settings = Annotated[
+    Path | None,
+    typer.Option(
+        "--settings",
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        help="A JSON object of settings, or a cdk.json; -c overrides them.",
+    ),
+]
+
+
+def template(
+    out: Out,
+    bucket: Bucket = None,
+    prefix: Prefix = DEFAULT_PREFIX,
+    settings: Settings = None,
+    context: Context = None,
+) -> None:
+    """Write the CloudFormation template and its assets, and print the `aws` commands that deploy them."""
+    given = {**_settings_in(settings), **dict(map(setting_of, context or ()))}
+    prerequisites.require(packages=prerequisites.OF_SYNTHESIS, who="fanin template")
+    note("synthesising the deployment (half a minute)")
+    written, warnings = synthesised(given, out)
+    for line in warnings:
+        note(line)
+    for command in commands(written, shlex.quote(bucket) if bucket else '"$BUCKET"', prefix):
+        typer.echo(command)
+
+
+def commands(written: Path, bucket: str, prefix: str) -> tuple[str, str]:
+    """Return the shell commands that upload the folder of the template *written* and deploy it."""
+    folder, file = shlex.quote(str(written.parent)), shlex.quote(str(written))
+    below = shlex.quote(prefix.strip("/"))
+    return (
+        f"aws s3 cp --recursive {folder} s3://{bucket}/{below}/",
+        f"aws cloudformation deploy --stack-name {written.name.partition('.')[0]} --template-file {file}"
+        f" --s3-bucket {bucket} --s3-prefix {below} --capabilities CAPABILITY_IAM"
+        f" --parameter-overrides {BUCKET}={bucket} {PREFIX}={below}/",
+    )
+
+
+def add_to(root: typer.Typer) -> None:
+    """Make it a command of *root*."""
+    root.command(cls=VerbCommand)(template)
+
+
+def _settings_in(file: Path | None) -> dict[str, Any]:
+    """Return the settings in *file*: a JSON object of them, or one with the key ``context`` as cdk.json."""
+    if file is None:
+        return {}
+    try:
+        content = json.loads(file.read_text())
+    except ValueError as error:
+        raise typer.BadParameter(f"{file} is no JSON: {error}") from None
+    if not isinstance(content, dict):
+        raise typer.BadParameter(f"{file} holds no JSON object of settings")
+    found: dict[str, Any] = content.get("context", content)
+    return found

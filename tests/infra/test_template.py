@@ -1,0 +1,75 @@
+"""What `fanin template` makes of the stack: the same, with its assets where two parameters name them."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from fanin.local.stack.assembly import Assembly
+from fanin.local.stack.template import BUCKET, CDK_BUCKET, PREFIX, parameterised, write
+from tests.infra.test_options import lint
+from tests.pages import ROOT, blocks_of
+
+PAGE = ROOT / "docs" / "howto" / "other_stacks.md"
+BLOCKS = {block.language: block.code for block in blocks_of(PAGE)}
+
+
+@pytest.fixture(params=["everything", "on_emr"])
+def read(request):
+    """The stack with every part."""
+    return Assembly.read(request.getfixturevalue(request.param).folder)
+
+
+@pytest.fixture
+def made(read):
+    return parameterised(read.template, [asset.key for asset in read.assets])
+
+
+def test_with_the_bucket_and_keys_of_the_cdk_as_parameters_it_is_the_template_of_the_cdk(read, made):
+    text, whole = json.dumps(made["Resources"]), json.dumps(read.template["Resources"])
+    named = sum(text.count(asset.key) for asset in read.assets)
+
+    assert made.keys() | {"Rules"} == read.template.keys() > made.keys()
+    assert made["Parameters"].keys() == {BUCKET, PREFIX}
+    assert text.count(f"${{{PREFIX}}}") == named > 0
+    as_cdk = text.replace(f"${{{PREFIX}}}", "").replace(f"${{{BUCKET}}}", CDK_BUCKET)
+    first, second = (re.sub(r'{"Fn::Sub": ("[^"]*")}', r"\1", each) for each in (as_cdk, whole))
+    assert first == second
+
+
+def test_the_page_names_every_output_and_its_blocks_no_other_nor_other_parameters(made):
+    text = "".join(BLOCKS.values())
+    of_blocks = re.findall(r"outputs\[\"(\w+)|getOutput\(\"(\w+)|Outputs\.(\w+)", text)
+    parameters = re.findall(r"(?i)parameters *[=:] *{ *(\w+)[=:\s]*[^,]*, *(\w+)", text)
+
+    assert {f"`{name}`" for name in made["Outputs"]} <= set(re.findall(r"`\w+`", PAGE.read_text()))
+    assert {name for names in of_blocks for name in names if name} == {"ApiId", "ApiUrl"}
+    assert parameters == [(BUCKET, PREFIX)] * 3
+
+
+def test_a_stack_of_the_cdk_includes_it_as_the_page_does(everything, tmp_path):
+    from aws_cdk import App, Stack
+    from aws_cdk.cloudformation_include import CfnInclude
+
+    template = write(Assembly.read(everything.folder), tmp_path / "fanin-template")
+    app = App(outdir=str(tmp_path / "cdk.out"))
+    parameters = {BUCKET: "my-assets", PREFIX: "fanin/v1/"}
+    included = CfnInclude(Stack(app, "Mine"), "Fanin", template_file=str(template), parameters=parameters)
+    found = app.synth().get_stack_by_name("Mine").template
+
+    assert included.get_output("ApiUrl").value
+    assert not re.search(f"{BUCKET}|{PREFIX}", json.dumps(found))
+
+
+@pytest.mark.proof
+def test_cfn_lint_finds_nothing_in_it_nor_in_the_application_that_nests_it(made, tmp_path):
+    (tmp_path / "fanin-template").mkdir()
+    (tmp_path / "fanin-template/Fanin-prod.template.json").write_text(json.dumps(made))
+    (tmp_path / "sam.yaml").write_text(BLOCKS["yaml"])
+
+    from cfnlint import api as cfn_lint
+
+    assert lint(made) == []
+    assert cfn_lint.lint_file(tmp_path / "sam.yaml") == []
