@@ -41,7 +41,7 @@ BY_PAGE = {
             "children",
             "an open for an item that is done, whose children have ended",
         ),
-        ("few pages are all read", "map", "the three are equal"),
+        ("few pages are all read", "map", "The three are equal"),
         ("a map shows failures", "map", "`failed` is 1 for a cell with failed items"),
         ("a window shows failures", "window", "both answer for one window"),
         ("a list is newest first", "lists", "newest first"),

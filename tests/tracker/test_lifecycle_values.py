@@ -60,6 +60,7 @@ def test_the_first_check_of_a_batch():
     assert first(State.COMPLETE, **deadline) == first(State.EXPIRED) == 15 * MINUTE
     assert first(State.FAILED, parent_item_id="x") == MINUTE
     assert first(State.OPEN, parent_item_id="x") == MINUTE
+    assert first(State.CLOSED, parent_item_id="x") == 15 * MINUTE
     assert first(State.OPEN, notify_at=(Threshold.FIRST_FAILURE,)) == 0 * MINUTE
     assert first(State.OPEN, notify_at=(Threshold.HALF,)) == 5 * DAY
     assert first(State.CLOSED, notify_at=(Threshold.HALF,)) == 0 * MINUTE

@@ -81,6 +81,24 @@ def test_a_batch_holds_2_to_the_40_items_and_no_more(tracker):
     assert tracker.get("t", batch_id).total == 2**40
 
 
+@pytest.mark.parametrize("count", [0, -1, COUNT_MAX + 1])
+def test_an_add_of_no_item_or_too_many_is_refused(tracker, count):
+    batch_id, _ = opened(tracker)
+
+    with pytest.raises(InvalidRequest, match="count goes from 1"):
+        tracker.add("t", batch_id, count)
+    assert tracker.get("t", batch_id).total == 0
+
+
+def test_a_notified_end_is_sent_again(tracker):
+    batch_id, _ = opened(tracker)
+    tracker.close("t", batch_id, "me")
+    before = set(tracker.store.notices)
+    ended = tracker.notify("t", batch_id)
+
+    assert {key for key, _ in tracker.store.notices - before} == {ended.key}
+
+
 def test_a_million_items_are_acked_by_one_request_and_not_one_more():
     tracker = Tracker(MemoryStore())
     batch_id, _ = opened(tracker)

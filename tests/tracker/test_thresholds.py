@@ -109,6 +109,13 @@ def test_a_batch_is_stalled_nine_eighths_of_its_time_after_its_last_ack(quiet):
     assert not at_times.stalled(replace(batch, stuck_after=None), START + HOUR)
 
 
+def test_a_batch_that_has_ended_is_not_stalled():
+    batch = replace(STUCK, acked_at=START, stalled_at=START)
+
+    assert batch.is_stalled
+    assert not replace(batch, state=State.COMPLETE).is_stalled
+
+
 def test_an_ack_counts_from_an_eighth_of_the_time_on():
     assert not at_times.counts_as_ack(STUCK, START + MINUTE - TICK)
     assert at_times.counts_as_ack(STUCK, START + MINUTE)

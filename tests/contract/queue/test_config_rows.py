@@ -31,7 +31,8 @@ def test_each_form_of_a_config_is_written_over_the_one_before_it(store):
 
 def test_the_requests_of_all_forms_are_listed_and_no_others():
     requests_of = [requests.reconfigure(QUEUE_TABLE, QUEUE, each) for each in WRITTEN]
-    configs = {each for each in shapes.listed() if " parts = :parts" in each}
+    listed = (each for each in shapes.listed() if each.startswith("UpdateItem"))
+    configs = {each for each in listed if " parts = :parts" in each}
 
     assert configs == {shapes.shape("UpdateItem", request) for request in requests_of}
 
