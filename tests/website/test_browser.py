@@ -30,7 +30,7 @@ def url(site):
 FOUND = {
     "poisoned records": "consumers",
     "permanent failure": "consumers",
-    "terraform": "constructs",
+    "terraform": "other_stacks",
     "kubernetes": "work",
 }
 
