@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -10,10 +9,9 @@ from typing import Any
 from aws_cdk import App, Stack
 from constructs import Construct
 
-from fanin_cdk.settings.config import Config, ConfigError
+from fanin_cdk.settings.config import OF_A_CLONE, Config, ConfigError
 from fanin_cdk.tracker import FaninTracker
 
-OF_A_CLONE = re.compile("alarm_email|analytics.*")
 PARTS: dict[str, Any] = {"grouper": True, "queues": True}
 """The parts that a context does not need to name."""
 

@@ -57,6 +57,16 @@ def test_settings_are_of_options_before_those_of_a_file(ran, tmp_path):
     assert run("--out", "o", "--settings", "s.json")[0] == 2
 
 
+def test_an_option_that_is_no_setting_is_refused_and_a_name_of_others_in_a_file_is_not(ran, tmp_path):
+    run, given = ran
+    (tmp_path / "cdk.json").write_text('{"context": {"of_another_app": 1}}')
+
+    assert run("--out", "o", "--settings", "cdk.json")[0] == 0
+    code, _, err = run("--out", "o", "-c", "nosuch=1", "-c", "alarm_email=a@b.example")
+    assert (code, len(given)) == (1, 1)
+    assert "there is no setting nosuch;" in err
+
+
 def test_it_synthesises_nothing_for_a_folder_of_others_or_without_the_cdk(ran, tmp_path, monkeypatch):
     run, given = ran
     (tmp_path / "o").mkdir()

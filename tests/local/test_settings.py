@@ -65,6 +65,12 @@ def test_a_name_that_is_no_setting_is_refused_before_anything_starts(name, said)
         LocalRun.start(context={name: "1"})
 
 
+@pytest.mark.parametrize("name", ["alarm_email", "analytics_workers"])
+def test_a_setting_of_a_clone_reaches_the_stack_which_knows_why_it_is_refused(name, asked_for):
+    with pytest.raises(LocalRunError, match="enough"):
+        LocalRun.start(context={name: "1"})
+
+
 def test_settings_and_a_template_that_was_made_without_them_are_refused(tmp_path):
     with pytest.raises(LocalRunError, match="--template-dir"):
         LocalRun.start(template_dir=tmp_path, context={"archive": "true"})

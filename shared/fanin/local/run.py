@@ -6,10 +6,9 @@ import os
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from difflib import get_close_matches
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, get_type_hints
+from typing import Any, Self
 
 import urllib3
 
@@ -29,6 +28,7 @@ from fanin.local.run_directories import State
 from fanin.local.stack import assembly
 from fanin.local.stack.assembly import Assembly
 from fanin.local.stack.deployment import Progress, Stack, deploy
+from fanin.local.stack.setting_names import refuse_unknown
 
 ANSWER_SECONDS = 30.0
 CONSUMERS = 4
@@ -207,7 +207,7 @@ def _context(
         assembly.require_python(Assembly.read(template_dir), template_dir)
     if given.get("target", "local") != "local":
         raise LocalRunError("the target of a local run is local; remove the setting target")
-    _refuse_unknown(given)
+    refuse_unknown(given)
     context: dict[str, object] = {"stage": "local", "target": "local", "consumer_concurrency": CONSUMERS}
     context["results"] = True
     if archive:
@@ -215,20 +215,6 @@ def _context(
     if page_bits is not None:
         context["page_bits"] = page_bits
     return {**context, **given}
-
-
-def _refuse_unknown(given: Mapping[str, object]) -> None:
-    """Raise LocalRunError for what is no setting: a CDK context has names of others, this one has not."""
-    if not given:
-        return
-    from fanin_cdk.settings.config import Config  # noqa: PLC0415  # it takes 0.3 s, and few runs have settings
-
-    known = {*get_type_hints(Config), "stages"}
-    unknown = sorted(name for name in given if name not in known and ":" not in name)
-    if unknown:
-        near = get_close_matches(unknown[0], sorted(known), n=1)
-        meant = f", did you mean {near[0]}?" if near else ";"
-        raise LocalRunError(f"there is no setting {unknown[0]}{meant} docs/settings.md lists them")
 
 
 def _synthesised(context: Mapping[str, object], progress: Progress) -> Path:

@@ -34,6 +34,8 @@ ByName = NewType("ByName", str)
 
 NEAR = 0.82
 """The least likeness of a misspelling to a setting: ``log_retention`` has it, ``tags`` does not."""
+OF_A_CLONE = re.compile("alarm_email|analytics.*")
+"""The settings that the project's own stack alone has; its Spark jobs are not in the package."""
 
 
 class ConfigError(ValueError):

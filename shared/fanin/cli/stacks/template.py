@@ -13,6 +13,7 @@ from fanin.cli.stacks.local import Context, setting_of
 from fanin.cli.terminal.output import note
 from fanin.cli.verbs import VerbCommand
 from fanin.local import prerequisites
+from fanin.local.stack.setting_names import refuse_unknown
 from fanin.local.stack.template import BUCKET, DEFAULT_PREFIX, PREFIX, synthesised
 
 Out = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="A new folder, or one of an earlier run.")]
@@ -43,8 +44,10 @@ def template(
     context: Context = None,
 ) -> None:
     """Write the CloudFormation template and its assets, and print the `aws` commands that deploy them."""
-    given = {**_settings_in(settings), **dict(map(setting_of, context or ()))}
+    options = dict(map(setting_of, context or ()))
+    given = {**_settings_in(settings), **options}
     prerequisites.require(packages=prerequisites.OF_SYNTHESIS, who="fanin template")
+    refuse_unknown(options)
     note("synthesising the deployment (half a minute)")
     written, warnings = synthesised(given, out)
     for line in warnings:
