@@ -73,7 +73,8 @@ def test_a_wait_names_functions_that_fail_and_dead_letter_queues_that_hold_messa
     FailureLog(tmp_path / "1", lambda: 1.0).add("app:old", "long ago")
     batch_id, prefix = batch_of(fanin)
     log.add("app:handler", "it raised KeyError: 'picture'")
-    dead = source_of(sqs, "work").dead
+    deleted, dead = source_of(sqs, "a").dead, source_of(sqs, "work").dead
+    sqs.delete_queue(QueueUrl=sqs.get_queue_url(QueueName=deleted)["QueueUrl"])
     sqs.send_message(QueueUrl=sqs.get_queue_url(QueueName=dead)["QueueUrl"], MessageBody="a")
     clock.then = lambda: fanin("ack", f"{prefix}:0-39") if clock.now > 2 * LOOK_SECONDS else None
     done = fanin("wait", "k").ok()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,22 +35,29 @@ class DeadLetterQueueNotes:
         if self._next is not None and self.now() < self._next:
             return
         self._next = self.now() + LOOK_SECONDS
-        self._client = self._client or self.sqs()
         with suppress(BotoCoreError, ClientError):
-            for name, count in held(self._client).items():
-                if count > self._shown.get(name, 0):
-                    yield self._line(name, count)
-                self._shown[name] = count
+            self._client = self._client or self.sqs()
+            for name in names(self._client):
+                yield from self._grown(name)
+
+    def _grown(self, name: str) -> Iterator[str]:
+        """Yield the line of a queue that holds more messages than were shown; a deleted one has none."""
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
+
+        with suppress(BotoCoreError, ClientError):
+            count = _count(self._client, name)
+            if count > self._shown.get(name, 0):
+                yield self._line(name, count)
+            self._shown[name] = max(count, self._shown.get(name, 0))
 
     def _line(self, name: str, count: int) -> str:
         holds = "holds 1 message" if count == 1 else f"holds {count:,} messages"
         return f"the dead-letter queue {name} {holds}; see: fanin redrive {name}{self.option} --dry-run"
 
 
-def held(sqs: Any) -> Mapping[str, int]:
-    """Return how many messages each dead-letter queue holds, by its name."""
-    names = sorted(arn.rpartition(":")[2] for arn in dead_letter_queue_arns(sqs))
-    return {name: _count(sqs, name) for name in names}
+def names(sqs: Any) -> list[str]:
+    """Return the names of the dead-letter queues."""
+    return sorted(arn.rpartition(":")[2] for arn in dead_letter_queue_arns(sqs))
 
 
 def _count(sqs: Any, name: str) -> int:
