@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
-from fanin import InvalidRequest
+from fanin import AsyncFanin, InvalidRequest
+from fanin.testing import FakeFanin
 from fanin.tracker import ItemId
 
 
@@ -37,6 +40,29 @@ def test_a_child_that_acked_its_item_is_not_listed_and_one_that_failed_it_is(fan
     third.close()
 
     assert [(child.user_key, child.result) for child in top.children()] == [("child 0", "cancelled")]
+
+
+@pytest.mark.parametrize("is_fake", [False, True])
+def test_the_children_that_did_not_fail_their_item_are_listed_when_they_are_asked_for(fanin, is_fake):
+    used = FakeFanin() if is_fake else fanin
+    with used.open() as top:
+        first, second = top.add(2)
+    used.open("live", parent=first)
+    used.open("done", parent=first).close()
+    used.open("ignored", parent=first, parent_fails_on="never").cancel()
+    used.open("other", parent=second).close()
+
+    async def awaited():
+        return [child async for child in AsyncFanin(used).children(top.id, done=True)]
+
+    every = ["done", "ignored", "live", "other"]
+    assert keys(top.children()) == ["live"]
+    assert keys(top.children(done=True)) == keys(asyncio.run(awaited())) == every
+    assert keys(used.children(first, done=True)) == every[:3]
+
+
+def keys(found):
+    return sorted(child.user_key for child in found)
 
 
 def test_a_cancel_with_the_children_ends_them(fanin, top):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.api.bad_inputs.table import LISTS, OPEN, UNKNOWN, querying
 
+CHILDREN = "/v1/batches/<BATCH>/children"
 _STRANGE_NUMBERS = (
     *("0", "-1", "+5", "05", " 5", "5 ", "5\n", "1_0", "1.0", "1e1", "0x1", "٣", "²", "", "null"),
     "9" * 5000,
@@ -68,6 +69,8 @@ QUERIES = [
         querying(17, OPEN, f"state {text!r}", {"state": text})
         for text in ("", "open", "EXPIRED", "x", "OPEN,CLOSED")
     ),
+    *(querying(17, CHILDREN, f"done {text!r}", {"done": text}) for text in ("", "maybe", "1.0", "true ")),
+    querying(14, CHILDREN, "done twice", {"done": ["true", "true"]}),
     querying(17, "/v1/batches/<BATCH>", "limit", {"limit": "5"}),
 ]
 _WINDOW = {"groupId": "<GROUP>", "from": "0", "to": "9"}
