@@ -15,7 +15,7 @@ from functions.wiring import tracking
 OfItem = Annotated[
     ItemIdText | None, Query(alias="itemId", description="Only the children of this item of the batch.")
 ]
-Done = Annotated[bool, Query(description="Also those that acked their items as done, the first 100 of each.")]
+Done = Annotated[bool, Query(description="Also those whose ends did not fail their items.")]
 app = reading_edge(query=("itemId", "done", "limit", "cursor"))
 
 
@@ -34,8 +34,9 @@ def get_children(
 ) -> ListedChildren:
     """List the batches that items of a batch wait for, and those whose ends failed their items, by item.
 
-    With `done`, those too whose ends acked their items as done. Each has its item as `parentItemId`. A page
-    has all children of its last item, so it can exceed `limit`; it may be empty and have a `cursor`.
+    With `done`, those too whose ends did not fail their items, the first 100 of each item; nothing shows
+    whether there are more. Each has its item as `parentItemId`. A page has all children of its last item, so
+    it can exceed `limit`; it may be empty and have a `cursor`.
     """
     start, tracker = cursors.item_at(cursor), tracking.tracker()
     batch = tracker.get(caller(app).tenant, batch_id)

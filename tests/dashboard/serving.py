@@ -40,7 +40,7 @@ class Api:
             self.log.append((method, asked.path, headers))
             self.queries.append((method, asked.path, query))
             for pattern, (status, made) in self.instead.items():
-                if re.fullmatch(pattern, asked.path):
+                if re.fullmatch(pattern, asked.path) or re.fullmatch(pattern, target):
                     return self._put(method, asked.path, status, made(query) if callable(made) else made)
             got = self.gateway.send(method, asked.path, body.decode() or None, headers, query or None)
         known = {name.lower(): value for name, value in got.headers.items()}

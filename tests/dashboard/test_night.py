@@ -107,6 +107,7 @@ def test_a_recorded_ack_and_a_stall_are_shown_and_a_child_and_its_parent_lead_to
     parent.close()
     with fanin.open("all done", parent=third) as child:
         fanin.ack(child.add(1))
+        fanin.open("given up", parent=third, parent_fails_on="never").cancel()
     for name, item in (("at work", first), ("hangs", second)):
         child = fanin.open(name, parent=item, stuck_after=timedelta(minutes=5))
         child.add(3 if name == "hangs" else 2)
@@ -114,11 +115,21 @@ def test_a_recorded_ack_and_a_stall_are_shown_and_a_child_and_its_parent_lead_to
     fanin.clock.advance(minutes=7)
     page = opens(dashboard, f"#/batches/{parent.id}")
     wait(page, "Stalled: at work, hangs")
-    assert [row[0] for row in rows(page, "Children")] == ["hangs", "at work", "all done"]
+    assert [row[0] for row in rows(page, "Children")] == ["given up", "hangs", "at work", "all done"]
     page.click("text=hangs")
     wait(page, "stalled: none for 5 min")
     page.click("text=night")
     wait(page, "Children")
+
+
+@pytest.mark.parametrize(("status", "shown"), [(404, "at work"), (429, "children could not be read")])
+def test_children_are_shown_without_the_done_ones_of_an_older_api_alone(
+    fanin, api, dashboard, opens, status, shown
+):
+    parent = fanin.open("night")
+    fanin.open("at work", parent=parent.add(1)[0])
+    api.instead[".*/children.done=true.*"] = (status, {"message": "refused"})
+    wait(opens(dashboard, f"#/batches/{parent.id}"), shown)
 
 
 COMMANDS = typer.main.get_command(cli)

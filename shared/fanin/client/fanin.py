@@ -206,7 +206,8 @@ class Fanin(Consumers, QueueCalls, Waiting):
         """Yield the children of a batch's items, or of one item, in the order of the items.
 
         *of*: the id of the batch, or of the item. A child is live, or its end has failed its item. *done*:
-        those too that acked their items as done, the first 100 of an item. Raises NotFound.
+        those too whose ends did not fail their items, the first 100 of an item, without a sign of others.
+        Raises NotFound.
         """
         done = instance(done, bool, "done", "done")
         item_id = (

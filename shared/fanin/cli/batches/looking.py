@@ -94,7 +94,11 @@ BatchOrItem = Annotated[
     str, typer.Argument(metavar="OF", help="A batch, as an id or a user key, or an item.")
 ]
 DoneToo = Annotated[
-    bool, typer.Option("--done", help="Also those that acked their items as done, 100 of each item at most.")
+    bool,
+    typer.Option(
+        "--done",
+        help="Also the first 100 of each item whose ends did not fail it; nothing shows if there are more.",
+    ),
 ]
 Reasons = Annotated[bool, typer.Option("--reasons", help="A sample of at most 128 items, with reasons.")]
 After = Annotated[

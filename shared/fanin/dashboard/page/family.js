@@ -17,11 +17,14 @@ export async function below(path, ask) {
 // Children that are done take the room that those that are waited for leave.
 async function withDone(found, path, ask) {
   if (found.cursor || found.batches.length >= CHILDREN) return found;
-  const all = await ask(`${path}/children?done=true&limit=${CHILDREN}`).catch(() => null); // of an older API
+  const all = await ask(`${path}/children?done=true&limit=${CHILDREN}`).catch(olderApi);
   const known = new Set(found.batches.map((each) => each.batchId));
   const more = (all?.batches ?? []).filter((each) => !known.has(each.batchId) && isEnded(each));
-  return { batches: [...found.batches, ...more.map((each) => ({ ...each, isDone: true }))], cursor: all?.cursor };
+  return { batches: [...found.batches, ...more.map((each) => ({ ...each, isDone: each.state === "COMPLETE" }))], cursor: all?.cursor };
 }
+
+// An older API refuses the query.
+const olderApi = (failure) => ([400, 404].includes(failure.status) ? null : Promise.reject(failure));
 
 export const above = async ({ parentItemId }, ask) => ask(`/v1/batches/${parentItemId.split(":")[0]}`);
 
@@ -59,7 +62,7 @@ export function children(batch, found) {
     "section",
     {},
     h("h2", {}, "Children"),
-    h("p", { class: "soft" }, "Those that items wait for, those that failed their items, and then those that are done."),
+    h("p", { class: "soft" }, "Those that items wait for, those that ended badly, and then those that are done."),
     stalled.length ? h("p", { class: "bad" }, `Stalled: ${stalled.join(", ")}`) : null,
     table("Children", columns, rows),
     isAll ? null : h("p", { class: "soft" }, "There are more: ", command(`fanin children ${batch.batchId} --done --all`)),

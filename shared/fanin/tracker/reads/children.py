@@ -1,4 +1,4 @@
-"""List the children of a batch's items: those that are live, that failed their items, and that are done."""
+"""List the children of a batch's items: those that are live, that failed their items, and the others."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def child_page(
 ) -> ChildPage:
     """Return children of the items of *batch* from *start* on, or of one item.
 
-    *done*: also those whose ends did not fail their items, the first 100 of an item. Raises InvalidRequest
-    for an item of another batch.
+    *done*: also those whose ends did not fail their items, the first 100 of an item; the row does not show
+    whether there were more. Raises InvalidRequest for an item of another batch.
     """
     if item_id is None:
         ids, resume = _ids(store, batch.key, start, limit, done)

@@ -3,9 +3,9 @@
 The ids of an item's children are in one row, beside the rows of the parent. A child is added to it in the
 transaction that stores the child, and leaves ``live`` by one conditional write when it ends. So the one that
 leaves no other live is the last, however requests are repeated or delayed: it acks the item, and no child is
-added from then on. It is listed in ``done``, as far as there is room. One whose end fails the item, by its
-option ``parent_fails_on``, stays in ``failed``, unless another one takes its place: a batch that reopens it,
-or one that is opened under its idempotency key.
+added from then on. One whose end fails the item, by its option ``parent_fails_on``, stays in ``failed``,
+unless another one takes its place: a batch that reopens it, or one that is opened under its idempotency key.
+Any other one, also if it was cancelled, is listed in ``done``, as far as there is room.
 """
 
 from __future__ import annotations
