@@ -191,6 +191,21 @@ def test_items_that_were_not_acked_are_logged_and_counted_in_the_report(fanin, c
     assert batch.ack(items).not_acked == {}
 
 
+def test_a_function_of_a_consumer_logs_them_too(fanin, caplog):
+    (own,) = fanin.open().add(1)
+    others = fanin.open()
+    items = others.add(3)
+    others.cancel()
+
+    fanin.acks(lambda _: fanin.ack([*items[:2], *FakeFanin().open().add(1)]))(
+        {"Records": [{"messageId": "m", "body": own}]}, None
+    )
+
+    not_found, cancelled = (each.getMessage() for each in caplog.records)
+    assert "is in no batch of this tenant (not_found)" in not_found
+    assert cancelled == "2 items were not acked: 2 cancelled"
+
+
 def test_each_option_has_a_bad_value_here():
     assert OpenOptions.__annotations__.keys() == BAD.keys()
 

@@ -468,20 +468,21 @@ def refuse_owner_beside_job(*item_ids: str | None) -> None:
 
 
 def refuse_unmatched(report: AckReport, *, failed: bool) -> None:
-    """Log the items of a *report* that were not acked; in a function, those that no batch has.
+    """Log the items of a *report* that were not acked; in a function, those that no batch has by their ids.
 
     Raises NotFound if they are *failed*: the function's own item would be acked as done in their place.
     """
-    if _here() is None:
-        if found := report.not_acked:
-            counts = ", ".join(f"{count} {verdict}" for verdict, count in found.items())
-            logger.warning("%d items were not acked: %s", sum(found.values()), counts)
-        return
-    for item, verdict in _unmatched(report):
-        line = f"item {item} is in no batch of this tenant ({verdict}): it was not acked"
-        if failed:
-            raise NotFound(line)
-        logger.warning(line)
+    counts = report.not_acked
+    if _here() is not None:
+        counts = {verdict: count for verdict, count in counts.items() if verdict not in UNMATCHED}
+        for item, verdict in _unmatched(report):
+            line = f"item {item} is in no batch of this tenant ({verdict}): it was not acked"
+            if failed:
+                raise NotFound(line)
+            logger.warning(line)
+    if counts:
+        found = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+        logger.warning("%d items were not acked: %s", sum(counts.values()), found)
 
 
 def _unmatched(report: AckReport) -> Iterator[tuple[str, Verdict]]:
