@@ -66,10 +66,15 @@ def test_results_that_fit_no_item_are_refused_before_anything_is_acked(fanin):
         ({"b:g:0": 1}, "none of the items"),
         ("ab", "not a value of type str"),
         ({1, 2}, "a dict by item id, or a list"),
-        ([1, object()], "is a value of JSON"),
+        ([1, object()], f"item {items[1]}: a result is a value of JSON"),
+        ({items[1]: b"x"}, f"item {items[1]}: a result is a value of JSON, not bytes"),
+        ([1, "a" * 65_536], f"item {items[1]}: the result of an item has at most"),
     ):
-        with pytest.raises(InvalidRequest, match=why):
+        with pytest.raises(InvalidRequest, match=why) as refused:
             batch.ack(items, results=results)
+        assert refused.value.field == "results"
+    with pytest.raises(InvalidRequest, match=f"item {items[0]} is named twice, with different results"):
+        batch.ack([items[0], *items], results=[1, 2, 3])
     with pytest.raises(InvalidRequest, match="keeps no results: open it with the option results"):
         fanin.ack(fanin.open().add(1), results=[1])
 

@@ -232,8 +232,10 @@ class Fanin(Consumers, QueueCalls, Waiting):
     ) -> AckReport:
         """Mark items of any batches as done, 1,000 in each request; an item that had failed is healed.
 
-        *results*: values of JSON, by item id or one for each item, for batches that were opened with
-        ``results``. Without them, the ``Items`` of an add are sent as ranges: see :meth:`ack_ranges`.
+        *results*: values of JSON, for batches that were opened with ``results``: one for each item, or a dict
+        by item id; an item that it lacks has none. Without them, the ``Items`` of an add are sent as ranges:
+        see :meth:`ack_ranges`. An ack that is repeated under its *key* with another result may store it, too:
+        one of the two is chosen, for good.
         """
         caller = key_or_fresh(key)
         if results is None and is_range(items):

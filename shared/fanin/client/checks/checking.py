@@ -55,7 +55,10 @@ def listed_id(item: str | ItemId) -> ItemId:
 def acks_with_results(
     items: Iterable[ItemId], caller: str, results: Mapping[str, Any] | Sequence[Any] | None
 ) -> list[Ack]:
-    """Return an ack of each item with its result: by its id, or the one at its place in a list."""
+    """Return an ack of each item with its result: by its id, or the one at its place in a list.
+
+    An item that a mapping lacks has no result.
+    """
     ids = list(items)
     if results is None:
         return [Ack.of(item, caller) for item in ids]
@@ -65,8 +68,20 @@ def acks_with_results(
         raise InvalidRequest(text, field="results")
     if len(values) != len(ids):
         raise InvalidRequest(f"there are {len(values):,} results for {len(ids):,} items", field="results")
-    pairs = zip(ids, map(result_text, values), strict=True)
-    return [replace(Ack.of(item, caller), result=result) for item, result in pairs]
+    acks = [_with_result(item, value, caller) for item, value in zip(ids, values, strict=True)]
+    known: dict[ItemId, str | None] = {}
+    for item, ack in zip(ids, acks, strict=True):
+        if ack.result is not None and known.setdefault(item, ack.result) != ack.result:
+            raise InvalidRequest(f"item {item} is named twice, with different results", field="results")
+    return acks
+
+
+def _with_result(item: ItemId, value: Any, caller: str) -> Ack:
+    """Return the ack of *item* with its result. Raises InvalidRequest, which names the item."""
+    try:
+        return replace(Ack.of(item, caller), result=result_text(value))
+    except InvalidRequest as refused:
+        raise InvalidRequest(f"item {item}: {refused}", field="results") from None
 
 
 def _by_id(ids: Sequence[ItemId], results: Mapping[str, Any]) -> Sequence[Any]:
