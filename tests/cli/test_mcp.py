@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -69,6 +70,16 @@ def test_the_texts_of_tools_are_for_programs_and_not_for_a_terminal():
         found = re.findall(r"--\w|terminal|stdin|standard \w+|\bprint|exit code|asks first", " ".join(texts))
         assert found == [], (name, texts)
     assert tool_error("no such option: -x; see fanin status --help\n") == "no such option: -x\n"
+
+
+def test_a_tool_has_no_lines_of_progress_in_its_answer(monkeypatch, tmp_path):
+    verb = "from fanin.cli.terminal import output; output.LINE_SECONDS = 0; output.Progress().show('acked 5')"
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -c "{verb}"\n')
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(python))
+
+    assert anyio.run(mcp._output, ["ack"]) == (0, "", "")
 
 
 def test_writes_are_offered_by_the_flag_alone(fanin, use):

@@ -5,6 +5,7 @@ A call of a tool is a run of its verb with ``--json``, in a process of its own.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,7 @@ import typer
 
 from fanin.cli.services.tools import VerbTool, tool_error, tools_of
 from fanin.cli.terminal.exits import Refused
+from fanin.cli.terminal.output import AS_TOOL
 from fanin.cli.verbs import Profile, Region, Stage, Url, VerbCommand
 from fanin.errors import InvalidRequest
 
@@ -101,7 +103,8 @@ async def _output(arguments: Sequence[str]) -> tuple[int, str, str]:
 
     command = [sys.executable, "-m", "fanin.cli.main", *arguments]
     with TemporaryFile() as errors:
-        run = anyio.open_process(command, stdin=subprocess.DEVNULL, stderr=errors)
+        environment = {**os.environ, AS_TOOL: "1"}
+        run = anyio.open_process(command, stdin=subprocess.DEVNULL, stderr=errors, env=environment)
         async with await run as process:
             out = await _read(process.stdout, OUTPUT_MAX) if process.stdout is not None else b""
             if len(out) > OUTPUT_MAX:

@@ -6,6 +6,7 @@ In a pipe nothing is cut, and no line has an escape sequence. Progress and hosts
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,6 +24,8 @@ TABLE_ROWS = 200
 PROGRESS_SECONDS = 0.5
 LINE_SECONDS = 10.0
 """The time between two lines of progress where no terminal is."""
+AS_TOOL = "_FANIN_AS_TOOL"
+"""The variable of a run whose standard error is part of a tool's answer: it shows no progress."""
 GAP = 2
 """Columns of a terminal between those of a table."""
 Side = Literal["left", "right"]
@@ -185,6 +188,7 @@ class Progress:
     def __init__(self, stream: TextIO | None = None, now: Callable[[], float] = time.monotonic) -> None:
         self._stream = sys.stderr if stream is None else stream
         self._now = now
+        self._is_silent = AS_TOOL in os.environ
         self._on_terminal = self._stream.isatty()
         self._seconds = PROGRESS_SECONDS if self._on_terminal else LINE_SECONDS
         self._next = now() + self._seconds
@@ -192,7 +196,7 @@ class Progress:
 
     def show(self, text: str) -> None:
         """Replace the line, at most twice a second; where no terminal is, print one every 10 seconds."""
-        if self._now() < self._next:
+        if self._is_silent or self._now() < self._next:
             return
         self._next = self._now() + self._seconds
         if self._on_terminal:
