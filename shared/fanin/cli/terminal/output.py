@@ -188,7 +188,7 @@ class Progress:
     def __init__(self, stream: TextIO | None = None, now: Callable[[], float] = time.monotonic) -> None:
         self._stream = sys.stderr if stream is None else stream
         self._now = now
-        self._is_silent = AS_TOOL in os.environ
+        self._is_off = AS_TOOL in os.environ
         self._on_terminal = self._stream.isatty()
         self._seconds = PROGRESS_SECONDS if self._on_terminal else LINE_SECONDS
         self._next = now() + self._seconds
@@ -196,7 +196,7 @@ class Progress:
 
     def show(self, text: str) -> None:
         """Replace the line, at most twice a second; where no terminal is, print one every 10 seconds."""
-        if self._is_silent or self._now() < self._next:
+        if self._is_off or self._now() < self._next:
             return
         self._next = self._now() + self._seconds
         if self._on_terminal:
