@@ -91,14 +91,13 @@ class Publications:
         """Publish part after part while *has_time* returns true, and close the batch after the last one.
 
         Otherwise it sends the message again. What cannot be read or sent, or another object in place of the
-        first, cancels the batch with the reason.
+        first, cancels the batch with the reason. Raises StaleWrite if another process has continued it, which
+        may crash: the message has to come again.
         """
         from fanin.publishing.sources.source import NOTHING_SENT, SourceChanged  # noqa: PLC0415  # see start_created
 
         try:
             return self._go_on(order, has_time)
-        except StaleWrite:
-            return Went.OVERTAKEN
         except (InvalidRequest, SourceChanged, KeyReused) as error:
             self._cancel(order, str(error).removesuffix(NOTHING_SENT))
             return Went.STOPPED
