@@ -66,7 +66,10 @@ def check_allowed(order: Order, allowed: Iterable[Allowed], own: str) -> None:
 
 
 def orders_of(source: str, allowed: Iterable[Allowed], own: str) -> list[Order]:
-    """Return what is published of the object *source* when it is created; *own*: the account's tenant."""
+    """Return what is published of the object *source* when it is created; *own*: the account's tenant.
+
+    Raises InvalidRequest if an entry names it, and it cannot be published.
+    """
     return [
         Order((each.tenants or (own,))[0], source, each.queue, each.chunk, each.rate)
         for each in allowed
