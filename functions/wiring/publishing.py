@@ -48,7 +48,9 @@ def publications(counting: Callable[[Tracker], Tracker] = lambda tracker: tracke
     from fanin.publications.service import Publications  # noqa: PLC0415  # see above
 
     positions = DynamoPositions(dynamodb(), tracking.settings().tables.batches)
-    return Publications(counting(tracking.tracker()), positions, clients.s3.later(), _sender_of, _send_on)
+    return Publications(
+        counting(tracking.tracker()), positions, clients.s3.later(), _sender_of, _send_on, check
+    )
 
 
 def check(order: Order) -> None:

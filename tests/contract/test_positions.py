@@ -58,7 +58,10 @@ def test_a_position_is_stored_once_and_each_later_one_after_the_one_before() -> 
 
 def test_a_position_whose_answer_is_lost_is_stored_and_that_of_another_process_is_not() -> None:
     with opened() as (client, batch):
-        positions, repeating = DynamoPositions(client, "Batches"), DynamoPositions(Repeating(client), "Batches")
+        positions, repeating = (
+            DynamoPositions(client, "Batches"),
+            DynamoPositions(Repeating(client), "Batches"),
+        )
         positions.create(batch, FIRST)
         repeating.advance(batch, FIRST, NEXT)
 

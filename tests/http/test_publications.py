@@ -68,9 +68,7 @@ def test_an_object_that_is_created_is_published_and_so_is_one_on_request(
     assert sorted(sent(run, created).values()) == list(range(ROWS))
 
     put("new/asked-7.jsonl")
-    started = fanin(
-        run, "publish", "s3://lake/new/asked-7.jsonl", "--queue", QUEUE, "--server", "--chunk=3"
-    )
+    started = fanin(run, "publish", "s3://lake/new/asked-7.jsonl", "--queue", QUEUE, "--server", "--chunk=3")
     asked = started.stdout.strip()
     assert started.returncode == 0, started.stderr
     assert eventually(lambda: publication(api, asked)["isPublished"])

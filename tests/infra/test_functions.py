@@ -310,7 +310,9 @@ def test_only_the_keys_of_the_setting_are_listed_so_that_an_object_that_is_missi
         if statement["Action"] == "s3:ListBucket"
     ]
 
-    assert {target_of(each["Resource"]): each["Condition"]["StringLike"]["s3:prefix"] for each in statements} == {
+    assert {
+        target_of(each["Resource"]): each["Condition"]["StringLike"]["s3:prefix"] for each in statements
+    } == {
         BUCKET: ["a/*", "b*"],
         BUCKET.replace("lake", "all"): ["*"],
     }

@@ -204,6 +204,31 @@ def test_what_cannot_be_read_or_sent_cancels_the_batch_with_the_reason(world, fi
     assert found.end_reason.startswith(reason)
 
 
+def test_a_message_that_sqs_refuses_for_good_cancels_the_batch_with_the_reason(world):
+    refusal = {"Id": "0", "SenderFault": True, "Code": "InvalidParameterValue", "Message": "too long"}
+    world.work.failures.append([refusal])
+    batch, _ = world.publications().start(ORDER, "catalog", "key")
+
+    assert world.run() == [Went.STOPPED]
+    found = world.publications().get("t", batch.batch_id)[0]
+    assert (found.state, found.end_reason) == (
+        State.CANCELLED,
+        "SQS refuses a message: InvalidParameterValue too long",
+    )
+
+
+def test_a_publication_that_the_setting_no_longer_allows_is_cancelled_with_the_reason(world):
+    batch, _ = world.publications().start(ORDER, "catalog", "key")
+    order = message_of(world.messages[0])
+
+    def check(_):
+        raise InvalidRequest("this deployment publishes none")
+
+    assert replace(world.publications(), check=check).go_on(order, lambda: True) is Went.STOPPED
+    found = world.publications().get("t", batch.batch_id)[0]
+    assert (found.end_reason, world.work.bodies) == ("this deployment publishes none", [])
+
+
 def test_a_start_that_is_repeated_returns_its_batch_and_one_of_another_order_is_refused(world):
     first, _ = world.publications().start(ORDER, "catalog", "key")
     again, _ = world.publications().start(ORDER, "catalog", "key")

@@ -40,7 +40,7 @@ class Publications:
     """The publications of a deployment.
 
     *sender_of*: returns what sends the rows of an order. *send_on*: sends a message to the queue of
-    publications.
+    publications. *check*: raises InvalidRequest for an order that may not be carried out.
     """
 
     tracker: Tracker
@@ -48,6 +48,7 @@ class Publications:
     client: S3Client
     sender_of: Callable[[Order], Sender]
     send_on: Callable[[str], object]
+    check: Callable[[Order], object] = lambda order: order
 
     def start(self, order: Order, user_key: str | None, key: str | None) -> tuple[Batch, Position]:
         """Open the batch of *order*, and send the message that begins to publish it.
@@ -89,15 +90,16 @@ class Publications:
     def go_on(self, order: Order, has_time: Callable[[], bool]) -> Went:
         """Publish part after part while *has_time* returns true, and close the batch after the last one.
 
-        Otherwise it sends the message again. What cannot be read or sent, or another object in place of the
-        first, cancels the batch with the reason. Raises StaleWrite if another process has continued it, which
+        Otherwise it sends the message again. What may not be published, or cannot be read or sent, or
+        another object in place of the first, cancels the batch with the reason. Raises StaleWrite if another process has continued it, which
         may crash: the message has to come again.
         """
+        from fanin.publishing.sending import SendRefused  # noqa: PLC0415  # see _object
         from fanin.publishing.sources.source import NOTHING_SENT, SourceChanged  # noqa: PLC0415  # see _object
 
         try:
             return self._go_on(order, has_time)
-        except (InvalidRequest, SourceChanged, KeyReused) as error:
+        except (InvalidRequest, SendRefused, SourceChanged, KeyReused) as error:
             self._cancel(order, str(error).removesuffix(NOTHING_SENT))
             return Went.STOPPED
 
@@ -110,6 +112,7 @@ class Publications:
             return Went.STOPPED  # deleted, or expired
         if not batch.is_alive:
             return Went.STOPPED
+        self.check(order)
         stored, position = self._object(batch, order, position)
         sender = self.sender_of(order)
         for part in parts_of(stored, position, order.part_rows):
