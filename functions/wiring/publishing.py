@@ -61,7 +61,7 @@ def check(order: Order) -> None:
 
 
 def orders_of_created(created: Created) -> list[Order]:
-    """Return what the settings publish of an object that was *created*; an object that cannot be is logged."""
+    """Return what the settings publish of the object *created*; one that cannot be published is logged."""
     from fanin.publications.allowing import orders_of  # noqa: PLC0415  # see check
 
     try:

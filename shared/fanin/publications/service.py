@@ -91,8 +91,8 @@ class Publications:
         """Publish part after part while *has_time* returns true, and close the batch after the last one.
 
         Otherwise it sends the message again. What may not be published, or cannot be read or sent, or
-        another object in place of the first, cancels the batch with the reason. Raises StaleWrite if another process has continued it, which
-        may crash: the message has to come again.
+        another object in place of the first, cancels the batch with the reason. Raises StaleWrite if another
+        process has continued it, which may crash: the message has to come again.
         """
         from fanin.publishing.sending import SendRefused  # noqa: PLC0415  # see _object
         from fanin.publishing.sources.source import NOTHING_SENT, SourceChanged  # noqa: PLC0415  # see _object
