@@ -18,7 +18,7 @@ class Allowed:
     """Objects whose URI begins with *source* may be published to *queue*, an ARN.
 
     *tenants*: of those that may; empty for the tenant of the account. *on_created*: whether an object is
-    published as soon as it is created, in messages of *chunk* rows, at most *rate* a second.
+    published as soon as it is created, in messages of *chunk* rows, about *rate* a second.
     """
 
     source: str

@@ -26,7 +26,7 @@ LABEL_LENGTH = 256
 class Order:
     """What to publish: the object *source*, to *queue*, an ARN, for *tenant*.
 
-    *chunk* rows in a message (None: one), at most *rate* messages a second. *batch_id* is known once its
+    *chunk* rows in a message (None: one), about *rate* messages a second. *batch_id* is known once its
     batch is open.
     """
 
