@@ -75,7 +75,7 @@ lint: setup ## ruff: the rules and the form
 
 types: setup ## mypy, strict, and pyrefly for the use of the CDK
 	@$(BIN)/mypy
-	@PYTHONPATH= $(BIN)/pyrefly check --summary=none
+	@env -u PYTHONPATH $(BIN)/pyrefly check --summary=none
 
 pure: setup ## the tests of rules and services, in this process alone
 	@$(BIN)/python -m pytest -q -n 2 $(PURE)

@@ -49,6 +49,11 @@ def error_of(kind: type[Exception]) -> Exception:
     return error
 
 
+def test_the_errors_and_values_are_found():
+    assert len(error_kinds()) > 30
+    assert len(value_kinds()) > 50
+
+
 @pytest.mark.parametrize("way", COPIES)
 def test_a_copy_of_an_error_says_the_same(way):
     for error in map(error_of, error_kinds()):
