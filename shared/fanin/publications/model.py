@@ -105,7 +105,7 @@ class Position:
     @property
     def is_end(self) -> bool:
         """Whether all of the object is published."""
-        return bool(self.etag) and self.read >= self.size
+        return bool(self.parts) and self.read >= self.size
 
 
 def check_pace(chunk: Any, rate: Any) -> None:
