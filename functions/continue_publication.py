@@ -27,8 +27,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
         given = message_of(body)
         publications = publishing.publications(counting_batches)
         if isinstance(given, Order):
-            publishing.check(given)
             return [publications.go_on(given, has_time)]
-        return [publications.start_created(order) for order in publishing.orders_of_created(given)]
+        return [publications.start_created(order, given) for order in publishing.orders_of_created(given)]
 
     return consume(event["Records"], go_on, lambda: True).response()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Callable
@@ -12,16 +13,20 @@ from typing import TYPE_CHECKING
 from fanin.aws import clients
 from fanin.aws.calls import send
 from fanin.aws.settings.tracking import needed
+from fanin.errors import InvalidRequest
 from functions.wiring import tracking
 from functions.wiring.deployed import settings_file
 from functions.wiring.metered import dynamodb
 
 if TYPE_CHECKING:
     from fanin.publications.allowing import Allowed
+    from fanin.publications.created import Created
     from fanin.publications.model import Order
     from fanin.publications.service import Publications
     from fanin.publishing.sender import Sender
     from fanin.tracker import Tracker
+
+logger = logging.getLogger("fanin")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,9 @@ def publications(counting: Callable[[Tracker], Tracker] = lambda tracker: tracke
     from fanin.publications.service import Publications  # noqa: PLC0415  # see above
 
     positions = DynamoPositions(dynamodb(), tracking.settings().tables.batches)
-    return Publications(counting(tracking.tracker()), positions, clients.s3.later(), _sender_of, _send_on)
+    return Publications(
+        counting(tracking.tracker()), positions, clients.s3.later(), _sender_of, _send_on, check
+    )
 
 
 def check(order: Order) -> None:
@@ -53,11 +60,15 @@ def check(order: Order) -> None:
     check_allowed(order, _allowed(), tracking.settings().tenant)
 
 
-def orders_of_created(source: str | None) -> list[Order]:
-    """Return what the settings publish of the object *source* when it is created."""
+def orders_of_created(created: Created) -> list[Order]:
+    """Return what the settings publish of the object *created*; one that cannot be published is logged."""
     from fanin.publications.allowing import orders_of  # noqa: PLC0415  # see check
 
-    return orders_of(source, _allowed(), tracking.settings().tenant) if source else []
+    try:
+        return orders_of(created.source, _allowed(), tracking.settings().tenant)
+    except InvalidRequest as error:
+        logger.warning("%s was created, and is not published: %s", created.source, error)
+        return []
 
 
 @lru_cache(maxsize=1)

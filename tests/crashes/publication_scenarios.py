@@ -49,7 +49,7 @@ def _continue(account: Account) -> Delivery:
 
 def _created(account: Account) -> Delivery:
     _with_rows(account)
-    detail = {"bucket": {"name": LAKE}, "object": {"key": "in/rows.jsonl", "etag": "e"}}
+    detail = {"bucket": {"name": LAKE}, "object": {"key": "in/rows.jsonl", "size": 140, "etag": "e"}}
     event = {"source": "aws.s3", "detail-type": "Object Created", "detail": detail}
     return Messages((json.dumps(event),), queue_arn(QUEUE))
 

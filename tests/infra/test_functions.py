@@ -48,7 +48,8 @@ BUNDLE = {
 }
 LAKE = "arn:<AWS::Partition>:s3:::lake/in/*"
 SOURCES = ["arn:aws:sqs:eu-west-1:123456789012:mails", "arn:aws:sqs:eu-west-1:123456789012:work"]
-READ_LAKE = {LAKE: {"s3:GetObject"}}
+BUCKET = LAKE.removesuffix("/in/*")
+READ_LAKE = {LAKE: {"s3:GetObject"}, BUCKET: {"s3:ListBucket"}}
 # handler: what it may do, by the beginning of the resource's logical id; its own log and X-Ray apart.
 GRANTED: dict[str, dict[str, set[str]]] = {
     "open_batch": {"TablesBatches": CHANGE, "TablesPages": READ_PAGES},
@@ -284,7 +285,7 @@ def test_a_function_may_do_what_its_handler_needs_and_no_more(full, functions, h
     own_log = logical_id(full, f"{construct}Logs", kinds=("AWS::Logs::LogGroup",))
     expected = {
         name
-        if name in {DOORBELLS, *OWN_DOORBELLS, STATE_MACHINE, SECRET, LAKE, *SOURCES}
+        if name in {DOORBELLS, *OWN_DOORBELLS, STATE_MACHINE, SECRET, *READ_LAKE, *SOURCES}
         else logical_id(full, owner) + slash + path: set(actions)
         for name, actions in FUNCTIONS[handler].items()
         for owner, slash, path in [name.partition("/")]
@@ -298,6 +299,23 @@ def test_a_function_may_do_what_its_handler_needs_and_no_more(full, functions, h
         own_log: set(WRITE_LOG),
     }
     assert all(len(actions) == len(set(actions)) for actions in granted.values())
+
+
+def test_only_the_keys_of_the_setting_are_listed_so_that_an_object_that_is_missing_is_no_refusal():
+    more = [{"source": f"s3://{place}", "queue": SOURCES[1]} for place in ("lake/b", "lake/a/", "all/")]
+    statements = [
+        statement
+        for policy in synthesised(publications=more).of_type("AWS::IAM::Policy").values()
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+        if statement["Action"] == "s3:ListBucket"
+    ]
+
+    assert {
+        target_of(each["Resource"]): each["Condition"]["StringLike"]["s3:prefix"] for each in statements
+    } == {
+        BUCKET: ["a/*", "b*"],
+        BUCKET.replace("lake", "all"): ["*"],
+    }
 
 
 def test_every_function_has_a_role_of_its_own_that_only_lambda_may_take(full, functions):

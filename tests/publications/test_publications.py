@@ -7,15 +7,17 @@ import json
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from moto import mock_aws
 
 from fanin.aws.settings.tracking import Tables
-from fanin.errors import InvalidRequest, KeyReused, NotFound
+from fanin.errors import InvalidRequest, KeyReused, NotFound, StaleWrite
 from fanin.pacing import each_in_turn
 from fanin.publications import reading
 from fanin.publications.allowing import Allowed, check_allowed, orders_of
+from fanin.publications.created import Created
 from fanin.publications.dynamodb import DynamoPositions
 from fanin.publications.model import Order
 from fanin.publications.parsing import message_of
@@ -25,6 +27,7 @@ from fanin.publishing.sources import objects
 from fanin.tracker import Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.rules.model import State
+from functions.wiring import publishing
 from tests.contract import moto_clients, tables
 from tests.publishing.interrupted import Killed, Network, Watched
 from tests.publishing.test_publish import Queue
@@ -53,7 +56,9 @@ class World:
         self.put(LINES)
 
     def put(self, body):
-        self.s3.put_object(Bucket="lake", Key="rows.jsonl", Body=body)
+        """Store the object, and return the event of S3."""
+        etag = self.s3.put_object(Bucket="lake", Key="rows.jsonl", Body=body)["ETag"].strip('"')
+        return Created(ORDER.source, etag, len(body))
 
     def publications(self, network=None, part=4):
         def watched(target, *requests):
@@ -101,8 +106,9 @@ ORDER = Order("t", "s3://lake/rows.jsonl", QUEUE)
 CREATED = Allowed("s3://lake/in/", QUEUE, on_created=True, chunk=2, rate=50)
 
 
-def event_of(key, **more):
-    detail = {"bucket": {"name": "lake"}, "object": {"key": key, "size": 1, "etag": "e"}}
+def event_of(key, *, of=None, **more):
+    stored = {"key": key, "size": 1, "etag": "e", "version-id": "v"} | (of or {})
+    detail = {"bucket": {"name": "lake"}, "object": stored}
     return json.dumps({"source": "aws.s3", "detail-type": "Object Created", "detail": detail} | more)
 
 
@@ -139,7 +145,7 @@ def test_killed_at_any_request_and_delivered_again_no_row_has_two_items(world, a
             return
 
 
-def test_a_message_that_comes_twice_is_handled_by_one_of_two_processes(world):
+def test_a_message_that_comes_twice_is_handled_by_one_process_and_by_the_other_one_if_that_crashes(world):
     world.publications().start(ORDER, "catalog", "key")
     (message,) = world.messages
     first = world.publications()
@@ -158,9 +164,10 @@ def test_a_message_that_comes_twice_is_handled_by_one_of_two_processes(world):
         first.sender_of,
         first.send_on,
     )
-    went = second.go_on(message_of(message), lambda: True)
+    with pytest.raises(StaleWrite):
+        second.go_on(message_of(message), lambda: True)
 
-    assert (went, seen) == (Went.OVERTAKEN, [Went.PUBLISHED])
+    assert (seen, world.run()) == ([Went.PUBLISHED], [Went.PUBLISHED])
     assert sorted(row["n"] for row in world.work.rows().values()) == list(range(ROWS))
 
 
@@ -199,6 +206,31 @@ def test_what_cannot_be_read_or_sent_cancels_the_batch_with_the_reason(world, fi
     assert found.end_reason.startswith(reason)
 
 
+def test_a_message_that_sqs_refuses_for_good_cancels_the_batch_with_the_reason(world):
+    refusal = {"Id": "0", "SenderFault": True, "Code": "InvalidParameterValue", "Message": "too long"}
+    world.work.failures.append([refusal])
+    batch, _ = world.publications().start(ORDER, "catalog", "key")
+
+    assert world.run() == [Went.STOPPED]
+    found = world.publications().get("t", batch.batch_id)[0]
+    assert (found.state, found.end_reason) == (
+        State.CANCELLED,
+        "SQS refuses a message: InvalidParameterValue too long",
+    )
+
+
+def test_a_publication_that_the_setting_no_longer_allows_is_cancelled_with_the_reason(world):
+    batch, _ = world.publications().start(ORDER, "catalog", "key")
+    order = message_of(world.messages[0])
+
+    def check(_):
+        raise InvalidRequest("this deployment publishes none")
+
+    assert replace(world.publications(), check=check).go_on(order, lambda: True) is Went.STOPPED
+    found = world.publications().get("t", batch.batch_id)[0]
+    assert (found.end_reason, world.work.bodies) == ("this deployment publishes none", [])
+
+
 def test_a_start_that_is_repeated_returns_its_batch_and_one_of_another_order_is_refused(world):
     first, _ = world.publications().start(ORDER, "catalog", "key")
     again, _ = world.publications().start(ORDER, "catalog", "key")
@@ -206,36 +238,58 @@ def test_a_start_that_is_repeated_returns_its_batch_and_one_of_another_order_is_
 
     assert first.batch_id == again.batch_id
     assert len(world.work.rows()) == ROWS
+    world.publications().start(ORDER, "catalog", "key")
+    assert world.messages == []
     with pytest.raises(KeyReused):
         world.publications().start(replace(ORDER, chunk=2), "catalog", "key")
 
 
-def test_an_object_that_is_created_is_published_once_in_each_of_its_versions(world):
-    created = message_of(event_of("rows.jsonl"))
-    orders = orders_of(created, [replace(CREATED, source="s3://lake/rows")], "t")
+def test_each_content_of_an_object_is_published_once_by_its_event_and_ends_the_one_before(world):
+    first, second = world.put(b'{"n": 99}\n'), world.put(LINES)
 
-    def begin():
-        return [world.publications().start_created(each) for each in orders]
+    def end_of(created):
+        world.publications().start_created(ORDER, created)
+        batch_id = message_of(world.messages[0]).batch_id
+        world.run()
+        return world.publications().get("t", batch_id)[0]
 
-    assert orders == [replace(ORDER, chunk=2, rate=50)]
-    assert [*begin(), *begin()] == [Went.STARTED] * 2
-    world.run()
-    assert (begin(), world.run()) == ([Went.STARTED], [Went.PUBLISHED])
-    assert len(world.work.rows()) == ROWS
-    world.put(b'{"n": 99}\n')
-    begin()
-    world.run()
-    assert len(world.work.rows()) == ROWS + 1
+    assert end_of(first).end_reason.startswith("s3://lake/rows.jsonl was changed")
+    assert (end_of(second).state, len(world.work.rows())) == (State.CLOSED, ROWS)
+    assert world.publications().start_created(ORDER, second) is Went.STARTED
+    assert (world.messages, len(world.work.rows())) == ([], ROWS)
+    deleted = replace(second, version="v2")
     world.s3.delete_object(Bucket="lake", Key="rows.jsonl")
-    assert begin() == [Went.STOPPED]
+    assert end_of(deleted).end_reason == "there is no object s3://lake/rows.jsonl"
+
+
+def test_an_event_that_comes_again_after_a_crash_goes_on_with_its_batch(world):
+    created = world.put(LINES)
+    for fatal in range(1, 9):
+        with suppress(Killed):
+            world.publications(Network(fatal)).start_created(ORDER, created)
+    world.publications().start_created(ORDER, created)
+    batches = {message_of(each).batch_id for each in world.messages}
+    world.run()
+
+    assert len(batches) == 1
+    assert len(world.work.rows()) == ROWS
+
+
+@pytest.mark.parametrize("name", ["7f8d1d3c-0000-4000-8000-000000000000", "a" * 257])
+def test_an_object_whose_name_is_no_user_key_is_published_without_one(world, name):
+    order = replace(ORDER, source=f"s3://lake/{name}.jsonl")
+
+    assert world.publications().start_created(order, Created(order.source, "e", 1)) is Went.STARTED
+    assert world.publications().get("t", message_of(world.messages[0]).batch_id)[0].user_key is None
 
 
 def test_the_event_of_an_object_whose_publication_was_cancelled_starts_no_other(world):
-    world.publications().start_created(ORDER)
+    created = world.put(LINES)
+    world.publications().start_created(ORDER, created)
     tracker = world.publications().tracker
     tracker.cancel("t", message_of(world.messages[0]).batch_id)
 
-    assert (world.publications().start_created(ORDER), len(world.messages)) == (Went.OVERTAKEN, 1)
+    assert (world.publications().start_created(ORDER, created), len(world.messages)) == (Went.OVERTAKEN, 1)
 
 
 @pytest.mark.parametrize(
@@ -290,6 +344,11 @@ def test_a_message_that_is_no_publication_is_refused(changed):
         event_of(1),
         event_of("a", source="mine"),
         event_of("a", detail=[]),
+        event_of("a", of={"size": "1"}),
+        event_of("a", of={"size": -1}),
+        event_of("a", of={"etag": 'a"b'}),
+        event_of("a", of={"etag": None}),
+        event_of("a", of={"version-id": 1}),
     ],
 )
 def test_a_message_that_is_no_event_of_a_created_object_is_refused(body):
@@ -297,12 +356,25 @@ def test_a_message_that_is_no_event_of_a_created_object_is_refused(body):
         message_of(body)
 
 
-def test_objects_that_are_created_elsewhere_or_are_no_json_lines_are_not_published():
+def test_objects_that_are_created_are_published_as_the_setting_has_them_or_refused():
     others = [replace(CREATED, on_created=False, chunk=None, rate=None), replace(CREATED, tenants=("a",))]
 
-    assert [message_of(event_of(key)) for key in ("in/rows.csv", "in/gr\u00fcn.jsonl")] == [None, None]
-    assert orders_of("s3://lake/out/rows.jsonl", [CREATED], "own") == []
+    assert message_of(event_of("in/a.jsonl")) == Created("s3://lake/in/a.jsonl", "e", 1, "v")
+    assert orders_of("s3://lake/out/rows.csv", [CREATED], "own") == []
     assert [each.tenant for each in orders_of("s3://lake/in/rows.jsonl", [CREATED, *others], "own")] == [
         "own",
         "a",
     ]
+    for key in ("rows.csv", "../rows.jsonl", "gr\u00fcn.jsonl"):
+        with pytest.raises(InvalidRequest):
+            orders_of(f"s3://lake/in/{key}", [CREATED], "own")
+
+
+def test_an_object_that_cannot_be_published_is_in_the_log(monkeypatch, caplog):
+    monkeypatch.setattr(publishing, "_allowed", lambda: (CREATED,))
+    monkeypatch.setattr(publishing.tracking, "settings", lambda: SimpleNamespace(tenant="own"))
+
+    assert publishing.orders_of_created(message_of(event_of("in/rows.csv"))) == []
+    assert publishing.orders_of_created(message_of(event_of("out/other.csv"))) == []
+    (record,) = caplog.records
+    assert record.getMessage().startswith("s3://lake/in/rows.csv was created, and is not published: the key")

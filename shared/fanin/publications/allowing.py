@@ -18,7 +18,7 @@ class Allowed:
     """Objects whose URI begins with *source* may be published to *queue*, an ARN.
 
     *tenants*: of those that may; empty for the tenant of the account. *on_created*: whether an object is
-    published as soon as it is created, in messages of *chunk* rows, at most *rate* a second.
+    published as soon as it is created, in messages of *chunk* rows, about *rate* a second.
     """
 
     source: str
@@ -66,7 +66,10 @@ def check_allowed(order: Order, allowed: Iterable[Allowed], own: str) -> None:
 
 
 def orders_of(source: str, allowed: Iterable[Allowed], own: str) -> list[Order]:
-    """Return what is published of the object *source* when it is created; *own*: the account's tenant."""
+    """Return what is published of the object *source* when it is created; *own*: the account's tenant.
+
+    Raises InvalidRequest if an entry names it, and it cannot be published.
+    """
     return [
         Order((each.tenants or (own,))[0], source, each.queue, each.chunk, each.rate)
         for each in allowed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from fanin.aws.calls import send
 from fanin.aws.dynamodb.rows import Item, number, put_new, text
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 ROW = "publication"
+WRITER = "writer"
+"""The call of ``advance`` that stored the row."""
 COUNTS = ("size", "read", "rows", "parts", "line")
 
 
@@ -40,14 +43,23 @@ class DynamoPositions:
         return _position(row) if row else None
 
     def advance(self, batch: Batch, seen: Position, position: Position) -> None:
-        """Store *position* if *seen* is stored. Raises StaleWrite."""
+        """Store *position* if *seen* is stored. Raises StaleWrite if another call has stored a later one.
+
+        A write whose answer is lost is sent again, and refused by its own effect: it is in the row.
+        """
+        writer = text(str(uuid4()))
         request = {
             "TableName": self.table,
-            "Item": _row(batch, position),
+            "Item": {**_row(batch, position), WRITER: writer},
             "ConditionExpression": "parts = :parts",
             "ExpressionAttributeValues": {":parts": number(seen.parts)},
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
         }
-        send(self.client.put_item, SCHEMA.guarded(request))
+        try:
+            send(self.client.put_item, SCHEMA.guarded(request))
+        except StaleWrite as error:
+            if not any(stored and stored.get(WRITER) == writer for stored in error.stored):
+                raise
 
 
 def _key(batch: Batch) -> Item:

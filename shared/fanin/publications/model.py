@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -27,7 +26,7 @@ LABEL_LENGTH = 256
 class Order:
     """What to publish: the object *source*, to *queue*, an ARN, for *tenant*.
 
-    *chunk* rows in a message (None: one), at most *rate* messages a second. *batch_id* is known once its
+    *chunk* rows in a message (None: one), about *rate* messages a second. *batch_id* is known once its
     batch is open.
     """
 
@@ -92,7 +91,8 @@ class Order:
 class Position:
     """How far a publication is: *read* of *size* bytes, with *rows* in *parts*, up to the line *line*.
 
-    *etag*: of the object. Before the first part, which finds the object, it is empty and the size unknown.
+    *etag*: of the object. Before the object is found, which is the first part, it is empty and the size
+    unknown, unless the publication is of an object that was created.
     """
 
     size: int = 0
@@ -105,7 +105,7 @@ class Position:
     @property
     def is_end(self) -> bool:
         """Whether all of the object is published."""
-        return bool(self.etag) and self.read >= self.size
+        return bool(self.parts) and self.read >= self.size
 
 
 def check_pace(chunk: Any, rate: Any) -> None:
@@ -114,21 +114,3 @@ def check_pace(chunk: Any, rate: Any) -> None:
         raise InvalidRequest(f"chunk goes from 1 to {WINDOW_MAX:,}", field="chunk")
     if rate is not None and (type(rate) not in (int, float) or not RATE_MIN <= rate <= RATE_MAX):
         raise InvalidRequest(f"rate goes from {RATE_MIN:g} to {RATE_MAX:,.0f}", field="rate")
-
-
-def created_source(given: Any) -> str | None:
-    """Return the URI of the object in an ``Object Created`` event of S3; None if no publication has it.
-
-    Raises InvalidRequest for another event.
-    """
-    try:
-        detail = given["detail"]
-        kind, bucket, key = given["detail-type"], detail["bucket"]["name"], detail["object"]["key"]
-    except (KeyError, TypeError) as error:
-        raise InvalidRequest(f"the message is no event of S3: {error!r}") from error
-    if given.get("source") != "aws.s3" or kind != "Object Created":
-        raise InvalidRequest("the message is no event of an object that was created")
-    if not isinstance(bucket, str) or not isinstance(key, str):
-        raise InvalidRequest("the names of a bucket and a key are texts")
-    source = f"s3://{bucket}/{key}"
-    return source if re.fullmatch(SOURCE, source) and source.lower().endswith(SUFFIXES) else None

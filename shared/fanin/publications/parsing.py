@@ -10,7 +10,8 @@ from typing import Any
 from fanin.errors import InvalidRequest
 from fanin.grouper.settings.parsing import Rows, each_row, only, text_in
 from fanin.publications.allowing import Allowed
-from fanin.publications.model import Order, created_source
+from fanin.publications.created import Created, created_object
+from fanin.publications.model import Order
 
 NAMES = {"source", "queue", "tenants", "onCreated", "chunk", "rate"}
 
@@ -31,10 +32,10 @@ def publications_of(rows: Rows) -> tuple[Allowed, ...]:
     return found
 
 
-def message_of(body: str) -> Order | str | None:
-    """Return what the *body* of a message continues, or the URI of an object that was created.
+def message_of(body: str) -> Order | Created:
+    """Return what the *body* of a message continues, or the object that was created.
 
-    None for an object that no publication can have. Raises InvalidRequest for anything else.
+    Raises InvalidRequest for anything else.
     """
     try:
         given = json.loads(body)
@@ -42,7 +43,7 @@ def message_of(body: str) -> Order | str | None:
         raise InvalidRequest(f"the message is not JSON: {error}") from error
     if isinstance(given, dict) and given.keys() == {"publication"}:
         return Order.parse(given["publication"])
-    return created_source(given)
+    return created_object(given)
 
 
 def _allowed(row: Mapping[str, Any]) -> Allowed:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -17,6 +16,7 @@ from fanin.tracker.rules.model import REASON_MAX, Batch
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
+    from fanin.publications.created import Created
     from fanin.publications.reading import Part
     from fanin.publishing.sender import Sender
     from fanin.publishing.sources.objects import StoredObject
@@ -40,7 +40,7 @@ class Publications:
     """The publications of a deployment.
 
     *sender_of*: returns what sends the rows of an order. *send_on*: sends a message to the queue of
-    publications.
+    publications. *check*: raises InvalidRequest for an order that may not be carried out.
     """
 
     tracker: Tracker
@@ -48,6 +48,7 @@ class Publications:
     client: S3Client
     sender_of: Callable[[Order], Sender]
     send_on: Callable[[str], object]
+    check: Callable[[Order], object] = lambda order: order
 
     def start(self, order: Order, user_key: str | None, key: str | None) -> tuple[Batch, Position]:
         """Open the batch of *order*, and send the message that begins to publish it.
@@ -55,29 +56,28 @@ class Publications:
         Repeated with the same idempotency *key*, it returns the same batch. Raises KeyReused if the key was
         used for another order, and BatchEnded if its batch has ended.
         """
-        batch = self.tracker.open(order.tenant, OpenBatch(user_key=user_key, labels=order.labels), key)
-        self.positions.create(batch, Position())
-        self.send_on(replace(order, batch_id=batch.batch_id).message())
-        return batch, self.positions.get(batch) or Position()
+        return self._start(order, user_key, key, Position())
 
-    def start_created(self, order: Order) -> Went:
-        """Start to publish an object that was created; once, however often its event comes.
+    def start_created(self, order: Order, created: Created) -> Went:
+        """Start to publish the object *created*; once, however often its event comes.
 
-        The newest version of the object is published: the event of an older one finds it, too.
+        A newer content of the object ends it, and is published by its own event.
         """
-        from fanin.publications.reading import found, title_of  # noqa: PLC0415  # the routes start without it
-
         try:
-            stored = found(self.client, order)
-        except InvalidRequest:
-            return Went.STOPPED  # deleted meanwhile
-        facts = (order.source, order.queue, stored.version, stored.etag)
-        key = hashlib.sha256("\n".join(facts).encode()).hexdigest()
-        try:
-            self.start(order, title_of(order.source), f"created-{key}")
+            self._start(order, _user_key(order), created.key(order), created.position)
         except (BatchEnded, KeyReused):
             return Went.OVERTAKEN  # KeyReused: the setting has changed since
         return Went.STARTED
+
+    def _start(
+        self, order: Order, user_key: str | None, key: str | None, first: Position
+    ) -> tuple[Batch, Position]:
+        batch = self.tracker.open(order.tenant, OpenBatch(user_key=user_key, labels=order.labels), key)
+        self.positions.create(batch, first)
+        position = self.positions.get(batch) or first
+        if not position.parts:  # later, a message of its own continues it
+            self.send_on(replace(order, batch_id=batch.batch_id).message())
+        return batch, position
 
     def get(self, tenant: str, batch_id: str) -> tuple[Batch, Position]:
         """Return the batch of a publication, and how far it is. Raises NotFound."""
@@ -90,21 +90,21 @@ class Publications:
     def go_on(self, order: Order, has_time: Callable[[], bool]) -> Went:
         """Publish part after part while *has_time* returns true, and close the batch after the last one.
 
-        Otherwise it sends the message again. What cannot be read or sent, or another object in place of the
-        first, cancels the batch with the reason.
+        Otherwise it sends the message again. What may not be published, or cannot be read or sent, or
+        another object in place of the first, cancels the batch with the reason. Raises StaleWrite if another
+        process has continued it, which may crash: the message has to come again.
         """
-        from fanin.publishing.sources.source import NOTHING_SENT, SourceChanged  # noqa: PLC0415  # see start_created
+        from fanin.publishing.sending import SendRefused  # noqa: PLC0415  # see _object
+        from fanin.publishing.sources.source import NOTHING_SENT, SourceChanged  # noqa: PLC0415  # see _object
 
         try:
             return self._go_on(order, has_time)
-        except StaleWrite:
-            return Went.OVERTAKEN
-        except (InvalidRequest, SourceChanged, KeyReused) as error:
+        except (InvalidRequest, SendRefused, SourceChanged, KeyReused) as error:
             self._cancel(order, str(error).removesuffix(NOTHING_SENT))
             return Went.STOPPED
 
     def _go_on(self, order: Order, has_time: Callable[[], bool]) -> Went:
-        from fanin.publications.reading import parts_of  # noqa: PLC0415  # see start_created
+        from fanin.publications.reading import parts_of  # noqa: PLC0415  # see _object
 
         try:
             batch, position = self.get(order.tenant, order.batch_id)
@@ -112,6 +112,7 @@ class Publications:
             return Went.STOPPED  # deleted, or expired
         if not batch.is_alive:
             return Went.STOPPED
+        self.check(order)
         stored, position = self._object(batch, order, position)
         sender = self.sender_of(order)
         for part in parts_of(stored, position, order.part_rows):
@@ -125,14 +126,14 @@ class Publications:
 
     def _object(self, batch: Batch, order: Order, position: Position) -> tuple[StoredObject, Position]:
         """Return the object of a publication, and the position that has its ETag, which is stored once."""
-        from fanin.publications.reading import readable, stored_at  # noqa: PLC0415  # see start_created
+        from fanin.publications.reading import readable, stored_at  # noqa: PLC0415  # the routes start without it
+        from fanin.publishing.sources.source import SourceChanged  # noqa: PLC0415  # see above
 
-        if not position.etag:
-            found = readable(self.client, order)
-            seen, position = (
-                position,
-                replace(position, size=found.size, etag=found.etag, parts=position.parts + 1),
-            )
+        if not position.parts:
+            found, seen = readable(self.client, order), position
+            position = replace(seen, size=found.size, etag=found.etag, parts=1)
+            if seen.etag and (seen.etag, seen.size) != (position.etag, position.size):
+                raise SourceChanged(f"{order.source} was changed before it was read")
             self.positions.advance(batch, seen, position)
         return stored_at(self.client, order, position), position
 
@@ -163,3 +164,14 @@ class Publications:
             self.tracker.cancel(order.tenant, order.batch_id, reason[:REASON_MAX])
         except (NotFound, Conflict):
             return  # it has ended otherwise
+
+
+def _user_key(order: Order) -> str | None:
+    """Return the name of the object without folder and suffix; None if it cannot be a user key."""
+    from fanin.publications.reading import title_of  # noqa: PLC0415  # see _object
+
+    title = title_of(order.source)
+    try:
+        return OpenBatch(user_key=title).user_key
+    except InvalidRequest:
+        return None

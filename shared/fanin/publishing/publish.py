@@ -49,7 +49,7 @@ class AlreadyPublished(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class PublishRequest:
-    """What to publish, and where: *chunk* rows in a message (None: one), *rate* messages a second at most.
+    """What to publish, and where: *chunk* rows in a message (None: one), about *rate* messages a second.
 
     *group*: the message group; None: the batch. *caps*: on its rows and their cost. *may_be_empty*: whether a
     source without rows is published, as a batch that completes at once.

@@ -32,6 +32,10 @@ class SendFailed(FaninError):
         return tuple(chunk_of({"messageId": "", "body": each.body}).items for each in self.messages)
 
 
+class SendRefused(SendFailed):
+    """SQS refused *messages* for what a retry cannot fix, such as one that is too long for the queue."""
+
+
 def send(
     client: SQSClient,
     url: str,
@@ -44,7 +48,7 @@ def send(
     """Send *batch*, and refused entries again after each pause; return how many were sent again.
 
     *group*: of all messages, so that SQS shares the consumers of a queue among groups. Default: their batch.
-    *more*: fields of each entry. Raises SendFailed.
+    *more*: fields of each entry. Raises SendFailed, SendRefused.
     """
     entries = _entries(batch, group, more, is_fifo=url.endswith(".fifo"))
     repeats = 0
@@ -75,7 +79,7 @@ def _entries(
 
 
 def _refuse(failed: Sequence[Any], unsent: Sequence[Message]) -> None:
-    """Raise SendFailed if SQS reports an entry as the sender's fault, which a retry cannot fix."""
+    """Raise SendRefused if SQS reports an entry as the sender's fault, which a retry cannot fix."""
     for entry in failed:
         if entry["SenderFault"]:
-            raise SendFailed(f"SQS refuses a message: {entry['Code']} {entry.get('Message', '')}", unsent)
+            raise SendRefused(f"SQS refuses a message: {entry['Code']} {entry.get('Message', '')}", unsent)

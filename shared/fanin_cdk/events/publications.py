@@ -67,6 +67,18 @@ class PublicationParts(Construct):
         if self.function.role:
             reason = "Of an object's key only the beginning is known before"
             accept_wildcards(self.function.role, reason, *arns)
+        for bucket in sorted({bucket for bucket, _ in places}):
+            self._let_list(bucket, sorted({f"{prefix}*" for each, prefix in places if each == bucket}))
+
+    def _let_list(self, bucket: str, keys: Sequence[str]) -> None:
+        """Without the right to list, S3 answers a read of an object that is missing with 403, not 404."""
+        self.function.add_to_role_policy(
+            iam.PolicyStatement(
+                actions=["s3:ListBucket"],
+                resources=[f"arn:{Aws.PARTITION}:s3:::{bucket}"],
+                conditions={"StringLike": {"s3:prefix": list(keys)}},
+            )
+        )
 
     def _rule(self, created: Sequence[Allowed]) -> events.Rule:
         target = targets.SqsQueue(

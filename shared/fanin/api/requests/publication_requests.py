@@ -29,7 +29,7 @@ class StartPublicationBody(Body):
         int | None, Field(ge=1, le=WINDOW_MAX, description="Rows of a message; by default one alone.")
     ] = None
     rate: Annotated[
-        float | None, Field(ge=RATE_MIN, le=RATE_MAX, description="Messages a second, at most.")
+        float | None, Field(ge=RATE_MIN, le=RATE_MAX, description="About how many messages a second.")
     ] = None
     message_group: Annotated[
         Annotated[str, StringConstraints(pattern=GRAPHIC, min_length=1, max_length=128)] | None,

@@ -35,7 +35,7 @@ Chunk = Annotated[
     int | None,
     typer.Option(metavar="N", min=1, max=10_000, help="Rows of a message; default: one alone."),
 ]
-Rate = Annotated[float | None, typer.Option(metavar="N", min=0.001, help="Messages a second, at most.")]
+Rate = Annotated[float | None, typer.Option(metavar="N", min=0.001, help="About how many messages a second.")]
 UserKey = Annotated[
     str | None, typer.Option(metavar="KEY", help="Your name for the batch; default: that of the file.")
 ]

@@ -83,7 +83,7 @@ def written_before(folder: Path) -> list[Path]:
         raise LocalRunError(f"{folder} is no folder; name one that is new or empty")
     known = {name for manifest in folder.glob(f"*{MANIFEST}") for name in _listed(manifest)}
     found = sorted(folder.iterdir(), key=lambda path: (path.name.endswith(MANIFEST), path.name))
-    if others := [path.name for path in found if path.name not in known]:
+    if others := [path.name for path in found if path.name not in known or not path.is_file()]:
         raise LocalRunError(
             f"{folder} has {others[0]}, which fanin template did not write; name a new or empty folder"
         )
@@ -139,10 +139,12 @@ def _listed(manifest: Path) -> set[str]:
     """Return the names of the files of *manifest* and its own; none if another program wrote it."""
     try:
         content = json.loads(manifest.read_text())
-    except ValueError:
+    except (OSError, ValueError):
         return set()
-    is_ours = isinstance(content, dict) and content.get("writer") == WRITER
-    return {manifest.name, *content["files"]} if is_ours else set()
+    match content:
+        case {"writer": str(writer), "files": dict(files)} if writer == WRITER:
+            return {manifest.name, *files}
+    return set()
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:
