@@ -1,4 +1,4 @@
-"""All handlers with their own wiring, in this process, on AWS as moto plays it."""
+"""All handlers with their own wiring, in this process, on the emulator's tables, and on moto."""
 
 from __future__ import annotations
 
