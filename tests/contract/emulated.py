@@ -41,7 +41,7 @@ def answer(service: str, request: AWSPreparedRequest) -> AWSResponse:
             handling.send(None)
         except StopIteration as handled:
             status, found, body = handled.value
-    return AWSResponse(request.url, status, found, MockRawResponse(body))  # type: ignore[arg-type]
+    return AWSResponse(request.url, status, found, MockRawResponse(body))
 
 
 def _text(value: str | bytes) -> str:
