@@ -9,8 +9,6 @@ from typing import Any, overload
 
 from fanin.errors import InvalidRequest
 from fanin.tracker import GroupId, ItemId
-from fanin.tracker.reads.walking import joined
-from fanin.tracker.reads.window import WINDOW_MAX
 
 _INDEX = r"0|[1-9][0-9]{0,10}"
 _RANGE_FORM = re.compile(rf"([0-9a-f-]{{36}}:[0-9a-f-]{{36}}):({_INDEX})-({_INDEX})")
@@ -69,6 +67,8 @@ class Items(Sequence[str]):
         So the neighbours of a part share a page of the tracker wherever the group starts, if *size* divides
         the page: one write acks them.
         """
+        from fanin.tracker.reads.window import WINDOW_MAX  # noqa: PLC0415  # see merged
+
         if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= WINDOW_MAX:
             raise InvalidRequest(f"a chunk has 1 to {WINDOW_MAX} items, not {size!r}", field="size")
         if self._indexes.step != 1:
@@ -173,6 +173,8 @@ class Items(Sequence[str]):
 
 def merged(*ranges: Items) -> tuple[Items, ...]:
     """Return *ranges* of one group, which do not overlap, in order; those that touch become one."""
+    from fanin.tracker.reads.walking import joined  # noqa: PLC0415  # a tenth of the start of `fanin`
+
     return tuple(joined(sorted(ranges, key=lambda part: part.indexes.start), adjacent))
 
 

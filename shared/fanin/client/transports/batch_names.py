@@ -5,15 +5,17 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from itertools import islice
+from typing import TYPE_CHECKING
 
-from fanin.client.model import Summary
-from fanin.client.transports.transport import Transport
 from fanin.client.wire.paging import pages
 from fanin.errors import Conflict, NotFound
 from fanin.item_ids import UUID_FORM
-from fanin.tracker import BatchFilter
 from fanin.tracker.rules.model import ALIVE
 from fanin.tracker.rules.options import USER_KEY
+
+if TYPE_CHECKING:
+    from fanin.client.model import Summary
+    from fanin.client.transports.transport import Transport
 
 PAGES = 20
 """Pages of a list that are read for a user key: expired batches leave pages empty."""
@@ -69,5 +71,7 @@ def newest_of(user_key: str, found: Sequence[Summary]) -> str:
 
 def _of_key(transport: Transport, user_key: str) -> Sequence[Summary]:
     """Return batches of *user_key*, newest first: those of the first page that has any."""
+    from fanin.tracker import BatchFilter  # noqa: PLC0415  # `fanin` names batches without it
+
     listed = pages(lambda cursor: transport.batches(BatchFilter(user_key=user_key), cursor))
     return next((page.batches for page in islice(listed, PAGES) if page.batches), ())
