@@ -146,7 +146,6 @@ class Fanin(Consumers, QueueCalls, Waiting):
         return self._transport.get(self._id_of(batch))
 
     def _id_of(self, name: str) -> str:
-        name = text(name, "the name of a batch", "batch")
         return named_batch(self._transport, name, self._pause if self._slot.lent is None else None)
 
     def map(

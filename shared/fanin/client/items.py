@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
 from fanin.errors import InvalidRequest
+from fanin.item_ids import ends_before_it_begins
 from fanin.tracker import GroupId, ItemId
 
 _INDEX = r"0|[1-9][0-9]{0,10}"
@@ -38,6 +39,10 @@ class Items(Sequence[str]):
     def parse(cls, text: object) -> Items:
         """Return the items of ``batch_id:group_id:first-last``, both inclusive. Raises InvalidRequest."""
         match = _RANGE_FORM.fullmatch(text) if isinstance(text, str) else None
+        if isinstance(text, str) and ends_before_it_begins(text):
+            raise InvalidRequest(
+                f"{text!r:.100} ends before it begins: a range is first-last, both inclusive", field="items"
+            )
         if match is None:
             shown = repr(text)[:100]
             raise InvalidRequest(

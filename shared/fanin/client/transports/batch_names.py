@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from fanin.arguments import text
 from fanin.client.wire.paging import pages
 from fanin.errors import Conflict, NotFound
 from fanin.item_ids import UUID_FORM
@@ -32,15 +33,22 @@ def is_batch_id(name: str) -> bool:
     return UUID_FORM.fullmatch(name) is not None
 
 
+def checked_name(name: str) -> str:
+    """Return the *name* of a batch, an id or a user key. Raises InvalidRequest."""
+    name = text(name, "the name of a batch", "batch")
+    if not is_batch_id(name):
+        USER_KEY.check(name, "batch")
+    return name
+
+
 def named_batch(transport: Transport, name: str, sleep: Callable[[float], None] | None) -> str:
     """Return the id of the batch *name*: itself, or the newest of the user key.
 
     *sleep*: waits for the list, which may be late; None if it never is. Raises NotFound, and Conflict if the
     key names two live batches.
     """
-    if is_batch_id(name):
+    if is_batch_id(checked_name(name)):
         return name
-    USER_KEY.check(name, "batch")
     return newest_of(name, looked_up(lambda: _of_key(transport, name), sleep))
 
 

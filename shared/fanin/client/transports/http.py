@@ -380,10 +380,12 @@ def checked_url(url: str) -> Url:
     try:
         parsed = parse_url(url.strip().rstrip("/"))
     except HTTPError as error:
-        raise InvalidRequest(f"{url!r} is not a URL; pass https://host or https://host/stage") from error
+        raise InvalidRequest(
+            f"{url!r} is not a URL; pass https://host or https://host/stage", field="url"
+        ) from error
     extras = parsed.auth or parsed.query or parsed.fragment or not _is_host(parsed.host or "")
     if parsed.scheme not in ("http", "https") or not parsed.host or extras:
-        raise InvalidRequest(f"the API's URL is https://host or https://host/stage, not {url!r}")
+        raise InvalidRequest(f"the API's URL is https://host or https://host/stage, not {url!r}", field="url")
     return parsed
 
 
