@@ -24,7 +24,7 @@ def marked(page: Path) -> Any:
     return pytest.param(page, id=page.name, marks=marks)
 
 
-@pytest.mark.parametrize("page", map(marked, RUN_WHOLE))
+@pytest.mark.parametrize("page", [marked(page) for page in RUN_WHOLE])
 def test_the_blocks_of_a_page_run_in_order(page: Path, run, tmp_path, monkeypatch):
     for name, value in run.environment.items():
         monkeypatch.setenv(name, value)
