@@ -7,7 +7,10 @@ import pytest
 from tests.simulating.exploring import first_broken
 from tests.simulation.exhaustive import PLAYS
 
-LONG = {"three levels in ranges", "two children of an item", "an orphan"}
+LONG = {
+    *("one page", "three levels in ranges", "an item that failed"),
+    *("two children of an item", "an orphan"),
+}
 """Scenarios whose requests others make, too."""
 
 
