@@ -9,9 +9,9 @@ from tests.simulation.exhaustive import PLAYS
 
 LONG = {
     *("one page", "three levels in ranges", "an item that failed"),
-    *("two children of an item", "an orphan"),
+    *("two children of an item", "an orphan", "a sweeper beside"),
 }
-"""Scenarios whose requests others make, too."""
+"""Scenarios whose requests others make, too, and one that takes 5 s: the random schedules sweep as well."""
 
 
 @pytest.mark.parametrize(
