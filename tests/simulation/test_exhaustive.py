@@ -12,7 +12,7 @@ LONG = {
     *("two children of an item", "an orphan", "a sweeper beside"),
     *("two levels", "an estimate", "a batch in a batch"),
 }
-"""Scenarios whose requests others make, too, and those of seconds, which the random schedules play as well."""
+"""Scenarios whose requests others make, too, and those of seconds that the random schedules play as well."""
 
 
 @pytest.mark.parametrize(

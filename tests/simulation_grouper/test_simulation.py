@@ -13,7 +13,6 @@ from tests.simulation_grouper.scenario import TICK, Wanted, draw
 from tests.simulation_grouper.simulation import play, simulate
 from tests.simulation_grouper.world import World
 
-
 LIKE_LOST = (THROTTLED, CONFLICT)
 """Faults that are "lost before" by another name."""
 FAULTS = [
