@@ -12,6 +12,7 @@ from fanin.tracker import OpenBatch, Outcome, State
 from fanin.tracker.rules.children import Children, has_failed, parent_ack
 from fanin.tracker.rules.filters import BatchFilter
 from fanin.tracker.rules.options import ParentFailsOn, Retention, Threshold
+from fanin.tracker.rules.thresholds import is_enough
 from tests.tracker.calls import DAY, START
 from tests.tracker.stored import BATCH, ID, MINUTE, SECOND, TICK
 
@@ -37,6 +38,30 @@ def test_the_failures_that_end_a_batch(facts, limit):
 
     assert batch.failure_limit == limit
     assert batch.may_fail is bool({"max_failures", "max_failure_percent"} & facts.keys())
+
+
+@pytest.mark.parametrize(
+    ("facts", "limit"),
+    [
+        ({}, None),
+        ({"min_succeeded": 3}, 3),
+        ({"min_succeeded_percent": 25}, 3),
+        ({"min_succeeded_percent": 20}, 2),
+        ({"min_succeeded_percent": 1, "total": 0}, 1),
+        ({"min_succeeded_percent": 25, "state": State.OPEN}, None),
+        ({"min_succeeded_percent": 25, "min_succeeded": 2}, 2),
+        ({"min_succeeded_percent": 10, "min_succeeded": 2}, 1),
+        ({"min_succeeded_percent": 10, "min_succeeded": 2, "state": State.OPEN}, 2),
+    ],
+)
+def test_the_successes_that_end_a_batch(facts, limit):
+    batch = replace(BATCH, **facts)
+
+    assert batch.success_limit == limit
+    assert [is_enough(batch, count) for count in (limit or 10, (limit or 10) - 1)] == [
+        limit is not None,
+        False,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -136,6 +161,7 @@ def test_a_filter_that_no_batch_can_pass_is_refused(given):
         ({}, {"callback": 5}),
         ({}, {"notify_at": 5}),
         ({}, {"stuck_after": 90.5}),
+        ({"retention": None}, {"retention": DAY}),
         ({"notify_at": ("90%", "50%", "90%")}, {"notify_at": ("stuck",)}),
         ({"notify_at": ()}, {"notify_at": "50%"}),
     ],
