@@ -12,7 +12,7 @@ from fanin.tracker import OpenBatch, Outcome, State
 from fanin.tracker.rules.children import Children, has_failed, parent_ack
 from fanin.tracker.rules.filters import BatchFilter
 from fanin.tracker.rules.options import ParentFailsOn, Retention, Threshold
-from fanin.tracker.rules.thresholds import is_enough
+from fanin.tracker.rules.thresholds import is_enough, may_be_enough
 from tests.tracker.calls import DAY, START
 from tests.tracker.stored import BATCH, ID, MINUTE, SECOND, TICK
 
@@ -193,3 +193,21 @@ def test_retentions_add_up_to_400_days():
             Retention(*(days * DAY for days in more))
     with pytest.raises(InvalidRequest):
         Retention(1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("facts", "succeeded", "may_be"),
+    [
+        ({}, 10, False),
+        ({"min_succeeded": 3}, 2, False),
+        ({"min_succeeded": 3}, 3, True),
+        ({"min_succeeded_percent": 10}, 0, False),
+        ({"min_succeeded_percent": 10}, 1, True),
+        ({"min_succeeded_percent": 25}, 2, False),
+        ({"min_succeeded_percent": 20}, 2, True),
+        ({"min_succeeded_percent": 20, "state": State.OPEN}, 2, True),
+        ({"min_succeeded_percent": 20, "total": 0}, 0, False),
+    ],
+)
+def test_successes_may_be_enough_for_a_batch_that_may_have_been_closed_since(facts, succeeded, may_be):
+    assert may_be_enough(replace(BATCH, **facts), succeeded) is may_be
