@@ -28,8 +28,8 @@ class Garden:
         whole = [self._compiled(file, ast.parse(source_of(root / file))) for file in self.files]
         places = {(each.co_filename, each): place for code in whole for place, each in _placed(code)}
         for each in _functions():
-            code = each.__code__
-            self.functions[places.get((code.co_filename, code), _place(code))].append(each)
+            if place := places.get((each.__code__.co_filename, each.__code__)):
+                self.functions[place].append(each)
 
     def plant(self, mutant: Mutant) -> bool:
         """Change what runs in this process from now on; return whether anything is another."""

@@ -211,3 +211,16 @@ def test_retentions_add_up_to_400_days():
 )
 def test_successes_may_be_enough_for_a_batch_that_may_have_been_closed_since(facts, succeeded, may_be):
     assert may_be_enough(replace(BATCH, **facts), succeeded) is may_be
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (MINUTE + TICK, "stuckAfterSeconds takes whole seconds, not"),
+        (TICK, "stuckAfterSeconds goes from a minute"),
+        ("soon", "stuckAfterSeconds goes from a minute"),
+    ],
+)
+def test_a_refused_duration_is_answered_with_what_is_wrong_about_it(given, text):
+    with pytest.raises(InvalidRequest, match=text):
+        OpenBatch(stuck_after=given)
