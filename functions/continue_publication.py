@@ -11,7 +11,7 @@ from fanin.publications.parsing import message_of
 from fanin.publications.service import Went
 from functions.metrics.created import counting_batches
 from functions.metrics.measuring import measured
-from functions.wiring import publishing
+from functions.wiring import s3_publications
 
 PART_MS = 60_000
 """Milliseconds reserved for a part: to read it, add it, send it and store the place."""
@@ -25,9 +25,11 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 
     def go_on(body: str) -> list[Went]:
         given = message_of(body)
-        publications = publishing.publications(counting_batches)
+        publications = s3_publications.publications(counting_batches)
         if isinstance(given, Order):
             return [publications.go_on(given, has_time)]
-        return [publications.start_created(order, given) for order in publishing.orders_of_created(given)]
+        return [
+            publications.start_created(order, given) for order in s3_publications.orders_of_created(given)
+        ]
 
     return consume(event["Records"], go_on, lambda: True).response()

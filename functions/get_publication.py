@@ -6,7 +6,7 @@ from fanin.api.answers.documents import answers
 from fanin.api.answers.publication_answers import PublicationAnswer
 from fanin.api.edge import BatchId, caller
 from functions.api.reading import reading_edge
-from functions.wiring import publishing
+from functions.wiring import s3_publications
 
 app = reading_edge()
 
@@ -19,7 +19,7 @@ app = reading_edge()
 )
 def get_publication(batch_id: BatchId) -> PublicationAnswer:
     """Return how far the publication of a batch is."""
-    return PublicationAnswer.of(*publishing.publications().get(caller(app).tenant, batch_id))
+    return PublicationAnswer.of(*s3_publications.publications().get(caller(app).tenant, batch_id))
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from fanin.api.edge import IdempotencyKey, caller, edge
 from fanin.api.requests.publication_requests import StartPublicationBody
 from functions.metrics.created import counting_batches
 from functions.metrics.measuring import measured
-from functions.wiring import publishing, tracking
+from functions.wiring import s3_publications, tracking
 
 app = edge(tracking.settings)
 
@@ -29,8 +29,10 @@ def start_publication(
     the stack allows sources, queues and tenants.
     """
     order = body.order(caller(app).tenant)
-    publishing.check(order)
-    batch, position = publishing.publications(counting_batches).start(order, body.user_key, idempotency_key)
+    s3_publications.check(order)
+    batch, position = s3_publications.publications(counting_batches).start(
+        order, body.user_key, idempotency_key
+    )
     return PublicationAnswer.of(batch, position)
 
 

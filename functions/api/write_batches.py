@@ -1,4 +1,4 @@
-"""The routes that open, fill, close, cancel and reopen batches, start publications, and ack items."""
+"""The routes that open, fill, close, cancel, notify and reopen batches, start publications, and ack items."""
 
 from functions import (
     ack_items,

@@ -14,7 +14,15 @@ from functions.metrics.measuring import age, count, measured
 if TYPE_CHECKING:
     from fanin.client.consuming.settling import Settled
 
-__all__ = ["age", "count", "count_announced", "count_endings", "count_settled", "count_verdicts", "measured"]
+__all__ = [
+    "age",
+    "count",
+    "count_endings",
+    "count_put_at_once",
+    "count_settled",
+    "count_verdicts",
+    "measured",
+]
 
 ENDINGS = {
     State.COMPLETE: names.BATCHES_COMPLETED,
@@ -40,9 +48,9 @@ def count_settled(settled: Settled) -> None:
     count({names.ACKS_RETURNED: len(settled.failed), names.ACKS_DROPPED: len(settled.dropped)})
 
 
-def count_announced(is_announced: bool) -> None:
+def count_put_at_once(is_put: bool) -> None:
     """Count a completion whose event was put on the bus at once, or is left to the stream."""
-    count({announced.EVENTS_AT_ONCE: is_announced, announced.EVENTS_LEFT: not is_announced})
+    count({announced.EVENTS_AT_ONCE: is_put, announced.EVENTS_LEFT: not is_put})
 
 
 def count_endings(states: Iterable[State]) -> None:

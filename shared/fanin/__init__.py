@@ -17,21 +17,7 @@ if TYPE_CHECKING:
     from fanin.client.fanin import Fanin
     from fanin.client.handing_over.stages import Stages
     from fanin.client.items import Items
-    from fanin.client.model import (
-        BundleSummary,
-        Cancelled,
-        Closed,
-        Deleted,
-        ListedTask,
-        NewTask,
-        QueueDescription,
-        Registered,
-        Status,
-        Summary,
-        TargetSummary,
-        TaskResult,
-        TaskStatus,
-    )
+    from fanin.client.model import Cancelled, Closed, Deleted, QueueDescription, Status, Summary
     from fanin.client.queues.aio import AsyncQueue
     from fanin.client.queues.queue import Queue
     from fanin.client.queues.queue_model import (
@@ -43,6 +29,15 @@ if TYPE_CHECKING:
         RevivedJobs,
     )
     from fanin.client.queues.scope import Jobs
+    from fanin.client.task_model import (
+        BundleSummary,
+        ListedTask,
+        NewTask,
+        Registered,
+        TargetSummary,
+        TaskResult,
+        TaskStatus,
+    )
     from fanin.client.transports.environment import ConnectionOptions
     from fanin.client.transports.reports import AckReport, Completion, ItemVerdict, RangeVerdict
     from fanin.client.working.handlers import WorkOptions
@@ -150,16 +145,18 @@ _ROOMS = {
     "fanin.client.fanin": ("Fanin",),
     "fanin.client.items": ("Items",),
     "fanin.client.model": (
-        "BundleSummary",
         "Cancelled",
         "Closed",
         "Deleted",
-        "ListedTask",
-        "NewTask",
         "QueueDescription",
-        "Registered",
         "Status",
         "Summary",
+    ),
+    "fanin.client.task_model": (
+        "BundleSummary",
+        "ListedTask",
+        "NewTask",
+        "Registered",
         "TargetSummary",
         "TaskResult",
         "TaskStatus",

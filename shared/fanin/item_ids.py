@@ -12,6 +12,7 @@ from fanin.errors import InvalidRequest
 
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 UUID_FORM = re.compile(_UUID)
+_RANGE_END = re.compile(r".+:([0-9]{1,19})-([0-9]{1,19})", re.DOTALL)
 _ITEM_FORM = re.compile(rf"({_UUID}):({_UUID}):(0|[1-9][0-9]{{0,18}})")
 
 
@@ -36,6 +37,12 @@ class ItemId:
 
     def __str__(self) -> str:
         return f"{self.batch_id}:{self.group_id}:{self.index}"
+
+
+def ends_before_it_begins(text: str) -> bool:
+    """Return whether *text* is a range of items, of whatever group, whose last index is before its first."""
+    match = _RANGE_END.fullmatch(text)
+    return match is not None and int(match[2]) < int(match[1])
 
 
 def checked_item_id(item: str | ItemId | None, field: str = "itemId") -> str | None:

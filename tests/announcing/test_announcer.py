@@ -109,7 +109,7 @@ def test_an_event_that_a_bus_accepts_and_loses_is_sent_by_the_sweep(site: Site) 
     batch, _ = site.completed()
     sweeper = replace(site.tracker_on(site.memory), now=lambda: AT + CHECK_AFTER)
 
-    assert not sweeper.is_announced(batch)
+    assert not sweeper.is_confirmed(batch)
     assert sweeper.sweep().announced_again == 1
     assert site.memory.notices == {(batch.key, AT + CHECK_AFTER)}
 
@@ -175,7 +175,7 @@ def test_a_quick_refusal_does_not_shorten_the_rest_after_a_hang(site: Site) -> N
     def put(_: Any) -> None:
         if clock[0] == 1.49:
             clock[0] = 1.5
-            announcer._is_announced(batch, started=0.0)
+            announcer._has_put(batch, started=0.0)
             clock[0] = 1.51
         raise StoreUnavailable("down")
 

@@ -75,7 +75,7 @@ def test_a_threshold_is_neither_an_ending_nor_confirmed_as_one(tracker: Tracker,
     assert [confirm(detail, tracker) for detail in details] == [False, False]
     tracker.cancel(TENANT, batch_id)
     assert [confirm(detail, tracker) for detail in details] == [False, False]
-    assert not tracker.store.announced(BatchKey(TENANT, batch_id))
+    assert not tracker.store.is_confirmed(BatchKey(TENANT, batch_id))
 
 
 def test_the_event_of_each_threshold_fits_the_published_schema(tracker: Tracker, clock: Clock) -> None:

@@ -58,8 +58,11 @@ def test_a_queue_is_paused_and_resumed(fanin, jobs, verb, printed):
 def test_dead_jobs_are_named_or_all_of_them(fanin, jobs):
     assert fanin("queue", "revive", "thumbs").code == ExitCode.USAGE
     assert fanin("queue", "revive", "thumbs", "--all").ok().out == "0 revived\n"
-    refused = fanin("queue", "revive", "thumbs", "00000000-0000-4000-8000-000000000000")
-    assert refused.code in (ExitCode.REFUSED, ExitCode.USAGE)
+    refused = fanin("queue", "revive", "thumbs", "nosuch")
+    assert refused.code == ExitCode.REFUSED
+    assert "DEAD_ID" in refused.err
+    assert "fanin jobs thumbs --state dead" in refused.err
+    assert "deadId" not in refused.err
 
 
 def test_a_queue_is_removed_with_its_jobs_by_force_alone(fanin, jobs):

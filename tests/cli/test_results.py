@@ -62,6 +62,8 @@ def test_before_the_first_result_there_is_nothing_to_go_on_with(monkeypatch):
     ("after", "sentence"),
     [
         ("nonsense", "'nonsense' is no item"),
+        ("b:0:9-3", "'b:0:9-3' ends before it begins"),
+        (f"{BATCH}:{GROUP}:9-3", "ends before it begins"),
         (f"{BATCH}:{GROUP}:0-3", "is a range, and one item is taken here"),
     ],
 )

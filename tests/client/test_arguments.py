@@ -10,14 +10,16 @@ from uuid import UUID
 
 import pytest
 
-from fanin import Fanin, InvalidRequest, NewJob, Options, Retention, Tables
+from fanin import Fanin, InvalidRequest, Items, NewJob, Options, Retention, Tables
 from fanin.arguments import shown
 from fanin.client.checks.checking import options_given
 from fanin.client.checks.naming import ARGUMENTS
 from fanin.client.checks.opening import OpenOptions, spec_of
+from fanin.client.queues.job_acks import ItemResults
 from fanin.client.transports.environment import Connection
 from fanin.queue.rules.taking import TakeRequest
 from fanin.testing import FakeFanin
+from fanin.testing.delivering import deliver
 from fanin.tracker import TOTAL_MAX
 
 
@@ -153,6 +155,13 @@ CALLS = {
     "a window beyond all items": (lambda fanin: fanin.map(BATCH, stop=TOTAL_MAX + 1), "stop"),
     "two filters": (lambda fanin: fanin.batches("a", user_key_prefix="a"), "user_key_prefix"),
     "a time without a zone": (lambda fanin: fanin.batches(opened_to=datetime(2026, 3, 1)), "opened_to"),
+    "a range with gaps": (lambda fanin: fanin.ack_ranges([fanin.open().add(4)[::2]]), "ranges"),
+    "a range that ends before it begins": (lambda fanin: Items.parse(f"{NO_ITEM[:-1]}9-3"), "items"),
+    "no URL": (lambda _: Fanin("https://"), "url"),
+    "no transport": (lambda _: Fanin(object()), "to"),
+    "results of no batch": (lambda fanin: fanin.results(7), "batch"),
+    "a result of no item": (lambda _: ItemResults(None).checked(None, {}), "result"),
+    "bodies": (lambda _: deliver(print, "body"), "bodies"),
     "a short retention": (lambda _: Retention(open=timedelta(0)), "retention"),
 }
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fanin import AsyncFanin, Fanin, InvalidRequest, State, StoreUnavailable
+from fanin import AsyncFanin, Fanin, InvalidRequest, NotFound, State, StoreUnavailable
 from fanin.client import waiting
 from fanin.client.transports.direct import DirectTransport
 from fanin.tracker import Tracker
@@ -152,6 +152,27 @@ def test_watch_yields_each_change_once_and_ends_with_the_end(fanin, batch, timer
     seen = [(status.acked, status.state) for status in batch.watch()]
 
     assert seen == [(0, "CLOSED"), (2, "CLOSED"), (6, "COMPLETE")]
+
+
+BY_NAME = {
+    "wait": lambda fanin, name: [fanin.wait(name)],
+    "watch": lambda fanin, name: list(fanin.watch(name)),
+    "async wait": lambda fanin, name: [asyncio.run(AsyncFanin(fanin).wait(name))],
+    "async watch": lambda fanin, name: asyncio.run(_listed(AsyncFanin(fanin).watch(name))),
+}
+
+
+async def _listed(found):
+    return [each async for each in found]
+
+
+@pytest.mark.parametrize("waits", BY_NAME.values(), ids=BY_NAME)
+def test_a_batch_is_waited_for_by_its_user_key_too(fanin, batch, waits):
+    acked(fanin, batch, 6)()
+
+    assert waits(fanin, "waited for")[-1].batch_id == batch.id
+    with pytest.raises(NotFound, match="there is no batch with the user key 'nosuch'"):
+        waits(fanin, "nosuch")
 
 
 @pytest.mark.parametrize("call", ["wait", "watch"])

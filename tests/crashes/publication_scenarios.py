@@ -7,7 +7,7 @@ from datetime import timedelta
 from functools import partial
 
 from fanin.publications.model import Order
-from functions.wiring import publishing, tracking
+from functions.wiring import s3_publications, tracking
 from tests.crashes.account import Account
 from tests.crashes.group_scenarios import delivered, taken
 from tests.crashes.naming import LAKE, TENANT, WORK, queue_arn
@@ -35,7 +35,7 @@ def _start(account: Account) -> Delivery:
 def _started(account: Account, rows: int = 50) -> str:
     _with_rows(account, rows)
     order = Order(TENANT, SOURCE, queue_arn(WORK), rate=1.0)
-    return publishing.publications().start(order, "catalog", "key")[0].batch_id
+    return s3_publications.publications().start(order, "catalog", "key")[0].batch_id
 
 
 def _get(account: Account) -> Delivery:

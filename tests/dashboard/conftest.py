@@ -78,26 +78,52 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
-@pytest.fixture
-def opens(chromium: Any) -> Iterator[Callable[..., Any]]:
-    """Open a dashboard in a new profile; an error of the page's scripts fails the test."""
-    errors: list[str] = []
-    contexts = []
+@pytest.fixture(scope="package")
+def tabs(chromium: Any) -> list[Any]:
+    """Tabs that no test uses; a new one costs as much CPU as a test in it."""
+    return []
 
-    def opened(dashboard: Dashboard, hash_: str = "", **options: Any) -> Any:
-        contexts.append(chromium.new_context(**{"viewport": WIDE, "timezone_id": "Europe/Berlin"} | options))
-        page = contexts[-1].new_page()
-        page.set_default_timeout(10_000)
-        page.on("pageerror", lambda error: errors.append(str(error)))
+
+@pytest.fixture
+def opens(chromium: Any, tabs: list[Any]) -> Iterator[Callable[..., Any]]:
+    """Open a dashboard; an error of the page's scripts fails the test.
+
+    In a tab without cookies, or in a new profile if it has options or a clock of the test.
+    """
+    errors: list[str] = []
+    used, own = [], []
+
+    def note(error: Any) -> None:
+        errors.append(str(error))
+
+    def opened(dashboard: Dashboard, hash_: str = "", has_clock: bool = False, **options: Any) -> Any:
+        is_own = has_clock or bool(options)
+        page = tabs.pop() if tabs and not is_own else new_tab(chromium, **options)
+        (own if is_own else used).append(page)
+        page.on("pageerror", note)
         page.goto(dashboard.address)
         if hash_:
             page.goto(f"http://127.0.0.1:{dashboard.door.port}/{hash_}")
         return page
 
     yield opened
-    for context in contexts:
-        context.close()
+    for page in own:
+        page.context.close()
+    for page in used:
+        page.remove_listener("pageerror", note)
+        page.unroute_all()
+        page.context.clear_cookies()
+        page.goto("about:blank")
+        tabs.append(page)
     assert errors == []
+
+
+def new_tab(chromium: Any, **options: Any) -> Any:
+    """Return a tab in a new profile."""
+    context = chromium.new_context(**{"viewport": WIDE, "timezone_id": "Europe/Berlin"} | options)
+    page = context.new_page()
+    page.set_default_timeout(10_000)
+    return page
 
 
 @pytest.fixture

@@ -83,7 +83,7 @@ def focused(page):
 
 def clocked(opens, dashboard, hash_=""):
     """A page whose clock the test moves."""
-    page = opens(dashboard)
+    page = opens(dashboard, has_clock=True)
     page.clock.install()
     page.goto(f"http://127.0.0.1:{dashboard.door.port}/{hash_}")
     page.reload()

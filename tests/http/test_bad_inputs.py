@@ -63,9 +63,9 @@ def filled(text, names):
 
 
 def test_every_bad_input_is_refused_and_tells_nothing_of_the_inside(api, names, foreign):
-    """One test for the table: a request each."""
+    """One test for the table: a request each; each thread starts processes of functions."""
     marks = names | {"<FOREIGN>": foreign}
-    with ThreadPoolExecutor(8) as threads:
+    with ThreadPoolExecutor(2) as threads:
         answers = threads.map(lambda bad: sent(api, bad, marks), some_of_each_row())
     wrong = [answer for answer in answers if answer is not None]
     batch = json.loads(api.pool.request("GET", f"{api.url}/v1/batches/{names['<BATCH>']}").data)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from fanin_conformance import CASES, Effort, Verdict, judge
 from tests.conformance.on_local_run import CountedOnLocalRun
 
 FEW = Effort(rounds=1, items=100, timeout=300)
-SOME = CASES.keys() - {"T3", "T27", "T31", "T37"}
+MANY_ACKS = "T9"
+SOME = CASES.keys() - {"T3", "T27", "T31", "T37", MANY_ACKS}
 """`make conformance` runs all of them; those of many items are in test_tracking and test_life."""
 
 
@@ -16,3 +19,10 @@ def test_fanin_passes_but_for_credentials_which_a_local_run_does_not_ask_for(run
     assert {each.case.id: each.seen for each in found if each.verdict is not Verdict.PASS} == {
         "T38": "authentication of a local run without a JWT issuer"
     }
+
+
+@pytest.mark.proof
+def test_many_acks_at_once_complete_a_batch_once(run, bus):
+    (found,) = judge(CountedOnLocalRun(run, bus, page_bits=4), [CASES[MANY_ACKS]], FEW)
+
+    assert found.verdict is Verdict.PASS, found.seen

@@ -1,4 +1,7 @@
-"""The examples as their users deploy them, each a stack of its own beside the run's; their events arrive."""
+"""The examples as their users deploy them, each a stack of its own beside the run's; their events arrive.
+
+tests/infra synthesises all of them, and test_step_functions has an execution that waits.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from fanin.local import LocalRun
 from fanin.local.emulation.connection import Connection
@@ -70,6 +75,7 @@ def test_the_event_of_a_load_arrives_when_its_workers_are_done(run):
     assert event["detail"]["acked"] == 30
 
 
+@pytest.mark.proof
 def test_an_execution_goes_on_when_its_workers_are_done(run):
     with deployed(run, "step_functions") as stack:
         machines = run.client("stepfunctions")

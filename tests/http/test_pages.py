@@ -1,4 +1,7 @@
-"""Runs the tutorial, the how-to pages and an example, each from top to bottom, against the local run."""
+"""Runs the tutorial, the how-to pages and an example, each from top to bottom, against the local run.
+
+The example has eight processes, and runs in `make proof`; its own tests run its functions in `make test`.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,20 @@ from typing import Any
 
 import pytest
 
-from tests.pages import PageRun
+from tests.pages import ROOT, PageRun
 from tests.test_pages import RUN_WHOLE
 
 # page: names that its Python blocks take from their reader, such as the work on an item.
 GIVEN: dict[str, dict[str, Any]] = {}
 
 
-@pytest.mark.parametrize("page", RUN_WHOLE, ids=lambda page: page.name)
+def marked(page: Path) -> Any:
+    """The parameter of a test of *page*."""
+    marks = [pytest.mark.proof] if page.is_relative_to(ROOT / "examples") else []
+    return pytest.param(page, id=page.name, marks=marks)
+
+
+@pytest.mark.parametrize("page", [marked(page) for page in RUN_WHOLE])
 def test_the_blocks_of_a_page_run_in_order(page: Path, run, tmp_path, monkeypatch):
     for name, value in run.environment.items():
         monkeypatch.setenv(name, value)

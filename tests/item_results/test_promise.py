@@ -244,7 +244,7 @@ class Forgetting(MemoryStore):
     def confirm(self, key, expires_at):
         self.until[key] = expires_at
 
-    def announced(self, key):
+    def is_confirmed(self, key):
         return key in self.until and self.clock() < self.until[key]
 
 

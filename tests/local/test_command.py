@@ -104,10 +104,10 @@ def test_down_ends_a_detached_run_and_a_second_down_finds_nothing(tmp_path):
     assert up.returncode == 0
     assert answers(port) == 404
 
-    first, second = (asked("down", "--port", str(port)).stdout for _ in range(2))
+    first, second = (asked("down", "--port", str(port)) for _ in range(2))
 
-    assert first == f"ended http://127.0.0.1:{port}\n"
-    assert second.startswith(f"nothing to end on port {port};")
+    assert first.stdout == f"ended http://127.0.0.1:{port}\n"
+    assert second.stderr.startswith(f"there is no local run on port {port};")
     assert nothing_is_left(port)
 
 

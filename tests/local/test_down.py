@@ -81,6 +81,13 @@ def test_down_ends_the_runs_of_its_checkout_or_those_it_is_asked_to(runs, starte
     assert (done.exit_code, done.stdout, done.stderr) == (0, lines, errors)
 
 
+def test_a_port_of_no_run_is_refused(runs):
+    done = local("down", "--port", "5009")
+
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr.startswith("there is no local run on port 5009; fanin local list prints the runs")
+
+
 def test_a_port_and_all_exclude_each_other(runs):
     runs.start(5001, OURS)
     done = local("down", "--all", "--port", "5001")

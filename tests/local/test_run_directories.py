@@ -94,6 +94,22 @@ def test_ending_a_run_that_is_gone_removes_its_folder(directory):
     assert not run_directories.root().exists()
 
 
+def test_a_folder_is_removed_though_a_killed_process_writes_into_it_meanwhile(directory, monkeypatch):
+    os.close(directory.take())
+    rmdir, written = os.rmdir, []
+
+    def late(path, **options):
+        if not written:
+            written.append((directory.path / "late").write_text("bytecode"))
+        rmdir(path, **options)
+
+    monkeypatch.setattr(os, "rmdir", late)
+    directory.remove()
+
+    assert written
+    assert not directory.path.exists()
+
+
 def test_the_folder_of_all_runs_is_closed_to_others(directory):
     os.close(directory.take())
 

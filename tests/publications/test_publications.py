@@ -27,7 +27,7 @@ from fanin.publishing.sources import objects
 from fanin.tracker import Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.rules.model import State
-from functions.wiring import publishing
+from functions.wiring import s3_publications
 from tests.contract import moto_clients, tables
 from tests.publishing.interrupted import Killed, Network, Watched
 from tests.publishing.test_publish import Queue
@@ -371,10 +371,10 @@ def test_objects_that_are_created_are_published_as_the_setting_has_them_or_refus
 
 
 def test_an_object_that_cannot_be_published_is_in_the_log(monkeypatch, caplog):
-    monkeypatch.setattr(publishing, "_allowed", lambda: (CREATED,))
-    monkeypatch.setattr(publishing.tracking, "settings", lambda: SimpleNamespace(tenant="own"))
+    monkeypatch.setattr(s3_publications, "_allowed", lambda: (CREATED,))
+    monkeypatch.setattr(s3_publications.tracking, "settings", lambda: SimpleNamespace(tenant="own"))
 
-    assert publishing.orders_of_created(message_of(event_of("in/rows.csv"))) == []
-    assert publishing.orders_of_created(message_of(event_of("out/other.csv"))) == []
+    assert s3_publications.orders_of_created(message_of(event_of("in/rows.csv"))) == []
+    assert s3_publications.orders_of_created(message_of(event_of("out/other.csv"))) == []
     (record,) = caplog.records
     assert record.getMessage().startswith("s3://lake/in/rows.csv was created, and is not published: the key")

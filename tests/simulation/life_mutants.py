@@ -158,7 +158,7 @@ def _announce(parent: bool, notice: bool, forget: bool):
         store, now = self.climber.store, self.climber.now()
         if parent:
             self.ended(batch)
-        if forget or store.announced(batch.key):
+        if forget or store.is_confirmed(batch.key):
             store.postpone(batch, None)
             return
         if notice:

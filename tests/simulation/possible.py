@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.simulating.faults import ON_READS, ON_TRANSACTIONS, ON_WRITES
 
 READS = (
-    *("named", "get", "children", "receipt", "groups", "announced", "is_put", "pages", "glance", "samples"),
-    *("due", "live", "listing", "children_from"),
+    *("named", "get", "children", "receipt", "groups", "is_confirmed", "is_put", "pages", "glance"),
+    *("samples", "due", "live", "listing", "children_from"),
 )
 WRITES = ("create", "notice", "confirm", "mark_put", "sample", "free_sample", "remember")
 TRANSACTIONS = (

@@ -16,7 +16,7 @@ from fanin.tracker import State
 from fanin.tracker.announcing import _Announcing
 from tests.simulating.mutants import Mutant
 
-_announced, _transition = Announcer._is_announced, _Announcing.transition
+_announced, _transition = Announcer._has_put, _Announcing.transition
 
 
 def _confirmed_by_the_process(self, batch, started):
@@ -43,7 +43,7 @@ class _Forgetful:
 
 
 ANNOUNCING_MUTANTS = (
-    Mutant("only the bus confirms an event", (Announcer, "_is_announced", _confirmed_by_the_process)),
+    Mutant("only the bus confirms an event", (Announcer, "_has_put", _confirmed_by_the_process)),
     Mutant("an event is put after the decision", (_Announcing, "transition", _announced_before)),
     Mutant("each copy of a completion says the same", (announcer, "EndingEvent", _Forgetful)),
 )

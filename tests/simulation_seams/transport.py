@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fanin.client.model import NewTask, Registered
+from fanin.client.task_model import NewTask, Registered
 from fanin.client.transports.direct import DirectTransport
 from fanin.client.transports.reports import AckReport
 from fanin.tracker import Ack, Outcome, Verdict

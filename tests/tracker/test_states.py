@@ -29,7 +29,7 @@ READS = {
     "groups": lambda s: s.groups(KEY, 0, 9, 10),
     "origin_ranges": lambda s: s.origin_ranges(KEY),
     "task_token": lambda s: s.task_token(KEY),
-    "announced": lambda s: s.announced(KEY),
+    "is_confirmed": lambda s: s.is_confirmed(KEY),
     "is_put": lambda s: s.is_put(KEY),
     "pages": lambda s: s.pages([PageKey(KEY, 0, 0)]),
     "glance": lambda s: s.glance([PageKey(KEY, 0, 0)], bits=False),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 
+import boto3
 import pytest
 
 from fanin.client.consuming.each import EachConsumer
@@ -84,6 +85,8 @@ def test_a_queue_that_has_no_such_name_is_refused_before_any_work(moto_queue):
 
 
 def test_a_worker_takes_the_name_of_its_queue(moto_queue):
+    # Its receive would wait for one for seconds.
+    boto3.client("sqs").send_message(QueueUrl=moto_queue, MessageBody="a")
     stop = threading.Event()
     stop.set()
 

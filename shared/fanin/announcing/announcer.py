@@ -55,9 +55,9 @@ class Announcer:
         """Announce *batch*, which has just completed; a failure is logged and counted, and raises nothing."""
         started = self.clock()
         rests = started < self._rests_until or batch.results or batch.reached is not None
-        self.report(not rests and self._is_announced(batch, started))
+        self.report(not rests and self._has_put(batch, started))
 
-    def _is_announced(self, batch: Batch, started: float) -> bool:
+    def _has_put(self, batch: Batch, started: float) -> bool:
         """Put the event and mark it as put; return whether both succeeded."""
         try:
             detail = EndingEvent.ended(batch, Tracker(self.store)).detail()

@@ -39,8 +39,9 @@ IdempotencyKey = Annotated[
         pattern=KEY_PATTERN,
         description=(
             "Makes a retry of this request safe: 1 to 128 printable ASCII characters. For at least a day, the"
-            " same key with another payload, or another batch in the path of close, cancel and notify, is"
-            " answered with 422; the order of acks does not matter. The key of an add is scoped to its batch."
+            " same key with another payload, or another batch in the path of close, cancel, end and notify,"
+            " is answered with 422; the order of acks does not matter. The key of an add is scoped to its"
+            " batch."
         ),
     ),
 ]

@@ -60,7 +60,7 @@ def send(operation: Callable[..., Any], request: dict[str, Any]) -> dict[str, An
             if not _is_conflict(error):
                 raise _translated(error) from error
         except (ConnectionError, HTTPClientError) as error:
-            raise StoreUnavailable("the store cannot be reached; retry") from error
+            raise StoreUnavailable("AWS cannot be reached; retry") from error
         time.sleep(random.uniform(0, FIRST_PAUSE_SECONDS * 2**attempt))
     raise StoreUnavailable(f"{CONFLICT_ATTEMPTS} attempts met a conflicting transaction; retry")
 
@@ -89,7 +89,7 @@ def _translated(error: ClientError) -> Exception:
         return _by_status(error)
     if meaning is StaleWrite:
         return StaleWrite("a condition failed", stored=(error.response.get("Item"),))  # type: ignore[arg-type]
-    return meaning("the store is throttled; retry")
+    return meaning("AWS throttles these requests; retry")
 
 
 def _cancelled(error: ClientError) -> Exception:

@@ -33,20 +33,10 @@ from fanin.client.handing_over.children import opened
 from fanin.client.handing_over.handing import add_key, new_owner, tasks_key
 from fanin.client.handing_over.under_work import note_reports, refuse_unmatched
 from fanin.client.items import Items, adjacent
-from fanin.client.model import (
-    Cancelled,
-    Closed,
-    Deleted,
-    Failures,
-    NewTask,
-    Ranges,
-    Registered,
-    Status,
-    Summary,
-    TaskStatus,
-)
+from fanin.client.model import Cancelled, Closed, Deleted, Failures, Ranges, Status, Summary
 from fanin.client.queues.queue_calls import QueueCalls
 from fanin.client.result_files import batch_of_results, read_results
+from fanin.client.task_model import NewTask, Registered, TaskStatus
 from fanin.client.tasks import Tasks, task_given
 from fanin.client.timer import REAL
 from fanin.client.transports.batch_names import named_batch
@@ -156,7 +146,6 @@ class Fanin(Consumers, QueueCalls, Waiting):
         return self._transport.get(self._id_of(batch))
 
     def _id_of(self, name: str) -> str:
-        name = text(name, "the name of a batch", "batch")
         return named_batch(self._transport, name, self._pause if self._slot.lent is None else None)
 
     def map(

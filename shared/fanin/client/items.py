@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
 from fanin.errors import InvalidRequest
+from fanin.item_ids import ends_before_it_begins
 from fanin.tracker import GroupId, ItemId
-from fanin.tracker.reads.walking import joined
-from fanin.tracker.reads.window import WINDOW_MAX
 
 _INDEX = r"0|[1-9][0-9]{0,10}"
 _RANGE_FORM = re.compile(rf"([0-9a-f-]{{36}}:[0-9a-f-]{{36}}):({_INDEX})-({_INDEX})")
@@ -40,6 +39,10 @@ class Items(Sequence[str]):
     def parse(cls, text: object) -> Items:
         """Return the items of ``batch_id:group_id:first-last``, both inclusive. Raises InvalidRequest."""
         match = _RANGE_FORM.fullmatch(text) if isinstance(text, str) else None
+        if isinstance(text, str) and ends_before_it_begins(text):
+            raise InvalidRequest(
+                f"{text!r:.100} ends before it begins: a range is first-last, both inclusive", field="items"
+            )
         if match is None:
             shown = repr(text)[:100]
             raise InvalidRequest(
@@ -69,6 +72,8 @@ class Items(Sequence[str]):
         So the neighbours of a part share a page of the tracker wherever the group starts, if *size* divides
         the page: one write acks them.
         """
+        from fanin.tracker.reads.window import WINDOW_MAX  # noqa: PLC0415  # see merged
+
         if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= WINDOW_MAX:
             raise InvalidRequest(f"a chunk has 1 to {WINDOW_MAX} items, not {size!r}", field="size")
         if self._indexes.step != 1:
@@ -173,6 +178,8 @@ class Items(Sequence[str]):
 
 def merged(*ranges: Items) -> tuple[Items, ...]:
     """Return *ranges* of one group, which do not overlap, in order; those that touch become one."""
+    from fanin.tracker.reads.walking import joined  # noqa: PLC0415  # a tenth of the start of `fanin`
+
     return tuple(joined(sorted(ranges, key=lambda part: part.indexes.start), adjacent))
 
 

@@ -46,7 +46,9 @@ def batch_of_results(source: object) -> str:
     """Return the id of the batch that *source* is, or whose ending event it is the detail of."""
     found = source.get("batchId") if isinstance(source, Mapping) else source
     if not isinstance(found, str):
-        raise InvalidRequest("results takes the id of a batch, or the detail of its ending event")
+        raise InvalidRequest(
+            "results takes the id of a batch, or the detail of its ending event", field="batch"
+        )
     return found
 
 

@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from fanin.arguments import Seconds, seconds_of
-from fanin.client.checks.checking import batch_id_given
 from fanin.client.timer import REAL, Timer
+from fanin.client.transports.batch_names import checked_name
 from fanin.errors import StoreUnavailable
 from fanin.tracker.rules.model import ALIVE
 
@@ -44,8 +44,8 @@ def pauses(timer: Timer) -> Iterator[float]:
 class Pacing:
     """When one call looks at its batch again, and when it stops. *timeout*: in seconds; None for no limit."""
 
-    def __init__(self, batch_id: str, timeout: float | None, timer: Timer) -> None:
-        self._batch_id, self._timeout, self.timer = batch_id, timeout, timer
+    def __init__(self, batch: str, timeout: float | None, timer: Timer) -> None:
+        self._batch, self._timeout, self.timer = batch, timeout, timer
         self._until = math.inf if timeout is None else timer.monotonic() + timeout
         self._pauses = pauses(timer)
         self._failures = 0
@@ -57,7 +57,7 @@ class Pacing:
         """
         seconds_left = self._until - self.timer.monotonic()
         if seconds_left <= 0:
-            raise TimeoutError(f"batch {self._batch_id} has not ended within {self._timeout:g} s")
+            raise TimeoutError(f"batch {self._batch} has not ended within {self._timeout:g} s")
         return min(next(self._pauses), seconds_left)
 
     def answered(self) -> None:
@@ -69,7 +69,7 @@ class Pacing:
         self._failures += 1
         if self._failures == FAILURES_MAX:
             raise error
-        logger.warning("batch %s could not be read and is read again: %s", self._batch_id, error)
+        logger.warning("batch %s could not be read and is read again: %s", self._batch, error)
 
 
 def looks(look: Callable[[], T], pacing: Pacing) -> Iterator[T]:
@@ -109,32 +109,39 @@ class Waiting:
     _transport: Transport
     _slot: TransportSlot
 
-    def wait(self, batch_id: str, timeout: Seconds | None = None) -> Status:
-        """Return the status of the batch once it has ended, in whatever way.
+    def _id_of(self, name: str) -> str:
+        raise NotImplementedError
+
+    def wait(self, batch: str, timeout: Seconds | None = None) -> Status:
+        """Return the status of a batch, by its id or its user key, once it has ended, in whatever way.
 
         Polls every 0.25 s at first and every 5 s later. Raises the builtin TimeoutError after *timeout*
         (seconds, or a timedelta), NotFound if there is no such batch or it has expired, and StoreUnavailable
         after 8 looks in a row without an answer.
         """
-        pacing = self._pacing(batch_id, timeout)
+        pacing = self._pacing(batch, timeout)
+        batch_id = next(looks(partial(self._id_of, batch), pacing))
         for state in looks(partial(self._transport.poll, batch_id), pacing):
             if state not in ALIVE:
                 break
         return next(looks(partial(self._transport.get, batch_id), pacing))
 
-    def watch(self, batch_id: str, timeout: Seconds | None = None) -> Iterator[Status]:
+    def watch(self, batch: str, timeout: Seconds | None = None) -> Iterator[Status]:
         """Yield the status of the batch now and whenever it is found changed; the last one is its end.
 
         Polls and raises as :meth:`wait` does.
         """
-        pacing = self._pacing(batch_id, timeout)
-        return _changes(looks(partial(self._transport.get, batch_id), pacing))
+        return self._watched(batch, self._pacing(batch, timeout))
 
-    def _pacing(self, batch_id: str, timeout: Seconds | None) -> Pacing:
+    def _watched(self, batch: str, pacing: Pacing) -> Iterator[Status]:
+        batch_id = next(looks(partial(self._id_of, batch), pacing))
+        yield from _changes(looks(partial(self._transport.get, batch_id), pacing))
+
+    def _pacing(self, batch: str, timeout: Seconds | None) -> Pacing:
         """Return the pacing of one call, whose arguments it checks."""
-        batch_id_given(batch_id)
+        checked_name(batch)
         limit = None if timeout is None else seconds_of(timeout, "timeout")
-        return Pacing(batch_id, limit, REAL if self._slot.lent is None else self._slot.lent.timer)
+        return Pacing(batch, limit, REAL if self._slot.lent is None else self._slot.lent.timer)
 
 
 def _changes(found: Iterator[Status]) -> Iterator[Status]:

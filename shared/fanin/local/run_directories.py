@@ -24,6 +24,8 @@ from fanin.local.origin import ORIGIN
 
 STOP_SECONDS = 15.0
 POLL_SECONDS = 0.05
+REMOVALS = 20
+"""Attempts to remove a folder into which processes that were killed still write."""
 TAKES = 3
 """Attempts to create a directory that another process removes as abandoned before it is locked."""
 
@@ -121,7 +123,7 @@ class RunDirectory:
     def remove(self) -> None:
         """Remove the directory if it exists, and the tables of the run in an engine of the user's."""
         leftovers.delete(self.path)
-        shutil.rmtree(self.path, ignore_errors=True)
+        remove_folder(self.path)
 
     def remove_if_abandoned(self) -> None:
         """Remove the directory if no process holds its lock, which is held meanwhile."""
@@ -141,6 +143,15 @@ class RunDirectory:
             os.close(descriptor)
             return None
         return descriptor
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove *folder* if it exists, also while processes that were killed still write into it."""
+    for _attempt in range(REMOVALS):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            break
+        time.sleep(POLL_SECONDS)
 
 
 def root() -> Path:

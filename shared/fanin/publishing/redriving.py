@@ -140,7 +140,9 @@ class Redrive:
 
     def __post_init__(self) -> None:
         if self.request.to == self.request.url:
-            raise InvalidRequest("the target is the dead-letter queue itself; name another with --to")
+            raise InvalidRequest(
+                "the target is the dead-letter queue itself; name another with --to", field="to"
+            )
         self._sources = Sources(self.sqs, self.request.url, self.request.to)
 
     def run(self) -> Redriven:

@@ -70,7 +70,7 @@ def deliver(
     most = whole(max_receives, "max_receives", 1, RECEIVES_MAX)
     size = whole(batch_size, "batch_size", 1, BATCH_MAX)
     if isinstance(bodies, str | bytes | Mapping):
-        raise InvalidRequest("deliver takes a list of bodies: deliver(handler, [body])")
+        raise InvalidRequest("deliver takes a list of bodies: deliver(handler, [body])", field="bodies")
     waiting = [_message(body) for body in bodies]
     acked: list[str] = []
     with noted_failures() as failures:

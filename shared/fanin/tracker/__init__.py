@@ -24,11 +24,12 @@ Read in this order:
   ``rules/lifecycle.py``: each transition. ``rules/options.py``: what is chosen at the open.
 - ``rules/acking.py``, then ``writing/recording.py`` and ``writing/climb.py``: an ack, from its request to
   the completion.
-- ``service.py``: the use cases. ``writing/opening.py``: open. ``writing/repairing.py``: reopen, delete.
+- ``service.py``: the use cases, on ``Repairs`` (``writing/repairing.py``: reopen, delete), which is on
+  ``Reader``. ``writing/opening.py``: the batch that an open stores.
 - ``writing/sweeping.py``: what is overdue, and what a crash left. ``writing/cascading.py``: cancels below.
 - ``announcing.py``, ``events.py``, ``task_ends.py``: a decided completion, its event, the end of its task.
 - ``reads/reading.py``: status, ranges and maps, whose cost does not grow with the batch.
-- ``store.py``: the port; a call that writes is one atomic request, except ``block_samples``.
+- ``store.py``: the port; a call that writes applies one atomic request, except ``block_samples``.
   ``dynamodb/`` and ``memory.py`` keep it.
 """
 

@@ -1,4 +1,4 @@
-"""The completion event of a batch: its type, its id, and its facts."""
+"""The ending event of a batch: its type, its id, and its facts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EVENT_TYPES: Mapping[State, str] = {
 
 
 def event_id(batch: Batch) -> str:
-    """Return the id of the completion event of *batch*, the same each time the event is sent."""
+    """Return the id of the ending event of *batch*, the same each time the event is sent."""
     return f"{batch.batch_id}:{batch.state}"
 
 

@@ -215,7 +215,7 @@ class MemoryStore:
             lambda batch: replace(batch, acked_at=at),
         )
 
-    def announced(self, key: BatchKey) -> bool:
+    def is_confirmed(self, key: BatchKey) -> bool:
         with self.lock:
             return key in self.confirmed
 

@@ -1,12 +1,12 @@
 """The port between the tracker and the store of its rows.
 
-A call that writes is one atomic request, except ``block_samples``.
+A call that writes applies at most one atomic request, except ``block_samples``.
 
-Every write is conditional, because a request can time out after it was applied; it returns what is stored
-afterwards, whether this call or an earlier one wrote it, so it may be repeated. An expired row may be
-deleted at once, late or never. Reads are consistent, except ``glance`` and the lists (``due``, ``live``,
-``listing``), which are eventually consistent and decide nothing. A request whose result is unknown raises
-StoreUnavailable.
+Every write is conditional, except it and ``drop_token``, because a request can time out after it was
+applied; it returns what is stored afterwards, whether this call or an earlier one wrote it, so it may be
+repeated. An expired row may be deleted at once, late or never. Reads are consistent, except ``glance`` and
+the lists (``due``, ``live``, ``listing``), which are eventually consistent and decide nothing. A request
+whose result is unknown raises StoreUnavailable.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class TrackerStore(Protocol):
     def record_ack(self, key: BatchKey, at: datetime) -> Batch | None:
         """Set the time of a live batch's last ack, if it is later; return the stored batch, None if none."""
 
-    def announced(self, key: BatchKey) -> bool:
+    def is_confirmed(self, key: BatchKey) -> bool:
         """Whether the bus has confirmed the ending event."""
 
     def confirm(self, key: BatchKey, expires_at: datetime) -> None:

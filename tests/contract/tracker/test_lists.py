@@ -76,12 +76,12 @@ def test_an_event_that_was_put_is_announced_only_by_the_bus_and_stays_so(store, 
     store.create(batch)
     assert not store.is_put(KEY)
     store.mark_put(KEY, LATER)
-    assert (store.is_put(KEY), store.announced(KEY)) == (True, False)
+    assert (store.is_put(KEY), store.is_confirmed(KEY)) == (True, False)
     store.confirm(KEY, LATER)
-    assert (store.is_put(KEY), store.announced(KEY)) == (True, True)
+    assert (store.is_put(KEY), store.is_confirmed(KEY)) == (True, True)
     store.mark_put(KEY, LATER)
 
-    assert (store.is_put(KEY), store.announced(KEY)) == (True, True)
+    assert (store.is_put(KEY), store.is_confirmed(KEY)) == (True, True)
 
 
 def test_groups_are_found_from_any_item_of_theirs(store, batch):

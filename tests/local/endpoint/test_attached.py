@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
@@ -25,6 +26,7 @@ class Site:
         self.dynamodb = Connection(endpoint).client("dynamodb")
         self.endpoint = endpoint
         self.engine = Connection(engine).client("dynamodb") if engine else self.dynamodb
+        self.tables: list[str] = []
 
     def table(self, view: str = "NEW_AND_OLD_IMAGES") -> str:
         """Create a table with an index of each kind and a stream, and return its name."""
@@ -45,7 +47,15 @@ class Site:
             BillingMode="PAY_PER_REQUEST",
             StreamSpecification={"StreamEnabled": True, "StreamViewType": view},
         )
+        self.tables.append(name)
         return name
+
+    def clear(self, kept: int) -> None:
+        """Delete the tables after the first ones: the stream of each is read five times a second."""
+        for name in self.tables[kept:]:
+            with suppress(ClientError):  # a test deleted it
+                self.dynamodb.delete_table(TableName=name)
+        del self.tables[kept:]
 
     def records(self, table: str, count: int) -> list[dict[str, Any]]:
         """Return the records of the stream, as soon as there are *count*."""
@@ -113,6 +123,15 @@ def expiring(sites: dict[str, Site]) -> dict[str, tuple[Site, str]]:
             site.dynamodb.put_item(TableName=table, Item=item(sort, ttl=ttl))
         made[name] = (site, table)
     return made
+
+
+@pytest.fixture(autouse=True)
+def cleared(sites: dict[str, Site], expiring: object) -> Iterator[None]:
+    """Delete the tables of the test."""
+    kept = {name: len(site.tables) for name, site in sites.items()}
+    yield
+    for name, site in sites.items():
+        site.clear(kept[name])
 
 
 def test_the_items_are_in_the_engine(site):

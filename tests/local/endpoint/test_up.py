@@ -17,7 +17,6 @@ from fanin.local.emulation.connection import Connection
 from lab.local.races import Api
 from tests.http.events import Events
 from tests.local import processes, small
-from tests.moto_server import moto_server
 from tests.polling import eventually
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -82,9 +81,8 @@ def test_a_batch_completes_there_its_event_comes_by_the_stream_and_the_end_delet
     assert api.pool.request("GET", f"{run.url}/v1/batches/{batch}").status == 404
 
 
-@pytest.mark.side_by_side
-def test_list_names_the_engine_and_down_deletes_the_tables(tmp_path):
-    with moto_server() as engine_url, command(engine_url, tmp_path) as up:
+def test_list_names_the_engine_and_down_deletes_the_tables(tmp_path, engine_url):
+    with command(engine_url, tmp_path) as up:
         assert f"tables in {engine_url}" in asked(tmp_path, "list")
         assert tables(engine_url)
 
@@ -94,28 +92,24 @@ def test_list_names_the_engine_and_down_deletes_the_tables(tmp_path):
         assert tables(engine_url) == []
 
 
-@pytest.mark.side_by_side
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_the_tables_are_deleted_though_the_command_is_killed(tmp_path):
-    with moto_server() as engine_url:
-        with command(engine_url, tmp_path) as up:
-            up.kill()
+def test_the_tables_are_deleted_though_the_command_is_killed(tmp_path, engine_url):
+    with command(engine_url, tmp_path) as up:
+        up.kill()
 
-        assert eventually(lambda: not tables(engine_url))
+    assert eventually(lambda: not tables(engine_url))
 
 
-@pytest.mark.side_by_side
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_down_deletes_the_tables_of_a_run_whose_processes_were_all_killed(tmp_path):
-    with moto_server() as engine_url:
-        with command(engine_url, tmp_path) as up:
-            pids = processes.naming(tmp_path)
-            for pid in (up.pid, *pids):
-                os.kill(pid, signal.SIGSTOP)
-            for pid in (up.pid, *pids):
-                os.kill(pid, signal.SIGKILL)
-        assert tables(engine_url)
+def test_down_deletes_the_tables_of_a_run_whose_processes_were_all_killed(tmp_path, engine_url):
+    with command(engine_url, tmp_path) as up:
+        pids = processes.naming(tmp_path)
+        for pid in (up.pid, *pids):
+            os.kill(pid, signal.SIGSTOP)
+        for pid in (up.pid, *pids):
+            os.kill(pid, signal.SIGKILL)
+    assert tables(engine_url)
 
-        asked(tmp_path, "down")
+    asked(tmp_path, "down")
 
-        assert tables(engine_url) == []
+    assert tables(engine_url) == []

@@ -9,6 +9,7 @@ from itertools import chain
 
 from fanin.cli.terminal.exits import UsageError
 from fanin.client.wire.codec import Document
+from fanin.item_ids import ends_before_it_begins
 from fanin.tracker import GroupId
 
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
@@ -53,6 +54,7 @@ def item_range(text: str) -> ItemRange:
     """
     found = range_in(text)
     if found is None:
+        _check_order(text)
         raise UsageError(f"{text[:SHOWN]!r} is no item: write batch:group:7, or batch:group:0-99 for a range")
     return found
 
@@ -62,10 +64,13 @@ def range_in(text: str) -> ItemRange | None:
     match = _ITEM.fullmatch(text)
     if not match:
         return None
-    first, last = int(match[3]), int(match[4] or match[3])
-    if last < first:
-        raise UsageError(f"{text!r} ends before it begins: a range is first-last, both inclusive")
-    return ItemRange(match[1], match[2], first, last)
+    _check_order(text)
+    return ItemRange(match[1], match[2], int(match[3]), int(match[4] or match[3]))
+
+
+def _check_order(text: str) -> None:
+    if ends_before_it_begins(text):
+        raise UsageError(f"{text[:SHOWN]!r} ends before it begins: a range is first-last, both inclusive")
 
 
 def range_of(batch: str, document: Document) -> ItemRange:

@@ -21,7 +21,6 @@ from fanin.cli.verbs import Invocation, Verbs
 from fanin.client.wire import documents
 from fanin.client.wire.codec import Document
 from fanin.errors import StoreUnavailable
-from fanin.tracker.reads.walking import joined
 from fanin.types import ConditionText
 
 Cost = Annotated[bool, typer.Option("--cost", help="An estimate of what it has cost so far.")]
@@ -232,6 +231,8 @@ def _print_ranges(call: Invocation, batch: str, which: str, ids: bool) -> None:
     if call.output.as_json:
         call.output.values((each, "") for each in found)
         return
+    from fanin.tracker.reads.walking import joined  # noqa: PLC0415  # other verbs print no ranges
+
     for each in joined((range_of(batch_id, one) for one in found), ItemRange.joined):
         for line in each.ids() if ids else [str(each)]:
             call.output.line(line)

@@ -11,6 +11,7 @@ from fanin.cli.services.queues import Queue
 from fanin.cli.terminal.exits import Refused, UsageError
 from fanin.cli.terminal.output import clean
 from fanin.cli.verbs import Invocation, Verbs
+from fanin.errors import InvalidRequest
 
 app = typer.Typer(help="Administer a work queue.", no_args_is_help=True)
 verb = Verbs()
@@ -49,7 +50,13 @@ def revive(call: Invocation, queue: Queue, dead: Dead = None, every: Every = Fal
     if bool(dead) is every:
         raise UsageError("give the ids of dead jobs (fanin jobs QUEUE --state dead prints them), or --all")
     of_queue = call.fanin.queue(queue)
-    found = of_queue.revive_all() if every else of_queue.revive(dead or ())
+    try:
+        found = of_queue.revive_all() if every else of_queue.revive(dead or ())
+    except InvalidRequest as error:
+        if error.field != "dead_ids":
+            raise
+        text = f"one DEAD_ID is not that of a dead job; `fanin jobs {queue} --state dead` prints them"
+        raise Refused(text) from None
     call.output.value({"revived": found.revived, "notRevived": found.left}, f"{found.revived} revived")
     if found.left:
         reasons = "; ".join(f"{dead_id}: {reason}" for dead_id, reason in found.left.items())

@@ -18,7 +18,7 @@ from fanin.cli.arguments.options import PortOfRun
 from fanin.cli.terminal.stopping import stopped_by_signals
 from fanin.cli.verbs import VerbCommand
 from fanin.errors import FaninError
-from fanin.local import run_directories
+from fanin.local import LocalRunError, run_directories
 from fanin.local.endpoint.given import SETTING
 from fanin.local.environment import environment_of
 from fanin.local.origin import ORIGIN
@@ -126,11 +126,12 @@ def down(
         ending = [state for state in _matching(states, port) if every or port is not None or _is_ours(state)]
         run_directories.end(ending)
         run_directories.sweep()
+        if port is not None and not ending:
+            raise LocalRunError(f"there is no local run on port {port}; fanin local list prints the runs")
     for state in ending:
         typer.echo(f"ended {state.url}")
     if not ending:
-        where = "" if port is None else f" on port {port}; fanin local list prints the runs"
-        typer.echo(f"nothing to end{where}")
+        typer.echo("nothing to end")
     _print_others(_matching(run_directories.running(), port))
 
 

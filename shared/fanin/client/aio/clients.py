@@ -18,7 +18,7 @@ from fanin.client.fanin import Fanin
 from fanin.client.model import Status
 from fanin.client.tasks import Tasks
 from fanin.client.transports.environment import ENVIRONMENT, ConnectionOptions
-from fanin.client.waiting import async_looks, is_ended
+from fanin.client.waiting import Pacing, async_looks, is_ended
 from fanin.errors import InvalidRequest
 from fanin.tracker.rules.model import ALIVE
 
@@ -168,9 +168,10 @@ class AsyncFanin:
     task_status = awaited(Fanin.task_status)
     queues = iterated(Fanin.queues)
 
-    async def wait(self, batch_id: str, timeout: Seconds | None = None) -> Status:
+    async def wait(self, batch: str, timeout: Seconds | None = None) -> Status:
         """As ``Fanin.wait``."""
-        pacing = self.sync._pacing(batch_id, timeout)
+        pacing = self.sync._pacing(batch, timeout)
+        batch_id = await self._id_of(batch, pacing)
         poll = partial(self.caller.call, partial(self.sync._transport.poll, batch_id))
         async with aclosing(async_looks(poll, pacing)) as states:
             async for state in states:
@@ -178,9 +179,19 @@ class AsyncFanin:
                     break
         return await anext(async_looks(partial(self.status, batch_id), pacing))
 
-    def watch(self, batch_id: str, timeout: Seconds | None = None) -> AsyncGenerator[Status, None]:
+    def watch(self, batch: str, timeout: Seconds | None = None) -> AsyncGenerator[Status, None]:
         """As ``Fanin.watch``."""
-        return _changes(async_looks(partial(self.status, batch_id), self.sync._pacing(batch_id, timeout)))
+        return self._watched(batch, self.sync._pacing(batch, timeout))
+
+    async def _watched(self, batch: str, pacing: Pacing) -> AsyncGenerator[Status, None]:
+        batch_id = await self._id_of(batch, pacing)
+        async with aclosing(_changes(async_looks(partial(self.status, batch_id), pacing))) as found:
+            async for status in found:
+                yield status
+
+    async def _id_of(self, batch: str, pacing: Pacing) -> str:
+        """Return the id of the batch *batch*, which is looked for as the batch itself is."""
+        return await anext(async_looks(partial(self.caller.call, partial(self.sync._id_of, batch)), pacing))
 
 
 async def _changes(found: AsyncGenerator[Status, None]) -> AsyncGenerator[Status, None]:

@@ -127,7 +127,7 @@ def ranged(items: Items, caller: str, outcome: Outcome = Outcome.SUCCESS, reason
     """Return one ack of all *items*."""
     indexes = items.indexes
     if indexes.step != 1:
-        raise InvalidRequest("a range of items has no gaps; ack the others one by one")
+        raise InvalidRequest("a range of items has no gaps; ack the others one by one", field="ranges")
     return Ack(items.batch_id, items.group_id, indexes[0], indexes[-1], caller, outcome, reason)
 
 
@@ -181,5 +181,5 @@ def options_given(item_id: Any, on_acked: Any, margin_seconds: Seconds, fail_aft
 def transport_given(transport: Transport) -> Transport:
     """Return *transport*, an object with the methods of a Transport."""
     if not callable(getattr(transport, "ack", None)):
-        raise InvalidRequest("pass the API's URL, or a transport")
+        raise InvalidRequest("pass the API's URL, or a transport", field="to")
     return transport

@@ -21,6 +21,8 @@ ARGUMENTS = {
     "endedBefore": "before",
     "taskId": "task_id",
     "itemId": "item_id",
+    "deadId": "dead_id",
+    "deadIds": "dead_ids",
 }
 """Fields of requests, and the arguments that they come from."""
 _FIELD = re.compile(rf"\b({'|'.join(ARGUMENTS)})\b")

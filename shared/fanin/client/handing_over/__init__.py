@@ -1,1 +1,4 @@
-"""Who works on an item here, and to whom its work goes: a child batch, a job, a task, a next stage."""
+"""An item is handed over: a child batch, a job, a task or the next stage does its work, and ends it.
+
+``under_work`` knows which items this process is working on, so that an ack from inside is heeded or refused.
+"""

@@ -23,7 +23,7 @@ from fanin.client.handing_over.under_work import (
 from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound
 
 if TYPE_CHECKING:
-    from fanin.client.model import NewTask
+    from fanin.client.task_model import NewTask
 
 REFUSED = (InvalidRequest, Conflict, NotFound)
 """Errors after which nothing was made; after any other one the outcome is unknown."""

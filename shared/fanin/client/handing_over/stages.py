@@ -73,7 +73,9 @@ class Stages:
         """
         stage = fanin.status(detail["batchId"])
         if stage.parent_item_id is None:
-            raise InvalidRequest(f"batch {stage.batch_id} is the stage of no batch: it has no parent item")
+            raise InvalidRequest(
+                f"batch {stage.batch_id} is the stage of no batch: it has no parent item", field="detail"
+            )
         later = _later(fanin, stage)
         if not later:
             return None

@@ -46,7 +46,9 @@ class ItemResults:
         if text is None:
             return None
         if item_id is None:
-            raise InvalidRequest("the job has no item whose result it could be: add it with an item_id")
+            raise InvalidRequest(
+                "the job has no item whose result it could be: add it with an item_id", field="result"
+            )
         ack = Ack.of(item_id, "check", result=text)
         if ack.batch_id not in self.kept:
             self.transport.verdicts([ack])

@@ -8,6 +8,7 @@ from typing import Any, Protocol, get_args
 from fanin import queue as rows
 from fanin.arguments import Seconds, flag, listed, one_of, text, whole
 from fanin.calling import block
+from fanin.client.checks.naming import named_as_arguments
 from fanin.client.model import QueueDescription
 from fanin.client.queues.queue_model import (
     DeletedJobs,
@@ -121,7 +122,8 @@ class Queue(WorkersQueue[Job]):
 
     def revive(self, dead_ids: Iterable[str]) -> RevivedJobs:
         """Return dead jobs, by their ``dead_id``, to their old positions, without failures; repeatable."""
-        return self._calls().revive(_texts(dead_ids, "dead_ids"))
+        with named_as_arguments():
+            return self._calls().revive(_texts(dead_ids, "dead_ids"))
 
     def revive_all(self) -> RevivedJobs:
         """Return all dead jobs to their old positions, the longest dead first."""
@@ -129,7 +131,8 @@ class Queue(WorkersQueue[Job]):
 
     def delete(self, keys: Iterable[str] = (), *, dead_ids: Iterable[str] = ()) -> DeletedJobs:
         """Delete queued and delayed jobs by their keys, whose items fail, and dead ones by ``dead_id``."""
-        return self._calls().delete(_texts(keys, "keys"), _texts(dead_ids, "dead_ids"))
+        with named_as_arguments():
+            return self._calls().delete(_texts(keys, "keys"), _texts(dead_ids, "dead_ids"))
 
     def pause(self) -> None:
         """Pause the queue: it takes adds and acks, and within a second no job of it is claimed."""

@@ -70,5 +70,5 @@ class Jobs(TakenJobs[Job]):
     def _row(self, job: Job) -> rows.Job:
         row = self._rows.get(instance(job, Job, "a job", "job").claim)
         if row is None:
-            raise InvalidRequest(f"job {job.key!r} is not, or no longer, one of this scope's")
+            raise InvalidRequest(f"job {job.key!r} is not, or no longer, one of this scope's", field="job")
         return row

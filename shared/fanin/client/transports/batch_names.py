@@ -5,15 +5,18 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from itertools import islice
+from typing import TYPE_CHECKING
 
-from fanin.client.model import Summary
-from fanin.client.transports.transport import Transport
+from fanin.arguments import text
 from fanin.client.wire.paging import pages
 from fanin.errors import Conflict, NotFound
 from fanin.item_ids import UUID_FORM
-from fanin.tracker import BatchFilter
 from fanin.tracker.rules.model import ALIVE
 from fanin.tracker.rules.options import USER_KEY
+
+if TYPE_CHECKING:
+    from fanin.client.model import Summary
+    from fanin.client.transports.transport import Transport
 
 PAGES = 20
 """Pages of a list that are read for a user key: expired batches leave pages empty."""
@@ -30,15 +33,22 @@ def is_batch_id(name: str) -> bool:
     return UUID_FORM.fullmatch(name) is not None
 
 
+def checked_name(name: str) -> str:
+    """Return the *name* of a batch, an id or a user key. Raises InvalidRequest."""
+    name = text(name, "the name of a batch", "batch")
+    if not is_batch_id(name):
+        USER_KEY.check(name, "batch")
+    return name
+
+
 def named_batch(transport: Transport, name: str, sleep: Callable[[float], None] | None) -> str:
     """Return the id of the batch *name*: itself, or the newest of the user key.
 
     *sleep*: waits for the list, which may be late; None if it never is. Raises NotFound, and Conflict if the
     key names two live batches.
     """
-    if is_batch_id(name):
+    if is_batch_id(checked_name(name)):
         return name
-    USER_KEY.check(name, "batch")
     return newest_of(name, looked_up(lambda: _of_key(transport, name), sleep))
 
 
@@ -69,5 +79,7 @@ def newest_of(user_key: str, found: Sequence[Summary]) -> str:
 
 def _of_key(transport: Transport, user_key: str) -> Sequence[Summary]:
     """Return batches of *user_key*, newest first: those of the first page that has any."""
+    from fanin.tracker import BatchFilter  # noqa: PLC0415  # `fanin` names batches without it
+
     listed = pages(lambda cursor: transport.batches(BatchFilter(user_key=user_key), cursor))
     return next((page.batches for page in islice(listed, PAGES) if page.batches), ())

@@ -11,26 +11,28 @@ from typing import Any, ClassVar
 from fanin.aws.settings.tracking import Tables
 from fanin.client.items import Items
 from fanin.client.model import (
-    BundleSummary,
     Cancelled,
     Closed,
     Deleted,
     Failures,
-    ListedTask,
-    NewTask,
     Pairs,
     QueueDescription,
     Ranges,
-    Registered,
     Rows,
     Status,
     Summaries,
     Summary,
+)
+from fanin.client.result_files import ResultFile, ResultFiles
+from fanin.client.task_model import (
+    BundleSummary,
+    ListedTask,
+    NewTask,
+    Registered,
     TargetSummary,
     TaskResult,
     TaskStatus,
 )
-from fanin.client.result_files import ResultFile, ResultFiles
 from fanin.client.transports.direct_acks import DirectAcks, caller_of, items_of
 from fanin.client.transports.transport import Cursor
 from fanin.errors import InvalidRequest

@@ -22,38 +22,40 @@ from urllib3.util import Timeout, Url, parse_url
 from fanin.aws.forking import PerProcess
 from fanin.aws.limits import ANSWER_SECONDS
 from fanin.client.items import Items, merged
-from fanin.client.model import (
-    BundleSummary,
-    Cancelled,
-    Closed,
-    Deleted,
-    Failures,
-    ListedTask,
-    NewTask,
-    Pairs,
-    QueueDescription,
-    Ranges,
-    Registered,
-    Rows,
-    Status,
-    Summaries,
-    TargetSummary,
-    TaskResult,
-    TaskStatus,
-)
-from fanin.client.result_files import ResultFile, ResultFiles
 from fanin.client.timer import REAL
 from fanin.client.transports import retrying
-from fanin.client.transports.reports import AckReport
 from fanin.client.transports.state_cache import States, may_have_ended
 from fanin.client.transports.transport import Cursor, TooManyBytes
-from fanin.client.wire import documents, task_documents
+from fanin.client.wire import documents
 from fanin.client.wire.codec import Document
 from fanin.client.wire.exchange import Limits, Received, Request, Sign, exchange_here, unanswered
 from fanin.errors import InvalidRequest, NotFound, StoreUnavailable
 from fanin.tracker import State, checked_batch_id
 
 if TYPE_CHECKING:
+    from fanin.client.model import (
+        Cancelled,
+        Closed,
+        Deleted,
+        Failures,
+        Pairs,
+        QueueDescription,
+        Ranges,
+        Rows,
+        Status,
+        Summaries,
+    )
+    from fanin.client.result_files import ResultFiles
+    from fanin.client.task_model import (
+        BundleSummary,
+        ListedTask,
+        NewTask,
+        Registered,
+        TargetSummary,
+        TaskResult,
+        TaskStatus,
+    )
+    from fanin.client.transports.reports import AckReport
     from fanin.tracker import Ack, BatchFilter, BatchMap, OpenBatch
     from fanin.tracker.writing.reopening import ReopenBatch
 
@@ -182,6 +184,8 @@ class HttpTransport:
         return self._get(path, {"cursor": cursor}, partial(documents.failures_of, batch_id))
 
     def results(self, batch_id: str, cursor: Cursor) -> ResultFiles:
+        from fanin.client.result_files import ResultFile, ResultFiles  # noqa: PLC0415  # few requests read results
+
         links, ready, after = self._result_links(batch_id, cursor)
         reads = [partial(self._file, batch_id, cursor, at, url) for at, (url, _) in enumerate(links)]
         files = (ResultFile(last, read) for (_, last), read in zip(links, reads, strict=True))
@@ -213,23 +217,35 @@ class HttpTransport:
         return found
 
     def register(self, task: NewTask, key: str) -> Registered:
+        from fanin.client.wire import task_documents  # noqa: PLC0415  # most clients register no task
+
         return self._post("/v1/tasks", task_documents.task_body(task), key, task_documents.registered_of)
 
     def register_all(self, tasks: Sequence[NewTask], key: str) -> tuple[TaskResult, ...]:
+        from fanin.client.wire import task_documents  # noqa: PLC0415  # see register
+
         return self._post("/v1/tasks", task_documents.tasks_body(tasks), key, task_documents.results_of)
 
     def task(self, task_id: str) -> TaskStatus:
+        from fanin.client.wire import task_documents  # noqa: PLC0415  # see register
+
         return self._get(f"/v1/tasks/{quote(task_id, safe='')}", {}, task_documents.task_of)
 
     def tasks(self, target: str, state: str, cursor: Cursor) -> Rows[ListedTask]:
+        from fanin.client.wire import task_documents  # noqa: PLC0415  # see register
+
         query = {"target": target, "state": state, "limit": ROWS_A_PAGE, "cursor": cursor}
         return self._get("/v1/tasks", query, task_documents.tasks_of)
 
     def bundles(self, target: str, state: str | None, cursor: Cursor) -> Rows[BundleSummary]:
+        from fanin.client.wire import task_documents  # noqa: PLC0415  # see register
+
         query = {"target": target, "state": state, "limit": ROWS_A_PAGE, "cursor": cursor}
         return self._get("/v1/bundles", query, task_documents.bundles_of)
 
     def targets(self, cursor: Cursor) -> Rows[TargetSummary]:
+        from fanin.client.wire import task_documents  # noqa: PLC0415  # see register
+
         return self._get("/v1/targets", {"cursor": cursor}, task_documents.targets_of)
 
     def batches(self, wanted: BatchFilter, cursor: Cursor) -> Summaries:
@@ -364,10 +380,12 @@ def checked_url(url: str) -> Url:
     try:
         parsed = parse_url(url.strip().rstrip("/"))
     except HTTPError as error:
-        raise InvalidRequest(f"{url!r} is not a URL; pass https://host or https://host/stage") from error
+        raise InvalidRequest(
+            f"{url!r} is not a URL; pass https://host or https://host/stage", field="url"
+        ) from error
     extras = parsed.auth or parsed.query or parsed.fragment or not _is_host(parsed.host or "")
     if parsed.scheme not in ("http", "https") or not parsed.host or extras:
-        raise InvalidRequest(f"the API's URL is https://host or https://host/stage, not {url!r}")
+        raise InvalidRequest(f"the API's URL is https://host or https://host/stage, not {url!r}", field="url")
     return parsed
 
 

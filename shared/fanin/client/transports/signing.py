@@ -37,5 +37,7 @@ class Signer:
         if not self._signature.has_credentials():
             return headers
         if not self._region:
-            raise InvalidRequest("the host does not contain the region of the signature; pass region")
+            raise InvalidRequest(
+                "the host does not contain the region of the signature; pass region", field="region"
+            )
         return self._signature.signed(self._region, method, url, body, headers)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from fanin.client.transports.reports import AckReport
-from fanin.tracker import Ack, Outcome, State, Verdict
+from fanin.tracker import Outcome, State, Verdict
 from fanin.tracker.rules.model import ALIVE
+
+if TYPE_CHECKING:
+    from fanin.client.transports.reports import AckReport
+    from fanin.tracker import Ack
 
 FRESH_SECONDS = 5.0
 """The age at which a live batch is read again, by the monotonic or the wall clock."""

@@ -8,34 +8,35 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 from uuid import NAMESPACE_OID, uuid5
 
-from fanin.client.transports.reports import AckReport
 from fanin.errors import InvalidRequest, TooManyBatches, TooManyPages
-from fanin.tracker import Ack, BatchFilter, BatchMap, OpenBatch, State
-from fanin.tracker.rules.acking import BATCHES_MAX
-from fanin.tracker.writing.reopening import ReopenBatch
 
 if TYPE_CHECKING:
     from fanin.client.items import Items
     from fanin.client.model import (
-        BundleSummary,
         Cancelled,
         Closed,
         Deleted,
         Failures,
-        ListedTask,
-        NewTask,
         Pairs,
         QueueDescription,
         Ranges,
-        Registered,
         Rows,
         Status,
         Summaries,
+    )
+    from fanin.client.result_files import ResultFiles
+    from fanin.client.task_model import (
+        BundleSummary,
+        ListedTask,
+        NewTask,
+        Registered,
         TargetSummary,
         TaskResult,
         TaskStatus,
     )
-    from fanin.client.result_files import ResultFiles
+    from fanin.client.transports.reports import AckReport
+    from fanin.tracker import Ack, BatchFilter, BatchMap, OpenBatch, State
+    from fanin.tracker.writing.reopening import ReopenBatch
 
 T = TypeVar("T")
 ITEMS_A_REQUEST = 1000
@@ -166,7 +167,7 @@ class Transport(Acks, Protocol):
         """
 
 
-Send = Callable[[Sequence[Ack], str | None], AckReport]
+Send = Callable[["Sequence[Ack]", "str | None"], "AckReport"]
 """Sends acks under a key, as ``Acks.ack`` does."""
 
 
@@ -177,6 +178,9 @@ def acked(send: Send, acks: Sequence[Ack], key: str | None) -> AckReport:
     too many pages or be too large. The same acks are divided in the same way, so that a retry repeats the
     same requests.
     """
+    from fanin.client.transports.reports import AckReport  # noqa: PLC0415  # most commands ack nothing
+    from fanin.tracker.rules.acking import BATCHES_MAX  # noqa: PLC0415
+
     halves = _halves(acks)
     if len({ack.batch_id for ack in acks}) <= BATCHES_MAX:
         try:

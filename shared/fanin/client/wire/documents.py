@@ -19,7 +19,6 @@ from fanin.client.model import (
     Status,
     Summaries,
 )
-from fanin.client.transports.reports import AckReport, Completion, ItemVerdict, RangeVerdict
 from fanin.client.wire.codec import Document, reader, value_of, written
 from fanin.errors import (
     AccessDenied,
@@ -41,6 +40,7 @@ from fanin.tracker import Outcome, Sample, State, Verdict
 from fanin.tracker.rules.options import OPTIONS
 
 if TYPE_CHECKING:
+    from fanin.client.transports.reports import AckReport, RangeVerdict
     from fanin.tracker import Ack, BatchFilter, BatchMap, OpenBatch
     from fanin.tracker.writing.reopening import ReopenBatch
 
@@ -230,6 +230,12 @@ def items_of(answer: Document) -> Items:
 
 
 def report_of(answer: Document) -> AckReport:
+    from fanin.client.transports.reports import (  # noqa: PLC0415  # few commands ack
+        AckReport,
+        Completion,
+        ItemVerdict,
+    )
+
     items = [one for one in answer["results"] if "itemId" in one]
     ranges = [one for one in answer["results"] if "itemId" not in one]
     completed = (one for one in answer["completions"] if one["completedByYou"])
@@ -256,6 +262,8 @@ def pairs_of(batch_id: str, answer: Document) -> Pairs:
 
 
 def _range_verdict(answer: Document) -> RangeVerdict:
+    from fanin.client.transports.reports import RangeVerdict  # noqa: PLC0415  # see report_of
+
     counts = {Verdict(verdict): count for verdict, count in answer["counts"].items()}
     return RangeVerdict(answer["batchId"], answer["groupId"], answer["from"], answer["to"], counts)
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import TypeVar
 
-from fanin.client.model import (
+from fanin.client.model import Rows
+from fanin.client.task_model import (
     BundleSummary,
     ListedTask,
     NewTask,
     Registered,
-    Rows,
     TargetSummary,
     TaskResult,
     TaskStatus,

@@ -7,6 +7,7 @@ import { address, bar, command, isEnded, link, nameOf, stateOf, table } from "/p
 
 const CHILDREN = 20,
   LIVE = 10; // whose progress is read at each poll
+const kept = { path: "", all: null }; // of the last answer about the done ones
 
 export async function below(path, ask) {
   const found = await withDone(await ask(`${path}/children?limit=${CHILDREN}`), path, ask);
@@ -14,17 +15,19 @@ export async function below(path, ask) {
   return found;
 }
 
-// Children that are done take the room that those that are waited for leave.
+// Children that are done take the room that those that are waited for leave. If they cannot be read, those of the last answer stay.
 async function withDone(found, path, ask) {
   if (found.cursor || found.batches.length >= CHILDREN) return found;
-  const all = await ask(`${path}/children?done=true&limit=${CHILDREN}`).catch(olderApi);
+  if (kept.path !== path) Object.assign(kept, { path, all: null });
+  const unread = await ask(`${path}/children?done=true&limit=${CHILDREN}`).then((all) => void (kept.all = all), olderApi);
   const known = new Set(found.batches.map((each) => each.batchId));
-  const more = (all?.batches ?? []).filter((each) => !known.has(each.batchId) && isEnded(each));
-  return { batches: [...found.batches, ...more.map((each) => ({ ...each, isDone: each.state === "COMPLETE" }))], cursor: all?.cursor };
+  const more = (kept.all?.batches ?? []).filter((each) => !known.has(each.batchId) && isEnded(each));
+  const batches = [...found.batches, ...more.map((each) => ({ ...each, isDone: each.state === "COMPLETE" }))];
+  return { batches, cursor: kept.all?.cursor, unread };
 }
 
 // An older API refuses the query.
-const olderApi = (failure) => ([400, 404].includes(failure.status) ? null : Promise.reject(failure));
+const olderApi = (failure) => ([400, 404].includes(failure.status) ? null : failure);
 
 export const above = async ({ parentItemId }, ask) => ask(`/v1/batches/${parentItemId.split(":")[0]}`);
 
@@ -54,7 +57,8 @@ export function children(batch, found) {
   if (!found || found.failure?.status === 404) return null;
   if (found.failure) return h("p", { class: "note" }, `The children could not be read: ${found.failure.message}`);
   const rows = found.batches.slice(0, CHILDREN).sort(order).map((each) => ({ key: each.batchId, cells: cells(each) }));
-  if (!rows.length) return null;
+  const unread = found.unread ? h("p", { class: "note" }, `The done ones could not be read: ${found.unread.message}`) : null;
+  if (!rows.length) return unread;
   const columns = [["Batch", "name"], ["State"], ["Done", "done"], ["Last ack"], ["Item", "n"]];
   const isAll = !found.cursor && found.batches.length <= CHILDREN;
   const stalled = found.batches.filter((each) => each.isStalled).map(nameOf);
@@ -65,6 +69,7 @@ export function children(batch, found) {
     h("p", { class: "soft" }, "Those that items wait for, those that ended badly, and then those that are done."),
     stalled.length ? h("p", { class: "bad" }, `Stalled: ${stalled.join(", ")}`) : null,
     table("Children", columns, rows),
+    unread,
     isAll ? null : h("p", { class: "soft" }, "There are more: ", command(`fanin children ${batch.batchId} --done --all`)),
   );
 }

@@ -10,12 +10,10 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
-import shutil
 import signal
 import socket
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -30,6 +28,7 @@ from fanin.local.emulation.gateway import Gateway, LoopbackOnly
 from fanin.local.endpoint import leftovers
 from fanin.local.errors import LocalRunError
 from fanin.local.functions import noting, tuning
+from fanin.local.run_directories import remove_folder
 
 
 def main(parent: int, directory: Path, api_fd: int, endpoint_fd: int, dynamodb: str = "") -> None:
@@ -116,11 +115,7 @@ def _end(directory: Path, *_: int | FrameType | None) -> None:
     with suppress(FileNotFoundError):
         directory.rename(gone)
     os.killpg(0, signal.SIGTERM)
-    for _attempt in range(20):
-        shutil.rmtree(gone, ignore_errors=True)
-        if not gone.exists():
-            break
-        time.sleep(0.05)
+    remove_folder(gone)
     os.killpg(0, signal.SIGKILL)
 
 

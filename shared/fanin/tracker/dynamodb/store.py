@@ -155,7 +155,7 @@ class DynamoStore:
     def record_ack(self, key: BatchKey, at: datetime) -> Batch | None:
         return self._change(key, thresholds.record_ack(self.tables.batches, key, at))
 
-    def announced(self, key: BatchKey) -> bool:
+    def is_confirmed(self, key: BatchKey) -> bool:
         row = self._row(items.event_key(key))
         return row is not None and items.PUT not in row
 

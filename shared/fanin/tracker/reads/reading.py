@@ -95,9 +95,9 @@ class Reader:
         """Return how many items of each cell of a window are acked, at a bounded cost; see ``mapping``."""
         return mapped(self.store, batch, cells, start, stop)
 
-    def is_announced(self, batch: Batch) -> bool:
+    def is_confirmed(self, batch: Batch) -> bool:
         """Whether the bus has the ending event of *batch*; nothing is read for a live batch."""
-        return not batch.is_alive and self.store.announced(batch.key)
+        return not batch.is_alive and self.store.is_confirmed(batch.key)
 
     def is_put(self, batch: Batch) -> bool:
         """Whether the ending event of *batch* was put on a bus; nothing is read for a live batch."""
@@ -149,7 +149,9 @@ class Reader:
         return None if batch is None or self._is_over(batch) else batch
 
     def _known_batch(self, key: BatchKey) -> Batch | None:
-        """Return the batch with a state that is at most *fresh_for* old; its other fields never change.
+        """Return the batch as it was read at most *fresh_for* ago.
+
+        Its options, its salt and its deadline never change; its state, its counts and its times may have.
 
         What was read at a later time than now is read again: the clock was set back.
         """

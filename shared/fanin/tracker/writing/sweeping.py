@@ -256,7 +256,7 @@ class Sweeper:
         store = self.climber.store
         self.ended(batch)
         has_live_children = batch.cancels_children and not self._cascade().run(batch)
-        if store.announced(batch.key):
+        if store.is_confirmed(batch.key):
             if has_live_children:
                 store.postpone(batch, self.climber.now() + CHECK_CHILD_AFTER)
             else:
