@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("interrupted; the same command goes on from here", flush=True)
         return INTERRUPTED
     if not wanted.file and not wanted.room:
-        _publish(found, wanted.sample)
+        _publish(found, f"--sample {wanted.sample} --seed {wanted.seed}" if wanted.sample else "")
     return 1 if any(counts["survived"] for counts in found.values()) else 0
 
 
@@ -124,8 +124,8 @@ def _key(mutant: Mutant) -> str:
     return f"{mutant.id} {sha256(source_of(ROOT / mutant.file).encode()).hexdigest()[:12]}"
 
 
-def _publish(found: dict[str, Counter[str]], sample: int) -> None:
-    """Keep the table for docs/proof.md."""
+def _publish(found: dict[str, Counter[str]], arguments: str) -> None:
+    """Keep the table for docs/proof.md. *arguments*: of a run of a sample."""
     rows = []
     for room, kinds in found.items():
         counts = [kinds[status] for status in STATUSES]
@@ -134,7 +134,7 @@ def _publish(found: dict[str, Counter[str]], sample: int) -> None:
         rows.append((room, *(f"{count:,}" for count in (kinds["files"], sum(counts), *counts)), score))
     made = sum(len(generated(room)) for room in found)
     note = f"Judged: {sum(int(row[2].replace(',', '')) for row in rows):,} of {made:,} generated mutants."
-    command = f'make mutation ARGS="--sample {sample}"' if sample else "make mutation"
+    command = f'make mutation ARGS="{arguments}"' if arguments else "make mutation"
     keep("generated-mutants", command, COLUMNS, rows, note)
 
 
