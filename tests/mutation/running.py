@@ -13,7 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from itertools import accumulate
+from itertools import accumulate, zip_longest
 from typing import Any
 
 import pytest
@@ -114,7 +114,7 @@ class Bench:
         if not self.garden.plant(mutant):
             return "unplantable", ""
         items = [self.items[test] for test in tests]
-        for item, following in zip(items, [*items[1:], None], strict=True):
+        for item, following in zip_longest(items, items[1:]):
             signal.setitimer(signal.ITIMER_PROF, 1 + 10 * self.seconds[item.nodeid])
             signal.setitimer(signal.ITIMER_REAL, 20 + 60 * self.seconds[item.nodeid])
             if not run(item, following):
