@@ -33,8 +33,10 @@ LANES = {
 }
 """Tests that share what is expensive to start, the longest first; all others are spread by file."""
 
-# A JVM of the tests runs for minutes, too short for its best compiler to pay.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# A JVM of the tests runs for minutes, too short for its best compiler and the verifier of classes to pay.
+COMPILED_ONCE = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+UNVERIFIED = "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+os.environ.setdefault("SPARK_SUBMIT_OPTS", f"{COMPILED_ONCE} {UNVERIFIED}")
 os.environ.setdefault("SPARK_DAEMON_JAVA_OPTS", os.environ["SPARK_SUBMIT_OPTS"])
 
 # The CDK's own check of a template takes seconds to start: tests/infra/test_options.py asks for it.

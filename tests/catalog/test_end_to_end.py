@@ -96,10 +96,6 @@ def test_packages_complete_once_whatever_chaos_does(demo, tmp_path, items, failu
     assert nothing_runs(tmp_path)
 
 
-WITH_FUNCTIONS = pytest.param("opens a batch", marks=pytest.mark.proof)
-"""The stage at which the functions run, too, half a minute after the emulator and Spark."""
-
-
 @pytest.mark.parametrize(
     ("stage", "number"),
     [("deploying", signal.SIGINT), pytest.param("opens a batch", signal.SIGTERM, marks=pytest.mark.proof)],
@@ -115,7 +111,9 @@ def test_an_interruption_at_any_stage_leaves_no_process_behind(demo, tmp_path, s
     assert nothing_runs(tmp_path)
 
 
-@pytest.mark.parametrize("stage", ["deploying", WITH_FUNCTIONS])
+# Of its parts, the local run and the Spark job, tests/local/test_command.py and test_job.py show the same.
+@pytest.mark.proof
+@pytest.mark.parametrize("stage", ["deploying", "opens a batch"])
 def test_the_death_of_the_demo_is_the_death_of_all_it_started(demo, tmp_path, stage):
     process = demo("--dataset", str(CATALOG_SLICE))
     read_until(process, stage)

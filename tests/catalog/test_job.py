@@ -1,5 +1,9 @@
+"""The Spark job of the demo as a process: its environment, and that it ends with what it belongs to."""
+
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -34,3 +38,21 @@ def test_the_end_of_a_job_is_the_end_of_what_outlives_its_process(tmp_path, monk
     started.stop()
 
     assert eventually(lambda: not child.exists() or "zombie" in (child / "status").read_text())
+
+
+WITHOUT_SPARK = """import sys
+from examples.catalog.system import spark
+spark.spark_session, spark.prepare = (lambda *_, **__: None), (lambda *_: None)
+spark.main(int(sys.argv[1]), ["--dataset", "d", "--manifest", "m"])"""
+
+
+def test_the_death_of_the_demo_is_the_death_of_its_job():
+    command = ["sh", "-c", '"$0" -c "$1" $$; true', sys.executable, WITHOUT_SPARK]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes, start_new_session=True) as demo:
+        assert "ready" in demo.stdout.readline()
+
+        demo.kill()
+
+        # The end of what the job prints is its end: it still waits for its arguments.
+        assert demo.stdout.read() == ""

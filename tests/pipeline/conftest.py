@@ -33,6 +33,9 @@ SETTINGS = {
     # To compile a query takes longer than to interpret it over a few rows.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # So does to plan it anew after each stage, and to describe each plan for pages that nobody opens.
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.ui.explainMode": "simple",
     "spark.python.daemon.module": "tests.pipeline.preloaded",
     # By TCP, each task waits 40 ms for a delayed acknowledgement.
     "spark.python.unix.domain.socket.enabled": "true",

@@ -25,12 +25,12 @@ SLICE = (
 )
 MUTANTS = (
     (tracker, tracker_mutants, "nothing to do", "told is who is stored, not whoever asks"),
-    (grouper, grouper_mutants, "a bundle that is taken apart", "no isolation after a refusal"),
     (queue, queue_mutants, "one job", "only a ready job is claimed"),
     (queue, queue_mutants, "one job", "the outcome and the end are one transaction"),
     (queue, queue_mutants, "one job", "a claim that timed out is looked for"),
 )
 DEAR = (
+    (grouper, grouper_mutants, "a bundle that is taken apart", "no isolation after a refusal"),
     (grouper, grouper_mutants, "a bundle that is taken apart", "no per-task condition in the claim"),
     (
         seams,

@@ -18,8 +18,14 @@ DEAR = {
     "the parts of a bundle meet again",
     "a bundle is given up before its last attempt",
     "a bundle is retried for ever",
+    "a receipt is found after close",
+    "an interruption returns the jobs",
+    "a claim that timed out is remembered",
+    "a claim that timed out is looked for",
+    "the old parts are drained",
+    "an old part is drained up to its first live job",
 }
-"""Rules whose loss shows only in runs of a second and more."""
+"""Rules whose loss shows only in runs of half a second and more."""
 BROKEN = [
     # The loss of a rule with *since* shows seldom.
     pytest.param(name, rule, marks=[pytest.mark.proof] if rule.since or rule.rule in DEAR else [])

@@ -10,8 +10,9 @@ from tests.simulation.exhaustive import PLAYS
 LONG = {
     *("one page", "three levels in ranges", "an item that failed"),
     *("two children of an item", "an orphan", "a sweeper beside"),
+    *("two levels", "an estimate", "a batch in a batch"),
 }
-"""Scenarios whose requests others make, too, and one that takes 5 s: the random schedules sweep as well."""
+"""Scenarios whose requests others make, too, and those of seconds that the random schedules play as well."""
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from tests.simulation.scenario import AddScript, BatchScript, Scenario
 from tests.simulation.simulation import play
 
 HOUR = timedelta(hours=1)
-SCHEDULES = 50
+SCHEDULES = 20
 CHILD = BatchScript(
     "child", (AddScript("child-add", 1),), ("child-closer",), "child-key", 2, retention=Retention(HOUR, HOUR)
 )

@@ -59,7 +59,7 @@ def engine(request):
 above_the_engines = pytest.mark.parametrize(
     "engine", ["local", pytest.param("spark", marks=pytest.mark.proof)], indirect=True
 )
-"""For what is counted after an engine has folded: other tests hold Spark to the same folds."""
+"""For what is said before an engine folds, or counted after it: other tests hold Spark to the same folds."""
 
 
 @pytest.fixture
@@ -181,6 +181,7 @@ def test_a_task_that_dies_half_way_and_is_run_again_leaves_the_same(
     assert totals["fresh"] + totals["duplicate"] == len(rows)
 
 
+@above_the_engines
 def test_a_log_that_cannot_be_read_stops_the_job_before_anything_is_marked(
     engine, tables, tracker, bulk_request, tmp_path
 ):
@@ -193,6 +194,7 @@ def test_a_log_that_cannot_be_read_stops_the_job_before_anything_is_marked(
     assert pages_of(tables) == []
 
 
+@above_the_engines
 def test_a_dry_run_counts_and_writes_nothing(engine, tables, tracker, bulk_request, tmp_path):
     _, ids = opened(tracker, 2 * P + 5, close=False)
     rows = [*ids, *ids[:100], (ids[5], "failure"), (ids[P], "failure"), "junk"]

@@ -52,9 +52,9 @@ def read(access, batch, **options):
     return sorted(tuple(row.values()) for each in given for row in each.to_pylist())
 
 
-def write(access, *tasks, overwrite=False, **options):
+def write(access, *tasks, overwrite=False, of=FaninSource.writer, **options):
     """Write the rows of each task: an id, or an id with its outcome and its reason."""
-    writer = FaninSource({**access, **options}).writer(schemas.ACKS, overwrite)
+    writer = of(FaninSource({**access, **options}), schemas.ACKS, overwrite)
     for rows in tasks:
         full = [((row,) if isinstance(row, str) else row) + (None, None) for row in rows]
         given = [dict(zip(schemas.ACKS.names, row, strict=False)) for row in full]
@@ -73,13 +73,21 @@ def test_spark_reads_the_items_and_writes_acks_until_the_batch_is_complete(spark
     assert batch.stored.state is State.COMPLETE
 
 
-def test_a_stream_of_acks_goes_in_and_a_repeated_one_changes_nothing(spark, access, batch, tmp_path):
+@pytest.mark.proof
+def test_spark_writes_a_stream_of_acks(spark, access, batch, tmp_path):
     acks = str(tmp_path / "acks")
     for ids in (batch.ids[:60], batch.ids[50:90]):
         spark.createDataFrame([(one,) for one in ids], "item_id string").write.mode("append").json(acks)
     rows = spark.readStream.schema("item_id string").json(acks)
     writer = rows.writeStream.format("fanin").options(**access, checkpointLocation=str(tmp_path / "c"))
     writer.trigger(availableNow=True).start().awaitTermination()
+
+    assert read(access, batch) == batch.expected(range(90, 130))
+
+
+def test_a_stream_of_acks_goes_in_and_a_repeated_one_changes_nothing(access, batch):
+    for ids in (batch.ids[:60], batch.ids[50:90], batch.ids[50:90]):
+        write(access, ids, of=FaninSource.streamWriter)
 
     assert read(access, batch) == batch.expected(range(90, 130))
 

@@ -112,6 +112,7 @@ def unstable_catalog(monkeypatch) -> None:
     monkeypatch.setattr(datasets, "read_dataset", read_unstable)
 
 
+@pytest.mark.proof
 def test_a_task_that_dies_sending_repeats_rows_under_the_positions_of_the_manifest(
     spark, api, asked, sqs, unstable_catalog
 ):

@@ -91,13 +91,14 @@ class World:
         self.group = self.tracker.add("tenant", self.batch_id, ITEMS).groups[0]
         self.tracker.close("tenant", self.batch_id, "closer")
         self.tracker.ack("tenant", [Ack(self.batch_id, self.group.id, 0, 20, "me")])
-        dataset = datasets.read_dataset(spark, str(datasets.CATALOG_SLICE), ITEMS)
-        manifest.write(dataset, self.path("manifest"), run="r", source="s")
+        self.spark = spark
 
     def path(self, name: str) -> str:
         return str(self.folder / name)
 
     def reconcile(self, *_) -> list[str]:
+        dataset = datasets.read_dataset(self.spark, str(datasets.CATALOG_SLICE), ITEMS)
+        manifest.write(dataset, self.path("manifest"), run="r", source="s")
         return ["--batch", self.batch_id, "--manifest", self.path("manifest"), "--out", self.path("found")]
 
     def redrive(self, _, queue) -> list[str]:
@@ -141,10 +142,12 @@ def sent_by(spark, tables, sqs, witness, tmp_path, monkeypatch):
     return run
 
 
-def test_each_job_is_granted_what_it_sends_and_no_more(sent_by):
+# The others are four Spark jobs, each on what the one before left.
+@pytest.mark.parametrize("names", [["bulk_ack"], pytest.param(ORDER, marks=pytest.mark.proof)])
+def test_each_job_is_granted_what_it_sends_and_no_more(sent_by, names):
     granted = {job.name: job for job in JOBS if job.batches or job.pages}
     assert set(granted) == set(ORDER)
-    for name in ORDER:
+    for name in names:
         job, sent = granted[name], sent_by(name)
         grants = {(action, "batches") for action in job.batches} | {(action, "pages") for action in job.pages}
 

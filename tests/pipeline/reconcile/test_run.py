@@ -143,6 +143,7 @@ def test_parts_without_an_outstanding_item_are_not_read(world, source, tmp_path)
     assert set(world.reconciled(batch_id)[1]) == withheld
 
 
+@pytest.mark.proof
 def test_the_rows_of_one_group_of_several_lie_where_the_group_lies(world):
     batch_id, (before, items, after) = world.batch(100, ITEMS, 7)
     world.api.ack([*before[:50], *all_but(items, WITHHELD), *after[:3]])
@@ -155,6 +156,14 @@ def test_the_rows_of_one_group_of_several_lie_where_the_group_lies(world):
 def facts(world: World, batch_id: str) -> dict:
     (batch,) = (batch for batch in world.store.batches.values() if batch.batch_id == batch_id)
     return facts_of(batch)
+
+
+def test_a_group_of_several_that_is_named_lies_after_those_before_it(world):
+    batch_id, (_, items, _) = world.batch(100, ITEMS, 7)
+
+    part = reconciling.part_of(facts(world, batch_id), ITEMS, items.group_id)
+
+    assert (part.group_id, part.start, part.upto, part.total) == (items.group_id, 100, ITEMS, 107 + ITEMS)
 
 
 @pytest.mark.parametrize(
