@@ -16,15 +16,15 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
-
-import cfnlint
 
 from infra.execution_resources import EVERYWHERE, MORE, RESOURCES, TYPES, UNUSED
 from infra.paths import ROOT
 
-DATA = Path(cfnlint.__file__).parent / "data"
+# Without importing cfn-lint, which takes a second.
+DATA = Path(str(distribution("cfn-lint").locate_file("cfnlint/data")))
 MOST_CHARACTERS = 6144
 """Of a managed policy, without white space: IAM and AWS STS quotas."""
 HANDLERS = ("create", "read", "update", "delete")

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from openapi_schema_validator import OAS31Validator
 
-from functions.openapi import document
 from functions.openapi.completing import operations
 from functions.openapi.examples import EXAMPLES
 from functions.openapi.shaping import FORMS
-from tests.api.published import closed, resolved
+from tests.api.published import PAGE, closed, resolved
 
-DOCUMENT = document()
+DOCUMENT = json.loads(PAGE.read_text())
 SCHEMAS = DOCUMENT["components"]["schemas"]
 PROBLEM, JSON = "application/problem+json", "application/json"
 

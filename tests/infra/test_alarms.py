@@ -236,8 +236,10 @@ def test_without_monitoring_there_is_no_alarm_no_topic_no_trace_and_no_metric() 
     assert {each["Environment"]["Variables"]["POWERTOOLS_METRICS_DISABLED"] for each in functions} == {"true"}
 
 
-def test_traces_which_are_billed_are_those_of_full_monitoring_alone(plain: Assembly) -> None:
-    for assembly, is_traced in ((plain, False), (synthesised(monitoring="full"), True)):
+def test_traces_which_are_billed_are_those_of_full_monitoring_alone(
+    plain: Assembly, configured: Assembly
+) -> None:
+    for assembly, is_traced in ((plain, False), (configured, True)):
         for name, function in assembly.of_type("AWS::Lambda::Function").items():
             assert ("TracingConfig" in function["Properties"]) == is_traced, name
             assert "POWERTOOLS_METRICS_DISABLED" not in function["Properties"]["Environment"]["Variables"]

@@ -7,7 +7,6 @@ import json
 import pytest
 
 from fanin_cdk.settings.config import ConfigError
-from infra.app import build
 from infra.config import StackConfig
 from tests.infra.options import CALLBACKS, SECRET
 from tests.infra.synthesis import Assembly, handler_of, synthesised
@@ -127,6 +126,8 @@ def test_the_local_run_calls_a_webhook_on_this_machine():
 def test_a_queue_or_topic_elsewhere_is_refused_where_the_place_of_the_stack_is_known(
     monkeypatch, tmp_path, account, region
 ):
+    from infra.app import build
+
     monkeypatch.setenv("CDK_DEFAULT_REGION", region)
     if account:
         monkeypatch.setenv("CDK_DEFAULT_ACCOUNT", account)
@@ -135,6 +136,8 @@ def test_a_queue_or_topic_elsewhere_is_refused_where_the_place_of_the_stack_is_k
 
 
 def test_a_queue_in_the_place_of_the_stack_is_accepted(monkeypatch, tmp_path):
+    from infra.app import build
+
     monkeypatch.setenv("CDK_DEFAULT_REGION", "eu-west-1")
     monkeypatch.setenv("CDK_DEFAULT_ACCOUNT", "123456789012")
     _, stack = build({"callbacks": CALLBACKS, "aws:cdk:bundling-stacks": []}, str(tmp_path))

@@ -8,8 +8,6 @@ from math import floor
 from fanin.callbacks.model import LONGEST_PAUSE, RETRIED_FOR, pause_seconds
 from fanin.client.consuming.adapter import LONGEST_PAUSE_SECONDS, pause_of
 from fanin.isolating import TRIES
-from fanin_cdk.constructs.queues import RETENTION, SURVIVES
-from fanin_cdk.events.resuming import TRIED_FOR
 from infra.paths import ROOT
 
 IN_FLIGHT = 120_000
@@ -36,6 +34,9 @@ def seconds(duration: object) -> float:
 
 
 def test_the_rates_of_the_page_are_those_at_which_a_queue_fills() -> None:
+    from fanin_cdk.constructs.queues import RETENTION, SURVIVES
+    from fanin_cdk.events.resuming import TRIED_FOR
+
     isolated = sum(pause_of(times, LONGEST_PAUSE_SECONDS, 0.0) for times in range(1, TRIES))
     hidden = [
         RETRIED_FOR.total_seconds(),

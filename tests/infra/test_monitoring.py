@@ -7,7 +7,6 @@ import pytest
 
 from fanin import names
 from fanin.announcing import metrics as announced
-from fanin_cdk.monitoring.metrics import OF_REGISTRATIONS, OF_RESUMES, WEBHOOKS
 from fanin_cdk.packaging.paths import FUNCTIONS
 from tests.infra.options import CALLBACKS, CONFIGURED
 from tests.infra.synthesis import synthesised
@@ -148,6 +147,8 @@ def test_the_dashboard_draws_every_metric_that_a_handler_emits_and_no_other(full
 
 
 def test_the_dashboard_draws_registrations_resumes_and_webhooks_only_if_their_queues_exist(plain, full):
+    from fanin_cdk.monitoring.metrics import OF_REGISTRATIONS, OF_RESUMES, WEBHOOKS
+
     optional = (*OF_REGISTRATIONS, *OF_RESUMES, *WEBHOOKS)
 
     assert drawn(full, "fanin") - drawn(plain, "fanin") == {(name, "fanin-dev") for name in optional}

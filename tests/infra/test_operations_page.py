@@ -21,9 +21,7 @@ from fanin.queue.administration.creating import QueueCreator
 from fanin.queue.administration.raising import raise_parts
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.sqs import SqsDoorbell, SqsDoorbells
-from fanin_cdk.grants import encryption
 from fanin_cdk.grants.handlers import CONSUME_ACKS, ROUTES
-from fanin_cdk.monitoring.alarms import RUNBOOKS
 from fanin_cdk.settings.concurrency import shares
 from fanin_cdk.settings.config import ByName
 from infra.paths import ROOT
@@ -36,6 +34,7 @@ from tests.infra.synthesis import Assembly, synthesised, tracker_config
 from tests.infra.test_alarms import alarms, series_of
 from tests.item_ids import item_named
 
+RUNBOOKS = "docs/operations.md"
 PAGE = (ROOT / RUNBOOKS).read_text()
 PARTS = ("Means", "Look", "Do")
 ARN = re.compile(r"arn:aws:[a-z-]+:REGION:ACCOUNT:[\w/$*:.-]+")
@@ -222,6 +221,8 @@ def test_a_worker_is_granted_what_it_sends_and_no_more(sent_by_a_worker: set[tup
 
 
 def test_the_page_names_what_the_key_of_the_construct_is_used_by() -> None:
+    from fanin_cdk.grants import encryption
+
     section = PAGE.partition("\n### Queue workers\n")[2].partition("```json")[0]
 
     assert set(re.findall(r"`(kms:\w+)`", section)) == set(encryption.USE_KEY)

@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from fanin_cdk.events.job_events import DIED
 from fanin_cdk.settings.config import ConfigError
 from infra.config import StackConfig
 from tests.infra.synthesis import handler_of
@@ -31,6 +30,8 @@ def function_of(assembly, name):
 
 
 def test_the_stream_of_jobs_is_read_for_the_dead_alone(everything):
+    from fanin_cdk.events.job_events import DIED
+
     mapping = everything.named("AWS::Lambda::EventSourceMapping", "FunctionsPublishDeadJobs")["Properties"]
     (pattern,) = mapping["FilterCriteria"]["Filters"]
     (queue,) = (name for name in everything.of_type("AWS::SQS::Queue") if name.startswith("JobEvents"))

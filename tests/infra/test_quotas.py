@@ -15,7 +15,6 @@ from fanin_cdk.grants.handlers import ROUTES
 from fanin_cdk.grants.job_handlers import JOB_API, JOB_ROUTES
 from fanin_cdk.settings.config import Config
 from fanin_cdk.settings.quotas import CHARGED, granted, limits, served
-from fanin_cdk.settings.settings_file import settings_file
 from tests.contract import moto_clients
 from tests.contract.tables import create_tables
 from tests.infra.sending import FALLBACK, Sent
@@ -26,11 +25,15 @@ SET = Config(quota_open_batches=3, quota_adds=4, quota_tasks=5, quota_jobs=6, qu
 
 
 def test_without_quotas_no_handler_is_granted_more():
+    from fanin_cdk.settings.settings_file import settings_file
+
     assert [granted(each, Config()) for each in HANDLERS] == list(HANDLERS)
     assert settings_file(Config()).quotas == {}
 
 
 def test_every_quota_is_in_the_settings_file_under_its_name():
+    from fanin_cdk.settings.settings_file import settings_file
+
     assert settings_file(SET).quotas == {
         "openBatches": 3,
         "adds": 4,
