@@ -21,6 +21,8 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="functions are f
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = "aws_lambda_powertools"
 """One of those that a fork server loads; the tests have one of their own."""
+BARE = os.path.realpath(sys.executable)
+"""The interpreter without the packages of this environment: no other library is there to be loaded."""
 # What a process says of itself, then each line that it receives.
 SCRIPT = f"""
 import json, locale, os, random, resource, signal, sys, threading, uuid
@@ -67,7 +69,7 @@ class Place:
 
     def start(self, popen=None, **environment: str):
         return (popen or self.replaced.Popen)(
-            [sys.executable, str(self.script)],
+            [BARE, str(self.script)],
             cwd=str(self.code),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
