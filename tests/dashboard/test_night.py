@@ -6,7 +6,6 @@ import shlex
 from datetime import timedelta
 from itertools import islice
 
-import pytest
 import typer
 
 from fanin.cli.app import app as cli

@@ -1,4 +1,4 @@
-"""fanin's adapter of the conformance suite, over the local run: some cases, and in `make proof` nearly all."""
+"""fanin's adapter of the conformance suite, over the local run: some cases; in `make proof` nearly all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MANY_ACKS = "T9"
 MOST = CASES.keys() - {"T3", "T27", "T31", "T37", MANY_ACKS}
 """`make conformance` runs all of them; those of many items are in test_tracking and test_life."""
 SOME = {name for name in MOST if int(name[1:]) % 4 == 2}
-"""Each fourth: also test_tracking, test_life and tests/contract have these rules on what is deployed."""
+"""Each fourth; tests/contract has the rules of all of them, over the tracker itself."""
 
 
 @pytest.mark.parametrize("cases", [SOME, pytest.param(MOST, marks=pytest.mark.proof)], ids=["some", "most"])

@@ -1,7 +1,7 @@
 """The examples as their users deploy them, each a stack of its own beside the run's; their events arrive.
 
-They run in `make proof`. In `make test` tests/infra synthesises all of them, test_step_functions has an execution
-that waits, and the other tests of this folder have an example's stack: that of examples/catalog.
+They run in `make proof`. In `make test` tests/infra synthesises all of them, test_step_functions has an
+execution that waits, and the other tests of this folder have the stack of examples/catalog.
 """
 
 from __future__ import annotations

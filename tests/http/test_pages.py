@@ -1,7 +1,7 @@
 """Runs the tutorial, the how-to pages and an example, each from top to bottom, against the local run.
 
-The example and the tutorial have up to a dozen processes, and run in `make proof`. In `make test` the example's
-own tests run its functions, tests/cli the verbs of the tutorial, and test_readme the commands that it begins with.
+The example and the tutorial have up to a dozen processes, and run in `make proof`. In `make test` the
+example's own tests run its functions, tests/cli the tutorial's verbs, and test_readme its first commands.
 """
 
 from __future__ import annotations
