@@ -21,8 +21,6 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="functions are f
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = "aws_lambda_powertools"
 """One of those that a fork server loads; the tests have one of their own."""
-BARE = os.path.realpath(sys.executable)
-"""The interpreter without the packages of this environment: no other library is there to be loaded."""
 # What a process says of itself, then each line that it receives.
 SCRIPT = f"""
 import json, locale, os, random, resource, signal, sys, threading, uuid
@@ -34,6 +32,7 @@ print(json.dumps({{
     "fds": sorted(map(int, os.listdir("/proc/self/fd")))[:-1], "group": os.getpgid(0),
     "streams": [[each.encoding, each.errors, each.line_buffering, each.mode]
                 for each in (sys.stdin, sys.stdout, sys.stderr)],
+    "others": [name for name in sys.modules if name in ("botocore", "fanin")],
     "signals": [str(signal.getsignal(each)) for each in sorted(signal.valid_signals() - {{32, 33}})],
     "blocked": list(signal.pthread_sigmask(signal.SIG_BLOCK, [])), "umask": os.umask(0o22),
     "limits": resource.getrlimit(resource.RLIMIT_NOFILE), "flags": str(sys.flags),
@@ -69,7 +68,7 @@ class Place:
 
     def start(self, popen=None, **environment: str):
         return (popen or self.replaced.Popen)(
-            [BARE, str(self.script)],
+            [sys.executable, str(self.script)],
             cwd=str(self.code),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -104,6 +103,7 @@ def test_a_forked_process_finds_what_a_new_interpreter_finds(site):
     assert {name: own[name] for name in same} == {name: usual[name] for name in same}
     assert (own["library"], usual["library"]) == (str(site.code / LIBRARY / "__init__.py"), None)
     assert own["pid"] == forked.pid
+    assert own["others"] == []  # this function has no more libraries
     assert [ended(each) for each in (forked, new)] == [0, 0]
     assert forked.stderr.read() == new.stderr.read() == "an error\n"
 
