@@ -257,6 +257,7 @@ def imports_of(path: Path) -> set[str]:
     return found
 
 
+@cache
 def room_of(module: str) -> str | None:
     fitting = [room for room in DOORS if module == room or module.startswith(room + ".")]
     return max(fitting, key=len) if fitting else None

@@ -59,7 +59,9 @@ def moto() -> Iterator[None]:
     ],
     ids=lambda way: way.name,
 )
-def test_the_counts_are_those_of_moto(way: Way, moto: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_counts_are_those_of_the_workers_requests(
+    way: Way, moto: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     items = 150 if way.together == 7 else 1_100
     counts = measure(way, items).counts
     sites: list[OnMoto] = []

@@ -36,9 +36,9 @@ def filled(gateway: Gateway) -> Callable[[str], str]:
     return fill
 
 
-def _snapshot(store: MemoryStore) -> tuple[object, ...]:
+def _stored(store: MemoryStore) -> tuple[object, ...]:
     parts = (store.batches, store.receipts, store.stretches, store.stored_pages, store.kept, store.notices)
-    return tuple(copy.deepcopy(part) for part in (*parts, store.payloads))
+    return (*parts, store.payloads)
 
 
 def _wrong(gateway: Gateway, filled: Callable[[str], str], bad: Bad, encoded: bool) -> str:
@@ -63,11 +63,11 @@ def _wrong(gateway: Gateway, filled: Callable[[str], str], bad: Bad, encoded: bo
 def test_a_bad_input_is_refused_and_nothing_is_written(
     gateway: Gateway, memory: MemoryStore, filled: Callable[[str], str], encoded: bool
 ) -> None:
-    before = _snapshot(memory)
-    for bad in ALL:
+    before = copy.deepcopy(_stored(memory))
+    for bad in (bad for bad in ALL if bad.body is not None or not encoded):
         wrong = _wrong(gateway, filled, bad, encoded)
         assert not wrong, f"{bad}: {wrong}"
-        assert _snapshot(memory) == before, bad
+        assert _stored(memory) == before, bad
 
 
 def test_garbage_in_base64_is_refused(gateway: Gateway, memory: MemoryStore) -> None:

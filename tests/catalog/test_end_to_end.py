@@ -13,16 +13,27 @@ from pathlib import Path
 
 import pytest
 
+from examples.catalog.__main__ import main
 from pipeline.spark.datasets import CATALOG_SLICE
+from tests.pipeline.conftest import SETTINGS
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_SECONDS = 180
+FOR_FEW_ROWS = [
+    *("spark.sql.codegen.wholeStage", "spark.sql.codegen.factoryMode"),
+    *("spark.python.daemon.module", "spark.python.unix.domain.socket.enabled"),
+]
+"""Settings of the tests' Spark session that the demo's session of a hundred rows takes, too."""
 
 
 @pytest.fixture
 def demo(tmp_path) -> Callable[..., subprocess.Popen[str]]:
     """Starts the demo with its temporary files in *tmp_path*, which identifies its processes."""
-    env = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": f"{ROOT / 'shared'}{os.pathsep}{ROOT}"}
+    conf = tmp_path / "conf"
+    conf.mkdir()
+    (conf / "spark-defaults.conf").write_text("".join(f"{name} {SETTINGS[name]}\n" for name in FOR_FEW_ROWS))
+    path = f"{ROOT / 'shared'}{os.pathsep}{ROOT}"
+    env = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": path, "SPARK_CONF_DIR": str(conf)}
 
     def start(*argv: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "examples.catalog", "--out", str(tmp_path / "out"), *argv]
@@ -45,11 +56,15 @@ def processes_of(folder: Path) -> list[str]:
     return found
 
 
-def nothing_runs(folder: Path) -> bool:
+def wait_for(condition: Callable[[], bool]) -> bool:
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while processes_of(folder) and time.monotonic() < deadline:
+    while not condition() and time.monotonic() < deadline:
         time.sleep(0.1)
-    return not processes_of(folder)
+    return condition()
+
+
+def nothing_runs(folder: Path) -> bool:
+    return wait_for(lambda: not processes_of(folder))
 
 
 def read_until(process: subprocess.Popen[str], text: str) -> None:
@@ -81,6 +96,10 @@ def test_packages_complete_once_whatever_chaos_does(demo, tmp_path, items, failu
     assert nothing_runs(tmp_path)
 
 
+WITH_FUNCTIONS = pytest.param("opens a batch", marks=pytest.mark.proof)
+"""The stage at which the functions run, too, half a minute after the emulator and Spark."""
+
+
 @pytest.mark.parametrize(
     ("stage", "number"),
     [("deploying", signal.SIGINT), pytest.param("opens a batch", signal.SIGTERM, marks=pytest.mark.proof)],
@@ -96,10 +115,11 @@ def test_an_interruption_at_any_stage_leaves_no_process_behind(demo, tmp_path, s
     assert nothing_runs(tmp_path)
 
 
-def test_the_death_of_the_demo_is_the_death_of_all_it_started(demo, tmp_path):
+@pytest.mark.parametrize("stage", ["deploying", WITH_FUNCTIONS])
+def test_the_death_of_the_demo_is_the_death_of_all_it_started(demo, tmp_path, stage):
     process = demo("--dataset", str(CATALOG_SLICE))
-    read_until(process, "opens a batch")
-    assert len(processes_of(tmp_path)) > 3
+    read_until(process, stage)
+    assert wait_for(lambda: len(processes_of(tmp_path)) > 3)
 
     process.kill()
     process.communicate()
@@ -107,13 +127,14 @@ def test_the_death_of_the_demo_is_the_death_of_all_it_started(demo, tmp_path):
     assert nothing_runs(tmp_path)
 
 
-def test_a_dataset_that_is_no_catalog_is_named_before_anything_starts(demo, tmp_path):
+def test_a_dataset_that_is_no_catalog_is_named_before_anything_starts(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(signal, "signal", lambda number, handler: None)
     dataset = tmp_path / "people.jsonl"
     dataset.write_text('{"name": "Ada"}\n')
 
-    process = demo("--dataset", str(dataset))
-    reported, errors = process.communicate()
+    status = main(["--dataset", str(dataset), "--out", str(tmp_path / "out")])
 
-    assert process.returncode == 1
-    assert errors.startswith("demo: line 1 of the dataset is no package")
-    assert "starting" not in reported
+    printed = capsys.readouterr()
+    assert status == 1
+    assert printed.err.startswith("demo: line 1 of the dataset is no package")
+    assert "starting" not in printed.out

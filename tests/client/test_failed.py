@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import cache
 from multiprocessing import get_context
 
 import pytest
@@ -64,9 +65,20 @@ def in_a_pool():
         pool.submit(fail).result()
 
 
+@cache
+def another_process():
+    return ProcessPoolExecutor(1, get_context("spawn"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ended_process():
+    yield
+    if another_process.cache_info().currsize:
+        another_process().shutdown()
+
+
 def in_a_process():
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        pool.submit(fail).result()
+    another_process().submit(fail).result()
 
 
 WAYS = {
@@ -104,8 +116,8 @@ def test_the_reason_is_the_text_alone_or_the_name_of_the_class(fanin, batch, err
 
 
 def test_a_failure_of_the_users_own_class_comes_back_from_another_process():
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool, pytest.raises(NoPicture) as error:
-        pool.submit(fail_sized).result()
+    with pytest.raises(NoPicture) as error:
+        another_process().submit(fail_sized).result()
     assert (str(error.value), error.value.size) == ("3 bytes are no picture", 3)
 
 

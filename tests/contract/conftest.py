@@ -1,4 +1,4 @@
-"""The engine of the contract suites: ``--endpoint``, or moto."""
+"""The engine of the contract suites: ``--endpoint``, or the emulator within this process."""
 
 from __future__ import annotations
 

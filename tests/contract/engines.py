@@ -1,9 +1,9 @@
-"""What the contract suites run on: moto under a lock, the local run's emulator, dynalite, or an endpoint.
+"""What the contract suites run on: the emulator within this process, or an engine that ``--endpoint`` names.
 
-``--endpoint`` of pytest names it: ``emulator``, ``dynalite``, the URL of an engine, the folder of Amazon's
-DynamoDB Local (``--dynamodb`` names these two, too), or ``aws``, which takes the credentials
-of the environment if ``FANIN_CONTRACT_ACCOUNT`` is the number of their account. Tables are created once for
-the process, with a prefix of their own, emptied after each test and deleted at the end.
+That is ``moto`` under a lock, ``emulator`` behind its server, ``dynalite``, the URL of an engine, the folder
+of Amazon's DynamoDB Local (``--dynamodb`` names these two, too), or ``aws``, which takes the credentials of
+the environment if ``FANIN_CONTRACT_ACCOUNT`` is the number of their account. There, tables are created once
+for the process, with a prefix of their own, emptied after each test and deleted at the end.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from moto import mock_aws
 from fanin.local.emulation import emulator
 from fanin.local.endpoint import amazon
 from fanin.local.endpoint.given import Address, parse
-from tests.contract import dynalite, moto_clients
+from tests.contract import dynalite, emulated, moto_clients
 from tests.contract.tables import deep_recursion
 
 Create = Callable[[Any], None]
@@ -45,12 +45,31 @@ class Engine(Protocol):
         """Return a client, after *create* created its tables."""
 
 
+class Within:
+    """The emulator's tables within this process."""
+
+    def __init__(self) -> None:
+        self.created: dict[Create, bytes] = {}
+
+    @contextmanager
+    def emptied(self) -> Iterator[None]:
+        emulated.empty()
+        yield
+
+    def client(self, create: Create) -> Any:
+        client = emulated.attach(moto_clients.client("dynamodb"))
+        if create not in self.created:
+            self.created[create] = emulated.created(lambda: create(client))
+        emulated.restore(self.created[create])
+        return client
+
+
 class Moto:
     """moto within this process, one request at a time."""
 
     @contextmanager
     def emptied(self) -> Iterator[None]:
-        with mock_aws(), deep_recursion():
+        with moto_clients.tables_of_moto(), mock_aws(), deep_recursion():
             yield
 
     def client(self, create: Create) -> Any:
@@ -206,17 +225,17 @@ ENGINES: dict[str, Callable[[ExitStack], Endpoint]] = {
 
 @contextmanager
 def opened(endpoint: str | None) -> Iterator[Engine]:
-    """Yield the engine of ``--endpoint``; none is moto."""
+    """Yield the engine of ``--endpoint``; none is the emulator within this process."""
     with ExitStack() as stack:
         if endpoint is None or endpoint == "moto":
-            yield Moto()
+            yield Moto() if endpoint else Within()
             return
         found = ENGINES[endpoint](stack) if endpoint in ENGINES else _named(endpoint, stack)
         stack.callback(found.close)
         yield found
 
 
-_open: list[Engine] = [Moto()]
+_open: list[Engine] = [Within()]
 
 
 def emptied() -> Any:

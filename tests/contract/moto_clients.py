@@ -1,13 +1,24 @@
-"""Clients of AWS as moto plays it: within ``mock_aws``, which empties everything before each test."""
+"""Clients of AWS in this process: within ``mock_aws``, which empties everything before each test.
+
+moto answers them, but for DynamoDB: the emulator of the local run has the tables (``emulated``).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from threading import RLock
 from typing import Any
+from urllib.parse import urlsplit
 
 import boto3
 from moto.core.botocore_stubber import BotocoreStubber
+from moto.core.models import MockAWS
+
+from tests.contract import emulated
+
+_of_moto: list[bool] = [False]
 
 
 def client(service: str, **options: Any) -> Any:
@@ -26,15 +37,44 @@ def _session() -> Any:
     return boto3.Session("none", "none", region_name="us-east-1")
 
 
+@contextmanager
+def tables_of_moto() -> Iterator[None]:
+    """Have moto answer for DynamoDB, too."""
+    _of_moto.append(True)
+    try:
+        yield
+    finally:
+        _of_moto.pop()
+
+
 def _answer_in_turn() -> None:
     """Make moto answer one request at a time: a transaction copies tables, which others must not change."""
     lock, answer = RLock(), BotocoreStubber.__call__
 
-    def locked(self: Any, *args: Any, **more: Any) -> Any:
+    def locked(self: Any, event_name: str, request: Any, **more: Any) -> Any:
+        service = emulated.service_of(event_name)
+        if service and self.enabled and not _of_moto[-1] and _is_aws(request.url):
+            return emulated.answer(service, request)
         with lock:
-            return answer(self, *args, **more)
+            return answer(self, event_name, request, **more)
 
     BotocoreStubber.__call__ = locked  # type: ignore[method-assign]
 
 
+def _is_aws(url: str) -> bool:
+    return (urlsplit(url).hostname or "").endswith(".amazonaws.com")
+
+
+def _empty_with_moto() -> None:
+    """Have ``mock_aws`` empty the emulator's tables, too."""
+    reset = MockAWS.reset
+
+    def emptied(self: Any) -> None:
+        reset(self)
+        emulated.empty()
+
+    MockAWS.reset = emptied  # type: ignore[method-assign]
+
+
 _answer_in_turn()
+_empty_with_moto()

@@ -16,7 +16,7 @@ from tests.contract import moto_clients
 from tests.contract.tables import TABLES as NAMES
 from tests.contract.tables import create_tables
 
-PAGE, ITEMS = 60, 180
+PAGE, ITEMS = 20, 60
 
 
 class Measured:

@@ -29,7 +29,7 @@ KIB = 1024
 
 @pytest.fixture
 def meter() -> Iterator[UsageMeter]:
-    with mock_aws():
+    with moto_clients.tables_of_moto(), mock_aws():
         yield UsageMeter()
 
 
@@ -55,7 +55,7 @@ def test_units_that_answers_report_are_taken(meter):
 
 
 def test_reports_of_an_engine_that_bills_otherwise_are_not_taken():
-    with mock_aws():
+    with moto_clients.tables_of_moto(), mock_aws():
         trusting, computing = UsageMeter(), UsageMeter(takes_reports=False)
         client = table(trusting)
         computing.attach(client)

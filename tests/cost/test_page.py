@@ -13,8 +13,9 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "cost.md").read_text()
 # In a process of its own: it sets the environment of deployed functions, and moto for all clients.
 COUNT = """
-from lab.cost import counting, page, stack
+from lab.cost import counting, operations, page, stack
 from tests.infra.synthesis import synthesised
+counting.operations = lambda *given: list(operations._of_a_batch(operations.Bench(*given)))
 stack.Stack.synthesised = lambda **settings: stack.Stack(synthesised(**settings).template)
 print(page.written(counting.count((100,), (64,), {})))
 """
@@ -27,7 +28,7 @@ def printed(*program: str) -> str:
     ).stdout
 
 
-def test_the_idle_month_the_acks_of_a_hundred_and_the_prices_are_those_of_a_new_count() -> None:
+def test_the_idle_month_a_batch_the_acks_of_a_hundred_and_the_prices_are_those_of_a_new_count() -> None:
     rows = [line for line in printed("-c", COUNT).splitlines() if line.startswith("|")]
 
     assert len(rows) > 30

@@ -54,7 +54,7 @@ def test_an_index_is_billed_where_its_part_of_the_item_changes_and_twice_where_i
 
 @pytest.fixture
 def tables() -> Iterator[tuple[Any, UnitMeter]]:
-    with mock_aws():
+    with moto_clients.tables_of_moto(), mock_aws():
         plain, client = (moto_clients.client("dynamodb") for _ in range(2))
         plain.create_table(
             TableName="t",

@@ -1,4 +1,4 @@
-"""One account of AWS in this process: tables of moto, the other services, and each request counted."""
+"""One account of AWS in this process: the emulator's tables, the other services, and each request counted."""
 
 from __future__ import annotations
 
@@ -13,16 +13,14 @@ from typing import Any
 from unittest.mock import patch
 from urllib.parse import urlsplit
 
-import boto3
 import urllib3
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from moto import mock_aws
 from moto.core.botocore_stubber import BotocoreStubber, MockRawResponse
-from moto.dynamodb.models import dynamodb_backends
 
 from fanin.aws import clients
-from tests.contract import grouper_tables, queue_table, tables
-from tests.crashes.naming import ACCOUNT, DOORBELLS, ENVIRONMENT, INDEX, LAKE, OUTCOMES, REGION, SECRET
+from tests.contract import emulated, grouper_tables, moto_clients, queue_table, tables
+from tests.crashes.naming import ACCOUNT, DOORBELLS, ENVIRONMENT, INDEX, LAKE, OUTCOMES, SECRET
 from tests.crashes.outside import Outside
 from tests.crashes.process import Clock, forget, under
 
@@ -40,7 +38,7 @@ class Killed(BaseException):
 class Saved:
     """The account at one moment."""
 
-    tables: Any
+    tables: bytes
     outside: Outside
     at: datetime
 
@@ -58,12 +56,11 @@ class Account:
 
     def save(self) -> Saved:
         """Return a copy of everything that outlives a process."""
-        return Saved(copy.deepcopy(dict(_tables())), copy.deepcopy(self.outside), self.clock.at)
+        return Saved(emulated.save(), copy.deepcopy(self.outside), self.clock.at)
 
     def restore(self, saved: Saved) -> None:
         """Set everything back to *saved*, and start a new process."""
-        _tables().clear()
-        _tables().update(copy.deepcopy(saved.tables))
+        emulated.restore(saved.tables)
         self.outside, self.clock.at = copy.deepcopy(saved.outside), saved.at
         self.restart()
 
@@ -92,14 +89,7 @@ class Account:
 
     def rows(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield each stored row with the name of its table."""
-        for name, table in sorted(_tables().items()):
-            for item in table.all_items():
-                yield name, item.to_json()["Attributes"]
-
-
-def _tables() -> Any:
-    """Return the tables of moto in this process, by name."""
-    return dynamodb_backends[ACCOUNT][REGION].tables
+        return emulated.rows()
 
 
 @contextmanager
@@ -109,7 +99,6 @@ def opened() -> Iterator[Account]:
     with (
         patch.dict(os.environ, ENVIRONMENT),
         mock_aws(),
-        tables.deep_recursion(),
         under(clock),
         _replaced(Account(clock, Outside(secrets={SECRET: "a-key-of-16-bytes-or-more"}))) as account,
     ):
@@ -142,7 +131,7 @@ def _renew_clients() -> None:
 
 
 def _create_tables() -> None:
-    client = boto3.client("dynamodb", REGION)
+    client = moto_clients.client("dynamodb")
     tables.create_tables(client)
     grouper_tables.create_tables(client)
     queue_table.create_queue_table(client)
@@ -157,9 +146,8 @@ def _create_tables() -> None:
 
 def _answering(account: Account) -> Callable[..., AWSResponse | None]:
     """Return what stands in for the network below botocore: each request of each client comes here."""
-    moto = BotocoreStubber.__call__
 
-    def answer(stub: Any, event_name: str, request: AWSPreparedRequest, **more: Any) -> AWSResponse | None:
+    def answer(_: Any, event_name: str, request: AWSPreparedRequest, **__: Any) -> AWSResponse | None:
         if urlsplit(request.url).hostname == LOOPBACK:
             return None  # a local run of this process, which is no part of the account
         service = urlsplit(request.url).netloc.split(".")[0]
@@ -167,7 +155,7 @@ def _answering(account: Account) -> Callable[..., AWSResponse | None]:
 
         def sent() -> AWSResponse | None:
             if service == "dynamodb":
-                return moto(stub, event_name, request, **more)
+                return emulated.answer(service, request)
             status, headers, body = account.outside.answer(
                 service, operation, request.url, request.headers, _body(request)
             )

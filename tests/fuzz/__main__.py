@@ -1,6 +1,6 @@
 """``python -m tests.fuzz``: fuzzed requests and deliveries against all handlers; prints a table.
 
-The handlers run in this process, on moto.
+The handlers run in this process, on moto and the emulator's tables.
 """
 
 from __future__ import annotations

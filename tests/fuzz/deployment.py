@@ -1,4 +1,4 @@
-"""All handlers with their own wiring, in this process, on AWS as moto plays it."""
+"""All handlers with their own wiring, in this process, on the emulator's tables, and on moto."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from inspect import getmembers
 
 import pytest
 from moto import mock_aws
-from moto.core import DEFAULT_ACCOUNT_ID
-from moto.dynamodb.models import dynamodb_backends
 
 from fanin.aws import clients
-from tests.contract import grouper_tables, moto_clients, queue_table, tables
+from tests.contract import emulated, grouper_tables, moto_clients, queue_table, tables
 from tests.fuzz import granting
 from tests.request_rules import hook
 
@@ -90,10 +88,5 @@ def refusals() -> list[str]:
 
 
 def rows() -> list[str]:
-    """Return all rows of all tables as text, read from moto itself: a scan takes longer than the handlers."""
-    found = dynamodb_backends[DEFAULT_ACCOUNT_ID][REGION].tables.values()
-    return [
-        json.dumps(item.to_json(), sort_keys=True, default=repr)
-        for table in found
-        for item in table.all_items()
-    ]
+    """Return all rows of all tables as text, without a scan of each table."""
+    return [json.dumps(row, sort_keys=True) for _, row in emulated.rows()]

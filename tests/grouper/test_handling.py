@@ -268,3 +268,25 @@ def test_a_member_that_is_retried_waits_for_its_own_backoff():
     assert sent(bench) == [(TaskMessage(bench.task("a").key), 1)]
     assert bench.task("a").due_at == bench.clock.at + timedelta(seconds=0.75)
     assert [task.task_id for task in bench.listener.reported] == ["b"]
+
+
+@pytest.mark.parametrize(("lost", "handled_as"), [(3, HandledAs.APPLIED), (4, HandledAs.LIMITED)])
+def test_a_token_that_others_take_first_is_tried_for_four_times(lost, handled_as):
+    bench = sealed(Policy(rate=1.0))
+    refused = iter(range(lost))
+    bench.stored.scripts["put_full_at"] = lambda *asked: (
+        next(refused, None) is None and bench.store.put_full_at(*asked)
+    )
+
+    assert handle(bench).handled_as is handled_as
+    assert len(bench.api.calls) == (handled_as is HandledAs.APPLIED)
+    assert [delay for _, delay in sent(bench)] == ([] if bench.api.calls else [3])
+
+
+@pytest.mark.parametrize(("seconds", "read"), [(29, 0), (31, 1)])
+def test_a_sweep_reads_only_bundles_that_are_old_enough_to_be_overdue(seconds, read):
+    bench = sealed()
+    bench.clock.advance(seconds=seconds)
+    bench.grouper.sweep()
+
+    assert len(bench.stored.of("bundle")) == read

@@ -308,3 +308,18 @@ def test_a_leader_whose_term_ends_between_two_claims_stops():
 
     assert fill("a") == (("a", "b"), False)
     assert len(fill.claimed) == 1
+
+
+@pytest.mark.parametrize("crashed", [False, True])
+def test_a_leader_seals_the_bundle_of_the_last_term_only_if_its_leader_did_not_end_it(bench, noted, crashed):
+    bench.register("a")
+    bench.drain()
+    (lease,) = bench.store.leases.values()
+    if crashed:
+        bench.store.leases[lease.lane] = replace(lease, holder="another")
+    bench.clock.advance(seconds=60)
+    bench.register("b")
+    bench.clock.advance(seconds=1)
+
+    assert lead(bench, noted).took_over is crashed
+    assert len(noted.of("seal")) == 1 + crashed

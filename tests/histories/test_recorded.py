@@ -13,7 +13,7 @@ from tests.simulation_grouper import mutants as grouper_mutants
 from tests.simulation_queue import mutants as queue_mutants
 
 SPECS = {"tracker": tracker_spec, "grouper": grouper_spec, "queue": queue_spec}
-SEEDS = {"tracker": 200, "grouper": 80, "queue": 40}
+SEEDS = {"tracker": 80, "grouper": 40, "queue": 20}
 SEEDS_TO_KILL = 60
 MUTANTS = {
     "tracker": (
@@ -71,7 +71,7 @@ def test_a_history_that_had_no_order_has_one(cause, seed):
 
 @pytest.mark.parametrize(("of", "spec"), SPECS.items())
 def test_every_operation_is_recorded_some_overlap_and_some_have_no_answer(of, spec):
-    found = [run.RECORDERS[of](seed).recorder.objects.values() for seed in range(60)]
+    found = [run.RECORDERS[of](seed).recorder.objects.values() for seed in range(max(40, SEEDS[of]))]
     histories = [operations for objects in found for operations in objects]
 
     assert {each.name for operations in histories for each in operations} == set(spec.STEPS)

@@ -170,6 +170,7 @@ SIGNING = {
     "resource": SIGNED,
 }
 CONFIGURED: dict[str, Any] = {
+    "lambda_concurrency": 1000,
     "monitoring": "full",
     "alarm_email": "ops@example.com",
     "oldest_batch_alarm_hours": 2,

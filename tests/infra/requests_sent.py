@@ -1,4 +1,7 @@
-"""Which AWS actions each handler asks for, seen in its requests: recorded once for all tests of grants."""
+"""Which AWS actions each handler asks for, seen in its requests: the record ``requests_sent.json``.
+
+``python -m tests.infra.requests_sent`` records it anew, in half a minute; `make proof` compares.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -30,6 +34,7 @@ from tests.infra.sending import asked_of
 DELIVERIES = 3
 Sent = dict[str, set[tuple[str, str]]]
 """By handler: each action, and of DynamoDB the table or index by its name in the template."""
+KEPT = Path(__file__).with_name("requests_sent.json")
 
 
 class Recorder:
@@ -189,7 +194,7 @@ def _fuzzed_deliveries(recorder: Recorder) -> None:
 
 
 @functools.cache
-def requests_sent() -> Sent:
+def recorded() -> Sent:
     """Return what each handler sends in all scenarios and deliveries."""
     recorder = Recorder()
     _run(SCENARIOS, recorder)
@@ -197,3 +202,29 @@ def requests_sent() -> Sent:
         _run(RARE, recorder)
     _fuzzed_deliveries(recorder)
     return recorder.sent
+
+
+def sent_in_some() -> Sent:
+    """Return what handlers send in every tenth scenario."""
+    recorder = Recorder()
+    _run(SCENARIOS[::10], recorder)
+    return recorder.sent
+
+
+@functools.cache
+def requests_sent() -> Sent:
+    """Return what each handler sent when it was recorded."""
+    kept = json.loads(KEPT.read_text())
+    return defaultdict(
+        set, {name: {tuple(each.split(" ", 1)) for each in sent} for name, sent in kept.items()}
+    )
+
+
+def keep(sent: Sent) -> None:
+    """Write the record anew."""
+    kept = {handler: sorted(map(" ".join, sent[handler])) for handler in sorted(sent)}
+    KEPT.write_text(json.dumps(kept, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    keep(recorded())

@@ -13,7 +13,7 @@ from tests.infra.documented_metrics import METRICS
 from tests.infra.options import CONFIGURED, EVERYTHING
 from tests.infra.synthesis import Assembly, Resource, flat, synthesised
 
-ON_EMR: dict[str, Any] = {**EVERYTHING, "analytics": "emr", "restored_tables": []}
+ON_EMR: dict[str, Any] = {**EVERYTHING, "analytics": "emr"}
 OFF = {"monitoring": "off", "analytics": "glue"}
 HOUR = 3600
 STREAM_RETENTION = 24 * HOUR
@@ -138,7 +138,7 @@ def test_every_function_has_an_alarm_on_errors_and_all_but_those_of_the_api_one_
 def test_every_table_and_each_of_its_indexes_has_alarms_on_throttled_reads_and_writes(
     everything: Assembly,
 ) -> None:
-    expected: set[frozenset[tuple[str, str]]] = set()
+    expected = {frozenset({("TableName", "new")})}  # restored
     for name, table in everything.of_type("AWS::DynamoDB::Table").items():
         expected.add(frozenset({("TableName", name)}))
         for index in table["Properties"].get("GlobalSecondaryIndexes", []):

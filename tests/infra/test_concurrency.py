@@ -21,7 +21,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {},
     "archive": {"archive": True},
     "archive without the group-batcher": {"archive": True, "grouper": False},
-    "dead-letter queues, webhooks and registrations": {"lambda_concurrency": 1000, **CONFIGURED},
+    "dead-letter queues, webhooks and registrations": CONFIGURED,
     "callbacks without webhooks": {"callbacks": CALLBACKS[:3]},
     "events of dead jobs and a resumed state machine": EVERYTHING,
 }

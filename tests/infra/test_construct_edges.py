@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Any
 
@@ -32,10 +33,16 @@ def tracker_of(stack: Any, id_: str = "Fanin", **options: Any) -> Any:
 
 
 def resources(stack: Any, kind: str, prefix: str = "") -> list[dict[str, Any]]:
+    found = all_resources(stack)
+    return [each for name, each in found.items() if each["Type"] == kind and name.startswith(prefix)]
+
+
+@functools.lru_cache(maxsize=4)
+def all_resources(stack: Any) -> dict[str, Any]:
+    """The resources of *stack*, to which nothing is added from then on, by logical id."""
     from aws_cdk import assertions
 
-    found = assertions.Template.from_stack(stack).to_json()["Resources"]
-    return [each for name, each in found.items() if each["Type"] == kind and name.startswith(prefix)]
+    return dict(assertions.Template.from_stack(stack).to_json()["Resources"])
 
 
 def worker_queue(stack: Any, name: str = "Work") -> Any:
@@ -380,13 +387,11 @@ def test_the_layer_is_made_in_the_stack_of_the_function_since_its_arn_changes():
 
 
 def test_a_tracker_has_as_many_resources_as_its_page_says():
-    from aws_cdk import assertions
-
     counted = []
     for settings in ({"api": "iam"}, {"api": "iam", "grouper": True, "queues": True}):
         stack = stack_of(app_of())
         tracker_of(stack, **settings)
-        counted.append(len(assertions.Template.from_stack(stack).to_json()["Resources"]))
+        counted.append(len(all_resources(stack)))
 
     page = (ROOT / "docs" / "constructs.md").read_text()
     assert f"{counted[0]} resources of the 500" in page

@@ -75,29 +75,34 @@ DEEDS = {
 }
 
 
-def sent_by(name):
+@pytest.fixture(scope="module")
+def account():
+    with opened() as account:
+        yield account
+
+
+def sent_by(name, account):
     """Return what the client of a user's function sends, two minutes after others wrote to the tables."""
     recorder = Recorder()
-    with opened() as account:
-        recorder.listen(CLIENTS)
-        empty = account.save()
-        for before, deed in DEEDS[name]:
-            prepared = before()
-            account.clock.pass_by(timedelta(minutes=2))
-            account.restart()
-            with recorder.of(name):
-                deed(Fanin(DirectTransport(tracking.tracker(), TENANT)), prepared)
-            account.restore(empty)
+    recorder.listen(CLIENTS)
+    empty = account.save()
+    for before, deed in DEEDS[name]:
+        prepared = before()
+        account.clock.pass_by(timedelta(minutes=2))
+        account.restart()
+        with recorder.of(name):
+            deed(Fanin(DirectTransport(tracking.tracker(), TENANT)), prepared)
+        account.restore(empty)
     return {(action, table) for action, table in recorder.sent[name] if action.startswith("dynamodb:")}
 
 
 @pytest.mark.parametrize("name", GRANTS)
-def test_a_function_is_granted_what_the_client_sends_and_no_more(name):
+def test_a_function_is_granted_what_the_client_sends_and_no_more(name, account):
     tables = {"TablesBatches": GRANTS[name].batches, "TablesPages": GRANTS[name].pages}
     grants = {(action, table) for table, actions in tables.items() for action in actions}
     grants |= {("dynamodb:Query", f"TablesBatches/index/{each}") for each in GRANTS[name].indexes}
 
-    sent = sent_by(name)
+    sent = sent_by(name, account)
 
     assert sent <= grants
     assert grants - sent <= {(action, f"Tables{table}") for action, table in FALLBACK}

@@ -158,7 +158,7 @@ def drain_old_parts(client):
     """Have the parts be raised, as far as that jobs are moved."""
     store = DynamoStore(client, QUEUE_TABLE)
     old = store.config(KEY)
-    raised = {"parts": 64, "before": old.parts, "phase": Phase.DRAINING, "since_us": 1}
+    raised = {"parts": 4, "before": old.parts, "phase": Phase.DRAINING, "since_us": 1}
     store.reconfigure(KEY, replace(old, **raised, revision=old.revision + 1))
 
 

@@ -89,20 +89,22 @@ def test_a_consumer_of_jobs_that_is_to_be_stopped_is_refused() -> None:
         tracker.consume_jobs("thumbs", stopped)
 
 
-@pytest.mark.parametrize("chosen", [None, "ALLOW", "TERMINATE"])
-def test_a_worker_that_opens_batches_has_to_say_whether_it_loops(chosen: str | None) -> None:
+def test_a_worker_that_opens_batches_has_to_say_whether_it_loops() -> None:
     from aws_cdk import aws_lambda as lambda_
 
     stack = stack_of(app_of())
     tracker = tracker_of(stack)
-    options: dict[str, Any] = {"recursive_loop": chosen and getattr(lambda_.RecursiveLoop, chosen)}
-    worker = function(stack, "Worker", **options)
-    tracker.consume(worker_queue(stack), worker)
-    tracker.grant_publish(worker)
+    loops = {"Silent": None, "Looping": "ALLOW", "Stopped": "TERMINATE"}
+    for name, chosen in loops.items():
+        worker = function(stack, name, recursive_loop=chosen and getattr(lambda_.RecursiveLoop, chosen))
+        tracker.consume(worker_queue(stack, f"{name}Work"), worker)
+        tracker.grant_publish(worker)
 
-    assert bool(warnings_of(stack)) is (chosen is None)
-    (made,) = resources(stack, "AWS::Lambda::Function", "Worker")
-    assert made["Properties"].get("RecursiveLoop") == (chosen and chosen.capitalize())
+    (warning,) = warnings_of(stack)
+    assert "Mine/Silent" in warning
+    for name, chosen in loops.items():
+        (made,) = resources(stack, "AWS::Lambda::Function", name)
+        assert made["Properties"].get("RecursiveLoop") == (chosen and chosen.capitalize())
 
 
 def warnings_of(stack: Any) -> list[str]:

@@ -149,7 +149,7 @@ def test_the_dead_letter_queues_of_users_feed_the_function_that_fails_their_item
     for mapping in found.values():
         assert mapping["FunctionName"]["Ref"].startswith("FunctionsFailDeadLetterMessages")
         assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
-        assert mapping["ScalingConfig"] == {"MaximumConcurrency": 2}
+        assert mapping["ScalingConfig"] == {"MaximumConcurrency": 10}
 
 
 def test_a_queue_that_keeps_an_order_is_read_in_the_batches_it_allows(configured):

@@ -65,7 +65,9 @@ def small(site, numbers):
     )
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize(
+    "seed", [*range(4), *(pytest.param(each, marks=pytest.mark.proof) for each in range(4, 20))]
+)
 def test_processes_that_crash_and_take_turns_agree(full, seed):
     full.objects.chance = Random(seed)
     numbers = count()

@@ -9,14 +9,16 @@ import re
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from functools import cache, partial
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
+import pytest
+
 from tests.mutation.mutants import Mutant, mutants_of, shown, source_of
-from tests.mutation.rooms import ROOMS, ROOT, files_of
-from tests.mutation.running import Bench, collected
+from tests.mutation.rooms import ROOMS, ROOT, Stage, files_of, stages_of
+from tests.mutation.running import Bench, Outcome, collected
 from tests.proof.arguments import from_on
 from tests.proof.interrupting import INTERRUPTED
 from tests.proof.results import keep
@@ -42,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("interrupted; the same command goes on from here", flush=True)
         return INTERRUPTED
     if not wanted.file and not wanted.room:
-        _publish(found, wanted.sample)
+        _publish(found, f"--sample {wanted.sample} --seed {wanted.seed}" if wanted.sample else "")
     return 1 if any(counts["survived"] for counts in found.values()) else 0
 
 
@@ -51,6 +53,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--room", choices=sorted(ROOMS), help="this room only")
     parser.add_argument("--file", default="", help="only mutants whose id, with their path, has this pattern")
     parser.add_argument("--sample", type=from_on(0), default=0, help="so many mutants a room")
+    parser.add_argument("--seed", type=from_on(0), default=16, help="of the sample")
     parser.add_argument("--jobs", type=from_on(1), default=1, help="mutants at the same time")
     parser.add_argument("--show", action="store_true", help="print the mutants, judge none")
     return parser
@@ -72,33 +75,45 @@ def _wanted(room: str, wanted: argparse.Namespace) -> list[Mutant]:
     fitting = [mutant for mutant in generated(room) if re.search(wanted.file, mutant.id)]
     if not wanted.sample:
         return fitting
-    return random.Random(16).sample(fitting, min(wanted.sample, len(fitting)))
+    return random.Random(wanted.seed).sample(fitting, min(wanted.sample, len(fitting)))
 
 
 def judged(room: str, mutants: Sequence[Mutant], jobs: int) -> Counter[str]:
     """Judge the mutants of a room that no test is known to kill; return how many have which status."""
     path = BUILD / f"{room}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
     known = dict(map(json.loads, path.read_text().splitlines())) if path.exists() else {}
-    pending = [mutant for mutant in mutants if _key(mutant) not in known]
-    bench = partial(Bench, files=files_of(room))
-    print(f"{room}: {len(pending)} of {len(mutants)} mutants to judge", flush=True)
-    if pending:
-        collected(ROOMS[room], lambda session: known.update(_judged(bench(session), pending, jobs, path)))
+    for stage in stages_of(room):
+        pending = [mutant for mutant in mutants if known.get(_key(mutant), "survived") == "survived"]
+        print(f"{room}: {len(pending)} of {len(mutants)} mutants to judge", flush=True)
+        if pending:
+            known |= _judged(room, stage, pending, jobs)
     kinds = Counter(known.get(_key(mutant), "unjudged") for mutant in mutants)
     kinds["files"] = len({mutant.file for mutant in mutants})
     print(f"{room}: {dict(kinds)}", flush=True)
     return kinds
 
 
-def _judged(bench: Bench, pending: Sequence[Mutant], jobs: int, path: Path) -> Iterator[tuple[str, str]]:
+def _judged(room: str, stage: Stage, pending: Sequence[Mutant], jobs: int) -> dict[str, str]:
+    """Return the outcomes of a stage."""
+    found: dict[str, str] = {}
+
+    def work(session: pytest.Session) -> None:
+        bench = Bench(session, files_of(room), stage)
+        found.update(_kept(bench.judge(pending, jobs), len(pending), BUILD / f"{room}.jsonl"))
+
+    collected(stage.tests, work)
+    return found
+
+
+def _kept(outcomes: Iterable[Outcome], count: int, path: Path) -> Iterator[tuple[str, str]]:
     """Yield each outcome, and keep it but for survivors: the tests of the next time judge them anew."""
     equivalent = equivalents()
-    path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
-        for number, (mutant, found, _) in enumerate(bench.judge(pending, jobs), 1):
+        for number, (mutant, found, _) in enumerate(outcomes, 1):
             row = _key(mutant), "equivalent" if found == "survived" and mutant.id in equivalent else found
             if row[1] == "survived":
-                print(f"{number} of {len(pending)} survived: {mutant.id}", flush=True)
+                print(f"{number} of {count} survived: {mutant.id}", flush=True)
             else:
                 file.write(json.dumps(row) + "\n")
             yield row
@@ -109,8 +124,8 @@ def _key(mutant: Mutant) -> str:
     return f"{mutant.id} {sha256(source_of(ROOT / mutant.file).encode()).hexdigest()[:12]}"
 
 
-def _publish(found: dict[str, Counter[str]], sample: int) -> None:
-    """Keep the table for docs/proof.md."""
+def _publish(found: dict[str, Counter[str]], arguments: str) -> None:
+    """Keep the table for docs/proof.md. *arguments*: of a run of a sample."""
     rows = []
     for room, kinds in found.items():
         counts = [kinds[status] for status in STATUSES]
@@ -119,7 +134,7 @@ def _publish(found: dict[str, Counter[str]], sample: int) -> None:
         rows.append((room, *(f"{count:,}" for count in (kinds["files"], sum(counts), *counts)), score))
     made = sum(len(generated(room)) for room in found)
     note = f"Judged: {sum(int(row[2].replace(',', '')) for row in rows):,} of {made:,} generated mutants."
-    command = f'make mutation ARGS="--sample {sample}"' if sample else "make mutation"
+    command = f'make mutation ARGS="{arguments}"' if arguments else "make mutation"
     keep("generated-mutants", command, COLUMNS, rows, note)
 
 

@@ -6,7 +6,7 @@ import ast
 import builtins
 import gc
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -15,8 +15,8 @@ from typing import Any
 from tests.mutation.mutants import Mutant, mutated, source_of
 
 NAME = "__lines__"
-Place = tuple[str, str, int]
-"""A file, the qualified name of a function in it, and its first line."""
+Place = tuple[str, str, int, int]
+"""A file, the qualified name of a function in it, its first line, and which of those of that line it is."""
 
 
 class Garden:
@@ -25,13 +25,16 @@ class Garden:
     def __init__(self, root: Path, files: Iterable[str]) -> None:
         self.root, self.files = root, list(files)
         self.functions: dict[Place, list[FunctionType]] = defaultdict(list)
+        whole = [self._compiled(file, ast.parse(source_of(root / file))) for file in self.files]
+        places = {(each.co_filename, each): place for code in whole for place, each in _placed(code)}
         for each in _functions():
-            self.functions[_place(each.__code__)].append(each)
+            if place := places.get((each.__code__.co_filename, each.__code__)):
+                self.functions[place].append(each)
 
     def plant(self, mutant: Mutant) -> bool:
         """Change what runs in this process from now on; return whether anything is another."""
         path = str(self.root / mutant.file)
-        code = compile(mutated(source_of(Path(path)), mutant), path, "exec", dont_inherit=True)
+        code = self._compiled(mutant.file, mutated(source_of(Path(path)), mutant))
         changed = self._replace_code(code)
         if mutant.spot.kind == "code":
             return changed
@@ -47,19 +50,21 @@ class Garden:
             tree = ast.parse(source_of(self.root / file))
             for function in [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)]:
                 _watch(function, file)
-            code = compile(ast.fix_missing_locations(tree), str(self.root / file), "exec", dont_inherit=True)
-            self._replace_code(code)
+            self._replace_code(self._compiled(file, ast.fix_missing_locations(tree)))
         return hit
 
     def users(self, name: str) -> set[tuple[str, int]]:
         """Return the first lines of the functions that mention *name*."""
         found = [place for place, each in self.functions.items() if name in each[0].__code__.co_names]
-        return {(str(Path(file).relative_to(self.root)), line) for file, _, line in found}
+        return {(str(Path(file).relative_to(self.root)), line) for file, _, line, _ in found}
+
+    def _compiled(self, file: str, tree: ast.Module) -> CodeType:
+        return compile(tree, str(self.root / file), "exec", dont_inherit=True)
 
     def _replace_code(self, whole: CodeType) -> bool:
         changed = False
-        for code in _codes(whole):
-            for old in self.functions.get(_place(code), ()):
+        for place, code in _placed(whole):
+            for old in self.functions.get(place, ()):
                 if old.__code__ != code and len(code.co_freevars) == len(old.__code__.co_freevars):
                     old.__code__, changed = code, True
         return changed
@@ -95,8 +100,16 @@ def _functions() -> list[FunctionType]:
     return [each for each in gc.get_objects() if isinstance(each, FunctionType)]
 
 
-def _place(code: CodeType) -> Place:
-    return code.co_filename, code.co_qualname, code.co_firstlineno
+def _place(code: CodeType, number: int = 0) -> Place:
+    return code.co_filename, code.co_qualname, code.co_firstlineno, number
+
+
+def _placed(whole: CodeType) -> Iterator[tuple[Place, CodeType]]:
+    """Yield the codes in *whole*: several lambdas may begin in one line."""
+    seen: Counter[Place] = Counter()
+    for code in _codes(whole):
+        yield _place(code, seen[_place(code)]), code
+        seen[_place(code)] += 1
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

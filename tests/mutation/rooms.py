@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,6 +23,37 @@ ROOMS = {
     ),
 }
 """The tests of each capability, by the name of its room."""
+LATER = {
+    "tracker": (
+        *("tests/simulation/test_exhaustive.py", "tests/histories/test_recorded.py"),
+        *("tests/client/test_children.py", "tests/client/test_items.py", "tests/client/test_failed.py"),
+    ),
+    "grouper": (
+        *("tests/simulation_grouper/test_simulation.py", "tests/client/test_tasks.py"),
+        "tests/functions/test_resume_task.py",
+    ),
+    "queue": (
+        *("tests/simulation_queue/test_simulation.py", "tests/histories/test_recorded.py"),
+        *("tests/client/test_queues.py", "tests/client/test_queue_contract.py"),
+    ),
+}
+"""Slower tests, which run only for the mutants that no test of their room noticed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Tests that judge mutants. *longest*: CPU seconds of a test, longer ones judge none; *seconds*: of all
+    tests that one mutant must survive, the quickest first, as a line may have thousands.
+    """
+
+    tests: tuple[str, ...]
+    longest: float
+    seconds: float
+
+
+def stages_of(room: str) -> list[Stage]:
+    """Return what judges the mutants of a room, each stage the survivors of the one before."""
+    return [Stage(ROOMS[room], 3.0, 20.0), Stage(LATER[room], 15.0, 60.0)]
 
 
 def files_of(room: str) -> list[str]:

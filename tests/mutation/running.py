@@ -13,7 +13,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from itertools import accumulate
+from itertools import accumulate, zip_longest
 from typing import Any
 
 import pytest
@@ -22,21 +22,34 @@ from hypothesis import HealthCheck, Phase, settings
 
 from tests.mutation.mutants import Mutant
 from tests.mutation.planting import Garden
-from tests.mutation.rooms import ROOT
+from tests.mutation.rooms import ROOT, Stage
 from tests.request_rules import shapes
 
-QUICK_SECONDS = 3.0
-"""Tests that take longer judge no mutants."""
-SECONDS_A_MUTANT = 20.0
-"""CPU time of the tests that a mutant must survive, the quickest first: a line may have thousands."""
-OPTIONS = ("-qq", "-p", "no:cacheprovider", "-n", "0", "--timeout=0", "--tb=no", "--no-summary", "-s")
+OPTIONS = (
+    "-qq",
+    "-p",
+    "no:cacheprovider",
+    "-n",
+    "0",
+    "--timeout=0",
+    "--tb=no",
+    "--no-summary",
+    "-s",
+    "-m",
+    "",
+)
+"""Tests marked ``proof`` judge, too."""
 ADDRESS_SPACE = 6 << 30
+Outcome = tuple[Mutant, str, str]
+"""A mutant, its status (killed, timeout, survived, unplantable), and what noticed it."""
 
 
 class Bench:
     """The collected tests of one process, warm: what they import and cache is there before each fork."""
 
-    def __init__(self, session: pytest.Session, files: Sequence[str]) -> None:
+    def __init__(self, session: pytest.Session, files: Sequence[str], stage: Stage) -> None:
+        gc.unfreeze()
+        self.stage = stage
         self.items = {item.nodeid: item for item in session.items}
         for file in files:
             importlib.import_module(file.removeprefix("shared/").removesuffix(".py").replace("/", "."))
@@ -51,22 +64,25 @@ class Bench:
     def _trace(self) -> None:
         """Note which lines each quick test reaches that passes without a mutant."""
         for name, passed, seconds, lines in _in_child(self._traced)():
-            if passed and seconds <= QUICK_SECONDS:
+            if passed and seconds <= self.stage.longest:
                 self.seconds[name] = seconds
                 for file, line in lines:
                     self.reaching[file, line].add(name)
 
     def _traced(self) -> list[Any]:
+        signal.signal(signal.SIGPROF, _too_long)
         hit, found, items = self.garden.watch(), [], list(self.items.values())
         for item, following in zip(items, [*items[1:], None], strict=True):
             hit.clear()
             began = time.process_time()
+            signal.setitimer(signal.ITIMER_PROF, 2 * self.stage.longest)
             passed = run(item, following)
+            signal.setitimer(signal.ITIMER_PROF, 0)
             found.append((item.nodeid, passed, round(time.process_time() - began, 4), list(hit)))
         return found
 
-    def judge(self, mutants: Sequence[Mutant], processes: int) -> Iterator[tuple[Mutant, str, str]]:
-        """Yield each mutant, its status (killed, timeout, survived, unplantable), and what noticed it."""
+    def judge(self, mutants: Sequence[Mutant], processes: int) -> Iterator[Outcome]:
+        """Yield the outcome of each mutant."""
         living: list[tuple[Mutant, Callable[[], Any]]] = []
         for mutant in [*mutants, *[None] * processes]:
             if living and (mutant is None or len(living) == processes):
@@ -92,13 +108,13 @@ class Bench:
         killers = self.killers[mutant.spot.owner]
         tests = sorted(found, key=lambda test: (test not in killers, self.seconds[test], test))
         ends = accumulate(self.seconds[test] for test in tests)
-        return [test for test, end in zip(tests, ends, strict=True) if end <= SECONDS_A_MUTANT]
+        return [test for test, end in zip(tests, ends, strict=True) if end <= self.stage.seconds]
 
     def _judged(self, mutant: Mutant, tests: Sequence[str]) -> tuple[str, str]:
         if not self.garden.plant(mutant):
             return "unplantable", ""
         items = [self.items[test] for test in tests]
-        for item, following in zip(items, [*items[1:], None], strict=True):
+        for item, following in zip_longest(items, items[1:]):
             signal.setitimer(signal.ITIMER_PROF, 1 + 10 * self.seconds[item.nodeid])
             signal.setitimer(signal.ITIMER_REAL, 20 + 60 * self.seconds[item.nodeid])
             if not run(item, following):
@@ -142,6 +158,10 @@ class _Plugin:
             raise session.Interrupted("the tests cannot be collected")
         self.work(session)
         return True
+
+
+def _too_long(*_: object) -> None:
+    pytest.fail("a test that takes so long judges no mutants")
 
 
 def _in_child(work: Callable[..., Any], *args: Any) -> Callable[[], Any]:

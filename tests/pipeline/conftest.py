@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -40,9 +41,20 @@ SETTINGS = {
 }
 
 
+STARTUP = "import sys; sys.path[:] = [path for path in sys.path if not path.endswith(('.zip', '.jar'))]\n"
+"""What the processes that plan a data source start with: they know no daemon module, and would compile Spark
+anew from its zip file. See tests/pipeline/preloaded.py.
+"""
+
+
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    with spark_session("tests", cores="2", settings=SETTINGS) as session:
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    startup = tmp_path_factory.mktemp("startup")
+    (startup / "sitecustomize.py").write_text(STARTUP)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(startup), prepend=os.pathsep)
+        started = spark_session("tests", cores="2", settings=SETTINGS)
+    with started as session:
         # Forced failures are expected here, and their stack traces are not.
         session.sparkContext.setLogLevel("OFF")
         yield session

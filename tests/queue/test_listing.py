@@ -18,6 +18,7 @@ from fanin.queue.rules import lifecycle
 from fanin.queue.rules.config import Phase, QueueConfig
 from fanin.queue.rules.keys import PartKey, job_key, part_of
 from fanin.queue.rules.model import Accuracy, Depth, JobState, PartLook
+from fanin.queue.rules.row_texts import dead_id_of, record_of
 from fanin.queue.upkeep.sleeping import idle
 from tests.item_ids import item_named
 from tests.queue.conftest import KEY, Bench, fail, names
@@ -357,3 +358,22 @@ def test_a_job_that_is_moved_before_the_write_is_deleted_in_its_new_part(queue, 
 
     assert delete_jobs(queue.context, ["e"]) == {"e": Deletion.DELETED}
     assert store.get(new).state is JobState.DONE
+
+
+def test_a_list_has_a_hundred_jobs_unless_another_number_is_asked_for(make):
+    queue = make(max_failures=1)
+    queue.add_all(str(number) for number in range(101))
+    ready = len(queue.queued())
+    with queue.take(101):
+        busy = len(queue.in_progress())
+    queue.add_all(str(number) for number in range(101))
+    fail(queue, 101)
+    queue.add_all(NewJob(f"{number} later", delay=60) for number in range(101))
+
+    assert [ready, busy, len(queue.delayed()), len(queue.dead())] == [100] * 4
+    assert len(queue.delayed(101)) == len(queue.dead(101)) == 101
+
+
+def test_the_id_of_a_dead_job_names_its_part_and_its_row():
+    assert dead_id_of((258, "D#1")) == "AQJEIzE"
+    assert record_of("AQJEIzE") == (258, "D#1")

@@ -167,3 +167,13 @@ def test_a_sweep_reads_10000_rows_of_the_old_parts_and_the_next_one_goes_on_afte
         phases.append(config_of(queue).phase)
 
     assert phases == [Phase.DRAINING] * (sweeps - 1) + [Phase.EXPIRING]
+
+
+@pytest.mark.parametrize("phase", [Phase.PREPARING, Phase.DRAINING, Phase.EXPIRING])
+def test_a_job_whose_key_has_no_row_at_its_other_part_is_added_in_each_phase(queue, go_on, phase):
+    raised(queue, NEW)
+    go_on(phase)
+    queue.context.read_config()
+
+    assert queue.add_all([MOVES, STAYS]) == ()
+    assert sorted(names(queue.queued())) == sorted([MOVES, STAYS])

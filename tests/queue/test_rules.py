@@ -16,7 +16,7 @@ from fanin.queue.rules import lifecycle, order
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.keys import PARTS_MAX, QUEUE_FORM, PartKey, job_key, part_of
 from fanin.queue.rules.lifecycle import ClaimStatus
-from fanin.queue.rules.members import Watch, overdue, owned
+from fanin.queue.rules.members import Watch, change_seconds, look_seconds, neighbours, overdue, owned
 from fanin.queue.rules.model import Dead, EarlierJob, GivenBack, JobState, Member, Rerun, digest_of
 
 QUEUE = QueueKey("t", "q")
@@ -281,3 +281,12 @@ def test_a_revived_job():
     assert lifecycle.revived(Dead(BUSY, "boom", 300), 400, None, "request") == alone
     after = lifecycle.revived(Dead(BUSY, "boom", 300), 400, over)
     assert after == replace(alone, generation=7, done_by="last", revival=None)
+
+
+@pytest.mark.parametrize(
+    ("sessions", "look", "change"), [(1, 0, 0), (24, 0, 0), (25, 5, 0.5), (1_000, 200, 20)]
+)
+def test_many_sessions_read_each_other_as_rarely_as_they_are_many(sessions, look, change):
+    assert look_seconds(sessions) == pytest.approx(look)
+    assert change_seconds(sessions) == pytest.approx(change)
+    assert len(neighbours([f"{number:04}" for number in range(sessions)], "0000")) == min(sessions - 1, 2)

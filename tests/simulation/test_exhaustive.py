@@ -7,8 +7,11 @@ import pytest
 from tests.simulating.exploring import first_broken
 from tests.simulation.exhaustive import PLAYS
 
-LONG = {"three levels in ranges", "two children of an item", "an orphan"}
-"""Scenarios whose requests others make, too."""
+LONG = {
+    *("one page", "three levels in ranges", "an item that failed"),
+    *("two children of an item", "an orphan", "a sweeper beside"),
+}
+"""Scenarios whose requests others make, too, and one that takes 5 s: the random schedules sweep as well."""
 
 
 @pytest.mark.parametrize(

@@ -121,3 +121,9 @@ def test_the_payload_of_a_key_has_each_fact_of_an_ack_and_neither_callers_nor_an
 
     assert payload_of([one, other]) == payload_of([replace(other, caller="b"), one])
     assert payload_of([replace(one, **change), other]) != payload_of([one, other])
+
+
+def test_the_payload_of_a_key_has_the_result_of_an_item():
+    results = [replace(ack(0, 0), result=result) for result in (None, "1", "2")]
+
+    assert len({payload_of([each]) for each in results}) == 3

@@ -12,6 +12,7 @@ from fanin.tracker import OpenBatch, Outcome, State
 from fanin.tracker.rules.children import Children, has_failed, parent_ack
 from fanin.tracker.rules.filters import BatchFilter
 from fanin.tracker.rules.options import ParentFailsOn, Retention, Threshold
+from fanin.tracker.rules.thresholds import is_enough, may_be_enough
 from tests.tracker.calls import DAY, START
 from tests.tracker.stored import BATCH, ID, MINUTE, SECOND, TICK
 
@@ -37,6 +38,30 @@ def test_the_failures_that_end_a_batch(facts, limit):
 
     assert batch.failure_limit == limit
     assert batch.may_fail is bool({"max_failures", "max_failure_percent"} & facts.keys())
+
+
+@pytest.mark.parametrize(
+    ("facts", "limit"),
+    [
+        ({}, None),
+        ({"min_succeeded": 3}, 3),
+        ({"min_succeeded_percent": 25}, 3),
+        ({"min_succeeded_percent": 20}, 2),
+        ({"min_succeeded_percent": 1, "total": 0}, 1),
+        ({"min_succeeded_percent": 25, "state": State.OPEN}, None),
+        ({"min_succeeded_percent": 25, "min_succeeded": 2}, 2),
+        ({"min_succeeded_percent": 10, "min_succeeded": 2}, 1),
+        ({"min_succeeded_percent": 10, "min_succeeded": 2, "state": State.OPEN}, 2),
+    ],
+)
+def test_the_successes_that_end_a_batch(facts, limit):
+    batch = replace(BATCH, **facts)
+
+    assert batch.success_limit == limit
+    assert [is_enough(batch, count) for count in (limit or 10, (limit or 10) - 1)] == [
+        limit is not None,
+        False,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -136,6 +161,7 @@ def test_a_filter_that_no_batch_can_pass_is_refused(given):
         ({}, {"callback": 5}),
         ({}, {"notify_at": 5}),
         ({}, {"stuck_after": 90.5}),
+        ({"retention": None}, {"retention": DAY}),
         ({"notify_at": ("90%", "50%", "90%")}, {"notify_at": ("stuck",)}),
         ({"notify_at": ()}, {"notify_at": "50%"}),
     ],
@@ -167,3 +193,34 @@ def test_retentions_add_up_to_400_days():
             Retention(*(days * DAY for days in more))
     with pytest.raises(InvalidRequest):
         Retention(1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("facts", "succeeded", "may_be"),
+    [
+        ({}, 10, False),
+        ({"min_succeeded": 3}, 2, False),
+        ({"min_succeeded": 3}, 3, True),
+        ({"min_succeeded_percent": 10}, 0, False),
+        ({"min_succeeded_percent": 10}, 1, True),
+        ({"min_succeeded_percent": 25}, 2, False),
+        ({"min_succeeded_percent": 20}, 2, True),
+        ({"min_succeeded_percent": 20, "state": State.OPEN}, 2, True),
+        ({"min_succeeded_percent": 20, "total": 0}, 0, False),
+    ],
+)
+def test_successes_may_be_enough_for_a_batch_that_may_have_been_closed_since(facts, succeeded, may_be):
+    assert may_be_enough(replace(BATCH, **facts), succeeded) is may_be
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (MINUTE + TICK, "stuckAfterSeconds takes whole seconds, not"),
+        (TICK, "stuckAfterSeconds goes from a minute"),
+        ("soon", "stuckAfterSeconds goes from a minute"),
+    ],
+)
+def test_a_refused_duration_is_answered_with_what_is_wrong_about_it(given, text):
+    with pytest.raises(InvalidRequest, match=text):
+        OpenBatch(stuck_after=given)

@@ -141,3 +141,22 @@ def test_a_child_within_its_own_limits_acks_its_item_and_one_beyond_them_fails_i
 def test_parent_fails_on_without_a_parent_is_refused():
     with pytest.raises(InvalidRequest, match="parentFailsOn is for a batch with a parentItemId"):
         OpenBatch(parent_fails_on="any")
+
+
+REQUESTS = {
+    "close": (lambda tracker, child: tracker.close("t", child, "closer"), "succeeded"),
+    "cancel": (lambda tracker, child: tracker.cancel("t", child), "completed_with_failures"),
+    "end": (lambda tracker, child: tracker.end("t", child, "stuck", "a person"), "completed_with_failures"),
+}
+
+
+@pytest.mark.parametrize("end", REQUESTS)
+def test_the_request_that_ends_a_child_acks_the_item_of_its_parent(tracker, end):
+    act, result = REQUESTS[end]
+    parent, items = opened(tracker, 1)
+    tracker.close("t", parent, "closer")
+    child, group = opened(tracker, 1, parent_item_id=f"{parent}:{items}:0")
+    ack(tracker, child, group, 0)
+    act(tracker, child)
+
+    assert tracker.get("t", parent).result == result

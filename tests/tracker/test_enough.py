@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -9,9 +10,10 @@ import pytest
 from fanin.errors import BatchEnded, StoreUnavailable
 from fanin.tracker import Progress, State, Tracker
 from fanin.tracker.memory import MemoryStore
+from fanin.tracker.writing.climb import Climber
 from fanin.tracker.writing.reopening import ReopenBatch, ReopenItems
 from tests.tracker.calls import ack, fail, opened, verdicts
-from tests.tracker.stored import MINUTE
+from tests.tracker.stored import BATCH, MINUTE
 
 
 def end_of(tracker, batch_id):
@@ -183,3 +185,9 @@ def test_pages_that_are_not_read_count_as_acked_for_failures_and_as_not_acked_fo
     clock.at += MINUTE
     tracker.sweep()
     assert tracker.get("t", batch_id).is_alive
+
+
+def test_a_batch_whose_row_is_deleted_before_its_successes_end_it_is_not_ended(clock):
+    batch = replace(BATCH, min_succeeded=1)
+
+    assert Climber(MemoryStore(), clock).end_by_successes(batch, 1, "me") is None

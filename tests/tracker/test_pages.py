@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from random import Random
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fanin.tracker.reads.thinning import Part, fair_shares, nth, spaced
+from fanin.tracker.reads.thinning import Part, fair_shares, nth, period_of, spaced, weights_of
 from fanin.tracker.rules.page import Page, PageMasks, bits_of, digits, mask_of
 from fanin.tracker.rules.tree import Shape, capacity, height, stretches, tails
 
@@ -122,3 +123,32 @@ def test_everybody_has_a_share_and_together_they_are_no_more_than_there_is(wante
 
     assert all(1 <= share <= want for share, want in zip(shares, wanted, strict=True))
     assert sum(shares) == min(sum(wanted), most)
+
+
+@pytest.mark.parametrize(
+    ("swing", "noise", "found"), [(0.05, 0, False), (0.06, 0, True), (1, 1.1, True), (1, 1.5, False)]
+)
+def test_a_period_explains_half_of_what_neighbours_differ_by_and_not_too_little(swing, noise, found):
+    random = Random(1)
+    shares = [swing * (page % 2) + noise * random.uniform(-1, 1) for page in range(256)]
+    period = period_of(range(256), shares)
+
+    assert (period is not None and period % 2 == 0) is found
+
+
+@pytest.mark.parametrize(("every", "period"), [(2, 2), (3, 3), (64, 64), (65, None), (1, None)])
+def test_the_shortest_period_of_up_to_64_pages_is_found(every, period):
+    assert period_of(range(330), [float(page % every == 0) for page in range(330)]) == period
+
+
+@pytest.mark.parametrize(
+    ("period", "parts", "sample", "weights"),
+    [
+        (2, [part(0, 0b111111)], {0: 1, 2: 1, 3: 1}, [1.5, 1.5, 3]),
+        (3, [part(0, 0b111111)], {0: 1, 1: 1}, [3, 3]),
+        (3, [part(7, 0b11011), replace(part(100, 1), weight=3)], {7: 1, 8: 2, 100: 1}, [2.5, 2, 2.5]),
+    ],
+    ids=["two residues", "a residue of which no page was read", "two parts"],
+)
+def test_the_pages_of_a_residue_weigh_as_many_as_have_it(period, parts, sample, weights):
+    assert weights_of(period, parts, list(sample), list(sample.values())) == weights

@@ -14,6 +14,7 @@ from fanin.tracker.reads import walking
 from fanin.tracker.reads.reading import Reader
 from fanin.tracker.reads.walking import PAGES_A_WALK, adjacent, joined
 from fanin.tracker.rules.model import SHARDS
+from fanin.tracker.writing.reopening import ReopenBatch
 from tests.tracker.calls import ack, opened
 from tests.tracker.laid_out import LaidOut, Ranges, Spans
 from tests.tracker.metered import Metered
@@ -226,3 +227,27 @@ def test_a_page_that_ends_with_the_last_batch_is_the_last_page(tracker, limit):
     page = tracker.list("t", ListQuery(limit=limit))
 
     assert (len(page.batches), page.resume) == (limit, None)
+
+
+def test_a_list_has_a_thousand_ranges_unless_another_number_is_asked_for():
+    tracker, _ = metered()
+    batch_id, group = opened(tracker, 2002)
+    tracker.ack("t", [Ack(batch_id, group, at, at, "me", Outcome.FAILURE) for at in range(0, 2002, 2)])
+    tracker.cancel("t", batch_id)
+    batch = tracker.get("t", batch_id)
+    again = tracker.reopen("t", ReopenBatch(origin_batch_id=batch_id), "me")
+    lists = tracker.outstanding(batch), tracker.failures(batch), tracker.origin(again)
+
+    assert [len(each.ranges) for each in lists] == [1000] * 3
+    assert [lists[0].resume, lists[1].resume, lists[2].resume, lists[2].rank] == [2001, 2000, (2000, 1000), 0]
+
+
+@pytest.mark.parametrize(("digits", "reads"), [(20, 0), (21, 1)])
+def test_an_ack_of_up_to_20_digits_of_a_page_reads_nothing_of_it(digits, reads):
+    tracker, store = metered()
+    batch_id, group = opened(tracker, 1024)
+    store.reset()
+    tracker.ack("t", [Ack(batch_id, group, 0, 6 * digits - 1, "me")])
+
+    assert len(store.read) == reads
+    assert tracker.progress(tracker.get("t", batch_id)).acked == 6 * digits

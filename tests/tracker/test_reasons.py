@@ -12,13 +12,13 @@ from fanin.errors import InvalidRequest
 from fanin.tracker import Ack, Outcome, Tracker
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.reads.failure_reasons import SAMPLES, slots_of
-from fanin.tracker.rules.model import REASON_MAX, BatchKey, is_reason
+from fanin.tracker.rules.model import BatchKey, is_reason
 from fanin.tracker.writing import recording
 from tests.tracker.calls import DAY, START, ack, fail, opened, verdicts
 
 ITEM = "00000000-0000-4000-8000-000000000001:00000000-0000-4000-8000-000000000002:0"
 EDGES = [0x0, 0x9, 0xA, 0x1F, 0x20, 0x7E, 0x7F, 0x85, 0x9F, 0xA0, 0x2028, 0x1F388]
-TEXTS = ["", "x" * REASON_MAX, "x" * (REASON_MAX + 1), "x\n", *(f"a{chr(code)}b" for code in EDGES)]
+TEXTS = ["", "x" * 512, "x" * 513, "x\n", *(f"a{chr(code)}b" for code in EDGES)]
 
 
 def is_body(text: str) -> bool:

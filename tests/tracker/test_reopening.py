@@ -266,3 +266,14 @@ def test_failed_items_of_an_origin_with_more_items_than_a_batch_reopens_can_be_r
     tracker.cancel("t", batch_id)
 
     assert reopen(tracker, batch_id).total == 1
+
+
+@pytest.mark.parametrize(("failed", "accepted"), [((0, 2), True), ((0, 2, 4), False)])
+def test_half_of_the_ranges_of_a_new_batch_may_have_failed(tracker, monkeypatch, failed, accepted):
+    monkeypatch.setattr(reopening, "RANGES_A_REOPEN", 4)
+    origin, _ = ended(tracker, 6, failed=failed, acked={0, 1, 2, 3, 4, 5} - set(failed))
+    if accepted:
+        assert reopen(tracker, origin, items=UNFINISHED).total == len(failed)
+        return
+    with pytest.raises(Conflict, match="too many ranges"):
+        reopen(tracker, origin, items=UNFINISHED)

@@ -142,3 +142,22 @@ def test_an_end_by_another_process_is_known_after_the_write_of(clock, other, las
     ack(lasting, batch_id, group, 0)
 
     assert lasting.state_of("t", batch_id) is State.CANCELLED
+
+
+class Endless:
+    """A client of a table of children that goes on after each row."""
+
+    def __init__(self):
+        self.limits = []
+
+    def query(self, **request):
+        self.limits.append(request["Limit"])
+        row = {"sk": {"S": f"children#{len(self.limits):013d}"}, "live": {"SS": ["a"]}}
+        return {"Items": [row], "LastEvaluatedKey": {"pk": {"S": "next"}}}
+
+
+def test_a_read_of_some_rows_ends_with_the_last_of_them():
+    client = Endless()
+    found = DynamoStore(client, Tables("batches", "pages")).children_from(KEY, 0, 3)
+
+    assert (len(found), len(client.limits)) == (3, 3)

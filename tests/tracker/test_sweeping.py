@@ -297,3 +297,12 @@ def test_the_sweeper_completes_what_a_crash_left(tracker, clock):
     assert tracker.sweep().completed == 1
     assert tracker.get("t", batch_id).state is State.COMPLETE
     assert tracker.sweep().looked == 0
+
+
+def test_a_repair_reads_no_page_that_the_page_above_shows_as_full(tracker, clock):
+    """Of five leaves the first and the third are full."""
+    batch_id, group = opened(tracker, 20)
+    ack(tracker, batch_id, group, *range(4), *range(8, 12), 13)
+    tracker.close("t", batch_id, "closer")
+
+    assert {key.number for key in swept(tracker, clock) if key.is_leaf} == {1, 3, 4}

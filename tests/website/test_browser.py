@@ -68,7 +68,11 @@ def test_a_narrow_page_does_not_scroll_sideways(browser, url):
             "tutorial",
             "uv tool install './fanin[local]'\nfanin local up --detach\neval \"$(fanin local env)\"",
         ),
-        ("work", "fanin work app:handler --queue https://sqs.eu-west-1.amazonaws.com/123456789012/work"),
+        pytest.param(
+            "work",
+            "fanin work app:handler --queue https://sqs.eu-west-1.amazonaws.com/123456789012/work",
+            marks=pytest.mark.proof,
+        ),
     ],
 )
 def test_a_copy_button_copies_the_commands_alone(browser, url, name, copied):

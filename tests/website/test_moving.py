@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
+import pytest
+
 from website.moving import HELD, PICTURE, drawn, recorded
 
 
-def test_the_picture_is_what_the_program_prints():
-    assert PICTURE.read_text() == drawn(recorded()), "run: make watch-picture"
+@pytest.fixture(scope="module")
+def frames():
+    return recorded()
 
 
-def test_the_batch_of_the_picture_ends_once_in_spite_of_duplicates():
-    frames = recorded()
+def test_the_picture_is_what_the_program_prints(frames):
+    assert PICTURE.read_text() == drawn(frames), "run: make watch-picture"
 
+
+def test_the_batch_of_the_picture_ends_once_in_spite_of_duplicates(frames):
     assert [frame.acks.endswith("events: 1") for frame in frames] == [False] * (len(frames) - 1) + [True]
     assert " 0 of them duplicates" not in frames[0].acks
     assert len({frame.watch for frame in frames}) == len(frames) > HELD

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -28,6 +29,7 @@ class Fetches(HTMLParser):
         self.mermaid += "mermaid" in (found.get("class") or "").split()
 
 
+@cache
 def fetched(page: Path) -> Fetches:
     parser = Fetches()
     parser.feed(page.read_text())

@@ -8,8 +8,7 @@ from datetime import timedelta
 from math import ceil
 
 from fanin.grouper.settings.policy import Policies
-from fanin_cdk.grants.handlers import CHANGE, CHANGE_PAGES, Handler, all_of
-from fanin_cdk.grants.results import KEEP
+from fanin_cdk.grants.handlers import CHANGE, CHANGE_PAGES, KEEP, Handler, all_of
 
 GET = ("dynamodb:GetItem",)
 UPDATE = ("dynamodb:GetItem", "dynamodb:UpdateItem")

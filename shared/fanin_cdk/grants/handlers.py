@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 from fanin.names import LIVE_BATCHES_INDEX, NEXT_CHECK_INDEX, TENANT_INDEX, USER_KEY_INDEX
-from fanin_cdk.grants.results import FREEZE, KEEP, READ, REMOVE
 
 # A read of a live batch ends it when its deadline has passed, so every reader may update too.
 LOOK = ("dynamodb:GetItem", "dynamodb:UpdateItem")
@@ -28,6 +27,8 @@ ROUTE_SECONDS = 29
 # 0.58 and 0.29 of a vCPU: the table of docs/starts.md. The most memory that a start takes is 65 MB.
 ROUTE_MB = 1024
 CONSUMER_MB = 512
+KEEP, FREEZE, READ, REMOVE = "keep", "freeze", "read", "remove"
+"""What a function does with the bucket of results: ``grants/results.py``."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from fanin.names import JOBS_INDEX, QUEUES_INDEX, TENANT_QUEUES_INDEX
 from fanin_cdk.grants.handlers import CHANGE as CHANGE_BATCHES
-from fanin_cdk.grants.handlers import CHANGE_PAGES, Handler, all_of
-from fanin_cdk.grants.results import KEEP
+from fanin_cdk.grants.handlers import CHANGE_PAGES, KEEP, Handler, all_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 
+from fanin_cdk.grants.handlers import FREEZE, KEEP, READ, REMOVE
 from fanin_cdk.nag import accept_wildcards
 
 FOLDER = "results"
 PARTS = f"{FOLDER}/*/parts/*"
 ALL = f"{FOLDER}/*"
-KEEP, FREEZE, READ, REMOVE = "keep", "freeze", "read", "remove"
 # Without the right to list, S3 answers a read of an object that is not there with 403 in place of 404.
 OBJECTS: Mapping[str, tuple[tuple[str, str], ...]] = {
     KEEP: (("s3:PutObject", PARTS),),

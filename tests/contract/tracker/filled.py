@@ -7,9 +7,12 @@ left it. All pages above the leaves are stored, as where something was acked bel
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import repeat
 from math import sqrt
+from struct import Struct
 from zlib import crc32
 
 from fanin.aws.dynamodb.rows import number, text
@@ -18,7 +21,7 @@ from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.model import PageKey
 from fanin.tracker.rules.page import Page, digits
-from fanin.tracker.rules.tree import capacity
+from fanin.tracker.rules.tree import Shape, capacity
 from tests.contract.tables import TABLES
 
 Share = Callable[[float], float]
@@ -27,7 +30,15 @@ Share = Callable[[float], float]
 
 def drawn(place: float) -> float:
     """A number from 0 to 1 that looks drawn at random, always the same for a place."""
-    return crc32(str(place).encode()) / 2**32
+    return crc32(PLACE.pack(place)) / 2**32
+
+
+PLACE = Struct("d")
+
+
+def scattered(place: float) -> float:
+    """All items, but 30 % of those of 0.2 % of the pages."""
+    return 0.3 if crc32(PLACE.pack(place), 1) / 2**32 < 0.002 else 1.0
 
 
 SHAPES: dict[str, tuple[Share, float]] = {
@@ -35,9 +46,9 @@ SHAPES: dict[str, tuple[Share, float]] = {
     "in order, 40 %, 1 % of it missing": (lambda place: 0.99 * (place < 0.4), 0.396),
     "at random, 50 %": (lambda place: 0.5, 0.5),
     "99 %, the rest scattered": (lambda place: 0.99, 0.99),
-    "all but 0.2 % of the pages": (lambda place: 0.3 if drawn(place) < 0.002 else 1.0, 0.9986),
+    "all but 0.2 % of the pages": (scattered, 0.9986),
 }
-"""Each with the part of all items that is acked."""
+"""Each with the part of all items that is acked; the share of all but the last one never rises."""
 
 
 @dataclass
@@ -50,35 +61,55 @@ class Acked:
 
     def count(self, leaf: int) -> int:
         """How many items of a leaf are acked: its share, and some more or less."""
-        share, items = self.share(leaf * self.batch.shape.leaf / self.batch.total), self.items(0, leaf)
+        share, items = self.share_of(leaf), self.items(0, leaf)
         wavering = (drawn(leaf) - 0.5) * sqrt(12 * items * share * (1 - share))
         return min(max(round(items * share + wavering), 0), items - (share < 1.0))
 
     def items(self, level: int, page: int) -> int:
-        return capacity(level, page, self.batch.total, self.batch.shape)
+        return capacity(level, page, self.batch.total, self.shape)
+
+    @cached_property
+    def shape(self) -> Shape:
+        return self.batch.shape
+
+    def share_of(self, leaf: int) -> float:
+        return self.share(leaf * self.shape.leaf / self.batch.total)
 
     def is_full(self, level: int, page: int) -> bool:
         if level == 0:
-            return self.share(page * self.batch.shape.leaf / self.batch.total) == 1.0
+            return self.share_of(page) == 1.0
         if (level, page) not in self._full:
-            self._full[level, page] = all(self.is_full(level - 1, child) for child in self.below(level, page))
+            below = self.below(level, page)
+            self._full[level, page] = all(
+                self._full_of(below) if level == 1 else (self.is_full(level - 1, child) for child in below)
+            )
         return self._full[level, page]
 
     def below(self, level: int, page: int) -> range:
         """The pages under a page."""
         first, pages = (
-            page * self.batch.shape.fanout,
-            -(-self.batch.total // self.batch.shape.width(level - 1)),
+            page * self.shape.fanout,
+            -(-self.batch.total // self.shape.width(level - 1)),
         )
-        return range(first, min(first + self.batch.shape.fanout, pages))
+        return range(first, min(first + self.shape.fanout, pages))
 
     def page(self, key: PageKey) -> Page:
         if key.level == 0:
             n = self.count(key.number)
             return Page((1 << n) - 1 if self.batch.mode is Mode.EXACT else 0, n)
         below = self.below(key.level, key.number)
-        bits = sum(1 << child - below.start for child in below if self.is_full(key.level - 1, child))
+        above = (self.is_full(key.level - 1, child) for child in below)
+        full = above if key.level > 1 else self._full_of(below)
+        bits = int("0" + "".join("01"[each] for each in full)[::-1], 2)
         return Page(bits, bits.bit_count())
+
+    def _full_of(self, leaves: range) -> Iterator[bool]:
+        """Whether each of many leaves is full; where the share never rises, the first and the last say it."""
+        ends = {self.share_of(leaf) for leaf in (leaves[0], leaves[-1])}
+        if self.share is not scattered and len(ends) == 1:
+            return repeat(ends == {1.0}, len(leaves))
+        share, size, total = self.share, self.shape.leaf, self.batch.total
+        return (share(leaf * size / total) == 1.0 for leaf in leaves)
 
 
 @dataclass

@@ -28,7 +28,7 @@ MOST_SAMPLED = 1979
 
 def truth(acked: Acked, low: int, high: int) -> int:
     """How many of the items *low* to *high* (exclusive) are acked: the first ones of each leaf."""
-    leaf = acked.batch.shape.leaf
+    leaf = acked.shape.leaf
     numbers = range(low // leaf, -(-high // leaf))
     return sum(max(0, min(n * leaf + acked.count(n), high) - max(n * leaf, low)) for n in numbers)
 

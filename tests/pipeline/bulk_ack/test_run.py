@@ -56,6 +56,12 @@ def engine(request):
     return SparkEngine(request.getfixturevalue("spark"))
 
 
+above_the_engines = pytest.mark.parametrize(
+    "engine", ["local", pytest.param("spark", marks=pytest.mark.proof)], indirect=True
+)
+"""For what is counted after an engine has folded: other tests hold Spark to the same folds."""
+
+
 @pytest.fixture
 def tracker(tables):
     return Tracker(tables.store)
@@ -96,6 +102,7 @@ def pages_of(tables):
     return sorted(rows, key=lambda row: row["pk"]["S"])
 
 
+@above_the_engines
 def test_batches_of_any_size_complete(engine, tracker, bulk_request, tmp_path):
     batches = dict(opened(tracker, size) for size in SIZES)
     rows = [item for ids in batches.values() for item in ids]
@@ -141,6 +148,7 @@ def test_failures_are_counted_healed_and_explained_and_a_second_run_writes_nothi
     assert {"early"} < kept <= {"early", *(f"why {number}" for number in range(10, 100))}
 
 
+@above_the_engines
 def test_acks_of_batches_that_are_over_are_distinguished(engine, tracker, bulk_request, tmp_path):
     cancelled, ids = opened(tracker, 10)
     tracker.ack(TENANT, [Ack.of(ids[0], "early")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -20,12 +21,20 @@ class Seen:
     def __init__(self, spark, folder: str) -> None:
         archive = Archive(folder)
         pages = changes(spark, archive, "pages", Days()).cache()
-        each = items(pages)
         known = batches(changes(spark, archive, "batches", Days()))
-        found = positioned(each, known)
-        self.items = found.collect()
-        self.seconds = throughput(found, counted(pages)).collect()
-        self.filled = {row.batch_id: (row.pages, row.acked) for row in filled(pages).collect()}
+        self._pages, self._found = pages, positioned(items(pages), known)
+
+    @cached_property
+    def items(self):
+        return self._found.collect()
+
+    @cached_property
+    def seconds(self):
+        return throughput(self._found, counted(self._pages)).collect()
+
+    @cached_property
+    def filled(self):
+        return {row.batch_id: (row.pages, row.acked) for row in filled(self._pages).collect()}
 
     def of(self, life):
         """(acked at, failed, healed) of each item of a batch, by its place."""

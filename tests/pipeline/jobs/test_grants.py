@@ -16,9 +16,6 @@ from infra.pipeline_jobs import JOBS
 from pipeline import entry
 from pipeline.audit import recheck
 from pipeline.fan_out import manifest
-from pipeline.reconcile import run
-from pipeline.reconcile.run import ReconcileRequest
-from pipeline.snapshot import frames
 from pipeline.snapshot.tables import Tables
 from pipeline.spark import datasets
 from tests.pipeline.conftest import served_on_loopback
@@ -26,6 +23,8 @@ from tests.pipeline.conftest import served_on_loopback
 ITEMS = 40
 PAGE_BITS = 16
 KEPT_HEADERS = ("Content-Type", "X-Amz-Target", "Authorization", "X-Amz-Date")
+ORDER = ("reconcile", "redrive", "bulk_ack", "audit")
+"""The jobs, each on what the one before left; the audit comes last, as its batch is deleted first."""
 # Sent only where a refused write does not bring along what stands in its way.
 FALLBACK = {"bulk_ack": {("dynamodb:GetItem", "batches"), ("dynamodb:BatchGetItem", "pages")}}
 
@@ -101,13 +100,10 @@ class World:
     def reconcile(self, *_) -> list[str]:
         return ["--batch", self.batch_id, "--manifest", self.path("manifest"), "--out", self.path("found")]
 
-    def redrive(self, spark, tables, queue) -> list[str]:
-        snapshot = frames.from_tables(spark, tables, self.batch_id)
-        request = ReconcileRequest(self.batch_id, self.path("manifest"), self.path("saved"))
-        run.reconcile(spark, snapshot, request, lambda event, facts: None)
-        return ["--saved", request.saved, "--queue-url", queue.url, "--endpoint-url", queue.endpoint]
+    def redrive(self, _, queue) -> list[str]:
+        return ["--saved", self.path("found"), "--queue-url", queue.url, "--endpoint-url", queue.endpoint]
 
-    def audit(self, spark, tables, _) -> list[str]:
+    def audit(self, tables, _) -> list[str]:
         # Pages of a batch that is not there: a Scan may have met them before their batch.
         key = {"pk": {"S": f"{self.tracker.get('tenant', self.batch_id).key}"}, "sk": {"S": "batch"}}
         tables.client.delete_item(TableName=tables.batches, Key=key)
@@ -125,19 +121,32 @@ class World:
         return [self.path("acks.jsonl"), "--tenant", "tenant", "--rejects", self.path("rejects")]
 
 
-@pytest.mark.parametrize("name", [job.name for job in JOBS if job.batches or job.pages])
-def test_a_job_is_granted_what_it_sends_and_no_more(spark, tables, sqs, witness, tmp_path, monkeypatch, name):
-    world, module = World(spark, tables, tmp_path), entry.job(name)
-    arguments = getattr(world, name)(spark, tables, sqs.queue)
+@pytest.fixture
+def sent_by(spark, tables, sqs, witness, tmp_path, monkeypatch):
+    """Runs a job on what the jobs before it left; what it sent."""
+    world = World(spark, tables, tmp_path)
     seen = replace(tables, endpoint=witness.url)
     live = ["--batches-table", seen.batches, "--pages-table", seen.pages, "--region", seen.region]
-    monkeypatch.setattr(module, "spark_session", lambda name, cores: nullcontext(spark), raising=False)
     monkeypatch.setattr(recheck, "SECONDS_BETWEEN", 0)
-    (job,) = (job for job in JOBS if job.name == name)
-    grants = {(action, "batches") for action in job.batches} | {(action, "pages") for action in job.pages}
 
-    with pytest.raises(SystemExit) if name == "audit" else nullcontext():
-        module.main([*arguments, *live, "--tables-endpoint-url", seen.endpoint])
+    def run(name: str) -> set[tuple[str, str]]:
+        module = entry.job(name)
+        monkeypatch.setattr(module, "spark_session", lambda name, cores: nullcontext(spark), raising=False)
+        arguments = getattr(world, name)(tables, sqs.queue)
+        witness.actions = set()
+        with pytest.raises(SystemExit) if name == "audit" else nullcontext():
+            module.main([*arguments, *live, "--tables-endpoint-url", seen.endpoint])
+        return witness.actions
 
-    assert witness.actions <= grants
-    assert grants - witness.actions <= FALLBACK.get(name, set())
+    return run
+
+
+def test_each_job_is_granted_what_it_sends_and_no_more(sent_by):
+    granted = {job.name: job for job in JOBS if job.batches or job.pages}
+    assert set(granted) == set(ORDER)
+    for name in ORDER:
+        job, sent = granted[name], sent_by(name)
+        grants = {(action, "batches") for action in job.batches} | {(action, "pages") for action in job.pages}
+
+        assert sent <= grants, name
+        assert grants - sent <= FALLBACK.get(name, set()), name

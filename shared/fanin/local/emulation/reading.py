@@ -10,7 +10,7 @@ import json
 import zlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from ministack.services import dynamodb
@@ -24,7 +24,8 @@ ASKING = frozenset({"TOTAL", "INDEXES"})
 Answer = tuple[Any, ...]
 Handle = Callable[[str, str, Mapping[str, str], bytes, Any], Awaitable[Answer]]
 Json = dict[str, Any]
-Project = Callable[[Row, Json, str | None], Row]
+ProjectIndex = Callable[[Row, Json, str | None], Row]
+Project = Callable[[Row, Any, Any], Row]
 Paginate = Callable[..., tuple[list[Row], bool]]
 
 
@@ -35,13 +36,14 @@ def apply() -> None:
     dynamodb._apply_index_projection = reads.projected
     dynamodb._paginate_evaluated_items = reads.noting(dynamodb._paginate_evaluated_items)
     dynamodb.handle_request = reads.reporting(dynamodb.handle_request)
+    dynamodb._project_item = by_name(dynamodb._project_item)
 
 
 @dataclass(slots=True)
 class Reads:
     """What the request in progress reads; the emulator serves one request of DynamoDB at a time."""
 
-    project: Project
+    project: ProjectIndex
     asked: Json = field(default_factory=dict)
     page: Sequence[Row] = ()
     entries: Sequence[Row] = ()
@@ -131,6 +133,26 @@ class Reads:
         return [
             {**_report(self.asked, name, each), "ReadCapacityUnits": each} for name, each in units.items()
         ]
+
+
+def by_name(project: Project) -> Project:
+    """Return *project* with a projection of whole attributes checked once, not anew for each item.
+
+    The emulator compares each path with all others: 12 ms for a page of a batch, which has 175 of them.
+    """
+
+    @lru_cache(maxsize=1000)
+    def whole(expression: str, names: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+        resolve = dict(names)
+        project({}, expression, resolve)
+        found = tuple(resolve.get(path, path) for path in map(str.strip, expression.split(",")) if path)
+        return () if any(mark in name for name in (expression, *found) for mark in ".[") else found
+
+    def projected(item: Row, expression: Any, names: Any) -> Row:
+        found = whole(expression, tuple((names or {}).items())) if expression else ()
+        return {name: item[name] for name in found if name in item} or project(item, expression, names)
+
+    return projected
 
 
 REPORTS: Mapping[str, Callable[[Reads], object]] = {
