@@ -26,12 +26,8 @@ ARGUMENTS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    # One process draws all tabs, and none is started in advance: a fifth of the browser's work.
     "--in-process-gpu",
     "--disable-software-rasterizer",
-    "--renderer-process-limit=1",
-    "--disable-site-isolation-trials",
-    "--disable-features=IsolateOrigins,site-per-process,SpareRendererForSitePerProcess,BackForwardCache",
 ]
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
 WIDE = {"width": 1100, "height": 800}
