@@ -26,8 +26,6 @@ ARGUMENTS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--in-process-gpu",
-    "--disable-software-rasterizer",
 ]
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
 WIDE = {"width": 1100, "height": 800}
