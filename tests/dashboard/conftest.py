@@ -101,8 +101,6 @@ def opens(chromium: Any, tabs: list[Any]) -> Iterator[Callable[..., Any]]:
         page = tabs.pop() if tabs and not is_own else new_tab(chromium, **options)
         (own if is_own else used).append(page)
         page.on("pageerror", note)
-        if has_clock:
-            page.clock.install()
         page.goto(dashboard.address)
         if hash_:
             page.goto(f"http://127.0.0.1:{dashboard.door.port}/{hash_}")
