@@ -8,10 +8,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer import testing
 from typer.testing import CliRunner
 
 from fanin.cli.app import app
@@ -21,6 +23,9 @@ from tests.cli.serving import Served
 __all__ = ["environment", "gateway", "memory"]
 
 ROOT = Path(__file__).resolve().parents[2]
+
+# All verbs of a command take a fifth of a second to make, and each run of it would make them again.
+testing._get_command = cache(testing._get_command)
 
 
 @pytest.fixture

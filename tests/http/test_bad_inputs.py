@@ -27,18 +27,19 @@ OPENAPI = json.loads((Path(__file__).parents[2] / "docs" / "openapi.json").read_
 PATIENCE_SECONDS = 120
 ATTEMPTS = 4
 IS_TEST = settings.get_current_profile_name() == "test"
-EXAMPLES = 2 if IS_TEST else 300
+EXAMPLES = 1 if IS_TEST else 300
 """Requests a route: more where properties get more examples, too."""
 LEAKS = (b"Traceback", b"botocore", b"DynamoDB", b"Fanin-local", b".py")
 # http.client refuses to send a header with a line break in it, so no such request leaves this machine.
 SENDABLE = [bad for bad in ALL if not any("\n" in value or "\r" in value for value in bad.headers.values())]
 
 
-def some_of_each_row() -> Iterator[Bad]:
-    """Yield a request of each row of the table, and all in `make proof`; tests/api sends all of them."""
-    for _, row in groupby(sorted(SENDABLE, key=lambda bad: bad.row), key=lambda bad: bad.row):
+def some() -> Iterator[Bad]:
+    """Yield a request of each third row of the table; all in `make proof`, as tests/api has them."""
+    rows = groupby(sorted(SENDABLE, key=lambda bad: bad.row), key=lambda bad: bad.row)
+    for number, (_, row) in enumerate(rows):
         requests = list(row)
-        yield from requests[-1:] if IS_TEST else requests
+        yield from requests[-1:] * (number % 3 == 0) if IS_TEST else requests
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +67,7 @@ def test_every_bad_input_is_refused_and_tells_nothing_of_the_inside(api, names, 
     """One test for the table: a request each; each thread starts processes of functions."""
     marks = names | {"<FOREIGN>": foreign}
     with ThreadPoolExecutor(2) as threads:
-        answers = threads.map(lambda bad: sent(api, bad, marks), some_of_each_row())
+        answers = threads.map(lambda bad: sent(api, bad, marks), some())
     wrong = [answer for answer in answers if answer is not None]
     batch = json.loads(api.pool.request("GET", f"{api.url}/v1/batches/{names['<BATCH>']}").data)
 

@@ -1,6 +1,7 @@
 """The examples as their users deploy them, each a stack of its own beside the run's; their events arrive.
 
-tests/infra synthesises all of them, and test_step_functions has an execution that waits.
+They run in `make proof`. In `make test` tests/infra synthesises all of them, test_step_functions has an
+execution that waits, and the other tests of this folder have the stack of examples/catalog.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ def received(run: LocalRun, url: str) -> dict[str, Any]:
     raise AssertionError("no event arrived")
 
 
+@pytest.mark.proof
 def test_the_event_of_a_load_arrives_when_its_workers_are_done(run):
     with deployed(run, "sqs_workers") as stack:
         rows = [{"title": f"row {number}"} for number in range(30)]

@@ -98,8 +98,8 @@ def test_a_dead_leaders_tasks_are_done_by_another(run: LocalRun, api: Api, batch
     variables = functions.by_handler(run.client("lambda"))["lead_tasks"]["Environment"]["Variables"]
     dying = [sys.executable, "-m", "tests.http.dying_leader", TENANT, ids[0]]
     died = subprocess.run(dying, env={**os.environ, **variables, **run.environment}, check=False)
-    claimed = [name for name in ids if look(api, f"/v1/tasks/{name}")[1]["state"] == "BUNDLED"]
     led = shown(api, "patient-orphans")
+    claimed = [name for name in ids if look(api, f"/v1/tasks/{name}")[1]["state"] == "BUNDLED"]
     found = endings(api, ids)
 
     assert (led["leaders"], "leaseUntil" in led) == (1, True)

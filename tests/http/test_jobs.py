@@ -38,7 +38,7 @@ def listed(api: Api, queue: str, state: str = "queued", **query):
 
 
 def test_jobs_are_acked_exactly_once_though_a_worker_is_killed_and_another_frozen(run: LocalRun) -> None:
-    done = failures(Site(run, "failures"), jobs=150, workers=3)
+    done = failures(Site(run, "failures"), jobs=100, workers=3)
 
     assert done.odd == {}
     assert done.left == {"queued": 0, "inProgress": 0, "delayed": 0, "dead": 0}

@@ -1,6 +1,7 @@
 """Runs the tutorial, the how-to pages and an example, each from top to bottom, against the local run.
 
-The example has eight processes, and runs in `make proof`; its own tests run its functions in `make test`.
+The example and the tutorial have up to a dozen processes, and run in `make proof`. In `make test` the
+example's own tests run its functions, tests/cli the tutorial's verbs, and test_readme its first commands.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ GIVEN: dict[str, dict[str, Any]] = {}
 
 def marked(page: Path) -> Any:
     """The parameter of a test of *page*."""
-    marks = [pytest.mark.proof] if page.is_relative_to(ROOT / "examples") else []
+    is_long = page.is_relative_to(ROOT / "examples") or page.name == "tutorial.md"
+    marks = [pytest.mark.proof] if is_long else []
     return pytest.param(page, id=page.name, marks=marks)
 
 

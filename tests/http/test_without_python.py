@@ -75,7 +75,14 @@ def packages(page: PageRun) -> None:
         linked.symlink_to(npm.packages())
 
 
-@pytest.mark.parametrize("section", list(sections()))
+@pytest.mark.parametrize(
+    "section",
+    # The compiler of TypeScript takes as long as all other sections together.
+    [
+        pytest.param(name, marks=[pytest.mark.proof] if name == "With TypeScript" else [])
+        for name in sections()
+    ],
+)
 def test_a_section_of_the_page_runs(section: str, page: PageRun, request: pytest.FixtureRequest) -> None:
     if section == "With curl" and not shutil.which("jq"):
         pytest.skip("the page uses jq: apt-get install jq")

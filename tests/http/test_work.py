@@ -124,7 +124,7 @@ def opened(worker: Worker, count: int) -> Batch:
 
 
 @pytest.mark.side_by_side
-@pytest.mark.parametrize("handler", ["work", "acked", "awaited"])
+@pytest.mark.parametrize("handler", ["work", "awaited", pytest.param("acked", marks=pytest.mark.proof)])
 def test_all_items_of_a_batch_are_worked_on_and_sigterm_ends_the_worker(
     start_queue: Any, handler: str
 ) -> None:
@@ -246,9 +246,9 @@ def test_an_item_that_ends_its_process_takes_no_other_along(start_queue: Any) ->
     ("handler", "queue", "code", "sentence"),
     [
         ("app:absent", "{url}", 2, "app has no absent; check APP:HANDLER"),
-        ("nowhere:work", "{url}", 2, "there is no module nowhere"),
         ("app:work", "{url}-absent", 1, "there is no queue http"),
-        ("app:work", "absent", 1, "there is no queue 'absent'"),
+        pytest.param("nowhere:work", "{url}", 2, "there is no module nowhere", marks=pytest.mark.proof),
+        pytest.param("app:work", "absent", 1, "there is no queue 'absent'", marks=pytest.mark.proof),
     ],
 )
 def test_a_wrong_handler_or_queue_is_reported_at_once(

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
+from typer import testing
 
 from fanin.local import LocalRun
 from fanin.local import run as running
@@ -11,6 +13,9 @@ from fanin.local.stack.template import write
 from tests.side_by_side import alone, beside_the_module, beside_the_session, pytest_pyfunc_call
 
 __all__ = ["alone", "beside_the_module", "beside_the_session", "pytest_pyfunc_call"]
+
+# All verbs of a command take a fifth of a second to make, and each run of it would make them again.
+testing._get_command = cache(testing._get_command)
 
 
 @pytest.fixture(scope="session")

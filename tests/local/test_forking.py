@@ -32,6 +32,7 @@ print(json.dumps({{
     "fds": sorted(map(int, os.listdir("/proc/self/fd")))[:-1], "group": os.getpgid(0),
     "streams": [[each.encoding, each.errors, each.line_buffering, each.mode]
                 for each in (sys.stdin, sys.stdout, sys.stderr)],
+    "others": [name for name in sys.modules if name in ("botocore", "fanin")],
     "signals": [str(signal.getsignal(each)) for each in sorted(signal.valid_signals() - {{32, 33}})],
     "blocked": list(signal.pthread_sigmask(signal.SIG_BLOCK, [])), "umask": os.umask(0o22),
     "limits": resource.getrlimit(resource.RLIMIT_NOFILE), "flags": str(sys.flags),
@@ -102,6 +103,7 @@ def test_a_forked_process_finds_what_a_new_interpreter_finds(site):
     assert {name: own[name] for name in same} == {name: usual[name] for name in same}
     assert (own["library"], usual["library"]) == (str(site.code / LIBRARY / "__init__.py"), None)
     assert own["pid"] == forked.pid
+    assert own["others"] == []  # this function has no more libraries
     assert [ended(each) for each in (forked, new)] == [0, 0]
     assert forked.stderr.read() == new.stderr.read() == "an error\n"
 
@@ -218,12 +220,20 @@ spec.loader.exec_module(server)
 opened = []
 socket.socket.connect = lambda *_: opened.append(1)
 read = server.loaded(server.LIBRARIES)
-import boto3
-print(json.dumps({
+found = {
     "missing": [name for name in server.LIBRARIES if name not in sys.modules], "read": sorted(read),
     "threads": len(os.listdir("/proc/self/task")), "opened": opened,
-    "session": boto3.DEFAULT_SESSION is not None, "forking": "fanin.aws.forking" in sys.modules,
-}))
+}
+from fanin.aws import forking
+if os.fork() == 0:
+    server._forget_the_fork()
+    import boto3
+    print(json.dumps({
+        **found, "session": boto3.DEFAULT_SESSION is not None, "forked": forking.is_forked(),
+        "made": [str(each) for each in forking._ALL if each.is_made or each.inherited],
+    }))
+    sys.exit()
+os.wait()
 """
 
 
@@ -234,8 +244,8 @@ def test_the_libraries_start_no_thread_open_no_connection_and_read_no_variable_o
 
     assert found["missing"] == []
     assert (found["threads"], found["opened"], found["session"]) == (1, [], False)
-    # It notes that the process was forked, and clients then differ.
-    assert not found["forking"]
+    # Else the clients of the function would be those of a forked child.
+    assert (found["forked"], found["made"]) == (False, [])
     assert not [name for name in found["read"] if name.startswith(("FANIN_", "AWS_LAMBDA_FUNCTION"))]
 
 

@@ -78,6 +78,11 @@ def is_forked() -> bool:
     return bool(_FORKS)
 
 
+def forget() -> None:
+    """Let this process pass for a new one, whose parent made no value."""
+    _FORKS.clear()
+
+
 _FORKS: list[int] = []
 
 

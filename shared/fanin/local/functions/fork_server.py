@@ -19,7 +19,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
@@ -34,14 +34,27 @@ LIBRARIES = (
     "aws_lambda_powertools.event_handler",
     "aws_lambda_powertools.event_handler.middlewares.openapi_validation",
     "fanin.api.answers.batch_answers",
+    "fanin.api.answers.documents",
+    "fanin.api.answers.group_answers",
+    "fanin.api.answers.maps",
+    "fanin.api.answers.queue_answers",
     "fanin.api.requests.batch_requests",
     "fanin.api.requests.group_requests",
-    "fanin.tracker.dynamodb",
+    "fanin.api.requests.job_requests",
+    "fanin.aws.clients",
+    "fanin.aws.settings.settings_file",
+    "fanin.client.consuming.adapter",
+    "fanin.client.transports.direct_acks",
     "fanin.grouper.dynamodb",
+    "fanin.grouper.listing",
     "fanin.grouper.settings.parsing",
     "fanin.grouper.service",
+    "fanin.queue.dynamodb.store",
+    "fanin.queue.sqs",
+    "fanin.tracker.dynamodb.store",
+    "fanin.tracker.service",
 )
-"""What most functions import. Nothing that makes a client, or that behaves differently in a forked child."""
+"""What most functions import. Nothing that makes a client or a connection."""
 PACKET_BYTES = 1 << 20
 STANDARD = (0, 1, 2)
 DESCRIPTORS = "/proc/self/fd"
@@ -66,7 +79,7 @@ def main(control: int, folders: Sequence[str]) -> None:
     requests = socket.socket(fileno=control)
     # The function's own folder comes first; this one, of the local run, must not be seen.
     sys.path[:1] = folders
-    read = loaded(LIBRARIES)
+    read = loaded(list(of_function(LIBRARIES, folders)))
     can_fork = len(list(TASKS.iterdir())) == 1
     gc.collect()
     gc.freeze()  # so that a collection in a child copies no page of these objects
@@ -80,6 +93,14 @@ def main(control: int, folders: Sequence[str]) -> None:
         for end in ends:
             os.close(end)
         requests.send(json.dumps({"pid": pid}).encode())
+
+
+def of_function(libraries: Sequence[str], folders: Sequence[str]) -> Iterator[str]:
+    """Yield those of *libraries* whose package is in *folders*; the function seldom imports any other."""
+    for name in libraries:
+        package = name.partition(".")[0]
+        if any(os.path.isdir(os.path.join(folder, package)) for folder in folders):
+            yield name
 
 
 def loaded(libraries: Sequence[str]) -> Mapping[str, str | None]:
@@ -121,6 +142,7 @@ def become(
     requests.detach()  # else it would close its number once more at the exit, which the function uses by then
     _close_others()
     script = request["script"]
+    _forget_the_fork()
     os.environ.clear()
     os.environ.update(request["env"])
     time.tzset()
@@ -132,6 +154,13 @@ def become(
     main_module.__file__ = script
     exec(compile(Path(script).read_bytes(), script, "exec"), main_module.__dict__)  # noqa: S102
     sys.exit()
+
+
+def _forget_the_fork() -> None:
+    """Let the function's clients be those of a new process: the parent had made none."""
+    forget = getattr(sys.modules.get("fanin.aws.forking"), "forget", None)  # an older layer has none
+    if forget:
+        forget()
 
 
 def _close_others() -> None:
