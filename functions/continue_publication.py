@@ -6,9 +6,9 @@ A message of S3 about an object that was created starts its publications.
 from typing import Any
 
 from fanin.grouper.use_cases.consuming import consume
-from fanin.publications.model import Order
-from fanin.publications.parsing import message_of
-from fanin.publications.service import Went
+from fanin.s3_publications.model import Order
+from fanin.s3_publications.parsing import message_of
+from fanin.s3_publications.service import Went
 from functions.metrics.created import counting_batches
 from functions.metrics.measuring import measured
 from functions.wiring import s3_publications

@@ -8,9 +8,9 @@ from constructs import Construct
 from fanin_cdk.composition import Authorization
 from fanin_cdk.monitoring.construct import Monitoring
 from fanin_cdk.tracker import FaninTracker
+from infra.alarm_topic import alarm_topic
 from infra.config import StackConfig
-from infra.constructs.alarm_topic import alarm_topic
-from infra.constructs.analytics import Analytics
+from infra.spark_jobs.analytics import Analytics
 
 
 class FaninStack(Stack):

@@ -62,7 +62,7 @@ DOORS: dict[str, set[str]] = {
         "fanin.aws",
         "fanin.grouper",
         "fanin.item_results",
-        "fanin.publications",
+        "fanin.s3_publications",
         "fanin.publishing.message_groups",
         "fanin.queue",
         "fanin.tracker",
@@ -76,7 +76,7 @@ DOORS: dict[str, set[str]] = {
         "fanin.tracker",
     },
     "fanin.publishing": {*LEAVES, "fanin.aws", "fanin.client", "fanin.cost", "fanin.tracker"},
-    "fanin.publications": {
+    "fanin.s3_publications": {
         *LEAVES,
         "fanin.aws",
         "fanin.client.items",
@@ -123,7 +123,7 @@ DOORS: dict[str, set[str]] = {
         *("fanin.callbacks.model", "fanin.callbacks.parsing", "fanin.grouper.settings.endpoints"),
         *("fanin.grouper.settings.targeting", "fanin.grouper.settings.parsing"),
         "fanin.grouper.settings.policy",
-        *("fanin.publications.allowing", "fanin.publications.parsing"),
+        *("fanin.s3_publications.allowing", "fanin.s3_publications.parsing"),
     },
     # The project's own stack, the first user of the constructs.
     "infra": {"fanin.names", "fanin_cdk"},
@@ -203,7 +203,7 @@ HOMES: dict[str, set[str]] = {
     "pydantic": {"fanin.api"},
     "aws_cdk": {"fanin_cdk", "infra", "examples.catalog"},
     "pyspark": {"pipeline", "examples.catalog"},
-    "pyarrow": {"fanin.publishing.sources", "fanin.report", "pipeline"},
+    "pyarrow": {"fanin.publishing.row_sources", "fanin.report", "pipeline"},
     "matplotlib": {"fanin.report", "examples.catalog"},
     "jinja2": {"fanin.report"},
     "greenlet": {"fanin.client.aio"},

@@ -19,11 +19,11 @@ from functions.wiring.deployed import settings_file
 from functions.wiring.metered import dynamodb
 
 if TYPE_CHECKING:
-    from fanin.publications.allowing import Allowed
-    from fanin.publications.created import Created
-    from fanin.publications.model import Order
-    from fanin.publications.service import Publications
     from fanin.publishing.sender import Sender
+    from fanin.s3_publications.allowing import Allowed
+    from fanin.s3_publications.created import Created
+    from fanin.s3_publications.model import Order
+    from fanin.s3_publications.service import Publications
     from fanin.tracker import Tracker
 
 logger = logging.getLogger("fanin")
@@ -44,8 +44,8 @@ def publications(counting: Callable[[Tracker], Tracker] = lambda tracker: tracke
 
     *counting*: returns the tracker with metrics.
     """
-    from fanin.publications.dynamodb import DynamoPositions  # noqa: PLC0415  # the other routes start without it
-    from fanin.publications.service import Publications  # noqa: PLC0415  # see above
+    from fanin.s3_publications.dynamodb import DynamoPositions  # noqa: PLC0415  # the other routes start without it
+    from fanin.s3_publications.service import Publications  # noqa: PLC0415  # see above
 
     positions = DynamoPositions(dynamodb(), tracking.settings().tables.batches)
     return Publications(
@@ -55,14 +55,14 @@ def publications(counting: Callable[[Tracker], Tracker] = lambda tracker: tracke
 
 def check(order: Order) -> None:
     """Raise InvalidRequest unless the settings allow *order*."""
-    from fanin.publications.allowing import check_allowed  # noqa: PLC0415  # the other routes start without it
+    from fanin.s3_publications.allowing import check_allowed  # noqa: PLC0415  # the other routes start without it
 
     check_allowed(order, _allowed(), tracking.settings().tenant)
 
 
 def orders_of_created(created: Created) -> list[Order]:
     """Return what the settings publish of the object *created*; one that cannot be published is logged."""
-    from fanin.publications.allowing import orders_of  # noqa: PLC0415  # see check
+    from fanin.s3_publications.allowing import orders_of  # noqa: PLC0415  # see check
 
     try:
         return orders_of(created.source, _allowed(), tracking.settings().tenant)
@@ -73,7 +73,7 @@ def orders_of_created(created: Created) -> list[Order]:
 
 @lru_cache(maxsize=1)
 def _allowed() -> tuple[Allowed, ...]:
-    from fanin.publications.parsing import publications_of  # noqa: PLC0415  # see check
+    from fanin.s3_publications.parsing import publications_of  # noqa: PLC0415  # see check
 
     return publications_of(settings_file().publications)
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
         RevivedJobs,
     )
     from fanin.client.queues.scope import Jobs
+    from fanin.client.sqs_worker.handlers import WorkOptions
+    from fanin.client.sqs_worker.messages import WorkSummary
     from fanin.client.task_model import (
         BundleSummary,
         ListedTask,
@@ -40,8 +42,6 @@ if TYPE_CHECKING:
     )
     from fanin.client.transports.environment import ConnectionOptions
     from fanin.client.transports.reports import AckReport, Completion, ItemVerdict, RangeVerdict
-    from fanin.client.working.handlers import WorkOptions
-    from fanin.client.working.messages import WorkSummary
     from fanin.errors import (
         AccessDenied,
         BatchEnded,
@@ -175,8 +175,8 @@ _ROOMS = {
     "fanin.client.handing_over.stages": ("Stages",),
     "fanin.client.transports.environment": ("ConnectionOptions",),
     "fanin.client.transports.reports": ("AckReport", "Completion", "ItemVerdict", "RangeVerdict"),
-    "fanin.client.working.handlers": ("WorkOptions",),
-    "fanin.client.working.messages": ("WorkSummary",),
+    "fanin.client.sqs_worker.handlers": ("WorkOptions",),
+    "fanin.client.sqs_worker.messages": ("WorkSummary",),
     "fanin.errors": (
         "AccessDenied",
         "BatchEnded",

@@ -13,7 +13,7 @@ import pytest
 from fanin import AsyncQueue, Failed, Fanin, InvalidRequest, LostClaim, NewJob
 from fanin.client.consuming.steps import take, take_in_task
 from fanin.client.queues.job_acks import acking
-from fanin.client.working.handlers import consumer_of
+from fanin.client.sqs_worker.handlers import consumer_of
 from fanin.testing import FakeFanin, deliver
 from tests.client.conftest import answers, lost_before, sqs_event, work_queue
 from tests.client.received import DELETED, RETURNED, acked, delivered, received

@@ -11,8 +11,8 @@ import pytest
 
 from fanin.aws.settings.tracking import Tables
 from fanin.errors import StaleWrite
-from fanin.publications.dynamodb import DynamoPositions
-from fanin.publications.model import Position
+from fanin.s3_publications.dynamodb import DynamoPositions
+from fanin.s3_publications.model import Position
 from fanin.tracker import OpenBatch, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from tests.contract import engines

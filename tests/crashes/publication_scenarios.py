@@ -6,7 +6,7 @@ import json
 from datetime import timedelta
 from functools import partial
 
-from fanin.publications.model import Order
+from fanin.s3_publications.model import Order
 from functions.wiring import s3_publications, tracking
 from tests.crashes.account import Account
 from tests.crashes.group_scenarios import delivered, taken

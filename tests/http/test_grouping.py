@@ -22,7 +22,7 @@ from tests.http.events import Events
 TENANT = "000000000000"
 SIZE = 10
 POLICIES = [
-    {"pattern": "patient-*", "lingerSeconds": 6, "maxDelaySeconds": 6, "maxSize": SIZE},
+    {"pattern": "patient-*", "lingerSeconds": 12, "maxDelaySeconds": 12, "maxSize": SIZE},
     {
         "pattern": "burst-*",
         "lingerSeconds": 8,

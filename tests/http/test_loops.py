@@ -12,10 +12,10 @@ from fanin.grouper import BundleKey, BundleMessage, TaskKey, TaskMessage
 from fanin.local import LocalRun
 from fanin.local.emulation.lineage import INVOCATIONS_MAX, TRACE_HEADER, Chain
 from fanin.local.functions import deployed as functions
-from fanin.publications.model import Order
 from fanin.queue import QueueKey
 from fanin.queue.rules.messages import body
 from fanin.queue.rules.model import Ring
+from fanin.s3_publications.model import Order
 
 TENANT = "000000000000"
 SECONDS = 60

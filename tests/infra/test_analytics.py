@@ -170,7 +170,7 @@ def test_without_a_queue_to_send_to_no_job_sends():
 
 
 def test_the_history_runs_by_itself_only_where_there_is_an_archive(glue):
-    from infra.constructs.analytics_places import Places
+    from infra.spark_jobs.analytics_places import Places
 
     without = Places(SimpleNamespace(bucket=None), SimpleNamespace(archive=None))
     trigger = glue.only("AWS::Glue::Trigger")["Properties"]

@@ -14,10 +14,10 @@ from fanin import State, pacing
 from fanin.client.items import Items
 from fanin.publishing.dead_letter_messages import DeadLetterMessage, Left, Standing, reason_to_leave, windows
 from fanin.publishing.packing import BATCH_BYTES, MESSAGE_BYTES, Message, batches, chunked
+from fanin.publishing.row_sources.files import FileSource
+from fanin.publishing.row_sources.source import UnreadableRow
 from fanin.publishing.rows import rows, survey
 from fanin.publishing.sending import SendFailed, send
-from fanin.publishing.sources.files import FileSource
-from fanin.publishing.sources.source import UnreadableRow
 from fanin.tracker.reads.window import WINDOW_MAX
 
 

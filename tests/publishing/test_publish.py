@@ -20,10 +20,10 @@ from fanin.publishing import rows as reading
 from fanin.publishing.caps import Caps
 from fanin.publishing.message_groups import message_group
 from fanin.publishing.publish import Again, AlreadyPublished, PublishRequest, publish
+from fanin.publishing.row_sources.files import FileSource
+from fanin.publishing.row_sources.source import SourceChanged
 from fanin.publishing.sender import Sender
 from fanin.publishing.sending import SendFailed
-from fanin.publishing.sources.files import FileSource
-from fanin.publishing.sources.source import SourceChanged
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from tests.publishing.interrupted import Killed, Network, Watched

@@ -17,10 +17,10 @@ from fanin import Fanin, State
 from fanin.errors import InvalidRequest
 from fanin.publishing import rows as reading
 from fanin.publishing.publish import PublishRequest
+from fanin.publishing.row_sources import objects
+from fanin.publishing.row_sources.naming import source_of
+from fanin.publishing.row_sources.source import SourceChanged, UnreadableRow
 from fanin.publishing.rows import rows, survey
-from fanin.publishing.sources import objects
-from fanin.publishing.sources.naming import source_of
-from fanin.publishing.sources.source import SourceChanged, UnreadableRow
 from tests.contract import moto_clients
 from tests.publishing.test_publish import URL, Queue, new_transport, run
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fanin.client.consuming.consumer import Consumer
-from fanin.client.working.in_flight import InFlight
-from fanin.client.working.messages import HIDDEN_MAX_SECONDS
-from fanin.client.working.visibility import Leases
+from fanin.client.sqs_worker.in_flight import InFlight
+from fanin.client.sqs_worker.messages import HIDDEN_MAX_SECONDS
+from fanin.client.sqs_worker.visibility import Leases
 from tests.simulating.mutants import Mutant
 
 _end_work, _start, _stop, _go_on = (

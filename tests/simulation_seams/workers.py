@@ -13,11 +13,11 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fanin.client.working.in_flight import InFlight
-from fanin.client.working.messages import Message
-from fanin.client.working.performing import ConsumerPerformer, TimeLeft
-from fanin.client.working.visibility import LOOKS, Leases
-from fanin.client.working.worker import Worker
+from fanin.client.sqs_worker.in_flight import InFlight
+from fanin.client.sqs_worker.messages import Message
+from fanin.client.sqs_worker.performing import ConsumerPerformer, TimeLeft
+from fanin.client.sqs_worker.visibility import LOOKS, Leases
+from fanin.client.sqs_worker.worker import Worker
 from fanin.isolating import Record
 from tests.simulating.faults import PAUSED, Crash
 from tests.simulating.violation import Violation, require

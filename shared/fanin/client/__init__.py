@@ -10,7 +10,7 @@ ack has an answer, its new owner is known, or its batch has ended.
                            |                    |-- http.py     the API
                            |                    `-- direct.py   the tables, in this process
                            |-- consuming/  handlers of SQS queues
-                           |-- working/    the worker of a queue outside of Lambda, over consuming/
+                           |-- sqs_worker/ the worker of a queue outside of Lambda, over consuming/
                            |-- tasks.py    tasks of the group-batcher
                            |-- result_files.py  results of an ended batch
                            `-- queues/     work queues
@@ -22,7 +22,7 @@ Read in this order:
 - ``consuming/consumer.py``: a delivery, record by record. ``consuming/settling.py``: which messages return.
 - ``handing_over/``: ``under_work.py``, which call runs here; ``handing.py``, ``children.py``: an item whose
   work goes on elsewhere, as a child batch, a job or a task; ``stages.py``, the batch of the next stage.
-- ``working/``: ``worker.py``, its steps; ``running.py``, its threads and signals.
+- ``sqs_worker/``: ``worker.py``, its steps; ``running.py``, its threads and signals.
 - ``waiting.py``: the end of a batch, awaited. ``result_files.py``: its results. ``aio/``: the same calls for
   asyncio.
 - ``checks/``: what is refused before anything is sent. ``wire/``: the JSON of the API.

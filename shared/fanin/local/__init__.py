@@ -9,7 +9,7 @@ local run refuses (``request_rules/``); docs/local.md lists what differs.
        `--> emulation/host.py, a child process: the emulator, and the API's port (gateway.py)
                `--> functions/: a process for each function, forked from one that has its libraries
                `--> endpoint/: the tables in a DynamoDB of the user's
-    ``fanin local work``: work/feeding.py, a worker of ``fanin.client.working``, invokes the user's function
+    ``fanin local work``: work/feeding.py, a worker of ``fanin.client.sqs_worker``, invokes the user's own
 
 Read in this order: ``run.py``, ``run_directories.py``, ``stack/assembly.py``, ``stack/deployment.py``;
 ``emulation/emulator.py`` (the parent's side) and ``emulation/host.py`` (the child's);

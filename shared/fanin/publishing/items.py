@@ -19,9 +19,9 @@ from fanin.errors import InvalidRequest
 from fanin.pacing import THREADS, each_in_threads, each_in_turn, waits
 from fanin.publishing.message_groups import message_group
 from fanin.publishing.packing import BATCH_BYTES, ENVELOPE_BYTES, Message, batches, pack_of
+from fanin.publishing.row_sources.lines import sendable
 from fanin.publishing.sending import SendFailed, Sleep
 from fanin.publishing.sending import send as sent
-from fanin.publishing.sources.lines import sendable
 from fanin.tracker import GroupId, ItemId
 from fanin.tracker.reads.window import WINDOW_MAX
 

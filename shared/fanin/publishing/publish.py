@@ -21,9 +21,9 @@ from fanin.errors import AccessDenied, BatchEnded, Conflict, FaninError, Invalid
 from fanin.publishing.caps import UNCAPPED, Caps
 from fanin.publishing.items import Row
 from fanin.publishing.message_groups import message_group
+from fanin.publishing.row_sources.source import Source, SourceChanged
 from fanin.publishing.rows import Survey, include, parts, survey
 from fanin.publishing.sender import Sender
-from fanin.publishing.sources.source import Source, SourceChanged
 from fanin.tracker import GroupId, State
 
 logger = logging.getLogger("fanin")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from fanin.publishing.packing import BATCH_BYTES, ENVELOPE_BYTES
-from fanin.publishing.sources.source import Source, unreadable
+from fanin.publishing.row_sources.source import Source, unreadable
 
 PART_ROWS = 10_000
 PART_BYTES = 32 * 1024 * 1024

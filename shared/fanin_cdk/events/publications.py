@@ -24,7 +24,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from fanin.publications.allowing import Allowed
+from fanin.s3_publications.allowing import Allowed
 from fanin_cdk.constructs.functions import Functions
 from fanin_cdk.constructs.queues import SourceQueue
 from fanin_cdk.events.deliveries import ATTEMPTS, RETRIED_FOR_SECONDS

@@ -21,8 +21,8 @@ from fanin.grouper.settings.parsing import Rows, endpoints_of, policies_of
 from fanin.grouper.settings.policy import Policies
 from fanin.grouper.settings.targeting import TargetTemplate
 from fanin.names import BUNDLE_FAILED, JOB_DEAD, TASK_SUCCEEDED
-from fanin.publications.allowing import Allowed
-from fanin.publications.parsing import publications_of
+from fanin.s3_publications.allowing import Allowed
+from fanin.s3_publications.parsing import publications_of
 from fanin_cdk.settings import restored, warming
 from fanin_cdk.settings.rules import RULES, Preset, Rules, Target
 
@@ -88,7 +88,7 @@ class Config:
     ``callbacks``: the SQS queues, SNS topics and webhooks that get the events of the batches that name them:
     a list of objects (``fanin.callbacks.parsing`` defines their fields), or such a list as JSON text.
     ``publications``: the sources in S3 that the stack publishes, each with its SQS queue: a list of objects
-    (``fanin.publications.parsing`` defines their fields), or such a list as JSON text.
+    (``fanin.s3_publications.parsing`` defines their fields), or such a list as JSON text.
     ``events``: the optional events that are published: ``TaskSucceeded``, ``BundleFailed`` (both need
     ``grouper``) and ``JobDead`` (needs ``queues``). A list, or the names separated by commas.
     ``immediate_events``: whatever completes a batch puts its event on the bus at once, and not the stream

@@ -8,7 +8,7 @@ from fanin.api.answers.batch_answers import Answer, Instant, Optional
 from fanin.tracker.rules.model import Batch, State
 
 if TYPE_CHECKING:
-    from fanin.publications.model import Position
+    from fanin.s3_publications.model import Position
 
 
 class PublicationAnswer(Answer):

@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints
 
 from fanin.api.requests.batch_requests import UserKey
 from fanin.api.requests.bodies import Body
-from fanin.publications.model import RATE_MAX, RATE_MIN, Order
+from fanin.s3_publications.model import RATE_MAX, RATE_MIN, Order
 from fanin.tracker.reads.window import WINDOW_MAX
 from fanin.tracker.rules.options import GRAPHIC
 

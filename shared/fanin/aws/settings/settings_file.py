@@ -35,7 +35,7 @@ class SettingsFile:
     ``fanin.grouper.settings.parsing`` defines.
     ``grouper_target``: the template of the targets of tasks that are registered without one.
     ``callbacks``: a row for each callback, in the form that ``fanin.callbacks.parsing`` defines.
-    ``publications``: a row for each source and its queue, in the form that ``fanin.publications.parsing``
+    ``publications``: a row for each source and its queue, in the form that ``fanin.s3_publications.parsing``
     defines.
     ``resumed_state_machines``: the ARNs of the state machines whose tasks may end with a batch.
     ``quotas``: the limits of each tenant by the name of the quota; ``fanin.quotas.model`` has the names.

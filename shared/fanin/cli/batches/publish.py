@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
     from fanin.publishing.publish import PublishRequest
-    from fanin.publishing.sources.source import Source
+    from fanin.publishing.row_sources.source import Source
 
 verb = Verbs()
 
@@ -118,7 +118,7 @@ def _start(
 ) -> None:
     """Let the stack publish *file*; *order*: values of ``ORDER``; *others*: of ``OF_COMMAND``."""
     from fanin.cli.batches.publish_by_stack import start  # noqa: PLC0415  # no other verb starts it
-    from fanin.publishing.sources.formats import title_of  # noqa: PLC0415  # see publish
+    from fanin.publishing.row_sources.formats import title_of  # noqa: PLC0415  # see publish
 
     given = [name for name, value in zip(OF_COMMAND, others, strict=True) if value]
     body = dict(zip(ORDER, order, strict=True))
@@ -180,7 +180,7 @@ def _print(call: Invocation, batch_id: str) -> None:
 
 def _source(call: Invocation, name: str) -> Source:
     """Return the source *name*, before a request is made to the API. Raises InvalidRequest."""
-    from fanin.publishing.sources.naming import source_of  # noqa: PLC0415  # see publish
+    from fanin.publishing.row_sources.naming import source_of  # noqa: PLC0415  # see publish
 
     return source_of(name, lambda: s3_of(call.site))
 

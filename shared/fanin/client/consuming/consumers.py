@@ -23,15 +23,15 @@ from fanin.client.consuming.records import dead_letter_message_ack
 from fanin.client.consuming.settling import Outcomes
 from fanin.client.consuming.skipping import is_over
 from fanin.client.handing_over.under_work import current, hand_over
+from fanin.client.sqs_worker.handlers import WorkOptions, consumer_of
 from fanin.client.transports.transport import Transport
-from fanin.client.working.handlers import WorkOptions, consumer_of
 from fanin.isolating import Record
 from fanin.item_ids import checked_item_id
 from fanin.tracker import ItemId
 from fanin.types import Returned
 
 if TYPE_CHECKING:
-    from fanin.client.working.messages import WorkSummary
+    from fanin.client.sqs_worker.messages import WorkSummary
 
 
 class Consumers:
@@ -149,7 +149,7 @@ class Consumers:
         Raises the error that stopped the worker, if one did.
         """
         from fanin.aws.receiving import queue_of  # noqa: PLC0415  # importing boto3 takes 0.3 s
-        from fanin.client.working.running import Running  # noqa: PLC0415
+        from fanin.client.sqs_worker.running import Running  # noqa: PLC0415
 
         consumer = consumer_of(handler, self._transport, options)
         return Running.of(queue_of(text(queue, "a queue", "queue")), consumer, options).run()

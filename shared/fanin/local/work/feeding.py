@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from fanin.client.consuming.records import returned_ids
-from fanin.client.working.in_flight import InFlight
-from fanin.client.working.messages import RECEIVED_MAX, Message
-from fanin.client.working.visibility import Leases
-from fanin.client.working.worker import Worker
+from fanin.client.sqs_worker.in_flight import InFlight
+from fanin.client.sqs_worker.messages import RECEIVED_MAX, Message
+from fanin.client.sqs_worker.visibility import Leases
+from fanin.client.sqs_worker.worker import Worker
 from fanin.errors import InvalidRequest
 from fanin.isolating import Record
 from fanin.local.emulation.lineage import INVOCATIONS_MAX, Chain

@@ -1,0 +1,1 @@
+"""The constructs of the Spark jobs, in the project's own stack."""

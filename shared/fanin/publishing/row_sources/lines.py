@@ -1,0 +1,99 @@
+"""Reads JSON lines, and CSV with a header line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO
+
+from fanin.errors import InvalidRequest
+from fanin.publishing.row_sources.source import NumberedRow, unreadable
+
+_REFUSED = ("\ufffe", "\uffff")
+"""Characters of JSON that SQS refuses in a message."""
+_NOT_UTF_8 = re.compile("[\udc80-\udcff]")
+"""What ``surrogateescape`` decodes a byte to that is not UTF-8."""
+
+
+def json_lines(name: str, file: Iterable[bytes], first: int = 1) -> Iterator[NumberedRow]:
+    """Yield each line that is not blank; *first*: the number of the first one."""
+    for line, raw in enumerate(file, first):
+        try:
+            text = raw.decode("utf-8-sig" if line == 1 else "utf-8").strip(" \t\r\n")
+            if text:
+                json.loads(text, parse_constant=_no_constant)
+                yield line, sendable(text)
+        except (ValueError, RecursionError) as error:
+            raise unreadable(name, line, f"it is not JSON in UTF-8 ({_fault(error)})") from error
+
+
+def json_file(name: str, file: BinaryIO) -> Iterator[NumberedRow]:
+    """Yield the JSON lines of a ``.json`` file, which often has one array in place of lines."""
+    for line, text in json_lines(name, file):
+        if text.startswith("["):
+            raise unreadable(name, line, "it is a JSON array, and a line is one row: jq -c '.[]' divides it")
+        yield line, text
+
+
+def csv_rows(name: str, file: BinaryIO) -> Iterator[NumberedRow]:
+    """Yield an object of texts for each row, with the names of the header line."""
+    reader = csv.reader(_utf8_lines(name, file), strict=True)
+    try:
+        names = next(reader, None)
+        if names is None:
+            raise InvalidRequest(f"{name} is empty: CSV begins with a header line", field="file")
+        if len(set(names)) != len(names):
+            raise unreadable(name, 1, "its header has a name twice")
+        for values in reader:
+            if values:
+                yield reader.line_num, _object(name, reader.line_num, names, values)
+    except csv.Error as error:
+        raise unreadable(name, reader.line_num, f"it is not CSV ({error})") from error
+
+
+def csv_header(name: str, file: BinaryIO) -> list[str]:
+    """Return the names in the header line. Raises UnreadableRow, csv.Error."""
+    return next(csv.reader(_utf8_lines(name, file), strict=True), [])
+
+
+def csv_values(name: str, file: BinaryIO) -> Iterator[list[str]]:
+    """Yield the values of each row of CSV without a header line. Raises UnreadableRow."""
+    reader = csv.reader(_utf8_lines(name, file), strict=True)
+    try:
+        yield from filter(None, reader)
+    except csv.Error as error:
+        raise unreadable(name, reader.line_num, f"it is not CSV ({error})") from error
+
+
+def sendable(text: str) -> str:
+    """Return *text* without the characters that SQS refuses, which JSON can escape."""
+    for character in _REFUSED:
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _fault(error: Exception) -> str:
+    """Return what is wrong with the text of a line, without a second line number."""
+    return f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
+
+
+def _utf8_lines(name: str, file: BinaryIO) -> Iterator[str]:
+    """Yield the lines of a file, whose decoder reads ahead; refuse the first one that is not UTF-8."""
+    text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
+    for number, line in enumerate(text, 1):
+        if _NOT_UTF_8.search(line):
+            raise unreadable(name, number, "it is not UTF-8")
+        yield line
+
+
+def _object(name: str, line: int, names: list[str], values: list[str]) -> str:
+    if len(values) != len(names):
+        raise unreadable(name, line, f"it has {len(values)} values, and the header {len(names)} names")
+    return sendable(json.dumps(dict(zip(names, values, strict=True)), ensure_ascii=False))
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,380 @@
+"""A publication is continued by messages: each row has one item, wherever its function crashes."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
+from types import SimpleNamespace
+
+import pytest
+from moto import mock_aws
+
+from fanin.aws.settings.tracking import Tables
+from fanin.errors import InvalidRequest, KeyReused, NotFound, StaleWrite
+from fanin.pacing import each_in_turn
+from fanin.publishing.row_sources import objects
+from fanin.publishing.sender import Sender
+from fanin.s3_publications import reading
+from fanin.s3_publications.allowing import Allowed, check_allowed, orders_of
+from fanin.s3_publications.created import Created
+from fanin.s3_publications.dynamodb import DynamoPositions
+from fanin.s3_publications.model import Order
+from fanin.s3_publications.parsing import message_of
+from fanin.s3_publications.service import Publications, Went
+from fanin.tracker import Tracker
+from fanin.tracker.dynamodb import DynamoStore
+from fanin.tracker.rules.model import State
+from functions.wiring import s3_publications
+from tests.contract import moto_clients, tables
+from tests.publishing.interrupted import Killed, Network, Watched
+from tests.publishing.test_publish import Queue
+
+QUEUE = "arn:aws:sqs:us-east-1:123456789012:work"
+ROWS = 13
+LINES = b"".join(b'{"n": %d}\n\n' % n for n in range(ROWS))
+
+
+@dataclass(frozen=True)
+class Shape:
+    queue_url: str
+    chunk: int | None
+    rate: float | None
+    group: str | None
+
+
+class World:
+    """A bucket, the tables and two queues; a process of it is made anew for each message."""
+
+    def __init__(self):
+        self.s3, self.dynamodb = moto_clients.client("s3"), moto_clients.client("dynamodb")
+        self.s3.create_bucket(Bucket="lake")
+        tables.create_tables(self.dynamodb)
+        self.work, self.messages = Queue(), []
+        self.put(LINES)
+
+    def put(self, body):
+        """Store the object, and return the event of S3."""
+        etag = self.s3.put_object(Bucket="lake", Key="rows.jsonl", Body=body)["ETag"].strip('"')
+        return Created(ORDER.source, etag, len(body))
+
+    def publications(self, network=None, part=4):
+        def watched(target, *requests):
+            return Watched(target, network, requests) if network else target
+
+        client = watched(self.dynamodb, *("get_item", "put_item", "update_item", "transact_write_items"))
+        work = watched(self.work, "send_message_batch")
+        tracker = Tracker(
+            DynamoStore(client, Tables("Batches", "Pages")), fresh_for=timedelta(0), pause=lambda _: None
+        )
+
+        def sender_of(order):
+            shape = Shape("http://sqs/1/work", part, order.rate, order.group)
+            return Sender(work, shape, sleep=lambda _: None, each=each_in_turn)
+
+        send_on = watched(self, "send_on").send_on
+        return Publications(
+            tracker, DynamoPositions(client, "Batches"), watched(self.s3, "get_object"), sender_of, send_on
+        )
+
+    def send_on(self, body):
+        self.messages.append(body)
+
+    def deliver(self, network=None, has_time=lambda: False):
+        """Handle the first message, which comes again if its process is killed."""
+        order = message_of(self.messages[0])
+        went = self.publications(network).go_on(order, has_time)
+        self.messages.pop(0)
+        return went
+
+    def run(self):
+        return [self.deliver() for _ in iter(lambda: bool(self.messages), False)]
+
+
+@pytest.fixture
+def world(monkeypatch):
+    monkeypatch.setattr(objects, "RANGE_BYTES", 64)
+    monkeypatch.setattr(reading, "PART_BYTES", 64)
+    monkeypatch.setattr(reading, "BATCH_BYTES", 1_000)
+    with mock_aws():
+        yield World()
+
+
+ORDER = Order("t", "s3://lake/rows.jsonl", QUEUE)
+CREATED = Allowed("s3://lake/in/", QUEUE, on_created=True, chunk=2, rate=50)
+
+
+def event_of(key, *, of=None, **more):
+    stored = {"key": key, "size": 1, "etag": "e", "version-id": "v"} | (of or {})
+    detail = {"bucket": {"name": "lake"}, "object": stored}
+    return json.dumps({"source": "aws.s3", "detail-type": "Object Created", "detail": detail} | more)
+
+
+def test_row_k_is_item_k_in_as_many_invocations_as_it_takes_and_the_batch_is_closed(world):
+    batch, position = world.publications().start(ORDER, "catalog", "key")
+    went = world.run()
+    found, end = world.publications().get("t", batch.batch_id)
+
+    assert sorted(row["n"] for row in world.work.rows().values()) == list(range(ROWS))
+    assert went == [Went.ON] * (len(went) - 1) + [Went.PUBLISHED]
+    assert len(went) > 1
+    assert (found.state, found.total, found.labels["source"]) == (State.CLOSED, ROWS, ORDER.source)
+    assert (position.read, end.read, end.rows) == (0, len(LINES), ROWS)
+    with pytest.raises(NotFound):
+        world.publications().get("other", batch.batch_id)
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_killed_at_any_request_and_delivered_again_no_row_has_two_items(world, after):
+    for fatal in itertools.count(1):
+        world.work.bodies.clear()
+        batch, _ = world.publications().start(ORDER, "catalog", f"key-{fatal}-{after}")
+        network = Network(fatal, after)
+        with suppress(Killed):
+            world.deliver(network, lambda: True)
+        was_killed = bool(world.messages)
+        world.run()
+        ids = world.work.rows()
+
+        assert sorted(row["n"] for row in ids.values()) == list(range(ROWS))
+        assert world.publications().get("t", batch.batch_id)[0].total == ROWS
+        if not was_killed:
+            assert fatal > 15
+            return
+
+
+def test_a_message_that_comes_twice_is_handled_by_one_process_and_by_the_other_one_if_that_crashes(world):
+    world.publications().start(ORDER, "catalog", "key")
+    (message,) = world.messages
+    first = world.publications()
+    publish, seen = first.positions.advance, []
+
+    class Overtaken(DynamoPositions):
+        def advance(self, batch, before, after):
+            if not seen:
+                seen.append(world.publications().go_on(message_of(message), lambda: True))
+            publish(batch, before, after)
+
+    second = Publications(
+        first.tracker,
+        Overtaken(world.dynamodb, "Batches"),
+        first.client,
+        first.sender_of,
+        first.send_on,
+    )
+    with pytest.raises(StaleWrite):
+        second.go_on(message_of(message), lambda: True)
+
+    assert (seen, world.run()) == ([Went.PUBLISHED], [Went.PUBLISHED])
+    assert sorted(row["n"] for row in world.work.rows().values()) == list(range(ROWS))
+
+
+def test_a_cancel_stops_it_at_the_next_part(world):
+    batch, _ = world.publications().start(ORDER, "catalog", "key")
+    world.deliver()
+    sent = len(world.work.bodies)
+    world.publications().tracker.cancel("t", batch.batch_id)
+
+    assert world.run() == [Went.STOPPED]
+    assert (len(world.work.bodies), world.messages) == (sent, [])
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "reason"),
+    [
+        (LINES, LINES + b"1\n", "s3://lake/rows.jsonl was changed or deleted while it was read"),
+        (LINES + b"{\n", None, "s3://lake/rows.jsonl, line 27: it is not JSON in UTF-8"),
+        (LINES + b"1" * 3_000, None, "s3://lake/rows.jsonl, line 27: its message has more than"),
+        (None, None, "there is no object s3://lake/rows.jsonl"),
+    ],
+)
+def test_what_cannot_be_read_or_sent_cancels_the_batch_with_the_reason(world, first, then, reason):
+    world.put(first or b"")
+    if first is None:
+        world.s3.delete_object(Bucket="lake", Key="rows.jsonl")
+    batch, _ = world.publications().start(ORDER, "catalog", "key")
+    world.deliver()
+    if then:
+        world.put(then)
+        world.deliver()
+
+    world.run()
+    found, _ = world.publications().get("t", batch.batch_id)
+    assert found.state is State.CANCELLED
+    assert found.end_reason.startswith(reason)
+
+
+def test_a_message_that_sqs_refuses_for_good_cancels_the_batch_with_the_reason(world):
+    refusal = {"Id": "0", "SenderFault": True, "Code": "InvalidParameterValue", "Message": "too long"}
+    world.work.failures.append([refusal])
+    batch, _ = world.publications().start(ORDER, "catalog", "key")
+
+    assert world.run() == [Went.STOPPED]
+    found = world.publications().get("t", batch.batch_id)[0]
+    assert (found.state, found.end_reason) == (
+        State.CANCELLED,
+        "SQS refuses a message: InvalidParameterValue too long",
+    )
+
+
+def test_a_publication_that_the_setting_no_longer_allows_is_cancelled_with_the_reason(world):
+    batch, _ = world.publications().start(ORDER, "catalog", "key")
+    order = message_of(world.messages[0])
+
+    def check(_):
+        raise InvalidRequest("this deployment publishes none")
+
+    assert replace(world.publications(), check=check).go_on(order, lambda: True) is Went.STOPPED
+    found = world.publications().get("t", batch.batch_id)[0]
+    assert (found.end_reason, world.work.bodies) == ("this deployment publishes none", [])
+
+
+def test_a_start_that_is_repeated_returns_its_batch_and_one_of_another_order_is_refused(world):
+    first, _ = world.publications().start(ORDER, "catalog", "key")
+    again, _ = world.publications().start(ORDER, "catalog", "key")
+    world.run()
+
+    assert first.batch_id == again.batch_id
+    assert len(world.work.rows()) == ROWS
+    world.publications().start(ORDER, "catalog", "key")
+    assert world.messages == []
+    with pytest.raises(KeyReused):
+        world.publications().start(replace(ORDER, chunk=2), "catalog", "key")
+
+
+def test_each_content_of_an_object_is_published_once_by_its_event_and_ends_the_one_before(world):
+    first, second = world.put(b'{"n": 99}\n'), world.put(LINES)
+
+    def end_of(created):
+        world.publications().start_created(ORDER, created)
+        batch_id = message_of(world.messages[0]).batch_id
+        world.run()
+        return world.publications().get("t", batch_id)[0]
+
+    assert end_of(first).end_reason.startswith("s3://lake/rows.jsonl was changed")
+    assert (end_of(second).state, len(world.work.rows())) == (State.CLOSED, ROWS)
+    assert world.publications().start_created(ORDER, second) is Went.STARTED
+    assert (world.messages, len(world.work.rows())) == ([], ROWS)
+    deleted = replace(second, version="v2")
+    world.s3.delete_object(Bucket="lake", Key="rows.jsonl")
+    assert end_of(deleted).end_reason == "there is no object s3://lake/rows.jsonl"
+
+
+def test_an_event_that_comes_again_after_a_crash_goes_on_with_its_batch(world):
+    created = world.put(LINES)
+    for fatal in range(1, 9):
+        with suppress(Killed):
+            world.publications(Network(fatal)).start_created(ORDER, created)
+    world.publications().start_created(ORDER, created)
+    batches = {message_of(each).batch_id for each in world.messages}
+    world.run()
+
+    assert len(batches) == 1
+    assert len(world.work.rows()) == ROWS
+
+
+@pytest.mark.parametrize("name", ["7f8d1d3c-0000-4000-8000-000000000000", "a" * 257])
+def test_an_object_whose_name_is_no_user_key_is_published_without_one(world, name):
+    order = replace(ORDER, source=f"s3://lake/{name}.jsonl")
+
+    assert world.publications().start_created(order, Created(order.source, "e", 1)) is Went.STARTED
+    assert world.publications().get("t", message_of(world.messages[0]).batch_id)[0].user_key is None
+
+
+def test_the_event_of_an_object_whose_publication_was_cancelled_starts_no_other(world):
+    created = world.put(LINES)
+    world.publications().start_created(ORDER, created)
+    tracker = world.publications().tracker
+    tracker.cancel("t", message_of(world.messages[0]).batch_id)
+
+    assert (world.publications().start_created(ORDER, created), len(world.messages)) == (Went.OVERTAKEN, 1)
+
+
+@pytest.mark.parametrize(
+    ("tenant", "source", "queue"),
+    [
+        ("other", "s3://lake/in/rows.jsonl", QUEUE),
+        ("own", "s3://lake/out/rows.jsonl", QUEUE),
+        ("own", "s3://lake/in/rows.jsonl", f"{QUEUE}-2"),
+        ("b", "s3://lake/in/rows.jsonl", f"{QUEUE}-b2"),
+    ],
+)
+def test_only_the_sources_queues_and_tenants_of_the_setting_are_published(tenant, source, queue):
+    allowed = [Allowed("s3://lake/in/", QUEUE), Allowed("s3://lake/in/", f"{QUEUE}-b", ("b",))]
+    check_allowed(Order("own", "s3://lake/in/rows.jsonl", QUEUE), allowed, "own")
+    check_allowed(Order("b", "s3://lake/in/rows.jsonl", f"{QUEUE}-b"), allowed, "own")
+
+    with pytest.raises(InvalidRequest, match="publishes no"):
+        check_allowed(Order(tenant, source, queue), allowed, "own")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"batch_id": ""},
+        {"tenant": None},
+        {"source": "s3://lake/in/../rows.jsonl"},
+        {"source": "s3://lake/rows.csv"},
+        {"queue": f"{QUEUE}.fifo"},
+        {"chunk": True},
+        {"chunk": 10_001},
+        {"rate": 0.5},
+        {"rate": float("nan")},
+        {"group": "a b"},
+        {"more": 1},
+    ],
+)
+def test_a_message_that_is_no_publication_is_refused(changed):
+    order = asdict(replace(ORDER, batch_id="b"))
+    assert message_of(json.dumps({"publication": order})) == Order(**order)
+
+    with pytest.raises(InvalidRequest):
+        message_of(json.dumps({"publication": order | changed}))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "{",
+        "[]",
+        '"a"',
+        '{"publication": []}',
+        event_of(1),
+        event_of("a", source="mine"),
+        event_of("a", detail=[]),
+        event_of("a", of={"size": "1"}),
+        event_of("a", of={"size": -1}),
+        event_of("a", of={"etag": 'a"b'}),
+        event_of("a", of={"etag": None}),
+        event_of("a", of={"version-id": 1}),
+    ],
+)
+def test_a_message_that_is_no_event_of_a_created_object_is_refused(body):
+    with pytest.raises(InvalidRequest):
+        message_of(body)
+
+
+def test_objects_that_are_created_are_published_as_the_setting_has_them_or_refused():
+    others = [replace(CREATED, on_created=False, chunk=None, rate=None), replace(CREATED, tenants=("a",))]
+
+    assert message_of(event_of("in/a.jsonl")) == Created("s3://lake/in/a.jsonl", "e", 1, "v")
+    assert orders_of("s3://lake/out/rows.csv", [CREATED], "own") == []
+    assert [each.tenant for each in orders_of("s3://lake/in/rows.jsonl", [CREATED, *others], "own")] == [
+        "own",
+        "a",
+    ]
+    for key in ("rows.csv", "../rows.jsonl", "gr\u00fcn.jsonl"):
+        with pytest.raises(InvalidRequest):
+            orders_of(f"s3://lake/in/{key}", [CREATED], "own")
+
+
+def test_an_object_that_cannot_be_published_is_in_the_log(monkeypatch, caplog):
+    monkeypatch.setattr(s3_publications, "_allowed", lambda: (CREATED,))
+    monkeypatch.setattr(s3_publications.tracking, "settings", lambda: SimpleNamespace(tenant="own"))
+
+    assert s3_publications.orders_of_created(message_of(event_of("in/rows.csv"))) == []
+    assert s3_publications.orders_of_created(message_of(event_of("out/other.csv"))) == []
+    (record,) = caplog.records
+    assert record.getMessage().startswith("s3://lake/in/rows.csv was created, and is not published: the key")
