@@ -167,6 +167,7 @@ def test_jobs_of_each_state_are_listed_page_by_page(gateway, queue):
         assert {job["state"] for page in found for job in page} == {state}
 
 
+@pytest.mark.proof
 def test_pages_of_large_jobs_stay_below_an_answer_of_lambda_and_miss_none(gateway, queue):
     queue.add_all([NewJob(f"job {i}", "\x00" * (PAYLOAD_BYTES_MAX // 6 - 2)) for i in range(90)])
     query, found = {}, []

@@ -47,6 +47,7 @@ def test_every_case_finds_something():
     assert set().union(*BROKEN.values()) == set(CASES)
 
 
+@pytest.mark.proof
 def test_carlyles_order_of_statements_fails_its_races_and_more():
     found = ended(Carlyle(), RACES)
 

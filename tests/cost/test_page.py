@@ -28,6 +28,7 @@ def printed(*program: str) -> str:
     ).stdout
 
 
+@pytest.mark.proof
 def test_the_idle_month_a_batch_the_acks_of_a_hundred_and_the_prices_are_those_of_a_new_count() -> None:
     rows = [line for line in printed("-c", COUNT).splitlines() if line.startswith("|")]
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from tests.dashboard.conftest import needs_chromium
 from tests.dashboard.pages import (
     BILLION,
@@ -64,6 +66,7 @@ def test_huge_numbers_are_right(api, dashboard, opens):
         assert all(each in facts for each in shown), facts
 
 
+@pytest.mark.proof
 def test_rate_and_time_left_are_of_what_was_polled(api, dashboard, opens):
     batch, done = f"/v1/batches/{MISSING}", [0]
     api.instead[batch] = (200, lambda _: status(total=1_000_000, acked=done[0]))

@@ -90,6 +90,7 @@ def asks_for_nothing(page, api):
     assert at_rest(page, api) == before
 
 
+@pytest.mark.proof
 def test_an_ended_batch_is_read_until_its_event_is_confirmed(api, dashboard, opens):
     event = {"eventId": "e", "type": "BatchCompleted", "confirmed": False}
     ended = status(state="COMPLETE", isComplete=True, result="succeeded", acked=10, event=event)

@@ -117,6 +117,7 @@ def is_there(api: Api, task_id: str) -> bool:
     return status == 200
 
 
+@pytest.mark.proof
 @pytest.mark.side_by_side
 def test_a_bearer_token_is_read_again_after_it_was_refused(
     run: LocalRun, api: Api, secret: str, configured: None

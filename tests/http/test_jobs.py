@@ -48,6 +48,7 @@ def test_jobs_are_acked_exactly_once_though_a_worker_is_killed_and_another_froze
     assert min(done.takeovers) > 0
 
 
+@pytest.mark.proof
 def test_a_waiting_take_reads_nothing_and_is_woken_by_an_add(run: LocalRun) -> None:
     waited = waiting(Site(run, "idle"))
 

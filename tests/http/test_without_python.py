@@ -35,6 +35,7 @@ KEYS = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "not/secret
 CREDENTIALS = [KEYS, {**KEYS, "AWS_SESSION_TOKEN": "a+token="}]
 REGION = {"AWS_REGION": "eu-west-1"}
 NEEDS_NPM = ("Signatures in Node", "A consumer in Node", "With TypeScript")
+DEAR = ("Signatures in Node", "With TypeScript")
 
 
 def sections() -> dict[str, list[Block]]:
@@ -77,11 +78,8 @@ def packages(page: PageRun) -> None:
 
 @pytest.mark.parametrize(
     "section",
-    # The compiler of TypeScript takes as long as all other sections together.
-    [
-        pytest.param(name, marks=[pytest.mark.proof] if name == "With TypeScript" else [])
-        for name in sections()
-    ],
+    # These take as long as all other sections together.
+    [pytest.param(name, marks=[pytest.mark.proof] if name in DEAR else []) for name in sections()],
 )
 def test_a_section_of_the_page_runs(section: str, page: PageRun, request: pytest.FixtureRequest) -> None:
     if section == "With curl" and not shutil.which("jq"):

@@ -176,6 +176,7 @@ def test_the_work_of_a_killed_worker_is_done_by_another(start_queue: Any) -> Non
     assert {pid for pid, _ in worker.notes("ends")} == {other.pid}
 
 
+@pytest.mark.proof
 @pytest.mark.side_by_side
 def test_work_that_takes_longer_than_the_visibility_timeout_is_done_once(start_queue: Any) -> None:
     worker = start_queue()
@@ -188,6 +189,7 @@ def test_work_that_takes_longer_than_the_visibility_timeout_is_done_once(start_q
     assert {pid for pid, _ in worker.notes("starts")} == {first.pid}
 
 
+@pytest.mark.proof
 @pytest.mark.side_by_side
 def test_a_frozen_worker_loses_its_messages_says_so_and_does_not_start_them(start_queue: Any) -> None:
     worker = start_queue()
@@ -219,6 +221,7 @@ def test_at_the_end_of_its_time_a_worker_that_stops_returns_what_is_under_work(s
     assert worker.in_queue() == (4, 0)
 
 
+@pytest.mark.proof
 @pytest.mark.side_by_side
 def test_an_item_that_ends_its_process_takes_no_other_along(start_queue: Any) -> None:
     worker = start_queue()

@@ -45,6 +45,7 @@ def run(installed: Path, folder: Path, code: str) -> subprocess.CompletedProcess
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.proof
 def test_the_app_and_the_test_of_the_page_run_outside_a_clone(installed, tmp_path):
     done = run(installed, tmp_path, APP + TEST)
 

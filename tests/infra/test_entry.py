@@ -38,6 +38,7 @@ def run_app(
     )
 
 
+@pytest.mark.proof
 def test_it_synthesises_by_itself_what_the_command_line_would(tmp_path):
     done = run_app(tmp_path, {"archive": True}, validation="false")
 

@@ -91,6 +91,7 @@ def test_a_host_name_needs_its_certificate_and_an_api(given: dict[str, str], sai
         tracker_of(stack_of(app_of()), **given)
 
 
+@pytest.mark.proof
 def test_the_local_run_has_no_host_name() -> None:
     local = synthesised(domain_name=NAME, certificate_arn=CERTIFICATE, target="local")
 

@@ -114,6 +114,7 @@ def test_what_does_not_belong_stays_out(tmp_path):
     assert names_in(tmp_path / "x.zip") == ["fanin/tracker/b.py", "pipeline/jobs/a.py"]
 
 
+@pytest.mark.proof
 def test_every_module_imports_from_the_zip_alone_with_what_the_runtime_brings(archive):
     # -I: neither this folder nor PYTHONPATH; the editable install comes after the zip.
     done = subprocess.run(

@@ -59,6 +59,7 @@ def asked(*arguments: str) -> Result:
     return CliRunner().invoke(app, ["local", *arguments])
 
 
+@pytest.mark.proof
 def test_what_env_prints_is_all_that_a_worker_and_a_reader_of_tables_need(run):
     fanin = Fanin(run.url)
     with fanin.open(user_key="by env") as batch:

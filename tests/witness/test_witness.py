@@ -42,6 +42,7 @@ def test_a_request_that_is_not_listed_is_found():
     assert missed([leg]) == ["not listed, sent on moto: PutItem new"]
 
 
+@pytest.mark.proof
 def test_a_slice_of_the_suites_agrees_on_moto_and_the_emulator(capsys):
     assert main(["--engines", "moto,emulator", "tests/contract/queue/test_sessions.py"]) == 0
 

@@ -72,6 +72,7 @@ def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
     monkeypatch.setenv("PATH", f"{command.parent}:{os.environ['PATH']}")
 
 
+@pytest.mark.proof
 def test_it_is_started_in_memory_without_telemetry_and_ends_with_the_run(folder, tmp_path, monkeypatch):
     java(tmp_path, monkeypatch, STAND_IN)
     started = emulator.start(0, checked(str(folder)))

@@ -261,6 +261,7 @@ def test_a_write_that_changes_nothing_has_no_record(site):
     assert site.records(table, 2)[1]["dynamodb"]["NewImage"] == item("a", n=2)
 
 
+@pytest.mark.proof
 def test_what_expired_is_deleted_and_its_record_says_so(expiring):
     for site, table in expiring.values():
         *_, last = site.records(table, 5)

@@ -81,6 +81,7 @@ def test_a_batch_completes_there_its_event_comes_by_the_stream_and_the_end_delet
     assert api.pool.request("GET", f"{run.url}/v1/batches/{batch}").status == 404
 
 
+@pytest.mark.proof
 def test_list_names_the_engine_and_down_deletes_the_tables(tmp_path, engine_url):
     with command(engine_url, tmp_path) as up:
         assert f"tables in {engine_url}" in asked(tmp_path, "list")
@@ -92,6 +93,7 @@ def test_list_names_the_engine_and_down_deletes_the_tables(tmp_path, engine_url)
         assert tables(engine_url) == []
 
 
+@pytest.mark.proof
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_the_tables_are_deleted_though_the_command_is_killed(tmp_path, engine_url):
     with command(engine_url, tmp_path) as up:

@@ -120,6 +120,7 @@ def test_batches_of_any_size_complete(engine, tracker, bulk_request, tmp_path):
     assert [event for event, _ in events if event not in ("working", "progress")] == ["folded", "acked"]
 
 
+@above_the_engines
 def test_failures_are_counted_healed_and_explained_and_a_second_run_writes_nothing(
     engine, tables, tracker, bulk_request, tmp_path
 ):

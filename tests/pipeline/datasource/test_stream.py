@@ -37,6 +37,7 @@ def listen(spark, access, path):
     return spark.read.schema(schemas.EVENTS).json(path).collect()
 
 
+@pytest.mark.proof
 def test_each_ending_comes_once_for_a_checkpoint_and_of_the_tenant_alone(spark, access, tracker, tmp_path):
     completed, group = opened(tracker, user_key="mine")
     finish(tracker, completed, group)

@@ -144,6 +144,7 @@ def test_started_again_after_a_death_it_sends_under_the_ids_it_had(spark, api, a
     assert {ItemId.parse(item_id).batch_id for item_id, _, _ in before} == {answer.batch_id}
 
 
+@pytest.mark.proof
 def test_a_death_between_open_and_add_leaves_one_batch_and_one_group(spark, api, asked, sqs):
     def die(event, facts):
         if event == "opened":

@@ -57,6 +57,7 @@ def test_messages_go_to_files_every_item_once_and_the_same_again(job, spark, tmp
     assert [event["sent"] for event in events if event["event"] == "saved"] == [30, 30]
 
 
+@pytest.mark.proof
 def test_a_dataset_without_rows_gives_files_without_rows(job, spark, tmp_path):
     (tmp_path / "none.csv").write_text("name,size\n")
     files = str(tmp_path / "messages")

@@ -129,6 +129,7 @@ def test_failed_items_are_sent_again_and_first_so_that_a_success_can_heal_them(w
     assert world.api.status(world.batch_id).result == "succeeded"
 
 
+@pytest.mark.proof
 def test_items_acked_since_are_left_out_of_each_run_unless_the_tables_are_not_to_be_read(world):
     world.ack(world.first, 3, 61, 40)
 
@@ -173,6 +174,7 @@ def test_the_job_says_what_it_would_cost_and_what_it_did(world, monkeypatch, cap
     assert json.loads(events[-1]) == {"event": "redriven", "sent": 7, "retried": 0, "acked": 0}
 
 
+@pytest.mark.proof
 def test_what_is_missing_of_chunks_is_sent_again_in_chunks(world):
     counts = world.redrive(chunk=64)
     chunks = [chunk_of({"messageId": "m", "body": body}) for body in world.sqs.bodies]

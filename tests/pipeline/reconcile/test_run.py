@@ -130,6 +130,7 @@ def damage_records(folder: Path, parts: Iterable[int]) -> None:
         path.with_name(f".{path.name}.crc").unlink()
 
 
+@pytest.mark.proof
 def test_parts_without_an_outstanding_item_are_not_read(world, source, tmp_path):
     copy = tmp_path / "manifest"
     shutil.copytree(source, copy)
