@@ -391,13 +391,11 @@ WITHOUT_BITS = ",".join(["pk", "n", "compacted", *_FAILED])
 """The attributes of a page without its acked bits, as a projection expression: bits take long to parse."""
 
 
-def page_of(item: Item | None) -> Page:
-    """Return the page of a row; without a row, a page on which nothing is acked.
+def page_of(item: Item) -> Page:
+    """Return the page of a row: digits of the family ``d`` are acked bits, those of ``x`` failed ones.
 
-    Digits of the family ``d`` are acked bits, those of ``x`` failed ones.
+    An empty row is a page on which nothing is acked.
     """
-    if not item:
-        return Page()
     bits = {"d": 0, "x": 0}
     for name, value in item.items():
         if (family := name[0]) in bits and (digit := name[1:]).isdigit():
