@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from fanin.errors import InvalidRequest, StoreUnavailable
@@ -177,3 +179,11 @@ def test_a_scan_without_end_wakes_what_it_found_when_its_time_is_short(lost):
     swept = Grouper(lost.world).sweep(lambda: next(looks, False))
 
     assert (swept.lanes, swept.bundles) == (TARGETS, TARGETS)
+
+
+def test_a_bundle_that_ended_or_went_on_since_it_was_listed_is_not_woken(lost):
+    read, gone, called = lost.store.bundle, *list(lost.store.bundles)[:2]
+    since = {gone: lambda _: None, called: lambda bundle: replace(bundle, not_before=lost.clock())}
+    lost.store.bundle = lambda key: since.get(key, lambda bundle: bundle)(read(key))
+
+    assert lost.grouper.sweep().bundles == TARGETS - 2

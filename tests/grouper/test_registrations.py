@@ -206,3 +206,10 @@ def test_the_messages_of_a_delivery_are_charged_together_without_the_invalid_one
 
     assert charged == [2]
     assert [len(consumed.answers), consumed.failed] == [2, ("bad",)]
+
+
+def test_what_is_malformed_is_not_counted_as_over_the_quota(bench, caplog):
+    register_messages(bench.grouper, TENANT, [MALFORMED, delivered("m2", 1)], new_task_of, admit=over)
+
+    assert caplog.records[0].getMessage().startswith("message m-1 registers no task: ")
+    assert [each.getMessage() for each in caplog.records[1:]] == ["1 messages return to the queue: over"]

@@ -399,3 +399,9 @@ def test_a_diagram_shows_every_transition_and_which_states_are_first_and_termina
     assert {arrow for arrow in arrows if "[*]" not in arrow} == transitions
     assert {end for start, end in arrows if start == "[*]"} == first
     assert {start for start, end in arrows if end == "[*]"} == {state for state in states if state.ended}
+
+
+def test_the_wait_for_a_lease_is_a_second_and_a_share_of_what_doubles_up_to_15():
+    longest = [rules.lease_wait(waits, lambda: 1.0) for waits in range(6)]
+
+    assert (rules.lease_wait(9, lambda: 0.0), longest) == (1, [2, 3, 5, 9, 16, 16])

@@ -27,7 +27,7 @@ class ConfigCache:
     """
 
     config: QueueConfig | None = None
-    read_at: float = 0.0
+    read_at: float = float("-inf")
     wall_us: int = 0
     next_create: float = float("-inf")
     lock: PerProcess[threading.Lock] = field(default_factory=_new_lock, repr=False)
