@@ -115,7 +115,9 @@ def test_the_next_sweep_goes_on_after_the_row_before_the_first_job_that_was_not_
     here = [n for n in map(str, range(99)) if job_key(KEY, OLD, n).part == job_key(KEY, OLD, MOVES).part]
     before = max(name for name in here if name < "9" and job_key(KEY, NEW, name) == job_key(KEY, OLD, name))
     moves = min(name for name in here if name > before and job_key(KEY, NEW, name) != job_key(KEY, OLD, name))
-    queue.add_all([before, moves])
+    first = min(name for name in here if job_key(KEY, NEW, name) != job_key(KEY, OLD, name))
+    assert first < before
+    queue.add_all([before, moves, NewJob(first, delay=9e6)])
     raised(queue, NEW)
     go_on(Phase.DRAINING)
     with queue.bounded(9 * SETTLE_SECONDS) as bounded, bounded.take(2, wait=0) as jobs:

@@ -106,6 +106,13 @@ def test_a_session_without_a_heartbeat_is_over_by_the_clock_with_room_for_skew()
     assert overdue(replace(MEMBER, live=False), 0)
 
 
+def test_a_dead_session_without_a_heartbeat_is_left_to_the_worker_that_ended_it_for_a_while():
+    watch, ended = Watch(), replace(MEMBER, beats=False, live=False)
+    watch.observe([ended], 0.0)
+
+    assert [watch.suspects([ended], at, now=0) for at in (1.0, 100.0)] == [[], [ended]]
+
+
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50), st.booleans()), max_size=8))
 def test_q10_times_and_failures_add_up_whatever_the_clocks_say(rounds):
     job, now, waited, worked, failures = new_ready(), 100, 0, 0, 0

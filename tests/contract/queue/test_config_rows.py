@@ -53,3 +53,15 @@ def test_a_tenants_queues_are_listed_in_order_with_the_depth_that_was_counted_la
     assert [queue.name for queue in registry.of_tenant(QUEUE.tenant, "a", 9)] == ["b", "orders"]
     assert registry.seen([QUEUE])[QUEUE][1] == late
     assert {queue.name for queue in registry.queues()} == {"orders", "a", "b"}
+
+
+def test_a_removed_queue_is_not_among_those_that_exist(store):
+    if isinstance(store, MemoryStore):
+        pytest.skip("the registry is of rows")
+    registry, gone = Registry(store.client, store.table), QueueKey(QUEUE.tenant, "gone")
+    for queue in (QUEUE, gone):
+        store.create(queue, QueueConfig(parts=1))
+    store.reconfigure(gone, QueueConfig(parts=1, revision=1, removing_us=NOW, removed_us=NOW + 1))
+
+    assert list(registry.seen([QUEUE, gone])) == [QUEUE]
+    assert [each.queue for each in registry.last_visits([gone, QUEUE])] == [QUEUE]
