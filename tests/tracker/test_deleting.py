@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.errors import Conflict, NotFound
+from fanin.errors import Conflict, NotFound, StoreUnavailable
 from fanin.tracker import ListQuery, OpenBatch, Sample, State, Verdict
 from fanin.tracker.reads.failure_reasons import SAMPLES
 from fanin.tracker.rules.model import BatchKey
@@ -164,3 +164,20 @@ def test_a_row_that_is_gone_before_its_user_data_is_removed_is_no_error(tracker,
     monkeypatch.setattr(tracker.store, "delete", delete_late)
     assert tracker.delete("t", batch_id).deleted_at is None
     assert not tracker.store.batches
+
+
+class Keeping:
+    """Results of which some are left after each delete."""
+
+    def delete(self, _key):
+        return False
+
+
+def test_a_delete_that_leaves_results_says_so_and_may_be_repeated(tracker):
+    batch_id, _ = settled(tracker)
+    tracker.store.batches[BatchKey("t", batch_id)] = replace(
+        tracker.store.get(BatchKey("t", batch_id)), results=True
+    )
+    keeping = replace(tracker, results=Keeping(), _known={})
+    with pytest.raises(StoreUnavailable, match=f"some results of batch {batch_id} are left; repeat"):
+        keeping.delete("t", batch_id)
