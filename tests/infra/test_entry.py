@@ -63,11 +63,11 @@ def test_a_wrong_setting_ends_it_with_the_reason(monkeypatch):
 
 @pytest.mark.proof
 def test_too_long_a_list_ends_it_with_the_number_that_fits_and_no_traceback(tmp_path):
-    done = run_app(tmp_path, {"job_queues": [f"queue-{number}" for number in range(100)]})
+    done = run_app(tmp_path, {"job_queues": [f"queue-{number}" for number in range(400)]})
 
     (line,) = (line for line in done.stderr.splitlines() if line.startswith("configuration: "))
     assert done.returncode == 1
-    assert re.match(r"configuration: job_queues has 100 entries, of which \d+ fit beside the other", line)
+    assert re.match(r"configuration: job_queues has 400 entries, of which \d+ fit beside the other", line)
     assert "at most 500: CloudFormation quotas" in line
     assert "Traceback" not in done.stderr
 
