@@ -5,12 +5,12 @@ from typing import Any
 from fanin.api.answers.batch_answers import OpenedBatch
 from fanin.api.answers.documents import answers
 from fanin.api.edge import IdempotencyKey, caller, edge
-from fanin.api.events.step_functions import resumable
+from fanin.api.events.waiting_tasks import resumable
 from fanin.api.requests.batch_requests import OpenBatchBody
 from functions.metrics.created import counting_batches
 from functions.metrics.measuring import measured
 from functions.wiring import tracking
-from functions.wiring.deployed import check_callback, resumes_tasks
+from functions.wiring.deployed import check_callback, resumes
 
 app = edge(tracking.settings)
 
@@ -30,7 +30,7 @@ def open_batch(body: OpenBatchBody = OpenBatchBody(), idempotency_key: Idempoten
     ended. The key of a child that has failed opens another one in its place.
     """
     tenant = caller(app).tenant
-    spec = resumable(body.spec(), resumes_tasks)
+    spec = resumable(body.spec(), resumes)
     check_callback(spec.callback, tenant, tracking.settings().tenant)
     batch = counting_batches(tracking.tracker()).open(tenant, spec, key=idempotency_key)
     return OpenedBatch.of(batch)

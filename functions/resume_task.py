@@ -1,14 +1,16 @@
-"""Consumer of ending events for whose batches a Step Functions task waits: ends the task."""
+"""Consumer of ending events for whose batches a task or a durable callback waits: ends it."""
 
 from collections import Counter
 from functools import partial
 from typing import Any
 
 from fanin import names
-from fanin.api.events.step_functions import Resumed, resume
+from fanin.api.events.waiting_tasks import Resumed, WaitingTasks, resume
 from fanin.aws import clients
+from fanin.aws.sending.durable_callbacks import DurableCallbacks
 from fanin.aws.sending.step_functions import StepFunctions
 from fanin.grouper.use_cases.consuming import consume
+from fanin.tracker.rules.options import TokenKind
 from functions.metrics.measuring import count, measured
 from functions.wiring import tracking
 
@@ -16,9 +18,16 @@ LAST_MS = 10_000
 """Milliseconds reserved for the last event."""
 
 
+def _tasks(kind: TokenKind) -> WaitingTasks:
+    """Return what ends the tasks with a *kind* of token."""
+    if kind is TokenKind.CALLBACK:
+        return DurableCallbacks(clients.callbacks())
+    return StepFunctions(clients.workflows())
+
+
 @measured
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    end = partial(resume, tracker=tracking.tracker(), tasks=StepFunctions(clients.workflows()))
+    end = partial(resume, tracker=tracking.tracker(), tasks=_tasks)
     consumed = consume(event["Records"], end, lambda: context.get_remaining_time_in_millis() > LAST_MS)
     became = Counter(consumed.answers)
     count(

@@ -23,6 +23,7 @@ OWN = {
     "docs/conformance.md": "tests/conformance/test_page.py",
     "docs/constructs.md": "tests/infra/test_constructs_page.py",
     "docs/consumers.md": "tests/http/test_consumers_page.py",
+    "docs/durable_functions.md": "tests/http/test_durable_functions.py",
     "docs/features.md": "tests/testing/test_features_page.py",
     "docs/queue.md": "tests/queue/test_docs.py",
     "docs/repair.md": "tests/http/test_repair_page.py",

@@ -8,13 +8,17 @@ from pathlib import Path
 
 from fanin.aws.settings.settings_file import SettingsFile
 from fanin.errors import InvalidRequest
+from fanin.tracker.rules.options import TokenKind
 
 FUNCTIONS = Path(__file__).parents[1]
 
 
-def resumes_tasks() -> bool:
-    """Return whether the stack ends tasks of state machines: those of its settings, or of its constructs."""
-    return os.environ.get("FANIN_RESUMES") == "true" or bool(settings_file().resumed_state_machines)
+def resumes(kind: TokenKind) -> bool:
+    """Return whether the stack ends what waits with a *kind* of token, by its settings or its constructs."""
+    settings = settings_file()
+    is_task = kind is TokenKind.TASK
+    named = settings.resumed_state_machines if is_task else settings.resumed_durable_functions
+    return bool(named) or kind in os.environ.get("FANIN_RESUMES", "").split(",")
 
 
 @lru_cache(maxsize=1)

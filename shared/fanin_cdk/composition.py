@@ -132,7 +132,7 @@ class Composition(Construct):
         if config.named_callbacks:
             self._add_callbacks()
         self.publications = self._publications() if config.allowed_publications else None
-        self.resuming = self._resuming() if config.resumed_state_machines else None
+        self.resuming = self._resuming() if config.resumes_any else None
         if self.queues and JOB_DEAD in config.events:
             self._add_job_events(self.queues)
         self.grouper = self._grouper() if config.grouper else None

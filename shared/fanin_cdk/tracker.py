@@ -235,8 +235,11 @@ class FaninTracker(Composition):
         """Send the event of each batch that ended, in any way, to *target*; otherwise as on_completed."""
         return self._deliver(target, DETAIL_TYPES, _of_user_keys(user_key_prefix), id, scope)
 
-    def resumes(self, state_machine: stepfunctions.IStateMachine) -> None:
-        """Let the end of a batch that was opened with a task token of *state_machine* end that task."""
+    def resumes(self, waiting: stepfunctions.IStateMachine | lambda_.IFunction) -> None:
+        """Let the end of a batch end the task or callback whose token it was opened with.
+
+        *waiting*: the state machine or the durable function.
+        """
         if self.resuming is None:
             self.resuming = self._resuming()
             # The role of a function is beside it.
@@ -245,9 +248,9 @@ class FaninTracker(Composition):
             if self.monitoring:
                 self.monitoring.watch_queue(RESUMES, self.resuming.queue)
                 self.monitoring.watch_function(self.resuming.function)
-        self.resuming.resume(state_machine)
+        self.resuming.resume(waiting)
         for opening in self.functions.of("api.write_batches"):
-            opening.add_environment("FANIN_RESUMES", "true")
+            opening.add_environment("FANIN_RESUMES", ",".join(sorted(self.resuming.kinds)))
 
     def add_outputs(self) -> None:
         """Add the outputs that ``fanin --stage`` and the local run read; of one tracker in a stack."""

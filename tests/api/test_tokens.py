@@ -1,4 +1,4 @@
-"""A task token over HTTP: it is taken, and no answer, event, archived change or log line has it."""
+"""A task token or a callback id over HTTP: it is taken, and no answer, event or log line has it."""
 
 from __future__ import annotations
 
@@ -15,18 +15,21 @@ from tests.api.gateway import Gateway
 
 TOKEN = "AQCEAAAAKgAAAAMAAAAA/+="
 MACHINE = "arn:aws:states:eu-west-1:123456789012:stateMachine:waits"
-BODY = {"taskToken": TOKEN, "deadlineSeconds": 60, "onFailures": "fail", "userKey": "orders"}
+FUNCTION = "arn:aws:lambda:eu-west-1:123456789012:function:waits"
+BODY = {"deadlineSeconds": 60, "onFailures": "fail", "userKey": "orders"}
+KINDS = {
+    "taskToken": SettingsFile(resumed_state_machines=[MACHINE]),
+    "durableCallbackId": SettingsFile(resumed_durable_functions=[FUNCTION]),
+}
+"""The settings of a stack that resumes what waits with a kind of token."""
 
 
-@pytest.fixture
-def resuming(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = SettingsFile(resumed_state_machines=[MACHINE])
-    monkeypatch.setattr(deployed, "settings_file", lambda: settings)
-
-
-@pytest.mark.usefixtures("resuming")
-def test_no_answer_about_a_batch_has_its_token(gateway: Gateway, caplog: pytest.LogCaptureFixture) -> None:
-    answers = [gateway.send("POST", "/v1/batches", BODY)]
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_answer_about_a_batch_has_its_token(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, kind: str
+) -> None:
+    monkeypatch.setattr(deployed, "settings_file", lambda: KINDS[kind])
+    answers = [gateway.send("POST", "/v1/batches", BODY | {kind: TOKEN})]
     batch_id = answers[0].body["batchId"]
     path = f"/v1/batches/{batch_id}"
     answers += [
@@ -42,14 +45,28 @@ def test_no_answer_about_a_batch_has_its_token(gateway: Gateway, caplog: pytest.
     assert TOKEN not in json.dumps([answer.body for answer in answers]) + caplog.text
 
 
+@pytest.mark.parametrize(
+    ("kind", "setting"),
+    [("taskToken", "resumed_state_machines"), ("durableCallbackId", "resumed_durable_functions")],
+)
 def test_a_token_that_nothing_would_answer_is_refused(
-    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch, kind: str, setting: str
 ) -> None:
-    monkeypatch.setattr(deployed, "settings_file", SettingsFile)
-    answer = gateway.send("POST", "/v1/batches", BODY)
+    (others,) = (settings for name, settings in KINDS.items() if name != kind)
+    monkeypatch.setattr(deployed, "settings_file", lambda: others)
+    answer = gateway.send("POST", "/v1/batches", BODY | {kind: TOKEN})
 
     assert answer.status == 400
-    assert "resumed_state_machines" in json.dumps(answer.body)
+    assert setting in json.dumps(answer.body)
+    assert TOKEN not in json.dumps(answer.body)
+
+
+def test_a_batch_resumes_one_and_not_two(gateway: Gateway) -> None:
+    answer = gateway.send("POST", "/v1/batches", BODY | dict.fromkeys(KINDS, TOKEN))
+
+    assert answer.status == 400
+    assert "not both" in json.dumps(answer.body)
+    assert TOKEN not in json.dumps(answer.body)
 
 
 def test_the_event_says_that_a_task_waits_and_has_no_token(tracker: Tracker) -> None:

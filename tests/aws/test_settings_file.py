@@ -16,6 +16,7 @@ FULL = SettingsFile(
     callbacks=[{"name": "orders", "topic": "arn:aws:sns:eu-west-1:111122223333:orders"}],
     publications=[{"source": "s3://lake/", "queue": "arn:aws:sqs:eu-west-1:111122223333:work"}],
     resumed_state_machines=["arn:aws:states:eu-west-1:111122223333:stateMachine:waits"],
+    resumed_durable_functions=["arn:aws:lambda:eu-west-1:111122223333:function:orders"],
 )
 
 

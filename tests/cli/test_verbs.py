@@ -113,7 +113,7 @@ def test_every_option_of_open_arrives(fanin, tmp_path):
 
 
 def test_a_task_token_comes_from_a_file_or_standard_input_and_goes_to_no_answer(fanin, tmp_path, environment):
-    environment.setenv("FANIN_RESUMES", "true")
+    environment.setenv("FANIN_RESUMES", "taskToken")
     file = tmp_path / "token"
     file.write_text("the-token\n")
     for place, stdin in ((str(file), None), ("-", "the-token\n")):

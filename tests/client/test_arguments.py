@@ -118,6 +118,7 @@ BAD = {
     "notify_at": ["60%"],
     "stuck_after": timedelta(seconds=1),
     "task_token": "a b",
+    "durable_callback_id": "a-b",
     "on_failures": "pass",
     "mode": "rough",
     "labels": {"a:b": "c"},

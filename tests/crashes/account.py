@@ -26,7 +26,7 @@ from tests.crashes.process import Clock, forget, under
 
 CLIENTS = (
     *(clients.dynamodb, clients.sqs, clients.events, clients.announcements, clients.s3),
-    *(clients.functions, clients.secrets, clients.workflows),
+    *(clients.functions, clients.secrets, clients.workflows, clients.callbacks),
 )
 
 

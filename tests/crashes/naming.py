@@ -57,7 +57,7 @@ ENVIRONMENT = {
     "FANIN_TENANT": TENANT,
     "FANIN_PAGE_BITS": "4",
     "FANIN_ALLOW_ANONYMOUS": "true",
-    "FANIN_RESUMES": "true",
+    "FANIN_RESUMES": "taskToken,durableCallbackId",
     "FANIN_OWN_DEAD_LETTER_QUEUE": queue_url(LETTERS),
     "FANIN_KEPT_MESSAGES_QUEUE": queue_url(KEPT),
     "FANIN_QUEUE_TABLE": "Queue",

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from botocore import xform_name
 
@@ -14,6 +14,7 @@ from tests.crashes.bucket import Answer, Buckets
 from tests.crashes.naming import queue_url
 
 JSON = {"content-type": "application/x-amz-json-1.0"}
+CALLBACKS = "/2025-12-01/durable-execution-callbacks/"
 MISSING = "AWS.SimpleQueueService.NonExistentQueue;Sender"
 
 
@@ -21,8 +22,9 @@ MISSING = "AWS.SimpleQueueService.NonExistentQueue;Sender"
 class Outside:
     """SQS, EventBridge, S3, Step Functions, Secrets Manager, Lambda and the servers of users.
 
-    ``messages``: bodies by the name of their queue. ``tasks``: how a task of Step Functions ended, by its
-    token. ``calls``: (URL, idempotency key) of calls of batch APIs and webhooks. *answers*: of a batch API.
+    ``messages``: bodies by the name of their queue. ``tasks``: how a task of Step Functions, or a callback of
+    a durable function, ended, by its token. ``calls``: (URL, idempotency key) of calls of batch APIs and
+    webhooks. *answers*: of a batch API.
     """
 
     queues: set[str] = field(default_factory=set)
@@ -43,6 +45,8 @@ class Outside:
         """Answer one request of *service*."""
         if service == "s3":
             return self.buckets.answer(operation, url, headers, body)
+        if service == "lambda" and operation.startswith("SendDurable"):
+            return self._called_back(urlsplit(url).path, body)
         if service == "lambda":
             self.calls.append((urlsplit(url).path, json.loads(body)["idempotencyKey"]))
             return 200, {}, b"null"
@@ -111,6 +115,14 @@ class Outside:
 
     def _stepfunctions_send_task_failure(self, request: Mapping[str, Any]) -> Any:
         return self._ended(request["taskToken"], "failed", request["error"])
+
+    def _called_back(self, path: str, body: bytes) -> Answer:
+        callback_id, how = unquote(path).removeprefix(CALLBACKS).rsplit("/", 1)
+        said = body.decode() if how == "succeed" else json.loads(body)["ErrorType"]
+        refused = self._ended(callback_id, how, said)
+        if refused:
+            return 400, {"x-amzn-errortype": "CallbackTimeoutException"}, b"{}"
+        return 200, {}, b""
 
     def _ended(self, token: str, how: str, said: str) -> Any:
         if token in self.tasks:

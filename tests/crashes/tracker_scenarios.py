@@ -231,13 +231,15 @@ def ending_of(batch: str) -> dict[str, Any]:
 
 def _resume(_: Account) -> Delivery:
     batches = []
-    for number in range(2):
-        spec = {"task_token": f"token-{number}", "deadline": timedelta(hours=1)}
+    for number, kind in enumerate(("task_token", "durable_callback_id") * 2):
+        spec = {kind: f"token+{number}", "deadline": timedelta(hours=1)}
         batches.append(opened(f"waited-{number}", **spec))
-    tracking.tracker().cancel(TENANT, batches[0], "enough")
-    items = added(batches[1], 1)
-    closed(batches[1])
-    acked(items)
+    for batch in batches[:2]:
+        tracking.tracker().cancel(TENANT, batch, "enough")
+    for batch in batches[2:]:
+        items = added(batch, 1)
+        closed(batch)
+        acked(items)
     return Messages(tuple(json.dumps({"detail": ending_of(batch)}) for batch in batches))
 
 
@@ -335,7 +337,7 @@ TRACKER = [
     Scenario(
         "confirm_event", "the parent was not acked", lambda _: Event({"detail": ending_of(ended_child())})
     ),
-    Scenario("resume_task", "of a cancelled and of a complete batch", _resume),
+    Scenario("resume_task", "of cancelled and of complete batches", _resume),
     Scenario(
         "sweep",
         "overdue, unfinished, and to be reported",

@@ -1,4 +1,4 @@
-"""The end of a batch resumes the task that waits for it, once, whatever is delivered twice or lost."""
+"""The end of a batch resumes the task or callback that waits for it, once, whatever is repeated or lost."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from botocore.exceptions import ReadTimeoutError
 from botocore.session import Session
 from botocore.stub import Stubber
 
 from fanin.api.events.ending_events import endings
-from fanin.aws.sending.step_functions import ENDED, StepFunctions
+from fanin.aws.sending import durable_callbacks, step_functions
 from fanin.errors import StoreUnavailable
 from fanin.tracker import Ack, OpenBatch, Outcome, Tracker
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.rules.options import OnFailures
+from fanin.tracker.rules.options import OnFailures, TokenKind
 from functions import resume_task
 from functions.wiring import tracking
 from tests.tracker.calls import Clock
@@ -30,9 +31,10 @@ class Crash(BaseException):
 
 
 class States:
-    """Step Functions with one waiting task: *ends* is how it ended, *faults* what the next requests meet."""
+    """AWS with one waiting task or callback: *ends* is how it ended, *faults* what the next requests meet."""
 
-    def __init__(self, *faults: Any) -> None:
+    def __init__(self, kind: TokenKind, *faults: Any) -> None:
+        self.kind = kind
         self.ends: list[tuple[str, dict[str, Any]]] = []
         self.faults = list(faults)
         self.asked = 0
@@ -44,15 +46,24 @@ class States:
         said = {"error": request["error"], "cause": json.loads(request["cause"])}
         return self._end("failure", said, request["taskToken"])
 
+    def send_durable_execution_callback_success(self, **request: Any) -> dict[str, Any]:
+        return self._end("success", {"output": json.loads(request["Result"])}, request["CallbackId"])
+
+    def send_durable_execution_callback_failure(self, **request: Any) -> dict[str, Any]:
+        error = request["Error"]
+        assert error["ErrorMessage"] == error["ErrorType"]
+        said = {"error": error["ErrorType"], "cause": json.loads(error["ErrorData"])}
+        return self._end("failure", said, request["CallbackId"])
+
     def _end(self, how: str, said: dict[str, Any], token: str) -> dict[str, Any]:
         self.asked += 1
         fault = self.faults.pop(0) if self.faults else None
         if isinstance(fault, Exception):
             raise fault
         if token != TOKEN:
-            raise refused("InvalidToken")
+            raise AssertionError(token)
         if self.ends:
-            raise refused("TaskTimedOut")
+            raise refused("TaskTimedOut" if self.kind is TokenKind.TASK else "CallbackTimeoutException")
         self.ends.append((how, said))
         if fault is not None:
             raise fault
@@ -60,7 +71,7 @@ class States:
 
 
 def refused(code: str) -> Exception:
-    """What botocore raises for an error of Step Functions."""
+    """What botocore raises for an error of AWS."""
     client = Session().create_client(
         "stepfunctions", "eu-west-1", aws_access_key_id="a", aws_secret_access_key="s"
     )
@@ -83,16 +94,17 @@ def tracker(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Tracker:
     return made
 
 
-@pytest.fixture
-def states(monkeypatch: pytest.MonkeyPatch) -> States:
-    made = States()
-    monkeypatch.setattr(resume_task, "StepFunctions", lambda _: StepFunctions(made))
-    monkeypatch.setattr(resume_task.clients, "workflows", lambda: None)
+@pytest.fixture(params=TokenKind)
+def states(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> States:
+    made = States(request.param)
+    is_task = made.kind is TokenKind.TASK
+    monkeypatch.setattr(resume_task.clients, "workflows" if is_task else "callbacks", lambda: made)
     return made
 
 
-def opened(tracker: Tracker, on_failures: OnFailures = OnFailures.SUCCEED, token: str = TOKEN):
-    batch = tracker.open("t", OpenBatch(task_token=token, deadline=HOUR, on_failures=on_failures))
+def opened(tracker: Tracker, states: States, on_failures: OnFailures = OnFailures.SUCCEED):
+    token = {"task_token" if states.kind is TokenKind.TASK else "durable_callback_id": TOKEN}
+    batch = tracker.open("t", OpenBatch(**token, deadline=HOUR, on_failures=on_failures))
     group = tracker.add("t", batch.batch_id, 2).groups[0].id
     tracker.close("t", batch.batch_id, "c")
     return batch.batch_id, [f"{batch.batch_id}:{group}:{index}" for index in range(2)]
@@ -118,7 +130,7 @@ def handled(delivery: dict[str, Any]) -> list[dict[str, str]]:
 
 
 def test_a_task_succeeds_with_the_event_of_its_batch(tracker, states):
-    batch_id, items = opened(tracker)
+    batch_id, items = opened(tracker, states)
     ack(tracker, items)
     delivery = event(tracker, batch_id)
 
@@ -133,7 +145,7 @@ def test_a_task_succeeds_with_the_event_of_its_batch(tracker, states):
     ("on_failures", "end"), [(OnFailures.SUCCEED, "success"), (OnFailures.FAIL, "failure")]
 )
 def test_failed_items_fail_the_task_where_open_said_so(tracker, states, on_failures, end):
-    batch_id, items = opened(tracker, on_failures)
+    batch_id, items = opened(tracker, states, on_failures)
     ack(tracker, items[:1], Outcome.FAILURE)
     ack(tracker, items[1:])
     handled(event(tracker, batch_id))
@@ -146,7 +158,7 @@ def test_failed_items_fail_the_task_where_open_said_so(tracker, states, on_failu
 
 @pytest.mark.parametrize("error", ["fanin.Cancelled", "fanin.TimedOut"])
 def test_a_batch_that_did_not_complete_fails_the_task_and_says_why(tracker, states, clock, error):
-    batch_id, _ = opened(tracker)
+    batch_id, _ = opened(tracker, states)
     if error == "fanin.Cancelled":
         tracker.cancel("t", batch_id, "not wanted")
     clock.at += 2 * HOUR
@@ -159,7 +171,7 @@ def test_a_batch_that_did_not_complete_fails_the_task_and_says_why(tracker, stat
 
 
 def test_an_event_that_is_delivered_twice_resumes_the_task_once(tracker, states):
-    batch_id, items = opened(tracker)
+    batch_id, items = opened(tracker, states)
     ack(tracker, items)
     delivery = event(tracker, batch_id)
 
@@ -168,7 +180,7 @@ def test_an_event_that_is_delivered_twice_resumes_the_task_once(tracker, states)
 
 
 def test_a_function_that_is_killed_after_it_has_ended_the_task_resumes_it_once(tracker, states):
-    batch_id, items = opened(tracker)
+    batch_id, items = opened(tracker, states)
     ack(tracker, items)
     delivery = event(tracker, batch_id)
     states.faults = [Crash()]
@@ -179,9 +191,9 @@ def test_a_function_that_is_killed_after_it_has_ended_the_task_resumes_it_once(t
     assert (len(states.ends), states.asked) == (1, 2)
 
 
-@pytest.mark.parametrize("code", ["AccessDeniedException", "ThrottlingException"])
+@pytest.mark.parametrize("code", ["AccessDeniedException", "ThrottlingException", "TooManyRequestsException"])
 def test_a_task_that_could_not_be_ended_is_tried_again(tracker, states, code):
-    batch_id, items = opened(tracker)
+    batch_id, items = opened(tracker, states)
     ack(tracker, items)
     delivery = event(tracker, batch_id)
     states.faults = [refused(code)]
@@ -191,20 +203,21 @@ def test_a_task_that_could_not_be_ended_is_tried_again(tracker, states, code):
     assert len(states.ends) == 1
 
 
-@pytest.mark.parametrize("code", sorted(ENDED))
-def test_a_token_that_ends_nothing_any_more_is_done(tracker, states, code):
-    batch_id, items = opened(tracker)
-    ack(tracker, items)
-    delivery = event(tracker, batch_id)
-    states.faults = [refused(code)]
+def test_a_token_that_ends_nothing_any_more_is_done(tracker, states):
+    sender = step_functions if states.kind is TokenKind.TASK else durable_callbacks
+    for asked, code in enumerate(sorted(sender.ENDED), start=1):
+        batch_id, items = opened(tracker, states)
+        ack(tracker, items)
+        delivery = event(tracker, batch_id)
+        states.faults = [refused(code)]
 
-    assert handled(delivery) == handled(delivery) == []
-    assert (states.ends, states.asked) == ([], 1)
+        assert handled(delivery) == handled(delivery) == []
+        assert (states.ends, states.asked) == ([], asked)
 
 
 @pytest.mark.parametrize("is_cancelled", [True, False])
 def test_an_event_of_a_batch_that_has_not_ended_so_ends_no_task(tracker, states, is_cancelled):
-    batch_id, _ = opened(tracker)
+    batch_id, _ = opened(tracker, states)
     if is_cancelled:
         tracker.cancel("t", batch_id)
     forged = {"tenant": "t", "batchId": batch_id, "eventId": f"{batch_id}:COMPLETE"}
@@ -215,7 +228,7 @@ def test_an_event_of_a_batch_that_has_not_ended_so_ends_no_task(tracker, states,
 
 
 def test_without_time_nothing_is_begun(tracker, states):
-    batch_id, items = opened(tracker)
+    batch_id, items = opened(tracker, states)
     ack(tracker, items)
     context = SimpleNamespace(get_remaining_time_in_millis=lambda: 5_000)
 
@@ -224,11 +237,14 @@ def test_without_time_nothing_is_begun(tracker, states):
 
 
 def test_neither_the_log_nor_the_metrics_have_the_token(tracker, states, caplog, capsys):
-    batch_id, items = opened(tracker)
+    batch_id, items = opened(tracker, states)
     ack(tracker, items)
     delivery = event(tracker, batch_id)
-    states.faults = [refused("AccessDeniedException"), StoreUnavailable("lost")]
-    for _ in range(3):
+    timed_out = ReadTimeoutError(endpoint_url=f"https://lambda/durable-execution-callbacks/{TOKEN}/succeed")
+    states.faults = [refused("AccessDeniedException"), StoreUnavailable("lost"), timed_out]
+    if states.kind is TokenKind.TASK:
+        states.faults.pop()  # its URL has no token
+    for _ in range(4):
         handled(delivery)
 
     assert states.ends

@@ -36,6 +36,7 @@ SETTINGS = {
     "results": True,
     "callbacks": CALLBACKS,
     "resumed_state_machines": ["arn:aws:states:us-east-1:000000000000:stateMachine:waits"],
+    "resumed_durable_functions": ["arn:aws:lambda:us-east-1:000000000000:function:orders"],
     "publications": [
         {"source": "s3://lake/new/", "queue": "arn:aws:sqs:us-east-1:000000000000:lake-rows"},
         {

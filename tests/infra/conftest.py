@@ -9,6 +9,7 @@ from tests.infra.options import CALLBACKS, CONFIGURED, EVERYTHING, PUBLICATIONS
 from tests.infra.synthesis import Assembly, synthesised, without_sources
 
 STATE_MACHINE = "arn:aws:states:eu-west-1:123456789012:stateMachine:waits"
+DURABLE_FUNCTION = "arn:aws:lambda:eu-west-1:123456789012:function:waits"
 
 
 @pytest.fixture(scope="package", autouse=True)
@@ -25,9 +26,9 @@ def plain() -> Assembly:
 
 @pytest.fixture(scope="session")
 def full() -> Assembly:
-    """The deployment with work queues, registrations, a resumed state machine, callbacks, publications."""
+    """The deployment with work queues, registrations, what is resumed, callbacks and publications."""
     more: dict[str, Any] = {"resumed_state_machines": STATE_MACHINE, "callbacks": CALLBACKS}
-    more["publications"] = PUBLICATIONS
+    more |= {"resumed_durable_functions": DURABLE_FUNCTION, "publications": PUBLICATIONS}
     return synthesised(grouper_registrations=True, job_queues="thumbs", **more)
 
 

@@ -68,6 +68,10 @@ OPTIONS: dict[str, Sequence[Any]] = {
         [],
         ["arn:aws:states:eu-west-1:123456789012:stateMachine:waits"],
     ),
+    "resumed_durable_functions": (
+        [],
+        ["arn:aws:lambda:eu-west-1:123456789012:function:orders"],
+    ),
     "queues": (True, False),
     "job_queues": ([], ["thumbs", "a.b", "a_b"]),
     "callbacks": ([], CALLBACKS),

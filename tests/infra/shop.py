@@ -46,6 +46,7 @@ def connected(stack: Any) -> SimpleNamespace:
     from aws_cdk import Duration
     from aws_cdk import aws_events_targets as targets
     from aws_cdk import aws_kms as kms
+    from aws_cdk import aws_lambda as lambda_
     from aws_cdk import aws_sns as sns
 
     from fanin_cdk import FaninTracker
@@ -65,7 +66,9 @@ def connected(stack: Any) -> SimpleNamespace:
     own = targets.SqsQueue(done, retry_attempts=3)
     tracker.on_ended(own, id="Ends")
     machine = state_machine(stack)
+    durable = lambda_.DurableConfig(execution_timeout=Duration.hours(1))
     tracker.resumes(machine)
+    tracker.resumes(function(stack, "Durable", durable_config=durable).current_version)
     encrypted = FaninTracker(
         stack, "Encrypted", api=None, archive=True, encryption_key=key, job_queues=["thumbs"], queues=True
     )

@@ -175,17 +175,26 @@ def test_a_targets_own_retries_are_left_as_they_are(stack):
     assert len(rule["EventPattern"]["detail-type"]) == 5
 
 
-def test_a_resumed_state_machine_is_the_only_one_whose_tasks_may_be_ended(stack):
+def test_what_is_resumed_is_all_whose_tasks_and_callbacks_may_be_ended(stack):
     policy = stack.named("AWS::IAM::Policy", "FaninFunctionsResumeTaskRoleDefaultPolicy")
-    (ends,) = (
-        each
+    ends = {
+        tuple(sorted(each["Action"])): each["Resource"]
         for each in policy["Properties"]["PolicyDocument"]["Statement"]
-        if any(action.startswith("states:") for action in each["Action"])
+        if any(action.startswith(("states:", "lambda:")) for action in each["Action"])
+    }
+    callbacks = tuple(f"lambda:SendDurableExecutionCallback{how}" for how in ("Failure", "Success"))
+    machine, executions = (
+        ends.pop(("states:SendTaskFailure", "states:SendTaskSuccess")),
+        ends.pop(callbacks),
     )
 
-    assert sorted(ends["Action"]) == ["states:SendTaskFailure", "states:SendTaskSuccess"]
-    assert written(ends["Resource"]) == "Machine"
-    assert "FANIN_RESUMES" in environment(stack, "FaninFunctionsApiWriteBatches")
+    assert not ends
+    assert written(machine) == "Machine"
+    # Of the function, though its version was given: an execution's ARN has the version that it runs.
+    assert written(executions) == "Durable:*"
+    opening = stack.named("AWS::Lambda::Function", "FaninFunctionsApiWriteBatches")["Properties"]
+    kinds = opening["Environment"]["Variables"]["FANIN_RESUMES"]
+    assert kinds == "durableCallbackId,taskToken"
 
 
 def test_a_key_encrypts_every_table_queue_and_bucket_and_each_role_may_use_it(stack):

@@ -325,6 +325,8 @@ def test_values_that_would_never_match_are_refused():
         tracker.on_ended(done, user_key_prefix="x" * 257)
     with pytest.raises(ConfigError, match="Mine/Quick is an express state machine"):
         tracker.resumes(express)
+    with pytest.raises(ConfigError, match="Mine/Plain is not durable"):
+        tracker.resumes(function(stack, "Plain"))
 
 
 @pytest.mark.parametrize("text", ["x" * 256, "x" * 257, "a\x00", "\x85", "ä/b"])

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from tests.infra.conftest import STATE_MACHINE
+from tests.infra.conftest import DURABLE_FUNCTION, STATE_MACHINE
 from tests.infra.options import SECRET
 from tests.infra.synthesis import handler_of, synthesised
 
@@ -51,6 +51,7 @@ SOURCES = ["arn:aws:sqs:eu-west-1:123456789012:mails", "arn:aws:sqs:eu-west-1:12
 BUCKET = LAKE.removesuffix("/in/*")
 READ_LAKE = {LAKE: {"s3:GetObject"}, BUCKET: {"s3:ListBucket"}}
 # handler: what it may do, by the beginning of the resource's logical id; its own log and X-Ray apart.
+EXECUTIONS = f"{DURABLE_FUNCTION}:*"
 GRANTED: dict[str, dict[str, set[str]]] = {
     "open_batch": {"TablesBatches": CHANGE, "TablesPages": READ_PAGES},
     "list_batches": {"TablesBatches/index/byTenant": QUERY, "TablesBatches/index/byUser": QUERY},
@@ -89,6 +90,10 @@ GRANTED: dict[str, dict[str, set[str]]] = {
         "TablesBatches": {"dynamodb:GetItem", "dynamodb:DeleteItem"},
         "ResumingEventsQueue": QUEUE_EATER,
         STATE_MACHINE: {"states:SendTaskFailure", "states:SendTaskSuccess"},
+        EXECUTIONS: {
+            "lambda:SendDurableExecutionCallbackFailure",
+            "lambda:SendDurableExecutionCallbackSuccess",
+        },
     },
     "start_publication": {
         "TablesBatches": CHANGE,
@@ -285,7 +290,7 @@ def test_a_function_may_do_what_its_handler_needs_and_no_more(full, functions, h
     own_log = logical_id(full, f"{construct}Logs", kinds=("AWS::Logs::LogGroup",))
     expected = {
         name
-        if name in {DOORBELLS, *OWN_DOORBELLS, STATE_MACHINE, SECRET, *READ_LAKE, *SOURCES}
+        if name in {DOORBELLS, *OWN_DOORBELLS, STATE_MACHINE, EXECUTIONS, SECRET, *READ_LAKE, *SOURCES}
         else logical_id(full, owner) + slash + path: set(actions)
         for name, actions in FUNCTIONS[handler].items()
         for owner, slash, path in [name.partition("/")]

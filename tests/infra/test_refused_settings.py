@@ -63,6 +63,7 @@ def test_a_wrong_value_is_named_with_what_would_be_right(name: str, value: Any) 
 
 ONE, TWO = f"{ARN}orders-dead", f"{ARN}mails.fifo"
 MACHINE = "arn:aws:states:eu-west-1:123456789012:stateMachine:waits"
+FUNCTION = "arn:aws:lambda:eu-west-1:123456789012:function:waits"
 TABLE = "arn:aws:dynamodb:eu-west-1:123456789012:table/"
 STREAM = "/stream/2026-11-22T09:00:00.000"
 PAGES, BATCHES = f"pages={TABLE}new", f"batches={TABLE}new{STREAM}"
@@ -107,6 +108,11 @@ SEVERAL: dict[str, list[dict[str, Any]]] = {
         {"resumed_state_machines": MACHINE.replace("stateMachine", "activity")},
         {"resumed_state_machines": f"{MACHINE},{MACHINE}"},
         {"resumed_state_machines": f"{MACHINE},{MACHINE.replace('eu-west-1', 'us-east-1')}"},
+    ],
+    "resumed_durable_functions": [
+        {"resumed_durable_functions": f"{FUNCTION}:live"},
+        {"resumed_durable_functions": FUNCTION.replace("waits", "*")},
+        {"resumed_durable_functions": MACHINE},
     ],
     "go together": [{"jwt_issuer": "https://a.example"}, {"jwt_audience": "b"}],
     "alarm_email needs alarms: set monitoring to lean or full": [

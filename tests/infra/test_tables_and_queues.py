@@ -186,9 +186,9 @@ def test_the_queues_of_users_and_the_acks_queue_are_of_the_tenants_that_the_conf
     assert failing["FANIN_TENANT"] == {"Ref": "AWS::AccountId"}
     assert acks["FANIN_TENANT"] == "umbrella"
     assert environment_of(plain, "ConsumeAcks")["FANIN_TENANT"] == {"Ref": "AWS::AccountId"}
-    assert plain.settings_file == SettingsFile(
-        grouper_policies=[], grouper_downstream=[], callbacks=[], publications=[], resumed_state_machines=[]
-    )
+    lists = ("grouper_policies", "grouper_downstream", "callbacks", "publications")
+    resumed = ("resumed_state_machines", "resumed_durable_functions")
+    assert plain.settings_file == SettingsFile(**{name: [] for name in (*lists, *resumed)})
 
 
 def test_kept_messages_go_to_a_queue_of_the_longest_retention_and_the_function_may_only_send(

@@ -8,7 +8,7 @@ from datetime import timedelta
 from itertools import count
 
 from fanin.announcing.ending_event import EndingEvent
-from fanin.api.events import step_functions, task_acks
+from fanin.api.events import task_acks, waiting_tasks
 from fanin.callbacks.delivering import Delivered
 from fanin.client.batch import Batch as ClientBatch
 from fanin.client.consuming import consumer, consumers, each, ordering, settling, skipping
@@ -41,7 +41,7 @@ from tests.simulation_seams.worker_mutants import WORKER_MUTANTS
 _apply, _settled, _known = Transition.apply, Tally.settled, Tracker._known_batch
 _key, _reached = UnderWork.key, sweeping.reached_by
 _failed, _at, _worked, _made = Consumer._failed, Looks.at, Part.worked, handing.owner_created
-_ended, _acks, _end = EndingEvent.ended, task_acks._by_tenant, step_functions._end
+_ended, _acks, _end = EndingEvent.ended, task_acks._by_tenant, waiting_tasks._end
 
 
 def _complete_by_failures(self, batch):
@@ -156,16 +156,16 @@ def _checks_rarely(batch, closed, at, wait=None):
 
 
 def _drop_first(message, tracker, tasks):
-    batch = step_functions.batch_of_event(step_functions.json.loads(message)["detail"], tracker)
+    batch = waiting_tasks.batch_of_event(waiting_tasks.json.loads(message)["detail"], tracker)
     token = tracker.store.task_token(batch.key)
     if token is not None:
         tracker.store.drop_token(batch.key)
-        detail = step_functions.json.loads(message)["detail"]
-        _end(tasks, token.text, step_functions.task_end(batch.state, token.on_failures, detail))
+        detail = waiting_tasks.json.loads(message)["detail"]
+        _end(tasks(token.kind), token.text, waiting_tasks.task_end(batch.state, token.on_failures, detail))
 
 
 def _always_output(state, on_failures, detail):
-    return TaskEnd(output=step_functions.json.dumps(detail))
+    return TaskEnd(output=waiting_tasks.json.dumps(detail))
 
 
 def _failure_limit(self):
@@ -231,8 +231,8 @@ MUTANTS = (
     ),
     Mutant("a batch that is only not completed is not stuck", (Sweeper, "_reported", _reported_unrepaired)),
     Mutant("a threshold is looked for each minute", (lifecycle, "next_threshold_check", _checks_rarely)),
-    Mutant("a task ends before its token is dropped", (step_functions, "resume", _drop_first)),
-    Mutant("a task fails if its batch does not complete", (step_functions, "task_end", _always_output)),
+    Mutant("a task ends before its token is dropped", (waiting_tasks, "resume", _drop_first)),
+    Mutant("a task fails if its batch does not complete", (waiting_tasks, "task_end", _always_output)),
     Mutant(
         "a batch is deleted once it is settled", (repairing, "check_deletable", lambda batch, waits: None)
     ),

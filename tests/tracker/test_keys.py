@@ -10,7 +10,7 @@ import pytest
 
 from fanin.errors import InvalidRequest, KeyReused, StoreUnavailable
 from fanin.tracker import OpenBatch, Retention
-from fanin.tracker.rules.options import TOKEN_MAX, OnFailures, TaskToken
+from fanin.tracker.rules.options import CALLBACK_ID_MAX, TOKEN_MAX, OnFailures, TaskToken, TokenKind
 from fanin.tracker.writing.opening import under_key
 from tests.tracker.calls import DAY, HOUR, opened
 from tests.tracker.stored import BATCH, ID
@@ -100,9 +100,24 @@ def test_a_token_out_of_bounds_is_refused_without_repeating_it(token):
 
 
 @pytest.mark.parametrize(
+    "callback_id", ["", "x" * (CALLBACK_ID_MAX + 1), "a b", "a\n", "a===", "=", "a-b", 7]
+)
+def test_a_callback_id_is_what_lambda_takes(callback_id):
+    with pytest.raises(InvalidRequest) as refused:
+        OpenBatch(durable_callback_id=callback_id, deadline=HOUR)
+
+    assert refused.value.field == "durableCallbackId"
+    for accepted in ("x", "x" * (CALLBACK_ID_MAX - 2) + "=="):
+        token = OpenBatch(durable_callback_id=accepted, deadline=HOUR, on_failures="fail").token
+        assert token == TaskToken(accepted, OnFailures.FAIL, TokenKind.CALLBACK)
+
+
+@pytest.mark.parametrize(
     ("options", "field"),
     [
         ({"task_token": TOKEN}, "deadlineSeconds"),
+        ({"durable_callback_id": TOKEN}, "deadlineSeconds"),
+        ({"durable_callback_id": TOKEN, "task_token": TOKEN, "deadline": HOUR}, "durableCallbackId"),
         ({"on_failures": OnFailures.FAIL, "deadline": HOUR}, "onFailures"),
     ],
 )
@@ -124,6 +139,7 @@ def test_a_second_open_of_a_key_is_the_same_request_only_with_the_same_token(tra
     first = tracker.open("t", OpenBatch(task_token=TOKEN, deadline=HOUR), key="k")
 
     assert tracker.open("t", OpenBatch(task_token=TOKEN, deadline=HOUR), key="k") == first
-    for other in (OpenBatch(task_token="other", deadline=HOUR), OpenBatch(deadline=HOUR)):
+    callback = OpenBatch(durable_callback_id=TOKEN, deadline=HOUR)
+    for other in (OpenBatch(task_token="other", deadline=HOUR), OpenBatch(deadline=HOUR), callback):
         with pytest.raises(KeyReused):
             tracker.open("t", other, key="k")

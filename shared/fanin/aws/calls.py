@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
@@ -32,6 +32,7 @@ MEANING: dict[str, type[FaninError]] = {
     "RequestLimitExceeded": StoreUnavailable,
     "ThrottlingException": StoreUnavailable,
     "ThrottlingError": StoreUnavailable,
+    "TooManyRequestsException": StoreUnavailable,
     "InternalServerError": StoreUnavailable,
     "ServiceUnavailable": StoreUnavailable,
     # S3's own codes: too many requests of a prefix, a failure inside, a body that came too slowly.
@@ -63,6 +64,17 @@ def send(operation: Callable[..., Any], request: dict[str, Any]) -> dict[str, An
             raise StoreUnavailable("AWS cannot be reached; retry") from error
         time.sleep(random.uniform(0, FIRST_PAUSE_SECONDS * 2**attempt))
     raise StoreUnavailable(f"{CONFLICT_ATTEMPTS} attempts met a conflicting transaction; retry")
+
+
+def has_effect(operation: Callable[..., Any], request: dict[str, Any], without: Collection[str]) -> bool:
+    """Send *request*; return False if it is refused with a code of *without*. Otherwise as ``send``."""
+    try:
+        send(operation, request)
+    except ClientError as error:
+        if error.response["Error"]["Code"] not in without:
+            raise
+        return False
+    return True
 
 
 def _is_conflict(error: ClientError) -> bool:

@@ -146,4 +146,6 @@ s3: Service[S3Client] = Service("s3", SIGNED_LINKS)
 functions: Service[LambdaClient] = Service("lambda", INVOCATIONS)
 secrets: Service[Any] = Service("secretsmanager", RETRIES)
 workflows: Service[Any] = Service("stepfunctions", RETRIES)
+callbacks: Service[Any] = Service("lambda", RETRIES)
+"""Lambda with retries; for callbacks of durable functions."""
 stacks: Service[CloudFormationClient] = Service("cloudformation", RETRIES)

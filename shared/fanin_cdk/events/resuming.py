@@ -1,37 +1,46 @@
-"""The way of an ending event to the Step Functions task that waits for its batch.
+"""The way of an ending event to the Step Functions task, or the durable callback, that waits for its batch.
 
     bus -> rule on `resumes` -> queue -> resume_task, which ends the task
 
-Deployed if ``resumed_state_machines`` names any, or ``FaninTracker.resumes`` is called. An event whose task
-cannot be ended is retried for 24 hours, then goes to the dead-letter queue, as does one that EventBridge
-cannot deliver to the queue.
+Deployed if ``resumed_state_machines`` or ``resumed_durable_functions`` names any, or ``FaninTracker.resumes``
+is called. An event whose task cannot be ended is retried for 24 hours, then goes to the dead-letter queue, as
+does one that EventBridge cannot deliver to the queue.
 
 The service authorization reference names no resource type for ``SendTaskSuccess`` and ``SendTaskFailure``.
 Step Functions authorizes them on the ARN of the state machine all the same, and the CDK's grants for the
 responses of tasks rely on it (aws/aws-cdk, pull request 8486), so nothing wider is granted.
+
+Lambda authorizes requests about callbacks on the ARN of the execution, which is that of the function with its
+version and more behind it (Lambda developer guide, "Security and permissions for Lambda durable functions").
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import cast
 
 from aws_cdk import Duration
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_stepfunctions as stepfunctions
-from constructs import Construct
+from constructs import Construct, IConstruct
 
 from fanin.names import EVENT_SOURCE
+from fanin.tracker.rules.options import TokenKind
 from fanin_cdk.constructs.functions import Functions
 from fanin_cdk.constructs.queues import RETENTION, SourceQueue
 from fanin_cdk.events.ending import DETAIL_TYPES
 from fanin_cdk.grants import other_stacks
 from fanin_cdk.grants.handlers import RESUME_TASK
+from fanin_cdk.nag import accept_wildcards
 from fanin_cdk.settings.config import Config, ConfigError
 
 END_TASKS = ("states:SendTaskFailure", "states:SendTaskSuccess")
+END_CALLBACKS = ("lambda:SendDurableExecutionCallbackFailure", "lambda:SendDurableExecutionCallbackSuccess")
+EXECUTIONS = "Of an execution's ARN only the function is known before"
 TRIED_FOR = Duration.hours(24)
 # Lambda recommends a visibility timeout of six times the function's.
 VISIBILITY = Duration.seconds(6 * RESUME_TASK.timeout_seconds)
@@ -39,12 +48,13 @@ EVENTS_AT_ONCE = 10
 
 
 class Resuming(Construct):
-    """Ends the tasks of state machines; *queue* is watched by alarms."""
+    """Ends tasks and callbacks; *queue* is watched by alarms. ``kinds``: of tokens, by ``resume``."""
 
     def __init__(
         self, scope: Construct, id_: str, config: Config, functions: Functions, bus: events.IEventBus
     ) -> None:
         super().__init__(scope, id_)
+        self.kinds: set[TokenKind] = set()
         self.queue = SourceQueue(
             self,
             "Events",
@@ -56,21 +66,37 @@ class Resuming(Construct):
         self.queue.feed(self.function, config, EVENTS_AT_ONCE)
         self.rule = self._rule(bus)
         if config.resumed_state_machines:
-            self._let_end_tasks(config.resumed_state_machines)
+            self._let(END_TASKS, config.resumed_state_machines)
+        if config.resumed_durable_functions:
+            self._let(END_CALLBACKS, [executions_of(arn) for arn in config.resumed_durable_functions])
 
-    def resume(self, state_machine: stepfunctions.IStateMachine) -> None:
-        """Let the function end the tasks of *state_machine*. Raises ConfigError if it is an express one."""
-        _check_kind(state_machine)
-        arn = state_machine.state_machine_arn
-        if other_stacks.is_elsewhere(state_machine, self):
-            other_stacks.allow(state_machine, self.function, END_TASKS, arn)
+    def resume(self, waiting: stepfunctions.IStateMachine | lambda_.IFunction) -> None:
+        """Let the function end the tasks or callbacks of *waiting*, and add the kind of their tokens.
+
+        Raises ConfigError if *waiting* is an express state machine, or a function that is not durable.
+        """
+        _check_kind(waiting)
+        machine_arn = getattr(waiting, "state_machine_arn", None)
+        if machine_arn is not None:
+            self.kinds.add(TokenKind.TASK)
+            self._let_end(waiting, END_TASKS, machine_arn)
+            return
+        self.kinds.add(TokenKind.CALLBACK)
+        # Of a version or an alias, which have the function: an execution's ARN never has the alias.
+        function = getattr(waiting, "lambda_", waiting)
+        self._let_end(function, END_CALLBACKS, executions_of(function.function_arn))
+
+    def _let_end(self, owner: IConstruct, actions: Sequence[str], arn: str) -> None:
+        if other_stacks.is_elsewhere(owner, self):
+            accept_wildcards(other_stacks.allow(owner, self.function, actions, arn), EXECUTIONS, arn)
         else:
-            self._let_end_tasks([arn])
+            self._let(actions, [arn])
 
-    def _let_end_tasks(self, state_machine_arns: Sequence[str]) -> None:
-        """Let the function end the tasks of these state machines, and of no others."""
-        statement = iam.PolicyStatement(actions=list(END_TASKS), resources=list(state_machine_arns))
+    def _let(self, actions: Sequence[str], arns: Sequence[str]) -> None:
+        """Let the function end what waits under *arns*, and nothing else."""
+        statement = iam.PolicyStatement(actions=list(actions), resources=list(arns))
         self.function.add_to_role_policy(statement)
+        accept_wildcards(cast(IConstruct, self.function.role), EXECUTIONS, *arns)
 
     def _rule(self, bus: events.IEventBus) -> events.Rule:
         target = targets.SqsQueue(
@@ -85,10 +111,19 @@ class Resuming(Construct):
         return events.Rule(self, "Resumes", event_bus=bus, event_pattern=pattern, targets=[target])
 
 
-def _check_kind(state_machine: stepfunctions.IStateMachine) -> None:
-    made = state_machine.node.default_child
+def executions_of(function_arn: str) -> str:
+    """Return the pattern of the ARNs of the executions of a durable function, of each version."""
+    return f"{function_arn}:*"
+
+
+def _check_kind(waiting: IConstruct) -> None:
+    made = waiting.node.default_child
     if isinstance(made, stepfunctions.CfnStateMachine) and made.state_machine_type == "EXPRESS":
         raise ConfigError(
-            f"resumes: {state_machine.node.path} is an express state machine, whose tasks cannot wait for a "
-            "token: make it a standard one"
+            f"resumes: {waiting.node.path} is an express state machine, whose tasks cannot wait for a token: "
+            "make it a standard one"
+        )
+    if isinstance(made, lambda_.CfnFunction) and made.durable_config is None:
+        raise ConfigError(
+            f"resumes: {waiting.node.path} is not durable: create the function with a durable_config"
         )

@@ -82,11 +82,10 @@ def shortage(config: Config) -> str:
 def _queues(config: Config) -> int:
     """Return the number of queues that functions consume.
 
-    Those of acks, of users, of tasks, of resumed state machines, of publications, of webhooks and of other
-    functions.
+    Those of acks, of users, of tasks, of resumes, of publications, of webhooks and of other functions.
     """
     of_tasks = 2 * config.grouper + config.grouper_registrations
-    optional = bool(config.resumed_state_machines) + bool(config.allowed_publications) + len(config.webhooks)
+    optional = config.resumes_any + bool(config.allowed_publications) + len(config.webhooks)
     return 1 + len(config.dead_letter_queue_arns) + of_tasks + optional + config.other_queues
 
 

@@ -82,6 +82,8 @@ class Config:
     it is deleted.
     ``resumed_state_machines``: ARNs of Step Functions state machines in this region, whose tasks may wait for
     the end of a batch. A list, or the ARNs separated by commas.
+    ``resumed_durable_functions``: ARNs of Lambda durable functions in this region, whose callbacks may wait
+    for the end of a batch, without a version. A list, or the ARNs separated by commas.
     ``queues``: adds the work queues. ``job_queues``: names of work queues whose doorbells the stack makes,
     for Lambda consumers in a template; the API makes those of all others. A list, or the names separated by
     commas.
@@ -136,6 +138,7 @@ class Config:
     dead_letter_queue_arns: tuple[str, ...] = ()
     keep_dead_letter_messages: bool = False
     resumed_state_machines: tuple[str, ...] = ()
+    resumed_durable_functions: tuple[str, ...] = ()
     queues: bool = False
     job_queues: tuple[str, ...] = ()
     callbacks: ByName = ByName("[]")
@@ -196,6 +199,11 @@ class Config:
     def allowed_publications(self) -> tuple[Allowed, ...]:
         """What may be published, and to which queues."""
         return publications_of(json.loads(self.publications))
+
+    @property
+    def resumes_any(self) -> bool:
+        """Whether a state machine or a durable function may wait for a batch."""
+        return bool(self.resumed_state_machines or self.resumed_durable_functions)
 
     @property
     def webhooks(self) -> tuple[Callback, ...]:

@@ -47,6 +47,7 @@ class Settings(TypedDict, total=False):
     dead_letter_queue_arns: Sequence[str]
     keep_dead_letter_messages: bool
     resumed_state_machines: Sequence[str]
+    resumed_durable_functions: Sequence[str]
     queues: bool
     job_queues: Sequence[str]
     callbacks: Rows

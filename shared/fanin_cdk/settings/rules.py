@@ -88,6 +88,7 @@ QUEUE_ARN = r"arn:aws[a-z-]*:sqs:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,80}(\.fifo
 TENANT = r"[^#\x00-\x1f\x7f-\x9f]{1,255}"
 DEAD_LETTER_QUEUE = rf"{QUEUE_ARN}(={TENANT})?"
 STATE_MACHINE_ARN = r"arn:aws[a-z-]*:states:[a-z0-9-]+:[0-9]{12}:stateMachine:[A-Za-z0-9_-]{1,80}"
+FUNCTION_ARN = r"arn:aws[a-z-]*:lambda:[a-z0-9-]+:[0-9]{12}:function:[A-Za-z0-9_-]{1,64}"
 USER_KEY = r"[^\x00-\x1f\x7f-\x9f]{1,256}"
 STAGE = r"[a-z][a-z0-9-]{0,19}"
 DOMAIN = r"(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}"
@@ -142,6 +143,10 @@ RULES: Rules = {
     "resumed_state_machines": (
         _is_of_one_region(STATE_MACHINE_ARN),
         "ARNs of different state machines of Step Functions in the stack's region",
+    ),
+    "resumed_durable_functions": (
+        _is_of_one_region(FUNCTION_ARN),
+        "ARNs of different Lambda functions in the stack's region, without a version or an alias",
     ),
     "job_queues": (distinct(JOB_QUEUE), "different names of queues: 1 to 80 of A-Z a-z 0-9 . _ -"),
     "callbacks": (_is_by("name"), "a JSON list of objects that each have a name"),

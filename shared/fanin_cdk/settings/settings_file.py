@@ -21,6 +21,7 @@ def settings_file(config: Config) -> SettingsFile:
         callbacks=json.loads(config.callbacks),
         publications=json.loads(config.publications),
         resumed_state_machines=config.resumed_state_machines,
+        resumed_durable_functions=config.resumed_durable_functions,
         quotas=limits(config),
     )
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fanin.tracker.rules.options import OnFailures, TaskToken
+import pytest
+
+from fanin.tracker.rules.options import OnFailures, TaskToken, TokenKind
 from tests.contract.tracker.calls import KEY
 
 TOKEN = TaskToken("AQCEAAAAKgAAAAMAAAAA/+=", OnFailures.FAIL)
 OTHER = TaskToken("other")
 
 
-def test_a_token_is_stored_with_its_batch(store, batch):
-    resumes = replace(batch, resumes=True)
+@pytest.mark.parametrize("kind", TokenKind)
+def test_a_token_is_stored_with_its_batch(store, batch, kind):
+    resumes, token = replace(batch, resumes=True), replace(TOKEN, kind=kind)
 
-    assert store.create(resumes, TOKEN) == resumes
+    assert store.create(resumes, token) == resumes
     assert store.get(KEY) == resumes
-    assert store.task_token(KEY) == TOKEN
+    assert store.task_token(KEY) == token
 
 
 def test_the_token_of_the_first_batch_stays(store, batch):

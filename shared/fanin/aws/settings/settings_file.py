@@ -37,7 +37,8 @@ class SettingsFile:
     ``callbacks``: a row for each callback, in the form that ``fanin.callbacks.parsing`` defines.
     ``publications``: a row for each source and its queue, in the form that ``fanin.s3_publications.parsing``
     defines.
-    ``resumed_state_machines``: the ARNs of the state machines whose tasks may end with a batch.
+    ``resumed_state_machines``, ``resumed_durable_functions``: the ARNs of the state machines whose tasks may
+    end with a batch, and of the Lambda functions whose callbacks may.
     ``quotas``: the limits of each tenant by the name of the quota; ``fanin.quotas.model`` has the names.
     """
 
@@ -48,6 +49,7 @@ class SettingsFile:
     callbacks: Rows = ()
     publications: Rows = ()
     resumed_state_machines: Sequence[str] = ()
+    resumed_durable_functions: Sequence[str] = ()
     quotas: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -57,7 +59,8 @@ class SettingsFile:
         _check("grouper_target", isinstance(self.grouper_target, str), "a text")
         _check("callbacks", _is_rows(self.callbacks), "a list of objects")
         _check("publications", _is_rows(self.publications), "a list of objects")
-        _check("resumed_state_machines", _is_list_of_texts(self.resumed_state_machines), "a list of texts")
+        for name in ("resumed_state_machines", "resumed_durable_functions"):
+            _check(name, _is_list_of_texts(getattr(self, name)), "a list of texts")
         _check("quotas", _is_limits(self.quotas), "an object of whole numbers from 1")
 
     @classmethod

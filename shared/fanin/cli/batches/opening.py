@@ -40,6 +40,7 @@ from fanin.tracker.rules.options import ONCE, OPTIONS
 verb = Verbs()
 
 STAGES = ("open", "closed", "complete")
+TOKENS = ("task_token", "durable_callback_id")
 UserKey = Annotated[str | None, typer.Argument(metavar="KEY", help="Your name for the batch.")]
 Again = Annotated[bool, typer.Option("--again", help="Also if KEY names a live batch.")]
 
@@ -89,8 +90,10 @@ def open_(
     """
     given = {name: value for name, value in options.items() if value is not False}
     given = {name: value for name, value in given.items() if value not in (None, [], ())}
-    if given["on_failures"] != "succeed" and "task_token" not in given:
-        raise UsageError("--on-failures needs --task-token-file: it is the end of that task")
+    if given["on_failures"] != "succeed" and given.keys().isdisjoint(TOKENS):
+        raise UsageError(
+            "--on-failures needs --task-token-file or --durable-callback-id-file: it is the end of what waits"
+        )
     if given["parent_fails_on"] != "failed" and "parent" not in given:
         raise UsageError("--parent-fails-on needs --parent: it is about that item")
     values = {name: _read(call, name, value) for name, value in given.items()}
@@ -166,12 +169,12 @@ def _retention(_call: Invocation, texts: Iterable[str]) -> Retention:
 
 
 def _token(_call: Invocation, file: Path) -> str:
-    """Return the task token that *file* holds; an option would be shown to all users of the machine."""
+    """Return the token that *file* holds; an option would be shown to all users of the machine."""
     try:
         return (sys.stdin.read() if str(file) == STDIN else file.read_text()).strip()
     except OSError as error:
         raise UsageError(
-            f"--task-token-file {file} cannot be read: {error.strerror}; give the file with the token, or -"
+            f"{file} cannot be read: {error.strerror}; give the file with the token, or -"
         ) from None
 
 

@@ -23,8 +23,9 @@ class OpenOptions(TypedDict, total=False):
     *min_succeeded*, *min_succeeded_percent*: as many succeeded items end the batch as ``enough``.
     *max_items*, *max_cost* (dollars): an add that would pass them is refused. *labels*: yours, to find it.
     *callback*: gets its events. *notify_at*, *stuck_after*: the events while it is live, docs/callbacks.md.
-    *task_token*: of a Step Functions task that ends with the batch; *on_failures*: ``succeed`` or ``fail`` it
-    if items failed. *results*: keep what the work of each item returns: docs/results.md.
+    *task_token*, *durable_callback_id*: of a Step Functions task or a durable function that goes on when the
+    batch has ended; *on_failures*: ``succeed`` or ``fail`` it if items failed. *results*: keep what the work
+    of each item returns: docs/results.md.
     """
 
     mode: Mode | ModeText
@@ -45,6 +46,7 @@ class OpenOptions(TypedDict, total=False):
     notify_at: Iterable[Threshold | NotifyAtText]
     stuck_after: Seconds | None
     task_token: str | None
+    durable_callback_id: str | None
     on_failures: OnFailuresText
     results: bool
 

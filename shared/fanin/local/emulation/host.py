@@ -27,7 +27,7 @@ from fanin.local.emulation import looping, parent_watch, reading, refusing
 from fanin.local.emulation.gateway import Gateway, LoopbackOnly
 from fanin.local.endpoint import leftovers
 from fanin.local.errors import LocalRunError
-from fanin.local.functions import noting, tuning
+from fanin.local.functions import durable, noting, tuning
 from fanin.local.run_directories import remove_folder
 
 
@@ -38,6 +38,7 @@ def main(parent: int, directory: Path, api_fd: int, endpoint_fd: int, dynamodb: 
     signal.signal(signal.SIGTERM, functools.partial(_end, directory))
     signal.signal(signal.SIGINT, functools.partial(_end, directory))
     tuning.apply()
+    durable.apply()
     if dynamodb:
         _attach(dynamodb, directory)
     else:

@@ -37,7 +37,7 @@ from fanin.tracker.rules.option_kinds import (
     Text,
     Whole,
 )
-from fanin.tracker.rules.options import SHOWN, BatchOptions, OnFailures, Retention, TaskToken
+from fanin.tracker.rules.options import SHOWN, BatchOptions, OnFailures, Retention, TaskToken, TokenKind
 from fanin.tracker.rules.page import DIGIT_BITS, PAGE_BITS_MAX, Page, digits, mask_of
 
 MILLISECOND = timedelta(milliseconds=1)
@@ -250,7 +250,7 @@ def _watched_of(item: Item) -> dict[str, Any]:
 def token_item(batch: Batch, token: TaskToken) -> Item:
     """Return the row of a batch's task token, which no reader of batches reads."""
     return token_key(batch.key) | {
-        "taskToken": text(token.text),
+        token.kind: text(token.text),
         "onFailures": text(token.on_failures),
         "ttl": number(seconds(batch.row_expires_at)),
     }
@@ -278,7 +278,8 @@ def token_key(key: BatchKey) -> Item:
 
 
 def token_of(item: Item) -> TaskToken:
-    return TaskToken(item["taskToken"]["S"], OnFailures(item["onFailures"]["S"]))
+    kind = next(kind for kind in TokenKind if kind in item)
+    return TaskToken(item[kind]["S"], OnFailures(item["onFailures"]["S"]), kind)
 
 
 def receipt_item(batch: Batch, receipt: Receipt) -> Item:

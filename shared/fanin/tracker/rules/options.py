@@ -54,6 +54,9 @@ STUCK_AFTER_MIN, STUCK_AFTER_MAX = timedelta(minutes=1), timedelta(days=366)
 TOKEN_MAX = 2048
 """Characters of a token: the maximum in the Step Functions API reference, SendTaskSuccess."""
 GRAPHIC = r"^[\x21-\x7e]+$"
+CALLBACK_ID_MAX = 1024
+"""Characters of a callback id: the maximum in the Lambda API, SendDurableExecutionCallbackSuccess."""
+BASE64 = r"[A-Za-z0-9+/]+={0,2}"
 
 
 class Mode(StrEnum):
@@ -134,9 +137,19 @@ class ParentFailsOn(StrEnum):
     NEVER = "never"
 
 
+class TokenKind(StrEnum):
+    """What a token ends: a task of Step Functions, or a callback of a durable function of Lambda.
+
+    The values are the fields of a request and the attributes of a row.
+    """
+
+    TASK = "taskToken"
+    CALLBACK = "durableCallbackId"
+
+
 @dataclass(frozen=True, slots=True)
 class TaskToken:
-    """The token *text*, and how the task ends if items failed.
+    """The token *text*, how the task ends if items failed, and its *kind*.
 
     A caller that has the token can end the task. So it is stored in a row of its own, and is in no answer,
     event, log line or archived change.
@@ -144,6 +157,7 @@ class TaskToken:
 
     text: str = field(repr=False)
     on_failures: OnFailures = OnFailures.SUCCEED
+    kind: TokenKind = TokenKind.TASK
 
 
 def option(
@@ -297,7 +311,8 @@ class BatchOptions(ShownOptions):
 class OpenBatch(BatchOptions):
     """A request for a new batch. *deadline*: the batch times out so long after it was opened.
 
-    *task_token*: of a Step Functions task that waits for the end of the batch; *on_failures*: its end.
+    *task_token*, *durable_callback_id*: of a Step Functions task or a durable function that waits for the
+    end of the batch; *on_failures*: its end.
     """
 
     deadline: timedelta | None = option(
@@ -324,9 +339,27 @@ class OpenBatch(BatchOptions):
         cli=("--task-token-file FILE", "The file with a task token; - is standard input."),
         repr=False,
     )
+    durable_callback_id: str | None = option(
+        Secret(
+            "a callback id",
+            re.compile(rf"(?=.{{1,{CALLBACK_ID_MAX}}}\Z){BASE64}"),
+            f"a callback id is 1 to {CALLBACK_ID_MAX} characters of A-Z a-z 0-9 + /, and up to two =",
+            pattern=f"^{BASE64}$",
+            least=1,
+            most=CALLBACK_ID_MAX,
+        ),
+        "The id of a callback of a durable function of Lambda, which ends when the batch does; requires"
+        " `deadlineSeconds`. No answer, event or log has it.",
+        cli=(
+            "--durable-callback-id-file FILE",
+            "The file with the id of a durable callback; - is standard input.",
+        ),
+        repr=False,
+    )
     on_failures: OnFailures = option(
         Choice(OnFailures, "on_failures"),
-        "How the task of `taskToken` ends if all items are done and some of them failed.",
+        "How the task of `taskToken`, or the callback of `durableCallbackId`, ends if all items are done and"
+        " some of them failed.",
         default=OnFailures.SUCCEED,
         cli=("--on-failures END", "succeed or fail: the end of that task if items failed."),
     )
@@ -349,11 +382,22 @@ class OpenBatch(BatchOptions):
                 "parentFailsOn is for a batch with a parentItemId; give that, or leave it out",
                 field="parentFailsOn",
             )
-        if self.task_token is None and self.on_failures is not OnFailures.SUCCEED:
-            raise InvalidRequest("onFailures is for a batch with a taskToken", field="onFailures")
-        if self.task_token is not None and self.deadline is None:
+        self._check_waiting()
+
+    def _check_waiting(self) -> None:
+        """Raise InvalidRequest for options that do not fit what waits for the batch."""
+        if self.task_token is not None and self.durable_callback_id is not None:
             raise InvalidRequest(
-                "a batch with a taskToken needs deadlineSeconds: a task must not wait for ever",
+                "a batch has a taskToken or a durableCallbackId, not both", field="durableCallbackId"
+            )
+        token = self.token
+        if token is None and self.on_failures is not OnFailures.SUCCEED:
+            raise InvalidRequest(
+                "onFailures is for a batch with a taskToken or a durableCallbackId", field="onFailures"
+            )
+        if token is not None and self.deadline is None:
+            raise InvalidRequest(
+                f"a batch with a {token.kind} needs deadlineSeconds: nothing must wait for ever",
                 field="deadlineSeconds",
             )
 
@@ -376,7 +420,9 @@ class OpenBatch(BatchOptions):
 
     @property
     def token(self) -> TaskToken | None:
-        """The task token, or None."""
+        """The token of what waits for the batch, or None."""
+        if self.durable_callback_id is not None:
+            return TaskToken(self.durable_callback_id, self.on_failures, TokenKind.CALLBACK)
         return None if self.task_token is None else TaskToken(self.task_token, self.on_failures)
 
 

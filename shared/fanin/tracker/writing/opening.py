@@ -79,7 +79,7 @@ def new_batch(key: BatchKey, request: OpenBatch, page_bits: int, salt: bytes, at
         created_at=at,
         expires_at=expires_at,
         deadline_at=at + request.deadline if request.deadline is not None else None,
-        resumes=request.task_token is not None,
+        resumes=request.token is not None,
         **options_of(request),
     )
     return replace(batch, next_check_at=first_check(batch, State.OPEN, at, expires_at))
@@ -92,7 +92,7 @@ def _differences(stored: Batch, request: OpenBatch) -> str:
     deadline = stored.deadline_at and stored.deadline_at - stored.created_at
     was = options_of(stored) | {"deadline": deadline}
     asked = options_of(request) | {"deadline": request.deadline}
-    names = [name for name in was if was[name] != asked[name]] or ["task_token"]
+    names = [name for name in was if was[name] != asked[name]] or ["task_token or durable_callback_id"]
     return ", ".join(names).replace("_", " ")
 
 

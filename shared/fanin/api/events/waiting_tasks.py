@@ -1,4 +1,4 @@
-"""Ends the Step Functions task that waits for a batch, when the ending event of the batch arrives."""
+"""Ends the Step Functions task or the durable callback that waits for a batch, at its ending event."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from typing import Protocol
 from fanin.api.events.ending_events import batch_of_event
 from fanin.errors import InvalidRequest
 from fanin.tracker import OpenBatch, Tracker
+from fanin.tracker.rules.options import TokenKind
 from fanin.tracker.task_ends import TaskEnd, task_end
+
+SETTINGS = {
+    TokenKind.TASK: ("state machine", "resumed_state_machines"),
+    TokenKind.CALLBACK: ("durable function", "resumed_durable_functions"),
+}
+"""What waits with a kind of token, and the setting that names those that the stack may resume."""
 
 
 class Resumed(StrEnum):
@@ -29,18 +36,20 @@ class WaitingTasks(Protocol):
     def fail(self, token: str, error: str, cause: str) -> bool: ...
 
 
-def resumable(request: OpenBatch, resumes: Callable[[], bool]) -> OpenBatch:
-    """Return *request*. Raises InvalidRequest for a task token if the stack resumes no state machine."""
-    if request.task_token is not None and not resumes():
+def resumable(request: OpenBatch, resumes: Callable[[TokenKind], bool]) -> OpenBatch:
+    """Return *request*. Raises InvalidRequest for a token of a kind that the stack does not resume."""
+    token = request.token
+    if token is not None and not resumes(token.kind):
+        waiting, setting = SETTINGS[token.kind]
         raise InvalidRequest(
-            "this stack resumes no state machine: name yours in its setting resumed_state_machines, or give"
-            " it to resumes() of its construct",
-            field="taskToken",
+            f"this stack resumes no {waiting}: name yours in its setting {setting}, or give it to"
+            " resumes() of its construct",
+            field=token.kind,
         )
     return request
 
 
-def resume(message: str, tracker: Tracker, tasks: WaitingTasks) -> Resumed:
+def resume(message: str, tracker: Tracker, tasks: Callable[[TokenKind], WaitingTasks]) -> Resumed:
     """End the task of the batch in *message*, an ending event as a rule delivers it. May be repeated.
 
     The token is dropped after the task has ended. A crash in between leaves a token that no longer ends
@@ -51,7 +60,7 @@ def resume(message: str, tracker: Tracker, tasks: WaitingTasks) -> Resumed:
     token = tracker.store.task_token(batch.key) if batch is not None else None
     if batch is None or token is None:
         return Resumed.NOTHING
-    ended = _end(tasks, token.text, task_end(batch.state, token.on_failures, detail))
+    ended = _end(tasks(token.kind), token.text, task_end(batch.state, token.on_failures, detail))
     tracker.store.drop_token(batch.key)
     return Resumed.NOW if ended else Resumed.BEFORE
 

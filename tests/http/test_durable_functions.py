@@ -1,0 +1,148 @@
+"""The durable function of docs/durable_functions.md, unchanged, on the local run."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fanin import Fanin
+from fanin.local import LocalRun
+from tests.polling import eventually
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "durable_functions.md").read_text()
+(BLOCK,) = re.findall(r"<!-- durable function -->\n```python\n(.*?)```", PAGE, re.DOTALL)
+NAME, BUCKET = "orders", "durable-rows"
+SDK = '''
+"""What the page uses of the SDK, on the API of Lambda."""
+import json
+
+import boto3
+
+DurableContext = object
+
+
+class Pending(Exception): ...
+
+
+class Context:
+    def __init__(self, event):
+        self.event = event
+
+    def wait_for_callback(self, submit):
+        found = [each for each in self.event["InitialExecutionState"]["Operations"] if each["Id"] == "1"]
+        if not found:
+            answer = boto3.client("lambda").checkpoint_durable_execution(
+                DurableExecutionArn=self.event["DurableExecutionArn"],
+                CheckpointToken=self.event["CheckpointToken"],
+                Updates=[{"Id": "1", "Type": "CALLBACK", "Action": "START"}],
+            )
+            found = [each for each in answer["NewExecutionState"]["Operations"] if each["Id"] == "1"]
+            submit(found[0]["CallbackDetails"]["CallbackId"], None)
+        if found[0]["Status"] == "STARTED":
+            raise Pending
+        if found[0]["Status"] == "FAILED":
+            raise RuntimeError(found[0]["CallbackDetails"]["Error"])
+        return found[0]["CallbackDetails"]["Result"]
+
+
+def durable_execution(handler):
+    def invoked(event, _):
+        first = event["InitialExecutionState"]["Operations"][0]
+        try:
+            result = handler(json.loads(first["ExecutionDetails"]["InputPayload"]), Context(event))
+        except Pending:
+            return {"Status": "PENDING"}
+        except RuntimeError as error:
+            (fields,) = error.args
+            return {"Status": "FAILED", "Error": fields}
+        return {"Status": "SUCCEEDED", "Result": json.dumps(result)}
+
+    return invoked
+'''
+
+
+def packed() -> bytes:
+    """The page's function with the client and the SDK beside it, as the zip of a function."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("page.py", BLOCK)
+        archive.writestr("aws_durable_execution_sdk_python.py", SDK)
+        for path in sorted((ROOT / "shared" / "fanin").rglob("*.py")):
+            archive.write(path, path.relative_to(ROOT / "shared"))
+    return buffer.getvalue()
+
+
+@pytest.fixture(scope="module")
+def queue(run: LocalRun) -> str:
+    url: str = run.client("sqs").create_queue(QueueName="durable")["QueueUrl"]
+    run.client("s3").create_bucket(Bucket=BUCKET)
+    run.client("s3").put_object(Bucket=BUCKET, Key="rows", Body=b'{"n": 1}\n{"n": 2}\n{"n": 3}\n')
+    run.client("lambda").create_function(
+        FunctionName=NAME,
+        Runtime=f"python3.{sys.version_info.minor}",
+        Role="arn:aws:iam::000000000000:role/any",
+        Handler="page.handler",
+        Timeout=30,
+        DurableConfig={"ExecutionTimeout": 3600},
+        Code={"ZipFile": packed()},
+        Environment={"Variables": {"FANIN_URL": run.url, "QUEUE_URL": url}},
+    )
+    return url
+
+
+def started(run: LocalRun, queue: str, name: str) -> tuple[str, str]:
+    """Return the ARN of an execution that waits, and the items of its message."""
+    event = {"bucket": BUCKET, "key": "rows", "run": name}
+    answer = run.client("lambda").invoke(FunctionName=NAME, Payload=json.dumps(event).encode())
+    (message,) = run.client("sqs").receive_message(QueueUrl=queue, WaitTimeSeconds=20)["Messages"]
+    run.client("sqs").delete_message(QueueUrl=queue, ReceiptHandle=message["ReceiptHandle"])
+    assert json.loads(answer["Payload"].read()) == {"Status": "PENDING"}
+    return answer["DurableExecutionArn"], json.loads(message["Body"])["items"]
+
+
+def ended(run: LocalRun, execution: str) -> dict[str, Any]:
+    def look() -> dict[str, Any] | None:
+        found: dict[str, Any] = run.client("lambda").get_durable_execution(DurableExecutionArn=execution)
+        return None if found["Status"] == "RUNNING" else found
+
+    end = eventually(look)
+    assert end
+    return end
+
+
+def logged(run: LocalRun) -> str:
+    """Return all that the functions of the stack have logged."""
+    groups = run.client("logs").describe_log_groups()["logGroups"]
+    names = [each["logGroupName"] for each in groups if not each["logGroupName"].endswith(f"/{NAME}")]
+    return repr([run.client("logs").filter_log_events(logGroupName=name)["events"] for name in names])
+
+
+def test_a_durable_function_fans_out_waits_and_goes_on(run: LocalRun, queue: str) -> None:
+    execution, items = started(run, queue, "first")
+    key = {"pk": {"S": f"000000000000#{items.partition(':')[0]}"}, "sk": {"S": "token"}}
+    rows = {"TableName": run.outputs["BatchesTable"], "Key": key}
+    callback_id = run.client("dynamodb").get_item(**rows)["Item"]["durableCallbackId"]["S"]
+    fanin = Fanin(run.url)
+    fanin.ack([items])
+    end = ended(run, execution)
+
+    assert (end["Status"], json.loads(end["Result"])) == ("SUCCEEDED", {"failed": 0})
+    assert eventually(lambda: "Item" not in run.client("dynamodb").get_item(**rows))
+    assert callback_id not in repr(fanin.status(items.partition(":")[0])) + logged(run)
+
+
+def test_a_batch_that_is_cancelled_fails_the_callback(run: LocalRun, queue: str) -> None:
+    execution, items = started(run, queue, "second")
+    Fanin(run.url).cancel(items.partition(":")[0], "not wanted")
+    error = ended(run, execution)["Error"]
+
+    assert (error["ErrorType"], error["ErrorMessage"]) == ("fanin.Cancelled", "fanin.Cancelled")
+    assert json.loads(error["ErrorData"])["reason"] == "not wanted"
