@@ -47,7 +47,7 @@ ABOUT = {
     "min_succeeded_percent": "The percentage of them that was to end it; absent if it named none.",
     "reached": "The succeeded items, at least, that were enough; absent unless they ended it.",
     "callback": "The callback that the batch names; absent if it names none.",
-    "resumes": "True where a Step Functions task waits for the end; absent otherwise.",
+    "resumes": "True where a Step Functions task or a durable function waits for the end; absent otherwise.",
     "results": "The parts of the results that the batch keeps, fixed by its end; absent if it keeps none.",
 }
 ABOUT_PROGRESS = {

@@ -28,6 +28,10 @@ JOB_ATTRIBUTES = ("st", "session", "claim", "job_id", "deliveries", "ready_us", 
 # The sort key of the rows of quotas in the table Batches; the archive leaves them out.
 QUOTA_ROW = "quota"
 
+# What ends with a batch: the fields of a request, the attributes of a row, and what FANIN_RESUMES lists.
+RESUMED_TASK = "taskToken"
+RESUMED_CALLBACK = "durableCallbackId"
+
 # Events on the bus.
 EVENT_SOURCE = "fanin"
 BATCH_COMPLETED = "BatchCompleted"

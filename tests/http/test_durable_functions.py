@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from fanin import Fanin
+from fanin import Fanin, Items
 from fanin.local import LocalRun
 from tests.polling import eventually
 
@@ -131,7 +131,7 @@ def test_a_durable_function_fans_out_waits_and_goes_on(run: LocalRun, queue: str
     rows = {"TableName": run.outputs["BatchesTable"], "Key": key}
     callback_id = run.client("dynamodb").get_item(**rows)["Item"]["durableCallbackId"]["S"]
     fanin = Fanin(run.url)
-    fanin.ack([items])
+    fanin.ack(Items.parse(items))
     end = ended(run, execution)
 
     assert (end["Status"], json.loads(end["Result"])) == ("SUCCEEDED", {"failed": 0})

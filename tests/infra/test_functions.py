@@ -52,6 +52,7 @@ BUCKET = LAKE.removesuffix("/in/*")
 READ_LAKE = {LAKE: {"s3:GetObject"}, BUCKET: {"s3:ListBucket"}}
 # handler: what it may do, by the beginning of the resource's logical id; its own log and X-Ray apart.
 EXECUTIONS = f"{DURABLE_FUNCTION}:*"
+END_CALLBACKS = {f"lambda:SendDurableExecutionCallback{how}" for how in ("Failure", "Success")}
 GRANTED: dict[str, dict[str, set[str]]] = {
     "open_batch": {"TablesBatches": CHANGE, "TablesPages": READ_PAGES},
     "list_batches": {"TablesBatches/index/byTenant": QUERY, "TablesBatches/index/byUser": QUERY},
@@ -90,10 +91,7 @@ GRANTED: dict[str, dict[str, set[str]]] = {
         "TablesBatches": {"dynamodb:GetItem", "dynamodb:DeleteItem"},
         "ResumingEventsQueue": QUEUE_EATER,
         STATE_MACHINE: {"states:SendTaskFailure", "states:SendTaskSuccess"},
-        EXECUTIONS: {
-            "lambda:SendDurableExecutionCallbackFailure",
-            "lambda:SendDurableExecutionCallbackSuccess",
-        },
+        EXECUTIONS: END_CALLBACKS,
     },
     "start_publication": {
         "TablesBatches": CHANGE,
@@ -334,10 +332,11 @@ def test_every_function_has_a_role_of_its_own_that_only_lambda_may_take(full, fu
     assert trusted == [{"Service": "lambda.amazonaws.com"}] * len(functions)
 
 
-def test_no_policy_has_a_star_but_those_for_x_ray_and_for_the_doorbells_by_their_prefix(full):
+def test_no_policy_has_a_star_but_those_for_x_ray_for_executions_and_for_the_doorbells_by_their_prefix(full):
     assert starred(full) == {
         (frozenset(FIND | SEND), DOORBELLS): 3,
         (frozenset({"s3:GetObject"}), LAKE): 1,
+        (frozenset(END_CALLBACKS), EXECUTIONS): 1,
         **{(frozenset(CREATE), own): 1 for own in OWN_DOORBELLS},
         **{(frozenset(CREATE | UPDATE), own): 1 for own in OWN_DOORBELLS},
         **{(frozenset(CREATE | UPDATE | {"sqs:DeleteQueue"}), own): 1 for own in OWN_DOORBELLS},

@@ -150,6 +150,7 @@ def test_a_consumer_that_acks_needs_what_the_page_says_of_it() -> None:
 
 
 ACCOUNT = "123456789012"
+FUNCTION = f"arn:aws:lambda:eu-west-1:{ACCOUNT}:function:waits"
 MACHINE = f"arn:aws:states:eu-west-1:{ACCOUNT}:stateMachine:waits"
 PREFIX = f"arn:aws:sqs:eu-west-1:{ACCOUNT}:{doorbell_prefix('STAGE')}"
 OF_BATCHES = {"SendMessageBatch": "SendMessage", "DeleteMessageBatch": "DeleteMessage"}
@@ -269,13 +270,15 @@ def test_the_shares_of_the_page_are_those_of_the_stack() -> None:
     assert f"`throttle_rate` is {new.rate}, then {raised.rate}" in PAGE
     assert f"the archive {shares(archive).needed} (" in PAGE
     assert f"`grouper_registrations` {shares(tracker_config(grouper_registrations=True)).needed}." in PAGE
-    webhooks, resumed = (
+    adding = (
         tracker_config(callbacks=ByName(json.dumps(CALLBACKS))),
         tracker_config(resumed_state_machines=(MACHINE,)),
+        tracker_config(resumed_durable_functions=(FUNCTION,), resumed_state_machines=(MACHINE,)),
+        tracker_config(resumed_durable_functions=(FUNCTION,)),
     )
-    assert {shares(webhooks).needed, shares(resumed).needed} == {new.needed + 2}
+    assert {shares(each).needed for each in adding} == {new.needed + 2}
     assert re.search(
-        "`resumed_state_machines`, `publications`, [^.]+ and each webhook of `callbacks` add 2", PAGE
+        r"is \[resumed\][^.]+.md\), `publications`, [^.]+ and each webhook of `callbacks` add 2", PAGE
     )
     assert shares(tracker_config(events=(JOB_DEAD,))).needed == new.needed + 1
     assert "the event `JobDead` 1." in PAGE

@@ -107,7 +107,7 @@ def test_a_batch_has_ended_before_a_time_until_it_is_deleted(facts, is_before):
     [
         ({}, False, "is CLOSED; cancel it first"),
         ({"state": State.CANCELLED, "next_check_at": START}, False, "is not confirmed yet"),
-        ({"state": State.CANCELLED}, True, "a task of Step Functions is not resumed yet"),
+        ({"state": State.CANCELLED}, True, "is not resumed yet"),
     ],
 )
 def test_a_batch_that_is_not_settled_is_not_deleted(facts, waits, why):

@@ -34,8 +34,9 @@ class EndingEvent(CompletionEvent):
 
     At least *acked* of its *total* items are acked, at most *upper_bound*; *exact* if the two are equal.
     *outstanding*: the others, so many at the most. *ranges*: the first of them; *more_ranges*: whether there
-    are more. An estimated batch has no ranges. *resumes*: true where a Step Functions task waits for the end.
-    *results*: the parts of the results that the batch keeps; absent where the bucket does not answer.
+    are more. An estimated batch has no ranges. *resumes*: true where a Step Functions task or a durable
+    function waits for the end. *results*: the parts of the results that the batch keeps; absent where the
+    bucket does not answer.
     """
 
     acked: int

@@ -1,4 +1,4 @@
-"""How the task of a batch ends: the request to Step Functions for an ending event. Pure."""
+"""How the task or callback of a batch ends: the request to AWS for an ending event. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fanin.tracker.rules.model import State
 from fanin.tracker.rules.options import OnFailures
 
 OUTPUT_MAX = 262_144
-"""Bytes of the output of a task, in UTF-8: Step Functions API reference, SendTaskSuccess."""
+"""Bytes in UTF-8: SendTaskSuccess of Step Functions, SendDurableExecutionCallbackSuccess of Lambda."""
 CAUSE_MAX = 32_768
 """Characters of the cause of a failure: Step Functions API reference, SendTaskFailure."""
 COMPLETED_WITH_FAILURES = "completed_with_failures"

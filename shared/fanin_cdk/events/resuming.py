@@ -28,8 +28,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_stepfunctions as stepfunctions
 from constructs import Construct, IConstruct
 
-from fanin.names import EVENT_SOURCE
-from fanin.tracker.rules.options import TokenKind
+from fanin.names import RESUMED_CALLBACK, EVENT_SOURCE, RESUMED_TASK
 from fanin_cdk.constructs.functions import Functions
 from fanin_cdk.constructs.queues import RETENTION, SourceQueue
 from fanin_cdk.events.ending import DETAIL_TYPES
@@ -54,7 +53,7 @@ class Resuming(Construct):
         self, scope: Construct, id_: str, config: Config, functions: Functions, bus: events.IEventBus
     ) -> None:
         super().__init__(scope, id_)
-        self.kinds: set[TokenKind] = set()
+        self.kinds: set[str] = set()
         self.queue = SourceQueue(
             self,
             "Events",
@@ -78,10 +77,10 @@ class Resuming(Construct):
         _check_kind(waiting)
         machine_arn = getattr(waiting, "state_machine_arn", None)
         if machine_arn is not None:
-            self.kinds.add(TokenKind.TASK)
+            self.kinds.add(RESUMED_TASK)
             self._let_end(waiting, END_TASKS, machine_arn)
             return
-        self.kinds.add(TokenKind.CALLBACK)
+        self.kinds.add(RESUMED_CALLBACK)
         # Of a version or an alias, which have the function: an execution's ARN never has the alias.
         function = getattr(waiting, "lambda_", waiting)
         self._let_end(function, END_CALLBACKS, executions_of(function.function_arn))

@@ -141,8 +141,8 @@ class Batch(BatchOptions):
     recorded ack; *stalled_at*: that of the last stall. Only batches that ask for thresholds have them.
     *ended_by*: the principal that forced its end. *origin_batch_id*: the batch whose items it reopens.
     *deleted_at*: when its user data was removed. *cancels_children*: it was cancelled with its children.
-    *resumes*: whether a task of Step Functions waits for its end. *reached*: how many items had succeeded, at
-    least, when that was enough; None for every other end.
+    *resumes*: whether a task or durable function waits for its end. *reached*: how many items had succeeded,
+    at least, when that was enough; None for every other end.
     """
 
     tenant: str

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from fanin.arguments import Seconds, shown, timedelta_of
 from fanin.errors import InvalidRequest
 from fanin.item_ids import UUID_FORM
-from fanin.names import camel
+from fanin.names import RESUMED_CALLBACK, RESUMED_TASK, camel
 from fanin.tracker.rules.option_kinds import (
     SECOND,
     Choice,
@@ -138,13 +138,10 @@ class ParentFailsOn(StrEnum):
 
 
 class TokenKind(StrEnum):
-    """What a token ends: a task of Step Functions, or a callback of a durable function of Lambda.
+    """What a token ends: a task of Step Functions, or a callback of a durable function of Lambda."""
 
-    The values are the fields of a request and the attributes of a row.
-    """
-
-    TASK = "taskToken"
-    CALLBACK = "durableCallbackId"
+    TASK = RESUMED_TASK
+    CALLBACK = RESUMED_CALLBACK
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,9 @@ def check_deletable(batch: Batch, waits: bool) -> None:
             f"the ending event of batch {batch.batch_id} is not confirmed yet; delete the batch in a minute"
         )
     if waits:
-        raise Conflict(f"a task of Step Functions is not resumed yet with the end of batch {batch.batch_id}")
+        raise Conflict(
+            f"the task or durable function that waits is not resumed yet with the end of batch {batch.batch_id}"
+        )
 
 
 def ended_before(batch: Batch, at: datetime) -> bool:

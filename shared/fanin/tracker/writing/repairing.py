@@ -146,7 +146,7 @@ class Repairs(Reader):
         """Remove the user data of an ended batch; it is not found from then on. It may be repeated.
 
         Raises NotFound, and Conflict if the batch is live, its ending event is not confirmed yet, or a task
-        of Step Functions still waits for it.
+        or durable function still waits for it.
         """
         batch = self.store.get(BatchKey(tenant, checked_batch_id(batch_id)))
         if batch is None:
@@ -216,7 +216,7 @@ class Repairs(Reader):
         return has_bucket and is_settled(batch) and not self._waits(batch)
 
     def _waits(self, batch: Batch) -> bool:
-        """Whether a task of Step Functions waits for the batch: its token is dropped when it has ended."""
+        """Whether a task or durable function waits for the batch: its token is dropped when it has ended."""
         return batch.resumes and self.store.task_token(batch.key) is not None
 
     def _deleted(self, batch: Batch) -> Batch:
