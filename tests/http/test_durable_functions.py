@@ -27,6 +27,7 @@ import json
 import boto3
 
 DurableContext = object
+NONE = {"TimeoutSeconds": 0, "HeartbeatTimeoutSeconds": 0}
 
 
 class Pending(Exception): ...
@@ -42,7 +43,7 @@ class Context:
             answer = boto3.client("lambda").checkpoint_durable_execution(
                 DurableExecutionArn=self.event["DurableExecutionArn"],
                 CheckpointToken=self.event["CheckpointToken"],
-                Updates=[{"Id": "1", "Type": "CALLBACK", "Action": "START"}],
+                Updates=[{"Id": "1", "Type": "CALLBACK", "Action": "START", "CallbackOptions": NONE}],
             )
             found = [each for each in answer["NewExecutionState"]["Operations"] if each["Id"] == "1"]
             submit(found[0]["CallbackDetails"]["CallbackId"], None)

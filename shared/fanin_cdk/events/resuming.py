@@ -28,7 +28,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_stepfunctions as stepfunctions
 from constructs import Construct, IConstruct
 
-from fanin.names import RESUMED_CALLBACK, EVENT_SOURCE, RESUMED_TASK
+from fanin.names import EVENT_SOURCE, RESUMED_CALLBACK, RESUMED_TASK
 from fanin_cdk.constructs.functions import Functions
 from fanin_cdk.constructs.queues import RETENTION, SourceQueue
 from fanin_cdk.events.ending import DETAIL_TYPES

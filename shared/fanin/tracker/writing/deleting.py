@@ -72,9 +72,7 @@ def check_deletable(batch: Batch, waits: bool) -> None:
             f"the ending event of batch {batch.batch_id} is not confirmed yet; delete the batch in a minute"
         )
     if waits:
-        raise Conflict(
-            f"the task or durable function that waits is not resumed yet with the end of batch {batch.batch_id}"
-        )
+        raise Conflict(f"what waits for the end of batch {batch.batch_id} is not resumed yet")
 
 
 def ended_before(batch: Batch, at: datetime) -> bool:
