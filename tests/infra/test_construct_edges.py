@@ -326,7 +326,7 @@ def test_values_that_would_never_match_are_refused():
     with pytest.raises(ConfigError, match="Mine/Quick is an express state machine"):
         tracker.resumes(express)
     with pytest.raises(ConfigError, match="Mine/Plain is not durable"):
-        tracker.resumes(function(stack, "Plain"))
+        tracker.resumes(function(stack, "Plain").current_version)
 
 
 @pytest.mark.parametrize("text", ["x" * 256, "x" * 257, "a\x00", "\x85", "ä/b"])

@@ -32,7 +32,6 @@ MEANING: dict[str, type[FaninError]] = {
     "RequestLimitExceeded": StoreUnavailable,
     "ThrottlingException": StoreUnavailable,
     "ThrottlingError": StoreUnavailable,
-    "TooManyRequestsException": StoreUnavailable,
     "InternalServerError": StoreUnavailable,
     "ServiceUnavailable": StoreUnavailable,
     # S3's own codes: too many requests of a prefix, a failure inside, a body that came too slowly.

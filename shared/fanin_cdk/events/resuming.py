@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 from aws_cdk import Duration
 from aws_cdk import aws_events as events
@@ -74,16 +74,15 @@ class Resuming(Construct):
 
         Raises ConfigError if *waiting* is an express state machine, or a function that is not durable.
         """
-        _check_kind(waiting)
-        machine_arn = getattr(waiting, "state_machine_arn", None)
-        if machine_arn is not None:
+        # A version and an alias have the function: an execution's ARN never has the alias.
+        owner: Any = getattr(waiting, "lambda_", waiting)
+        _check_kind(owner)
+        if hasattr(owner, "state_machine_arn"):
             self.kinds.add(RESUMED_TASK)
-            self._let_end(waiting, END_TASKS, machine_arn)
-            return
-        self.kinds.add(RESUMED_CALLBACK)
-        # Of a version or an alias, which have the function: an execution's ARN never has the alias.
-        function = getattr(waiting, "lambda_", waiting)
-        self._let_end(function, END_CALLBACKS, executions_of(function.function_arn))
+            self._let_end(owner, END_TASKS, owner.state_machine_arn)
+        else:
+            self.kinds.add(RESUMED_CALLBACK)
+            self._let_end(owner, END_CALLBACKS, executions_of(owner.function_arn))
 
     def _let_end(self, owner: IConstruct, actions: Sequence[str], arn: str) -> None:
         if other_stacks.is_elsewhere(owner, self):

@@ -48,6 +48,10 @@ SETTINGS = [
         opening(22, f"onFailures {value!r}", {"taskToken": "x", "deadlineSeconds": 60, "onFailures": value})
         for value in ("", "FAIL", "ignore", True, None, 1)
     ),
+    *(
+        opening(22, f"durableCallbackId {value!r:.30}", {"durableCallbackId": value, "deadlineSeconds": 60})
+        for value in ("", "x" * 1025, "x===", "a-b", "a\n", "ä", 7, True, ["x"])
+    ),
     opening(22, "taskToken without a deadline", {"taskToken": "x"}),
     opening(22, "onFailures without a token", {"onFailures": "fail", "deadlineSeconds": 60}),
     opening(22, "deadlineSeconds of more than 400 days", {"deadlineSeconds": 400 * 24 * 3600 + 1}),
