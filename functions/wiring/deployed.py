@@ -8,15 +8,15 @@ from pathlib import Path
 
 from fanin.aws.settings.settings_file import SettingsFile
 from fanin.errors import InvalidRequest
-from fanin.tracker.rules.options import TokenKind
+from fanin.names import RESUMED_TASK
 
 FUNCTIONS = Path(__file__).parents[1]
 
 
-def resumes(kind: TokenKind) -> bool:
+def resumes(kind: str) -> bool:
     """Return whether the stack ends what waits with a *kind* of token, by its settings or its constructs."""
     settings = settings_file()
-    is_task = kind is TokenKind.TASK
+    is_task = kind == RESUMED_TASK
     named = settings.resumed_state_machines if is_task else settings.resumed_durable_functions
     return bool(named) or kind in os.environ.get("FANIN_RESUMES", "").split(",")
 

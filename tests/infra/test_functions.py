@@ -332,7 +332,7 @@ def test_every_function_has_a_role_of_its_own_that_only_lambda_may_take(full, fu
     assert trusted == [{"Service": "lambda.amazonaws.com"}] * len(functions)
 
 
-def test_no_policy_has_a_star_but_those_for_x_ray_for_executions_and_for_the_doorbells_by_their_prefix(full):
+def test_no_policy_has_a_star_but_those_for_x_ray_and_for_the_doorbells_by_their_prefix(full):
     assert starred(full) == {
         (frozenset(FIND | SEND), DOORBELLS): 3,
         (frozenset({"s3:GetObject"}), LAKE): 1,
