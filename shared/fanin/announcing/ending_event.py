@@ -36,6 +36,7 @@ class EndingEvent(CompletionEvent):
     *outstanding*: the others, so many at the most. *ranges*: the first of them; *more_ranges*: whether there
     are more. An estimated batch has no ranges. *resumes*: true where a Step Functions task waits for the end.
     *results*: the parts of the results that the batch keeps; absent where the bucket does not answer.
+    *traceparent*: that of the span that opened the batch.
     """
 
     acked: int
@@ -46,6 +47,7 @@ class EndingEvent(CompletionEvent):
     more_ranges: bool
     resumes: bool | None = field(default=None, metadata=ONLY_SOME)
     results: Manifest | None = field(default=None, metadata=ONLY_SOME)
+    traceparent: str | None = field(default=None, metadata=ONLY_SOME)
 
     @classmethod
     def ended(cls, batch: Batch, tracker: Tracker) -> Self:
@@ -64,6 +66,7 @@ class EndingEvent(CompletionEvent):
             more_ranges=left.resume is not None,
             resumes=batch.resumes or None,
             results=_manifest(batch, tracker),
+            traceparent=batch.traceparent,
         )
 
     def detail(self) -> dict[str, Any]:

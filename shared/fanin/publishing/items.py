@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fanin.arguments import kind_of, text, text_or_none, whole
 from fanin.aws.queue_urls import queue_url
 from fanin.client.checks.checking import listed_ids
+from fanin.client.tracing import sending
 from fanin.errors import InvalidRequest
 from fanin.pacing import THREADS, each_in_threads, each_in_turn, waits
 from fanin.publishing.message_groups import message_group
-from fanin.publishing.packing import BATCH_BYTES, ENVELOPE_BYTES, Message, batches, pack_of
+from fanin.publishing.packing import BATCH_BYTES, ENVELOPE_BYTES, Message, batches, carrying, pack_of
 from fanin.publishing.row_sources.lines import sendable
 from fanin.publishing.sending import SendFailed, Sleep
 from fanin.publishing.sending import send as sent
@@ -72,11 +73,15 @@ def send(
     more = _system(text_or_none(trace, "a trace", "trace"))
     client = client or _client()
     url = queue_url(client, text(queue, "a queue", "queue"))
-    return _all_sent(partial(_send, client, url, sleep, named, more), url, messages)
+    with sending(url) as traced:
+        send_one = partial(_send, client, url, sleep, named, more)
+        count = _all_sent(send_one, url, carrying(messages, traced.carried))
+        traced.note({"messaging.batch.message_count": count})
+    return count
 
 
 def _all_sent(
-    send_one: Callable[[list[Message]], SendFailed | None], url: str, messages: Iterator[Message]
+    send_one: Callable[[list[Message]], SendFailed | None], url: str, messages: Iterable[Message]
 ) -> int:
     """Send *messages*, those of a FIFO queue in order; return how many there were. Raises SendFailed."""
     each = each_in_turn if url.endswith(".fifo") else each_in_threads

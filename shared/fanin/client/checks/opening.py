@@ -7,6 +7,7 @@ from typing import Any, TypedDict
 
 from fanin.arguments import Seconds
 from fanin.client.checks.naming import named_as_arguments
+from fanin.client.tracing import traceparent
 from fanin.tracker import ItemId, Mode, OpenBatch, Retention
 from fanin.tracker.rules.options import OPTIONS, Threshold
 from fanin.types import ModeText, NotifyAtText, OnFailuresText, ParentFailsOnText
@@ -24,7 +25,8 @@ class OpenOptions(TypedDict, total=False):
     *max_items*, *max_cost* (dollars): an add that would pass them is refused. *labels*: yours, to find it.
     *callback*: gets its events. *notify_at*, *stuck_after*: the events while it is live, docs/callbacks.md.
     *task_token*: of a Step Functions task that ends with the batch; *on_failures*: ``succeed`` or ``fail`` it
-    if items failed. *results*: keep what the work of each item returns: docs/results.md.
+    if items failed. *results*: keep what the work of each item returns: docs/results.md. *traceparent*: for
+    the ending event; by default that of OpenTelemetry's current span: docs/traces.md.
     """
 
     mode: Mode | ModeText
@@ -47,6 +49,7 @@ class OpenOptions(TypedDict, total=False):
     task_token: str | None
     on_failures: OnFailuresText
     results: bool
+    traceparent: str | None
 
 
 NAMES = {option.argument: name for name, option in OPTIONS.items()}
@@ -59,5 +62,6 @@ def spec_of(user_key: str | None, options: OpenOptions) -> OpenBatch:
     if unknown:
         raise TypeError(f"open() got an unexpected keyword argument {unknown[0]!r}")
     given: dict[str, Any] = {NAMES[argument]: value for argument, value in options.items()}
+    given.setdefault("traceparent", traceparent())
     with named_as_arguments():
         return OpenBatch(user_key=user_key, **given)
