@@ -73,24 +73,22 @@ def send(
     more = _system(text_or_none(trace, "a trace", "trace"))
     client = client or _client()
     url = queue_url(client, text(queue, "a queue", "queue"))
-    with sending(url) as traced:
-        send_one = partial(_send, client, url, sleep, named, more)
-        count = _all_sent(send_one, url, carrying(messages, traced.carried))
-        traced.note({"messaging.batch.message_count": count})
-    return count
+    return _all_sent(partial(_send, client, url, sleep, named, more), url, messages)
 
 
 def _all_sent(
-    send_one: Callable[[list[Message]], SendFailed | None], url: str, messages: Iterable[Message]
+    send_one: Callable[[list[Message]], SendFailed | None], url: str, messages: Iterator[Message]
 ) -> int:
     """Send *messages*, those of a FIFO queue in order; return how many there were. Raises SendFailed."""
     each = each_in_turn if url.endswith(".fifo") else each_in_threads
-    count, failures, requests = 0, list[SendFailed](), batches(messages)
-    while some := [*islice(requests, THREADS)]:
-        failures += [failure for failure in each(send_one, some) if failure is not None]
-        count += sum(map(len, some))
-    if failures:
-        raise SendFailed(str(failures[0]), [left for failure in failures for left in failure.messages])
+    with sending(url) as traced:
+        count, failures, requests = 0, list[SendFailed](), batches(carrying(messages, traced.carried))
+        while some := [*islice(requests, THREADS)]:
+            failures += [failure for failure in each(send_one, some) if failure is not None]
+            count += sum(map(len, some))
+        traced.note({"messaging.batch.message_count": count})
+        if failures:
+            raise SendFailed(str(failures[0]), [left for failure in failures for left in failure.messages])
     return count
 
 
