@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 
 import pytest
 from opentelemetry import trace
@@ -230,6 +231,19 @@ def test_a_batch_keeps_the_trace_of_its_first_opening(fake, spans):
     own = trace.format_span_id(first.get_span_context().span_id)
 
     assert [event["traceparent"].split("-")[2] for event in fake.events] == [own, own]
+
+
+def test_a_delivery_within_a_span_is_a_part_of_its_trace(fake, spans):
+    items = fake.open().add(2)
+    with spans.provider.get_tracer("test").start_as_current_span("mine") as mine:
+        with pytest.raises(SystemExit):
+            settled(fake.acks(lambda _: sys.exit()), record(items[0]))
+        settled(fake.acks(lambda _: None), record(items[1]))
+        assert trace.get_current_span() is mine
+
+    assert len({span.context.trace_id for span in spans.get_finished_spans()}) == 1
+    assert {span.status.status_code for span in spans.get_finished_spans()} == {StatusCode.UNSET}
+    assert len(spans.get_finished_spans()) == 1 + 2 + 3
 
 
 def test_without_a_provider_messages_and_events_have_no_trace(fake):

@@ -287,7 +287,8 @@ class ShownOptions:
             "a traceparent",
             TRACEPARENT,
             "a traceparent is that of W3C Trace Context: 00-, 32 hexadecimal digits, 16 and 2",
-            pattern="^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$",
+            least=55,
+            most=55,
         ),
         "The W3C `traceparent` of the span that opens the batch, which its ending event has, too.",
     )
