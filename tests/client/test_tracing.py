@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from types import SimpleNamespace
 
 import pytest
 from opentelemetry import trace
@@ -16,6 +17,8 @@ from fanin.client.sqs_worker.handlers import consumer_of
 from fanin.client.sqs_worker.messages import Message
 from fanin.client.sqs_worker.performing import ConsumerPerformer
 from fanin.errors import StoreUnavailable
+from fanin.publishing.items import Row
+from fanin.publishing.sender import Sender
 from fanin.testing import FakeFanin
 from tests.client.tracing import Queue, Spans, linked
 
@@ -74,6 +77,22 @@ def test_spans_have_the_attributes_of_the_messaging_conventions(fake, spans):
             | {"messaging.batch.message_count": 2},
         )
     ]
+
+
+def test_each_part_of_a_publication_is_a_span_and_so_is_a_send_that_fails(fake, spans):
+    queue, items = Queue(), fake.open().add(2)
+    rows = [Row(1, at, item, "1") for at, item in enumerate(items)]
+    shape = SimpleNamespace(queue_url="https://sqs/1/work", chunk=None, rate=None, group=None)
+    Sender(queue, shape).send(iter(rows))
+    with pytest.raises(AttributeError):
+        fanin.send("https://sqs/1/work", items, [1, 2], client=object())
+    sent, failed = spans.named("send work")
+    carried = {each["MessageAttributes"]["traceparent"]["StringValue"] for each in queue.entries}
+
+    assert [text.split("-")[2] for text in carried] == [trace.format_span_id(sent.context.span_id)]
+    assert sent.attributes["messaging.batch.message_count"] == 2
+    assert failed.status.status_code is StatusCode.ERROR
+    assert failed.attributes["error.type"] == "AttributeError"
 
 
 @pytest.mark.parametrize(
@@ -228,9 +247,15 @@ def test_a_batch_keeps_the_trace_of_its_first_opening(fake, spans):
             fake.open("a", key="k", labels={"b": "c"})
         fake.fail(items)
         fake.ack(fake.reopen(batch.id).items)
+        fake.cancel(fake.open(traceparent=CONTEXT).id)
+    with trace.use_span(trace.NonRecordingSpan(trace.SpanContext(7, 0, is_remote=False))):
+        fake.cancel(fake.open().id)
     own = trace.format_span_id(first.get_span_context().span_id)
 
-    assert [event["traceparent"].split("-")[2] for event in fake.events] == [own, own]
+    traces = [event.get("traceparent") for event in fake.events]
+
+    assert [text.split("-")[2] for text in traces[:2]] == [own, own]
+    assert traces[2:] == [CONTEXT, None]
 
 
 def test_a_delivery_within_a_span_is_a_part_of_its_trace(fake, spans):

@@ -240,11 +240,11 @@ def test_a_message_carries_as_much_of_a_trace_as_fits_below_the_same_limit(most,
 
 
 def test_each_chunk_has_room_for_a_traceparent_and_a_request_counts_it():
-    record = json.dumps("x" * 100)
+    record = json.dumps("x" * 37)  # few bytes are left of a chunk
     chunks = list(carrying(chunked([Row(at, record) for at in range(9_000)], 10_000), CARRIED[:1]))
     longest = ["x" * (BATCH_BYTES // 4 - 72)] * 4
 
-    assert len(chunks) > 3
+    assert len(chunks) == 2
     assert all(message.carried and message.size <= MESSAGE_BYTES for message in chunks)
     assert [len(each) for each in batches(carrying(messages(*longest), CARRIED[:1]))] == [4]
     assert [len(each) for each in batches(carrying(messages(*longest, "x"), CARRIED[:1]))] == [4, 1]

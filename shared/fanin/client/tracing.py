@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from fanin.calling import has_text, own_text
+from fanin.calling import own_text
 from fanin.isolating import Record
 from fanin.tracker import Ack
 
@@ -128,8 +128,7 @@ class _Recorded(Traced):
         room = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
         self.fail(f"{room}{kind.__qualname__}", own_text(error))
         with HARMLESS:
-            if has_text(error):
-                self._span.record_exception(error, {"fanin.item": item_id} if item_id else None)
+            self._span.record_exception(error, {"fanin.item": item_id} if item_id else None)
 
 
 def sending(queue_url: str) -> Traced:
@@ -193,11 +192,11 @@ def _of_records(operation: str, records: Sequence[Record]) -> Traced:
     tracer = _tracer() if records else None
     if tracer is None:
         return OFF
-    queues = {str(record.get("eventSourceARN") or "").rpartition(":")[2] for record in records}
+    queue = str(records[0].get("eventSourceARN") or "").rpartition(":")[2]
     facts: Facts = {"messaging.batch.message_count": len(records)}
     if len(records) == 1:
         facts = {"messaging.message.id": records[0]["messageId"]}
-    return _started(tracer, operation, queues.pop() if len(queues) == 1 else "", records, facts)
+    return _started(tracer, operation, queue, records, facts)
 
 
 def _started(tracer: Tracer, operation: str, queue: str, records: Sequence[Record], facts: Facts) -> Traced:
@@ -221,13 +220,12 @@ def _started(tracer: Tracer, operation: str, queue: str, records: Sequence[Recor
 
 
 def _links(records: Sequence[Record]) -> list[Link]:
-    """Return a link to each span whose context messages carry; what is no such context has none."""
+    """Return a link to each span whose context messages carry; the SDK drops what is no such context."""
     from opentelemetry.trace import Link, get_current_span  # noqa: PLC0415
 
     carried = dict.fromkeys(tuple((name, _text(record, name)) for name in CARRIED) for record in records)
     contexts = [_propagator().extract(dict(each)) for each in carried if each[0][1]]
-    spans = [get_current_span(context).get_span_context() for context in contexts]
-    return [Link(span) for span in spans if span.is_valid]
+    return [Link(get_current_span(context).get_span_context()) for context in contexts]
 
 
 def _text(record: Record, name: str) -> str:
