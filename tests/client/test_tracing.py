@@ -51,32 +51,28 @@ def messages_of(spans):
     return [span for span in spans.named("process work") if span.parent is not None]
 
 
+def of(kind, name=None):
+    queue = {"messaging.system": "aws_sqs", "messaging.destination.name": "work"}
+    return queue | {"messaging.operation.type": kind, "messaging.operation.name": name or kind}
+
+
 def test_spans_have_the_attributes_of_the_messaging_conventions(fake, spans):
     queue, batch = Queue(), fake.open()
     fanin.send("work", items := batch.add(3), [1, 2, 3], chunk=2, client=queue)
     settled(fake.acks_each(lambda item: None), *queue.event()["Records"])
-    common = {"messaging.system": "aws_sqs", "messaging.destination.name": "work"}
-    process = common | {"messaging.operation.type": "process", "messaging.operation.name": "process"}
-    of_batch = {"fanin.batch_id": batch.id}
+    send, process, ack = of("send"), of("process"), of("settle", "ack")
+    of_batch, two = {"fanin.batch_id": batch.id}, {"messaging.batch.message_count": 2}
+    (sent,) = spans.named("send work")
 
     assert {(span.name, span.kind): dict(span.attributes) for span in spans.get_finished_spans()[-2:]} == {
-        ("ack work", SpanKind.CLIENT): common
-        | {"messaging.operation.type": "settle", "messaging.operation.name": "ack"}
-        | {"messaging.batch.message_count": 2},
-        ("process work", SpanKind.CONSUMER): process | {"messaging.batch.message_count": 2},
+        ("ack work", SpanKind.CLIENT): ack | two,
+        ("process work", SpanKind.CONSUMER): process | two,
     }
     assert [dict(span.attributes) for span in messages_of(spans)] == [
         process | of_batch | {"messaging.message.id": "m0", "fanin.items": f"{items[0]}-1"},
         process | of_batch | {"messaging.message.id": "m1", "fanin.item": items[2]},
     ]
-    assert [(span.kind, dict(span.attributes)) for span in spans.named("send work")] == [
-        (
-            SpanKind.PRODUCER,
-            common
-            | {"messaging.operation.type": "send", "messaging.operation.name": "send"}
-            | {"messaging.batch.message_count": 2},
-        )
-    ]
+    assert (sent.kind, dict(sent.attributes)) == (SpanKind.PRODUCER, send | two)
 
 
 def test_each_part_of_a_publication_is_a_span_and_so_is_a_send_that_fails(fake, spans):
@@ -95,23 +91,18 @@ def test_each_part_of_a_publication_is_a_span_and_so_is_a_send_that_fails(fake, 
     assert failed.attributes["error.type"] == "AttributeError"
 
 
+BAD = [
+    *("", "x" * 2000, CONTEXT[:-1], CONTEXT.upper(), f"{CONTEXT}\n", f"{CONTEXT}-more", "\u00e9", 7),
+    *(CONTEXT.replace("00-", "ff-", 1), f"00-{'0' * 32}-b7ad6b7169203331-01"),
+]
+"""Texts, and a number, that are no traceparent."""
+
+
 @pytest.mark.parametrize(
     "attributes",
     [
-        *(
-            {},
-            None,
-            {"traceparent": None},
-            {"traceparent": "text"},
-            {"traceparent": {"stringValue": 7}},
-        ),
-        *(
-            {"traceparent": {"stringValue": text, "dataType": "String"}}
-            for text in (
-                *("", "x" * 2000, CONTEXT[:-1], CONTEXT.upper(), f"{CONTEXT}\n", f"{CONTEXT}-more"),
-                *(CONTEXT.replace("00-", "ff-", 1), f"00-{'0' * 32}-b7ad6b7169203331-01", "é"),
-            )
-        ),
+        *({}, None, {"traceparent": None}, {"traceparent": "text"}),
+        *({"traceparent": {"stringValue": text}} for text in BAD),
     ],
     ids=repr,
 )

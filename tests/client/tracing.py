@@ -25,10 +25,6 @@ class Spans(InMemorySpanExporter):
     def named(self, name: str) -> list:
         return [span for span in self.get_finished_spans() if span.name == name]
 
-    def under(self, parent) -> list:
-        ids = [(span.parent and span.parent.span_id, span) for span in self.get_finished_spans()]
-        return [span for of, span in ids if of == (parent and parent.context.span_id)]
-
 
 class Queue:
     """Keeps the entries that ``fanin.send`` sends."""
@@ -44,12 +40,10 @@ class Queue:
         return {}
 
     def event(self):
-        facts = [
-            {"MessageId": f"m{n}", "ReceiptHandle": "r", "MD5OfBody": ""} for n in range(len(self.entries))
-        ]
         received = [
-            fact | {"Body": each["MessageBody"], "MessageAttributes": each.get("MessageAttributes", {})}
-            for fact, each in zip(facts, self.entries, strict=True)
+            {"MessageId": f"m{n}", "ReceiptHandle": "r", "MD5OfBody": "", "Body": each["MessageBody"]}
+            | {"MessageAttributes": each.get("MessageAttributes", {})}
+            for n, each in enumerate(self.entries)
         ]
         return {"Records": [record_of(each, ARN) for each in received]}
 
