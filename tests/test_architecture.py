@@ -209,6 +209,7 @@ HOMES: dict[str, set[str]] = {
     "greenlet": {"fanin.client.aio"},
     "h11": {"fanin.client.aio"},
     "ministack": {"fanin.local"},
+    "opentelemetry": {"fanin.client.tracing"},
     "moto": {"fanin.local"},
     "rich": {"fanin.cli", "examples.catalog"},
     "typer": {"fanin.cli"},

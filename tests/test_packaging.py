@@ -15,7 +15,7 @@ import pytest
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[1]
-EXTRAS = {"api", "async", "cdk", "cli", "demo", "dev", "local", "mcp", "report", "spark"}
+EXTRAS = {"api", "async", "cdk", "cli", "demo", "dev", "local", "mcp", "otel", "report", "spark"}
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)", re.MULTILINE)
 
 

@@ -30,6 +30,7 @@ OWN = {
     "docs/results.md": "tests/client/test_results_page.py",
     "docs/step_functions.md": "tests/http/test_step_functions.py",
     "docs/testing.md": "tests/testing/test_page.py",
+    "docs/traces.md": "tests/client/test_traces_page.py",
     "docs/without_python.md": "tests/http/test_without_python.py",
     "docs/work.md": "tests/http/test_work.py",
 }

@@ -49,6 +49,7 @@ ABOUT = {
     "callback": "The callback that the batch names; absent if it names none.",
     "resumes": "True where a Step Functions task or a durable function waits for the end; absent otherwise.",
     "results": "The parts of the results that the batch keeps, fixed by its end; absent if it keeps none.",
+    "traceparent": "The W3C traceparent of the span that opened it; absent if it was opened in none.",
 }
 ABOUT_PROGRESS = {
     **{name: ABOUT[name] for name in ("tenant", "batch_id", "user_key", "opened_at", "labels", "callback")},

@@ -94,3 +94,4 @@ class EndingDetail(_EndingDetail, total=False):
     reached: int
     resumes: bool
     results: dict[str, Any]
+    traceparent: str

@@ -117,6 +117,7 @@ BAD = {
     "parent": "x",
     "notify_at": ["60%"],
     "stuck_after": timedelta(seconds=1),
+    "traceparent": f"00-{'a' * 32}-{'0' * 16}-01",
     "task_token": "a b",
     "durable_callback_id": "a-b",
     "on_failures": "pass",

@@ -72,6 +72,20 @@ def test_a_consumer_inside_aws_loads_neither_the_http_client_nor_models():
     assert "fanin.client.consuming.consumer" in names
 
 
+def test_work_without_a_tracer_provider_loads_nothing_of_opentelemetry():
+    names = added(
+        "from fanin import send\n"
+        "from fanin.testing import FakeFanin, deliver\n"
+        "fake = FakeFanin()\n"
+        "with fake.in_place_of(fake), fake.open() as batch:\n"
+        "    send('work', batch.add(1), [1])\n"
+        "assert deliver(fake.acks(lambda record: None), fake.sent['work']).acked\n"
+    )
+
+    assert "fanin.client.tracing" in names
+    assert not [name for name in names if name.startswith("opentelemetry")]
+
+
 def test_every_public_name_is_there_and_they_are_sorted():
     assert fanin.__all__ == sorted(fanin.__all__)
     assert all(getattr(fanin, name).__name__ == name for name in fanin.__all__)

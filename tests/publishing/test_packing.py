@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fanin import State, pacing
 from fanin.client.items import Items
 from fanin.publishing.dead_letter_messages import DeadLetterMessage, Left, Standing, reason_to_leave, windows
-from fanin.publishing.packing import BATCH_BYTES, MESSAGE_BYTES, Message, batches, chunked
+from fanin.publishing.packing import BATCH_BYTES, MESSAGE_BYTES, Message, batches, carrying, chunked
 from fanin.publishing.row_sources.files import FileSource
 from fanin.publishing.row_sources.source import UnreadableRow
 from fanin.publishing.rows import rows, survey
@@ -225,3 +225,26 @@ def test_the_size_of_a_message_counts_its_attributes():
     message = DeadLetterMessage({"MessageId": "m", "Body": "ä", "MessageAttributes": attributes})
 
     assert message.size == 2 + len("n") + len("String") + 4
+
+
+CARRIED = (("traceparent", "x" * 55), ("tracestate", "y" * 512))
+
+
+@pytest.mark.parametrize("most", [MESSAGE_BYTES, BATCH_BYTES])
+@pytest.mark.parametrize(("room", "carried"), [(600, 2), (599, 1), (72, 1), (71, 0), (0, 0)])
+def test_a_message_carries_as_much_of_a_trace_as_fits_below_the_same_limit(most, room, carried):
+    (message,) = carrying(messages("x" * (most - room)), CARRIED)
+
+    assert message.carried == CARRIED[:carried]
+    assert message.size == most - room + (0, 72, 600)[carried]
+
+
+def test_each_chunk_has_room_for_a_traceparent_and_a_request_counts_it():
+    record = json.dumps("x" * 37)  # few bytes are left of a chunk
+    chunks = list(carrying(chunked([Row(at, record) for at in range(9_000)], 10_000), CARRIED[:1]))
+    longest = ["x" * (BATCH_BYTES // 4 - 72)] * 4
+
+    assert len(chunks) == 2
+    assert all(message.carried and message.size <= MESSAGE_BYTES for message in chunks)
+    assert [len(each) for each in batches(carrying(messages(*longest), CARRIED[:1]))] == [4]
+    assert [len(each) for each in batches(carrying(messages(*longest, "x"), CARRIED[:1]))] == [4, 1]

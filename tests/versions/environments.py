@@ -42,8 +42,13 @@ PURE = (
 )
 PARTS = {
     "package": Part(
-        ("api", "async", "cli", "report"),
-        ("jsonschema", "moto[cloudformation,dynamodb,sqs,events]", "openapi-spec-validator"),
+        ("api", "async", "cli", "otel", "report"),
+        (
+            "jsonschema",
+            "moto[cloudformation,dynamodb,sqs,events]",
+            "openapi-spec-validator",
+            "opentelemetry-sdk",
+        ),
         (*PURE, "api", "cli", "report", "testing"),
     ),
     "local": Part(

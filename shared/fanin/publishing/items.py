@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fanin.arguments import kind_of, text, text_or_none, whole
 from fanin.aws.queue_urls import queue_url
 from fanin.client.checks.checking import listed_ids
+from fanin.client.tracing import sending
 from fanin.errors import InvalidRequest
 from fanin.pacing import THREADS, each_in_threads, each_in_turn, waits
 from fanin.publishing.message_groups import message_group
-from fanin.publishing.packing import BATCH_BYTES, ENVELOPE_BYTES, Message, batches, pack_of
+from fanin.publishing.packing import BATCH_BYTES, ENVELOPE_BYTES, Message, batches, carrying, pack_of
 from fanin.publishing.row_sources.lines import sendable
 from fanin.publishing.sending import SendFailed, Sleep
 from fanin.publishing.sending import send as sent
@@ -80,12 +81,14 @@ def _all_sent(
 ) -> int:
     """Send *messages*, those of a FIFO queue in order; return how many there were. Raises SendFailed."""
     each = each_in_turn if url.endswith(".fifo") else each_in_threads
-    count, failures, requests = 0, list[SendFailed](), batches(messages)
-    while some := [*islice(requests, THREADS)]:
-        failures += [failure for failure in each(send_one, some) if failure is not None]
-        count += sum(map(len, some))
-    if failures:
-        raise SendFailed(str(failures[0]), [left for failure in failures for left in failure.messages])
+    with sending(url) as traced:
+        count, failures, requests = 0, list[SendFailed](), batches(carrying(messages, traced.carried))
+        while some := [*islice(requests, THREADS)]:
+            failures += [failure for failure in each(send_one, some) if failure is not None]
+            count += sum(map(len, some))
+        traced.note({"messaging.batch.message_count": count})
+        if failures:
+            raise SendFailed(str(failures[0]), [left for failure in failures for left in failure.messages])
     return count
 
 

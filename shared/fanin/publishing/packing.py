@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from typing import Any, Protocol, TypeVar
+
+from fanin.aws.sending.keeping import size_of
 
 BATCH_ENTRIES = 10
 BATCH_BYTES = 1_048_576
@@ -22,11 +24,16 @@ MESSAGE_BYTES = 256 * 1024
 """Bytes of a chunk at most: what a queue takes also where its MaximumMessageSize is that of older queues."""
 ENVELOPE_BYTES = 140
 """Bytes of a message beside its rows: item ids, time, names."""
+TRACEPARENT_BYTES = 72
+"""Bytes of the attribute ``traceparent``, for which a chunk has room also where it carries none."""
+RESERVED_BYTES = ENVELOPE_BYTES + TRACEPARENT_BYTES
 
 Row = Any
 """A row to send: its *position* in the batch, its *item_id*, its *record* as JSON, and which *copy* it is."""
 Pack = Callable[[Iterator[Row]], Iterator["Message"]]
 """Turns rows into messages."""
+Carried = tuple[tuple[str, str], ...]
+"""The names and the texts of a trace context, the most useful first."""
 
 
 class Sized(Protocol):
@@ -41,17 +48,38 @@ M = TypeVar("M", bound=Sized)
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of *items* items of the batch *batch_id*; *copy* is 1, or 2 for an intended duplicate."""
+    """One message of *items* items of the batch *batch_id*; *copy* is 1, or 2 for an intended duplicate.
+
+    *carried*: the trace context that it carries as attributes.
+    """
 
     copy: int
     body: str
     batch_id: str
     items: int = 1
+    carried: Carried = ()
 
     @property
     def size(self) -> int:
-        """Return its bytes."""
-        return len(self.body.encode())
+        """Return the bytes of its body and attributes."""
+        attributes = sum(size_of(*named) for named in self.attributes.items()) if self.carried else 0
+        return len(self.body.encode()) + attributes
+
+    @property
+    def attributes(self) -> dict[str, dict[str, str]]:
+        """Return its attributes, as a request has them."""
+        return {name: {"DataType": "String", "StringValue": text} for name, text in self.carried}
+
+    def carrying(self, carried: Carried) -> Message:
+        """Return the message with what of *carried* fits: all queues that take it take it with that, too."""
+        most = MESSAGE_BYTES if self.size <= MESSAGE_BYTES else BATCH_BYTES
+        message = self
+        for named in carried:
+            longer = replace(message, carried=(*message.carried, named))
+            if longer.size > most:
+                break
+            message = longer
+        return message
 
     @classmethod
     def of(cls, row: Row, sent_at: int) -> Message:
@@ -85,6 +113,11 @@ def chunked(rows: Iterable[Row], size: int) -> Iterator[Message]:
             yield Message.of_chunk(part, _now())
 
 
+def carrying(messages: Iterable[Message], carried: Carried) -> Iterable[Message]:
+    """Return *messages*, each with the trace context *carried*."""
+    return (message.carrying(carried) for message in messages) if carried else messages
+
+
 def batches(messages: Iterable[M]) -> Iterator[list[M]]:
     """Yield *messages* in order, as many together as one request takes."""
     batch: list[M] = []
@@ -107,7 +140,7 @@ def _parts(rows: Iterable[Row]) -> Iterator[list[Row]]:
     for row in rows:
         width = len(row.record.encode()) + 1
         gap = bool(part) and row.position != part[-1].position + 1
-        if part and (gap or ENVELOPE_BYTES + length + width > MESSAGE_BYTES):
+        if part and (gap or RESERVED_BYTES + length + width > MESSAGE_BYTES):
             yield part
             part, length = [], 0
         part.append(row)

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from fanin.client.tracing import sending
 from fanin.pacing import Each, Pace, each_in_threads, each_in_turn, waits
 from fanin.publishing.items import Row
-from fanin.publishing.packing import Message, batches, pack_of
+from fanin.publishing.packing import Message, batches, carrying, pack_of
 from fanin.publishing.sending import Sleep, send
 
 if TYPE_CHECKING:
@@ -56,9 +57,12 @@ class Sender:
 
     def send(self, rows: Iterator[Row]) -> None:
         """Send *rows*; all are sent when it returns."""
-        requests = list(batches(pack_of(self.request.chunk)(rows)))
-        each = self.each if self.request.rate is None else each_in_turn
-        each(self._send, requests)
+        with sending(self.request.queue_url) as traced:
+            messages = carrying(pack_of(self.request.chunk)(rows), traced.carried)
+            requests = list(batches(messages))
+            traced.note({"messaging.batch.message_count": sum(map(len, requests))})
+            each = self.each if self.request.rate is None else each_in_turn
+            each(self._send, requests)
 
     def _send(self, messages: Sequence[Message]) -> None:
         if self.pace.rate is not None:

@@ -71,6 +71,7 @@ def _entries(
     """Return an entry for each message; a FIFO queue deduplicates by body."""
     entries: list[Any] = [
         {"Id": str(n), "MessageBody": m.body, "MessageGroupId": group or m.batch_id, **more}
+        | ({"MessageAttributes": m.attributes} if m.carried else {})
         for n, m in enumerate(batch)
     ]
     for entry in entries if is_fifo else ():

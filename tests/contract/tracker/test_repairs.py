@@ -56,6 +56,7 @@ ALL_OPTIONS = {
     "stuck_after": timedelta(minutes=5),
     "retention": Retention(),
     "results": True,
+    "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 }
 KEPT_ATTRIBUTES = {
     *("pk", "sk", "tenant", "batchId", "state", "total", "failed", "healed", "pageBits", "salt", "mode"),

@@ -7,6 +7,7 @@ from typing import Any, TypedDict
 
 from fanin.arguments import Seconds
 from fanin.client.checks.naming import named_as_arguments
+from fanin.client.tracing import traceparent
 from fanin.tracker import ItemId, Mode, OpenBatch, Retention
 from fanin.tracker.rules.options import OPTIONS, Threshold
 from fanin.types import ModeText, NotifyAtText, OnFailuresText, ParentFailsOnText
@@ -25,7 +26,8 @@ class OpenOptions(TypedDict, total=False):
     *callback*: gets its events. *notify_at*, *stuck_after*: the events while it is live, docs/callbacks.md.
     *task_token*, *durable_callback_id*: of a Step Functions task or a durable function that goes on when the
     batch has ended; *on_failures*: ``succeed`` or ``fail`` it if items failed. *results*: keep what the work
-    of each item returns: docs/results.md.
+    of each item returns: docs/results.md. *traceparent*: for the ending event; by default that of
+    OpenTelemetry's current span: docs/traces.md.
     """
 
     mode: Mode | ModeText
@@ -49,6 +51,7 @@ class OpenOptions(TypedDict, total=False):
     durable_callback_id: str | None
     on_failures: OnFailuresText
     results: bool
+    traceparent: str | None
 
 
 NAMES = {option.argument: name for name, option in OPTIONS.items()}
@@ -61,5 +64,6 @@ def spec_of(user_key: str | None, options: OpenOptions) -> OpenBatch:
     if unknown:
         raise TypeError(f"open() got an unexpected keyword argument {unknown[0]!r}")
     given: dict[str, Any] = {NAMES[argument]: value for argument, value in options.items()}
+    given.setdefault("traceparent", traceparent())
     with named_as_arguments():
         return OpenBatch(user_key=user_key, **given)

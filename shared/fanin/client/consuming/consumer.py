@@ -41,6 +41,7 @@ from fanin.client.consuming.settling import (
 from fanin.client.consuming.skipping import FailuresForGood, Look, Looks
 from fanin.client.consuming.steps import Step, Steps, take
 from fanin.client.handing_over.under_work import UnderWork, delivery, under_work
+from fanin.client.tracing import OFF, acking, delivering, note_failure, note_items, processing
 from fanin.client.transports.transport import ITEMS_A_REQUEST, Acks
 from fanin.errors import InvalidRequest
 from fanin.isolating import Record, receives, records_of
@@ -98,7 +99,7 @@ class Consumer:
         records = records_of(event)
         tally, looks = Tally(records if self._works else ()), Looks(self.transport, self.skip_done)
         started = _Started(context, self.margin_seconds)
-        with delivery():
+        with delivering(records), delivery():
             for run in self._runs(self._not_done(records, tally, looks, started)):
                 self._settle_run(started.of(run, tally), tally, looks)
         tally.fail(started.deferred)
@@ -133,14 +134,18 @@ class Consumer:
         """Work on the records of a run, and ack them together."""
         worked = []
         for record in run:
-            worked.append(take(self._worked(record, tally, looks)))
+            worked.append(take(self._traced(record, tally, looks)))
             tally.note(worked[-1])
         self._send(worked, tally)
 
     def _send(self, worked: Sequence[Worked], tally: Tally) -> None:
         """Send the acks of a run."""
         acks = [(each.record, ack) for each in worked for ack in each.acks]
-        tally.answered += answers_of(self.transport.ack, acks)
+        with acking([each.record for each in worked if each.acks]) as traced:
+            answers = answers_of(self.transport.ack, acks)
+            if unanswered := sum(each.counts is None for each in answers):
+                traced.fail("unanswered", f"{unanswered} of {len(answers)} acks")
+        tally.answered += answers
 
     def work_alone(self, record: Record) -> Steps[tuple[Worked, Tally]]:
         """Work on a record of no delivery; ``settle_together`` sends its acks, and those of others."""
@@ -148,7 +153,7 @@ class Consumer:
         worked = Worked(record)
         not_done = partial(self._not_done, [record], tally, looks, _Started(None, 0))
         if not looks.wants(record) or (yield Step(not_done)):
-            worked = yield from self._worked(record, tally, looks)
+            worked = yield from self._traced(record, tally, looks)
             tally.note(worked)
         looks.log()
         return worked, tally
@@ -167,6 +172,11 @@ class Consumer:
         """Return the consumer for records of no delivery; *context* reports the time left to each of them."""
         return self
 
+    def _traced(self, record: Record, tally: Tally, looks: Looks) -> Steps[Worked]:
+        """Work on *record* in a span of its own, if a function does its work."""
+        with processing(record) if self._works else OFF:
+            return (yield from self._worked(record, tally, looks))
+
     def _worked(self, record: Record, tally: Tally, looks: Looks) -> Steps[Worked]:
         """Look whether the work of *record* is due, do it, and return its acks."""
         ack = self._ack(record)
@@ -174,6 +184,7 @@ class Consumer:
             return Worked(record, returns=True)
         if self.handle is None:
             return Worked(record, [ack])
+        note_items(ack)
         stopped = yield from self._not_due(record, ack, tally, looks)
         return stopped or (yield from self._work_done(record, ack, partial(self.handle, record)))
 
@@ -200,6 +211,7 @@ class Consumer:
         except BaseException as error:
             if not is_failure(error):
                 raise
+            note_failure(error, call.item_id)
             failed = self._failed(call, ack, error)
             return Worked(record, returns=True) if failed is None else Worked(record, [failed])
         if call.is_open:
@@ -224,6 +236,7 @@ class Consumer:
             failed = failed_for_good(error)
             if failed is None:
                 raise
+            note_failure(failed, call.item_id)
             failure = replace(ack, outcome=Outcome.FAILURE, reason=reason_for_good(failed))
             call.fail_for_good(failure)
             _log_for_good(call, failure)

@@ -22,6 +22,7 @@ from fanin.client.consuming.ordering import in_turn, is_in_order
 from fanin.client.consuming.settling import RETURNS, Settled, Tally, Worked
 from fanin.client.consuming.skipping import Looks
 from fanin.client.consuming.steps import Step, Steps
+from fanin.client.tracing import note_items
 from fanin.errors import InvalidRequest, NewerSchema, NotFound, StoreUnavailable
 from fanin.isolating import Record, receives
 from fanin.tracker import Ack, Verdict
@@ -80,6 +81,7 @@ class EachConsumer(Consumer):
         chunk = self._chunk(record)
         if chunk is None:
             return Worked(record, returns=True)
+        note_items(chunk.ack)
         stopped = yield from self._not_due(record, chunk.ack, tally, looks)
         if stopped is not None:
             return stopped

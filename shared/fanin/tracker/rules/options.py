@@ -50,6 +50,8 @@ USER_KEY = Text(
 )
 CALLBACK = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 CALLBACK_PATTERN = f"^{CALLBACK.pattern}$"
+TRACEPARENT = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
+"""That of W3C Trace Context: the ids of a trace and of a span in it, which are not 0, and flags."""
 STUCK_AFTER_MIN, STUCK_AFTER_MAX = timedelta(minutes=1), timedelta(days=366)
 TOKEN_MAX = 2048
 """Characters of a token: the maximum in the Step Functions API reference, SendTaskSuccess."""
@@ -290,6 +292,16 @@ class ShownOptions:
         "Keep what the work of each item returns, to read once the batch has ended.",
         default=False,
         cli=("--results", "Keep the results of its items."),
+    )
+    traceparent: str | None = option(
+        Text(
+            "a traceparent",
+            TRACEPARENT,
+            "a traceparent is that of W3C Trace Context: 00-, 32 hexadecimal digits, 16 and 2",
+            least=55,
+            most=55,
+        ),
+        "The W3C `traceparent` of the span that opens the batch, which its ending event has, too.",
     )
 
 

@@ -13,6 +13,8 @@ from fanin.tracker.rules.model import Batch, BatchKey, State
 from fanin.tracker.rules.options import OpenBatch, options_of
 
 DEFAULTS = OpenBatch()
+OF_AN_ATTEMPT = {"traceparent"}
+"""Options that another attempt under the same key may give otherwise; those of the first one stand."""
 OPEN_ATTEMPTS = 10
 
 
@@ -92,7 +94,8 @@ def _differences(stored: Batch, request: OpenBatch) -> str:
     deadline = stored.deadline_at and stored.deadline_at - stored.created_at
     was = options_of(stored) | {"deadline": deadline}
     asked = options_of(request) | {"deadline": request.deadline}
-    names = [name for name in was if was[name] != asked[name]] or ["task_token or durable_callback_id"]
+    asked_anew = [name for name in was if was[name] != asked[name] and name not in OF_AN_ATTEMPT]
+    names = asked_anew or ["task_token or durable_callback_id"]
     return ", ".join(names).replace("_", " ")
 
 
@@ -101,7 +104,8 @@ def _fingerprint(request: OpenBatch) -> str:
 
     A later release can add an option, and the hash of a request that does not use it stays the same.
     """
-    given = {option.name: getattr(request, option.name) for option in fields(request)}
+    compared = [option.name for option in fields(request) if option.name not in OF_AN_ATTEMPT]
+    given = {name: getattr(request, name) for name in compared}
     used = {name: value for name, value in given.items() if value != getattr(DEFAULTS, name)}
     listed = ", ".join(f"{name}={value!r}" for name, value in used.items())
     return hashlib.sha256(f"OpenBatch({listed})".encode()).hexdigest()
