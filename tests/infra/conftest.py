@@ -25,9 +25,9 @@ def plain() -> Assembly:
 
 @pytest.fixture(scope="session")
 def full() -> Assembly:
-    """The deployment with work queues, registrations, a resumed state machine, callbacks, publications."""
+    """The deployment with work queues, registrations, progress tokens, and what is for other resources."""
     more: dict[str, Any] = {"resumed_state_machines": STATE_MACHINE, "callbacks": CALLBACKS}
-    more["publications"] = PUBLICATIONS
+    more |= {"publications": PUBLICATIONS, "progress_tokens": True}
     return synthesised(grouper_registrations=True, job_queues="thumbs", **more)
 
 

@@ -1,0 +1,39 @@
+"""GET /v1/progress, which a progress token authorizes: for pages of any origin"""
+
+from typing import Annotated, Any
+
+from aws_lambda_powertools.event_handler.openapi.params import Query
+from pydantic import StringConstraints
+
+from fanin.api.answers.batch_answers import WatchedBatch
+from fanin.api.answers.documents import answers
+from fanin.api.edge import edge
+from fanin.api.requests.wording import TOKEN_PATTERN
+from functions.wiring import tracking
+
+ANY_ORIGIN = {"Access-Control-Allow-Origin": "*", "Cache-Control": "no-store"}
+Token = Annotated[
+    Annotated[str, StringConstraints(pattern=TOKEN_PATTERN)],
+    Query(alias="token", description="Of `POST /v1/batches/{batchId}/token`."),
+]
+
+app = edge(None, query=("token",))
+
+
+@app.get(
+    "/v1/progress",
+    operation_id="getProgress",
+    summary="Get the progress of a token's batch",
+    responses=answers(200, WatchedBatch, 400, 404, 503),
+)
+def get_progress(token: Token) -> WatchedBatch:
+    """Return the state and progress of the batch, for the holder of a token, without another credential.
+
+    Pages of any origin may ask. Ask again after `retryAfterSeconds`, until the answer has none.
+    """
+    return WatchedBatch.of(tracking.tracker().watched(token))
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    answer = app.resolve(event, context)
+    return answer | {"headers": answer["headers"] | ANY_ORIGIN}
