@@ -1,21 +1,13 @@
 """GET /v1/progress, which a progress token authorizes: for pages of any origin"""
 
-from typing import Annotated, Any
-
-from aws_lambda_powertools.event_handler.openapi.params import Query
-from pydantic import StringConstraints
+from typing import Any
 
 from fanin.api.answers.batch_answers import WatchedBatch
 from fanin.api.answers.documents import answers
-from fanin.api.edge import edge
-from fanin.api.requests.wording import TOKEN_PATTERN
+from fanin.api.edge import TokenText, edge
 from functions.wiring import tracking
 
 ANY_ORIGIN = {"Access-Control-Allow-Origin": "*", "Cache-Control": "no-store"}
-Token = Annotated[
-    Annotated[str, StringConstraints(pattern=TOKEN_PATTERN)],
-    Query(alias="token", description="Of `POST /v1/batches/{batchId}/token`."),
-]
 
 app = edge(None, query=("token",))
 
@@ -26,7 +18,7 @@ app = edge(None, query=("token",))
     summary="Get the progress of a token's batch",
     responses=answers(200, WatchedBatch, 400, 404, 503),
 )
-def get_progress(token: Token) -> WatchedBatch:
+def get_progress(token: TokenText) -> WatchedBatch:
     """Return the state and progress of the batch, for the holder of a token, without another credential.
 
     Pages of any origin may ask. Ask again after `retryAfterSeconds`, until the answer has none.

@@ -12,8 +12,9 @@ MARKER = "<!-- routes -->"
 FOLDER = "http"
 PROBLEM = "application/problem+json"
 SUBJECTS = {
-    "batches": ("Batches", r"^/v1/batches(?!.*/(outstanding|failures|map|results|children|reopen|origin)$)"),
+    "batches": ("Batches", r"^/v1/batches(?!.*/(outstanding|failures|map|results|children|reopen|origin|token)$)"),
     "acks": ("Acks and failures", r"^/v1/acks|/(outstanding|failures|map)$"),
+    "progress": ("Progress on a page of yours", r"/token$|^/v1/progress$"),
     "results": ("Results", r"/results$"),
     "children": ("Children and reopened batches", r"/(children|reopen|origin)$"),
     "publications": ("Publications", r"^/v1/publications"),

@@ -55,7 +55,7 @@ def test_an_ended_batch_says_so_and_asks_for_no_other_request(owner: Gateway) ->
     assert "retryAfterSeconds" not in body
 
 
-def test_a_token_opens_no_other_route_and_no_caller_needs_one_for_the_public_one(
+def test_a_token_opens_no_other_route_and_is_in_no_log(
     owner: Gateway, log: io.StringIO
 ) -> None:
     batch_id, _ = opened(owner, 4)

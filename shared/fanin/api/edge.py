@@ -23,7 +23,7 @@ from fanin.api.cursors.row_cursors import ROW_CURSOR_FORM
 from fanin.api.problems import kind_of, respond
 from fanin.api.requests.bodies import UUID_FORM
 from fanin.api.requests.group_requests import TASK_ID_PATTERN, Target
-from fanin.api.requests.wording import KEY_PATTERN, QUEUE_PATTERN
+from fanin.api.requests.wording import KEY_PATTERN, QUEUE_PATTERN, TOKEN_PATTERN
 from fanin.aws.settings.tracking import Settings
 from fanin.errors import NewerSchema
 
@@ -75,6 +75,10 @@ Cursor = Annotated[
 RowCursor = Annotated[
     Annotated[str, StringConstraints(pattern=ROW_CURSOR_FORM)] | None,
     Query(alias="cursor", description="The `cursor` of the page before; without it, the first page."),
+]
+TokenText = Annotated[
+    Annotated[str, StringConstraints(pattern=TOKEN_PATTERN)],
+    Query(alias="token", description="Of `POST /v1/batches/{batchId}/token`."),
 ]
 
 logger = Logger()
