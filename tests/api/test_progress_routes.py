@@ -55,9 +55,7 @@ def test_an_ended_batch_says_so_and_asks_for_no_other_request(owner: Gateway) ->
     assert "retryAfterSeconds" not in body
 
 
-def test_a_token_opens_no_other_route_and_is_in_no_log(
-    owner: Gateway, log: io.StringIO
-) -> None:
+def test_a_token_opens_no_other_route_and_is_in_no_log(owner: Gateway, log: io.StringIO) -> None:
     batch_id, _ = opened(owner, 4)
     token = created(owner, batch_id)
     forged = token[:-43] + "A" * 43
