@@ -1,6 +1,7 @@
-"""The routes that read batches and publications."""
+"""The routes that read batches and publications, and create progress tokens."""
 
 from functions import (
+    create_progress_token,
     get_batch,
     get_children,
     get_failures,
@@ -18,6 +19,7 @@ handler = by_route(
         "GET /v1/batches": list_batches.handler,
         "GET /v1/batches/{batchId}": get_batch.handler,
         "GET /v1/batches/{batchId}/map": get_batch.handler,
+        "POST /v1/batches/{batchId}/token": create_progress_token.handler,
         "GET /v1/batches/{batchId}/outstanding": get_outstanding.handler,
         "GET /v1/batches/{batchId}/failures": get_failures.handler,
         "GET /v1/batches/{batchId}/children": get_children.handler,

@@ -80,6 +80,9 @@ BY_GATEWAY = {
     "503": "Service Unavailable",
 }
 """The message of each answer of API Gateway."""
+OF_AUTHORIZERS = {"401", "403"}
+PUBLIC = {"/v1/progress"}
+"""Paths without an authorizer."""
 SPECIFIC = {
     "too-many-pages": {"ackItems"},
     "too-many-batches": {"ackItems"},
@@ -99,7 +102,9 @@ def completed(document: Document, routes: Iterable[ModuleType]) -> Document:
         operation["description"] = about[operation["operationId"]]
         for parameter in operation.get("parameters", ()):
             parameter["schema"] = never_null(parameter["schema"])
-        _add_gateway(operation["responses"])
+        _add_gateway(operation["responses"], path in PUBLIC)
+        if path in PUBLIC:
+            operation["security"] = []
         _add_examples(operation)
     shared = {"examples": dict(_problems()), "responses": _share(document)}
     document["components"] |= shared | {"securitySchemes": CREDENTIALS}
@@ -150,8 +155,10 @@ def _texts(module: ModuleType) -> Iterator[tuple[str, str | None]]:
             yield camel(name), inspect.getdoc(function)
 
 
-def _add_gateway(responses: dict[str, Any]) -> None:
+def _add_gateway(responses: dict[str, Any], is_public: bool) -> None:
     for status, message in BY_GATEWAY.items():
+        if is_public and status in OF_AUTHORIZERS:
+            continue
         answer = responses.setdefault(status, {"content": {}})
         answer["content"]["application/json"] = {
             "schema": {"$ref": f"#/components/schemas/{GATEWAY}"},

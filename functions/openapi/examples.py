@@ -10,6 +10,7 @@ GROUP = "c0a8f5de-52aa-4f0b-8c44-6a0b7d1e9f20"
 BUNDLE = "7e0d4c3b-2a19-4f88-b1c6-5d4e3f2a1b0c"
 ITEM = f"{BATCH}:{GROUP}:0"
 BEGIN, END, LATER = "2026-03-02T08:00:00.000Z", "2026-03-02T08:20:00.000Z", "2026-03-09T08:00:00.000Z"
+TOKEN = f"{BATCH}.1772442000.MTIzNDU2Nzg5MDEy.SrK2Hk6QeI4phGIRLopW8dFqyaiu9ovuq0yqfevgaRQ"
 CURSOR = "eyJhIjoiMjAyNi0wMy0wMiJ9"
 
 OPENED = {
@@ -115,6 +116,17 @@ EXAMPLES: dict[str, Any] = {
     | {
         "progress": {"acked": 10_000, "failed": 0, "estimate": 10_000, "upperBound": 10_000, "exact": True},
         "event": {"eventId": f"{BATCH}:COMPLETE", "type": "BatchCompleted", "confirmed": True},
+    },
+    "ProgressTokenBody": {"expiresSeconds": 3600},
+    "IssuedToken": {"batchId": BATCH, "token": TOKEN, "expiresAt": "2026-03-02T09:00:00.000Z"},
+    "WatchedBatch": {
+        "batchId": BATCH,
+        "state": "CLOSED",
+        "isClosed": True,
+        "isComplete": False,
+        "total": 10_000,
+        "progress": {"acked": 7_322, "failed": 1, "estimate": 7_322, "upperBound": 7_322, "exact": True},
+        "retryAfterSeconds": 2.3,
     },
     "MapAnswer": {
         "from": 0,

@@ -35,8 +35,10 @@ from fanin_cdk.grants.handlers import (
     DEAD_LETTER_HANDLER,
     RESUMES,
     SWEEP,
+    TOKEN_API,
+    together,
 )
-from fanin_cdk.grants.publication_handlers import api_with_publications
+from fanin_cdk.grants.publication_handlers import PUBLICATION_API
 from fanin_cdk.monitoring.watched import Watched
 from fanin_cdk.settings.concurrency import shortage
 from fanin_cdk.settings.config import Config
@@ -88,7 +90,8 @@ class Composition(Construct):
         Annotations.of(self).add_warning_v2("fanin:lambda_concurrency", warning)
 
     def _api(self) -> Api:
-        handlers = api_with_publications() if self.config.allowed_publications else API
+        publications = PUBLICATION_API if self.config.allowed_publications else {}
+        handlers = together(API, publications, TOKEN_API if self.config.progress_tokens else {})
         functions = [(self.functions.add(each), each.routes) for each in served(handlers, self.config)]
         return Api(self, "Api", self.config, functions)
 

@@ -229,10 +229,13 @@ class Drawing:
 
     def _read_of_batch(self) -> Call:
         reads = ("status", "outstanding", "failures", "samples", "results", "children", "map")
-        name = self.random.choice((*reads, "wait", "watch", "reopen"))
+        name = self.random.choice((*reads, "progress_token", "wait", "watch", "reopen"))
         return self._of_object(Call(name, (0,) if name in ("wait", "watch") else ()))
 
     def _map(self) -> Call:
+        if self._is(0.3):
+            more = {} if self._is(0.5) else {"expires": self.random.choice((1, 604_800, 604_801))}
+            return Call("progress_token", (self._batch(),), more)
         window = {"cells": (1, 3, 1024), "start": (0, 2, 7), "stop": (None, 1, 5, 100)}
         more = {name: self.random.choice(values) for name, values in window.items() if self._is(0.4)}
         return Call("map", (self._batch(),), more)

@@ -11,14 +11,14 @@ from typing import Any
 from urllib.parse import urlencode
 
 from fanin_cdk.grants.group_handlers import GROUP_API
-from fanin_cdk.grants.handlers import API
+from fanin_cdk.grants.handlers import API, TOKEN_API
 from fanin_cdk.grants.job_handlers import JOB_API
 from fanin_cdk.grants.publication_handlers import PUBLICATION_API
 from tests.api.published import checked
 
 SERVED = {
     route: (f"api.{function}", handler.name)
-    for functions in (API, GROUP_API, JOB_API, PUBLICATION_API)
+    for functions in (API, GROUP_API, JOB_API, PUBLICATION_API, TOKEN_API)
     for function, handlers in functions.items()
     for handler in (getattr(each, "lambda_", each) for each in handlers)
     for route in handler.routes

@@ -70,6 +70,19 @@ def _list(_: Account) -> Delivery:
     return Request("GET", "/v1/batches", query={"userKey": "orders"})
 
 
+def _create_token(account: Account) -> Delivery:
+    batch, _ = child(deadline=MINUTE)
+    account.clock.pass_by(2 * MINUTE)
+    return Request("POST", f"/v1/batches/{batch}/token", {})
+
+
+def _get_progress(_: Account) -> Delivery:
+    batch, items = child()
+    acked(items[:5])
+    token = tracking.tracker().progress_token(TENANT, batch)
+    return Request("GET", "/v1/progress", query={"token": str(token)})
+
+
 def _overdue(path: str, account: Account, outcome: Outcome = Outcome.SUCCESS) -> Delivery:
     """Read a child whose deadline has passed."""
     batch, items = child(deadline=MINUTE)
@@ -311,6 +324,8 @@ TRACKER = [
     ),
     Scenario("get_children", "of a batch", lambda _: Request("GET", f"/v1/batches/{below()}/children")),
     Scenario("get_children", "its deadline has passed", partial(_overdue, "/children")),
+    Scenario("create_progress_token", "its deadline has passed", _create_token),
+    Scenario("get_progress", "half is acked", _get_progress),
     Scenario("get_health", "asked", lambda _: Request("GET", "/v1/health")),
     Scenario("end_batch", "a child, and the parent ends", partial(_child, "end")),
     Scenario("notify_batch", "an ended batch", _notify),

@@ -33,7 +33,9 @@ class Api:
         """How many requests went to a path."""
         return sum(1 for _, path, _ in self.log if re.fullmatch(pattern, path))
 
-    def answer(self, method: str, target: str, headers: dict[str, str], body: bytes) -> tuple[int, str, str]:
+    def answer(
+        self, method: str, target: str, headers: dict[str, str], body: bytes
+    ) -> tuple[int, dict[str, str], str]:
         asked = urlsplit(target)
         query = dict(parse_qsl(asked.query))
         with self.lock:
@@ -43,14 +45,15 @@ class Api:
                 if re.fullmatch(pattern, asked.path) or re.fullmatch(pattern, target):
                     return self._put(method, asked.path, status, made(query) if callable(made) else made)
             got = self.gateway.send(method, asked.path, body.decode() or None, headers, query or None)
-        known = {name.lower(): value for name, value in got.headers.items()}
-        return got.status, known.get("content-type", JSON), got.text
+        return got.status, {"Content-Type": JSON} | got.headers, got.text
 
-    def _put(self, method: str, path: str, status: int, body: dict[str, Any]) -> tuple[int, str, str]:
+    def _put(
+        self, method: str, path: str, status: int, body: dict[str, Any]
+    ) -> tuple[int, dict[str, str], str]:
         text, media = json.dumps(body), JSON if status < 300 or "type" not in body else PROBLEM
         if "message" not in body:  # else it is the gateway that answers
             checked(method, path, status, {"Content-Type": media}, text)
-        return status, media, text
+        return status, {"Content-Type": media}, text
 
 
 class Served(ThreadingHTTPServer):
@@ -78,9 +81,10 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        status, media, text = self.server.api.answer(self.command, self.path, headers, body)
+        status, sent, text = self.server.api.answer(self.command, self.path, headers, body)
         self.send_response(status)
-        self.send_header("Content-Type", media)
+        for name, value in sent.items():
+            self.send_header(name, value)
         self.send_header("Content-Length", str(len(text.encode())))
         self.end_headers()
         self.wfile.write(text.encode())

@@ -52,6 +52,8 @@ FOREIGN: dict[str, list[Foreign]] = {
     ],
     "GET /v1/batches/{batchId}": [_of_batch(), _of_batch(progress="none"), _ended()],
     "GET /v1/batches/{batchId}/map": [_of_batch("/map"), _ended("/map")],
+    "POST /v1/batches/{batchId}/token": [_of_batch("/token", {}), _ended("/token", {})],
+    "GET /v1/progress": [],  # its token names its tenant: tests/tracker/test_progress_tokens.py
     "POST /v1/batches/{batchId}/items": [
         _of_batch("/items", {"count": 3}),
         Foreign("idempotency key", "/v1/batches/<BATCH>/items", {"count": 20}, key="<KEY>"),

@@ -34,6 +34,7 @@ SETTINGS = {
     "events": ["TaskSucceeded", "BundleFailed", "JobDead"],
     "grouper_registrations": True,
     "results": True,
+    "progress_tokens": True,
     "callbacks": CALLBACKS,
     "resumed_state_machines": ["arn:aws:states:us-east-1:000000000000:stateMachine:waits"],
     "resumed_durable_functions": ["arn:aws:lambda:us-east-1:000000000000:function:orders"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -31,3 +32,17 @@ def test_a_wait_returns_at_a_deadline_and_at_failures_and_times_out_before(fanin
     timed_out, failed = asyncio.run(work())
 
     assert (timed_out.state, failed.state) == (State.TIMED_OUT, State.FAILED)
+
+
+def test_a_page_of_another_origin_sees_the_end_by_a_token_and_no_other_route(fanin, api):
+    batch = fanin.open("import")
+    batch.ack(batch.add(3))
+    batch.close()
+    page, query = {"Origin": "http://localhost:5173"}, {"token": batch.progress_token()}
+    ask = partial(api.pool.request, "GET", headers=page, fields=query)
+    seen, other = (ask(api.url + path) for path in ("/v1/progress", f"/v1/batches/{batch.id}"))
+
+    assert (seen.json()["result"], seen.json()["progress"]["acked"]) == ("succeeded", 3)
+    assert seen.headers["Access-Control-Allow-Origin"] == "*"
+    assert other.status == 400
+    assert "Access-Control-Allow-Origin" not in other.headers

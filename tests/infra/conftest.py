@@ -26,9 +26,13 @@ def plain() -> Assembly:
 
 @pytest.fixture(scope="session")
 def full() -> Assembly:
-    """The deployment with work queues, registrations, what is resumed, callbacks and publications."""
+    """The deployment with work queues, registrations, progress tokens, and what is for other resources."""
     more: dict[str, Any] = {"resumed_state_machines": STATE_MACHINE, "callbacks": CALLBACKS}
-    more |= {"resumed_durable_functions": DURABLE_FUNCTION, "publications": PUBLICATIONS}
+    more |= {
+        "resumed_durable_functions": DURABLE_FUNCTION,
+        "publications": PUBLICATIONS,
+        "progress_tokens": True,
+    }
     return synthesised(grouper_registrations=True, job_queues="thumbs", **more)
 
 

@@ -49,6 +49,7 @@ OPTIONS: dict[str, Sequence[Any]] = {
     "quota_reads": (0, 100),
     "log_retention_days": (14, 3653),
     "jwt": ({}, {"jwt_issuer": "https://issuer.example.com/", "jwt_audience": "fanin"}),
+    "progress_tokens": (False, True),
     "jwt_tenant_claim": ("sub", "c" * 255),
     "jwt_caller_claim": ("sub", "c" * 255),
     "domain": ({}, {"domain_name": "fanin.example.com", "certificate_arn": CERTIFICATE}),

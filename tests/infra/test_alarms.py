@@ -131,7 +131,7 @@ def test_every_function_has_an_alarm_on_errors_and_all_but_those_of_the_api_one_
         for metric in ("Errors", "Throttles")
     }
 
-    assert len(routes) == 8
+    assert len(routes) == 9
     assert by_metric == {"Errors": functions, "Throttles": functions - routes}
 
 

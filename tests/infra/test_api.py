@@ -116,6 +116,20 @@ def test_the_access_log_names_the_caller_first_so_that_its_text_replaces_no_othe
     assert not [each for each in fields.values() if "header" in each.lower() or "apikey" in each.lower()]
 
 
+def test_with_progress_tokens_one_route_more_is_public_and_is_throttled_by_itself(plain, full):
+    public = {name for name, each in routes_of(full).items() if each["AuthorizationType"] == "NONE"}
+    stage = full.only("AWS::ApiGatewayV2::Stage")
+    others = {each["AuthorizationType"] for name, each in routes_of(full).items() if name not in public}
+
+    assert public == {"GET /v1/progress"}
+    assert others == {"AWS_IAM"}
+    assert routes_of(full).keys() - routes_of(plain).keys() >= {*public, "POST /v1/batches/{batchId}/token"}
+    assert stage["Properties"]["RouteSettings"] == {
+        "GET /v1/progress": stage["Properties"]["DefaultRouteSettings"]
+    }
+    assert not full.only("AWS::ApiGatewayV2::Api")["Properties"].get("CorsConfiguration")
+
+
 def test_the_throttle_is_configured(configured):
     stage = configured.only("AWS::ApiGatewayV2::Stage")["Properties"]
 

@@ -57,6 +57,8 @@ GRANTED: dict[str, dict[str, set[str]]] = {
     "open_batch": {"TablesBatches": CHANGE, "TablesPages": READ_PAGES},
     "list_batches": {"TablesBatches/index/byTenant": QUERY, "TablesBatches/index/byUser": QUERY},
     "get_batch": {"TablesBatches": LOOK, "TablesPages": READ_PAGES},
+    "create_progress_token": {"TablesBatches": LOOK},
+    "get_progress": {"TablesBatches": {"dynamodb:GetItem"}, "TablesPages": READ_PAGES},
     "add_items": {"TablesBatches": CHANGE},
     "close_batch": ACK,
     "cancel_batch": ACK | {"TablesBatches": CHANGE | QUERY},
@@ -198,7 +200,9 @@ SERVED = {
         "get_origin",
         "get_health",
         "get_publication",
+        "create_progress_token",
     ),
+    "api.watch_batches": ("get_progress",),
     "api.write_batches": (
         "open_batch",
         "add_items",

@@ -11,7 +11,7 @@ from fanin.names import TENANT_QUEUES_INDEX
 from fanin.quotas import Quota, Rates, limits_of
 from fanin.quotas.dynamodb import DynamoQuotas
 from fanin_cdk.grants.group_handlers import CONSUME_TASKS, GROUP_ROUTES
-from fanin_cdk.grants.handlers import ROUTES
+from fanin_cdk.grants.handlers import ROUTES, TOKEN_ROUTES
 from fanin_cdk.grants.job_handlers import JOB_API, JOB_ROUTES
 from fanin_cdk.settings.config import Config
 from fanin_cdk.settings.quotas import CHARGED, granted, limits, served
@@ -20,7 +20,7 @@ from tests.contract.tables import create_tables
 from tests.infra.sending import FALLBACK, Sent
 from tests.quotas.world import admitted
 
-HANDLERS = (*ROUTES, *(each.lambda_ for each in (*GROUP_ROUTES, CONSUME_TASKS, *JOB_ROUTES)))
+HANDLERS = (*ROUTES, *TOKEN_ROUTES, *(each.lambda_ for each in (*GROUP_ROUTES, CONSUME_TASKS, *JOB_ROUTES)))
 SET = Config(quota_open_batches=3, quota_adds=4, quota_tasks=5, quota_jobs=6, quota_queues=7, quota_reads=8)
 
 

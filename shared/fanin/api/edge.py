@@ -23,7 +23,7 @@ from fanin.api.cursors.row_cursors import ROW_CURSOR_FORM
 from fanin.api.problems import kind_of, respond
 from fanin.api.requests.bodies import UUID_FORM
 from fanin.api.requests.group_requests import TASK_ID_PATTERN, Target
-from fanin.api.requests.wording import KEY_PATTERN, QUEUE_PATTERN
+from fanin.api.requests.wording import KEY_PATTERN, QUEUE_PATTERN, TOKEN_PATTERN
 from fanin.aws.settings.tracking import Settings
 from fanin.errors import NewerSchema
 
@@ -76,28 +76,31 @@ RowCursor = Annotated[
     Annotated[str, StringConstraints(pattern=ROW_CURSOR_FORM)] | None,
     Query(alias="cursor", description="The `cursor` of the page before; without it, the first page."),
 ]
+TokenText = Annotated[
+    Annotated[str, StringConstraints(pattern=TOKEN_PATTERN)],
+    Query(alias="token", description="Of `POST /v1/batches/{batchId}/token`."),
+]
 
 logger = Logger()
 
 
 def edge(
-    settings: Callable[[], Settings],
+    settings: Callable[[], Settings] | None,
     query: Collection[str] = (),
     also: Mapping[str, Collection[str]] = MappingProxyType({}),
 ) -> APIGatewayHttpResolver:
     """Return a resolver that identifies the caller and validates the request before it calls its route.
 
-    *query*: names of the route's query parameters. *also*: those of the resolver's other routes, by the ends
-    of their paths.
+    *settings*: None for a route without an authorizer, which has no caller. *query*: names of the route's
+    query parameters. *also*: those of the resolver's other routes, by the ends of their paths.
     """
     app = APIGatewayHttpResolver(serializer=_dump, json_body_deserializer=strict_json.parse)
 
     def admission(app: Any, next_middleware: Callable[[Any], Response[Any]]) -> Response[Any]:
         event = app.current_event.raw_event
         logger.append_keys(request_id=event["requestContext"]["requestId"], route=event.get("routeKey"))
-        configured = settings()
-        anonymous = configured.tenant if configured.allow_anonymous else None
-        app.append_context(caller=identify(event["requestContext"], anonymous, configured.jwt))
+        if settings is not None:
+            app.append_context(caller=_identified(event, settings()))
         other = (names for end, names in also.items() if event["rawPath"].endswith(end))
         admit(event, next(other, query))
         event["headers"] = _as_json(event["headers"])
@@ -108,6 +111,11 @@ def edge(
     app.use([admission, OpenAPIRequestValidationMiddleware()])  # type: ignore[no-untyped-call]
     app.exception_handler(Exception)(_refuse)
     return app
+
+
+def _identified(event: Mapping[str, Any], configured: Settings) -> Caller:
+    anonymous = configured.tenant if configured.allow_anonymous else None
+    return identify(event["requestContext"], anonymous, configured.jwt)
 
 
 def caller(app: APIGatewayHttpResolver) -> Caller:

@@ -62,7 +62,7 @@ class Root(TyperGroup):
 
 VERBS: Mapping[str, tuple[str, ...]] = {
     "batches.opening": ("open",),
-    "batches.changing": ("add", "close", "cancel", "notify"),
+    "batches.changing": ("add", "close", "cancel", "notify", "token"),
     "batches.acking": ("ack", "fail"),
     "batches.looking": ("where", "status", "list", "children", "outstanding", "failures", "results"),
     "batches.watch": ("watch", "wait"),

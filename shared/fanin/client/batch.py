@@ -19,6 +19,7 @@ from fanin.client.model import Cancelled, Closed, Status, Summary
 from fanin.errors import BatchEnded, Conflict, FaninError, InvalidRequest
 from fanin.tracker import BatchMap, Sample
 from fanin.tracker.reads.mapping import CELLS_MAX
+from fanin.tracker.rules.progress_tokens import LIFETIME
 from fanin.tracker.writing.reopening import ReopenItems
 from fanin.types import ReopenItemsText
 
@@ -70,6 +71,7 @@ class Calls(Protocol):
     def delete(self, batch_id: str) -> None: ...
     def notify(self, batch_id: str, *, key: str | None = None) -> str: ...
     def status(self, batch: str) -> Status: ...
+    def progress_token(self, batch_id: str, *, expires: Seconds = ...) -> str: ...
     def map(
         self, batch_id: str, *, cells: int = ..., start: int = 0, stop: int | None = None
     ) -> BatchMap: ...
@@ -197,6 +199,10 @@ class Batch:
     def status(self) -> Status:
         """Return the state and progress of the batch."""
         return self._fanin.status(self.id)
+
+    def progress_token(self, *, expires: Seconds = LIFETIME) -> str:
+        """Return a token that reads its progress; see ``Fanin.progress_token``."""
+        return self._fanin.progress_token(self.id, expires=expires)
 
     def map(self, *, cells: int = CELLS_MAX, start: int = 0, stop: int | None = None) -> BatchMap:
         """Return how many items of each part of the batch are done; see ``Fanin.map``."""

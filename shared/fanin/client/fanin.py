@@ -23,6 +23,7 @@ from fanin.client.checks.checking import (
     listed_ranges,
     ranged,
     reason_given,
+    token_seconds,
     window_of,
 )
 from fanin.client.checks.filtering import FilterOptions, filter_given
@@ -60,6 +61,7 @@ from fanin.tracker import Ack, BatchMap, GroupId, ItemId, Outcome, Sample, State
 from fanin.tracker.reads.mapping import CELLS_MAX
 from fanin.tracker.reads.walking import joined
 from fanin.tracker.rules.ids import COUNT_MAX
+from fanin.tracker.rules.progress_tokens import LIFETIME
 from fanin.tracker.writing.reopening import ReopenBatch, ReopenItems
 from fanin.types import ReopenItemsText, StateText
 
@@ -147,6 +149,14 @@ class Fanin(Consumers, QueueCalls, Waiting):
 
     def _id_of(self, name: str) -> str:
         return named_batch(self._transport, name, self._pause if self._slot.lent is None else None)
+
+    def progress_token(self, batch_id: str, *, expires: Seconds = LIFETIME) -> str:
+        """Return a token with which a web page reads the progress of the batch, and nothing else.
+
+        *expires*: after so many seconds, 1 to 604,800, or a timedelta. The stack answers to it with the
+        setting ``progress_tokens``. Raises NotFound.
+        """
+        return self._transport.progress_token(batch_id_given(batch_id), token_seconds(expires))
 
     def map(
         self, batch_id: str, *, cells: int = CELLS_MAX, start: int = 0, stop: int | None = None

@@ -209,7 +209,7 @@ def _context(
         raise LocalRunError("the target of a local run is local; remove the setting target")
     refuse_unknown(given)
     context: dict[str, object] = {"stage": "local", "target": "local", "consumer_concurrency": CONSUMERS}
-    context["results"] = True
+    context["results"] = context["progress_tokens"] = True
     if archive:
         context["archive"] = True
     if page_bits is not None:

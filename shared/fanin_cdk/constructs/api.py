@@ -1,10 +1,11 @@
-"""The HTTP API: a function for each kind of routes, every route authorised."""
+"""The HTTP API: a function for each kind of routes, every route authorised but the public ones."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
 import jsii
 from aws_cdk import aws_apigateway as apigateway
@@ -17,7 +18,9 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from fanin_cdk.constructs.functions import name_of, vended_logs
-from fanin_cdk.settings.concurrency import shares
+from fanin_cdk.grants.handlers import PUBLIC_ROUTES
+from fanin_cdk.nag import accept
+from fanin_cdk.settings.concurrency import Shares, shares
 from fanin_cdk.settings.config import Config
 
 # A line is JSON although values are inserted as they are: of two fields of a name, readers take the last.
@@ -51,6 +54,7 @@ class Api(Construct):
         )
         self.functions: list[lambda_.Function] = []
         self.routes: list[str] = []
+        self._public: dict[str, apigatewayv2.HttpRoute] = {}
         for function, routes in served:
             self.add(function, routes)
         self.domain = _domain(self, config) if config.domain_name and config.target == "aws" else None
@@ -66,6 +70,8 @@ class Api(Construct):
             throttle=apigatewayv2.ThrottleSettings(rate_limit=share.rate, burst_limit=share.burst),
             access_log_settings=AccessLog(self.access_log, access_log(config)),
         )
+        if self._public:
+            self._bound_public_routes(share)
 
     @property
     def url(self) -> str:
@@ -95,11 +101,26 @@ class Api(Construct):
         integration = integrations.HttpLambdaIntegration(name_of(function), function)
         for route in routes:
             method, path = route.split(" ")
-            self.http.add_routes(
-                path=path, methods=[apigatewayv2.HttpMethod(method)], integration=integration
+            is_public = route in PUBLIC_ROUTES
+            added = self.http.add_routes(
+                path=path,
+                methods=[apigatewayv2.HttpMethod(method)],
+                integration=integration,
+                authorizer=apigatewayv2.HttpNoneAuthorizer() if is_public else None,
             )
+            if is_public:
+                self._public[route] = added[0]
         self.functions.append(function)
         self.routes += routes
+
+    def _bound_public_routes(self, share: Shares) -> None:
+        """Throttle each public route by itself, so that a flood of it takes nothing from callers."""
+        limits = {"ThrottlingRateLimit": share.rate, "ThrottlingBurstLimit": share.burst}
+        stage = cast(apigatewayv2.CfnStage, self.stage.node.default_child)
+        stage.route_settings = dict.fromkeys(self._public, limits)
+        for route in self._public.values():
+            accept(route, "A progress token in the query is its authorization", "AwsSolutions-APIG4")
+            self.stage.node.add_dependency(route)
 
 
 @jsii.implements(apigatewayv2.IAccessLogSettings)

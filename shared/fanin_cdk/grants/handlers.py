@@ -60,6 +60,8 @@ class Handler:
 
 
 H = TypeVar("H", bound=Any)
+PUBLIC_ROUTES = frozenset({"GET /v1/progress"})
+"""Routes without an authorizer, whose requests are charged to no tenant."""
 
 
 def joined(name: str, handlers: Sequence[H]) -> H:
@@ -78,6 +80,12 @@ def _joined(name: str, values: Sequence[Any]) -> Any:
     if isinstance(values[0], bool):
         return any(values)
     return joined(name, values) if is_dataclass(values[0]) else values[0]
+
+
+def together(*apis: Mapping[str, Sequence[H]]) -> Mapping[str, Sequence[H]]:
+    """Return the functions of all *apis*, each with the handlers of its name."""
+    names = dict.fromkeys(name for api in apis for name in api)
+    return {name: tuple(each for api in apis for each in api.get(name, ())) for name in names}
 
 
 def all_of(functions: Mapping[str, Iterable[H]]) -> tuple[H, ...]:
@@ -173,7 +181,22 @@ API: Mapping[str, Sequence[Handler]] = {
         ),
     ),
 }
+TOKEN_API: Mapping[str, Sequence[Handler]] = {
+    "read_batches": (
+        Handler(name="create_progress_token", routes=("POST /v1/batches/{batchId}/token",), batches=LOOK),
+    ),
+    "watch_batches": (
+        Handler(
+            name="get_progress",
+            routes=("GET /v1/progress",),
+            batches=("dynamodb:GetItem",),
+            pages=READ_PAGES,
+        ),
+    ),
+}
+"""With progress tokens. What serves the route that is public can only read, and has a function of its own."""
 ROUTES = all_of(API)
+TOKEN_ROUTES = all_of(TOKEN_API)
 CONSUME_ACKS = Handler(
     name="consume_acks", batches=CHANGE, pages=CHANGE_PAGES, results=(KEEP,), timeout_seconds=30
 )

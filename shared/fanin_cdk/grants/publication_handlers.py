@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from fanin_cdk.grants.handlers import API, CHANGE, CHANGE_PAGES, LOOK, READ_PAGES, Handler, all_of
+from fanin_cdk.grants.handlers import CHANGE, CHANGE_PAGES, LOOK, READ_PAGES, Handler, all_of
 
 PUBLICATION_API: Mapping[str, Sequence[Handler]] = {
     "read_batches": (
@@ -27,8 +27,3 @@ CONTINUE_PUBLICATION = Handler(
     memory_mb=1024,
     loops=True,
 )
-
-
-def api_with_publications() -> Mapping[str, Sequence[Handler]]:
-    """Return the functions of the API, with the routes of publications."""
-    return {name: (*handlers, *PUBLICATION_API.get(name, ())) for name, handlers in API.items()}

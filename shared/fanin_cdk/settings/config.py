@@ -67,6 +67,8 @@ class Config:
     ``log_retention_days``: how long logs are kept, one of the periods of CloudWatch Logs.
     ``jwt_issuer``, ``jwt_audience``: the JWT that the API requires; both empty: it requires IAM signatures.
     ``jwt_tenant_claim``, ``jwt_caller_claim``: the claims that name the tenant of a request and its caller.
+    ``progress_tokens``: adds the route that answers to the holder of a progress token, without another
+    credential, and the one that creates tokens.
     ``domain_name``, ``certificate_arn``: a host name under which the API answers too, and the ARN of its
     certificate in ACM, in the stack's region. The local run has none.
     ``acks_tenant``: the tenant of the items in the acks queue's messages, and of the tasks in those of the
@@ -129,6 +131,7 @@ class Config:
     jwt_audience: str = ""
     jwt_tenant_claim: str = "sub"
     jwt_caller_claim: str = "sub"
+    progress_tokens: bool = False
     domain_name: str = ""
     certificate_arn: str = ""
     acks_tenant: str = ""

@@ -38,6 +38,7 @@ class Settings(TypedDict, total=False):
     jwt_audience: str
     jwt_tenant_claim: str
     jwt_caller_claim: str
+    progress_tokens: bool
     domain_name: str
     certificate_arn: str
     acks_tenant: str

@@ -6,11 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from fanin_cdk.grants.group_handlers import GroupHandler
-from fanin_cdk.grants.handlers import H, Handler, joined
+from fanin_cdk.grants.handlers import PUBLIC_ROUTES, H, Handler, joined
 from fanin_cdk.grants.job_handlers import JobHandler
 from fanin_cdk.settings.config import Config
 
-CHARGED = {"add_items": "adds", "register_task": "tasks", "consume_tasks": "tasks", "add_jobs": "jobs"}
+CHARGED = {
+    "create_progress_token": "reads",
+    "add_items": "adds",
+    "register_task": "tasks",
+    "consume_tasks": "tasks",
+    "add_jobs": "jobs",
+}
 """The handlers that charge their requests to a rate, and its name, beside the routes that read: these charge
 ``reads``. Opens use what they are granted anyway.
 """
@@ -52,5 +58,5 @@ def _counts_queues(handler: JobHandler | GroupHandler, config: Config) -> bool:
 
 
 def _charged(handler: Handler) -> str | None:
-    reads = any(route.startswith("GET ") for route in handler.routes)
+    reads = any(route.startswith("GET ") for route in set(handler.routes) - PUBLIC_ROUTES)
     return "reads" if reads else CHARGED.get(handler.name)

@@ -15,6 +15,7 @@ from fanin.api.requests.option_types import options_answer
 from fanin.instants import iso
 from fanin.tracker.events import EVENT_TYPES, event_id
 from fanin.tracker.reads.children import ChildPage
+from fanin.tracker.reads.watching import Watched
 from fanin.tracker.rules.model import (
     AckReport,
     Added,
@@ -30,6 +31,7 @@ from fanin.tracker.rules.model import (
     Verdict,
 )
 from fanin.tracker.rules.options import Mode
+from fanin.tracker.rules.progress_tokens import ProgressToken
 from fanin.tracker.store import Listing
 
 
@@ -172,6 +174,46 @@ class BatchAnswer(BatchSummary):
             batch,
             progress=None if progress is None else ProgressAnswer.like(progress),
             event=None if batch.is_alive else _ending(batch, confirmed),
+        )
+
+
+class IssuedToken(Answer):
+    """A progress token: its holder can read the progress of the batch until *expiresAt*."""
+
+    batch_id: str
+    token: str
+    expires_at: Instant
+
+    @classmethod
+    def of(cls, token: ProgressToken) -> Self:
+        return cls(batch_id=token.key.batch_id, token=str(token), expires_at=iso(token.expires_at))
+
+
+class WatchedBatch(Answer):
+    """A batch as a progress token shows it, without keys, labels, reasons and results.
+
+    *retryAfterSeconds*: the pause until the next request; without it, the batch has ended, as *result* says.
+    """
+
+    batch_id: str
+    state: State
+    is_closed: bool
+    is_complete: bool
+    result: str | None = Optional
+    total: int
+    progress: ProgressAnswer
+    ended_at: Instant | None = Optional
+    retry_after_seconds: float | None = Optional
+
+    @classmethod
+    def of(cls, watched: Watched) -> Self:
+        batch = watched.batch
+        return cls.like(
+            batch,
+            is_closed=batch.state is not State.OPEN,
+            is_complete=batch.state is State.COMPLETE,
+            progress=ProgressAnswer.like(watched.progress),
+            retry_after_seconds=watched.retry_after,
         )
 
 

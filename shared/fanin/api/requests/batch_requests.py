@@ -14,8 +14,10 @@ from fanin.tracker.rules.ids import COUNT_MAX
 from fanin.tracker.rules.model import REASON_MAX, Ack, Outcome
 from fanin.tracker.rules.option_kinds import PRINTABLE
 from fanin.tracker.rules.options import OPTIONS, OpenBatch
+from fanin.tracker.rules.progress_tokens import LIFETIME, LIFETIME_MAX
 
 ACKS_MAX = 1000
+TOKEN_SECONDS, TOKEN_SECONDS_MAX = int(LIFETIME.total_seconds()), int(LIFETIME_MAX.total_seconds())
 RANGES_MAX = 100_000
 """Items that the ranges of one request may cover; more would exceed the timeout of the function."""
 
@@ -56,6 +58,12 @@ class CloseBatchBody(Body):
 
 class NotifyBatchBody(Body):
     """Without fields: ``{}``, or no body."""
+
+
+class ProgressTokenBody(Body):
+    """The time after which a progress token expires; ``{}``, or no body, takes an hour."""
+
+    expires_seconds: Annotated[int, Field(ge=1, le=TOKEN_SECONDS_MAX)] = TOKEN_SECONDS
 
 
 class CancelBatchBody(Body):

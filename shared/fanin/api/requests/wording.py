@@ -11,7 +11,9 @@ from fanin.api.requests.group_requests import TARGET_PATTERN, TASK_ID_PATTERN
 from fanin.queue.rules.keys import QUEUE_FORM
 from fanin.tracker.rules.option_kinds import PRINTABLE
 from fanin.tracker.rules.options import CALLBACK_PATTERN, GRAPHIC
+from fanin.tracker.rules.progress_tokens import TOKEN_FORM
 
+TOKEN_PATTERN = f"^{TOKEN_FORM}$"
 KEY_PATTERN = r"^[\x20-\x7e]{1,128}$"
 QUEUE_PATTERN = f"^{QUEUE_FORM.pattern}$"
 NAME_FORM = "letters, digits, '.', '_' or '-', the first a letter or a digit"
@@ -23,6 +25,7 @@ PATTERN_TEXTS: Mapping[str, str] = {
     CURSOR_FORM: "not a cursor of this list",
     ROW_CURSOR_FORM: "not a cursor or id of a list of this queue",
     KEY_PATTERN: "not 1 to 128 printable ASCII characters",
+    TOKEN_PATTERN: "not a progress token, as it was returned",
     GRAPHIC: "not printable ASCII characters without spaces",
     TARGET_PATTERN: "not 1 to 128 letters, digits, '.', '_', '-' or '/', the first a letter or a digit",
     TASK_ID_PATTERN: f"not 1 to 64 {NAME_FORM}",

@@ -1,4 +1,4 @@
-"""The verbs that change one batch: add, close, cancel, notify."""
+"""The verbs that change one batch, or let others read it: add, close, cancel, notify, token."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from fanin.cli.arguments.items import ItemRange
 from fanin.cli.arguments.options import Batch, checked_key
+from fanin.cli.terminal.durations import duration
 from fanin.cli.terminal.exits import Refused, UsageError
 from fanin.cli.terminal.output import clean, note
 from fanin.cli.verbs import Invocation, Verbs
@@ -36,6 +37,7 @@ AddKey = Annotated[
 Ids = Annotated[bool, typer.Option("--ids", help="One item id a line, in place of ranges.")]
 Why = Annotated[str | None, typer.Option("-m", "--reason", metavar="WHY", help="The reason, for people.")]
 Children = Annotated[bool, typer.Option("--children", help="Cancel each live batch below it, too.")]
+Expires = Annotated[str, typer.Option("--expires", metavar="TIME", help="After it, 1s to 7d.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask; needed without a terminal.")]
 
 
@@ -108,6 +110,17 @@ def _below(call: Invocation, batch_id: str) -> str:
 def notify(call: Invocation, batch: Batch) -> None:
     """Send the ending event of BATCH again; print its id."""
     answer = call.api.post(call.path(batch, "/notify"), {}, call.key, documents.event_id_of)
+    call.output.value(answer.document, answer.value)
+
+
+@verb("token", writes=True)
+def token(call: Invocation, batch: Batch, expires: Expires = "1h") -> None:
+    """Print a progress token of BATCH.
+
+    Its holder can read the progress until it expires, at /v1/progress?token=TOKEN.
+    """
+    body = {"expiresSeconds": int(duration(expires).total_seconds())}
+    answer = call.api.post(call.path(batch, "/token"), body, call.key, documents.token_of)
     call.output.value(answer.document, answer.value)
 
 

@@ -49,6 +49,7 @@ class AsyncBatch:
     delete = awaited(Batch.delete)
     status = awaited(Batch.status)
     map = awaited(Batch.map)
+    progress_token = awaited(Batch.progress_token)
     samples = awaited(Batch.samples)
     outstanding = iterated(Batch.outstanding)
     failures = iterated(Batch.failures)

@@ -144,6 +144,7 @@ class AsyncFanin:
     open = opening(Fanin.open)
     status = awaited(Fanin.status)
     map = awaited(Fanin.map)
+    progress_token = awaited(Fanin.progress_token)
     add = awaited(Fanin.add)
     close = awaited(Fanin.close)
     cancel = awaited(Fanin.cancel)

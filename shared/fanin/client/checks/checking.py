@@ -20,6 +20,7 @@ from fanin.result_texts import result_text
 from fanin.tracker import TOTAL_MAX, Ack, ItemId, Outcome, State, checked_batch_id
 from fanin.tracker.reads.mapping import CELLS_MAX
 from fanin.tracker.reads.window import WINDOW_MAX
+from fanin.tracker.rules.progress_tokens import LIFETIME_MAX
 
 PRIORITY_MAX = 999
 PAGE_BITS = (2, 1024)
@@ -142,6 +143,12 @@ def window_of(cells: int, start: int, stop: int | None) -> tuple[int, int, int |
     """Return the arguments of a map: 1 to 1,024 cells of the items *start* to *stop*, which is exclusive."""
     cells, start = whole(cells, "cells", 1, CELLS_MAX), whole(start, "start", 0, TOTAL_MAX - 1)
     return cells, start, None if stop is None else whole(stop, "stop", start + 1, TOTAL_MAX)
+
+
+def token_seconds(expires: Seconds) -> int:
+    """Return the lifetime of a token, 1 second to 7 days, in whole seconds."""
+    most = int(LIFETIME_MAX.total_seconds())
+    return whole(int(seconds_of(expires, "expires", most)), "expires", 1, most)
 
 
 def reason_given(reason: str | BaseException | None) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, ClassVar
 
@@ -79,6 +79,9 @@ class DirectTransport(DirectAcks):
 
     def poll(self, batch_id: str) -> State:
         return self.tracker.get(self.tenant, batch_id).state
+
+    def progress_token(self, batch_id: str, seconds: int) -> str:
+        return str(self.tracker.progress_token(self.tenant, batch_id, timedelta(seconds=seconds)))
 
     def map(self, batch_id: str, cells: int, start: int, stop: int | None) -> BatchMap:
         return self.tracker.map(self.tracker.get(self.tenant, batch_id), cells, start, stop)

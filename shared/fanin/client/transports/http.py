@@ -120,6 +120,10 @@ class HttpTransport:
         self._states.note(batch_id, state)
         return state
 
+    def progress_token(self, batch_id: str, seconds: int) -> str:
+        body = {"expiresSeconds": seconds}
+        return self._write("POST", _path(batch_id, "/token"), body, {}, documents.token_of)
+
     def map(self, batch_id: str, cells: int, start: int, stop: int | None) -> BatchMap:
         asked = {"cells": str(cells), "from": str(start), "to": None if stop is None else str(stop)}
         return self._get(_path(batch_id, "/map"), asked, documents.map_of)

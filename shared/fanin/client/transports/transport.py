@@ -96,6 +96,9 @@ class Transport(Acks, Protocol):
     def poll(self, batch_id: str) -> State:
         """Return the state of a batch, read now, without its progress. Raises NotFound."""
 
+    def progress_token(self, batch_id: str, seconds: int) -> str:
+        """Return a token that reads the progress of a batch and expires after *seconds*."""
+
     def map(self, batch_id: str, cells: int, start: int, stop: int | None) -> BatchMap: ...
 
     def add(self, batch_id: str, count: int, key: str) -> Items: ...

@@ -204,6 +204,10 @@ def batch_id_of(answer: Document) -> str:
     return str(answer["batchId"])
 
 
+def token_of(answer: Document) -> str:
+    return str(answer["token"])
+
+
 def event_id_of(answer: Document) -> str:
     return str(answer["eventId"])
 

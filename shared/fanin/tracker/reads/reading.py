@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -16,12 +17,14 @@ from fanin.tracker.reads.listing import ListQuery, listing
 from fanin.tracker.reads.mapping import CELLS_MAX, BatchMap, mapped
 from fanin.tracker.reads.progress import progress
 from fanin.tracker.reads.walking import slice_of
+from fanin.tracker.reads.watching import Watch, Watched
 from fanin.tracker.reads.window import Window, window
 from fanin.tracker.rules.acking import is_expired
 from fanin.tracker.rules.ids import checked_batch_id
 from fanin.tracker.rules.lifecycle import ends_at
 from fanin.tracker.rules.model import Batch, BatchKey, Manifest, PageKey, Progress, Sample, Slice, State
 from fanin.tracker.rules.options import Mode
+from fanin.tracker.rules.progress_tokens import LIFETIME, LIFETIME_MAX, ProgressToken
 from fanin.tracker.store import Listing, ResultStore, TrackerStore
 from fanin.tracker.writing.climb import Climber
 from fanin.tracker.writing.sweeping import end_by_time, longest_open
@@ -53,6 +56,7 @@ class Reader:
     results: ResultStore | None = None
     _known: dict[BatchKey, tuple[datetime, Batch]] = field(default_factory=dict, repr=False)
     _prepared: set[tuple[PageKey, bool]] = field(default_factory=set, repr=False)
+    _watch: Watch | None = field(default=None, init=False, repr=False)
 
     def get(self, tenant: str, batch_id: str) -> Batch:
         """Return the batch; raise NotFound if it does not exist or has expired.
@@ -63,6 +67,22 @@ class Reader:
         if batch is None:
             raise NotFound(f"there is no batch {batch_id}")
         return batch
+
+    def progress_token(self, tenant: str, batch_id: str, lifetime: timedelta = LIFETIME) -> ProgressToken:
+        """Return a token that reads the progress of the batch, for a second up to seven days.
+
+        Raises NotFound, and InvalidRequest for another *lifetime*.
+        """
+        if not timedelta(seconds=1) <= lifetime <= LIFETIME_MAX:
+            most = int(LIFETIME_MAX.total_seconds())
+            raise InvalidRequest(f"a token expires after 1 to {most:,} seconds", field="expiresSeconds")
+        return ProgressToken.of(self.get(tenant, batch_id), self.now() + lifetime)
+
+    def watched(self, token: str) -> Watched:
+        """Return what the progress *token* shows, at most a second old; see ``watching``. Raises NotFound."""
+        if self._watch is None:
+            self._watch = Watch(self.store, self.now, random.random)
+        return self._watch.look(token)
 
     def state_of(self, tenant: str, batch_id: str) -> State | None:
         """Return the state of the batch, at most *fresh_for* old; None if the tenant has no such batch.
