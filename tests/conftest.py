@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
 from fanin.local.endpoint.checking import checked
 from fanin.local.endpoint.given import SETTING
@@ -17,21 +20,16 @@ from tests.request_rules import hook, shapes
 
 OURS = ("AWS_", "FANIN_", "_X_AMZN_", "POWERTOOLS_")
 
-LANES = {
-    "tests/pipeline/fan_out/test_faults.py": "JVMs that are killed",
-    "tests/pipeline/": "one Spark session",
-    "tests/http/": "one local run",
-    "tests/infra/test_construct": "one CDK of constructs",
-    "tests/infra/": "one CDK",
-    "tests/simulating/test_smoke.py": "broken rules",
-    "tests/agreement/": "four clients",
-    "tests/local/": "local runs",
-    "tests/catalog/": "the demo",
-    "tests/dashboard/": "one browser",
-    "tests/website/": "one site",
-    "tests/fuzz/": "one deployment",
-}
-"""Tests that share what is expensive to start, the longest first; all others are spread by file."""
+LANES = (
+    ("tests/pipeline/", "tests/report/"),
+    ("tests/infra/", "tests/fuzz/", "tests/functions/", "tests/cost/"),
+    ("tests/http/", "tests/agreement/"),
+    ("tests/local/", "tests/catalog/", "tests/dashboard/", "tests/website/", "tests/simulating/"),
+)
+"""Rooms whose tests share what is dear to start or to import: one worker collects and runs those of a lane.
+
+All other tests are spread by file, over the workers that are done with their lanes.
+"""
 
 # A JVM of the tests runs for minutes, too short for its best compiler and the verifier of classes to pay.
 COMPILED_ONCE = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -77,36 +75,79 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         shapes.keep(str(endpoint).partition(":")[0])
 
 
-def lane_of(nodeid: str) -> str:
-    """Return the name of what the test shares with others: a lane, or its file."""
-    return next((lane for room, lane in LANES.items() if nodeid.startswith(room)), nodeid.partition("::")[0])
+def room_of(name: str) -> str | None:
+    """Return the room of a lane that the file or test belongs to."""
+    return next((room for lane in LANES for room in lane if name.startswith(room)), None)
 
 
-def rank_of(nodeid: str) -> int:
-    """Return the place of the test's room in LANES; rooms without a lane come after all of them."""
-    return next((at for at, room in enumerate(LANES) if nodeid.startswith(room)), len(LANES))
+def worker_of(room: str, workers: int) -> int:
+    """Return the number of the worker that runs the room's lane."""
+    return next(at for at, lane in enumerate(LANES) if room in lane) % workers
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave the rooms of other lanes to their workers: nobody else reads and imports them."""
+    worker = getattr(config, "workerinput", None)
+    room = room_of(os.path.relpath(collection_path, config.rootpath) + "/")
+    if not worker or not room:
+        return None
+    return worker_of(room, worker["workercount"]) != int(worker["workerid"].removeprefix("gw")) or None
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage from here on: what was imported and collected stays, and is long to look through."""
+    gc.freeze()
+    gc.enable()
+
+
+SESSION = pytest.StashKey[pytest.Session]()
+"""Where the session counts the tests of all workers together."""
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Keep the session for the scheduler."""
+    session.config.stash[SESSION] = session
 
 
 class Lanes(LoadScopeScheduling):
-    """Hands out whole lanes, in the order of the collection."""
+    """Hands out whole rooms and files, in their order, to workers that have collected them."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return lane_of(nodeid)
+        return room_of(nodeid) or nodeid.partition("::")[0]
+
+    def schedule(self) -> None:
+        """Queue what any worker has collected, and give each its first two units."""
+        if self.collection is None:
+            self.collection = list(
+                {name: None for names in self.registered_collections.values() for name in names}
+            )
+            self.config.stash[SESSION].testscollected = len(self.collection)
+            for nodeid in sorted(self.collection, key=lambda name: room_of(name) is None):
+                self.workqueue.setdefault(self._split_scope(nodeid), {})[nodeid] = False
+        for node in self.nodes * 2:
+            self._reschedule(node)
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        collected = set(self.registered_collections[node])
+        found = next((scope for scope, unit in self.workqueue.items() if unit.keys() <= collected), None)
+        if found is None:
+            node.shutdown()
+            return
+        self.workqueue.move_to_end(found, last=False)
+        super()._assign_work_unit(node)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Lanes:
     """Spread the tests over the workers by lane."""
-    config.option.loadscopereorder = False
     return Lanes(config, log)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put the long lanes first: the many short files then fill both workers to the end."""
+    """Refuse the option of the contract suites elsewhere; give each test an id of its own."""
     others = [item.nodeid for item in items if not item.nodeid.startswith("tests/contract/")]
     if others and config.getoption("endpoint"):
         raise pytest.UsageError(f"--endpoint is for tests/contract alone, and not for {others[0]}")
-    items.sort(key=lambda item: rank_of(item.nodeid))
     number_namesakes(items)
 
 
@@ -136,8 +177,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Forget what the shell says of AWS and of a run, before any module of the tests is imported.
 
-    A test that needs such a name sets it; ``--dynamodb`` is for all.
+    A test that needs such a name sets it; ``--dynamodb`` is for all. A worker that dies is not
+    replaced: nobody else has its lane's tests. Nothing that is collected is garbage.
     """
+    config.option.maxworkerrestart = "0"
+    gc.disable()
     if config.getoption("endpoint") != "aws":
         for name in list(os.environ):
             if name.startswith(OURS):
