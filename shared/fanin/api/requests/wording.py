@@ -10,7 +10,7 @@ from fanin.api.requests.bodies import ITEM_FORM, UUID_FORM
 from fanin.api.requests.group_requests import TARGET_PATTERN, TASK_ID_PATTERN
 from fanin.queue.rules.keys import QUEUE_FORM
 from fanin.tracker.rules.option_kinds import PRINTABLE
-from fanin.tracker.rules.options import CALLBACK_PATTERN, GRAPHIC
+from fanin.tracker.rules.options import BASE64, CALLBACK_PATTERN, GRAPHIC
 from fanin.tracker.rules.progress_tokens import TOKEN_FORM
 
 TOKEN_PATTERN = f"^{TOKEN_FORM}$"
@@ -27,6 +27,7 @@ PATTERN_TEXTS: Mapping[str, str] = {
     KEY_PATTERN: "not 1 to 128 printable ASCII characters",
     TOKEN_PATTERN: "not a progress token, as it was returned",
     GRAPHIC: "not printable ASCII characters without spaces",
+    BASE64: "not A-Z a-z 0-9 + or /, and up to two = at the end",
     TARGET_PATTERN: "not 1 to 128 letters, digits, '.', '_', '-' or '/', the first a letter or a digit",
     TASK_ID_PATTERN: f"not 1 to 64 {NAME_FORM}",
     QUEUE_PATTERN: f"not 1 to 80 {NAME_FORM}",

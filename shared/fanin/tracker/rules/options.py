@@ -58,7 +58,7 @@ TOKEN_MAX = 2048
 GRAPHIC = r"^[\x21-\x7e]+$"
 CALLBACK_ID_MAX = 1024
 """Characters of a callback id: the maximum in the Lambda API, SendDurableExecutionCallbackSuccess."""
-BASE64 = r"[A-Za-z0-9+/]+={0,2}"
+BASE64 = r"^[A-Za-z0-9+/]+={0,2}$"
 
 
 class Mode(StrEnum):
@@ -353,7 +353,7 @@ class OpenBatch(BatchOptions):
             "a callback id",
             re.compile(rf"(?=.{{1,{CALLBACK_ID_MAX}}}\Z){BASE64}"),
             f"a callback id is 1 to {CALLBACK_ID_MAX} characters of A-Z a-z 0-9 + /, and up to two =",
-            pattern=f"^{BASE64}$",
+            pattern=BASE64,
             least=1,
             most=CALLBACK_ID_MAX,
         ),
