@@ -70,6 +70,18 @@ def test_a_new_assembly_is_kept_and_the_oldest_ones_go(tree):
     assert kept_assembly(clone(tree), CONTEXT) == made
 
 
+def test_two_runs_that_synthesise_and_remove_at_once_do_not_disturb_each_other(tree):
+    folder = tree / "build" / "local"
+    folder.mkdir(parents=True)
+    (folder / "removed meanwhile").symlink_to(folder / "nothing")
+    (tree / "infra/app.py").write_text("import os\nos.makedirs(os.environ['CDK_OUTDIR'])")
+    kept = folder / fingerprint(clone(tree), CONTEXT)
+    (kept / "manifest").mkdir(parents=True)
+
+    assert assembly.synthesise(clone(tree), CONTEXT) == kept
+    assert (kept / "manifest").is_dir()
+
+
 OTHER, OWN = (f"core.cpython-{version}-x86_64-linux-gnu.so" for version in (312, 313))
 
 

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,21 +30,22 @@ BATCH = "/v1/batches/00000000-0000-0000-0000-000000000000"
 @contextmanager
 def up(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """`fanin local up` in the foreground, answering; and its port."""
-    started = subprocess.Popen(
-        [*COMMAND, "up", "--port", "0", *arguments],
-        env=ENV,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
-    line = started.stdout.readline()
-    port = int(URL.fullmatch(line.strip())[1])
-    try:
-        yield started, port
-    finally:
-        started.kill()
-        started.wait()
-        started.stdout.close()
+    with tempfile.TemporaryFile("w+") as errors:
+        started = subprocess.Popen(
+            [*COMMAND, "up", "--port", "0", *arguments],
+            env=ENV,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+        )
+        try:
+            url = URL.fullmatch(started.stdout.readline().strip())
+            assert url, (errors.seek(0), errors.read())
+            yield started, int(url[1])
+        finally:
+            started.kill()
+            started.wait()
+            started.stdout.close()
 
 
 def asked(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import socket
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
-from fanin.local import LocalRun, LocalRunError, run_directories
+from fanin.local import LocalRun, LocalRunError, run, run_directories
 from fanin.local.emulation import emulator
 from fanin.local.prerequisites import require
 from fanin.local.run_directories import RunDirectory
@@ -23,13 +24,25 @@ def test_a_port_in_use_is_named_at_once_with_the_way_out():
     assert not run_directories.directory_of(port).path.exists()
 
 
-def test_a_start_that_fails_leaves_nothing(tmp_path):
-    before = run_directories.directories()
+def test_a_start_that_fails_leaves_nothing(tmp_path, monkeypatch):
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setattr(run_directories, "root", lambda: tmp_path / "runs")
 
     with pytest.raises(LocalRunError, match="cdk synth"):
-        LocalRun.start(template_dir=tmp_path)
+        LocalRun.start(template_dir=tmp_path / "empty")
 
-    assert run_directories.directories() == before
+    assert run_directories.directories() == []
+
+
+def test_an_api_that_does_not_answer_is_named(monkeypatch):
+    monkeypatch.setattr(run, "ANSWER_SECONDS", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        process = Mock(**{"poll.return_value": None})
+        started = emulator.Emulator(port, "", run_directories.directory_of(port), process)
+
+        with pytest.raises(LocalRunError, match="the API did not answer"):
+            LocalRun(started, Mock(outputs={}), Mock())._wait_for_answer()
 
 
 def test_handlers_see_no_credential_proxy_or_setting_of_the_user():

@@ -30,7 +30,7 @@ from fanin.local.stack.assembly import Assembly
 from fanin.local.stack.deployment import Progress, Stack, deploy
 from fanin.local.stack.setting_names import refuse_unknown
 
-ANSWER_SECONDS = 30.0
+ANSWER_SECONDS = 120.0
 CONSUMERS = 4
 """Concurrent Lambda invocations for one queue; each is a process on this machine."""
 
@@ -150,7 +150,7 @@ class LocalRun:
             status = 503
             while status == 503:
                 self.check()
-                status = pool.request("GET", address).status
+                status = _status(pool, address)
         if status not in (401, 404):
             raise LocalRunError(self._why(status))
 
@@ -159,6 +159,13 @@ class LocalRun:
         failed = {f"{each.function}: {each.error}" for each in self.failures.new()}
         log = f"the log ends with:\n{self._emulator.log_tail()}"
         return f"the API answers {status}; {'; '.join(sorted(failed)) or log}"
+
+
+def _status(pool: urllib3.PoolManager, address: str) -> int:
+    try:
+        return pool.request("GET", address).status
+    except urllib3.exceptions.HTTPError as error:
+        raise LocalRunError(f"the API did not answer in {ANSWER_SECONDS:.0f} s: {error}") from error
 
 
 @contextmanager

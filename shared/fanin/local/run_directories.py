@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import random
 import shutil
 import signal
 import tempfile
@@ -26,8 +27,8 @@ STOP_SECONDS = 15.0
 POLL_SECONDS = 0.05
 REMOVALS = 20
 """Attempts to remove a folder into which processes that were killed still write."""
-TAKES = 3
-"""Attempts to create a directory that another process removes as abandoned before it is locked."""
+TAKES = 20
+"""Attempts to create a directory that another process looks at or removes before it is locked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,7 @@ class RunDirectory:
             held = self._created()
             if held is not None:
                 return held
+            time.sleep(random.uniform(0, POLL_SECONDS))
         raise LocalRunError(f"{self.path} was taken by another local run just now; try again")
 
     def _created(self) -> int | None:

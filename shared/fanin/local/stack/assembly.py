@@ -14,6 +14,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import PIPE, STDOUT
@@ -127,11 +128,18 @@ def synthesise(origin: Origin, context: Mapping[str, Any]) -> Path:
     with TemporaryDirectory(dir=kept.parent, prefix="draft-") as draft:
         outdir = Path(draft) / "cdk.out"
         run_app(origin, context, outdir)
-        # Another run may have finished first; its assembly is the same.
-        if not kept.exists():
-            outdir.rename(kept)
+        _keep(outdir, kept)
     _prune(kept.parent)
     return kept
+
+
+def _keep(outdir: Path, kept: Path) -> None:
+    """Move *outdir* to *kept*, unless another run finished first; its assembly is the same."""
+    try:
+        outdir.rename(kept)
+    except OSError:
+        if not kept.is_dir():
+            raise
 
 
 def _folder(origin: Origin, context: Mapping[str, Any]) -> Path:
@@ -176,7 +184,11 @@ def _failure(output: str) -> str:
 
 
 def _prune(folder: Path) -> None:
-    assemblies = [path for path in folder.iterdir() if not path.name.startswith("draft-")]
-    assemblies.sort(key=lambda path: path.stat().st_mtime, reverse=True)
-    for old in assemblies[KEPT:]:
+    """Remove the assemblies that were used longest ago; another run may do the same meanwhile."""
+    used: dict[Path, float] = {}
+    for path in folder.iterdir():
+        with suppress(FileNotFoundError):
+            if not path.name.startswith("draft-"):
+                used[path] = path.stat().st_mtime
+    for old in sorted(used, key=used.__getitem__, reverse=True)[KEPT:]:
         shutil.rmtree(old, ignore_errors=True)
