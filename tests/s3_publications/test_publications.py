@@ -187,7 +187,7 @@ def test_a_cancel_stops_it_at_the_next_part(world):
         (LINES, LINES + b"1\n", "s3://lake/rows.jsonl was changed or deleted while it was read"),
         (LINES + b"{\n", None, "s3://lake/rows.jsonl, line 27: it is not JSON in UTF-8"),
         (LINES + b"1" * 3_000, None, "s3://lake/rows.jsonl, line 27: its message has more than"),
-        (None, None, "there is no object s3://lake/rows.jsonl"),
+        (None, None, "there is no object s3://lake/rows.jsonl; check the bucket and the key"),
     ],
 )
 def test_what_cannot_be_read_or_sent_cancels_the_batch_with_the_reason(world, first, then, reason):
@@ -217,6 +217,28 @@ def test_a_message_that_sqs_refuses_for_good_cancels_the_batch_with_the_reason(w
         State.CANCELLED,
         "SQS refuses a message: InvalidParameterValue too long",
     )
+
+
+def test_a_long_key_leaves_room_for_the_reason(world):
+    key = f"{'k' * 990}.jsonl"
+    world.s3.put_object(Bucket="lake", Key=key, Body=b"{\n")
+    batch, _ = world.publications().start(replace(ORDER, source=f"s3://lake/{key}"), "catalog", "key")
+    world.run()
+
+    reason = world.publications().get("t", batch.batch_id)[0].end_reason
+    assert "k.jsonl, line 1: it is not JSON in UTF-8" in reason
+
+
+def test_a_queue_that_does_not_exist_cancels_the_batch_with_the_reason(world, monkeypatch):
+    client = moto_clients.client("sqs")
+    monkeypatch.setattr(s3_publications.clients, "sqs", SimpleNamespace(within=lambda _region: client))
+    batch, _ = world.publications().start(ORDER, "catalog", "key")
+    order = message_of(world.messages[0])
+
+    found = replace(world.publications(), sender_of=s3_publications.sender_of)
+    assert found.go_on(order, lambda: True) is Went.STOPPED
+    reason = world.publications().get("t", batch.batch_id)[0].end_reason
+    assert reason == f"there is no queue {QUEUE}; create it, or correct the setting publications"
 
 
 def test_a_publication_that_the_setting_no_longer_allows_is_cancelled_with_the_reason(world):
@@ -259,7 +281,7 @@ def test_each_content_of_an_object_is_published_once_by_its_event_and_ends_the_o
     assert (world.messages, len(world.work.rows())) == ([], ROWS)
     deleted = replace(second, version="v2")
     world.s3.delete_object(Bucket="lake", Key="rows.jsonl")
-    assert end_of(deleted).end_reason == "there is no object s3://lake/rows.jsonl"
+    assert end_of(deleted).end_reason.startswith("there is no object s3://lake/rows.jsonl")
 
 
 def test_an_event_that_comes_again_after_a_crash_goes_on_with_its_batch(world):

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 CALLER = "publications"
 """Who completes a batch that is empty."""
+SOURCE_END = 128
+"""Characters of a source in a reason that is too long with all of it."""
 
 
 class Went(StrEnum):
@@ -161,9 +163,16 @@ class Publications:
 
     def _cancel(self, order: Order, reason: str) -> None:
         try:
-            self.tracker.cancel(order.tenant, order.batch_id, reason[:REASON_MAX])
+            self.tracker.cancel(order.tenant, order.batch_id, _shortened(reason, order.source))
         except (NotFound, Conflict):
             return  # it has ended otherwise
+
+
+def _shortened(reason: str, source: str) -> str:
+    """Return *reason* with at most ``REASON_MAX`` characters; a long source loses its begin."""
+    if len(reason) > REASON_MAX:
+        reason = reason.replace(source, f"...{source[-SOURCE_END:]}")
+    return reason[:REASON_MAX]
 
 
 def _user_key(order: Order) -> str | None:
