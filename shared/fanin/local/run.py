@@ -80,7 +80,9 @@ class LocalRun:
             progress("starting the emulator")
             _publish(started, {}, command, engine)
             source = template_dir or _synthesised(settings, progress)
-            run = cls._deployed(started, Assembly.read(source), progress)
+            if not template_dir:
+                started.assembly = assembly.hold(source)
+            run = cls._deployed(started, Assembly.read(source, is_cached=not template_dir), progress)
             _publish(started, run.outputs, command, engine)
         return run
 
