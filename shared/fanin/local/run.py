@@ -79,10 +79,8 @@ class LocalRun:
         with _stopped_on_failure(started):
             progress("starting the emulator")
             _publish(started, {}, command, engine)
-            source = template_dir or _synthesised(settings, progress)
-            if not template_dir:
-                started.assembly = assembly.hold(source)
-            run = cls._deployed(started, Assembly.read(source, is_cached=not template_dir), progress)
+            source = Assembly.read(template_dir) if template_dir else _cached(started, settings, progress)
+            run = cls._deployed(started, source, progress)
             _publish(started, run.outputs, command, engine)
         return run
 
@@ -224,6 +222,13 @@ def _context(
     if page_bits is not None:
         context["page_bits"] = page_bits
     return {**context, **given}
+
+
+def _cached(started: Emulator, context: Mapping[str, object], progress: Progress) -> Assembly:
+    """Return the assembly for *context*, which is kept while the emulator may import its files."""
+    folder = _synthesised(context, progress)
+    started.assembly = assembly.hold(folder)
+    return Assembly.read(folder, is_cached=True)
 
 
 def _synthesised(context: Mapping[str, object], progress: Progress) -> Path:
