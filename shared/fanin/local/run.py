@@ -79,8 +79,8 @@ class LocalRun:
         with _stopped_on_failure(started):
             progress("starting the emulator")
             _publish(started, {}, command, engine)
-            source = Assembly.read(template_dir) if template_dir else _cached(started, settings, progress)
-            run = cls._deployed(started, source, progress)
+            source = template_dir or _synthesised(settings, progress)
+            run = cls._deployed(started, _held(started, source), progress)
             _publish(started, run.outputs, command, engine)
         return run
 
@@ -224,11 +224,12 @@ def _context(
     return {**context, **given}
 
 
-def _cached(started: Emulator, context: Mapping[str, object], progress: Progress) -> Assembly:
-    """Return the assembly for *context*, which is kept while the emulator may import its files."""
-    folder = _synthesised(context, progress)
-    started.assembly = assembly.hold(folder)
-    return Assembly.read(folder, is_cached=True)
+def _held(started: Emulator, folder: Path) -> Assembly:
+    """Return the assembly in *folder*; a cached one is kept as long as the emulator may import its files."""
+    is_cached = folder.parent == ORIGIN.cache
+    if is_cached:
+        started.assembly = assembly.hold(folder)
+    return Assembly.read(folder, is_cached)
 
 
 def _synthesised(context: Mapping[str, object], progress: Progress) -> Path:
