@@ -72,7 +72,7 @@ def shown(api: Api, target: str) -> dict:
     return next(each for each in rows if each["target"] == target)
 
 
-@pytest.mark.parametrize("count", [40, pytest.param(200, marks=pytest.mark.proof)])
+@pytest.mark.parametrize("count", [80, pytest.param(200, marks=pytest.mark.proof)])
 @pytest.mark.side_by_side
 def test_a_burst_is_done_once_each_in_full_bundles(
     run: LocalRun, api: Api, batch_api: BatchApi, count: int
