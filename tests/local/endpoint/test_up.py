@@ -62,7 +62,9 @@ def test_the_tables_are_there_alone_and_the_end_deletes_them(tmp_path, engine_ur
         run.client("dynamodb").put_item(TableName=table, Item={"pk": {"S": "a"}})
         assert Connection(engine_url).client("dynamodb").scan(TableName=table)["Count"] == 1
 
-        with pytest.raises(LocalRunError, match=r"has a table Fanin-small-\S+ already.*delete-table.*-c stage="):
+        with pytest.raises(
+            LocalRunError, match=r"has a table Fanin-small-\S+ already.*delete-table.*-c stage="
+        ):
             LocalRun.start(template_dir=template, dynamodb=engine_url)
         assert tables(engine_url) == [table]
 
