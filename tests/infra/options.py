@@ -23,6 +23,13 @@ PUBLICATIONS = [
     {"source": "s3://lake/in/", "queue": f"{ARN}mails", "tenants": ["acme"]},
 ]
 DOWNSTREAM = [{"pattern": "*", "url": "https://batch.example.com/"}]
+LISTED = [{"source": f"s3://{place}", "queue": f"{ARN}work"} for place in ("lake/b", "lake/a/", "all/")]
+PROD: dict[str, Any] = {
+    "stage": "prod",
+    "python_version": "3.13",
+    "callbacks": CALLBACKS[:3],
+    "publications": LISTED,
+}
 OPTIONS: dict[str, Sequence[Any]] = {
     "analytics": ("off", "glue", "emr"),
     "python_version": ("3.14", "3.11", "3.12", "3.13"),

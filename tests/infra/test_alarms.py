@@ -14,7 +14,7 @@ from tests.infra.options import CONFIGURED, EVERYTHING
 from tests.infra.synthesis import Assembly, Resource, flat, synthesised
 
 ON_EMR: dict[str, Any] = {**EVERYTHING, "analytics": "emr"}
-OFF = {"monitoring": "off", "analytics": "glue"}
+OFF = {"monitoring": "off", "analytics": "glue", "results": True}
 HOUR = 3600
 STREAM_RETENTION = 24 * HOUR
 METRICS_OF_AN_ALARM = 10

@@ -19,6 +19,7 @@ from fanin.queue.rules.keys import PartKey, QueueKey
 from fanin.tracker.dynamodb import items
 from tests.infra.options import CONFIGURED
 from tests.infra.synthesis import handler_of, synthesised
+from tests.infra.test_checks import ARCHIVE
 
 TABLES = {
     "batches": "TablesBatches",
@@ -31,7 +32,7 @@ TABLES = {
 
 @pytest.fixture(scope="module")
 def archive():
-    return synthesised(archive=True)
+    return synthesised(**ARCHIVE)
 
 
 @pytest.fixture(scope="module")
@@ -71,9 +72,9 @@ def test_the_archive_reads_the_streams_of_the_tables_that_have_a_history(archive
     assert specified == [{"StreamViewType": "NEW_AND_OLD_IMAGES"}] * len(TABLES)
 
 
-@pytest.mark.parametrize(("settings", "days"), [({"archive": True}, 90), (CONFIGURED, 7)])
+@pytest.mark.parametrize(("settings", "days"), [(ARCHIVE, 90), (CONFIGURED, 7)])
 def test_files_go_after_their_time(settings, days):
-    bucket = synthesised(**settings).only("AWS::S3::Bucket")
+    bucket = synthesised(**settings).named("AWS::S3::Bucket", "Archive")
     (rule,) = bucket["Properties"]["LifecycleConfiguration"]["Rules"]
 
     assert (rule["ExpirationInDays"], rule["Status"]) == (days, "Enabled")

@@ -8,7 +8,7 @@ import pytest
 
 from fanin_cdk.settings.config import ConfigError
 from infra.config import StackConfig
-from tests.infra.options import CALLBACKS, SECRET
+from tests.infra.options import CALLBACKS, PROD, SECRET
 from tests.infra.synthesis import Assembly, handler_of, synthesised
 
 OWN = {"Ref": "AWS::AccountId"}
@@ -106,7 +106,7 @@ def test_each_webhook_has_a_queue_that_no_other_one_can_fill(configured):
 
 
 def test_without_webhooks_no_function_calls_any():
-    assembly = synthesised(callbacks=CALLBACKS[:3])
+    assembly = synthesised(**PROD)
 
     assert not [name for name in assembly.template["Resources"] if "Webhook" in name]
     assert len([name for name in assembly.template["Resources"] if name.startswith("CallbacksRule")]) == 3

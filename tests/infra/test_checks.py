@@ -23,6 +23,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "glue": {"analytics": "glue", **ANALYTICS},
     "emr": {"analytics": "emr", **ANALYTICS},
 }
+ARCHIVE = VARIANTS["glue"]
 
 
 def test_cdk_nag_would_stop_a_queue_that_takes_plain_http_and_loses_messages():

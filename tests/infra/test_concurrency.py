@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from fanin_cdk.settings.concurrency import DUTIES, REQUESTS_A_SECOND, shares, shortage
-from tests.infra.options import CALLBACKS, CONFIGURED, EVERYTHING
+from tests.infra.options import CONFIGURED, EVERYTHING, PROD
 from tests.infra.synthesis import Assembly, synthesised, tracker_config
+from tests.infra.test_checks import ARCHIVE
 from tests.infra.test_targets import LOCAL
 
 NEW_ACCOUNT = 10
@@ -19,10 +20,10 @@ MAPPING_MIN = 2
 SHORTEST_REQUEST_SECONDS = 0.1
 VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {},
-    "archive": {"archive": True},
+    "archive": ARCHIVE,
     "archive without the group-batcher": {"archive": True, "grouper": False},
     "dead-letter queues, webhooks and registrations": CONFIGURED,
-    "callbacks without webhooks": {"callbacks": CALLBACKS[:3]},
+    "callbacks without webhooks": PROD,
     "events of dead jobs and a resumed state machine": EVERYTHING,
 }
 
@@ -105,7 +106,7 @@ def warnings(assembly: Assembly) -> list[str]:
 
 
 def test_the_synthesis_warns_of_a_shortage_on_aws_alone(plain: Assembly) -> None:
-    (warning,) = warnings(synthesised(archive=True))
+    (warning,) = warnings(synthesised(**ARCHIVE))
 
     assert "docs/operations.md#quotas" in warning
     assert warnings(plain) == warnings(synthesised(**LOCAL)) == []

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.infra.synthesis import handler_of, synthesised
+from tests.infra.test_alarms import OFF
 from tests.infra.test_functions import grants_of
 
 KEEP = {("s3:PutObject", "/results/*/parts/*")}
@@ -25,7 +26,7 @@ GRANTED = {
 
 @pytest.fixture(scope="module")
 def assembly():
-    return synthesised(results=True)
+    return synthesised(**OFF)
 
 
 def test_each_function_may_use_the_objects_of_results_as_its_part_needs(assembly):

@@ -7,8 +7,9 @@ import pytest
 from fanin.aws.settings.settings_file import SettingsFile
 from tests.contract.grouper_tables import create_tables as create_grouper_tables
 from tests.contract.tables import create_tables
+from tests.infra.options import PROD
 from tests.infra.synthesis import synthesised
-from tests.infra.test_functions import PROD, QUEUE_EATER
+from tests.infra.test_functions import QUEUE_EATER
 
 
 def properties_of(assembly, kind):

@@ -11,6 +11,7 @@ from botocore.retries.standard import ExponentialBackoff
 from fanin.aws import clients, limits
 from fanin.client.transports.http import HttpTransport
 from tests.infra.synthesis import handler_of, synthesised
+from tests.infra.test_checks import ARCHIVE
 
 TO_ANSWER_SECONDS = 1
 """What a function needs after its last request to AWS, to answer and to log."""
@@ -20,7 +21,7 @@ INSIDE_FUNCTIONS = (clients.dynamodb, clients.sqs, clients.events, clients.s3)
 @pytest.fixture(scope="module")
 def timeouts() -> dict[str, int]:
     """The timeout of every function that can be deployed, by its handler."""
-    functions = synthesised(archive=True).of_type("AWS::Lambda::Function").values()
+    functions = synthesised(**ARCHIVE).of_type("AWS::Lambda::Function").values()
     return {handler_of(each): each["Properties"]["Timeout"] for each in functions}
 
 
