@@ -51,7 +51,7 @@ settings.load_profile("test")
 # A thread that prints a traceback spoils no other thread's parse.
 parsing.install()
 
-# botocore composes its name anew for each request: a fifth of the time of one that is answered in this process.
+# botocore composes its name anew for each request: a fifth of the time of one that this process answers.
 UserAgentString.to_string = lambda _: "Botocore"
 
 # Every request of every client is checked by what AWS documents: fanin/local/request_rules.
