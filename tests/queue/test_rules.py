@@ -94,6 +94,14 @@ def test_a_session_is_suspected_when_its_heartbeat_stands_still_on_the_watchers_
     assert watch.suspects([moved], 9.6, now=0) == [moved]
 
 
+def test_a_session_that_was_gone_and_is_there_again_is_a_new_one():
+    watch = Watch()
+    for at, members in ((0.0, [replace(MEMBER, heartbeats=3)]), (1.0, []), (100.0, [MEMBER])):
+        watch.observe(members, at)
+
+    assert watch.suspects([MEMBER], 100.0, now=0) == []
+
+
 def test_a_session_without_a_heartbeat_is_over_by_the_clock_with_room_for_skew():
     visitor = replace(MEMBER, beats=False)
     watch = Watch()

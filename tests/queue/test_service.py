@@ -146,6 +146,16 @@ def test_a_waiting_take_gives_up_after_eight_failed_requests_in_a_row(queue, sto
     assert len(reads) == 8
 
 
+def test_failed_requests_of_a_take_are_counted_from_the_last_that_was_answered(
+    queue, store, bell, monkeypatch
+):
+    ready, answers = store.ready, iter([False] * 7 + [True] + [False] * 7 + [True])
+    store.ready = lambda *asked: ready(*asked) if next(answers) else unavailable()
+    monkeypatch.setattr(bell, "wait", lambda *_: queue.add("a") and ())
+    with queue.take(wait=0.5) as jobs:
+        assert names(jobs) == ["a"]
+
+
 def test_a_config_that_was_requested_earlier_replaces_none():
     cache = ConfigCache()
     cache.keep(CONFIG, 100.0, 10**9)

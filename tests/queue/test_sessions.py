@@ -136,6 +136,18 @@ def test_a_session_that_goes_is_noticed_by_those_that_do_not_watch_it(make, stor
     assert len(watching.members) == LARGE - 1
 
 
+def test_where_one_of_two_neighbours_crashed_others_that_crashed_with_it_are_noticed(make, time):
+    first, beating, crashed, *others = sorted(entered(make, LARGE), key=lambda queue: session_of(queue).id)
+    watching = first.taker.worker.maintenance.watching
+    for _ in range(5):
+        time.sleep(1)
+        assert session_of(first).beat()
+        assert session_of(beating).beat()
+        noticed = {member.id for member in watching.expired(watching.look())}
+
+    assert noticed == {session_of(queue).id for queue in (crashed, *others)}
+
+
 def test_a_workers_read_units_do_not_grow_with_the_number_of_workers():
     each = {workers: units_a_second(workers, seconds=30)[0] / workers for workers in (10, CROWD + 1, 120)}
 
