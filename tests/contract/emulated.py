@@ -49,8 +49,9 @@ def _text(value: str | bytes) -> str:
 
 
 def attach(client: Any) -> Any:
-    """Return *client*, whose requests go to the emulator of this process without ``mock_aws``."""
+    """Return *client*, whose requests go unsigned to the emulator of this process without ``mock_aws``."""
     client.meta.events.register_first("before-send.dynamodb", _answer_event)
+    client.meta.events.unregister("request-created.dynamodb", client._request_signer.handler)
     return client
 
 

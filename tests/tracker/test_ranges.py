@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fanin.tracker import Ack, Group, ItemRange, ListQuery, Outcome, State, Tracker, memory
@@ -59,7 +59,6 @@ def test_of_very_many_groups_a_request_reads_so_many_and_goes_on(monkeypatch):
 GROUP_SIZES = st.lists(st.integers(1, 40), min_size=1, max_size=12)
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     GROUP_SIZES,
     st.integers(2, 9),
@@ -92,7 +91,7 @@ def test_the_lists_hold_what_a_plain_count_holds(sizes, page_bits, pages, limit,
     assert broken == sorted(failed)
 
 
-SIZES = (10**7, 10**8, 10**9, 2**40)
+SIZES = (10**7, 10**9, 2**40)
 MILLION = 1 << 20
 """Items under a page above the leaves."""
 
@@ -161,7 +160,7 @@ def failing_shapes_of(total: int) -> dict[str, tuple[Ranges, Ranges]]:
 
 
 @pytest.mark.parametrize("name", failing_shapes_of(10**7))
-@pytest.mark.parametrize("total", SIZES[:3])
+@pytest.mark.parametrize("total", SIZES[:2])
 def test_what_failed_takes_one_part_more_for_each_million_of_it(total, name):
     outstanding, failed = failing_shapes_of(total)[name]
     reader, store = laid_out(total, outstanding, failed)
