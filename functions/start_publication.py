@@ -5,10 +5,12 @@ from typing import Any
 from fanin.api.answers.documents import answers
 from fanin.api.answers.publication_answers import PublicationAnswer
 from fanin.api.edge import IdempotencyKey, caller, edge
+from fanin.api.events.waiting_tasks import resumable
 from fanin.api.requests.publication_requests import StartPublicationBody
 from functions.metrics.created import counting_batches
 from functions.metrics.measuring import measured
 from functions.wiring import s3_publications, tracking
+from functions.wiring.deployed import check_callback, resumes
 
 app = edge(tracking.settings)
 
@@ -28,11 +30,11 @@ def start_publication(
     The batch is closed after the last row. Cancelling it stops the publication. The setting `publications` of
     the stack allows sources, queues and tenants.
     """
-    order = body.order(caller(app).tenant)
+    tenant = caller(app).tenant
+    order, spec = body.order(tenant), resumable(body.spec(), resumes)
     s3_publications.check(order)
-    batch, position = s3_publications.publications(counting_batches).start(
-        order, body.user_key, idempotency_key
-    )
+    check_callback(spec.callback, tenant, tracking.settings().tenant)
+    batch, position = s3_publications.publications(counting_batches).start(order, spec, idempotency_key)
     return PublicationAnswer.of(batch, position)
 
 

@@ -49,7 +49,7 @@ def publications(counting: Callable[[Tracker], Tracker] = lambda tracker: tracke
 
     positions = DynamoPositions(dynamodb(), tracking.settings().tables.batches)
     return Publications(
-        counting(tracking.tracker()), positions, clients.s3.later(), _sender_of, _send_on, check
+        counting(tracking.tracker()), positions, clients.s3.later(), sender_of, _send_on, check
     )
 
 
@@ -78,7 +78,8 @@ def _allowed() -> tuple[Allowed, ...]:
     return publications_of(settings_file().publications)
 
 
-def _sender_of(order: Order) -> Sender:
+def sender_of(order: Order) -> Sender:
+    """Return what sends the rows of *order*. Raises InvalidRequest if its queue does not exist."""
     from fanin.publishing.sender import Sender  # noqa: PLC0415  # the routes send no rows
 
     shape = Shape(_url(order.queue), order.chunk, order.rate, order.group)
@@ -94,7 +95,12 @@ def _send_on(body: str) -> None:
 def _url(queue_arn: str) -> str:
     account, name = queue_arn.split(":")[4:6]
     wanted = {"QueueName": name, "QueueOwnerAWSAccountId": account}
-    url: str = send(clients.sqs.within(_region(queue_arn)).get_queue_url, wanted)["QueueUrl"]
+    sqs = clients.sqs.within(_region(queue_arn))
+    try:
+        url: str = send(sqs.get_queue_url, wanted)["QueueUrl"]
+    except sqs.exceptions.QueueDoesNotExist:
+        text = f"there is no queue {queue_arn}; create it, or correct the setting publications"
+        raise InvalidRequest(text, field="queue") from None
     return url
 
 

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from fanin.api.events.ending_events import endings
 from fanin.aws.settings.settings_file import SettingsFile
+from fanin.s3_publications.service import Publications
 from fanin.tracker import OpenBatch, Tracker
-from functions.wiring import deployed
+from fanin.tracker.rules.model import Batch
+from functions.wiring import deployed, s3_publications
 from tests.api.gateway import Gateway
 
 TOKEN = "AQCEAAAAKgAAAAMAAAAA/+="
 MACHINE = "arn:aws:states:eu-west-1:123456789012:stateMachine:waits"
 FUNCTION = "arn:aws:lambda:eu-west-1:123456789012:function:waits"
+PUBLISHED = {"source": "s3://lake/rows.jsonl", "queue": "arn:aws:sqs:us-east-1:123456789012:work"}
 BODY = {"deadlineSeconds": 60, "onFailures": "fail", "userKey": "orders"}
 KINDS = {
     "taskToken": SettingsFile(resumed_state_machines=[MACHINE]),
@@ -59,6 +64,27 @@ def test_a_token_that_nothing_would_answer_is_refused(
     assert answer.status == 400
     assert setting in json.dumps(answer.body)
     assert TOKEN not in json.dumps(answer.body)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_batch_of_a_publication_has_the_token_and_no_other_stack_takes_it(
+    gateway: Gateway, tracker: Tracker, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    sent: list[str] = []
+    opened: list[Batch] = []
+    positions: Any = SimpleNamespace(create=lambda batch, _: opened.append(batch), get=lambda _: None)
+    unused: Any = None
+    publications = Publications(tracker, positions, unused, unused, sent.append)
+    monkeypatch.setattr(deployed, "settings_file", lambda: KINDS[kind])
+    monkeypatch.setattr(s3_publications, "check", lambda _order: None)
+    monkeypatch.setattr(s3_publications, "publications", lambda _: publications)
+    answer = gateway.send("POST", "/v1/publications", PUBLISHED | BODY | {kind: TOKEN})
+    token = tracker.store.task_token(opened[0].key)
+
+    assert (answer.status, token and token.text) == (202, TOKEN)
+    assert TOKEN not in json.dumps(answer.body) + "".join(sent)
+    (other,) = KINDS.keys() - {kind}
+    assert gateway.send("POST", "/v1/publications", PUBLISHED | BODY | {other: TOKEN}).status == 400
 
 
 def test_a_batch_resumes_one_and_not_two(gateway: Gateway) -> None:

@@ -21,6 +21,17 @@ if TYPE_CHECKING:  # the protocol's kit takes a second to import, in each proces
 
 
 @pytest.fixture
+def in_process(fanin, monkeypatch) -> None:
+    """The verbs of tools run in this process, not each in one of its own."""
+
+    async def output(arguments):
+        done = fanin(*arguments)
+        return done.code, done.out, done.err
+
+    monkeypatch.setattr(mcp, "_output", output)
+
+
+@pytest.fixture
 def use(fanin, served) -> Callable[..., Any]:
     from mcp import Client
 
@@ -82,6 +93,7 @@ def test_a_tool_has_no_lines_of_progress_in_its_answer(monkeypatch, tmp_path):
     assert anyio.run(mcp._output, ["ack"]) == (0, "", "")
 
 
+@pytest.mark.usefixtures("in_process")
 def test_writes_are_offered_by_the_flag_alone(fanin, use):
     fanin("open", "night").ok()
 
@@ -94,6 +106,7 @@ def test_writes_are_offered_by_the_flag_alone(fanin, use):
     assert json.loads(fanin("status", "night", "--json").ok().out)["state"] != "OPEN"
 
 
+@pytest.mark.usefixtures("in_process")
 def test_an_argument_has_the_name_of_its_option(fanin, use):
     async def calls(client: Client) -> Any:
         return await call(client, "open", user_key="night", expected=3, label=["a:b", "c:d"])
@@ -103,6 +116,7 @@ def test_an_argument_has_the_name_of_its_option(fanin, use):
     assert (found["expectedItems"], found["labels"]) == (3, {"a": "b", "c": "d"})
 
 
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize(
     ("name", "given", "said"),
     [

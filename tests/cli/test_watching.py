@@ -152,6 +152,14 @@ def test_the_exit_code_is_0_only_for_a_success(fanin, verb, end, result, code):
 
 
 @pytest.mark.parametrize("verb", ["watch", "wait"])
+def test_the_reason_of_a_batch_that_was_cancelled_is_printed(fanin, verb):
+    fanin("open", "k").ok()
+    fanin("cancel", "k", "--yes", "--reason", "there is no object").ok()
+
+    assert "k (cancelled): there is no object" in fanin(verb, "k").err
+
+
+@pytest.mark.parametrize("verb", ["watch", "wait"])
 def test_a_batch_of_which_enough_has_succeeded_is_a_success(fanin, verb):
     fanin("open", "k", "--min-succeeded", "1").ok()
     fanin("ack", fanin("add", "k", "2").ok().lines[0]).ok()

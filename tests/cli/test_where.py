@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
+from datetime import datetime
 
-import boto3
 import pytest
-from moto import mock_aws
+from botocore.session import Session
+from botocore.stub import Stubber
 
 from fanin.aws import clients
 from fanin.cli.arguments import where
@@ -33,22 +33,22 @@ def runs(monkeypatch):
 
 @pytest.fixture
 def stack(monkeypatch):
-    """A stage ``dev``, whose stack moto deploys."""
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "testing")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
-    with mock_aws():
-        clients.stacks.cache_clear()
-        template = {
-            "Resources": {"Queue": {"Type": "AWS::SQS::Queue"}},
-            "Outputs": {"ApiUrl": {"Value": f"{URL}/"}, "Other": {"Value": "no"}},
-        }
-        made = boto3.client("cloudformation")
-        made.create_stack(StackName="Fanin-dev", TemplateBody=json.dumps(template))
-        del template["Outputs"]["ApiUrl"]
-        made.create_stack(StackName="Fanin-bare", TemplateBody=json.dumps(template))
+    """The answers for a stage ``dev``, which has a stack, for none, and for a stack of another kind."""
+    client = Session().create_client("cloudformation", "eu-west-1")
+    stubber, dev = Stubber(client), {"OutputKey": "ApiUrl", "OutputValue": f"{URL}/"}
+    common = {"CreationTime": datetime(2026, 1, 1), "StackStatus": "CREATE_COMPLETE"}
+    for name, outputs in (("dev", [dev]), ("nope", None), ("bare", [{**dev, "OutputKey": "Other"}])):
+        asked = {"StackName": f"Fanin-{name}"}
+        if outputs is None:
+            said = "Stack with id Fanin-nope does not exist"
+            stubber.add_client_error("describe_stacks", "ValidationError", said, expected_params=asked)
+        else:
+            stubber.add_response(
+                "describe_stacks", {"Stacks": [{**asked, **common, "Outputs": outputs}]}, asked
+            )
+    monkeypatch.setattr(clients, "stacks", lambda: client)
+    with stubber:
         yield
-    clients.stacks.cache_clear()
 
 
 def test_the_url_goes_before_the_variable_and_that_before_the_local_run(runs, monkeypatch):

@@ -57,7 +57,7 @@ TRACKER_RAISES = {
     "create": lambda s, b: s.create(b),
     "transition": lambda s, _: s.transition(KEY, Transition(State.CANCELLED, NOW, LATER, LATER)),
     "extend": lambda s, b: s.extend(KEY, b.expires_at + timedelta(days=1), LATER),
-    "record_ack": lambda s, _: s.record_ack(KEY, LATER),
+    "record_ack_time": lambda s, _: s.record_ack_time(KEY, LATER),
     "named": lambda s, _: s.named("tenant", "open-1"),
     "create_under": lambda s, b: s.create_under(replace(b, batch_id="b"), "open-1", None),
     "delete": lambda s, b: s.delete(b, LATER),

@@ -7,6 +7,7 @@ from datetime import timedelta
 from functools import partial
 
 from fanin.s3_publications.model import Order
+from fanin.tracker import OpenBatch
 from functions.wiring import s3_publications, tracking
 from tests.crashes.account import Account
 from tests.crashes.group_scenarios import delivered, taken
@@ -35,7 +36,7 @@ def _start(account: Account) -> Delivery:
 def _started(account: Account, rows: int = 50) -> str:
     _with_rows(account, rows)
     order = Order(TENANT, SOURCE, queue_arn(WORK), rate=1.0)
-    return s3_publications.publications().start(order, "catalog", "key")[0].batch_id
+    return s3_publications.publications().start(order, OpenBatch(user_key="catalog"), "key")[0].batch_id
 
 
 def _get(account: Account) -> Delivery:

@@ -18,7 +18,7 @@ import pytest
 from fanin.local import LocalRun
 from fanin.local.emulation.connection import Connection
 from fanin.local.stack.assembly import Assembly
-from fanin.local.stack.deployment import Stack, deploy
+from fanin.local.stack.deployment import deploy
 from infra.paths import ROOT
 from tests.infra.examples import EXAMPLES, stack_of
 from tests.infra.synthesis import scratch_folder
@@ -28,8 +28,8 @@ PATIENCE_SECONDS = 60
 
 
 @contextmanager
-def deployed(run: LocalRun, name: str) -> Iterator[Stack]:
-    """The example *name* on the emulator of *run*."""
+def deployed(run: LocalRun, name: str) -> Iterator[dict[str, str]]:
+    """The outputs of the example *name* on the emulator of *run*."""
     import aws_cdk as cdk
 
     folder = scratch_folder()
@@ -38,8 +38,8 @@ def deployed(run: LocalRun, name: str) -> Iterator[Stack]:
     stack_of(name, app)
     app.synth()
     source, aws = Assembly.read(folder), Connection(run.endpoint)
-    stack = deploy(source, aws, lambda _: None)
-    yield stack
+    outputs = deploy(source, aws, lambda _: None)
+    yield outputs
     aws.client("cloudformation").delete_stack(StackName=EXAMPLES[name])
 
 
@@ -63,13 +63,13 @@ def received(run: LocalRun, url: str) -> dict[str, Any]:
 
 @pytest.mark.proof
 def test_the_event_of_a_load_arrives_when_its_workers_are_done(run):
-    with deployed(run, "sqs_workers") as stack:
+    with deployed(run, "sqs_workers") as outputs:
         rows = [{"title": f"row {number}"} for number in range(30)]
         payload = json.dumps({"load": "catalog-8", "rows": rows}).encode()
-        answer = run.client("lambda").invoke(FunctionName=stack.outputs["LoaderName"], Payload=payload)
+        answer = run.client("lambda").invoke(FunctionName=outputs["LoaderName"], Payload=payload)
         batch_id = json.loads(answer["Payload"].read())
 
-        event = received(run, stack.outputs["DoneUrl"])
+        event = received(run, outputs["DoneUrl"])
 
     assert "FunctionError" not in answer, batch_id
     assert (event["detail-type"], event["detail"]["batchId"]) == ("BatchCompleted", batch_id)
@@ -79,12 +79,10 @@ def test_the_event_of_a_load_arrives_when_its_workers_are_done(run):
 
 @pytest.mark.proof
 def test_an_execution_goes_on_when_its_workers_are_done(run):
-    with deployed(run, "step_functions") as stack:
+    with deployed(run, "step_functions") as outputs:
         machines = run.client("stepfunctions")
         given = json.dumps({"rows": ["order 1", "order 2"]})
-        arn = machines.start_execution(stateMachineArn=stack.outputs["MachineArn"], input=given)[
-            "executionArn"
-        ]
+        arn = machines.start_execution(stateMachineArn=outputs["MachineArn"], input=given)["executionArn"]
         assert eventually(lambda: machines.describe_execution(executionArn=arn)["status"] != "RUNNING")
         found = machines.describe_execution(executionArn=arn)
 

@@ -124,7 +124,9 @@ def opened(worker: Worker, count: int) -> Batch:
 
 
 @pytest.mark.side_by_side
-@pytest.mark.parametrize("handler", ["work", "awaited", pytest.param("acked", marks=pytest.mark.proof)])
+@pytest.mark.parametrize(
+    "handler", ["awaited", *(pytest.param(each, marks=pytest.mark.proof) for each in ("work", "acked"))]
+)
 def test_all_items_of_a_batch_are_worked_on_and_sigterm_ends_the_worker(
     start_queue: Any, handler: str
 ) -> None:
@@ -248,7 +250,9 @@ def test_an_item_that_ends_its_process_takes_no_other_along(start_queue: Any) ->
 @pytest.mark.parametrize(
     ("handler", "queue", "code", "sentence"),
     [
-        ("app:absent", "{url}", 2, "app has no absent; check APP:HANDLER"),
+        pytest.param(
+            "app:absent", "{url}", 2, "app has no absent; check APP:HANDLER", marks=pytest.mark.proof
+        ),
         ("app:work", "{url}-absent", 1, "there is no queue http"),
         pytest.param("nowhere:work", "{url}", 2, "there is no module nowhere", marks=pytest.mark.proof),
         pytest.param("app:work", "absent", 1, "there is no queue 'absent'", marks=pytest.mark.proof),

@@ -70,6 +70,23 @@ def test_a_new_assembly_is_kept_and_the_oldest_ones_go(tree):
     assert kept_assembly(clone(tree), CONTEXT) == made
 
 
+def test_an_assembly_is_not_removed_while_a_run_uses_its_files(tree):
+    (tree / "infra/app.py").write_text("import os\nos.makedirs(os.environ['CDK_OUTDIR'])")
+    folders = [tree / "build" / "local" / str(age) for age in range(assembly.KEPT + 1)]
+    for age, folder in enumerate(folders):
+        folder.mkdir(parents=True)
+        os.utime(folder, (1000 - age, 1000 - age))
+    held = assembly.hold(folders[-1])
+
+    assembly.synthesise(clone(tree), CONTEXT)
+    assert [folder.is_dir() for folder in folders[-2:]] == [False, True]
+
+    os.close(held)
+    (tree / "cdk.json").write_text("# changed")
+    assembly.synthesise(clone(tree), CONTEXT)
+    assert not folders[-1].is_dir()
+
+
 def test_two_runs_that_synthesise_and_remove_at_once_do_not_disturb_each_other(tree):
     folder = tree / "build" / "local"
     folder.mkdir(parents=True)

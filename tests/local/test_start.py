@@ -42,7 +42,7 @@ def test_an_api_that_does_not_answer_is_named(monkeypatch):
         started = emulator.Emulator(port, "", run_directories.directory_of(port), process)
 
         with pytest.raises(LocalRunError, match="the API did not answer"):
-            LocalRun(started, Mock(outputs={}), Mock())._wait_for_answer()
+            LocalRun(started, {}, Mock())._wait_for_answer()
 
 
 def test_handlers_see_no_credential_proxy_or_setting_of_the_user():

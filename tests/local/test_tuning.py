@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+from ministack.core.responses import _service_model
 from ministack.services import sqs
 
 from fanin.local.functions import tuning
@@ -99,3 +100,11 @@ def test_dead_letter_messages_are_not_delivered(delivered, monkeypatch):
 
     assert delivered(given, 100) == ["0", "2"]
     assert [each["id"] for each in dead["messages"]] == ["1"]
+
+
+@pytest.mark.parametrize("service", tuning.PROTOCOLS)
+def test_the_known_protocols_are_those_of_botocore(service):
+    known = tuning.of_protocol(_service_model)
+
+    assert known(service).metadata.items() <= _service_model(service).metadata.items()
+    assert known("sns") is _service_model("sns")

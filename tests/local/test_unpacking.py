@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fanin.local.functions.unpacking import LinkedFile, SharedZip, open_linked
+from fanin.local.functions.unpacking import LinkedFile, SharedZip, link_to, open_linked
 
 
 @pytest.fixture
@@ -46,6 +46,18 @@ def test_many_at_once_find_the_content_whole(zips):
 
     assert {(folder / "package" / "module.py").read_text() for folder in folders} == {"x = 1"}
     assert len({folder.resolve() for folder in folders}) == 1
+
+
+def test_a_zip_that_is_a_link_copies_nothing(tmp_path):
+    assets, code, packed = (tmp_path / name for name in ("assets of ü", "code", "code.zip"))
+    assets.mkdir()
+    code.mkdir()
+    packed.write_bytes(link_to(assets))
+
+    with SharedZip(packed) as opened:
+        opened.extractall(code)
+
+    assert code.resolve() == assets.resolve()
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ from fanin.local.emulation.connection import CREDENTIALS, REGION, Connection
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from pipeline.fan_out.send import Queue
+from pipeline.snapshot import frames
 from pipeline.snapshot.tables import Tables
 from pipeline.spark.session import spark_session
 from tests.contract.tables import TABLES, create_tables
@@ -84,6 +85,8 @@ def live_tables(aws: Connection) -> Iterator[Tables]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in CREDENTIALS.items():
             patch.setenv(name, value)
+        # A scan of a few rows needs two tasks for a table, and not eight.
+        patch.setattr(frames, "SEGMENTS_A_SLOT", 1)
         client = aws.client("dynamodb")
         create_tables(client)
         yield Tables(*TABLES, REGION, aws.endpoint)

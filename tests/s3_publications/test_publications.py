@@ -24,7 +24,7 @@ from fanin.s3_publications.dynamodb import DynamoPositions
 from fanin.s3_publications.model import Order
 from fanin.s3_publications.parsing import message_of
 from fanin.s3_publications.service import Publications, Went
-from fanin.tracker import Tracker
+from fanin.tracker import OpenBatch, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.rules.model import State
 from functions.wiring import s3_publications
@@ -103,6 +103,7 @@ def world(monkeypatch):
 
 
 ORDER = Order("t", "s3://lake/rows.jsonl", QUEUE)
+CATALOG = OpenBatch(user_key="catalog")
 CREATED = Allowed("s3://lake/in/", QUEUE, on_created=True, chunk=2, rate=50)
 
 
@@ -113,7 +114,7 @@ def event_of(key, *, of=None, **more):
 
 
 def test_row_k_is_item_k_in_as_many_invocations_as_it_takes_and_the_batch_is_closed(world):
-    batch, position = world.publications().start(ORDER, "catalog", "key")
+    batch, position = world.publications().start(ORDER, CATALOG, "key")
     went = world.run()
     found, end = world.publications().get("t", batch.batch_id)
 
@@ -130,7 +131,7 @@ def test_row_k_is_item_k_in_as_many_invocations_as_it_takes_and_the_batch_is_clo
 def test_killed_at_any_request_and_delivered_again_no_row_has_two_items(world, after):
     for fatal in itertools.count(1):
         world.work.bodies.clear()
-        batch, _ = world.publications().start(ORDER, "catalog", f"key-{fatal}-{after}")
+        batch, _ = world.publications().start(ORDER, CATALOG, f"key-{fatal}-{after}")
         network = Network(fatal, after)
         with suppress(Killed):
             world.deliver(network, lambda: True)
@@ -146,7 +147,7 @@ def test_killed_at_any_request_and_delivered_again_no_row_has_two_items(world, a
 
 
 def test_a_message_that_comes_twice_is_handled_by_one_process_and_by_the_other_one_if_that_crashes(world):
-    world.publications().start(ORDER, "catalog", "key")
+    world.publications().start(ORDER, CATALOG, "key")
     (message,) = world.messages
     first = world.publications()
     publish, seen = first.positions.advance, []
@@ -172,7 +173,7 @@ def test_a_message_that_comes_twice_is_handled_by_one_process_and_by_the_other_o
 
 
 def test_a_cancel_stops_it_at_the_next_part(world):
-    batch, _ = world.publications().start(ORDER, "catalog", "key")
+    batch, _ = world.publications().start(ORDER, CATALOG, "key")
     world.deliver()
     sent = len(world.work.bodies)
     world.publications().tracker.cancel("t", batch.batch_id)
@@ -187,14 +188,14 @@ def test_a_cancel_stops_it_at_the_next_part(world):
         (LINES, LINES + b"1\n", "s3://lake/rows.jsonl was changed or deleted while it was read"),
         (LINES + b"{\n", None, "s3://lake/rows.jsonl, line 27: it is not JSON in UTF-8"),
         (LINES + b"1" * 3_000, None, "s3://lake/rows.jsonl, line 27: its message has more than"),
-        (None, None, "there is no object s3://lake/rows.jsonl"),
+        (None, None, "there is no object s3://lake/rows.jsonl; check the bucket and the key"),
     ],
 )
 def test_what_cannot_be_read_or_sent_cancels_the_batch_with_the_reason(world, first, then, reason):
     world.put(first or b"")
     if first is None:
         world.s3.delete_object(Bucket="lake", Key="rows.jsonl")
-    batch, _ = world.publications().start(ORDER, "catalog", "key")
+    batch, _ = world.publications().start(ORDER, CATALOG, "key")
     world.deliver()
     if then:
         world.put(then)
@@ -209,7 +210,7 @@ def test_what_cannot_be_read_or_sent_cancels_the_batch_with_the_reason(world, fi
 def test_a_message_that_sqs_refuses_for_good_cancels_the_batch_with_the_reason(world):
     refusal = {"Id": "0", "SenderFault": True, "Code": "InvalidParameterValue", "Message": "too long"}
     world.work.failures.append([refusal])
-    batch, _ = world.publications().start(ORDER, "catalog", "key")
+    batch, _ = world.publications().start(ORDER, CATALOG, "key")
 
     assert world.run() == [Went.STOPPED]
     found = world.publications().get("t", batch.batch_id)[0]
@@ -219,8 +220,30 @@ def test_a_message_that_sqs_refuses_for_good_cancels_the_batch_with_the_reason(w
     )
 
 
+def test_a_long_key_leaves_room_for_the_reason(world):
+    key = f"{'k' * 990}.jsonl"
+    world.s3.put_object(Bucket="lake", Key=key, Body=b"{\n")
+    batch, _ = world.publications().start(replace(ORDER, source=f"s3://lake/{key}"), CATALOG, "key")
+    world.run()
+
+    reason = world.publications().get("t", batch.batch_id)[0].end_reason
+    assert "k.jsonl, line 1: it is not JSON in UTF-8" in reason
+
+
+def test_a_queue_that_does_not_exist_cancels_the_batch_with_the_reason(world, monkeypatch):
+    client = moto_clients.client("sqs")
+    monkeypatch.setattr(s3_publications.clients, "sqs", SimpleNamespace(within=lambda _region: client))
+    batch, _ = world.publications().start(ORDER, CATALOG, "key")
+    order = message_of(world.messages[0])
+
+    found = replace(world.publications(), sender_of=s3_publications.sender_of)
+    assert found.go_on(order, lambda: True) is Went.STOPPED
+    reason = world.publications().get("t", batch.batch_id)[0].end_reason
+    assert reason == f"there is no queue {QUEUE}; create it, or correct the setting publications"
+
+
 def test_a_publication_that_the_setting_no_longer_allows_is_cancelled_with_the_reason(world):
-    batch, _ = world.publications().start(ORDER, "catalog", "key")
+    batch, _ = world.publications().start(ORDER, CATALOG, "key")
     order = message_of(world.messages[0])
 
     def check(_):
@@ -232,16 +255,16 @@ def test_a_publication_that_the_setting_no_longer_allows_is_cancelled_with_the_r
 
 
 def test_a_start_that_is_repeated_returns_its_batch_and_one_of_another_order_is_refused(world):
-    first, _ = world.publications().start(ORDER, "catalog", "key")
-    again, _ = world.publications().start(ORDER, "catalog", "key")
+    first, _ = world.publications().start(ORDER, CATALOG, "key")
+    again, _ = world.publications().start(ORDER, CATALOG, "key")
     world.run()
 
     assert first.batch_id == again.batch_id
     assert len(world.work.rows()) == ROWS
-    world.publications().start(ORDER, "catalog", "key")
+    world.publications().start(ORDER, CATALOG, "key")
     assert world.messages == []
     with pytest.raises(KeyReused):
-        world.publications().start(replace(ORDER, chunk=2), "catalog", "key")
+        world.publications().start(replace(ORDER, chunk=2), CATALOG, "key")
 
 
 def test_each_content_of_an_object_is_published_once_by_its_event_and_ends_the_one_before(world):
@@ -259,7 +282,7 @@ def test_each_content_of_an_object_is_published_once_by_its_event_and_ends_the_o
     assert (world.messages, len(world.work.rows())) == ([], ROWS)
     deleted = replace(second, version="v2")
     world.s3.delete_object(Bucket="lake", Key="rows.jsonl")
-    assert end_of(deleted).end_reason == "there is no object s3://lake/rows.jsonl"
+    assert end_of(deleted).end_reason.startswith("there is no object s3://lake/rows.jsonl")
 
 
 def test_an_event_that_comes_again_after_a_crash_goes_on_with_its_batch(world):

@@ -16,7 +16,7 @@ from tests.simulation_seams.scenario import Scenario
 from tests.simulation_seams.tables import Store
 
 READS = {"task_token", "origin_ranges", "get_object", "list_objects"}
-TRANSACTIONS = {"create_reopened", "report", "record_ack", "drop_token", "delete", "block_samples"}
+TRANSACTIONS = {"create_reopened", "report", "record_ack_time", "drop_token", "delete", "block_samples"}
 ANSWERED = frozenset({"delete", "hide", "take", "drop", "keep"})
 """Requests to a queue, of which a copy that lands late has no effect."""
 QUICK = 0.95

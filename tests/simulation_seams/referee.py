@@ -186,7 +186,7 @@ class Referee(referee.Referee):
 
     def apply(self, name: str, args: tuple[Any, ...]) -> Any:
         """Carry a request out, and judge it."""
-        if name == "record_ack":
+        if name == "record_ack_time":
             self.thresholds.recorded(*args)
         own = {"report": self._report, "delete": self._delete, "create_reopened": self._reopen}.get(name)
         return own(*args) if own else super().apply(name, args)

@@ -214,6 +214,6 @@ def store() -> Iterator[DynamoStore]:
     with engines.emptied():
         store = DynamoStore(engines.client(create_tables), NAMES, pause=lambda _: None)
         store.create(BATCH)
-        store.record_ack(BATCH.key, START)
+        store.record_ack_time(BATCH.key, START)
         store.add_bits(PAGE, FIRST, BATCH.expires_at)
         yield store

@@ -73,7 +73,16 @@ def test_every_other_call_of_the_port_is_a_write():
     calls = {name for name, member in vars(TrackerStore).items() if callable(member) and name[0] != "_"}
     writes = {
         *("create", "create_under", "create_reopened", "reserve", "transition", "extend", "postpone"),
-        *("notice", "report", "record_ack", "confirm", "mark_put", "add_bits", "replace_bits", "heal_bits"),
+        *(
+            "notice",
+            "report",
+            "record_ack_time",
+            "confirm",
+            "mark_put",
+            "add_bits",
+            "replace_bits",
+            "heal_bits",
+        ),
         *("add_count", "mark_tail", "compact", "sample", "free_sample", "block_samples", "delete"),
         *("remember", "drop_token", "prepare", "end_child", "cancel_children"),
     }

@@ -55,7 +55,7 @@ def test_a_batch_that_asks_for_nothing_costs_nothing(tracker, clock):
     tracker.store.reset()
     swept(tracker, clock, 14)
 
-    assert tracker.store.calls["record_ack"] == tracker.store.calls["get"] == 0
+    assert tracker.store.calls["record_ack_time"] == tracker.store.calls["get"] == 0
     assert tracker.store.calls["pages"] == tracker.store.calls["report"] == 0
 
 
@@ -206,7 +206,7 @@ def test_a_stall_whose_notice_is_deleted_by_time_to_live_is_not_reported_again()
         store = DynamoStore(engines.client(create_tables), Tables(*TABLES))
         store.create(BATCH)
         store.report(BATCH, replace(FOUND[1], stall=1))
-        seen = store.record_ack(BATCH.key, START)
+        seen = store.record_ack_time(BATCH.key, START)
         second = replace(FOUND[1], stall=2)
         assert store.report(seen, second)
         key = {name: notice_item(BATCH, second)[name] for name in ("pk", "sk")}

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.dashboard.conftest import ARGUMENTS, CHROMIUM, needs_chromium
+
+__all__ = ["needs_chromium"]
+
 ROOT = Path(__file__).resolve().parents[2]
-CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = "no-sandbox disable-gpu disable-quic no-first-run disable-background-networking"
-needs_chromium = pytest.mark.skipif(not CHROMIUM.exists(), reason="needs Chromium: apt-get install chromium")
 
 
 @pytest.fixture(scope="session")
@@ -39,8 +40,7 @@ def browser():
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        arguments = [f"--{flag}" for flag in FLAGS.split()]
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=arguments)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield browser
         browser.close()
 

@@ -27,7 +27,7 @@ from fanin.local.prerequisites import require
 from fanin.local.run_directories import State
 from fanin.local.stack import assembly
 from fanin.local.stack.assembly import Assembly
-from fanin.local.stack.deployment import Progress, Stack, deploy
+from fanin.local.stack.deployment import Progress, deploy
 from fanin.local.stack.setting_names import refuse_unknown
 
 ANSWER_SECONDS = 120.0
@@ -45,10 +45,10 @@ class LocalRun:
     A context manager that stops the run at its end. Its processes exit when this one does, even by SIGKILL.
     """
 
-    def __init__(self, started: Emulator, stack: Stack, listener: BusListener) -> None:
+    def __init__(self, started: Emulator, outputs: Mapping[str, str], listener: BusListener) -> None:
         self.url = started.url
         self.endpoint = started.endpoint
-        self.outputs = {**stack.outputs, "ApiUrl": f"{self.url}/"}
+        self.outputs = {**outputs, "ApiUrl": f"{self.url}/"}
         self.port = started.port
         self._emulator = started
         self._listener = listener
@@ -80,7 +80,7 @@ class LocalRun:
             progress("starting the emulator")
             _publish(started, {}, command, engine)
             source = template_dir or _synthesised(settings, progress)
-            run = cls._deployed(started, Assembly.read(source), progress)
+            run = cls._deployed(started, _held(started, source), progress)
             _publish(started, run.outputs, command, engine)
         return run
 
@@ -88,11 +88,11 @@ class LocalRun:
     def _deployed(cls, started: Emulator, source: Assembly, progress: Progress) -> LocalRun:
         emulator.wait_until_ready(started)
         aws = Connection(started.endpoint)
-        stack = deploy(source, aws, progress)
-        started.serve_api(stack.outputs["ApiId"])
-        listener = BusListener(stack.outputs["BusName"], aws, EventLog(started.directory.path))
+        outputs = deploy(source, aws, progress)
+        started.serve_api(outputs["ApiId"])
+        listener = BusListener(outputs["BusName"], aws, EventLog(started.directory.path))
         listener.start()
-        run = cls(started, stack, listener)
+        run = cls(started, outputs, listener)
         progress("waiting for the API's first answer")
         try:
             run._wait_for_answer()
@@ -222,6 +222,14 @@ def _context(
     if page_bits is not None:
         context["page_bits"] = page_bits
     return {**context, **given}
+
+
+def _held(started: Emulator, folder: Path) -> Assembly:
+    """Return the assembly in *folder*; a cached one is kept as long as the emulator may import its files."""
+    is_cached = folder.parent == ORIGIN.cache
+    if is_cached:
+        started.assembly = assembly.hold(folder)
+    return Assembly.read(folder, is_cached)
 
 
 def _synthesised(context: Mapping[str, object], progress: Progress) -> Path:

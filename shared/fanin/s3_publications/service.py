@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 CALLER = "publications"
 """Who completes a batch that is empty."""
+SOURCE_END = 128
+"""Characters of a source in a reason that is too long with all of it."""
 
 
 class Went(StrEnum):
@@ -50,13 +52,13 @@ class Publications:
     send_on: Callable[[str], object]
     check: Callable[[Order], object] = lambda order: order
 
-    def start(self, order: Order, user_key: str | None, key: str | None) -> tuple[Batch, Position]:
-        """Open the batch of *order*, and send the message that begins to publish it.
+    def start(self, order: Order, spec: OpenBatch, key: str | None) -> tuple[Batch, Position]:
+        """Open the batch of *order* with the options *spec*, and send the message that begins to publish it.
 
         Repeated with the same idempotency *key*, it returns the same batch. Raises KeyReused if the key was
         used for another order, and BatchEnded if its batch has ended.
         """
-        return self._start(order, user_key, key, Position())
+        return self._start(order, spec, key, Position())
 
     def start_created(self, order: Order, created: Created) -> Went:
         """Start to publish the object *created*; once, however often its event comes.
@@ -64,15 +66,15 @@ class Publications:
         A newer content of the object ends it, and is published by its own event.
         """
         try:
-            self._start(order, _user_key(order), created.key(order), created.position)
+            self._start(order, OpenBatch(user_key=_user_key(order)), created.key(order), created.position)
         except (BatchEnded, KeyReused):
             return Went.OVERTAKEN  # KeyReused: the setting has changed since
         return Went.STARTED
 
     def _start(
-        self, order: Order, user_key: str | None, key: str | None, first: Position
+        self, order: Order, spec: OpenBatch, key: str | None, first: Position
     ) -> tuple[Batch, Position]:
-        batch = self.tracker.open(order.tenant, OpenBatch(user_key=user_key, labels=order.labels), key)
+        batch = self.tracker.open(order.tenant, replace(spec, labels=order.labels), key)
         self.positions.create(batch, first)
         position = self.positions.get(batch) or first
         if not position.parts:  # later, a message of its own continues it
@@ -161,9 +163,16 @@ class Publications:
 
     def _cancel(self, order: Order, reason: str) -> None:
         try:
-            self.tracker.cancel(order.tenant, order.batch_id, reason[:REASON_MAX])
+            self.tracker.cancel(order.tenant, order.batch_id, _shortened(reason, order.source))
         except (NotFound, Conflict):
             return  # it has ended otherwise
+
+
+def _shortened(reason: str, source: str) -> str:
+    """Return *reason* with at most ``REASON_MAX`` characters; a long source loses its begin."""
+    if len(reason) > REASON_MAX:
+        reason = reason.replace(source, f"...{source[-SOURCE_END:]}")
+    return reason[:REASON_MAX]
 
 
 def _user_key(order: Order) -> str | None:

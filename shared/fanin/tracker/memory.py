@@ -208,7 +208,7 @@ class MemoryStore:
             self.reports[seen.key, reached.mark] = reached
             return True
 
-    def record_ack(self, key: BatchKey, at: datetime) -> Batch | None:
+    def record_ack_time(self, key: BatchKey, at: datetime) -> Batch | None:
         return self._change(
             key,
             lambda batch: batch.is_alive and (batch.acked_at is None or batch.acked_at < at),

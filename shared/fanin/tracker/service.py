@@ -360,7 +360,7 @@ class Tracker(Repairs):
     def _was_acked(self, batch: Batch) -> None:
         """Record the time of an ack in a batch that asks for stalls, and extend its expiry."""
         at = self.now()
-        stored = self.store.record_ack(batch.key, at) if counts_as_ack(batch, at) else None
+        stored = self.store.record_ack_time(batch.key, at) if counts_as_ack(batch, at) else None
         if stored is not None:
             self._remember(stored)
         self._prolong(stored or batch)

@@ -155,7 +155,7 @@ class TrackerStore(Protocol):
         it was *seen*.
         """
 
-    def record_ack(self, key: BatchKey, at: datetime) -> Batch | None:
+    def record_ack_time(self, key: BatchKey, at: datetime) -> Batch | None:
         """Set the time of a live batch's last ack, if it is later; return the stored batch, None if none."""
 
     def is_confirmed(self, key: BatchKey) -> bool:

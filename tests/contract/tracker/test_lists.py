@@ -336,6 +336,6 @@ def test_a_batch_is_listed_by_its_condition(store, batch, name):
         elif isinstance(step, Reached):
             assert store.report(store.get(KEY), step)
         else:
-            store.record_ack(KEY, step)
+            store.record_ack_time(KEY, step)
 
     assert [each for each in Condition if listed(store, condition=each)] == expected

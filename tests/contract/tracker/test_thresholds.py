@@ -60,7 +60,7 @@ def test_a_stall_is_reported_once_and_the_next_one_after_another_ack(store, batc
     first = store.get(KEY)
     assert (first.stalls, first.stalled_at) == (1, NOW)
 
-    second = store.record_ack(KEY, LATER)
+    second = store.record_ack_time(KEY, LATER)
     assert second == replace(first, acked_at=LATER)
     assert not store.report(first, stall(2)), "an ack came since it was seen"
     assert store.report(second, stall(2))
@@ -78,7 +78,7 @@ def test_a_stall_is_reported_after_the_one_before_it_alone(store, batch, number)
 
 def test_a_stall_is_reported_of_the_last_ack_that_is_stored(store, batch):
     store.create(batch)
-    seen = store.record_ack(KEY, NOW)
+    seen = store.record_ack_time(KEY, NOW)
 
     for at in (NOW - MINUTE, NOW + MINUTE):
         assert not store.report(replace(seen, acked_at=at), stall(1))
@@ -95,10 +95,10 @@ def test_no_stall_is_reported_of_a_batch_that_was_closed_since_it_was_seen(store
 
 
 def test_the_last_ack_moves_forward_only_and_in_a_live_batch_only(store, batch):
-    assert store.record_ack(KEY, LATER) is None
+    assert store.record_ack_time(KEY, LATER) is None
     store.create(batch)
 
-    assert store.record_ack(KEY, LATER).acked_at == LATER
-    assert store.record_ack(KEY, NOW).acked_at == LATER
+    assert store.record_ack_time(KEY, LATER).acked_at == LATER
+    assert store.record_ack_time(KEY, NOW).acked_at == LATER
     store.transition(KEY, Transition(State.CANCELLED, NOW, LATER, LATER))
-    assert store.record_ack(KEY, LATER + MINUTE).acked_at == LATER
+    assert store.record_ack_time(KEY, LATER + MINUTE).acked_at == LATER

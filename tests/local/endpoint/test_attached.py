@@ -50,12 +50,12 @@ class Site:
         self.tables.append(name)
         return name
 
-    def clear(self, kept: int) -> None:
-        """Delete the tables after the first ones: the stream of each is read five times a second."""
-        for name in self.tables[kept:]:
+    def clear(self) -> None:
+        """Delete the tables: the stream of each is read five times a second."""
+        for name in self.tables:
             with suppress(ClientError):  # a test deleted it
                 self.dynamodb.delete_table(TableName=name)
-        del self.tables[kept:]
+        self.tables.clear()
 
     def records(self, table: str, count: int) -> list[dict[str, Any]]:
         """Return the records of the stream, as soon as there are *count*."""
@@ -108,30 +108,24 @@ def site(sites: dict[str, Site], request: pytest.FixtureRequest) -> Site:
     return sites[request.param]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def expiring(sites: dict[str, Site]) -> dict[str, tuple[Site, str]]:
-    """Tables whose item "old" is expired, and no other; the last test looks at them."""
-    made = {}
-    for name in ENGINES[1:]:
-        site = sites[name]
-        table, now = site.table(), int(time.time())
-        site.dynamodb.update_time_to_live(
-            TableName=table, TimeToLiveSpecification={"Enabled": True, "AttributeName": "ttl"}
-        )
-        site.dynamodb.put_item(TableName=table, Item={**item("text"), "ttl": {"S": str(now - 60)}})
-        for sort, ttl in (("new", now + 86_400), ("older", now - 6 * 365 * 86_400), ("old", now - 60)):
-            site.dynamodb.put_item(TableName=table, Item=item(sort, ttl=ttl))
-        made[name] = (site, table)
-    return made
+def expiring(site: Site) -> str:
+    """Return a table whose item "old" is expired, and no other."""
+    table, now = site.table(), int(time.time())
+    site.dynamodb.update_time_to_live(
+        TableName=table, TimeToLiveSpecification={"Enabled": True, "AttributeName": "ttl"}
+    )
+    site.dynamodb.put_item(TableName=table, Item={**item("text"), "ttl": {"S": str(now - 60)}})
+    for sort, ttl in (("new", now + 86_400), ("older", now - 6 * 365 * 86_400), ("old", now - 60)):
+        site.dynamodb.put_item(TableName=table, Item=item(sort, ttl=ttl))
+    return table
 
 
 @pytest.fixture(autouse=True)
-def cleared(sites: dict[str, Site], expiring: object) -> Iterator[None]:
+def cleared(sites: dict[str, Site]) -> Iterator[None]:
     """Delete the tables of the test."""
-    kept = {name: len(site.tables) for name, site in sites.items()}
     yield
-    for name, site in sites.items():
-        site.clear(kept[name])
+    for site in sites.values():
+        site.clear()
 
 
 def test_the_items_are_in_the_engine(site):
@@ -262,12 +256,13 @@ def test_a_write_that_changes_nothing_has_no_record(site):
 
 
 @pytest.mark.proof
-def test_what_expired_is_deleted_and_its_record_says_so(expiring):
-    for site, table in expiring.values():
-        *_, last = site.records(table, 5)
+def test_what_expired_is_deleted_and_its_record_says_so(site):
+    table = expiring(site)
 
-        assert last["eventName"] == "REMOVE"
-        assert last["dynamodb"]["Keys"] == item("old")
-        assert last["userIdentity"] == {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
-        left = site.dynamodb.scan(TableName=table)["Items"]
-        assert sorted(each["sk"]["S"] for each in left) == ["new", "older", "text"]
+    *_, last = site.records(table, 5)
+
+    assert last["eventName"] == "REMOVE"
+    assert last["dynamodb"]["Keys"] == item("old")
+    assert last["userIdentity"] == {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
+    left = site.dynamodb.scan(TableName=table)["Items"]
+    assert sorted(each["sk"]["S"] for each in left) == ["new", "older", "text"]

@@ -55,30 +55,38 @@ def asked(folder: Path, *arguments: str) -> str:
     return subprocess.run(line, cwd=ROOT, env=environment, capture_output=True, text=True, check=True).stdout
 
 
-def test_a_batch_completes_there_its_event_comes_by_the_stream_and_the_end_deletes_the_tables(
-    run, engine_url
-):
+def test_the_tables_are_there_alone_and_the_end_deletes_them(tmp_path, engine_url):
+    template = small.assembly(tmp_path)
+    with LocalRun.start(template_dir=template, dynamodb=engine_url) as run:
+        (table,) = tables(engine_url)
+        run.client("dynamodb").put_item(TableName=table, Item={"pk": {"S": "a"}})
+        assert Connection(engine_url).client("dynamodb").scan(TableName=table)["Count"] == 1
+
+        with pytest.raises(
+            LocalRunError, match=r"has a table Fanin-small-\S+ already.*delete-table.*-c stage="
+        ):
+            LocalRun.start(template_dir=template, dynamodb=engine_url)
+        assert tables(engine_url) == [table]
+
+    directory = run_directories.directory_of(run.port).path
+    assert (tables(engine_url), directory.exists(), processes.naming(directory)) == ([], False, [])
+
+
+# Of its parts, the test above shows the tables, and test_attached.py the stream.
+@pytest.mark.proof
+def test_a_batch_completes_there_and_its_event_comes_by_the_stream(run, engine_url):
     with LocalRun.start(archive=True, dynamodb=engine_url) as second:
         batches = second.outputs["BatchesTable"]
-        assert batches in tables(engine_url)
         api, bus = Api(second.url), Events.on(second)
         batch, items = api.opened(3)
         api.close(batch)
         api.ack(*items)
 
         assert [each["kind"] for each in bus.of(batch)] == ["BatchCompleted"]
-        assert api.pool.request("GET", f"{run.url}/v1/batches/{batch}").status == 404
         assert Connection(engine_url).client("dynamodb").scan(TableName=batches)["Count"] > 0
+        assert api.pool.request("GET", f"{run.url}/v1/batches/{batch}").status == 404
 
-        with pytest.raises(
-            LocalRunError, match=r"has a table Fanin-local-\S+ already.*delete-table.*-c stage="
-        ):
-            LocalRun.start(archive=True, dynamodb=engine_url)
-        assert batches in tables(engine_url)
-
-    directory = run_directories.directory_of(second.port).path
-    assert (tables(engine_url), directory.exists(), processes.naming(directory)) == ([], False, [])
-    assert api.pool.request("GET", f"{run.url}/v1/batches/{batch}").status == 404
+    assert tables(engine_url) == []
 
 
 @pytest.mark.proof

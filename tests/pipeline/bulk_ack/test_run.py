@@ -46,18 +46,19 @@ class DyingStore(DynamoStore):
         return written
 
 
-@pytest.fixture(params=["local", "spark"])
+@pytest.fixture(params=["processes", "spark"])
 def engine(request):
-    """Each engine; the processes of the local one start for any work."""
-    if request.param == "local":
-        return LocalEngine(cores=2, fold_bytes=1, pages=1)
+    """Each engine; the local one in this process, or in others, which start for any work."""
+    if request.param != "spark":
+        least = {"fold_bytes": 1, "pages": 1} if request.param == "processes" else {}
+        return LocalEngine(cores=2, **least)
     from pipeline.bulk_ack.on_spark import SparkEngine
 
     return SparkEngine(request.getfixturevalue("spark"))
 
 
 above_the_engines = pytest.mark.parametrize(
-    "engine", ["local", pytest.param("spark", marks=pytest.mark.proof)], indirect=True
+    "engine", ["in process", pytest.param("spark", marks=pytest.mark.proof)], indirect=True
 )
 """For what is said before an engine folds, or counted after it: other tests hold Spark to the same folds."""
 

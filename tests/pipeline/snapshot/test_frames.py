@@ -117,14 +117,14 @@ def test_a_malformed_row_of_a_live_table_is_named_by_its_key(spark, stored, aws,
     assert (row.location, row.problem) == (f"{stored.pages} {key}", "size is '-1'; expected a whole number")
 
 
-def test_a_rate_is_shared_by_the_segments_that_are_read_at_once(spark, stored, monkeypatch):
-    seen = []
+def test_a_rate_is_shared_by_the_segments_that_are_read_at_once(spark, monkeypatch):
+    seen, tables = [], Tables("Batches", "Pages", "us-east-1")
     monkeypatch.setattr(frames, "Segment", lambda *facts: seen.append(facts))
 
-    frames.from_tables(spark, stored, rate=500.0)
+    frames.from_tables(spark, tables, rate=500.0)
 
     assert {facts[-1] for facts in seen} == {250.0}
-    assert [facts[1] for facts in seen] == [stored.batches] * 8 + [stored.pages] * 8
+    assert [facts[1] for facts in seen] == ["Batches"] * 8 + ["Pages"] * 8
 
 
 class Scripted:

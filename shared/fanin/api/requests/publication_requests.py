@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
 
-from fanin.api.requests.batch_requests import UserKey
-from fanin.api.requests.bodies import Body
+from fanin.api.requests.option_types import given_options, options_body
 from fanin.s3_publications.model import RATE_MAX, RATE_MIN, Order
 from fanin.tracker.reads.window import WINDOW_MAX
-from fanin.tracker.rules.options import GRAPHIC
+from fanin.tracker.rules.options import GRAPHIC, OpenBatch
+
+BATCH_OPTIONS = ("user_key", "deadline", "callback", "task_token", "durable_callback_id", "on_failures")
+_BatchOptions: Any = options_body("PublicationOptions", BATCH_OPTIONS, defaults=True)
 
 
-class StartPublicationBody(Body):
+class StartPublicationBody(_BatchOptions):  # type: ignore[misc]  # made from the table of options
     """What to publish: the rows of the object *source*, JSON lines, as items and messages to *queue*."""
 
     source: Annotated[
@@ -24,7 +26,6 @@ class StartPublicationBody(Body):
     queue: Annotated[
         str, StringConstraints(max_length=200), Field(description="The ARN of a standard queue of SQS.")
     ]
-    user_key: UserKey = None
     chunk: Annotated[
         int | None, Field(ge=1, le=WINDOW_MAX, description="Rows of a message; by default one alone.")
     ] = None
@@ -35,6 +36,10 @@ class StartPublicationBody(Body):
         Annotated[str, StringConstraints(pattern=GRAPHIC, min_length=1, max_length=128)] | None,
         Field(description="The message group of all messages; by default the batch."),
     ] = None
+
+    def spec(self) -> OpenBatch:
+        """Return the options that the batch is opened with. Raises InvalidRequest if they do not fit."""
+        return OpenBatch(**given_options(self))
 
     def order(self, tenant: str) -> Order:
         """Return the order of *tenant*. Raises InvalidRequest for other forms of source and queue."""

@@ -54,6 +54,8 @@ def watch(call: Invocation, batch: Batch, timeout: Timeout = None) -> None:
     else:
         last = printed(found, call, REAL.monotonic)
     if last.status.result not in SUCCESSES:
+        if last.status.reason:
+            note(_failure(last.name, last.status))
         raise typer.Exit(ExitCode.REFUSED)
 
 
@@ -66,9 +68,15 @@ def wait(call: Invocation, batches: Batches, timeout: Timeout = None) -> None:
     seconds = _seconds(timeout)
     names = {name: call.names.id_of(name) for name in batches}
     ended = {name: status for name, status in waited(call, names, seconds, REAL)}
-    others = [f"{name} ({each.result})" for name, each in ended.items() if each.result not in SUCCESSES]
+    others = [_failure(name, each) for name, each in ended.items() if each.result not in SUCCESSES]
     if others:
         raise Refused(f"{len(others)} of {len(ended)} batches did not succeed: {', '.join(others)}")
+
+
+def _failure(name: str, status: Status) -> str:
+    """Return the name, the result, and the reason if there is one."""
+    text = f"{name} ({status.result})"
+    return f"{text}: {status.reason}" if status.reason else text
 
 
 def progress_of(call: Invocation, batch_id: str, timeout: float | None, timer: Timer) -> Iterator[Seen]:

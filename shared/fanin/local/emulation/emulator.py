@@ -28,12 +28,16 @@ KEPT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONPATH", "FANIN_LOC
 
 @dataclass(slots=True)
 class Emulator:
-    """A running emulator: *port* is the API's, *endpoint* the URL for AWS clients."""
+    """A running emulator: *port* is the API's, *endpoint* the URL for AWS clients.
+
+    *assembly*: a descriptor that holds the cached assembly whose files its functions import.
+    """
 
     port: int
     endpoint: str
     directory: RunDirectory
     process: subprocess.Popen[str]
+    assembly: int | None = None
 
     @property
     def url(self) -> str:
@@ -68,6 +72,9 @@ class Emulator:
         self.process.wait()
         self._send(None)
         self.directory.remove()
+        if self.assembly is not None:
+            os.close(self.assembly)
+            self.assembly = None
 
     def _send(self, text: str | None) -> None:
         """Write *text* to the child's standard input, or close it for None; ignore an exited child."""

@@ -7,9 +7,10 @@ import threading
 import time
 from collections.abc import Callable
 from itertools import islice
+from types import SimpleNamespace
 from typing import Any
 
-from ministack.core import lambda_runtime
+from ministack.core import lambda_runtime, responses
 from ministack.services import lambda_svc, sqs
 
 from fanin.local.functions import function_log, invocation_limit, unpacking
@@ -21,6 +22,16 @@ PAYLOAD_BYTES = 3_000_000
 """A delivery takes no further messages beyond it: half of what AWS allows for an invocation."""
 STREAM_POLL_SECONDS = 0.2
 """The pause after a look at the streams that found nothing; Lambda looks four times a second."""
+PROTOCOLS: dict[str, dict[str, str]] = {
+    "cloudformation": {"protocol": "query"},
+    "dynamodb": {"protocol": "json", "jsonVersion": "1.0"},
+    "events": {"protocol": "json", "jsonVersion": "1.1"},
+    "lambda": {"protocol": "rest-json"},
+    "s3": {"protocol": "rest-xml"},
+    "sqs": {"protocol": "json", "jsonVersion": "1.0"},
+    "ssm": {"protocol": "json", "jsonVersion": "1.1"},
+}
+"""How the services of each run answer, from botocore's models of them."""
 Queue = dict[str, Any]
 Collect = Callable[[Queue, int, float], list[Any]]
 
@@ -35,6 +46,8 @@ def apply() -> None:
     lambda_runtime.open = unpacking.open_linked
     # Else each worker imports the same libraries for half a second.
     lambda_runtime.subprocess = forking()
+    # Else it reads botocore's models of seven services, for the content types of its answers.
+    responses._service_model = of_protocol(responses._service_model)
     # Else 40 callers start 40 workers.
     invocation_limit.apply()
     # The emulator waits up to 50 ms for log lines, and on a busy machine loses some of them.
@@ -104,6 +117,12 @@ def _collected(queue: Queue, limit: int, seconds: int) -> list[Any]:
         if len(part) < asked:
             break
     return found
+
+
+def of_protocol(model: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Return *model*, which reads the model of a service, with the known ``PROTOCOLS`` before it."""
+    known = {name: SimpleNamespace(metadata=each) for name, each in PROTOCOLS.items()}
+    return lambda service: known.get(service) or model(service)
 
 
 def _nothing_is_old(_queue: Queue) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import tempfile
 import threading
@@ -12,7 +13,17 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar, Self
 
+LINK = b"fanin-local: "
+"""The comment of a zip without files starts with it, and ends with the folder that has them."""
 _one_at_a_time = threading.Lock()
+
+
+def link_to(folder: Path) -> bytes:
+    """Return a zip that SharedZip unpacks as a link to *folder*, which must stay while the run is there."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.comment = LINK + os.fsencode(folder)
+    return buffer.getvalue()
 
 
 class SharedZip(zipfile.ZipFile):
@@ -38,7 +49,9 @@ class SharedZip(zipfile.ZipFile):
 
     @cached_property
     def _content(self) -> Path:
-        """The shared folder of this content, among the run's temporary files."""
+        """The shared folder of this content, among the run's temporary files or as its link says."""
+        if self.comment.startswith(LINK):
+            return Path(os.fsdecode(self.comment.removeprefix(LINK)))
         facts = [(each.filename, each.CRC, each.file_size) for each in self.infolist()]
         shared = Path(tempfile.gettempdir()) / "unpacked"
         shared.mkdir(exist_ok=True)

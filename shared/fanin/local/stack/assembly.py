@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import io
 import json
@@ -22,6 +23,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from fanin.local.errors import LocalRunError
+from fanin.local.functions.unpacking import link_to
 from fanin.local.origin import Origin
 
 COMPILED = re.compile(r"\.cpython-(\d)(\d+)-[^/]*\.so$")
@@ -32,15 +34,18 @@ KEPT = 6
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """A file to upload under *key*; for a folder, its zip."""
+    """A file to upload under *key*; for a folder, its zip, or a link to it if it is cached."""
 
     path: Path
     key: str
     is_folder: bool
+    is_cached: bool = False
 
     def content(self) -> bytes:
         """Return the bytes to upload."""
-        return zipped(self.path) if self.is_folder else self.path.read_bytes()
+        if not self.is_folder:
+            return self.path.read_bytes()
+        return link_to(self.path) if self.is_cached else zipped(self.path)
 
     def names(self) -> Iterator[str]:
         """Yield the names of the files in a folder or a zip."""
@@ -60,7 +65,7 @@ class Assembly:
     assets: tuple[Asset, ...]
 
     @classmethod
-    def read(cls, folder: Path) -> Assembly:
+    def read(cls, folder: Path, is_cached: bool = False) -> Assembly:
         """Return the one stack of *folder*, a cloud assembly, or raise LocalRunError."""
         manifests = sorted(folder.glob("*.assets.json"))
         if len(manifests) != 1:
@@ -70,13 +75,13 @@ class Assembly:
         stack = manifests[0].name.removesuffix(".assets.json")
         files = json.loads(manifests[0].read_text())["files"].values()
         template = json.loads((folder / f"{stack}.template.json").read_text())
-        return cls(stack, template, tuple(_asset(folder, file) for file in files))
+        return cls(stack, template, tuple(_asset(folder, file, is_cached) for file in files))
 
 
-def _asset(folder: Path, file: Mapping[str, Any]) -> Asset:
+def _asset(folder: Path, file: Mapping[str, Any], is_cached: bool) -> Asset:
     source = file["source"]
     (destination,) = file["destinations"].values()
-    return Asset(folder / source["path"], destination["objectKey"], source["packaging"] == "zip")
+    return Asset(folder / source["path"], destination["objectKey"], source["packaging"] == "zip", is_cached)
 
 
 def require_python(assembly: Assembly, folder: Path, own: tuple[int, int] = sys.version_info[:2]) -> None:
@@ -119,6 +124,13 @@ def kept_assembly(origin: Origin, context: Mapping[str, Any]) -> Path | None:
         return None
     folder.touch()
     return folder
+
+
+def hold(folder: Path) -> int:
+    """Return a descriptor that keeps the cached assembly *folder* from removal until it is closed."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
+    return descriptor
 
 
 def synthesise(origin: Origin, context: Mapping[str, Any]) -> Path:
@@ -191,4 +203,14 @@ def _prune(folder: Path) -> None:
             if not path.name.startswith("draft-"):
                 used[path] = path.stat().st_mtime
     for old in sorted(used, key=used.__getitem__, reverse=True)[KEPT:]:
-        shutil.rmtree(old, ignore_errors=True)
+        _remove_unless_held(old)
+
+
+def _remove_unless_held(folder: Path) -> None:
+    with suppress(OSError):  # a run holds it, or another one removed it
+        descriptor = hold(folder)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)
+        finally:
+            os.close(descriptor)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from fanin.local.emulation.connection import ACCOUNT, REGION, Connection
@@ -21,16 +21,8 @@ DEPLOY_SECONDS = 120.0
 POLL_SECONDS = 0.2
 
 
-class Stack:
-    """A deployed stack: *outputs* by name, *resources* maps logical to physical ids."""
-
-    def __init__(self, outputs: dict[str, str], resources: dict[str, str]) -> None:
-        self.outputs = outputs
-        self.resources = resources
-
-
-def deploy(assembly: Assembly, aws: Connection, progress: Progress) -> Stack:
-    """Upload the assets, create the stack and return it when it is complete, or raise LocalRunError."""
+def deploy(assembly: Assembly, aws: Connection, progress: Progress) -> dict[str, str]:
+    """Upload the assets, create the stack and return its outputs, or raise LocalRunError."""
     progress(f"deploying {len(assembly.template['Resources'])} resources")
     parameters = _parameters(assembly.template)
     bucket, prefix = parameters.get(written.BUCKET, BUCKET), parameters.get(written.PREFIX, "")
@@ -45,13 +37,9 @@ def deploy(assembly: Assembly, aws: Connection, progress: Progress) -> Stack:
         Capabilities=["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"],
     )
     described = _wait(cloudformation, assembly)
-    stack = Stack(
-        {output["OutputKey"]: output["OutputValue"] for output in described.get("Outputs", [])},
-        _physical_ids(cloudformation, assembly.stack),
-    )
-    _expire_items(assembly.template, stack, aws)
-    _allow_loops(assembly.template, stack, aws)
-    return stack
+    _expire_items(assembly, aws, cloudformation)
+    _allow_loops(assembly, aws, cloudformation)
+    return {output["OutputKey"]: output["OutputValue"] for output in described.get("Outputs", [])}
 
 
 def _parameters(template: Mapping[str, Any]) -> dict[str, str]:
@@ -99,14 +87,6 @@ def _reason(cloudformation: Any, stack: str) -> str:
     return "; ".join(f"{e['LogicalResourceId']}: {e.get('ResourceStatusReason')}" for e in reversed(failed))
 
 
-def _physical_ids(cloudformation: Any, stack: str) -> dict[str, str]:
-    pages = cloudformation.get_paginator("list_stack_resources").paginate(StackName=stack)
-    found = (row for page in pages for row in page["StackResourceSummaries"])
-    return {
-        row["LogicalResourceId"]: row["PhysicalResourceId"] for row in found if row.get("PhysicalResourceId")
-    }
-
-
 def properties_of(template: Mapping[str, Any], kind: str, name: str) -> dict[str, Any]:
     """Return the property *name* of each resource of the type *kind* that has it, by logical id."""
     resources = template["Resources"].items()
@@ -114,15 +94,22 @@ def properties_of(template: Mapping[str, Any], kind: str, name: str) -> dict[str
     return {id_: properties[name] for id_, properties in found.items() if name in properties}
 
 
-def _expire_items(template: Mapping[str, Any], stack: Stack, aws: Connection) -> None:
+def _of_resources(assembly: Assembly, cloudformation: Any, kind: str, name: str) -> Iterator[tuple[str, Any]]:
+    """Yield the physical id of each resource of *kind* that has the property *name*, and its value."""
+    for logical, value in properties_of(assembly.template, kind, name).items():
+        found = cloudformation.describe_stack_resource(StackName=assembly.stack, LogicalResourceId=logical)
+        yield found["StackResourceDetail"]["PhysicalResourceId"], value
+
+
+def _expire_items(assembly: Assembly, aws: Connection, cloudformation: Any) -> None:
     """Enable TTL on the tables: the emulator's CloudFormation ignores the specification."""
     dynamodb, known = aws.client("dynamodb"), "TimeToLiveSpecification"
-    for id_, specification in properties_of(template, "AWS::DynamoDB::Table", known).items():
-        dynamodb.update_time_to_live(TableName=stack.resources[id_], TimeToLiveSpecification=specification)
+    for id_, specification in _of_resources(assembly, cloudformation, "AWS::DynamoDB::Table", known):
+        dynamodb.update_time_to_live(TableName=id_, TimeToLiveSpecification=specification)
 
 
-def _allow_loops(template: Mapping[str, Any], stack: Stack, aws: Connection) -> None:
+def _allow_loops(assembly: Assembly, aws: Connection, cloudformation: Any) -> None:
     """Let functions loop whose template says so: the emulator's CloudFormation ignores it."""
     lambda_, known = aws.client("lambda"), "RecursiveLoop"
-    for id_, wanted in properties_of(template, "AWS::Lambda::Function", known).items():
-        lambda_.put_function_recursion_config(FunctionName=stack.resources[id_], RecursiveLoop=wanted)
+    for id_, wanted in _of_resources(assembly, cloudformation, "AWS::Lambda::Function", known):
+        lambda_.put_function_recursion_config(FunctionName=id_, RecursiveLoop=wanted)

@@ -48,7 +48,8 @@ class StoredObject:
             answer = send(client.head_object, {"Bucket": bucket, "Key": key})
         except ClientError as error:
             if error.response["Error"]["Code"] in ABSENT:
-                raise InvalidRequest(f"there is no object s3://{bucket}/{key}", field="file") from error
+                text = f"there is no object s3://{bucket}/{key}; check the bucket and the key"
+                raise InvalidRequest(text, field="file") from error
             raise
         version = answer.get("VersionId", "")
         return cls(client, bucket, key, answer["ContentLength"], answer["ETag"], version)

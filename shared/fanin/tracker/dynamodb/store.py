@@ -152,8 +152,8 @@ class DynamoStore:
         request = thresholds.report(self.tables.batches, seen, reached)
         return self._written(self.client.transact_write_items, request)
 
-    def record_ack(self, key: BatchKey, at: datetime) -> Batch | None:
-        return self._change(key, thresholds.record_ack(self.tables.batches, key, at))
+    def record_ack_time(self, key: BatchKey, at: datetime) -> Batch | None:
+        return self._change(key, thresholds.record_ack_time(self.tables.batches, key, at))
 
     def is_confirmed(self, key: BatchKey) -> bool:
         row = self._row(items.event_key(key))

@@ -17,7 +17,7 @@ STATES: Item = {f":is{state}": text(state) for state in ALIVE}
 ALIVE_STATE = f"#state IN ({', '.join(STATES)})"
 
 
-def record_ack(table: str, key: BatchKey, at: datetime) -> Item:
+def record_ack_time(table: str, key: BatchKey, at: datetime) -> Item:
     """Set the time of a live batch's last ack, if it is later."""
     request = {
         "TableName": table,

@@ -3,7 +3,7 @@
 Each field of the three classes below is an option: its name, type and default, its kind, which checks it, and
 its texts. What is derived from the table: ``OPTIONS``, the checks of ``OpenBatch``, the attributes of a row
 (``dynamodb/items.py``), the bodies and answers of the API, the JSON of the client, the options of the command
-``fanin open`` and the fields of ``fanin status``.
+``fanin open`` and the fields of ``fanin status``. Not derived: ``OpenOptions`` of the client, for types.
 """
 
 from __future__ import annotations
