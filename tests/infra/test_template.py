@@ -8,7 +8,9 @@ import re
 import pytest
 
 from fanin.local.stack.assembly import Assembly
+from fanin.local.stack.setting_names import refuse_unknown
 from fanin.local.stack.template import BUCKET, CDK_BUCKET, PREFIX, parameterised, write
+from fanin.names import BATCH_COMPLETED, EVENT_SOURCE
 from tests.infra.test_options import lint
 from tests.pages import ROOT, blocks_of
 
@@ -40,13 +42,22 @@ def test_with_the_bucket_and_keys_of_the_cdk_as_parameters_it_is_the_template_of
 
 
 def test_the_page_names_every_output_and_its_blocks_no_other_nor_other_parameters(made):
-    text = "".join(BLOCKS.values())
-    of_blocks = re.findall(r"outputs\[\"(\w+)|getOutput\(\"(\w+)|Outputs\.(\w+)", text)
-    parameters = re.findall(r"(?i)parameters *[=:] *{ *(\w+)[=:\s]*[^,]*, *(\w+)", text)
+    stacks = [BLOCKS[language] for language in ("hcl", "ts", "yaml")]
+    of_blocks = [set(re.findall(r"(?:fanin\[\"|output\(\"|Outputs\.)(\w+)", code)) for code in stacks]
+    parameters = re.findall(r"(?i)parameters *[=:] *{ *(\w+)[=:\s]*[^,]*, *(\w+)", "".join(stacks))
 
     assert {f"`{name}`" for name in made["Outputs"]} <= set(re.findall(r"`\w+`", PAGE.read_text()))
-    assert {name for names in of_blocks for name in names if name} == {"ApiId", "ApiUrl"}
+    assert of_blocks == [{"ApiId", "ApiUrl", "BusName"}] * 3
+    assert of_blocks[0] <= made["Outputs"].keys()
     assert parameters == [(BUCKET, PREFIX)] * 3
+
+
+def test_the_settings_of_the_page_are_settings_and_its_rules_match_the_event():
+    text = PAGE.read_text()
+    patterns = re.findall(r"source\W+(\w+)\W+detail-?type\W+(\w+)", text, re.IGNORECASE)
+
+    refuse_unknown(re.findall(r"-c (\w+)=", text))
+    assert patterns == [(EVENT_SOURCE, BATCH_COMPLETED)] * 3
 
 
 def test_a_stack_of_the_cdk_includes_it_as_the_page_does(everything, tmp_path):
