@@ -9,9 +9,9 @@ repeated ack changes nothing. Rows that a job cannot use are rejected, with the 
       fan_out/    a dataset becomes a batch       bulk_ack/  ack logs become acks
       reconcile/  outstanding rows, and redrive   audit/     batches and pages agree
       history/    tables of what happened         datasource/  the data source ``fanin``
-    over: snapshot/, the tables as frames; local/, work without Spark; spark/, what all of them share
+    over: table_frames/, the tables as frames; local/, work without Spark; spark/, what all of them share
 
-Read in this order: ``jobs/audit.py``, ``audit/run.py``, ``snapshot/selecting.py``: a job that only reads.
+Read in this order: ``jobs/audit.py``, ``audit/run.py``, ``table_frames/selecting.py``: a job that only reads.
 ``fan_out/publish.py``, ``fan_out/send.py``; ``bulk_ack/run.py``, ``bulk_ack/write.py``: those that write.
 ``entry.py``: how Glue and EMR Serverless start them.
 """

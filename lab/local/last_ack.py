@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from fanin import Fanin
-from fanin.announcing.announcer import Announcer
 from fanin.aws.sending.bus import Bus, Event
 from fanin.aws.settings.tracking import Tables
 from fanin.client.transports.direct import DirectTransport
+from fanin.ending_events.announcer import Announcer
 from fanin.errors import StoreUnavailable
 from fanin.local import LocalRun
 from fanin.local.emulation.connection import ACCOUNT

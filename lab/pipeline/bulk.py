@@ -25,8 +25,8 @@ from fanin.tracker.rules.page import PAGE_BITS_MAX, mask_of
 from pipeline.bulk_ack import frames
 from pipeline.bulk_ack.on_spark import SparkEngine
 from pipeline.fan_out import messages
-from pipeline.snapshot.tables import Tables
 from pipeline.spark.session import spark_session
+from pipeline.table_frames.tables import Tables
 
 CORES = 2
 ITEMS, FEW = 10_000_000, 1_000_000

@@ -30,7 +30,7 @@ from fanin.tracker.dynamodb.items import batch_item
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.page import PAGE_BITS_MAX, digits, mask_of
 from pipeline.bulk_ack.write import PAGES_A_CALL, Marker, Portion, Target
-from pipeline.snapshot.tables import Tables
+from pipeline.table_frames.tables import Tables
 
 TENANT = "111122223333"
 _regions = itertools.count()

@@ -14,8 +14,8 @@ from lab.spark.inputs import TENANT, read_logs
 from lab.spark.tables import MemoryTables
 from lab.spark.usage import cpu_seconds
 from pipeline.jobs import bulk_ack
-from pipeline.snapshot import options as naming
-from pipeline.snapshot.tables import Tables
+from pipeline.table_frames import options as naming
+from pipeline.table_frames.tables import Tables
 
 
 def main() -> None:

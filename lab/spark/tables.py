@@ -7,7 +7,7 @@ from typing import Any
 
 from fanin.tracker import Batch
 from fanin.tracker.memory import MemoryStore
-from pipeline.snapshot.tables import Tables
+from pipeline.table_frames.tables import Tables
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from lab.pages.page import FOLDER, rendered
 from lab.reconcile import inputs
 from lab.reconcile.inputs import IN_PLACES, SCATTERED
 from lab.reconcile.report import Measured, keep_all
-from pipeline.snapshot import export
-from pipeline.snapshot.rows import read_row
 from pipeline.spark import bitmaps
+from pipeline.table_frames import export
+from pipeline.table_frames.rows import read_row
 
 ITEMS = 1_000_000
 

@@ -10,7 +10,7 @@ import pytest
 from lab.reconcile import inputs
 from pipeline.fan_out import manifest
 from pipeline.reconcile.run import ReconcileRequest, reconcile
-from pipeline.snapshot import frames
+from pipeline.table_frames import frames
 
 ITEMS = 5000
 

@@ -15,7 +15,7 @@ from fanin.tracker.rules.options import Mode
 from fanin.tracker.rules.page import Page
 from fanin.tracker.store import TrackerStore
 from pipeline.audit.rules import Account, Audit, Finding, Rule, Stored
-from pipeline.snapshot.rows import facts_of
+from pipeline.table_frames.rows import facts_of
 
 RECHECKS = 3
 SECONDS_BETWEEN = 1.0

@@ -18,11 +18,11 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from fanin.tracker import BatchKey, TrackerStore
 from pipeline.audit.recheck import Located, recheck_findings
 from pipeline.audit.rules import Account, Finding, Rule, Stored, audit_batch
-from pipeline.snapshot.frames import TableSnapshot
-from pipeline.snapshot.rows import Facts, may_be_gone
 from pipeline.spark import schemas
 from pipeline.spark.output import refuse_committed, refuse_foreign
 from pipeline.spark.progress import Report, watching
+from pipeline.table_frames.frames import TableSnapshot
+from pipeline.table_frames.rows import Facts, may_be_gone
 
 BATCH_LEVEL = 100
 """Sorts a batch's row before its pages, whose levels have at most two digits."""

@@ -19,9 +19,9 @@ from pipeline.bulk_ack import rows, write
 from pipeline.bulk_ack.fold import REASONS, fold_files
 from pipeline.bulk_ack.logs import format_of
 from pipeline.bulk_ack.write import Tally, Target
-from pipeline.snapshot.tables import Tables
 from pipeline.spark import bitmaps
 from pipeline.spark.files import ListedFile, shares
+from pipeline.table_frames.tables import Tables
 
 LISTED = "path string, modificationTime timestamp, length long, content binary"
 """The columns of Spark's binaryFile source; it reads the content only if it is selected."""

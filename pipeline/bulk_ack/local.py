@@ -25,10 +25,10 @@ from pipeline.bulk_ack.write import Tally, Target
 from pipeline.local.listing import listed
 from pipeline.local.output import commit
 from pipeline.local.processes import Clock, Processes
-from pipeline.snapshot.tables import Tables
 from pipeline.spark import bitmaps
 from pipeline.spark.files import ListedFile, shares
 from pipeline.spark.progress import WATCH_SECONDS, Report, count
+from pipeline.table_frames.tables import Tables
 
 ON_THIS_MACHINE = "file:"
 

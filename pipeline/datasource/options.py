@@ -24,7 +24,7 @@ from typing import TypeVar
 
 from fanin.tracker import checked_batch_id
 from pipeline.bulk_ack.write import Target
-from pipeline.snapshot.tables import Tables
+from pipeline.table_frames.tables import Tables
 
 ACCESS = ("tenant", "batchesTable", "pagesTable", "region", "endpointUrl")
 SPARKS = ("path", "checkpointLocation", "queryName")

@@ -21,8 +21,8 @@ from fanin.pacing import each_in_threads, pause
 from fanin.tracker import BatchKey
 from pipeline.datasource.items import readable_batch
 from pipeline.datasource.options import ReadingResults
-from pipeline.snapshot.tables import RETRIES
 from pipeline.spark import schemas
+from pipeline.table_frames.tables import RETRIES
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

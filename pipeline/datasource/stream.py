@@ -20,8 +20,8 @@ from fanin.aws.forking import cache_per_process
 from fanin.tracker.dynamodb.items import BATCH_ROW, batch_of
 from fanin.tracker.events import CompletionEvent
 from pipeline.datasource.options import Access
-from pipeline.snapshot.tables import RETRIES, Tables
 from pipeline.spark import schemas
+from pipeline.table_frames.tables import RETRIES, Tables
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient

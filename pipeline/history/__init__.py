@@ -1,4 +1,4 @@
-"""The lifecycle of batches from the archive of table changes, as Parquet tables; ``fanin report`` shows them.
+"""Lifecycles of batches, tasks and jobs, as Parquet tables from the archive; ``fanin report`` shows them.
 
 from pipeline.history import Sources, build
 
@@ -6,6 +6,6 @@ build(spark, Sources("s3://bucket/changes"), "out")  # out/batches, out/items, .
 """
 
 from pipeline.history.building import Sources, build
-from pipeline.history.changes.archive import Days, NotAnArchive
+from pipeline.history.change_archive.archive import Days, NotAnArchive
 
 __all__ = ["Days", "NotAnArchive", "Sources", "build"]

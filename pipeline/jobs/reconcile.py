@@ -13,12 +13,12 @@ import argparse
 from collections.abc import Sequence
 
 from pipeline.reconcile.run import ReconcileRequest, reconcile
-from pipeline.snapshot import options as shared
-from pipeline.snapshot.selecting import snapshot_of
 from pipeline.spark.arguments import job_parser
 from pipeline.spark.errors import exit_with_message
 from pipeline.spark.progress import Report, event_printer
 from pipeline.spark.session import spark_session
+from pipeline.table_frames import options as shared
+from pipeline.table_frames.selecting import snapshot_of
 
 SENTENCES = {
     "batch": "batch {batchId}: {state}, {items:,} items, {failed:,} failed; as of {takenAt}",

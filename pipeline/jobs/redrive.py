@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from fanin.cost import estimate as cost
 from pipeline.fan_out import send
 from pipeline.reconcile.redrive import RedriveRequest, preview, redrive
-from pipeline.snapshot import options as shared
 from pipeline.spark.arguments import chunk_size, job_parser, positive
 from pipeline.spark.errors import exit_with_message
 from pipeline.spark.progress import Report, event_printer
 from pipeline.spark.session import spark_session
+from pipeline.table_frames import options as shared
 
 SENTENCES = {
     "batch": "batch {batchId}: {state}; what is sent was outstanding as of {takenAt}",

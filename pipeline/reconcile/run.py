@@ -13,12 +13,12 @@ from pyspark.sql import functions as F
 from fanin.tracker import GroupId, Mode, checked_batch_id
 from pipeline.fan_out import manifest
 from pipeline.reconcile.outstanding import Part, unfinished, wanted
-from pipeline.snapshot.frames import TableSnapshot
-from pipeline.snapshot.rows import Facts, may_be_gone
 from pipeline.spark import schemas
 from pipeline.spark.bitmaps import Longs
 from pipeline.spark.output import is_committed, refuse_committed, refuse_foreign
 from pipeline.spark.progress import Report, watching
+from pipeline.table_frames.frames import TableSnapshot
+from pipeline.table_frames.rows import Facts, may_be_gone
 
 RANGES_MAX = 16
 """The most ranges. The condition of each is evaluated for every row that is read: with 64 ranges that held

@@ -23,9 +23,9 @@ from fanin.local.emulation.connection import CREDENTIALS, REGION, Connection
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from pipeline.fan_out.send import Queue
-from pipeline.snapshot import frames
-from pipeline.snapshot.tables import Tables
 from pipeline.spark.session import spark_session
+from pipeline.table_frames import frames
+from pipeline.table_frames.tables import Tables
 from tests.contract.tables import TABLES, create_tables
 
 SETTINGS = {

@@ -17,9 +17,9 @@ from fanin.tracker import Tracker
 from pipeline.fan_out import publish
 from pipeline.fan_out.publish import FanOutRequest
 from pipeline.fan_out.send import Queue
-from pipeline.snapshot.tables import Tables
 from pipeline.spark.datasets import CATALOG
 from pipeline.spark.session import spark_session
+from pipeline.table_frames.tables import Tables
 
 TENANT = "tenant"
 ROWS = 3000

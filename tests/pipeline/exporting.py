@@ -17,7 +17,7 @@ from fanin.tracker.dynamodb.items import batch_item, milliseconds, page_key
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.model import PageKey
 from fanin.tracker.rules.page import Page, digits
-from pipeline.snapshot.tables import Tables
+from pipeline.table_frames.tables import Tables
 
 Item = dict[str, Any]
 TAKEN_AT = datetime(2026, 11, 20, 8, 30, 0, 250_000, UTC)

@@ -9,7 +9,7 @@ from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.model import PageKey
 from fanin.tracker.rules.page import Page
 from pipeline.audit.rules import Account, Finding, Stored, audit_batch
-from pipeline.snapshot.rows import facts_of, read_row
+from pipeline.table_frames.rows import facts_of, read_row
 from tests.pipeline.exporting import page_row
 
 PAGE_BITS = 8

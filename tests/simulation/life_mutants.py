@@ -309,10 +309,10 @@ LIFE_MUTANTS = (
     Mutant("the sweeper climbs from parents", (sweeping, "_climb_again", _climb_again_from_leaves)),
     Mutant("the sweeper seals", (Sweeper, "_repaired", _repaired_without_seal)),
     Mutant("the sweeper ends by time", (sweeping, "end_by_time", lambda climber, batch: batch)),
-    Mutant("the sweeper tells the parent", (Sweeper, "_announce", _announce(False, True, False)), since=1400),
-    Mutant("the sweeper sends the event again", (Sweeper, "_announce", _announce(True, False, False))),
+    Mutant("the sweeper tells the parent", (Sweeper, "_finish", _announce(False, True, False)), since=1400),
+    Mutant("the sweeper sends the event again", (Sweeper, "_finish", _announce(True, False, False))),
     Mutant(
-        "the sweeper forgets what is confirmed alone", (Sweeper, "_announce", _announce(True, True, True))
+        "the sweeper forgets what is confirmed alone", (Sweeper, "_finish", _announce(True, True, True))
     ),
     Mutant("a confirmation tells the parent", (Tracker, "confirm", _confirm(False, True))),
     Mutant("a confirmed batch is not due", (Tracker, "confirm", _confirm(True, False))),

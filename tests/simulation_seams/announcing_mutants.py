@@ -1,6 +1,6 @@
 """The rules of events that are put at once, each left out once.
 
-A mark without a put, or before it, delays the event until the sweep: ``tests/announcing`` refuses it.
+A mark without a put, or before it, delays the event until the sweep: ``tests/ending_events`` refuses it.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
-from fanin.announcing import announcer
-from fanin.announcing.announcer import Announcer
-from fanin.announcing.ending_event import EndingEvent
+from fanin.ending_events import announcer
+from fanin.ending_events.announcer import Announcer
+from fanin.ending_events.ending_event import EndingEvent
 from fanin.errors import StoreUnavailable
 from fanin.tracker import State
 from fanin.tracker.announcing import _Announcing

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fanin.announcing.announcer import Announcer
 from fanin.api.events.ending_events import confirm, endings
 from fanin.aws.sending.bus import Event
+from fanin.ending_events.announcer import Announcer
 from fanin.names import BATCH_COMPLETED, BATCH_PROGRESS
 from fanin.tracker import Batch, BatchKey, GroupId
 from fanin.tracker.announcing import announcing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fanin.announcing.ending_event import EndingEvent
+from fanin.ending_events.ending_event import EndingEvent
 from fanin.tracker import State, service
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules import children

@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import timedelta
 from itertools import count
 
-from fanin.announcing.ending_event import EndingEvent
 from fanin.api.events import task_acks, waiting_tasks
 from fanin.callbacks.delivering import Delivered
 from fanin.client.batch import Batch as ClientBatch
@@ -19,6 +18,7 @@ from fanin.client.consuming.settling import Tally
 from fanin.client.consuming.skipping import Look, Looks
 from fanin.client.handing_over import handing, under_work
 from fanin.client.handing_over.under_work import UnderWork
+from fanin.ending_events.ending_event import EndingEvent
 from fanin.isolating import receives
 from fanin.tracker import Batch, Outcome, State, Tracker, service
 from fanin.tracker.memory import MemoryStore

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fanin.announcing.ending_event import EndingEvent
 from fanin.api.events import ending_events as events
 from fanin.api.events.progress_event import ProgressEvent
+from fanin.ending_events.ending_event import EndingEvent
 from fanin.tracker import State, memory
 from fanin.tracker.reads import reading
 from fanin.tracker.writing import repairing

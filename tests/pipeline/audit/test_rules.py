@@ -11,7 +11,7 @@ import pytest
 from fanin.tracker import State
 from fanin.tracker.rules.page import Page
 from pipeline.audit.rules import Rule, Stored, audit_batch
-from pipeline.snapshot.rows import facts_of, may_be_gone
+from pipeline.table_frames.rows import facts_of, may_be_gone
 from tests.pipeline.worlds import (
     PAGE_BITS,
     SOUND,

@@ -14,7 +14,7 @@ from fanin.tracker.dynamodb import DynamoStore
 from pipeline.bulk_ack import run as bulk_acking
 from pipeline.bulk_ack.local import LocalEngine
 from pipeline.bulk_ack.run import BulkAckRequest
-from pipeline.snapshot.tables import Tables
+from pipeline.table_frames.tables import Tables
 from tests.pipeline.logs import write_log
 
 TENANT = "tenant"

@@ -10,8 +10,8 @@ import pytest
 from fanin.archive.changes import change_of as kept_of
 from fanin.tracker.rules.model import BatchKey, PageKey
 from fanin.tracker.rules.page import Page, PageMasks, mask_of
-from pipeline.history.changes.acked import rows_of
-from pipeline.history.changes.records import MalformedLine, change_of
+from pipeline.history.change_archive.acked import rows_of
+from pipeline.history.change_archive.records import MalformedLine, change_of
 from tests.archive.streams import record
 from tests.pipeline.exporting import page_row
 

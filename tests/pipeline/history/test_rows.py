@@ -16,8 +16,8 @@ from fanin.tracker.rules.model import Progress
 from fanin.tracker.rules.options import Threshold
 from fanin.tracker.rules.thresholds import Reached
 from pipeline.datasource.stream import ending
-from pipeline.history.changes.records import change_of
-from pipeline.history.changes.rows import read
+from pipeline.history.change_archive.records import change_of
+from pipeline.history.change_archive.rows import read
 from tests.archive.streams import record
 from tests.contract import golden
 

@@ -16,8 +16,8 @@ from infra.pipeline_jobs import JOBS
 from pipeline import entry
 from pipeline.audit import recheck
 from pipeline.fan_out import manifest
-from pipeline.snapshot.tables import Tables
 from pipeline.spark import datasets
+from pipeline.table_frames.tables import Tables
 from tests.pipeline.conftest import served_on_loopback
 
 ITEMS = 40

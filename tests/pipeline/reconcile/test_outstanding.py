@@ -19,10 +19,10 @@ from fanin.tracker.rules.tree import stretches
 from pipeline.reconcile import outstanding
 from pipeline.reconcile.outstanding import Part
 from pipeline.reconcile.run import covering
-from pipeline.snapshot.rows import read_row
 from pipeline.spark import schemas
+from pipeline.table_frames.rows import read_row
 from tests.pipeline.exporting import page_row
-from tests.pipeline.snapshot.test_rows import BATCH, KEY
+from tests.pipeline.table_frames.test_rows import BATCH, KEY
 
 SALT = b"salt"
 

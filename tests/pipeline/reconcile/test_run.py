@@ -20,10 +20,10 @@ from pipeline.fan_out import manifest
 from pipeline.jobs import reconcile
 from pipeline.reconcile import run as reconciling
 from pipeline.reconcile.run import CannotReconcile, ReconcileRequest
-from pipeline.snapshot import frames
-from pipeline.snapshot.rows import facts_of
 from pipeline.spark import datasets
 from pipeline.spark.output import NotOurs
+from pipeline.table_frames import frames
+from pipeline.table_frames.rows import facts_of
 from tests.pipeline.exporting import TAKEN_AT, rows_of, write_tables
 
 UNKNOWN = "279c2b71-e1f5-4990-bd17-501cbba536f4"

@@ -6,10 +6,10 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fanin.announcing.ending_event import EndingEvent
 from fanin.api.callers import TENANT_MAX
 from fanin.api.events.progress_event import ProgressEvent
 from fanin.calling import log_failure
+from fanin.ending_events.ending_event import EndingEvent
 from fanin.errors import InvalidRequest, NewerSchema
 from fanin.tracker import Batch, BatchKey, State, Tracker, checked_batch_id
 from fanin.tracker.dynamodb.items import BATCH_ROW, key_of

@@ -62,8 +62,8 @@ class DirectTransport(DirectAcks):
 
         *bus*: the name of the bus for completions, if they are put on it at once. *bucket*: that of results.
         """
-        from fanin.announcing.announcer import announced_on  # noqa: PLC0415
         from fanin.aws import clients  # noqa: PLC0415  # a tracker in memory needs no boto3
+        from fanin.ending_events.announcer import announced_on  # noqa: PLC0415
         from fanin.tracker.dynamodb import DynamoStore  # noqa: PLC0415
 
         store = announced_on(bus, DynamoStore(clients.dynamodb(), tables))

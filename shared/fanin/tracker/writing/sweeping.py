@@ -182,7 +182,7 @@ class Sweeper:
         elif was_alive:
             self.ended(batch)  # its transition set the next check
         else:
-            self._announce(batch)
+            self._finish(batch)
 
     def _ended_by_time(self, batch: Batch) -> Batch:
         """End the batch if its deadline or its expiry has passed; return the stored batch."""
@@ -251,7 +251,7 @@ class Sweeper:
                 batch = self.climber.store.get(batch.key) or batch
         return batch
 
-    def _announce(self, batch: Batch) -> None:
+    def _finish(self, batch: Batch) -> None:
         """Ack the parent's item, cancel the children, resend the ending event if it is not confirmed."""
         store = self.climber.store
         self.ended(batch)

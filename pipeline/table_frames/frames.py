@@ -23,11 +23,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from fanin.pacing import Pace
-from pipeline.snapshot import export
-from pipeline.snapshot.export import DataFile, Line
-from pipeline.snapshot.rows import Facts, Item, MalformedRow, read_row
-from pipeline.snapshot.tables import Tables
 from pipeline.spark import schemas
+from pipeline.table_frames import export
+from pipeline.table_frames.export import DataFile, Line
+from pipeline.table_frames.rows import Facts, Item, MalformedRow, read_row
+from pipeline.table_frames.tables import Tables
 
 UNIT_BYTES = 8192
 """Bytes that one read unit of an eventually consistent Scan reads."""

@@ -11,10 +11,10 @@ import pytest
 from botocore.exceptions import ConnectTimeoutError
 
 from fanin import names
-from fanin.announcing.announcer import REST_FACTOR, Announcer, announced_on
 from fanin.api.events.ending_events import endings
 from fanin.aws import clients
 from fanin.aws.sending.bus import Event
+from fanin.ending_events.announcer import REST_FACTOR, Announcer, announced_on
 from fanin.errors import StoreUnavailable
 from fanin.tracker import Ack, AckReport, Batch, BatchKey, Mode, OpenBatch, Outcome, Tracker
 from fanin.tracker.announcing import announcing

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.snapshot import export
-from pipeline.snapshot.export import DataFile, NotAnExport
+from pipeline.table_frames import export
+from pipeline.table_frames.export import DataFile, NotAnExport
 from tests.pipeline.exporting import rows_of, write_export
 from tests.pipeline.worlds import closed
 

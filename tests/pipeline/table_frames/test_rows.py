@@ -8,8 +8,8 @@ from fanin.errors import NewerSchema
 from fanin.tracker.dynamodb.items import batch_of, page_of
 from fanin.tracker.rules.model import BatchKey, PageKey
 from fanin.tracker.rules.page import Page
-from pipeline.snapshot.rows import MalformedRow, facts_of, from_json, read_row
 from pipeline.spark import bitmaps, schemas
+from pipeline.table_frames.rows import MalformedRow, facts_of, from_json, read_row
 from tests.pipeline.exporting import batch_row, page_row, rows_of
 from tests.pipeline.worlds import SOUND, closed, complete_with_failures
 

@@ -19,9 +19,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from fanin.announcing.ending_event import EndingEvent
 from fanin.aws.sending.bus import Bus, Event
 from fanin.calling import text_of
+from fanin.ending_events.ending_event import EndingEvent
 from fanin.tracker import Batch, Tracker, TrackerStore
 from fanin.tracker.announcing import announcing
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from pyarrow.lib import ArrowException
 
-from pipeline.snapshot.rows import Item, MalformedRow, from_json
 from pipeline.spark import files
+from pipeline.table_frames.rows import Item, MalformedRow, from_json
 
 SUMMARY = "manifest-summary.json"
 FILES = "manifest-files.json"

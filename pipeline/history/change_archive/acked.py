@@ -12,7 +12,7 @@ from datetime import datetime
 
 from fanin.tracker.dynamodb.items import page_of
 from fanin.tracker.rules.page import lowest, mask_of
-from pipeline.history.changes.records import Change, MalformedLine
+from pipeline.history.change_archive.records import Change, MalformedLine
 
 Row = tuple[str, int, int | None, str, int, int, datetime, str]
 """A row of PAGE_CHANGES."""

@@ -9,11 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from pipeline.snapshot import frames
-from pipeline.snapshot.frames import Segment, scan
-from pipeline.snapshot.rows import read_row
-from pipeline.snapshot.tables import Tables
 from pipeline.spark import schemas
+from pipeline.table_frames import frames
+from pipeline.table_frames.frames import Segment, scan
+from pipeline.table_frames.rows import read_row
+from pipeline.table_frames.tables import Tables
 from tests.pipeline.exporting import (
     TAKEN_AT,
     batch_row,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from pipeline.snapshot.tables import Tables
 from pipeline.spark.arguments import positive
+from pipeline.table_frames.tables import Tables
 
 
 def add_tables(parser: argparse.ArgumentParser) -> None:

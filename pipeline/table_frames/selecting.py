@@ -6,9 +6,9 @@ import argparse
 
 from pyspark.sql import SparkSession
 
-from pipeline.snapshot import frames
-from pipeline.snapshot.frames import TableSnapshot
-from pipeline.snapshot.options import exports_of, tables_of
+from pipeline.table_frames import frames
+from pipeline.table_frames.frames import TableSnapshot
+from pipeline.table_frames.options import exports_of, tables_of
 
 
 def snapshot_of(

@@ -17,9 +17,9 @@ from fanin.queue.rules.lifecycle import worked
 from fanin.queue.rules.model import SECOND_US, Job, JobState
 from fanin.tracker.dynamodb import items as tracking
 from fanin.tracker.dynamodb.thresholds import NOTICE
-from pipeline.history.changes.records import Change, Image, MalformedLine
-from pipeline.history.changes.schemas import BATCH_IMAGES
-from pipeline.snapshot.rows import Facts, facts_of
+from pipeline.history.change_archive.records import Change, Image, MalformedLine
+from pipeline.history.change_archive.schemas import BATCH_IMAGES
+from pipeline.table_frames.rows import Facts, facts_of
 
 WITHHELD: Image = {"salt": {"B": b""}, "payload": {"S": ""}}
 DEAD = "dead"

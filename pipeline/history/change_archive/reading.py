@@ -12,11 +12,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from pipeline.history.changes import schemas
-from pipeline.history.changes.acked import rows_of
-from pipeline.history.changes.archive import Archive, Days
-from pipeline.history.changes.records import MalformedLine, change_of
-from pipeline.history.changes.rows import read
+from pipeline.history.change_archive import schemas
+from pipeline.history.change_archive.acked import rows_of
+from pipeline.history.change_archive.archive import Archive, Days
+from pipeline.history.change_archive.records import MalformedLine, change_of
+from pipeline.history.change_archive.rows import read
 from pipeline.spark.files import shares
 
 ROWS_A_BATCH = 10_000
