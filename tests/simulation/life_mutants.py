@@ -311,9 +311,7 @@ LIFE_MUTANTS = (
     Mutant("the sweeper ends by time", (sweeping, "end_by_time", lambda climber, batch: batch)),
     Mutant("the sweeper tells the parent", (Sweeper, "_finish", _announce(False, True, False)), since=1400),
     Mutant("the sweeper sends the event again", (Sweeper, "_finish", _announce(True, False, False))),
-    Mutant(
-        "the sweeper forgets what is confirmed alone", (Sweeper, "_finish", _announce(True, True, True))
-    ),
+    Mutant("the sweeper forgets what is confirmed alone", (Sweeper, "_finish", _announce(True, True, True))),
     Mutant("a confirmation tells the parent", (Tracker, "confirm", _confirm(False, True))),
     Mutant("a confirmed batch is not due", (Tracker, "confirm", _confirm(True, False))),
     Mutant("a parent is told", (Tracker, "_parent_ack", lambda self, batch: None)),
