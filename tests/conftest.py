@@ -21,13 +21,16 @@ from tests.request_rules import hook, shapes
 
 OURS = ("AWS_", "FANIN_", "_X_AMZN_", "POWERTOOLS_")
 
-LANES = (
-    ("tests/pipeline/", "tests/report/"),
-    ("tests/infra/", "tests/fuzz/", "tests/functions/", "tests/cost/"),
-    ("tests/http/", "tests/agreement/"),
-    ("tests/local/", "tests/catalog/", "tests/dashboard/", "tests/website/", "tests/simulating/"),
-)
-"""Rooms whose tests share what is dear to start or to import: one worker collects and runs those of a lane.
+LANES = [
+    [f"tests/{room}/" for room in rooms.split()]
+    for rooms in (
+        "pipeline report tracker publishing s3_publications item_results histories archive",
+        "infra fuzz functions cost cli queue grouper api crashes quotas sqs_worker aws",
+        "http agreement client conformance simulation simulation_grouper simulation_seams mutation",
+        "local catalog dashboard website",
+    )
+]
+"""Rooms, those first that share what is dear to start: one worker reads, imports and runs those of a lane.
 
 All other tests are spread by file, over the workers that are done with their lanes.
 """
