@@ -8,6 +8,7 @@ from functools import cache
 from html.parser import HTMLParser
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from mkdocs.config import load_config
@@ -147,7 +148,23 @@ def test_each_page_has_a_twin_of_markdown_and_the_list_for_programs_leads_to_all
 
     assert listed.startswith("# fanin\n\n> The fan-in of your fan-out.")
     assert listed_twins == pages - {"404.md", "replay.md"}
-    assert "#### `ack(" in (site / "python/batches.md").read_text()
+
+
+def test_the_twin_of_a_page_of_classes_describes_each_with_its_methods():
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="reopened.md"), markdown="::: fanin.Reopened\n")
+    _, (name, text) = twins.twins(SimpleNamespace(items=[], pages=[page]), "# fanin")
+
+    assert name == "reopened.md"
+    assert text.startswith("### `Reopened(")
+    assert "#### `ack(" in text
+
+
+@pytest.mark.proof
+def test_a_page_of_classes_has_their_methods_without_the_roles_of_docstrings(whole_site):
+    text = (whole_site / "python" / "batches.html").read_text()
+
+    assert 'id="fanin.Reopened.ack"' in text
+    assert re.findall(r":(?:meth|class|func):<", text) == []
 
 
 @pytest.mark.proof
