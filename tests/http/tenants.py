@@ -15,6 +15,7 @@ SETTINGS = {
     "acks_tenant": "acme",
     "dead_letter_queue_arns": f"{LETTERS}=acme",
     "grouper": False,
+    "archive": True,
     "publications": [{"source": "s3://lake/acme/", "queue": ROWS, "tenants": ["acme"]}],
     "quota_open_batches": OPEN_AT_MOST,
 }

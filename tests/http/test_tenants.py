@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -153,3 +155,37 @@ def test_a_message_of_another_tenants_item_stays_on_its_queue(site: Site) -> Non
     assert site.batch(batch, "umbrella")[1]["progress"]["acked"] == 0
     assert eventually(lambda: "messages return to the queue" in site.logged("consume_acks"))
     assert "visibility timeout" not in site.logged("consume_acks")
+
+
+ITEMS = 2
+"""Of a batch that ``Site.closed_batch`` makes."""
+
+
+def changes(run: LocalRun, batch: str) -> list[dict[str, Any]]:
+    """Every change of *batch* that has arrived in the bucket, with what its table holds."""
+    s3, bucket = run.client("s3"), run.outputs["ArchiveBucket"]
+    keys = [each["Key"] for each in s3.list_objects_v2(Bucket=bucket).get("Contents", [])]
+    bodies = {key: s3.get_object(Bucket=bucket, Key=key)["Body"].read() for key in keys}
+    return [
+        {**json.loads(line), "kind": key.split("/")[1]}
+        for key, body in bodies.items()
+        for line in gzip.decompress(body).splitlines()
+        if batch.encode() in line
+    ]
+
+
+def ended(found: list[dict[str, Any]]) -> bool:
+    images = [each["dynamodb"].get("NewImage", {}) for each in found if each["kind"] == "table=batches"]
+    acked = sum("size" not in each["dynamodb"]["NewImage"] for each in found if each["kind"] == "table=pages")
+    return acked >= ITEMS and any(image.get("state") == {"S": "COMPLETE"} for image in images)
+
+
+def test_the_lifecycle_of_a_batch_arrives_in_the_bucket(site: Site) -> None:
+    batch, items = site.closed_batch("acme")
+    for item in items:
+        site.send("POST", "/v1/acks", {"items": [item]}, sub="x", org="acme")
+    assert eventually(lambda: ended(changes(site.run, batch)))
+    found = changes(site.run, batch)
+
+    assert max(Counter(each["eventID"] for each in found).values()) == 1
+    assert "salt" not in json.dumps(found)

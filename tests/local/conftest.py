@@ -2,12 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
 import pytest
 from typer import testing
 
+from examples.catalog.system.running import CONSUMERS, assembled
 from fanin.local import LocalRun
-from fanin.local import run as running
 from fanin.local.stack.assembly import Assembly
 from fanin.local.stack.template import write
 from tests.side_by_side import alone, beside_the_module, beside_the_session, pytest_pyfunc_call
@@ -19,9 +20,14 @@ testing._get_command = cache(testing._get_command)
 
 
 @pytest.fixture(scope="session")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalRun]:
+def catalog() -> Path:
+    """The assembly of examples/catalog as its demo deploys it, which takes long to make: one for both."""
+    return assembled({"stage": "local", "consumer_concurrency": CONSUMERS}, print)
+
+
+@pytest.fixture(scope="session")
+def run(catalog: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalRun]:
     """One local run for all tests of this room, of what `fanin template` writes."""
-    synthesised = running._synthesised(running._context(True, None, None, {}), print)
-    written = write(Assembly.read(synthesised), tmp_path_factory.mktemp("template") / "written")
+    written = write(Assembly.read(catalog), tmp_path_factory.mktemp("template") / "written")
     with LocalRun.start(template_dir=written.parent) as started:
         yield started

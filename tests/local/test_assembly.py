@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,27 @@ def test_two_runs_that_synthesise_and_remove_at_once_do_not_disturb_each_other(t
 
     assert assembly.synthesise(clone(tree), CONTEXT) == kept
     assert (kept / "manifest").is_dir()
+
+
+def test_who_wants_an_assembly_that_is_being_made_waits_for_it(tree):
+    app = "import os\nos.makedirs(os.environ['CDK_OUTDIR'])\nopen('../../../ran', 'a').write('1')"
+    (tree / "infra/app.py").write_text(app)
+
+    with ThreadPoolExecutor(3) as threads:
+        made = list(threads.map(lambda _: assembly.synthesise(clone(tree), CONTEXT), range(3)))
+
+    assert ((tree / "ran").read_text(), len(set(made))) == ("1", 1)
+    assert list((tree / "build" / "local").iterdir()) == made[:1]
+
+
+def test_a_lock_of_the_dead_is_taken(tree):
+    (tree / "infra/app.py").write_text("import os\nos.makedirs(os.environ['CDK_OUTDIR'])")
+    lock = tree / "build" / "local" / f"draft-{fingerprint(clone(tree), CONTEXT)}"
+    lock.parent.mkdir(parents=True)
+    lock.touch()
+
+    assert assembly.synthesise(clone(tree), CONTEXT).is_dir()
+    assert not lock.exists()
 
 
 OTHER, OWN = (f"core.cpython-{version}-x86_64-linux-gnu.so" for version in (312, 313))

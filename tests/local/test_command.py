@@ -78,8 +78,8 @@ def test_up_prints_the_url_of_an_api_that_answers_and_ctrl_c_ends_it(tmp_path):
 
 
 @pytest.mark.side_by_side
-def test_a_parent_that_is_killed_leaves_no_process_and_no_file():
-    with up("--archive") as (started, port):
+def test_a_parent_that_is_killed_leaves_no_process_and_no_file(catalog):
+    with up("--template-dir", str(catalog)) as (started, port):
         answers(port)
 
         started.kill()
@@ -88,8 +88,8 @@ def test_a_parent_that_is_killed_leaves_no_process_and_no_file():
 
 
 @pytest.mark.side_by_side
-def test_an_emulator_that_is_killed_ends_the_command_as_a_failure_and_its_workers():
-    with up("--archive") as (started, port):
+def test_an_emulator_that_is_killed_ends_the_command_as_a_failure_and_its_workers(catalog):
+    with up("--template-dir", str(catalog)) as (started, port):
         answers(port)
 
         os.kill(directory_of(port).read().host, signal.SIGKILL)

@@ -33,13 +33,13 @@ def test_each_setting_of_the_command_line_is_in_the_context_of_the_assembly(aske
     rows = '[{"pattern":"*","url":"http://127.0.0.1:9000/?a=b"}]'
 
     arguments = ["up", "--port", "0", "-c", f"grouper_downstream={rows}", "-c", "consumer_concurrency=2"]
-    done = CliRunner().invoke(app, ["local", *arguments])
+    done = CliRunner().invoke(app, ["local", *arguments, "--archive"])
 
     assert done.stderr == "starting the emulator\nenough\n"
     (context,) = asked_for
     assert context["grouper_downstream"] == rows
     assert context["consumer_concurrency"] == "2"
-    assert (context["stage"], context["target"]) == ("local", "local")
+    assert (context["stage"], context["target"], context["archive"]) == ("local", "local", True)
 
 
 @pytest.mark.parametrize("text", ["archive", "=true", ""])

@@ -17,20 +17,34 @@ MEASURED = (indexes.units, indexes.item_bytes)
 SLICE = [step for step in STEPS if step.run in (guarded_add, widest_update, account.doorbell, *MEASURED)]
 
 
+@pytest.fixture(params=["slice", pytest.param("all", marks=pytest.mark.proof)])
+def steps(request: pytest.FixtureRequest) -> list[Step]:
+    return SLICE if request.param == "slice" else list(STEPS)
+
+
 @pytest.fixture
-def stage(run: LocalRun, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
-    """The run as a stage, in the environment of a process beside it."""
-    for name, value in run.environment.items():
+def smoked(steps: list[Step], request: pytest.FixtureRequest) -> Iterator[LocalRun]:
+    """The room's run for a slice; for all steps one of the project's own stack, whose resources they read."""
+    if steps == SLICE:
+        yield request.getfixturevalue("run")
+        return
+    with LocalRun.start(archive=True) as run:
+        yield run
+
+
+@pytest.fixture
+def stage(smoked: LocalRun, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    """That run as a stage, in the environment of a process beside it."""
+    for name, value in smoked.environment.items():
         monkeypatch.setenv(name, value)
     caches = (clients.dynamodb, clients.sqs, clients.long_polls)
     for cache in caches:
         cache.cache_clear()
-    yield Stage.of_run(run)
+    yield Stage.of_run(smoked)
     for cache in caches:
         cache.cache_clear()
 
 
-@pytest.mark.parametrize("steps", [SLICE, pytest.param(STEPS, marks=pytest.mark.proof)], ids=["slice", "all"])
 def test_its_steps_pass_and_it_cleans_up(stage: Stage, steps: list[Step]) -> None:
     results = command.smoke(stage, steps)
     print(command.table(results))

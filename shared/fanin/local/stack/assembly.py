@@ -15,7 +15,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import PIPE, STDOUT
@@ -134,24 +134,42 @@ def hold(folder: Path) -> int:
 
 
 def synthesise(origin: Origin, context: Mapping[str, Any]) -> Path:
-    """Run the CDK app of *origin* and return the folder of its assembly. Takes about 20 s."""
+    """Run the CDK app of *origin*, unless another process just did, and return the folder of its assembly.
+
+    Takes about 20 s.
+    """
     kept = _folder(origin, context)
     _make_cache(kept.parent)
-    with TemporaryDirectory(dir=kept.parent, prefix="draft-") as draft:
-        outdir = Path(draft) / "cdk.out"
-        run_app(origin, context, outdir)
-        _keep(outdir, kept)
+    with _alone(kept):
+        if not kept.is_dir():
+            with TemporaryDirectory(dir=kept.parent, prefix="draft-") as draft:
+                outdir = Path(draft) / "cdk.out"
+                run_app(origin, context, outdir)
+                outdir.rename(kept)
     _prune(kept.parent)
     return kept
 
 
-def _keep(outdir: Path, kept: Path) -> None:
-    """Move *outdir* to *kept*, unless another run finished first; its assembly is the same."""
+@contextmanager
+def _alone(kept: Path) -> Iterator[None]:
+    """Hold a lock on the assembly *kept*, which the death of its holder releases, too."""
+    path = kept.with_name(f"draft-{kept.name}")
+    while True:
+        with path.open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if _is_at(path, lock.fileno()):  # else its holder removed it meanwhile
+                try:
+                    yield
+                finally:
+                    path.unlink()
+                return
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
     try:
-        outdir.rename(kept)
-    except OSError:
-        if not kept.is_dir():
-            raise
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
 
 
 def _folder(origin: Origin, context: Mapping[str, Any]) -> Path:
