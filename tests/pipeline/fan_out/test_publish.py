@@ -63,7 +63,11 @@ class Run:
             self.opened.append((self.api.status(facts["batchId"]).state, self.sqs.seen))
 
 
-@pytest.fixture(scope="module", params=[None, CHUNK], ids=["row by row", "in chunks"])
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(None, marks=pytest.mark.proof), CHUNK],
+    ids=["row by row", "in chunks"],
+)
 def fanned_out(request, spark, tmp_path_factory):
     api = Fanin(DirectTransport(Tracker(MemoryStore()), "tenant"))
     with recording_queue() as sqs:

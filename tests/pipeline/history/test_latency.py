@@ -80,7 +80,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [pytest.param("milliseconds", marks=pytest.mark.proof), "times", "texts"])
 def test_the_first_message_and_the_first_ack_of_an_item_are_its_latency_in_every_form_of_a_log(spark, kind):
     """A log without times has no latencies."""
     name, of = KINDS[kind]

@@ -105,8 +105,7 @@ def test_what_stops_the_job_is_one_line(job, tmp_path, options, message):
     assert "\n" not in str(end.value)
 
 
-@pytest.mark.parametrize("option", ["--manifest", "--files"])
-@pytest.mark.parametrize("name", ["notes.txt", "part-0.parquet"])
+@pytest.mark.parametrize(("option", "name"), [("--manifest", "notes.txt"), ("--files", "part-0.parquet")])
 def test_what_the_job_did_not_write_is_not_written_over(job, tmp_path, option, name):
     kept = tmp_path / "kept" / name
     kept.parent.mkdir()
