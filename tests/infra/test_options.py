@@ -84,7 +84,7 @@ def check_and_lint(deployment: Mapping[str, Any], folder: Path) -> None:
 
 
 def checked_by_the_cdk(app: Any, *stacks: str) -> list[dict[str, Any]]:
-    """Synthesise *app* with the CDK's check, which other tests leave out; return the templates of *stacks*."""
+    """Synthesise *app* with the CDK's check, which other tests leave out; return the stacks' templates."""
     import aws_cdk as cdk
 
     cdk.Validations.of(app).add_plugins(check_of_the_cdk())
@@ -101,7 +101,7 @@ def check_of_the_cdk() -> Any:
 
 
 def unknown_actions(*templates: Mapping[str, Any]) -> list[str]:
-    """Return the actions in policies of *templates* that match none of the list of cfn-lint, read as a file."""
+    """Return the actions in policies of *templates* that match none of the list of cfn-lint, a file."""
     path = Path(str(distribution("cfn-lint").locate_file("cfnlint/data/AdditionalSpecs/Policies.json")))
     known = {f"{name}:{each}" for name, of in json.loads(path.read_text()).items() for each in of["Actions"]}
     asked = {action.lower() for each in templates for actions, _ in grants(each) for action in actions}
