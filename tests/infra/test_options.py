@@ -56,7 +56,7 @@ class Checked:
 @pytest.fixture(scope="module", params=DEPLOYMENTS)
 def checked(request: pytest.FixtureRequest) -> Checked:
     deployment = request.param
-    folder = stored(f"checked {json.dumps(deployment)}", lambda folder: check_and_lint(deployment, folder))
+    folder = checked_folder(deployment)
     (path,) = folder.glob("*.template.json")
     report = json.loads((folder / "validation-report.json").read_text())
     found = [each["ruleName"] for plugin in report["pluginReports"] for each in plugin["violations"]]
@@ -65,6 +65,11 @@ def checked(request: pytest.FixtureRequest) -> Checked:
     config = StackConfig.from_context(deployment)
     linted = json.loads((folder / LINTED).read_text())
     return Checked(json.loads(path.read_text()), findings, linted, path.name.partition(".")[0], config)
+
+
+def checked_folder(deployment: Mapping[str, Any]) -> Path:
+    """Return the assembly of *deployment* with what was found in it."""
+    return stored(f"checked {json.dumps(deployment)}", lambda folder: check_and_lint(deployment, folder))
 
 
 def check_and_lint(deployment: Mapping[str, Any], folder: Path) -> None:
