@@ -72,12 +72,12 @@ def shown(api: Api, target: str) -> dict:
     return next(each for each in rows if each["target"] == target)
 
 
-@pytest.mark.parametrize("count", [80, pytest.param(200, marks=pytest.mark.proof)])
+@pytest.mark.parametrize(("count", "targets"), [(36, 2), pytest.param(200, 4, marks=pytest.mark.proof)])
 @pytest.mark.side_by_side
 def test_a_burst_is_done_once_each_in_full_bundles(
-    run: LocalRun, api: Api, batch_api: BatchApi, count: int
+    run: LocalRun, api: Api, batch_api: BatchApi, count: int, targets: int
 ) -> None:
-    target_of = {f"burst-{count}-{number}": f"burst-{number % 4}" for number in range(count)}
+    target_of = {f"burst-{count}-{number}": f"burst-{number % targets}" for number in range(count)}
     before = counted(run, "lead_tasks", "TaskMessages")
     register(api, list(target_of), target_of)
     found = endings(api, list(target_of))

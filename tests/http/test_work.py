@@ -153,6 +153,7 @@ def test_the_examples_of_the_page_work(start_queue: Any, file: str) -> None:
     assert eventually(lambda: batch.status().result) == "succeeded"
 
 
+@pytest.mark.proof
 @pytest.mark.side_by_side
 def test_chunks_are_worked_on_item_by_item(start_queue: Any) -> None:
     worker = start_queue()

@@ -7,6 +7,7 @@ import pytest
 
 from tests.infra.options import CALLBACKS, CONFIGURED, EVERYTHING, PUBLICATIONS
 from tests.infra.synthesis import Assembly, synthesised, without_sources
+from tests.infra.test_options import SINGLE, checked_folder
 
 STATE_MACHINE = "arn:aws:states:eu-west-1:123456789012:stateMachine:waits"
 DURABLE_FUNCTION = "arn:aws:lambda:eu-west-1:123456789012:function:waits"
@@ -44,8 +45,8 @@ def everything() -> Assembly:
 
 @pytest.fixture(scope="session")
 def on_emr() -> Assembly:
-    """The same with the jobs on EMR Serverless."""
-    return synthesised(**{**EVERYTHING, "analytics": "emr"})
+    """The same with the jobs on EMR Serverless, as test_options checks it."""
+    return Assembly.of(checked_folder(SINGLE[0]))
 
 
 @pytest.fixture(scope="session")

@@ -35,9 +35,9 @@ def stack_of(name: str, app: Any) -> Any:
     """The stack of the example *name* in *app*; its Spark jobs are packed as `make pipeline-zip` does."""
     from infra.pipeline_code import pack
 
-    make = getattr(module(f"{name}/app.py"), EXAMPLES[name])
+    make = functools.partial(getattr(module(f"{name}/app.py"), EXAMPLES[name]), app, name.replace("_", "-"))
     if name != "spark_nightly":
-        return make(app, EXAMPLES[name])
+        return make()
     with TemporaryDirectory() as folder:
         pack(Path(folder) / "pipeline.zip")
-        return make(app, EXAMPLES[name], Path(folder) / "pipeline.zip")
+        return make(Path(folder) / "pipeline.zip")

@@ -51,6 +51,12 @@ class Assembly:
     template: dict[str, Any]
     folder: Path
 
+    @classmethod
+    def of(cls, folder: Path) -> Assembly:
+        """What lies in *folder*, of one stack."""
+        (path,) = folder.glob("*.template.json")
+        return cls(json.loads(path.read_text()), folder)
+
     @property
     def code(self) -> Path:
         """The folder that becomes the zip of every function."""
@@ -108,9 +114,9 @@ def synthesised(**settings: Any) -> Assembly:
 
 @functools.cache
 def _synthesised(config: StackConfig) -> Assembly:
-    folder = stored(f"template {config}", lambda folder: _synthesise(json.dumps(asdict(config)), folder))
-    (path,) = folder.glob("*.template.json")
-    return Assembly(json.loads(path.read_text()), folder)
+    return Assembly.of(
+        stored(f"template {config}", lambda folder: _synthesise(json.dumps(asdict(config)), folder))
+    )
 
 
 def _synthesise(settings: str, folder: Path) -> None:

@@ -65,8 +65,8 @@ def watched(assembly: Assembly, namespace: str, metric: str) -> list[Series]:
 
 
 @pytest.fixture(scope="module")
-def everything() -> Assembly:
-    return synthesised(**ON_EMR)
+def everything(on_emr: Assembly) -> Assembly:
+    return on_emr
 
 
 def test_every_alarm_watches_metrics_that_exist_by_dimensions_and_statistics_that_they_have(
@@ -204,19 +204,19 @@ def kinds_of(assembly: Assembly) -> set[str]:
     return {re.sub(r"^Monitoring|[0-9A-F]{8}$", "", name) for name in alarms(assembly)}
 
 
-def test_every_dead_letter_queue_is_watched_by_the_lean_alarms_but_those_whose_events_are_sent_again() -> (
-    None
-):
+def test_every_dead_letter_queue_is_watched_by_the_lean_alarms_but_those_whose_events_are_sent_again(
+    on_emr: Assembly,
+) -> None:
     lean = synthesised(**{**ON_EMR, "monitoring": "lean"})
-    full = synthesised(**ON_EMR)
+    full = on_emr
 
     more = {name for name in kinds_of(full) - kinds_of(lean) if name.endswith("DeadLetters")}
     assert more == {"EventsDeadLetters", "ConfirmationDeadLetters"}
     assert {name for name in kinds_of(full) - kinds_of(lean) if name.endswith("Waiting")} == set()
 
 
-def test_one_alarm_of_all_is_raised_while_an_urgent_one_is() -> None:
-    lean, full = (synthesised(**{**ON_EMR, "monitoring": each}) for each in ("lean", "full"))
+def test_one_alarm_of_all_is_raised_while_an_urgent_one_is(on_emr: Assembly) -> None:
+    lean, full = synthesised(**{**ON_EMR, "monitoring": "lean"}), on_emr
     joint = full.only("AWS::CloudWatch::CompositeAlarm")["Properties"]
 
     asked = re.findall(r'ALARM\("\{(\w+)\}"\)', flat(joint["AlarmRule"]))

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from datetime import date
 
-import pytest
-
 from infra.paths import ROOT
 from tests.infra.examples import EXAMPLES, module, stack_of
 from tests.infra.shop import findings
 from tests.infra.synthesis import UNBUNDLED, logs_by_a_policy, scratch_folder
-from tests.infra.test_options import actions_alone, checked_by_the_cdk, lint
+from tests.infra.test_options import checked_by_the_cdk, unknown_actions
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_an_example_has_no_finding_of_cdk_nag_of_the_cdk_and_of_cfn_lint(name, monkeypatch):
+def test_the_examples_have_no_finding_of_cdk_nag_of_the_cdk_and_of_cfn_lint(monkeypatch):
     import aws_cdk as cdk
     from cdk_nag import AwsSolutionsChecks
 
@@ -22,13 +19,14 @@ def test_an_example_has_no_finding_of_cdk_nag_of_the_cdk_and_of_cfn_lint(name, m
     monkeypatch.setattr("fanin_cdk.packaging.packages.install", None)
     folder = scratch_folder()
     app = cdk.App(context=UNBUNDLED, outdir=str(folder))
-    stack_of(name, app)
+    stacks = [stack_of(name, app).stack_name for name in EXAMPLES]
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app))
-    template = checked_by_the_cdk(app, EXAMPLES[name])
+    templates = checked_by_the_cdk(app, *stacks)
 
     assert findings(folder) == []
-    assert lint(actions_alone(template)) == []
-    assert [log for log in logs_by_a_policy(template) if not log.startswith("/aws/vendedlogs/")] == []
+    assert unknown_actions(*templates) == []
+    logs = [log for template in templates for log in logs_by_a_policy(template)]
+    assert [log for log in logs if not log.startswith("/aws/vendedlogs/")] == []
 
 
 def test_every_folder_of_examples_is_tested_and_says_what_it_is():

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from fanin_cdk.grants.job_handlers import JOB_ROUTES, SWEEP_JOBS
-from tests.infra.options import EVERYTHING
 from tests.infra.requests_sent import requests_sent
-from tests.infra.synthesis import handler_of, synthesised
+from tests.infra.synthesis import handler_of
 from tests.infra.test_functions import SERVED, grants_of, role_of
 
 
@@ -144,20 +143,19 @@ def unused(assembly: Any, asked: dict[str, set[str]], uses: Sequence[Use] = BY_S
     return found
 
 
-@pytest.fixture(scope="module", params=["glue", "emr"])
+@pytest.fixture(scope="module", params=["everything", "on_emr"])
 def deployed(request: pytest.FixtureRequest) -> Any:
-    return synthesised(**{**EVERYTHING, "analytics": request.param})
+    return request.getfixturevalue(request.param)
 
 
 def test_every_action_of_every_role_is_asked_for_or_used_by_a_service(deployed, asked):
     assert unused(deployed, asked) == []
 
 
-def test_every_use_by_a_service_is_granted_somewhere():
-    assemblies = [synthesised(**{**EVERYTHING, "analytics": each}) for each in ("glue", "emr")]
+def test_every_use_by_a_service_is_granted_somewhere(everything, on_emr):
     granted = {
         (use.why, action)
-        for assembly in assemblies
+        for assembly in (everything, on_emr)
         for role, _, kind in roles_of(assembly)
         for use in BY_SERVICES
         if re.search(use.role, kind)
