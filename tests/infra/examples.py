@@ -31,11 +31,14 @@ def module(path: str) -> Any:
     return loaded
 
 
-def stack_of(name: str, app: Any) -> Any:
-    """The stack of the example *name* in *app*; its Spark jobs are packed as `make pipeline-zip` does."""
+def stack_of(name: str, app: Any, id_: str = "") -> Any:
+    """The stack of the example *name* in *app*, as *id_* if that is given.
+
+    Its Spark jobs are packed as `make pipeline-zip` does.
+    """
     from infra.pipeline_code import pack
 
-    make = functools.partial(getattr(module(f"{name}/app.py"), EXAMPLES[name]), app, name.replace("_", "-"))
+    make = functools.partial(getattr(module(f"{name}/app.py"), EXAMPLES[name]), app, id_ or EXAMPLES[name])
     if name != "spark_nightly":
         return make()
     with TemporaryDirectory() as folder:

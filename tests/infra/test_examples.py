@@ -19,7 +19,7 @@ def test_the_examples_have_no_finding_of_cdk_nag_of_the_cdk_and_of_cfn_lint(monk
     monkeypatch.setattr("fanin_cdk.packaging.packages.install", None)
     folder = scratch_folder()
     app = cdk.App(context=UNBUNDLED, outdir=str(folder))
-    stacks = [stack_of(name, app).stack_name for name in EXAMPLES]
+    stacks = [stack_of(name, app, name.replace("_", "-")).stack_name for name in EXAMPLES]
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     templates = checked_by_the_cdk(app, *stacks)
 
