@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -87,8 +89,26 @@ def tabs(chromium: Any) -> list[Any]:
     return []
 
 
+class Blank(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="package")
+def blank() -> Iterator[str]:
+    """An empty page of the dashboards' host: after about:blank a tab starts a new process."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Blank) as server:
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
 @pytest.fixture
-def opens(chromium: Any, tabs: list[Any]) -> Iterator[Callable[..., Any]]:
+def opens(chromium: Any, tabs: list[Any], blank: str) -> Iterator[Callable[..., Any]]:
     """Open a dashboard; an error of the page's scripts fails the test.
 
     In a tab without cookies, or in a new profile if it has options or a clock of the test.
@@ -104,9 +124,9 @@ def opens(chromium: Any, tabs: list[Any]) -> Iterator[Callable[..., Any]]:
         page = tabs.pop() if tabs and not is_own else new_tab(chromium, **options)
         (own if is_own else used).append(page)
         page.on("pageerror", note)
-        page.goto(dashboard.address)
-        if hash_:
-            page.goto(f"http://127.0.0.1:{dashboard.door.port}/{hash_}")
+        if has_clock:
+            page.clock.install()
+        page.goto(dashboard.address + hash_)
         return page
 
     yield opened
@@ -116,7 +136,7 @@ def opens(chromium: Any, tabs: list[Any]) -> Iterator[Callable[..., Any]]:
         page.remove_listener("pageerror", note)
         page.unroute_all()
         page.context.clear_cookies()
-        page.goto("about:blank")
+        page.goto(blank)
         tabs.append(page)
     assert errors == []
 

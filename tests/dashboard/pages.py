@@ -83,10 +83,7 @@ def focused(page):
 
 def clocked(opens, dashboard, hash_=""):
     """A page whose clock the test moves."""
-    page = opens(dashboard, has_clock=True)
-    page.clock.install()
-    page.goto(f"http://127.0.0.1:{dashboard.door.port}/{hash_}")
-    page.reload()
+    page = opens(dashboard, hash_, has_clock=True)
     page.wait_for_selector("main h1, main .note")
     page.wait_for_function("() => document.getElementById('status').innerText !== ''")
     return page
