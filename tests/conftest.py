@@ -25,9 +25,9 @@ LANES = [
     [f"tests/{room}/" for room in rooms.split()]
     for rooms in (
         "pipeline report tracker publishing s3_publications item_results histories archive",
-        "infra fuzz functions cost cli queue grouper api crashes quotas sqs_worker aws",
+        "infra fuzz functions cost queue grouper api crashes quotas sqs_worker aws",
         "http agreement client conformance simulation simulation_grouper simulation_seams mutation",
-        "local catalog dashboard website",
+        "local catalog dashboard website cli",
     )
 ]
 """Rooms, those first that share what is dear to start: one worker reads, imports and runs those of a lane.
