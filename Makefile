@@ -31,7 +31,7 @@ check: setup ## lint, types, and the tests of rules and services, in 1 to 2 minu
 	@$(MAKE) --no-print-directory -j 2 lint types pure
 
 # The types beside the tests: they leave a core idle at times.
-test: setup lint ## everything that CI runs, in 10 to 16 minutes
+test: setup lint ## everything that CI runs, in 9 to 16 minutes
 	@$(MAKE) --no-print-directory -j 2 types suite
 
 suite: setup ## the tests alone
