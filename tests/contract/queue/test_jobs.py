@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from fanin.aws.dynamodb.meter import Meter
 from fanin.names import JOB_ATTRIBUTES
 from fanin.queue.dynamodb import items
 from fanin.queue.rules import lifecycle
@@ -120,6 +121,15 @@ def test_many_ready_jobs_are_read_over_all_pages(store):
     assert [job.name for job in store.jobs(PART, JobState.READY, 200)] == [f"{i:03d}" for i in range(130)]
     assert store.count(PART, JobState.READY, 1000) == 130
     assert len(store.jobs(PART, JobState.READY, 7)) == 7
+
+
+@pytest.mark.parametrize("store", ["dynamodb"], indirect=True)
+def test_a_count_reads_no_more_than_its_limit_at_half_the_price(store):
+    for i in range(40):
+        added(store, f"{i:02d}", NOW + i, payload="x" * 9_000)
+    meter = Meter().attach(store.client)
+
+    assert (store.count(PART, JobState.READY, 20), meter.take("read_units")) == (20, 0.5)
 
 
 def test_collisions_are_counted_on_the_live_job_alone(store):
