@@ -19,7 +19,7 @@ from fanin.client.model import Cancelled, Closed, Status, Summary
 from fanin.errors import BatchEnded, Conflict, FaninError, InvalidRequest
 from fanin.tracker import BatchMap, Sample
 from fanin.tracker.reads.mapping import CELLS_MAX
-from fanin.tracker.rules.progress_tokens import LIFETIME
+from fanin.tracker.reads.progress_tokens import LIFETIME
 from fanin.tracker.writing.reopening import ReopenItems
 from fanin.types import ReopenItemsText
 

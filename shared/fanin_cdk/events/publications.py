@@ -28,7 +28,7 @@ from fanin.s3_publications.allowing import Allowed
 from fanin_cdk.constructs.functions import Functions
 from fanin_cdk.constructs.queues import SourceQueue
 from fanin_cdk.events.deliveries import ATTEMPTS, RETRIED_FOR_SECONDS
-from fanin_cdk.grants.publication_handlers import CONTINUE_PUBLICATION
+from fanin_cdk.grants.handlers import CONTINUE_PUBLICATION
 from fanin_cdk.nag import accept_wildcards
 from fanin_cdk.settings.config import Config
 
