@@ -8,12 +8,14 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
+from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from fanin.aws.settings.tracking import Tables
-from fanin.errors import InvalidRequest, KeyReused, NotFound, StaleWrite
+from fanin.errors import InvalidRequest, KeyReused, NotFound, StaleWrite, StoreUnavailable
 from fanin.pacing import each_in_turn
 from fanin.publishing.row_sources import objects
 from fanin.publishing.sender import Sender
@@ -24,7 +26,7 @@ from fanin.s3_publications.dynamodb import DynamoPositions
 from fanin.s3_publications.model import Order
 from fanin.s3_publications.parsing import message_of
 from fanin.s3_publications.service import Publications, Went
-from fanin.tracker import OpenBatch, Tracker
+from fanin.tracker import ListQuery, OpenBatch, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.rules.model import State
 from functions.wiring import s3_publications
@@ -193,9 +195,9 @@ def test_a_cancel_stops_it_at_the_next_part(world):
 )
 def test_what_cannot_be_read_or_sent_cancels_the_batch_with_the_reason(world, first, then, reason):
     world.put(first or b"")
+    batch, _ = world.publications().start(ORDER, CATALOG, "key")
     if first is None:
         world.s3.delete_object(Bucket="lake", Key="rows.jsonl")
-    batch, _ = world.publications().start(ORDER, CATALOG, "key")
     world.deliver()
     if then:
         world.put(then)
@@ -205,6 +207,43 @@ def test_what_cannot_be_read_or_sent_cancels_the_batch_with_the_reason(world, fi
     found, _ = world.publications().get("t", batch.batch_id)
     assert found.state is State.CANCELLED
     assert found.end_reason.startswith(reason)
+
+
+@pytest.mark.parametrize("source", ["s3://lake/row.jsonl", "s3://lakes/rows.jsonl"])
+def test_an_object_that_is_missing_is_refused_by_one_request_before_a_batch_is_opened(world, source):
+    world.s3.put_object(Bucket="lake", Key="row.jsonl.ndjson", Body=LINES)
+    asked = []
+    world.s3.meta.events.register("before-call.s3", lambda model, **_: asked.append(model.name))
+
+    with pytest.raises(InvalidRequest, match=f"there is no object {source}; check") as refused:
+        world.publications().start(replace(ORDER, source=source), CATALOG, "key")
+    assert (refused.value.field, world.messages, asked) == ("source", [], ["ListObjectsV2"])
+    assert world.publications().tracker.list("t", ListQuery()).batches == ()
+    asked.clear()
+    world.publications().start(ORDER, CATALOG, "key")
+    assert asked == ["ListObjectsV2"]
+
+
+def test_a_bucket_that_may_not_be_listed_is_named_in_the_refusal_and_throttling_is_not_one(world):
+    def answering(code):
+        error = ClientError({"Error": {"Code": code}, "ResponseMetadata": {}}, "ListObjectsV2")
+        client = Mock(list_objects_v2=Mock(side_effect=error))
+        return replace(world.publications(), client=client)
+
+    with pytest.raises(InvalidRequest, match=r"in s3://lake: .* list it \(s3:ListBucket\)"):
+        answering("AccessDenied").start(ORDER, CATALOG, "key")
+    with pytest.raises(StoreUnavailable):
+        answering("SlowDown").start(ORDER, CATALOG, "key")
+
+
+def test_a_start_that_is_repeated_after_its_object_was_deleted_returns_its_batch(world):
+    first, _ = world.publications().start(ORDER, CATALOG, "key")
+    world.s3.delete_object(Bucket="lake", Key="rows.jsonl")
+
+    assert world.publications().start(ORDER, CATALOG, "key")[0].batch_id == first.batch_id
+    for key in ("other", None):
+        with pytest.raises(InvalidRequest, match="there is no object"):
+            world.publications().start(ORDER, CATALOG, key)
 
 
 def test_a_message_that_sqs_refuses_for_good_cancels_the_batch_with_the_reason(world):

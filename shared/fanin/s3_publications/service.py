@@ -55,10 +55,22 @@ class Publications:
     def start(self, order: Order, spec: OpenBatch, key: str | None) -> tuple[Batch, Position]:
         """Open the batch of *order* with the options *spec*, and send the message that begins to publish it.
 
-        Repeated with the same idempotency *key*, it returns the same batch. Raises KeyReused if the key was
-        used for another order, and BatchEnded if its batch has ended.
+        Repeated with the same idempotency *key*, it returns the same batch. Raises InvalidRequest if there is
+        no such object, KeyReused if the key was used for another order, and BatchEnded if its batch has
+        ended.
         """
+        self._check_exists(order, key)
         return self._start(order, spec, key, Position())
+
+    def _check_exists(self, order: Order, key: str | None) -> None:
+        """Raise InvalidRequest if there is no object to publish, unless it was published under *key*."""
+        from fanin.s3_publications.finding import check_exists  # noqa: PLC0415  # other routes start without it
+
+        try:
+            check_exists(self.client, order)
+        except InvalidRequest:
+            if key is None or self.tracker.store.named(order.tenant, key) is None:
+                raise
 
     def start_created(self, order: Order, created: Created) -> Went:
         """Start to publish the object *created*; once, however often its event comes.
