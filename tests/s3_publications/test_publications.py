@@ -302,8 +302,28 @@ def test_a_start_that_is_repeated_returns_its_batch_and_one_of_another_order_is_
     assert len(world.work.rows()) == ROWS
     world.publications().start(ORDER, CATALOG, "key")
     assert world.messages == []
-    with pytest.raises(KeyReused):
-        world.publications().start(replace(ORDER, chunk=2), CATALOG, "key")
+
+
+@pytest.mark.parametrize(
+    ("changed", "options", "named"),
+    [
+        ({"chunk": 2}, {}, "chunk"),
+        ({"rate": 5, "group": "g"}, {}, "rate, messageGroup"),
+        ({"queue": f"{QUEUE}-2"}, {"callback": "hook"}, "queue, callback"),
+        ({"source": "s3://lake/other.jsonl"}, {}, "source"),
+        ({}, {"deadline": timedelta(hours=1)}, "deadline"),
+    ],
+)
+def test_a_start_with_the_key_of_another_one_says_what_differs_and_what_to_do(world, changed, options, named):
+    world.s3.put_object(Bucket="lake", Key="other.jsonl", Body=LINES)
+    first, _ = world.publications().start(ORDER, CATALOG, "key")
+
+    with pytest.raises(KeyReused) as refused:
+        world.publications().start(replace(ORDER, **changed), replace(CATALOG, **options), "key")
+    assert str(refused.value) == (
+        f"idempotency key 'key' was used for batch {first.batch_id} with other settings ({named}): pass the"
+        " same ones, or use a new key, and cancel that batch if it is not wanted any more"
+    )
 
 
 def test_each_content_of_an_object_is_published_once_by_its_event_and_ends_the_one_before(world):

@@ -11,7 +11,8 @@ from fanin.errors import BatchEnded, Conflict, InvalidRequest, KeyReused, NotFou
 from fanin.s3_publications.dynamodb import DynamoPositions
 from fanin.s3_publications.model import Order, Position
 from fanin.tracker import OpenBatch, Tracker
-from fanin.tracker.rules.model import REASON_MAX, Batch
+from fanin.tracker.rules.model import REASON_MAX, Batch, BatchKey
+from fanin.tracker.writing.opening import differences, key_reused
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -60,7 +61,20 @@ class Publications:
         ended.
         """
         self._check_exists(order, key)
-        return self._start(order, spec, key, Position())
+        try:
+            return self._start(order, spec, key, Position())
+        except KeyReused as error:
+            raise self._reused(order, spec, key or "") or error from error
+
+    def _reused(self, order: Order, spec: OpenBatch, key: str) -> KeyReused | None:
+        """Return the error that names what differs from the publication under *key*; None if that is gone."""
+        store = self.tracker.store
+        held = store.named(order.tenant, key)
+        batch = None if held is None else store.get(BatchKey(order.tenant, held))
+        if batch is None:
+            return None
+        of_batch = [name for name in differences(batch, spec) if name != "labels"]
+        return key_reused(batch, key, order.differences(batch.labels) + of_batch)
 
     def _check_exists(self, order: Order, key: str | None) -> None:
         """Raise InvalidRequest if there is no object to publish, unless it was published under *key*."""
