@@ -54,7 +54,7 @@ class World:
         self.s3, self.dynamodb = moto_clients.client("s3"), moto_clients.client("dynamodb")
         self.s3.create_bucket(Bucket="lake")
         tables.create_tables(self.dynamodb)
-        self.work, self.messages = Queue(), []
+        self.work, self.messages, self.delays, self.slept = Queue(), [], [], 0.0
         self.put(LINES)
 
     def put(self, body):
@@ -74,20 +74,24 @@ class World:
 
         def sender_of(order):
             shape = Shape("http://sqs/1/work", part, order.rate, order.group)
-            return Sender(work, shape, sleep=lambda _: None, each=each_in_turn)
+            return Sender(work, shape, sleep=self.sleep, clock=lambda: 0.0, each=each_in_turn)
 
         send_on = watched(self, "send_on").send_on
         return Publications(
             tracker, DynamoPositions(client, "Batches"), watched(self.s3, "get_object"), sender_of, send_on
         )
 
-    def send_on(self, body):
-        self.messages.append(body)
+    def sleep(self, seconds):
+        self.slept += seconds
 
-    def deliver(self, network=None, has_time=lambda: False):
+    def send_on(self, body, delay_seconds=0):
+        self.messages.append(body)
+        self.delays.append(delay_seconds)
+
+    def deliver(self, network=None, has_time=lambda: False, part=4):
         """Handle the first message, which comes again if its process is killed."""
         order = message_of(self.messages[0])
-        went = self.publications(network).go_on(order, has_time)
+        went = self.publications(network, part).go_on(order, has_time)
         self.messages.pop(0)
         return went
 
@@ -127,6 +131,17 @@ def test_row_k_is_item_k_in_as_many_invocations_as_it_takes_and_the_batch_is_clo
     assert (position.read, end.read, end.rows) == (0, len(LINES), ROWS)
     with pytest.raises(NotFound):
         world.publications().get("other", batch.batch_id)
+
+
+@pytest.mark.parametrize(("rate", "delays"), [(1.0, [0, 10, 10]), (2.0, [0, 5, 5]), (2.5, [0]), (None, [0])])
+def test_at_a_slow_rate_a_message_waits_and_no_function(world, rate, delays):
+    world.put(b"1\n" * 25)
+    world.publications().start(replace(ORDER, rate=rate), CATALOG, "key")
+    while world.messages:
+        world.deliver(has_time=lambda: True, part=1)
+
+    assert (world.delays, len(world.work.bodies)) == (delays, 25)
+    assert (world.slept > 1) == (rate == 2.5)
 
 
 @pytest.mark.parametrize("after", [False, True])

@@ -20,6 +20,10 @@ SUFFIXES = (".jsonl", ".ndjson")
 ROWS_A_PART = 10_000
 MESSAGES_A_PART = 2_000
 SECONDS_A_PART = 20
+MESSAGES_A_REQUEST = 10
+"""Messages that SQS takes in one request."""
+PAUSE_SECONDS = 5
+"""A wait as long as this, or longer, is that of a delayed message, during which no function runs."""
 RATE_MIN, RATE_MAX = 1.0, 10_000.0
 LABEL_LENGTH = 256
 FACTS = ("source", "queue", "chunk", "rate", "messageGroup")
@@ -64,8 +68,15 @@ class Order:
     @property
     def part_rows(self) -> int:
         """Return the most rows of a part, which a function sends within its time."""
-        at_rate = MESSAGES_A_PART if self.rate is None else int(self.rate * SECONDS_A_PART)
-        return min(ROWS_A_PART, min(at_rate, MESSAGES_A_PART) * (self.chunk or 1))
+        return min(ROWS_A_PART, self._part_messages * (self.chunk or 1))
+
+    @property
+    def _part_messages(self) -> int:
+        if self.rate is None:
+            return MESSAGES_A_PART
+        if MESSAGES_A_REQUEST / self.rate >= PAUSE_SECONDS:
+            return MESSAGES_A_REQUEST  # the function sends them at once, and ends
+        return min(int(self.rate * SECONDS_A_PART), MESSAGES_A_PART)
 
     @property
     def labels(self) -> dict[str, str]:

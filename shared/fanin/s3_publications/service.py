@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fanin.errors import BatchEnded, Conflict, InvalidRequest, KeyReused, NotFound, StaleWrite
 from fanin.s3_publications.dynamodb import DynamoPositions
-from fanin.s3_publications.model import Order, Position
+from fanin.s3_publications.model import PAUSE_SECONDS, Order, Position
 from fanin.tracker import OpenBatch, Tracker
 from fanin.tracker.rules.model import REASON_MAX, Batch, BatchKey
 from fanin.tracker.writing.opening import differences, key_reused
@@ -43,14 +43,15 @@ class Publications:
     """The publications of a deployment.
 
     *sender_of*: returns what sends the rows of an order. *send_on*: sends a message to the queue of
-    publications. *check*: raises InvalidRequest for an order that may not be carried out.
+    publications, with a delay in seconds. *check*: raises InvalidRequest for an order that may not be
+    carried out.
     """
 
     tracker: Tracker
     positions: DynamoPositions
     client: S3Client
     sender_of: Callable[[Order], Sender]
-    send_on: Callable[[str], object]
+    send_on: Callable[[str, int], object]
     check: Callable[[Order], object] = lambda order: order
 
     def start(self, order: Order, spec: OpenBatch, key: str | None) -> tuple[Batch, Position]:
@@ -104,7 +105,7 @@ class Publications:
         self.positions.create(batch, first)
         position = self.positions.get(batch) or first
         if not position.parts:  # later, a message of its own continues it
-            self.send_on(replace(order, batch_id=batch.batch_id).message())
+            self.send_on(replace(order, batch_id=batch.batch_id).message(), 0)
         return batch, position
 
     def get(self, tenant: str, batch_id: str) -> tuple[Batch, Position]:
@@ -118,9 +119,10 @@ class Publications:
     def go_on(self, order: Order, has_time: Callable[[], bool]) -> Went:
         """Publish part after part while *has_time* returns true, and close the batch after the last one.
 
-        Otherwise it sends the message again. What may not be published, or cannot be read or sent, or
-        another object in place of the first, cancels the batch with the reason. Raises StaleWrite if another
-        process has continued it, which may crash: the message has to come again.
+        Otherwise, and if the rate asks for a long wait, it sends the message again. What may not be
+        published, or cannot be read or sent, or another object in place of the first, cancels the batch with
+        the reason. Raises StaleWrite if another process has continued it, which may crash: the message has to
+        come again.
         """
         from fanin.publishing.row_sources.source import NOTHING_SENT, SourceChanged  # noqa: PLC0415  # see _object
         from fanin.publishing.sending import SendRefused  # noqa: PLC0415  # see _object
@@ -147,8 +149,9 @@ class Publications:
             if not self._publish(batch, order, sender, part, position):
                 return Went.STOPPED
             position = part.position
-            if not position.is_end and not has_time():
-                self.send_on(order.message())
+            pause = round(sender.pause())
+            if not position.is_end and (pause >= PAUSE_SECONDS or not has_time()):
+                self.send_on(order.message(), pause)
                 return Went.ON
         return self._close(order)
 
