@@ -26,8 +26,8 @@ LANES = [
     [f"tests/{room}/" for room in rooms.split()]
     for rooms in (
         "pipeline report tracker publishing s3_publications item_results histories archive",
-        "infra fuzz functions cost queue grouper api crashes quotas sqs_worker aws",
-        "http agreement client conformance simulation simulation_grouper simulation_seams mutation",
+        "infra fuzz functions contract cost queue grouper api crashes quotas sqs_worker aws",
+        "http agreement client conformance simulating simulation simulation_grouper simulation_seams mutation",
         "local catalog dashboard website cli",
     )
 ]
