@@ -27,8 +27,8 @@ LANES = [
     for rooms in (
         "pipeline report tracker publishing s3_publications item_results histories archive",
         "infra fuzz functions contract cost queue grouper api crashes quotas sqs_worker aws",
-        "http agreement client conformance simulating simulation simulation_grouper simulation_seams mutation",
-        "local catalog dashboard website cli",
+        "http agreement client conformance simulating simulation simulation_grouper simulation_seams",
+        "local catalog dashboard website cli mutation",
     )
 ]
 """Rooms, those first that share what is dear to start: one worker reads, imports and runs those of a lane.

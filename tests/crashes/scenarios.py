@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fanin_cdk.grants import group_handlers, handlers, job_handlers, publication_handlers
+from fanin_cdk.grants import group_handlers, handlers, job_handlers
 from fanin_cdk.grants.group_handlers import GroupHandler
 from fanin_cdk.grants.handlers import Handler
 from fanin_cdk.grants.job_handlers import JobHandler
@@ -19,7 +19,7 @@ SCENARIOS: list[Scenario] = [*TRACKER, *GROUPS, *JOBS, *RESULTS, *PUBLICATIONS]
 def deployed() -> list[str]:
     """Return the names of all handlers in the modules that list them, alone or in a tuple."""
     found: set[str] = set()
-    for module in (handlers, group_handlers, job_handlers, publication_handlers):
+    for module in (handlers, group_handlers, job_handlers):
         for value in vars(module).values():
             found |= {_name(each) for each in (value if isinstance(value, tuple) else (value,))} - {""}
     return sorted(found)

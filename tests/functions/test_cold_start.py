@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from fanin_cdk.grants import group_handlers, handlers, job_handlers, publication_handlers
+from fanin_cdk.grants import group_handlers, handlers, job_handlers
 
 ROOT = Path(__file__).parents[2]
 EDGE = "fanin.api.edge"
@@ -22,7 +22,7 @@ CONSUMERS = [name for name in HANDLERS if name not in ROUTES]
 SERVED = {
     f"api.{function}": [getattr(each, "lambda_", each).name for each in served]
     for functions in (
-        handlers.together(handlers.API, publication_handlers.PUBLICATION_API, handlers.TOKEN_API),
+        handlers.together(handlers.API, handlers.PUBLICATION_API, handlers.TOKEN_API),
         group_handlers.GROUP_API,
         job_handlers.JOB_API,
     )
@@ -127,11 +127,7 @@ def of_package(name: str, loaded: set[str]) -> set[str]:
 
 def deployed() -> set[str]:
     """The names of all handlers in the lists of infra."""
-    listed = [
-        each
-        for lists in (handlers, group_handlers, job_handlers, publication_handlers)
-        for each in vars(lists).values()
-    ]
+    listed = [each for lists in (handlers, group_handlers, job_handlers) for each in vars(lists).values()]
     flat = [one for each in listed for one in (each if isinstance(each, tuple) else [each])]
     kinds = (group_handlers.GroupHandler, job_handlers.JobHandler)
     lambdas = [each.lambda_ if isinstance(each, kinds) else each for each in flat]
