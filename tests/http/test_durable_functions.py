@@ -203,12 +203,19 @@ def test_a_callback_that_ends_while_its_function_runs_resumes_it_afterwards(run:
     assert (end["Status"], end["Result"]) == ("SUCCEEDED", "1")
 
 
-def test_a_function_of_a_template_is_durable(run: LocalRun) -> None:
+@pytest.fixture(scope="module")
+def made(run: LocalRun) -> str:
+    """The name of the function of the template."""
     run.client("cloudformation").create_stack(StackName="made", TemplateBody=json.dumps(TEMPLATE))
-    functions = run.client("lambda")
-    assert eventually(
-        lambda: [each for each in functions.list_functions()["Functions"] if each["FunctionName"] == "made"]
-    )
+    stacks = run.client("cloudformation").describe_stacks
+    assert eventually(lambda: stacks(StackName="made")["Stacks"][0]["StackStatus"] == "CREATE_COMPLETE")
+    return "made"
 
-    answer = functions.invoke(FunctionName="made", Payload=b"{}")
-    assert ended(run, answer["DurableExecutionArn"])["Result"] == "1"
+
+@pytest.mark.parametrize("kind", ["RequestResponse", "Event"])
+def test_a_function_of_a_template_is_durable(run: LocalRun, made: str, kind: Any) -> None:
+    functions = run.client("lambda")
+    functions.invoke(FunctionName=made, Payload=b"{}", InvocationType=kind)
+    found = functions.list_durable_executions_by_function(FunctionName=made)["DurableExecutions"]
+
+    assert {ended(run, each["DurableExecutionArn"])["Result"] for each in found} == {"1"}

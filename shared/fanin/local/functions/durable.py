@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import heapq
+import json
 import time
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from typing import Any
 
 from ministack.services import lambda_durable, lambda_svc
@@ -17,6 +19,9 @@ Update = Callable[[dict[str, Any], dict[str, Any]], None]
 Create = Callable[[str, dict[str, Any], str], tuple[str, dict[str, str]]]
 Execute = Callable[[Mapping[str, Any], Any], dict[str, Any]]
 Resume = Callable[..., None]
+
+_is_event: ContextVar[bool] = ContextVar("fanin_is_event", default=False)
+"""Whether the caller does not wait for the function that is invoked."""
 
 
 def apply() -> None:
@@ -33,6 +38,9 @@ def apply() -> None:
     invocations = Invocations()
     lambda_svc._execute_function = invocations.noted(lambda_svc._execute_function)
     lambda_durable._resume_execution = invocations.awaited(lambda_durable._resume_execution)
+    # Else the answer to an invocation of the type Event is dropped: none of its steps is retried.
+    lambda_svc._execute_function = settled(lambda_svc._execute_function)
+    lambda_svc.invoke_async_with_retry = as_event(lambda_svc.invoke_async_with_retry)
 
 
 def enabled(build: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
@@ -115,3 +123,45 @@ class Invocations:
                 heapq.heappush(lambda_durable._resume_queue, again)
 
         return resumed
+
+
+def as_event(invoke: Callable[..., None]) -> Callable[..., None]:
+    """Return *invoke*, of a function whose caller does not wait, which says so to what it starts."""
+
+    def invoked(*args: Any) -> None:
+        token = _is_event.set(True)
+        try:
+            invoke(*args)
+        finally:
+            _is_event.reset(token)
+
+    return invoked
+
+
+def settled(execute: Execute) -> Execute:
+    """Return *execute*, which ends or resumes the execution whose answer no caller reads."""
+
+    def executed(function: Mapping[str, Any], event: Any) -> dict[str, Any]:
+        result = execute(function, event)
+        if _is_event.get() and isinstance(event, dict) and "DurableExecutionArn" in event:
+            _settle(event["DurableExecutionArn"], answer_of(result))
+        return result
+
+    return executed
+
+
+def answer_of(result: Mapping[str, Any]) -> Any:
+    """Return the answer of a function, parsed from JSON if it is a text; None for another text."""
+    body = result.get("body")
+    try:
+        return json.loads(body) if isinstance(body, str | bytes) else body
+    except ValueError:
+        return None
+
+
+def _settle(execution: str, answer: Any) -> None:
+    match answer:
+        case {"Status": "PENDING"}:
+            lambda_durable.schedule_resume(execution)
+        case {"Status": "SUCCEEDED" | "FAILED"}:
+            lambda_durable.mark_execution_completed(execution, answer.get("Result"), answer.get("Error"))
