@@ -14,7 +14,9 @@ from moto.events.models import EventPattern
 
 from fanin.tracker.events import EVENT_TYPES
 from fanin_cdk import FaninTracker
+from fanin_cdk.settings.config import ConfigError
 from infra.paths import ROOT
+from tests.infra.conftest import DURABLE_FUNCTION, STATE_MACHINE
 
 DAY = 24 * 3600
 
@@ -82,6 +84,15 @@ def test_the_durable_function_of_the_page_may_be_resumed():
 
     assert {(False, "lambda:SendDurableExecutionCallbackSuccess"), (True, "sqs:SendMessage")} <= allowed
     assert {(True, "dynamodb:PutItem"), (True, "s3:GetObject")} <= allowed
+
+
+@pytest.mark.parametrize("setting", ["resumed_state_machines", "resumed_durable_functions"])
+def test_nothing_of_another_region_can_be_resumed(setting):
+    arns = {"resumed_state_machines": STATE_MACHINE, "resumed_durable_functions": DURABLE_FUNCTION}
+    stack = cdk.Stack(cdk.App(), "Shop", env=cdk.Environment(region="us-east-1"))
+
+    with pytest.raises(ConfigError, match="is not in us-east-1, where the stack is deployed"):
+        FaninTracker(stack, "Fanin", **{setting: [arns[setting]]})
 
 
 def actions_of(statement):
