@@ -25,7 +25,7 @@ BESIDE = [path for room in ("tests", "lab", "website") for path in sorted((ROOT 
 
 LEAVES = {
     *("fanin.errors", "fanin.names", "fanin.pacing", "fanin.calling", "fanin.isolating"),
-    *("fanin.arguments", "fanin.instants", "fanin.item_ids", "fanin.index_ties", "fanin.refusals"),
+    *("fanin.arguments", "fanin.instants", "fanin.item_ids", "fanin.index_ties"),
     "fanin.result_texts",
     "fanin.types",
 }
@@ -42,7 +42,6 @@ DOORS: dict[str, set[str]] = {
     "fanin.arguments": {"fanin.errors"},
     "fanin.item_ids": {"fanin.errors"},
     "fanin.index_ties": set(),
-    "fanin.refusals": set(),
     "fanin.result_texts": {"fanin.errors"},
     "fanin.types": {"fanin.arguments"},
     "fanin.cost": set(),

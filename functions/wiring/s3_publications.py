@@ -86,9 +86,10 @@ def sender_of(order: Order) -> Sender:
     return Sender(clients.sqs.within(_region(order.queue)), shape, sleep=time.sleep)
 
 
-def _send_on(body: str) -> None:
+def _send_on(body: str, delay_seconds: int) -> None:
     url = needed(os.environ, "FANIN_PUBLICATIONS_QUEUE_URL")
-    send(clients.sqs().send_message, {"QueueUrl": url, "MessageBody": body})
+    request = {"QueueUrl": url, "MessageBody": body, "DelaySeconds": delay_seconds}
+    send(clients.sqs().send_message, request)
 
 
 @lru_cache(maxsize=100)

@@ -13,11 +13,20 @@ if TYPE_CHECKING:
     from fanin.client.batch import Batch, Reopened
     from fanin.client.checks.filtering import FilterOptions
     from fanin.client.checks.opening import OpenOptions
+    from fanin.client.checks.publishing import PublicationOptions
     from fanin.client.consuming.chunks import ChunkItem
     from fanin.client.fanin import Fanin
     from fanin.client.handing_over.stages import Stages
     from fanin.client.items import Items
-    from fanin.client.model import Cancelled, Closed, Deleted, QueueDescription, Status, Summary
+    from fanin.client.model import (
+        Cancelled,
+        Closed,
+        Deleted,
+        Publication,
+        QueueDescription,
+        Status,
+        Summary,
+    )
     from fanin.client.queues.aio import AsyncQueue
     from fanin.client.queues.queue import Queue
     from fanin.client.queues.queue_model import (
@@ -102,6 +111,8 @@ __all__ = [
     "OpenOptions",
     "Options",
     "Outcome",
+    "Publication",
+    "PublicationOptions",
     "Queue",
     "QueueDescription",
     "QueueSession",
@@ -141,6 +152,7 @@ _ROOMS = {
     "fanin.client.batch": ("Batch", "Reopened"),
     "fanin.client.checks.filtering": ("FilterOptions",),
     "fanin.client.checks.opening": ("OpenOptions",),
+    "fanin.client.checks.publishing": ("PublicationOptions",),
     "fanin.client.consuming.chunks": ("ChunkItem",),
     "fanin.client.fanin": ("Fanin",),
     "fanin.client.items": ("Items",),
@@ -148,6 +160,7 @@ _ROOMS = {
         "Cancelled",
         "Closed",
         "Deleted",
+        "Publication",
         "QueueDescription",
         "Status",
         "Summary",

@@ -22,7 +22,9 @@ code raises: its item fails for good.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -151,3 +153,26 @@ class NewerSchema(FaninError):
 
 class StoreUnavailable(FaninError):
     """The store was throttled or unreachable: the request may have been applied."""
+
+
+PROBLEM = "application/problem+json"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a server beside the API answers no otherwise: the fields of a problem document of RFC 9457.
+
+    *namespace*: of its type.
+    """
+
+    status: int
+    name: str
+    title: str
+    detail: str
+    namespace: str = "problem"
+
+    def document(self) -> bytes:
+        """Return the body of the answer."""
+        kind = f"urn:fanin:{self.namespace}:{self.name}"
+        known = {"type": kind, "title": self.title, "status": self.status, "detail": self.detail}
+        return json.dumps(known).encode()

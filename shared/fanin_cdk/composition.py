@@ -33,12 +33,12 @@ from fanin_cdk.grants.handlers import (
     CONFIRM_EVENT,
     CONSUME_ACKS,
     DEAD_LETTER_HANDLER,
+    PUBLICATION_API,
     RESUMES,
     SWEEP,
     TOKEN_API,
     together,
 )
-from fanin_cdk.grants.publication_handlers import PUBLICATION_API
 from fanin_cdk.monitoring.watched import Watched
 from fanin_cdk.settings.concurrency import shortage
 from fanin_cdk.settings.config import Config

@@ -11,9 +11,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from fanin_cdk.grants.group_handlers import GROUP_API
-from fanin_cdk.grants.handlers import API, TOKEN_API
+from fanin_cdk.grants.handlers import API, PUBLICATION_API, TOKEN_API
 from fanin_cdk.grants.job_handlers import JOB_API
-from fanin_cdk.grants.publication_handlers import PUBLICATION_API
 from tests.api.published import checked
 
 SERVED = {

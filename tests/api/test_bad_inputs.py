@@ -11,9 +11,18 @@ import pytest
 
 from fanin.tracker import OpenBatch, Tracker
 from fanin.tracker.memory import MemoryStore
-from functions.wiring import tracking
+from functions.wiring import s3_publications, tracking
 from tests.api.bad_inputs import ALL, Bad
+from tests.api.bad_inputs.table import BODIES, PUBLISH
 from tests.api.gateway import Gateway
+
+
+@pytest.fixture
+def publishing(gateway: Gateway, environment: pytest.MonkeyPatch) -> None:
+    """Allow what the body of the table publishes, so that it is refused for what is wrong in it."""
+    allowed = [{"source": "s3://lake/in/", "queue": BODIES[PUBLISH]["queue"]}]
+    environment.setenv("FANIN_SETTINGS", json.dumps({"publications": allowed}))
+    environment.setattr(s3_publications, "_allowed", s3_publications._allowed.__wrapped__)
 
 
 @pytest.fixture
@@ -56,12 +65,14 @@ def _wrong(gateway: Gateway, filled: Callable[[str], str], bad: Bad, encoded: bo
         return ""
     is_problem = answer.headers["Content-Type"] == "application/problem+json"
     is_whole = {"type", "title", "status", "detail"} <= answer.body.keys()
-    return "" if is_problem and is_whole and answer.body["status"] == answer.status else answer.text
+    is_named = not bad.names or bad.names in {each["field"] for each in answer.body.get("errors", ())}
+    is_right = is_problem and is_whole and is_named and answer.body["status"] == answer.status
+    return "" if is_right else answer.text
 
 
 @pytest.mark.parametrize("encoded", [False, True], ids=["text", "base64"])
 def test_a_bad_input_is_refused_and_nothing_is_written(
-    gateway: Gateway, memory: MemoryStore, filled: Callable[[str], str], encoded: bool
+    gateway: Gateway, memory: MemoryStore, publishing: None, filled: Callable[[str], str], encoded: bool
 ) -> None:
     before = copy.deepcopy(_stored(memory))
     for bad in (bad for bad in ALL if bad.body is not None or not encoded):

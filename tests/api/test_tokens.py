@@ -73,8 +73,9 @@ def test_the_batch_of_a_publication_has_the_token_and_no_other_stack_takes_it(
     sent: list[str] = []
     opened: list[Batch] = []
     positions: Any = SimpleNamespace(create=lambda batch, _: opened.append(batch), get=lambda _: None)
+    bucket: Any = SimpleNamespace(list_objects_v2=lambda **_: {"Contents": [{"Key": "rows.jsonl"}]})
     unused: Any = None
-    publications = Publications(tracker, positions, unused, unused, sent.append)
+    publications = Publications(tracker, positions, bucket, unused, lambda body, _: sent.append(body))
     monkeypatch.setattr(deployed, "settings_file", lambda: KINDS[kind])
     monkeypatch.setattr(s3_publications, "check", lambda _order: None)
     monkeypatch.setattr(s3_publications, "publications", lambda _: publications)

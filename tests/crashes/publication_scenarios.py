@@ -18,12 +18,12 @@ from tests.crashes.tracker_scenarios import TIMES
 
 SOURCE = f"s3://{LAKE}/in/rows.jsonl"
 BODY = {"source": SOURCE, "queue": queue_arn(WORK), "userKey": "catalog", "rate": 1}
-"""At one message a second a part has 20 rows."""
+"""At one message a second a part has 10 rows."""
 DONE = (*(Duty("continue_publication", delivery=partial(taken, QUEUE)) for _ in range(4)),)
 """Messages that another invocation handles."""
 
 
-def _with_rows(account: Account, rows: int = 50) -> None:
+def _with_rows(account: Account, rows: int = 25) -> None:
     account.outside.queues.add(WORK)
     account.outside.buckets.objects[f"{LAKE}/in/rows.jsonl"] = b"".join(b"%d\n" % n for n in range(rows))
 
@@ -33,7 +33,7 @@ def _start(account: Account) -> Delivery:
     return Request("POST", "/v1/publications", BODY)
 
 
-def _started(account: Account, rows: int = 50) -> str:
+def _started(account: Account, rows: int = 25) -> str:
     _with_rows(account, rows)
     order = Order(TENANT, SOURCE, queue_arn(WORK), rate=1.0)
     return s3_publications.publications().start(order, OpenBatch(user_key="catalog"), "key")[0].batch_id
@@ -50,7 +50,7 @@ def _continue(account: Account) -> Delivery:
 
 def _created(account: Account) -> Delivery:
     _with_rows(account)
-    detail = {"bucket": {"name": LAKE}, "object": {"key": "in/rows.jsonl", "size": 140, "etag": "e"}}
+    detail = {"bucket": {"name": LAKE}, "object": {"key": "in/rows.jsonl", "size": 65, "etag": "e"}}
     event = {"source": "aws.s3", "detail-type": "Object Created", "detail": detail}
     return Messages((json.dumps(event),), queue_arn(QUEUE))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -16,23 +15,10 @@ from fanin.testing import FakeFanin
 from functions.wiring import tracking
 from tests.api.conftest import TENANT, environment  # noqa: F401  # a fixture
 from tests.api.gateway import Gateway
+from tests.chromium import launched
 from tests.dashboard.asking import Browser
 from tests.dashboard.serving import Api, Served
 
-CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
-"""The shell has no window whose tabs and menus it would draw: a third of the CPU of the whole browser."""
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-needs_chromium = pytest.mark.skipif(
-    CHROMIUM is None, reason="no Chromium: apt-get install chromium-headless-shell"
-)
 WIDE = {"width": 1100, "height": 800}
 
 
@@ -78,7 +64,7 @@ def chromium() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        browser = launched(playwright)
         yield browser
         browser.close()
 

@@ -18,7 +18,7 @@ from fanin.testing import FakeFanin
 from functions.wiring import tracking
 from tests.api.conftest import ENVIRONMENT, TENANT
 from tests.api.gateway import Gateway
-from tests.dashboard.conftest import ARGUMENTS, CHROMIUM
+from tests.chromium import launched
 from tests.dashboard.pages import BILLION, MISSING, picture, status
 from tests.dashboard.serving import Api, Served
 
@@ -85,7 +85,7 @@ def shoot(browser: Any, address: str, batch_id: str, scheme: str, name: str) -> 
 
 def main() -> None:
     with served() as (fanin, api), sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        browser = launched(playwright)
         shown = (
             (catalog(fanin), "light", "dashboard-batch.png"),
             (billion(api), "dark", "dashboard-billion.png"),

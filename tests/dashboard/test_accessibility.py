@@ -9,7 +9,6 @@ import pytest
 
 from fanin import dashboard as package
 from tests.dashboard import documents
-from tests.dashboard.conftest import needs_chromium
 from tests.dashboard.pages import opened, wait, windowed
 from tests.npm import packages
 
@@ -72,7 +71,6 @@ def site(fanin, api, starts):
     return batch, starts(events=lambda: documents.EVENTS, allow_writes=True)
 
 
-@needs_chromium
 @pytest.mark.parametrize(
     "views", [SOME, pytest.param([*VIEWS], marks=pytest.mark.proof)], ids=["some views", "all views"]
 )
@@ -117,7 +115,6 @@ def axe_run(page, options):
     )
 
 
-@needs_chromium
 def test_every_control_is_reached_by_tab(fanin, api, starts, opens):
     batch, dashboard = site(fanin, api, starts)
     page = opens(dashboard, f"#/batches/{batch.id}")

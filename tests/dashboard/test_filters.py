@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.dashboard.conftest import needs_chromium
 from tests.dashboard.pages import wait
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +37,6 @@ def test_the_states_of_a_filter_are_those_that_the_api_takes(module, path):
     assert sorted(json.loads(states)) == sorted(states_of(path))
 
 
-@needs_chromium
 def test_the_state_that_is_chosen_is_the_one_that_is_listed(api, dashboard, opens):
     api.instead["/v1/tasks.*"] = (200, {"tasks": []})
     api.instead["/v1/bundles.*"] = (200, {"bundles": []})
@@ -49,7 +47,6 @@ def test_the_state_that_is_chosen_is_the_one_that_is_listed(api, dashboard, open
     assert {query["state"] for _, path, query in api.queries if path == "/v1/tasks"} == {"DEAD"}
 
 
-@needs_chromium
 def test_filters_that_the_api_refuses_can_be_changed(fanin, api, dashboard, opens):
     fanin.open("catalog-7")
     page = opens(dashboard)

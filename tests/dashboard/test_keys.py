@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from tests.dashboard import documents
-from tests.dashboard.conftest import needs_chromium
 from tests.dashboard.pages import BILLION, focused, in_hash, main, opened, wait, windowed
-
-pytestmark = needs_chromium
 
 
 def test_a_batch_is_found_and_looked_into_by_keys(fanin, api, dashboard, opens):

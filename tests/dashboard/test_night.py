@@ -11,10 +11,8 @@ import typer
 from fanin.cli.app import app as cli
 from tests.dashboard import documents
 from tests.dashboard.asking import Browser
-from tests.dashboard.conftest import needs_chromium
 from tests.dashboard.pages import BILLION, MISSING, clocked, main, opened, picture, polled, status, wait
 
-pytestmark = needs_chromium
 NARROW = {"width": 360, "height": 640}
 SLOW, LOST = "timeout after 30 s", "no such product"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tests.dashboard.conftest import needs_chromium
 from tests.dashboard.pages import (
     MISSING,
     at_rest,
@@ -15,8 +14,6 @@ from tests.dashboard.pages import (
     wait,
     windowed,
 )
-
-pytestmark = needs_chromium
 
 
 def test_an_api_that_stops_leaves_the_last_data_and_comes_back(fanin, api, dashboard, opens):

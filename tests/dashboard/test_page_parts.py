@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from tests.dashboard import documents
-from tests.dashboard.conftest import needs_chromium
 from tests.dashboard.pages import in_hash, main, wait
-
-pytestmark = needs_chromium
 
 
 def test_a_target_its_tasks_and_a_bundle_are_found_by_keys(api, dashboard, opens):

@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from tests.dashboard.conftest import needs_chromium
 from tests.dashboard.pages import (
     BILLION,
     MISSING,
@@ -20,8 +19,6 @@ from tests.dashboard.pages import (
     wait,
     windowed,
 )
-
-pytestmark = needs_chromium
 
 
 def test_a_user_key_is_text(fanin, api, dashboard, opens):

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from tests.dashboard.conftest import needs_chromium
 from tests.dashboard.pages import main, opened, wait
-
-pytestmark = needs_chromium
 
 
 def test_a_read_only_dashboard_offers_no_write(fanin, api, dashboard, opens):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.dashboard.conftest import needs_chromium
 from tests.dashboard.pages import (
     MISSING,
     asked_more,
@@ -19,8 +18,6 @@ from tests.dashboard.pages import (
     wait,
     windowed,
 )
-
-pytestmark = needs_chromium
 
 
 def test_focus_typing_scroll_and_details_survive_polls(fanin, api, dashboard, opens):

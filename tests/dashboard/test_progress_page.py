@@ -8,15 +8,12 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from tests.dashboard.conftest import needs_chromium
 from tests.dashboard.pages import opened
 from tests.pages import ROOT, blocks_of
 
 GUIDE = ROOT / "docs" / "howto" / "progress_page.md"
 (SNIPPET,) = (block.code for block in blocks_of(GUIDE) if block.language == "html")
 ASKED = "/v1/progress"
-
-pytestmark = needs_chromium
 
 
 def shows(page, text):

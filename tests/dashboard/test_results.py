@@ -6,10 +6,7 @@ import pytest
 
 from functions import get_results
 from functions.wiring import tracking
-from tests.dashboard.conftest import needs_chromium
 from tests.dashboard.pages import in_hash, main, opened, wait
-
-pytestmark = needs_chromium
 
 
 @pytest.fixture

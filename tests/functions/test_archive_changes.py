@@ -16,7 +16,6 @@ from fanin.aws.settings.tracking import Tables
 from fanin.tracker import Ack, OpenBatch, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from functions import archive_changes
-from functions.wiring import archiving
 from tests.archive.streams import read, record, turn_on
 from tests.contract import moto_clients
 from tests.contract.tables import TABLES, create_tables
@@ -33,12 +32,12 @@ def configured(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     monkeypatch.setenv("FANIN_ARCHIVE_BUCKET", BUCKET)
     monkeypatch.setenv("FANIN_ARCHIVE_TABLES", '{"pages": "Pages", "batches": "Batches"}')
-    for cached in (archiving.archive, clients.s3):
+    for cached in (archive_changes.archive, clients.s3):
         cached.cache_clear()
     with mock_aws():
         clients.s3().create_bucket(Bucket=BUCKET)
         yield monkeypatch
-    for cached in (archiving.archive, clients.s3):
+    for cached in (archive_changes.archive, clients.s3):
         cached.cache_clear()
 
 

@@ -76,6 +76,10 @@ def test_an_object_that_is_created_is_published_and_so_is_one_on_request(
     assert (found["rows"], found["readBytes"], found["state"]) == (ROWS, found["sizeBytes"], "CLOSED")
     assert sorted(sent(run, asked).values()) == list(range(ROWS))
 
+    missing = fanin(run, "publish", "s3://lake/new/none.jsonl", "--queue", QUEUE, "--server")
+    assert (missing.returncode, missing.stdout) == (1, "")
+    assert "there is no object s3://lake/new/none.jsonl" in missing.stderr
+
 
 def test_a_batch_of_no_publication_has_none(api: Api) -> None:
     batch, _ = api.opened(1)

@@ -108,6 +108,9 @@ def test_no_tenant_sees_the_batches_of_another(site: Site) -> None:
 def test_a_tenant_publishes_the_sources_that_are_its_own(site: Site) -> None:
     body = {"source": "s3://lake/acme/rows.jsonl", "queue": ROWS}
     own = {"sub": "x", "org": "acme"}
+    s3 = site.run.client("s3")
+    s3.create_bucket(Bucket="lake")
+    s3.put_object(Bucket="lake", Key="acme/rows.jsonl", Body=b"1\n")
     status, started = site.send("POST", "/v1/publications", body, **own)
     path = f"/v1/publications/{started['batchId']}"
 
@@ -116,7 +119,7 @@ def test_a_tenant_publishes_the_sources_that_are_its_own(site: Site) -> None:
     assert site.send("POST", "/v1/publications", body | {"source": "s3://lake/b.jsonl"}, **own)[0] == 400
     assert site.send("GET", path, sub="x", org="umbrella")[0] == 404
     assert eventually(lambda: site.send("GET", path, **own)[1]["state"] == "CANCELLED")
-    assert "there is no object s3://lake/acme/rows.jsonl" in site.send("GET", path, **own)[1]["reason"]
+    assert f"there is no queue {ROWS}" in site.send("GET", path, **own)[1]["reason"]
 
 
 def test_a_tenant_over_its_quota_is_refused_until_a_batch_ends_and_others_are_not(site: Site) -> None:

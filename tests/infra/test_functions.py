@@ -99,6 +99,7 @@ GRANTED: dict[str, dict[str, set[str]]] = {
         "TablesBatches": CHANGE,
         "TablesPages": READ_PAGES,
         "PublicationsPartsQueue": SEND,
+        BUCKET: {"s3:ListBucket"},
     },
     "get_publication": {"TablesBatches": LOOK},
     "continue_publication": ACK

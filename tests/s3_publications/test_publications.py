@@ -8,12 +8,14 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
+from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from fanin.aws.settings.tracking import Tables
-from fanin.errors import InvalidRequest, KeyReused, NotFound, StaleWrite
+from fanin.errors import InvalidRequest, KeyReused, NotFound, StaleWrite, StoreUnavailable
 from fanin.pacing import each_in_turn
 from fanin.publishing.row_sources import objects
 from fanin.publishing.sender import Sender
@@ -24,7 +26,7 @@ from fanin.s3_publications.dynamodb import DynamoPositions
 from fanin.s3_publications.model import Order
 from fanin.s3_publications.parsing import message_of
 from fanin.s3_publications.service import Publications, Went
-from fanin.tracker import OpenBatch, Tracker
+from fanin.tracker import ListQuery, OpenBatch, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.rules.model import State
 from functions.wiring import s3_publications
@@ -52,7 +54,7 @@ class World:
         self.s3, self.dynamodb = moto_clients.client("s3"), moto_clients.client("dynamodb")
         self.s3.create_bucket(Bucket="lake")
         tables.create_tables(self.dynamodb)
-        self.work, self.messages = Queue(), []
+        self.work, self.messages, self.delays, self.slept = Queue(), [], [], 0.0
         self.put(LINES)
 
     def put(self, body):
@@ -72,20 +74,24 @@ class World:
 
         def sender_of(order):
             shape = Shape("http://sqs/1/work", part, order.rate, order.group)
-            return Sender(work, shape, sleep=lambda _: None, each=each_in_turn)
+            return Sender(work, shape, sleep=self.sleep, clock=lambda: 0.0, each=each_in_turn)
 
         send_on = watched(self, "send_on").send_on
         return Publications(
             tracker, DynamoPositions(client, "Batches"), watched(self.s3, "get_object"), sender_of, send_on
         )
 
-    def send_on(self, body):
-        self.messages.append(body)
+    def sleep(self, seconds):
+        self.slept += seconds
 
-    def deliver(self, network=None, has_time=lambda: False):
+    def send_on(self, body, delay_seconds=0):
+        self.messages.append(body)
+        self.delays.append(delay_seconds)
+
+    def deliver(self, network=None, has_time=lambda: False, part=4):
         """Handle the first message, which comes again if its process is killed."""
         order = message_of(self.messages[0])
-        went = self.publications(network).go_on(order, has_time)
+        went = self.publications(network, part).go_on(order, has_time)
         self.messages.pop(0)
         return went
 
@@ -125,6 +131,17 @@ def test_row_k_is_item_k_in_as_many_invocations_as_it_takes_and_the_batch_is_clo
     assert (position.read, end.read, end.rows) == (0, len(LINES), ROWS)
     with pytest.raises(NotFound):
         world.publications().get("other", batch.batch_id)
+
+
+@pytest.mark.parametrize(("rate", "delays"), [(1.0, [0, 10, 10]), (2.0, [0, 5, 5]), (2.5, [0]), (None, [0])])
+def test_at_a_slow_rate_a_message_waits_and_no_function(world, rate, delays):
+    world.put(b"1\n" * 25)
+    world.publications().start(replace(ORDER, rate=rate), CATALOG, "key")
+    while world.messages:
+        world.deliver(has_time=lambda: True, part=1)
+
+    assert (world.delays, len(world.work.bodies)) == (delays, 25)
+    assert (world.slept > 1) == (rate == 2.5)
 
 
 @pytest.mark.parametrize("after", [False, True])
@@ -193,9 +210,9 @@ def test_a_cancel_stops_it_at_the_next_part(world):
 )
 def test_what_cannot_be_read_or_sent_cancels_the_batch_with_the_reason(world, first, then, reason):
     world.put(first or b"")
+    batch, _ = world.publications().start(ORDER, CATALOG, "key")
     if first is None:
         world.s3.delete_object(Bucket="lake", Key="rows.jsonl")
-    batch, _ = world.publications().start(ORDER, CATALOG, "key")
     world.deliver()
     if then:
         world.put(then)
@@ -205,6 +222,43 @@ def test_what_cannot_be_read_or_sent_cancels_the_batch_with_the_reason(world, fi
     found, _ = world.publications().get("t", batch.batch_id)
     assert found.state is State.CANCELLED
     assert found.end_reason.startswith(reason)
+
+
+@pytest.mark.parametrize("source", ["s3://lake/row.jsonl", "s3://lakes/rows.jsonl"])
+def test_an_object_that_is_missing_is_refused_by_one_request_before_a_batch_is_opened(world, source):
+    world.s3.put_object(Bucket="lake", Key="row.jsonl.ndjson", Body=LINES)
+    asked = []
+    world.s3.meta.events.register("before-call.s3", lambda model, **_: asked.append(model.name))
+
+    with pytest.raises(InvalidRequest, match=f"there is no object {source}; check") as refused:
+        world.publications().start(replace(ORDER, source=source), CATALOG, "key")
+    assert (refused.value.field, world.messages, asked) == ("source", [], ["ListObjectsV2"])
+    assert world.publications().tracker.list("t", ListQuery()).batches == ()
+    asked.clear()
+    world.publications().start(ORDER, CATALOG, "key")
+    assert asked == ["ListObjectsV2"]
+
+
+def test_a_bucket_that_may_not_be_listed_is_named_in_the_refusal_and_throttling_is_not_one(world):
+    def answering(code):
+        error = ClientError({"Error": {"Code": code}, "ResponseMetadata": {}}, "ListObjectsV2")
+        client = Mock(list_objects_v2=Mock(side_effect=error))
+        return replace(world.publications(), client=client)
+
+    with pytest.raises(InvalidRequest, match=r"in s3://lake: .* list it \(s3:ListBucket\)"):
+        answering("AccessDenied").start(ORDER, CATALOG, "key")
+    with pytest.raises(StoreUnavailable):
+        answering("SlowDown").start(ORDER, CATALOG, "key")
+
+
+def test_a_start_that_is_repeated_after_its_object_was_deleted_returns_its_batch(world):
+    first, _ = world.publications().start(ORDER, CATALOG, "key")
+    world.s3.delete_object(Bucket="lake", Key="rows.jsonl")
+
+    assert world.publications().start(ORDER, CATALOG, "key")[0].batch_id == first.batch_id
+    for key in ("other", None):
+        with pytest.raises(InvalidRequest, match="there is no object"):
+            world.publications().start(ORDER, CATALOG, key)
 
 
 def test_a_message_that_sqs_refuses_for_good_cancels_the_batch_with_the_reason(world):
@@ -263,8 +317,28 @@ def test_a_start_that_is_repeated_returns_its_batch_and_one_of_another_order_is_
     assert len(world.work.rows()) == ROWS
     world.publications().start(ORDER, CATALOG, "key")
     assert world.messages == []
-    with pytest.raises(KeyReused):
-        world.publications().start(replace(ORDER, chunk=2), CATALOG, "key")
+
+
+@pytest.mark.parametrize(
+    ("changed", "options", "named"),
+    [
+        ({"chunk": 2}, {}, "chunk"),
+        ({"rate": 5, "group": "g"}, {}, "rate, messageGroup"),
+        ({"queue": f"{QUEUE}-2"}, {"callback": "hook"}, "queue, callback"),
+        ({"source": "s3://lake/other.jsonl"}, {}, "source"),
+        ({}, {"deadline": timedelta(hours=1)}, "deadline"),
+    ],
+)
+def test_a_start_with_the_key_of_another_one_says_what_differs_and_what_to_do(world, changed, options, named):
+    world.s3.put_object(Bucket="lake", Key="other.jsonl", Body=LINES)
+    first, _ = world.publications().start(ORDER, CATALOG, "key")
+
+    with pytest.raises(KeyReused) as refused:
+        world.publications().start(replace(ORDER, **changed), replace(CATALOG, **options), "key")
+    assert str(refused.value) == (
+        f"idempotency key 'key' was used for batch {first.batch_id} with other settings ({named}): pass the"
+        " same ones, or use a new key, and cancel that batch if it is not wanted any more"
+    )
 
 
 def test_each_content_of_an_object_is_published_once_by_its_event_and_ends_the_one_before(world):

@@ -11,9 +11,9 @@ import pytest
 from fanin.errors import InvalidRequest, NotFound
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.reads.progress import PAGES_A_GLIMPSE, glimpse
+from fanin.tracker.reads.progress_tokens import ProgressToken
 from fanin.tracker.reads.watching import pause_after
 from fanin.tracker.rules.model import BatchKey
-from fanin.tracker.rules.progress_tokens import ProgressToken
 from tests.tracker.calls import HOUR, START, ack, opened
 from tests.tracker.page_store import PageStore, filled
 from tests.tracker.stored import BATCH

@@ -14,10 +14,8 @@ from mkdocs.commands.build import build
 from mkdocs.config import load_config
 
 from tests.api.conftest import CACHED
-from tests.dashboard.conftest import ARGUMENTS, CHROMIUM, needs_chromium
+from tests.chromium import launched
 from website import seed
-
-__all__ = ["needs_chromium"]
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -80,7 +78,7 @@ def browser():
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        browser = launched(playwright)
         yield browser
         browser.close()
 

@@ -8,9 +8,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from tests.website.conftest import needs_chromium, opened
-
-pytestmark = needs_chromium
+from tests.website.conftest import opened
 
 
 class Quiet(SimpleHTTPRequestHandler):

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tests.website.conftest import needs_chromium, opened
+from tests.website.conftest import opened
 
 REPLAY = "replay.html"
 
@@ -37,7 +37,6 @@ def test_what_is_recorded_moves_and_ends(answers):
     assert catalog[0][1]["state"] == "CLOSED"
 
 
-@needs_chromium
 def test_the_page_shows_each_batch_from_the_file_alone(browser, site):
     errors = []
     with opened(browser, (site / REPLAY).as_uri()) as page:

@@ -19,7 +19,7 @@ from fanin.client.model import Cancelled, Closed, Status, Summary
 from fanin.errors import BatchEnded, Conflict, FaninError, InvalidRequest
 from fanin.tracker import BatchMap, Sample
 from fanin.tracker.reads.mapping import CELLS_MAX
-from fanin.tracker.rules.progress_tokens import LIFETIME
+from fanin.tracker.reads.progress_tokens import LIFETIME
 from fanin.tracker.writing.reopening import ReopenItems
 from fanin.types import ReopenItemsText
 
@@ -107,14 +107,16 @@ class Batch:
         *,
         is_keyed: bool = False,
         expected_items: int | None = None,
+        is_closed_by_stack: bool = False,
     ) -> None:
         """*key*: the idempotency key of its opening; *is_keyed*: it is the caller's, who can repeat it.
 
         *expected_items*: the option of its opening, to compare it with the total at the close.
+        *is_closed_by_stack*: the end of a block does nothing.
         """
         self.id = batch_id
         self.closed: Closed | None = None
-        self._has_outcome = False
+        self._has_outcome = is_closed_by_stack
         self._entered_in: int | None = None
         self._entered_by: int | None = None
         self._fanin = fanin

@@ -29,12 +29,13 @@ from fanin.client.checks.checking import (
 from fanin.client.checks.filtering import FilterOptions, filter_given
 from fanin.client.checks.naming import named_as_arguments
 from fanin.client.checks.opening import OpenOptions, spec_of
+from fanin.client.checks.publishing import PublicationOptions, publication_of
 from fanin.client.consuming.consumers import Consumers
 from fanin.client.handing_over.children import opened
 from fanin.client.handing_over.handing import add_key, new_owner, tasks_key
 from fanin.client.handing_over.under_work import note_reports, refuse_unmatched
 from fanin.client.items import Items, adjacent
-from fanin.client.model import Cancelled, Closed, Deleted, Failures, Ranges, Status, Summary
+from fanin.client.model import Cancelled, Closed, Deleted, Failures, Publication, Ranges, Status, Summary
 from fanin.client.queues.queue_calls import QueueCalls
 from fanin.client.result_files import batch_of_results, read_results
 from fanin.client.task_model import NewTask, Registered, TaskStatus
@@ -59,9 +60,9 @@ from fanin.errors import FaninError, InvalidRequest
 from fanin.item_ids import checked_item_id
 from fanin.tracker import Ack, BatchMap, GroupId, ItemId, Outcome, Sample, State
 from fanin.tracker.reads.mapping import CELLS_MAX
+from fanin.tracker.reads.progress_tokens import LIFETIME
 from fanin.tracker.reads.walking import joined
 from fanin.tracker.rules.ids import COUNT_MAX
-from fanin.tracker.rules.progress_tokens import LIFETIME
 from fanin.tracker.writing.reopening import ReopenBatch, ReopenItems
 from fanin.types import ReopenItemsText, StateText
 
@@ -135,6 +136,24 @@ class Fanin(Consumers, QueueCalls, Waiting):
             self._note_keyed(batch_id)
         expected = spec.expected_items
         return Batch(self, batch_id, used, work, is_keyed=key is not None, expected_items=expected)
+
+    def publish_object(
+        self, source: str, queue: str, *, key: str | None = None, **options: Unpack[PublicationOptions]
+    ) -> Batch:
+        """Let the stack publish the rows of an object of S3, and return their batch, which it closes.
+
+        *source*: ``s3://BUCKET/KEY`` of JSON lines. *queue*: the ARN of a queue of SQS. *options*: those of
+        ``PublicationOptions``. Without a *key*, each call publishes all rows again. Raises InvalidRequest for
+        an object that does not exist, or that the setting of the stack does not allow, KeyReused and
+        BatchEnded as :meth:`open` does. Over HTTP only.
+        """
+        body, used = publication_of(source, queue, options), key_or_fresh(key)
+        batch_id = self._transport.publish_object(body, used)
+        return Batch(self, batch_id, used, is_keyed=key is not None, is_closed_by_stack=True)
+
+    def publication(self, batch_id: str) -> Publication:
+        """Return how far the publication of a batch is. Raises NotFound. Over HTTP only."""
+        return self._transport.publication(batch_id_given(batch_id))
 
     def batch(self, name: str) -> Batch:
         """Return the batch that *name* is the id of, or the newest one of that user key.

@@ -98,6 +98,26 @@ class Cancelled:
     cancels_children: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publication:
+    """How far the stack has published an object: *read_bytes* of *size_bytes*, which were *rows* rows.
+
+    *is_published*: all rows were sent, and the batch is closed. *size_bytes*: None until the object is read.
+    *reason*: why it stopped.
+    """
+
+    batch_id: str
+    source: str | None
+    user_key: str | None
+    state: State
+    is_published: bool
+    rows: int
+    read_bytes: int
+    size_bytes: int | None = None
+    reason: str | None = None
+    created_at: datetime
+
+
 @dataclass(frozen=True, slots=True)
 class Pairs:
     """A page of a reopened batch's items: ranges of its origin, each with the range that stands for it."""

@@ -28,7 +28,7 @@ from fanin.dashboard.problems import (
     NOT_OPENED,
     READ_ONLY,
 )
-from fanin.refusals import Refusal
+from fanin.errors import Refusal
 
 OWN_HEADER = "x-fanin-dashboard"
 TOKEN = "t"  # noqa: S105  # the name of the query parameter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from fanin.refusals import Refusal
+from fanin.errors import Refusal
 
 dashboard_refusal = partial(Refusal, namespace="dashboard")
 

@@ -25,7 +25,7 @@ from fanin.dashboard.problems import (
     dashboard_refusal,
 )
 from fanin.dashboard.upstream import JSON, Answer, Upstream
-from fanin.refusals import Refusal
+from fanin.errors import Refusal
 
 LOOPBACK = "127.0.0.1"
 BODY_MAX = 4096

@@ -16,8 +16,7 @@ from fanin.aws.limits import ANSWER_SECONDS, CONNECT_SECONDS
 from fanin.client.transports.http import signer_of
 from fanin.client.transports.signing import Headers, Sign
 from fanin.dashboard.problems import dashboard_refusal
-from fanin.errors import InvalidRequest
-from fanin.refusals import PROBLEM, Refusal
+from fanin.errors import PROBLEM, InvalidRequest, Refusal
 
 ANSWER_MAX = 8 * 1024 * 1024
 CONNECTIONS = 16

@@ -64,9 +64,13 @@ class Sender:
             each = self.each if self.request.rate is None else each_in_turn
             each(self._send, requests)
 
+    def pause(self) -> float:
+        """Return the seconds until the rate allows the next message."""
+        return self.pace.pause(self.clock())
+
     def _send(self, messages: Sequence[Message]) -> None:
         if self.pace.rate is not None:
-            self.sleep(self.pace.pause(self.clock()))
+            self.sleep(self.pause())
             self.pace = self.pace.after(len(messages))
         pauses = waits(random.Random())
         send(self.client, self.request.queue_url, messages, pauses, self.sleep, self.request.group)

@@ -10,5 +10,5 @@ whose ETag is a condition of each read, and the part's number is the idempotency
 one item, however often its part is sent. A position is stored on the condition of the one before. Cancelling
 the batch stops its publication at the next part.
 
-Read ``model``, ``allowing``, ``service``, then ``reading`` and ``dynamodb``.
+Read ``model``, ``allowing``, ``finding``, ``service``, then ``reading`` and ``dynamodb``.
 """

@@ -46,8 +46,11 @@ class Allowed:
 
     def allows(self, order: Order, own: str) -> bool:
         """Whether *order* may be carried out; *own*: the tenant of the account."""
-        of_tenant = order.tenant in (self.tenants or (own,))
-        return of_tenant and order.source.startswith(self.source) and order.queue == self.queue
+        return self.names(order, own) and order.queue == self.queue
+
+    def names(self, order: Order, own: str) -> bool:
+        """Whether the source of *order* may be published, to some queue."""
+        return order.tenant in (self.tenants or (own,)) and order.source.startswith(self.source)
 
     def overlaps(self, other: Allowed) -> bool:
         """Whether an object that is created may be published by both to the same queue."""
@@ -57,11 +60,12 @@ class Allowed:
 
 def check_allowed(order: Order, allowed: Iterable[Allowed], own: str) -> None:
     """Raise InvalidRequest unless one of *allowed* lets this order be carried out."""
-    if not any(each.allows(order, own) for each in allowed):
+    of_source = [each for each in allowed if each.names(order, own)]
+    if not any(each.allows(order, own) for each in of_source):
         raise InvalidRequest(
             f"this deployment publishes no {order.source} to {order.queue} for your tenant: its setting"
             " publications names the sources and their queues",
-            field="source",
+            field="queue" if of_source else "source",
         )
 
 

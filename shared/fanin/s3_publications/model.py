@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from itertools import zip_longest
 from typing import Any
 
 from fanin.errors import InvalidRequest
@@ -18,8 +20,15 @@ SUFFIXES = (".jsonl", ".ndjson")
 ROWS_A_PART = 10_000
 MESSAGES_A_PART = 2_000
 SECONDS_A_PART = 20
+MESSAGES_A_REQUEST = 10
+"""Messages that SQS takes in one request."""
+PAUSE_SECONDS = 5
+"""A wait as long as this, or longer, is that of a delayed message, during which no function runs."""
 RATE_MIN, RATE_MAX = 1.0, 10_000.0
 LABEL_LENGTH = 256
+FACTS = ("source", "queue", "chunk", "rate", "messageGroup")
+"""What an order names, as the body of a request does."""
+DIGEST_LENGTH = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +68,30 @@ class Order:
     @property
     def part_rows(self) -> int:
         """Return the most rows of a part, which a function sends within its time."""
-        at_rate = MESSAGES_A_PART if self.rate is None else int(self.rate * SECONDS_A_PART)
-        return min(ROWS_A_PART, min(at_rate, MESSAGES_A_PART) * (self.chunk or 1))
+        return min(ROWS_A_PART, self._part_messages * (self.chunk or 1))
+
+    @property
+    def _part_messages(self) -> int:
+        if self.rate is None:
+            return MESSAGES_A_PART
+        if MESSAGES_A_REQUEST / self.rate >= PAUSE_SECONDS:
+            return MESSAGES_A_REQUEST  # the function sends them at once, and ends
+        return min(int(self.rate * SECONDS_A_PART), MESSAGES_A_PART)
 
     @property
     def labels(self) -> dict[str, str]:
-        """Return the labels of its batch, by which a key that names another order is refused."""
-        facts = (self.source, self.queue, str(self.chunk), str(self.rate), str(self.group))
-        digest = hashlib.sha256("\n".join(facts).encode()).hexdigest()
-        return {"source": self.source[-LABEL_LENGTH:], "digest": digest}
+        """Return the labels of its batch, by which a key that names another order is refused.
+
+        The digest is a part for each of ``FACTS``.
+        """
+        facts = (self.source, self.queue, self.chunk, self.rate, self.group)
+        digests = (hashlib.sha256(str(fact).encode()).hexdigest()[:DIGEST_LENGTH] for fact in facts)
+        return {"source": self.source[-LABEL_LENGTH:], "digest": "-".join(digests)}
+
+    def differences(self, labels: Mapping[str, str]) -> list[str]:
+        """Return which of ``FACTS`` are others than those of the batch with *labels*."""
+        parts = [each.get("digest", "").split("-") for each in (self.labels, labels)]
+        return [name for name, *both in zip_longest(FACTS, *parts) if name and both[0] != both[1]]
 
     def message(self) -> str:
         """Return the body of the message that continues it."""

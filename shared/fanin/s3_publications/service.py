@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from fanin.errors import BatchEnded, Conflict, InvalidRequest, KeyReused, NotFound, StaleWrite
 from fanin.s3_publications.dynamodb import DynamoPositions
-from fanin.s3_publications.model import Order, Position
+from fanin.s3_publications.model import PAUSE_SECONDS, Order, Position
 from fanin.tracker import OpenBatch, Tracker
-from fanin.tracker.rules.model import REASON_MAX, Batch
+from fanin.tracker.rules.model import REASON_MAX, Batch, BatchKey
+from fanin.tracker.writing.opening import differences, key_reused
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -42,23 +43,49 @@ class Publications:
     """The publications of a deployment.
 
     *sender_of*: returns what sends the rows of an order. *send_on*: sends a message to the queue of
-    publications. *check*: raises InvalidRequest for an order that may not be carried out.
+    publications, with a delay in seconds. *check*: raises InvalidRequest for an order that may not be
+    carried out.
     """
 
     tracker: Tracker
     positions: DynamoPositions
     client: S3Client
     sender_of: Callable[[Order], Sender]
-    send_on: Callable[[str], object]
+    send_on: Callable[[str, int], object]
     check: Callable[[Order], object] = lambda order: order
 
     def start(self, order: Order, spec: OpenBatch, key: str | None) -> tuple[Batch, Position]:
         """Open the batch of *order* with the options *spec*, and send the message that begins to publish it.
 
-        Repeated with the same idempotency *key*, it returns the same batch. Raises KeyReused if the key was
-        used for another order, and BatchEnded if its batch has ended.
+        Repeated with the same idempotency *key*, it returns the same batch. Raises InvalidRequest if there is
+        no such object, KeyReused if the key was used for another order, and BatchEnded if its batch has
+        ended.
         """
-        return self._start(order, spec, key, Position())
+        self._check_exists(order, key)
+        try:
+            return self._start(order, spec, key, Position())
+        except KeyReused as error:
+            raise self._reused(order, spec, key or "") or error from error
+
+    def _reused(self, order: Order, spec: OpenBatch, key: str) -> KeyReused | None:
+        """Return the error that names what differs from the publication under *key*; None if that is gone."""
+        store = self.tracker.store
+        held = store.named(order.tenant, key)
+        batch = None if held is None else store.get(BatchKey(order.tenant, held))
+        if batch is None:
+            return None
+        of_batch = [name for name in differences(batch, spec) if name != "labels"]
+        return key_reused(batch, key, order.differences(batch.labels) + of_batch)
+
+    def _check_exists(self, order: Order, key: str | None) -> None:
+        """Raise InvalidRequest if there is no object to publish, unless it was published under *key*."""
+        from fanin.s3_publications.finding import check_exists  # noqa: PLC0415  # other routes start without it
+
+        try:
+            check_exists(self.client, order)
+        except InvalidRequest:
+            if key is None or self.tracker.store.named(order.tenant, key) is None:
+                raise
 
     def start_created(self, order: Order, created: Created) -> Went:
         """Start to publish the object *created*; once, however often its event comes.
@@ -78,7 +105,7 @@ class Publications:
         self.positions.create(batch, first)
         position = self.positions.get(batch) or first
         if not position.parts:  # later, a message of its own continues it
-            self.send_on(replace(order, batch_id=batch.batch_id).message())
+            self.send_on(replace(order, batch_id=batch.batch_id).message(), 0)
         return batch, position
 
     def get(self, tenant: str, batch_id: str) -> tuple[Batch, Position]:
@@ -92,9 +119,10 @@ class Publications:
     def go_on(self, order: Order, has_time: Callable[[], bool]) -> Went:
         """Publish part after part while *has_time* returns true, and close the batch after the last one.
 
-        Otherwise it sends the message again. What may not be published, or cannot be read or sent, or
-        another object in place of the first, cancels the batch with the reason. Raises StaleWrite if another
-        process has continued it, which may crash: the message has to come again.
+        Otherwise, and if the rate asks for a long wait, it sends the message again. What may not be
+        published, or cannot be read or sent, or another object in place of the first, cancels the batch with
+        the reason. Raises StaleWrite if another process has continued it, which may crash: the message has to
+        come again.
         """
         from fanin.publishing.row_sources.source import NOTHING_SENT, SourceChanged  # noqa: PLC0415  # see _object
         from fanin.publishing.sending import SendRefused  # noqa: PLC0415  # see _object
@@ -121,8 +149,9 @@ class Publications:
             if not self._publish(batch, order, sender, part, position):
                 return Went.STOPPED
             position = part.position
-            if not position.is_end and not has_time():
-                self.send_on(order.message())
+            pause = round(sender.pause())
+            if not position.is_end and (pause >= PAUSE_SECONDS or not has_time()):
+                self.send_on(order.message(), pause)
                 return Went.ON
         return self._close(order)
 

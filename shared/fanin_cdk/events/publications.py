@@ -5,8 +5,9 @@
                                  +----------------+  after some parts, until the object is published
 
 Deployed if ``publications`` names sources and their queues: their objects may be read, and their queues
-written to, by this function alone, and no others. The rule is for entries with ``onCreated``; it takes more
-events than those of their objects where they name several buckets, and the function ignores these.
+written to, by this function alone, and no others; the function of the API may list them. The rule is for
+entries with ``onCreated``; it takes more events than those of their objects where they name several buckets,
+and the function ignores these.
 
 The message comes back to its function by design, so Lambda's detection of recursive loops lets it pass
 (``Handler.loops``). After a crash it comes again when its visibility timeout has passed, after 12 minutes.
@@ -28,7 +29,7 @@ from fanin.s3_publications.allowing import Allowed
 from fanin_cdk.constructs.functions import Functions
 from fanin_cdk.constructs.queues import SourceQueue
 from fanin_cdk.events.deliveries import ATTEMPTS, RETRIED_FOR_SECONDS
-from fanin_cdk.grants.publication_handlers import CONTINUE_PUBLICATION
+from fanin_cdk.grants.handlers import CONTINUE_PUBLICATION
 from fanin_cdk.nag import accept_wildcards
 from fanin_cdk.settings.config import Config
 
@@ -49,6 +50,7 @@ class PublicationParts(Construct):
         self.function = functions.add(CONTINUE_PUBLICATION)
         for each in (self.function, *functions.of(STARTS)):
             self._let_send_on(each)
+            _let_list(each, allowed)
         self._let_read(allowed)
         _allow(self.function, SEND, sorted({each.queue for each in allowed}))
         self.queue.feed(self.function, config, MESSAGES_AT_ONCE)
@@ -61,24 +63,12 @@ class PublicationParts(Construct):
         _allow(function, ("sqs:SendMessage",), [self.queue.queue.queue_arn])
 
     def _let_read(self, allowed: Sequence[Allowed]) -> None:
-        places = [each.objects for each in allowed]
-        arns = sorted({f"arn:{Aws.PARTITION}:s3:::{bucket}/{prefix}*" for bucket, prefix in places})
+        places = {each.objects for each in allowed}
+        arns = sorted(f"arn:{Aws.PARTITION}:s3:::{bucket}/{prefix}*" for bucket, prefix in places)
         _allow(self.function, ("s3:GetObject",), arns)
         if self.function.role:
             reason = "Of an object's key only the beginning is known before"
             accept_wildcards(self.function.role, reason, *arns)
-        for bucket in sorted({bucket for bucket, _ in places}):
-            self._let_list(bucket, sorted({f"{prefix}*" for each, prefix in places if each == bucket}))
-
-    def _let_list(self, bucket: str, keys: Sequence[str]) -> None:
-        """Without the right to list, S3 answers a read of an object that is missing with 403, not 404."""
-        self.function.add_to_role_policy(
-            iam.PolicyStatement(
-                actions=["s3:ListBucket"],
-                resources=[f"arn:{Aws.PARTITION}:s3:::{bucket}"],
-                conditions={"StringLike": {"s3:prefix": list(keys)}},
-            )
-        )
 
     def _rule(self, created: Sequence[Allowed]) -> events.Rule:
         target = targets.SqsQueue(
@@ -91,6 +81,20 @@ class PublicationParts(Construct):
             source=["aws.s3"], detail_type=["Object Created"], detail=_detail(created)
         )
         return events.Rule(self, "Created", event_pattern=pattern, targets=[target])
+
+
+def _let_list(function: lambda_.Function, allowed: Sequence[Allowed]) -> None:
+    """Let *function* look for the objects: without it, S3 answers the read of a missing one with 403."""
+    places = [each.objects for each in allowed]
+    for bucket in sorted({bucket for bucket, _ in places}):
+        keys = sorted({f"{prefix}*" for each, prefix in places if each == bucket})
+        function.add_to_role_policy(
+            iam.PolicyStatement(
+                actions=["s3:ListBucket"],
+                resources=[f"arn:{Aws.PARTITION}:s3:::{bucket}"],
+                conditions={"StringLike": {"s3:prefix": keys}},
+            )
+        )
 
 
 def _detail(created: Sequence[Allowed]) -> Mapping[str, Any]:

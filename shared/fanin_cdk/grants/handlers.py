@@ -232,3 +232,25 @@ SWEEP = Handler(
 CALL_WEBHOOK = Handler(name="call_webhook", timeout_seconds=60)
 # A full delivery is 1,000 records, 6 MB of JSON.
 ARCHIVE_CHANGES = Handler(name="archive_changes", timeout_seconds=60)
+
+PUBLICATION_API: Mapping[str, Sequence[Handler]] = {
+    "read_batches": (
+        Handler(name="get_publication", routes=("GET /v1/publications/{batchId}",), batches=LOOK),
+    ),
+    "write_batches": (
+        Handler(
+            name="start_publication", routes=("POST /v1/publications",), batches=CHANGE, pages=READ_PAGES
+        ),
+    ),
+}
+"""Handlers of functions that the API has anyway: none of them reads an object, or sends its rows."""
+PUBLICATION_ROUTES = all_of(PUBLICATION_API)
+# Its time is for some parts; half of it is reserved for the last one.
+CONTINUE_PUBLICATION = Handler(
+    name="continue_publication",
+    batches=CHANGE,
+    pages=CHANGE_PAGES,
+    timeout_seconds=120,
+    memory_mb=1024,
+    loops=True,
+)

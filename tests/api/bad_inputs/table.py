@@ -27,6 +27,8 @@ class Bad:
     expect: tuple[int, ...] = (400,)
     headers: dict[str, str] = field(default_factory=lambda: JSON)
     query: dict[str, Any] | None = None
+    names: str = ""
+    """The field that the problem has to name, if any."""
 
     def __str__(self) -> str:
         return f"{self.row}-{self.name}"

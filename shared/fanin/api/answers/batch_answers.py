@@ -15,6 +15,7 @@ from fanin.api.requests.option_types import options_answer
 from fanin.instants import iso
 from fanin.tracker.events import EVENT_TYPES, event_id
 from fanin.tracker.reads.children import ChildPage
+from fanin.tracker.reads.progress_tokens import ProgressToken
 from fanin.tracker.reads.watching import Watched
 from fanin.tracker.rules.model import (
     AckReport,
@@ -31,7 +32,6 @@ from fanin.tracker.rules.model import (
     Verdict,
 )
 from fanin.tracker.rules.options import Mode
-from fanin.tracker.rules.progress_tokens import ProgressToken
 from fanin.tracker.store import Listing
 
 

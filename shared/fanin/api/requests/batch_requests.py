@@ -10,11 +10,11 @@ from pydantic_core import PydanticCustomError
 from fanin.api.requests.bodies import Body, ItemIdText, Uuid
 from fanin.api.requests.option_types import body_type, given_options, options_body
 from fanin.result_texts import result_text
+from fanin.tracker.reads.progress_tokens import LIFETIME, LIFETIME_MAX
 from fanin.tracker.rules.ids import COUNT_MAX
 from fanin.tracker.rules.model import REASON_MAX, Ack, Outcome
 from fanin.tracker.rules.option_kinds import PRINTABLE
 from fanin.tracker.rules.options import OPTIONS, OpenBatch
-from fanin.tracker.rules.progress_tokens import LIFETIME, LIFETIME_MAX
 
 ACKS_MAX = 1000
 TOKEN_SECONDS, TOKEN_SECONDS_MAX = int(LIFETIME.total_seconds()), int(LIFETIME_MAX.total_seconds())

@@ -9,9 +9,9 @@ from fanin.api.cursors.row_cursors import ROW_CURSOR_FORM
 from fanin.api.requests.bodies import ITEM_FORM, UUID_FORM
 from fanin.api.requests.group_requests import TARGET_PATTERN, TASK_ID_PATTERN
 from fanin.queue.rules.keys import QUEUE_FORM
+from fanin.tracker.reads.progress_tokens import TOKEN_FORM
 from fanin.tracker.rules.option_kinds import PRINTABLE
 from fanin.tracker.rules.options import BASE64, CALLBACK_PATTERN, GRAPHIC
-from fanin.tracker.rules.progress_tokens import TOKEN_FORM
 
 TOKEN_PATTERN = f"^{TOKEN_FORM}$"
 KEY_PATTERN = r"^[\x20-\x7e]{1,128}$"

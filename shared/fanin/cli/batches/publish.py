@@ -75,7 +75,7 @@ Server = Annotated[
 ]
 
 
-ORDER = ("queue", "chunk", "rate", "messageGroup")
+ORDER = ("queue", "chunk", "rate", "message_group")
 OF_COMMAND = ("--again", "--max-items", "--max-cost", "--allow-empty")
 """Options that the stack does not take."""
 
@@ -122,7 +122,7 @@ def _start(
 
     given = [name for name, value in zip(OF_COMMAND, others, strict=True) if value]
     body = dict(zip(ORDER, order, strict=True))
-    start(call, {"source": file, "userKey": user_key or title_of(file), **body}, given)
+    start(call, {"source": file, "user_key": user_key or title_of(file), **body}, given)
 
 
 def _target(sqs: SQSClient, queue: str) -> str:

@@ -12,7 +12,7 @@ from fanin.client.wire import documents
 
 
 def start(call: Invocation, order: Mapping[str, Any], unfit: Sequence[str]) -> None:
-    """Start the publication of *order*, a body of the API without an ARN, and print the id of its batch.
+    """Start the publication of *order*, arguments of ``Fanin.publish_object``, and print the id of its batch.
 
     *unfit*: the options that only the command's own publishing takes, if given. Raises UsageError, Refused.
     """
@@ -20,15 +20,17 @@ def start(call: Invocation, order: Mapping[str, Any], unfit: Sequence[str]) -> N
         raise UsageError(f"--server takes no {' and no '.join(unfit)}: the stack reads the object by itself")
     if not order["source"].startswith("s3://"):
         raise UsageError("--server needs s3://BUCKET/KEY: the stack reads the object by itself")
-    if live := call.names.live(order["userKey"]):
+    if live := call.names.live(order["user_key"]):
         raise Refused(
-            f"{order['userKey']!r} names a live batch already: {live[0].batch_id}; wait for it, end it"
+            f"{order['user_key']!r} names a live batch already: {live[0].batch_id}; wait for it, end it"
             f" (fanin cancel {live[0].batch_id}), or give another --user-key"
         )
     given = {name: value for name, value in order.items() if value is not None}
-    body = given | {"queue": _arn(call, order["queue"])}
-    answer = call.create("/v1/publications", body, documents.batch_id_of, None)
-    call.output.value(answer.document, answer.value)
+    batch = call.fanin.publish_object(**given | {"queue": _arn(call, order["queue"])})
+    if call.output.as_json:
+        call.output.value(call.api.get(f"/v1/publications/{batch.id}", documents.batch_id_of).document, "")
+    else:
+        call.output.line(batch.id)
 
 
 def _arn(call: Invocation, queue: str) -> str:

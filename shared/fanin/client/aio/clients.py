@@ -142,6 +142,8 @@ class AsyncFanin:
         return AsyncBatch(self, await self.caller.call(lambda: self.sync.batch(name)))
 
     open = opening(Fanin.open)
+    publish_object = opening(Fanin.publish_object)
+    publication = awaited(Fanin.publication)
     status = awaited(Fanin.status)
     map = awaited(Fanin.map)
     progress_token = awaited(Fanin.progress_token)

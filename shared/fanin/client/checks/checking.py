@@ -19,8 +19,8 @@ from fanin.errors import InvalidRequest
 from fanin.result_texts import result_text
 from fanin.tracker import TOTAL_MAX, Ack, ItemId, Outcome, State, checked_batch_id
 from fanin.tracker.reads.mapping import CELLS_MAX
+from fanin.tracker.reads.progress_tokens import LIFETIME_MAX
 from fanin.tracker.reads.window import WINDOW_MAX
-from fanin.tracker.rules.progress_tokens import LIFETIME_MAX
 
 PRIORITY_MAX = 999
 PAGE_BITS = (2, 1024)

@@ -23,6 +23,7 @@ ARGUMENTS = {
     "itemId": "item_id",
     "deadId": "dead_id",
     "deadIds": "dead_ids",
+    "messageGroup": "message_group",
 }
 """Fields of requests, and the arguments that they come from."""
 _FIELD = re.compile(rf"\b({'|'.join(ARGUMENTS)})\b")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime, timedelta
 from functools import partial
@@ -16,6 +16,7 @@ from fanin.client.model import (
     Deleted,
     Failures,
     Pairs,
+    Publication,
     QueueDescription,
     Ranges,
     Rows,
@@ -45,6 +46,7 @@ from fanin.tracker.writing.reopening import OriginSlice, ReopenBatch, whole_grou
 DIRECT = "direct"
 """The principal of a forced end: no service authenticates a direct client."""
 NO_TASKS = "a direct client has no group-batcher; register tasks over HTTP"
+NO_PUBLICATIONS = "a direct client has no stack that publishes objects; publish over HTTP, Fanin(url)"
 NO_QUEUES = "a direct client does not list work queues; do so over HTTP, Fanin(url)"
 
 
@@ -164,6 +166,12 @@ class DirectTransport(DirectAcks):
     def batches(self, wanted: BatchFilter, cursor: Cursor) -> Summaries:
         found = self.tracker.list(self.tenant, ListQuery(**filter_of(wanted), after=cursor))
         return Summaries(tuple(Summary(**_facts(batch)) for batch in found.batches), found.resume)
+
+    def publish_object(self, body: Mapping[str, Any], key: str) -> str:  # noqa: ARG002  # always refused
+        raise InvalidRequest(NO_PUBLICATIONS)
+
+    def publication(self, batch_id: str) -> Publication:  # noqa: ARG002  # always refused
+        raise InvalidRequest(NO_PUBLICATIONS)
 
     def create_queue(self, name: str, parts: int | None) -> QueueDescription | None:  # noqa: ARG002  # no API
         return None

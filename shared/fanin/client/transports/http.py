@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         Deleted,
         Failures,
         Pairs,
+        Publication,
         QueueDescription,
         Ranges,
         Rows,
@@ -255,6 +256,12 @@ class HttpTransport:
     def batches(self, wanted: BatchFilter, cursor: Cursor) -> Summaries:
         query = {**documents.filter_query(wanted), "cursor": cursor}
         return self._get("/v1/batches", query, documents.summaries_of)
+
+    def publish_object(self, body: Document, key: str) -> str:
+        return self._post("/v1/publications", body, key, documents.batch_id_of)
+
+    def publication(self, batch_id: str) -> Publication:
+        return self._get(f"/v1/publications/{checked_batch_id(batch_id)}", {}, documents.publication_of)
 
     def create_queue(self, name: str, parts: int | None) -> QueueDescription:
         body = {} if parts is None else {"parts": parts}

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         Deleted,
         Failures,
         Pairs,
+        Publication,
         QueueDescription,
         Ranges,
         Rows,
@@ -146,6 +147,11 @@ class Transport(Acks, Protocol):
     def targets(self, cursor: Cursor) -> Rows[TargetSummary]: ...
 
     def batches(self, wanted: BatchFilter, cursor: Cursor) -> Summaries: ...
+
+    def publish_object(self, body: Mapping[str, Any], key: str) -> str:
+        """Let the stack publish an object; return the id of its batch. Raises InvalidRequest without it."""
+
+    def publication(self, batch_id: str) -> Publication: ...
 
     has_api: ClassVar[bool]
     """Whether the calls are requests to the API; without it a process needs tables and credentials."""

@@ -14,6 +14,7 @@ from fanin.client.model import (
     Deleted,
     Failures,
     Pairs,
+    Publication,
     QueueDescription,
     Ranges,
     Status,
@@ -60,14 +61,24 @@ MEANING: Mapping[int, type[FaninError]] = {
 
 def open_body(spec: OpenBatch) -> Document:
     """Return the body of open, without the options that have their defaults."""
-    given = {name: getattr(spec, name) for name in OPTIONS}
-    set_ones = {name: value for name, value in given.items() if value != OPTIONS[name].default}
-    return _options({"mode": spec.mode} | set_ones)
+    return _options({"mode": spec.mode} | _set_ones(spec))
+
+
+def publication_body(order: Mapping[str, Any], spec: OpenBatch) -> Document:
+    """Return the body of a publication: *order* without what is None, and the options of its batch."""
+    given = {name: value for name, value in order.items() if value is not None}
+    return {**given, **_options(_set_ones(spec))}
 
 
 def reopen_body(request: ReopenBatch) -> Document:
     """Return the body of reopen, with the options that are given."""
     return {"items": str(request.items), **_options(request.options())}
+
+
+def _set_ones(spec: OpenBatch) -> dict[str, Any]:
+    """Return the options that do not have their defaults."""
+    given = {name: getattr(spec, name) for name in OPTIONS}
+    return {name: value for name, value in given.items() if value != OPTIONS[name].default}
 
 
 def _options(given: Mapping[str, Any]) -> Document:
@@ -225,7 +236,7 @@ def queue_of(answer: Document) -> QueueDescription:
 
 
 summaries_of, closed_of, cancelled_of = reader(Summaries), reader(Closed), reader(Cancelled)
-deleted_of = reader(Deleted)
+deleted_of, publication_of = reader(Deleted), reader(Publication)
 
 
 def items_of(answer: Document) -> Items:

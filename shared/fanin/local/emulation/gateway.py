@@ -17,8 +17,8 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from ipaddress import AddressValueError, IPv4Address
 from typing import Any
 
+from fanin.errors import PROBLEM, Refusal
 from fanin.local.emulation.connection import ACCOUNT, REGION
-from fanin.refusals import PROBLEM, Refusal
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Any]]

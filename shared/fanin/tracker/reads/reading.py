@@ -16,6 +16,7 @@ from fanin.tracker.reads.failure_reasons import samples
 from fanin.tracker.reads.listing import ListQuery, listing
 from fanin.tracker.reads.mapping import CELLS_MAX, BatchMap, mapped
 from fanin.tracker.reads.progress import progress
+from fanin.tracker.reads.progress_tokens import LIFETIME, LIFETIME_MAX, ProgressToken
 from fanin.tracker.reads.walking import slice_of
 from fanin.tracker.reads.watching import Watch, Watched
 from fanin.tracker.reads.window import Window, window
@@ -24,7 +25,6 @@ from fanin.tracker.rules.ids import checked_batch_id
 from fanin.tracker.rules.lifecycle import ends_at
 from fanin.tracker.rules.model import Batch, BatchKey, Manifest, PageKey, Progress, Sample, Slice, State
 from fanin.tracker.rules.options import Mode
-from fanin.tracker.rules.progress_tokens import LIFETIME, LIFETIME_MAX, ProgressToken
 from fanin.tracker.store import Listing, ResultStore, TrackerStore
 from fanin.tracker.writing.climb import Climber
 from fanin.tracker.writing.sweeping import end_by_time, longest_open

@@ -13,9 +13,9 @@ from datetime import datetime, timedelta
 
 from fanin.errors import NotFound
 from fanin.tracker.reads.progress import glimpse
+from fanin.tracker.reads.progress_tokens import ProgressToken
 from fanin.tracker.rules.acking import is_expired
 from fanin.tracker.rules.model import Batch, BatchKey, Progress
-from fanin.tracker.rules.progress_tokens import ProgressToken
 from fanin.tracker.store import TrackerStore
 
 FRESH_FOR = timedelta(seconds=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from datetime import datetime
 
@@ -48,12 +48,17 @@ def is_of(stored: Batch, request: OpenBatch) -> bool:
 def same_request(stored: Batch, request: OpenBatch, key: str | None) -> Batch:
     """Return the batch of an earlier open with the same options; raise KeyReused for other options."""
     if not is_of(stored, request):
-        raise KeyReused(
-            f"idempotency key {key!r} was used for batch {stored.batch_id} with other settings"
-            f" ({_differences(stored, request)}): pass the same ones, or use a new key, and cancel that"
-            " batch if it is not wanted any more"
-        )
+        raise key_reused(stored, key, differences(stored, request))
     return stored
+
+
+def key_reused(stored: Batch, key: str | None, names: Iterable[str]) -> KeyReused:
+    """Return the error of an open whose *key* is that of *stored*, with the *names* of what differs."""
+    return KeyReused(
+        f"idempotency key {key!r} was used for batch {stored.batch_id} with other settings"
+        f" ({', '.join(names)}): pass the same ones, or use a new key, and cancel that"
+        " batch if it is not wanted any more"
+    )
 
 
 def key_of_ended(batch: Batch) -> str:
@@ -87,16 +92,16 @@ def new_batch(key: BatchKey, request: OpenBatch, page_bits: int, salt: bytes, at
     return replace(batch, next_check_at=first_check(batch, State.OPEN, at, expires_at))
 
 
-def _differences(stored: Batch, request: OpenBatch) -> str:
+def differences(stored: Batch, request: OpenBatch) -> list[str]:
     """Return the names of the options of *request* that differ from those of *stored*."""
     if stored.origin_batch_id is not None:
-        return f"it reopens batch {stored.origin_batch_id}"
+        return [f"it reopens batch {stored.origin_batch_id}"]
     deadline = stored.deadline_at and stored.deadline_at - stored.created_at
     was = options_of(stored) | {"deadline": deadline}
     asked = options_of(request) | {"deadline": request.deadline}
     asked_anew = [name for name in was if was[name] != asked[name] and name not in OF_AN_ATTEMPT]
     names = asked_anew or ["task_token or durable_callback_id"]
-    return ", ".join(names).replace("_", " ")
+    return [name.replace("_", " ") for name in names]
 
 
 def _fingerprint(request: OpenBatch) -> str:
