@@ -8,6 +8,7 @@ import re
 import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sqs as sqs
 from aws_cdk.assertions import Template
 from moto.events.models import EventPattern
@@ -72,8 +73,8 @@ def test_the_durable_function_of_the_page_may_be_resumed():
     )
     stack = cdk.Stack(cdk.App(context={"aws:cdk:bundling-stacks": []}), "Shop")
     tracker = FaninTracker(stack, "Fanin", results=True)
-    names = {"cdk": cdk, "lambda_": lambda_, "self": stack, "queue": sqs.Queue(stack, "Work")}
-    exec(code, names | {"tracker": tracker})  # noqa: S102
+    mine = {"queue": sqs.Queue(stack, "Work"), "lake": s3.Bucket(stack, "Lake"), "tracker": tracker}
+    exec(code, {"cdk": cdk, "lambda_": lambda_, "self": stack, **mine})  # noqa: S102
     policies = Template.from_stack(stack).find_resources("AWS::IAM::Policy")
     allowed = {
         (name.startswith("Orders"), action)
