@@ -70,13 +70,13 @@ class States:
         return {}
 
 
-def refused(code: str) -> Exception:
+def refused(code: str, status: int = 400) -> Exception:
     """What botocore raises for an error of AWS."""
     client = Session().create_client(
         "stepfunctions", "eu-west-1", aws_access_key_id="a", aws_secret_access_key="s"
     )
     with Stubber(client) as stub:
-        stub.add_client_error("send_task_success", code)
+        stub.add_client_error("send_task_success", code, http_status_code=status)
         with pytest.raises(client.exceptions.ClientError) as raised:
             client.send_task_success(taskToken="t", output="{}")
     return raised.value
@@ -201,6 +201,15 @@ def test_a_task_that_could_not_be_ended_is_tried_again(tracker, states, code):
     assert handled(delivery) == [{"itemIdentifier": "m"}]
     assert handled(delivery) == []
     assert len(states.ends) == 1
+
+
+def test_the_log_says_that_a_key_is_refused(tracker, states, caplog):
+    batch_id, items = opened(tracker, states)
+    ack(tracker, items)
+    states.faults = [refused("KMSAccessDeniedException", status=502)]
+
+    assert handled(event(tracker, batch_id)) == [{"itemIdentifier": "m"}]
+    assert "KMSAccessDeniedException" in caplog.text
 
 
 def test_a_token_that_ends_nothing_any_more_is_done(tracker, states):

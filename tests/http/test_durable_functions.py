@@ -21,7 +21,7 @@ PAGE = (ROOT / "docs" / "durable_functions.md").read_text()
 (BLOCK,) = re.findall(r"<!-- durable function -->\n```python\n(.*?)```", PAGE, re.DOTALL)
 NAME, BUCKET = "orders", "durable-rows"
 SDK = '''
-"""What the page uses of the SDK, on the API of Lambda."""
+"""What the page uses of the SDK, on the API of Lambda. No step of a submitter is known to have succeeded."""
 import json
 
 import boto3
@@ -35,23 +35,25 @@ class Pending(Exception): ...
 
 class Context:
     def __init__(self, event):
-        self.event = event
+        self.request = {name: event[name] for name in ("DurableExecutionArn", "CheckpointToken")}
+        self.operations = {each["Id"]: each for each in event["InitialExecutionState"]["Operations"]}
+
+    def checkpoint(self, **update):
+        answer = boto3.client("lambda").checkpoint_durable_execution(**self.request, Updates=[update])
+        self.request["CheckpointToken"] = answer["CheckpointToken"]
+        self.operations |= {each["Id"]: each for each in answer["NewExecutionState"]["Operations"]}
 
     def wait_for_callback(self, submit):
-        found = [each for each in self.event["InitialExecutionState"]["Operations"] if each["Id"] == "1"]
-        if not found:
-            answer = boto3.client("lambda").checkpoint_durable_execution(
-                DurableExecutionArn=self.event["DurableExecutionArn"],
-                CheckpointToken=self.event["CheckpointToken"],
-                Updates=[{"Id": "1", "Type": "CALLBACK", "Action": "START", "CallbackOptions": NONE}],
-            )
-            found = [each for each in answer["NewExecutionState"]["Operations"] if each["Id"] == "1"]
-            submit(found[0]["CallbackDetails"]["CallbackId"], None)
-        if found[0]["Status"] == "STARTED":
+        if "1" not in self.operations:
+            self.checkpoint(Id="1", Type="CALLBACK", Action="START", CallbackOptions=NONE)
+        callback = self.operations["1"]
+        submit(callback["CallbackDetails"]["CallbackId"], None)
+        self.checkpoint(Id="2", Type="STEP", Action="START")
+        if callback["Status"] == "STARTED":
             raise Pending
-        if found[0]["Status"] == "FAILED":
-            raise RuntimeError(found[0]["CallbackDetails"]["Error"])
-        return found[0]["CallbackDetails"]["Result"]
+        if callback["Status"] == "FAILED":
+            raise RuntimeError(callback["CallbackDetails"]["Error"])
+        return callback["CallbackDetails"]["Result"]
 
 
 def durable_execution(handler):
@@ -70,11 +72,49 @@ def durable_execution(handler):
 '''
 
 
+EARLY = """
+import time
+from contextlib import suppress
+
+import boto3
+from aws_durable_execution_sdk_python import durable_execution
+
+
+def submit(callback_id, _):
+    with suppress(Exception):  # it has ended
+        boto3.client("lambda").send_durable_execution_callback_success(CallbackId=callback_id, Result=b"1")
+        time.sleep(0.3)
+
+
+@durable_execution
+def handler(event, context):
+    context.wait_for_callback(submit)
+    context.checkpoint(Id="3", Type="STEP", Action="RETRY", StepOptions={"NextAttemptDelaySeconds": 1})
+    return context.operations["3"]["StepDetails"]["Attempt"]
+"""
+TEMPLATE = {
+    "Resources": {
+        "Made": {
+            "Type": "AWS::Lambda::Function",
+            "Properties": {
+                "FunctionName": "made",
+                "Runtime": "python3.14",
+                "Role": "arn:aws:iam::000000000000:role/any",
+                "Handler": "index.handler",
+                "DurableConfig": {"ExecutionTimeout": 3600},
+                "Code": {"ZipFile": "def handler(event, _): return {'Status': 'SUCCEEDED', 'Result': '1'}"},
+            },
+        }
+    }
+}
+
+
 def packed() -> bytes:
     """The page's function with the client and the SDK beside it, as the zip of a function."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("page.py", BLOCK)
+        archive.writestr("early.py", EARLY)
         archive.writestr("aws_durable_execution_sdk_python.py", SDK)
         for path in sorted((ROOT / "shared" / "fanin").rglob("*.py")):
             archive.write(path, path.relative_to(ROOT / "shared"))
@@ -86,17 +126,21 @@ def queue(run: LocalRun) -> str:
     url: str = run.client("sqs").create_queue(QueueName="durable")["QueueUrl"]
     run.client("s3").create_bucket(Bucket=BUCKET)
     run.client("s3").put_object(Bucket=BUCKET, Key="rows", Body=b'{"n": 1}\n{"n": 2}\n{"n": 3}\n')
+    create(run, NAME, "page.handler", {"FANIN_URL": run.url, "QUEUE_URL": url})
+    return url
+
+
+def create(run: LocalRun, name: str, handler: str, variables: dict[str, str]) -> None:
     run.client("lambda").create_function(
-        FunctionName=NAME,
+        FunctionName=name,
         Runtime=f"python3.{sys.version_info.minor}",
         Role="arn:aws:iam::000000000000:role/any",
-        Handler="page.handler",
+        Handler=handler,
         Timeout=30,
         DurableConfig={"ExecutionTimeout": 3600},
         Code={"ZipFile": packed()},
-        Environment={"Variables": {"FANIN_URL": run.url, "QUEUE_URL": url}},
+        Environment={"Variables": variables},
     )
-    return url
 
 
 def started(run: LocalRun, queue: str, name: str) -> tuple[str, str]:
@@ -147,3 +191,31 @@ def test_a_batch_that_is_cancelled_fails_the_callback(run: LocalRun, queue: str)
 
     assert (error["ErrorType"], error["ErrorMessage"]) == ("fanin.Cancelled", "fanin.Cancelled")
     assert json.loads(error["ErrorData"])["reason"] == "not wanted"
+
+
+def test_a_callback_that_ends_while_its_function_runs_resumes_it_afterwards(run: LocalRun) -> None:
+    create(run, "early", "early.handler", {})
+    answer = run.client("lambda").invoke(FunctionName="early", Payload=b"{}")
+    end = ended(run, answer["DurableExecutionArn"])
+
+    assert json.loads(answer["Payload"].read()) == {"Status": "PENDING"}
+    # The result is how often its step, which is retried, was attempted.
+    assert (end["Status"], end["Result"]) == ("SUCCEEDED", "1")
+
+
+@pytest.fixture(scope="module")
+def made(run: LocalRun) -> str:
+    """The name of the function of the template."""
+    run.client("cloudformation").create_stack(StackName="made", TemplateBody=json.dumps(TEMPLATE))
+    stacks = run.client("cloudformation").describe_stacks
+    assert eventually(lambda: stacks(StackName="made")["Stacks"][0]["StackStatus"] == "CREATE_COMPLETE")
+    return "made"
+
+
+@pytest.mark.parametrize("kind", ["RequestResponse", "Event"])
+def test_a_function_of_a_template_is_durable(run: LocalRun, made: str, kind: Any) -> None:
+    functions = run.client("lambda")
+    functions.invoke(FunctionName=made, Payload=b"{}", InvocationType=kind)
+    found = functions.list_durable_executions_by_function(FunctionName=made)["DurableExecutions"]
+
+    assert {ended(run, each["DurableExecutionArn"])["Result"] for each in found} == {"1"}

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 
+import aws_cdk as cdk
 import pytest
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sqs as sqs
+from aws_cdk.assertions import Template
 from moto.events.models import EventPattern
 
 from fanin.tracker.events import EVENT_TYPES
+from fanin_cdk import FaninTracker
+from fanin_cdk.settings.config import ConfigError
+from infra.paths import ROOT
+from tests.infra.conftest import DURABLE_FUNCTION, STATE_MACHINE
 
 DAY = 24 * 3600
 
@@ -53,3 +63,39 @@ def test_an_event_is_tried_for_a_day_and_then_goes_to_the_dead_letter_queue(full
     assert target["DeadLetterConfig"]["Arn"] == queue["RedrivePolicy"]["deadLetterTargetArn"]
     assert DAY <= (receives - 1) * int(queue["VisibilityTimeout"]) <= DAY + int(queue["VisibilityTimeout"])
     assert receives <= 1000
+
+
+def test_the_durable_function_of_the_page_may_be_resumed():
+    page = (ROOT / "docs" / "durable_functions.md").read_text()
+    (block,) = re.findall(r"<!-- stack -->\n```python\n(.*?)```", page, re.DOTALL)
+    code = block.replace('from_asset("orders")', 'from_inline("yours")').replace(
+        "orders.handler", "index.handler"
+    )
+    stack = cdk.Stack(cdk.App(context={"aws:cdk:bundling-stacks": []}), "Shop")
+    tracker = FaninTracker(stack, "Fanin", results=True)
+    mine = {"queue": sqs.Queue(stack, "Work"), "lake": s3.Bucket(stack, "Lake"), "tracker": tracker}
+    exec(code, {"cdk": cdk, "lambda_": lambda_, "self": stack, **mine})  # noqa: S102
+    policies = Template.from_stack(stack).find_resources("AWS::IAM::Policy")
+    allowed = {
+        (name.startswith("Orders"), action)
+        for name, policy in policies.items()
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+        for action in actions_of(statement)
+    }
+
+    assert {(False, "lambda:SendDurableExecutionCallbackSuccess"), (True, "sqs:SendMessage")} <= allowed
+    assert {(True, "dynamodb:PutItem"), (True, "s3:GetObject")} <= allowed
+
+
+@pytest.mark.parametrize("setting", ["resumed_state_machines", "resumed_durable_functions"])
+def test_nothing_of_another_region_can_be_resumed(setting):
+    arns = {"resumed_state_machines": STATE_MACHINE, "resumed_durable_functions": DURABLE_FUNCTION}
+    stack = cdk.Stack(cdk.App(), "Shop", env=cdk.Environment(region="us-east-1"))
+
+    with pytest.raises(ConfigError, match="is not in us-east-1, where the stack is deployed"):
+        FaninTracker(stack, "Fanin", **{setting: [arns[setting]]})
+
+
+def actions_of(statement):
+    actions = statement["Action"]
+    return actions if isinstance(actions, list) else [actions]

@@ -120,4 +120,5 @@ def _cancelled(error: ClientError) -> Exception:
 
 def _by_status(error: ClientError) -> Exception:
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    return StoreUnavailable("the store failed; retry") if status >= 500 else error
+    code = error.response["Error"]["Code"]
+    return StoreUnavailable(f"AWS failed ({code}); retry") if status >= 500 else error

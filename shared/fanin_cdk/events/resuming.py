@@ -20,7 +20,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, cast
 
-from aws_cdk import Duration
+from aws_cdk import Duration, Stack, Token
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
@@ -53,6 +53,7 @@ class Resuming(Construct):
         self, scope: Construct, id_: str, config: Config, functions: Functions, bus: events.IEventBus
     ) -> None:
         super().__init__(scope, id_)
+        _check_region(config, Stack.of(self).region)
         self.kinds: set[str] = set()
         self.queue = SourceQueue(
             self,
@@ -107,6 +108,15 @@ class Resuming(Construct):
             source=[EVENT_SOURCE], detail_type=list(DETAIL_TYPES), detail={"resumes": [True]}
         )
         return events.Rule(self, "Resumes", event_bus=bus, event_pattern=pattern, targets=[target])
+
+
+def _check_region(config: Config, region: str) -> None:
+    """Raise ConfigError for what the function cannot reach: it sends its requests to the stack's *region*."""
+    for arn in (*config.resumed_state_machines, *config.resumed_durable_functions):
+        if not Token.is_unresolved(region) and arn.split(":")[3] != region:
+            raise ConfigError(
+                f"{arn} is not in {region}, where the stack is deployed: it resumes nothing else"
+            )
 
 
 def executions_of(function_arn: str) -> str:
