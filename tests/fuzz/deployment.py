@@ -12,6 +12,7 @@ import pytest
 from moto import mock_aws
 
 from fanin.aws import clients
+from functions import archive_changes
 from tests.contract import emulated, grouper_tables, moto_clients, queue_table, tables
 from tests.fuzz import granting
 from tests.request_rules import hook
@@ -20,7 +21,7 @@ REGION, ACCOUNT = "us-east-1", "111122223333"
 QUEUES = ("tasks", "bundles", "acks", "dead", "registrations")
 WIRED = (
     *("consuming", "deployed", "grouping", "metered", "queueing", "quotas", "tracking", "calling"),
-    *("archiving", "webhooks"),
+    "webhooks",
 )
 SETTINGS = {"grouper_policies": [{"pattern": "*", "lingerSeconds": 0, "maxDelaySeconds": 0}]}
 BUCKET, BUS = "archive", "bus"
@@ -75,7 +76,7 @@ def _made() -> dict[str, str]:
 def _forget() -> None:
     """Forget what the wiring made, as a new process does."""
     wired = [import_module(f"functions.wiring.{name}") for name in WIRED]
-    made = [each for module in (*wired, clients) for _, each in getmembers(module)]
+    made = [each for module in (*wired, archive_changes, clients) for _, each in getmembers(module)]
     for each in made:
         if hasattr(each, "cache_clear") and not isinstance(each, type):
             each.cache_clear()
