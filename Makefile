@@ -27,11 +27,11 @@ demo: setup ## the main job: a real catalog through Spark, SQS and Lambda to one
 help: ## these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
 
-check: setup ## lint, types, and the tests of rules and services, in 1 to 2 minutes: before every push
+check: setup ## lint, types, and the tests of rules and services, in about a minute: before every push
 	@$(MAKE) --no-print-directory -j 2 lint types pure
 
 # The types beside the tests: they leave a core idle at times.
-test: setup lint ## everything that CI runs, in 9 to 16 minutes
+test: setup lint ## everything that CI runs, in 7 to 10 minutes
 	@$(MAKE) --no-print-directory -j 2 types suite
 
 suite: setup ## the tests alone

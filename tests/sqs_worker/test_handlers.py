@@ -84,13 +84,14 @@ def test_a_queue_that_has_no_such_name_is_refused_before_any_work(moto_queue):
         FANIN.work("absent", awaited)
 
 
-def test_a_worker_takes_the_name_of_its_queue(moto_queue):
-    # Its receive would wait for one for seconds.
-    boto3.client("sqs").send_message(QueueUrl=moto_queue, MessageBody="a")
+def test_a_worker_takes_the_name_of_its_queue_and_receives_nothing_once_it_is_to_stop(moto_queue):
+    sqs = boto3.client("sqs")
+    sqs.send_message(QueueUrl=moto_queue, MessageBody="a")
     stop = threading.Event()
     stop.set()
 
-    assert FANIN.work("work", awaited, stop=stop).deleted == 0
+    assert FANIN.work("work", awaited, stop=stop).returned == 0
+    assert sqs.receive_message(QueueUrl=moto_queue)["Messages"]
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,8 @@ class Running:
     def run(self) -> WorkSummary:
         """Work until a stop, and return what was done. Raises the error that stopped the worker itself."""
         with self.stop.at_signals():
-            self._start()
+            if not self.stop.asked.is_set():
+                self._start()
             try:
                 while not self.stop.asked.wait(LOOK_SECONDS) and self.worker.error is None:
                     self._report()
