@@ -17,7 +17,7 @@ from lab.pages.results import Table, Target, kept, save
 from lab.pages.revision import ROOT, commit
 from lab.spark.inputs import write_logs
 from lab.spark.report import SMALL, SMALL_RUN, SMALL_TARGET
-from pipeline.local.engines import LOCAL, SPARK
+from pipeline.without_spark.engines import LOCAL, SPARK
 
 DRY = ("--dry-run",)
 WAYS = {"local, dry run": (LOCAL, DRY), "local": (LOCAL, ()), "Spark, dry run": (SPARK, DRY)}

@@ -19,7 +19,7 @@ from fanin.queue.administration.reviving import revive_all
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.rules.row_texts import record_of
 from functions import publish_dead_jobs
-from tests.archive.streams import read, turn_on
+from tests.change_archive.streams import read, turn_on
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 from tests.grouper.test_eventbridge import Client

@@ -15,7 +15,7 @@ from fanin.queue.administration.pausing import pause, resume
 from fanin.queue.administration.raising import raise_parts
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.errors import DoorbellMissing
-from fanin.queue.worker.producer import Producer
+from fanin.queue.sessions.producer import Producer
 from tests.queue.conftest import KEY, Bench, fail
 
 

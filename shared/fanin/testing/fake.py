@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from fanin.api.events.ending_events import confirm, endings
+from fanin.api.bus_events.ending_events import confirm, endings
 from fanin.arguments import instance, text, whole
 from fanin.client.checks.checking import PAGE_BITS
 from fanin.client.fanin import Fanin

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fanin.aws.settings.tracking import Tables
+from fanin.settings.tracking import Tables
 from fanin.testing.store import StreamedStore
 from fanin.tracker import Batch, TrackerStore
 from fanin.tracker.dynamodb import DynamoStore

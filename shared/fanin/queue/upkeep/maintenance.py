@@ -18,8 +18,8 @@ from fanin.queue.administration.part_reads import look
 from fanin.queue.context import QueueContext
 from fanin.queue.rules.members import overdue, owned, owners
 from fanin.queue.rules.model import SECOND_US, Entry, GivenBack, JobState, Member, PartLook, Ring
+from fanin.queue.sessions.session import Session
 from fanin.queue.upkeep.session_watch import SessionWatch
-from fanin.queue.worker.session import Session
 
 logger = logging.getLogger("fanin")
 
