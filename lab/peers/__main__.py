@@ -24,7 +24,7 @@ from lab.peers.report_results import keep_results
 SIZES = (1_000, 20_000, 100_000)
 RUNS, KILLED_RUNS, FEW = 20, 5, 200
 WORK_SECONDS = 0.005
-RESULT_SIZES, RESULT_BYTES = (1_000, 10_000), 200
+RESULT_SIZES, RESULT_BYTES = (1_000, 10_000, 100_000), 200
 READING = 3
 """Times the patience of other runs: the end reads results without a line of the log."""
 WITH_RESULTS = ("celery", "bullmq", "fanin", "tens")

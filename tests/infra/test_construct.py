@@ -404,7 +404,7 @@ def test_without_an_api_there_is_no_url_and_no_route_to_grant():
 def test_a_route_that_the_api_does_not_have_is_named():
     made = shop()[2].tracker
     with pytest.raises(ConfigError, match=r"the API has no route GET /v2/batches"):
-        made.grant_call_api(made.functions.made[0], "GET /v2/batches")
+        made.grant_call_api(made.functions.defined[0], "GET /v2/batches")
 
 
 def test_the_keyword_arguments_are_the_settings():
