@@ -46,11 +46,14 @@ EXPIRY_MARGIN_SECONDS = 30.0
 CHAOS_SECONDS = 8.0
 SWEEP_SECONDS = 20.0
 PROGRESS_SECONDS = 20.0
-SETTINGS = {"events": ["TaskSucceeded"]}
+SETTINGS = {"events": ["TaskSucceeded"], "results": True}
 PAGE_BITS = 4
 THREADS = 12
 TENANT = "000000000000"
-FLOWS = ("direct", "direct", "messages", "nested", "direct_acks", "tasks", "jobs", "jobs of functions")
+FLOWS = (
+    *("direct", "direct", "messages", "nested", "direct_acks", "resulting", "enough", "cascaded"),
+    *("tasks", "jobs", "jobs of functions"),
+)
 """What a schedule is one of."""
 # What is done, and after how many seconds again.
 PACE = {
@@ -58,6 +61,9 @@ PACE = {
     "queued": 1.5,
     "messages": 3.0,
     "nested": 6.0,
+    "resulting": 4.0,
+    "enough": 6.0,
+    "cascaded": 8.0,
     "cancelled": 5.0,
     "overdue": 7.0,
     "orphaned": 5.0,
@@ -316,6 +322,9 @@ class Soak:
         ledger, pool = self.ledger, self.api.pool
         listed = [name for name, each in ledger.batches.items() if each.failed_items is not None]
         yield referee.lists(ledger.batches, {name: reading.failures(self.api, name) for name in listed})
+        with_results = [name for name, each in ledger.batches.items() if each.items_with_results]
+        reads = {name: [list(self.fanin.results(name)) for _ in range(2)] for name in with_results}
+        yield referee.results(ledger.batches, reads)
         outcomes = [row["pk"] for row in reading.rows(self.run, "DemoOutcomesTable")]
         written = [(key, "", 1) for key in outcomes if key in ledger.jobs_of_functions]
         yield referee.jobs(ledger.jobs_of_functions, written, Counter())
