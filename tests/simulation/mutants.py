@@ -204,6 +204,7 @@ MUTANTS = (
     Mutant(
         "an add is refused by a compacted page", (Page, "admits", lambda self, mask: not self.bits & mask)
     ),
+    Mutant("climb, then compact", (Climber, "climb", _compact_first)),
     Mutant("only a full page is compacted", (Climber, "climb", _compact_each)),
     Mutant("a page is full at its size", (Page, "is_full", lambda self, capacity: self.n >= capacity)),
     Mutant("only a closed batch completes, once", (MemoryStore, "transition", _complete_always)),
@@ -238,10 +239,6 @@ MUTANTS = (
 )
 
 EQUIVALENT = (
-    (
-        Mutant("climb, then compact", (Climber, "climb", _compact_first)),
-        "a compacted page climbs as any other, so that the next ack of it repairs what a crash cut short",
-    ),
     (
         Mutant(
             "compaction wants the count it saw", (Page, "may_compact", lambda self, n: not self.compacted)
