@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from urllib.parse import parse_qsl, urlsplit
 from uuid import UUID
 
@@ -10,7 +11,10 @@ import pytest
 
 from fanin.cli.arguments.api import Api
 from fanin.cli.arguments.names import BatchNames
+from fanin.cli.terminal.columns import read_shown
 from fanin.cli.terminal.exits import ExitCode
+from fanin.s3_publications.model import Position
+from functions.wiring import s3_publications
 from tests.api.gateway import JSON, Answer
 
 
@@ -226,6 +230,19 @@ def test_a_parent_shows_which_child_is_at_work_and_which_hangs_and_a_list_how_fa
         ("print", "0", "0", ""),
     ]
     assert "progress" not in fanin("children", "night", "--json").ok().documents[0]
+
+
+def test_a_publication_by_the_stack_shows_its_rows_and_bytes(fanin, memory, monkeypatch):
+    batch_id, _ = opened(fanin, "catalog-7", 3)
+    (batch,) = memory.batches.values()
+    position = Position(size=400, read=100, rows=3, parts=1, etag="e")
+    made = SimpleNamespace(get=lambda _tenant, name: {batch_id: (batch, position)}[name])
+    monkeypatch.setattr(s3_publications, "publications", lambda: made)
+    shown = fanin("publication", "catalog-7").ok().lines
+    (found,) = fanin("publication", "catalog-7", "--json").ok().documents
+
+    assert {"rows\t3", "readBytes\t100", "sizeBytes\t400", "isPublished\tfalse"} <= set(shown)
+    assert read_shown(found) == "100 of 400 bytes (25.0 %)"
 
 
 def test_parent_fails_on_without_a_parent_is_refused(fanin):

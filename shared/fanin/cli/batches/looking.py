@@ -14,7 +14,7 @@ import typer
 
 from fanin.cli.arguments.items import ItemRange, item_range, range_in, range_of
 from fanin.cli.arguments.options import Batch
-from fanin.cli.terminal.columns import BATCH, BATCHES, CHILDREN, time_ago
+from fanin.cli.terminal.columns import BATCH, BATCHES, CHILDREN, PUBLICATION, time_ago
 from fanin.cli.terminal.durations import time_of
 from fanin.cli.terminal.exits import UsageError
 from fanin.cli.terminal.listing import Every, Limit, print_list
@@ -146,6 +146,13 @@ def _with_progress(call: Invocation, child: Document) -> Document:
     with suppress(NotFound):  # it has expired meanwhile
         return child | call.api.get(f"/v1/batches/{child['batchId']}", documents.status_of).document
     return child
+
+
+@verb("publication")
+def publication(call: Invocation, batch: Batch) -> None:
+    """Print how many rows of its object the stack has sent for BATCH, of `fanin publish --server`."""
+    path = f"/v1/publications/{call.names.id_of(batch)}"
+    call.output.card(PUBLICATION, call.api.get(path, documents.publication_of).document)
 
 
 @verb("list")

@@ -83,6 +83,14 @@ def _of_progress(child: Document, shown: Callable[[Document], Any]) -> Any:
     return shown(child) if "progress" in child else None
 
 
+def read_shown(publication: Document) -> str:
+    """Return how much of its object a publication has read."""
+    read, size = publication["readBytes"], publication.get("sizeBytes")
+    if size is None:
+        return f"{read:,} bytes"
+    return f"{read:,} of {size:,} bytes" + (f" ({_percent(read, size)})" if size else "")
+
+
 def _outstanding(document: Document) -> int:
     return int(document["total"] - document["progress"]["estimate"])
 
@@ -192,4 +200,16 @@ BATCH = (
     Column("Origin", "originBatchId"),
     Column("Event", _event_field("eventId"), _event_shown, name="eventId"),
     Column("Event confirmed", _event_field("confirmed"), hidden=True, name="eventConfirmed"),
+)
+PUBLICATION = (
+    Column("Batch", "batchId"),
+    Column("User key", "userKey"),
+    Column("Source", "source"),
+    Column("State", "state"),
+    Column("All sent", "isPublished", lambda found: "yes" if found["isPublished"] else "no"),
+    Column("Rows sent", "rows", number("rows")),
+    Column("Read", "readBytes", read_shown),
+    Column("Size", "sizeBytes", hidden=True),
+    Column("Reason", "reason"),
+    _time("Opened", "createdAt"),
 )
