@@ -121,7 +121,10 @@ def where(call: Invocation) -> None:
 
 @verb("status")
 def status(call: Invocation, batch: Batch, cost: Cost = False) -> None:
-    """Print state and progress of BATCH, and its children that are live or failed an item."""
+    """Print state and progress of BATCH.
+
+    Without --json its children that are live, or failed an item, are printed, too.
+    """
     found = call.api.get(call.path(batch), documents.status_of).document
     if cost:
         print_cost(call.output, found)
@@ -150,7 +153,7 @@ def _with_progress(call: Invocation, child: Document) -> Document:
 
 @verb("publication")
 def publication(call: Invocation, batch: Batch) -> None:
-    """Print how many rows of its object the stack has sent for BATCH, of `fanin publish --server`."""
+    """Print how many rows and bytes of its object the stack has published for BATCH."""
     path = f"/v1/publications/{call.names.id_of(batch)}"
     call.output.card(PUBLICATION, call.api.get(path, documents.publication_of).document)
 
@@ -182,7 +185,7 @@ def children(
 ) -> None:
     """List the live children of a batch, or of one item, and those that failed an item.
 
-    What is done is read of each that is not complete, by a request; with --json it is left out.
+    Without --json what is done is printed, too, read by a request of each that is not complete.
     """
     item = _one_item(of) if range_in(of) else None
     batch_id = call.names.id_of(of if item is None else item.batch)
