@@ -67,12 +67,12 @@ VERBS: Mapping[str, tuple[str, ...]] = {
     "batches.looking": (
         "where",
         "status",
+        "publication",
         "list",
         "children",
         "outstanding",
         "failures",
         "results",
-        "publication",
     ),
     "batches.watch": ("watch", "wait"),
     "batches.repairing": ("end", "reopen", "delete", "map"),

@@ -138,7 +138,7 @@ def _with_children(call: Invocation, batch: Document) -> Document:
         return batch
     with suppress(NotFound):  # an older API has no such list
         path = f"/v1/batches/{batch['batchId']}/children"
-        return batch | {"children": call.api.get(path, itemgetter("batches")).document}
+        return {**batch, "children": call.api.get(path, itemgetter("batches")).document}
     return batch
 
 
@@ -147,7 +147,8 @@ def _with_progress(call: Invocation, child: Document) -> Document:
     if call.output.as_json or child["isComplete"]:
         return child
     with suppress(NotFound):  # it has expired meanwhile
-        return child | call.api.get(f"/v1/batches/{child['batchId']}", documents.status_of).document
+        found = call.api.get(f"/v1/batches/{child['batchId']}", documents.status_of)
+        return {**child, **found.document}
     return child
 
 
@@ -193,7 +194,7 @@ def children(
     path = call.path(batch_id, "/children")
     query = {"itemId": item_id, "done": "true" if done else None}
     completed = partial(_with_progress, call)
-    print_list(call, CHILDREN, path, "batches", None if every else limit, completed=completed, **query)
+    print_list(call, CHILDREN, path, "batches", None if every else limit, completed, **query)
 
 
 @verb("outstanding")

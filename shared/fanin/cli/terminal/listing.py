@@ -23,8 +23,8 @@ def print_list(
     path: str,
     name: str,
     limit: int | None,
-    *,
     completed: Callable[[Document], Document] | None = None,
+    /,
     **query: str | None,
 ) -> None:
     """Print the rows *name* of the list at *path*, at most *limit*; *query*: its parameters.
