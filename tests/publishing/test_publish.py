@@ -38,12 +38,15 @@ class Queue:
 
     def __init__(self, *failures):
         self.bodies, self.groups, self.failures = [], set(), list(failures)
+        self.traces = set()
 
     def send_message_batch(self, QueueUrl, Entries):  # noqa: N803 - the API's names
         failed = self.failures.pop(0) if self.failures else []
         refused = {each["Id"] for each in failed}
         self.bodies += [each["MessageBody"] for each in Entries if each["Id"] not in refused]
         self.groups |= {each["MessageGroupId"] for each in Entries}
+        given = [each.get("MessageAttributes", {}) for each in Entries]
+        self.traces |= {each["traceparent"]["StringValue"] for each in given if "traceparent" in each}
         return {"Failed": failed}
 
     def rows(self):

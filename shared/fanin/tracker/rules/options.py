@@ -2,8 +2,9 @@
 
 Each field of the three classes below is an option: its name, type and default, its kind, which checks it, and
 its texts. What is derived from the table: ``OPTIONS``, the checks of ``OpenBatch``, the attributes of a row
-(``dynamodb/items.py``), the bodies and answers of the API, the JSON of the client, the options of the command
-``fanin open`` and the fields of ``fanin status``. Not derived: ``OpenOptions`` of the client, for types.
+(``dynamodb/items.py``), the bodies and answers of the API, the JSON of the client, the options of
+``fanin open`` and ``fanin publish``, and the fields of ``fanin status``. Not derived: ``OpenOptions`` of the
+client, for types.
 """
 
 from __future__ import annotations
@@ -168,15 +169,17 @@ def option(
     cli: tuple[str, str] | None = None,
     argument: str = "",
     title: str = "",
+    published: bool = True,
     **more: Any,
 ) -> Any:
     """Return the field of an option.
 
     *about*: its text in the description of the API. *cli*: its form in the command, ``--name METAVAR``, and
     its help. *argument*: of the client, if it is not the name of the field. *title*: in ``fanin status``.
-    *factory*, and *more*: as in ``dataclasses.field``.
+    *published*: whether a publication takes it. *factory*, and *more*: as in ``dataclasses.field``.
     """
     metadata = {"kind": kind, "about": about, "cli": cli, "argument": argument, "title": title}
+    metadata["published"] = published
     start = {"default": default} if factory is None else {"default_factory": factory}
     return field(metadata=metadata, **start, **more)
 
@@ -199,6 +202,7 @@ class ShownOptions:
         "Close is refused before this many items are added.",
         cli=("--expected N", "Refuse a close before N items are added; more are accepted."),
         title="Expected",
+        published=False,
     )
     max_failures: int | None = option(
         Whole(least=1),
@@ -259,6 +263,7 @@ class ShownOptions:
         " no control characters.",
         factory=dict,
         cli=("--label KEY:VALUE", "A label; repeatable."),
+        published=False,
         hash=False,
     )
     callback: str | None = option(
@@ -447,6 +452,7 @@ class Option:
     cli: tuple[str, str] | None
     argument: str
     title: str
+    published: bool = False
 
     @classmethod
     def of(cls, fact: Field[Any]) -> Option:
@@ -468,6 +474,8 @@ class Option:
 
 OPTIONS: Mapping[str, Option] = {fact.name: Option.of(fact) for fact in fields(OpenBatch)}
 """All options by their names."""
+PUBLISHED = tuple(name for name, each in OPTIONS.items() if each.published)
+"""Those of a batch whose items are the rows of a file or an object; the publication has labels of its own."""
 
 
 SHOWN = tuple(OPTIONS[fact.name] for fact in fields(ShownOptions))
