@@ -111,6 +111,18 @@ def test_row_k_is_item_k_and_the_batch_is_closed(transport, queue, request_, chu
     assert batch.status().is_complete
 
 
+def test_a_batch_that_has_enough_while_rows_are_sent_gets_no_other_row(transport, queue, request_):
+    limited = replace(request_, options={"min_succeeded": 10})
+
+    def ack(sent, _rows):
+        if sent == 10:
+            Fanin(transport).ack(list(queue.rows()))
+
+    with pytest.raises(AlreadyPublished, match="enough rows are done"):
+        run(transport, queue, limited, report=ack)
+    assert len(queue.rows()) == 10
+
+
 def is_killed(transport, queue, request, fatal=None, after=False) -> bool:
     """Whether a run is killed at a request of a number, which it may not come to."""
     network = Network(fatal, after)
