@@ -109,7 +109,6 @@ def publish(
     The batch is closed when all rows are sent. The same command again resumes a run that was stopped.
     """
     from fanin.publishing.caps import Caps  # noqa: PLC0415  # no other verb sends
-    from fanin.publishing.publish import Again, PublishRequest  # noqa: PLC0415  # no other verb sends
 
     of_batch = given_options(call, options)
     checked(None, of_batch)
@@ -117,14 +116,24 @@ def publish(
         order = {"queue": queue, "chunk": chunk, "rate": rate, "message_group": message_group}
         order |= {"user_key": user_key, "max_items": max_items, "max_cost": max_cost}
         return _start(call, file, {"--again": again, "--allow-empty": allow_empty}, order | of_batch)
+    caps, facts = Caps(max_items, max_cost), {"chunk": chunk, "rate": rate, "may_be_empty": allow_empty}
+    return _send(
+        call, file, queue, user_key, again, group=message_group, caps=caps, options=of_batch, **facts
+    )
+
+
+def _send(
+    call: Invocation, file: str, queue: str, user_key: str | None, again: str | None, **facts: Any
+) -> None:
+    """Publish *file*, and print the id of its batch; *facts*: the other ones of a ``PublishRequest``."""
+    from fanin.publishing.publish import Again, PublishRequest  # noqa: PLC0415  # see publish
+
     source, sqs = _source(call, file), sqs_of(call.site)
     url, wanted = _target(sqs, queue), Again(again) if again else None
     _note_header(source)
-    key, caps = source.title if user_key is None else user_key, Caps(max_items, max_cost)
-    request = PublishRequest(
-        source, url, key, chunk, rate, wanted, message_group, caps, allow_empty, of_batch
-    )
-    return _print(call, _published(call, sqs, request))
+    key = source.title if user_key is None else user_key
+    request = PublishRequest(source, url, key, again=wanted, **facts)
+    _print(call, _published(call, sqs, request))
 
 
 def _start(call: Invocation, file: str, own: Mapping[str, object], order: Mapping[str, Any]) -> None:
