@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -231,6 +232,7 @@ EFFECTS = {
 }
 
 
+ROOM_FILES_MAX = 12
 BLOCKS = (ast.stmt, ast.excepthandler, ast.match_case)
 """What holds statements, or is one."""
 
@@ -284,6 +286,13 @@ def test_every_import_goes_through_a_door():
 def is_door(room: str | None, imported: str) -> bool:
     target = room_of(imported)
     return target is None or target == room or is_in(imported, DOORS[room])
+
+
+def test_a_room_has_at_most_twelve_files():
+    files = Counter(path.parent.relative_to(ROOT).as_posix() for path in SOURCES)
+    del files["functions"]  # a handler a file
+
+    assert {room: count for room, count in files.items() if count > ROOM_FILES_MAX} == {}
 
 
 def test_the_rooms_of_the_pipeline_import_each_other_in_no_circle():

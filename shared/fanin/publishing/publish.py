@@ -105,8 +105,7 @@ def publish(
 
     *warn*: called with a line about each other batch of the user key that is OPEN. Raises AlreadyPublished
     for a batch that succeeded, or has had enough, and for a closed one unless ``again`` says what to send;
-    Conflict for one that has ended otherwise; SourceChanged; InvalidRequest for a source that passes a cap,
-    or is empty.
+    Conflict for one that has ended otherwise; SourceChanged; InvalidRequest for a source that is refused.
     """
     found = survey(request.source, lambda rows: report(0, rows))
     request.check(found)

@@ -117,9 +117,8 @@ def publish(
         order |= {"user_key": user_key, "max_items": max_items, "max_cost": max_cost}
         return _start(call, file, {"--again": again, "--allow-empty": allow_empty}, order | of_batch)
     caps, facts = Caps(max_items, max_cost), {"chunk": chunk, "rate": rate, "may_be_empty": allow_empty}
-    return _send(
-        call, file, queue, user_key, again, group=message_group, caps=caps, options=of_batch, **facts
-    )
+    facts |= {"group": message_group, "options": of_batch}
+    return _send(call, file, queue, user_key, again, caps=caps, **facts)
 
 
 def _send(
