@@ -116,9 +116,9 @@ def publish(
         order = {"queue": queue, "chunk": chunk, "rate": rate, "message_group": message_group}
         order |= {"user_key": user_key, "max_items": max_items, "max_cost": max_cost}
         return _start(call, file, {"--again": again, "--allow-empty": allow_empty}, order | of_batch)
-    caps, facts = Caps(max_items, max_cost), {"chunk": chunk, "rate": rate, "may_be_empty": allow_empty}
-    facts |= {"group": message_group, "options": of_batch}
-    return _send(call, file, queue, user_key, again, caps=caps, **facts)
+    facts: dict[str, Any] = {"chunk": chunk, "rate": rate, "may_be_empty": allow_empty, "options": of_batch}
+    facts |= {"group": message_group, "caps": Caps(max_items, max_cost)}
+    return _send(call, file, queue, user_key, again, **facts)
 
 
 def _send(
