@@ -15,7 +15,7 @@ from fanin.errors import StoreUnavailable
 from fanin.pacing import each_in_turn
 from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey
 from fanin.queue.administration import paging
-from fanin.queue.administration.reviving import revive_all
+from fanin.queue.administration.changing import revive_all
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.rules.row_texts import record_of
 from functions import publish_dead_jobs

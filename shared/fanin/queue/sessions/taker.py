@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -17,8 +17,31 @@ from fanin.queue.rules.model import Job, Ring
 from fanin.queue.rules.taking import TakeRequest
 from fanin.queue.sessions import worker
 from fanin.queue.sessions.background import Background
-from fanin.queue.sessions.fair_lock import FairLock
 from fanin.queue.sessions.worker import Worker
+
+
+@dataclass
+class FairLock:
+    """A lock that callers acquire in the order in which they asked for it."""
+
+    line: deque[object] = field(default_factory=deque)
+    moved: threading.Condition = field(default_factory=threading.Condition, repr=False)
+
+    @contextmanager
+    def acquired(self, seconds: float | None) -> Iterator[bool]:
+        """Yield whether the lock was acquired within *seconds* (None: no limit); release it afterwards."""
+        ticket = object()
+        try:
+            with self.moved:
+                self.line.append(ticket)
+                is_first = self.moved.wait_for(lambda: self.line[0] is ticket, seconds)
+            yield is_first
+        finally:
+            with self.moved:
+                if ticket in self.line:  # an interruption may come before it is
+                    self.line.remove(ticket)
+                self.moved.notify_all()
+
 
 PAUSED_SECONDS = 1.0
 """How long a take waits before it looks again whether the queue is still paused."""
