@@ -172,7 +172,7 @@ def held(service):
     return arrived, go_on
 
 
-def test_a_cancelled_request_ends_at_once_and_its_connection_answers_nobody_else(service):
+def test_a_cancelled_request_ends_at_once_and_its_connection_answers_no_other_request(service):
     async def work():
         client = AsyncFanin(service.url, connections=1)
         batch = await client.open()

@@ -144,10 +144,10 @@ COMMANDS = typer.main.get_command(cli)
 
 def valid(text):
     """Parse a command as `fanin` does; a wrong verb, argument or option raises."""
-    program, *words = shlex.split(text)
+    program, *arguments = shlex.split(text)
     assert program == "fanin"
     with COMMANDS.make_context("fanin", ["--help"], resilient_parsing=True) as context:
-        name, command, rest = COMMANDS.resolve_command(context, words)
+        name, command, rest = COMMANDS.resolve_command(context, arguments)
         while hasattr(command, "resolve_command"):
             name, command, rest = command.resolve_command(context, rest)
         command.make_context(name, rest)
@@ -203,7 +203,7 @@ def test_an_estimate_of_a_billion_items_is_shown_as_its_bounds(api, dashboard, o
     assert not any(each in main(page) for each in ("947,000", "999,053,000"))
 
 
-def test_cells_can_be_tapped_words_stay_whole_and_queues_fold_at_360_pixels(fanin, api, dashboard, opens):
+def test_cells_can_be_tapped_names_stay_whole_and_queues_fold_at_360_pixels(fanin, api, dashboard, opens):
     documents.put(api)
     batch = failing(fanin)
     page = opens(dashboard, f"#/batches/{batch.id}", viewport=NARROW)

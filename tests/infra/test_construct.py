@@ -109,7 +109,7 @@ def test_a_caller_of_the_api_may_call_the_routes_that_are_named(stack):
     assert environment(stack, "Caller") == {"FANIN_URL"}
 
 
-def test_a_worker_may_ack_and_receive_and_its_dead_letters_become_failed_acks(stack):
+def test_a_worker_may_ack_and_receive_and_its_dead_letter_messages_become_failed_acks(stack):
     mappings = [each["Properties"] for each in stack.of_type("AWS::Lambda::EventSourceMapping").values()]
     by_queue = {written(each["EventSourceArn"]): each for each in mappings}
     found = granted(stack, "Worker")

@@ -145,7 +145,7 @@ def jobs(accepted: Counter[str], written: Sequence[tuple[str, str, int]], left: 
     return Rule("every job was done once, and none is left", accepted.total(), tuple(broken))
 
 
-def dead_letters(poison: Iterable[str], found: Mapping[str, Sequence[str]]) -> Rule:
+def dead_letter_messages(poison: Iterable[str], found: Mapping[str, Sequence[str]]) -> Rule:
     """The dead-letter queue of the consumers has the poison, once each, and the others are empty."""
     wanted = Counter(poison)
     broken = []

@@ -28,7 +28,7 @@ from tests.soak import reading, referee
 from tests.soak.chaos import Chaos, host_of
 from tests.soak.load.folding import Folding
 from tests.soak.load.ledger import Ledger
-from tests.soak.load.tracking import Consuming, Tracking, fail_dead_letters, wait_until
+from tests.soak.load.tracking import Consuming, Tracking, fail_dead_letter_messages, wait_until
 from tests.soak.load.work import POLICY, Downstream, Grouping, ProxiedSite, Queueing
 from tests.soak.memory import FUNCTION, WORKER, Sampler, drawn
 from tests.soak.referee import Rule
@@ -273,7 +273,7 @@ class Soak:
         wait_until(poisoned, DRAIN_SECONDS)
         progress(f"{len(found)} of {len(self.ledger.poison)} poisonous messages are dead")
         self.dead = sorted(found.values())
-        fail_dead_letters(self.tracking("dead"), self.dead)
+        fail_dead_letter_messages(self.tracking("dead"), self.dead)
         self.tasks = endings(self.api, list(self.ledger.tasks))
         for name, task in self.tasks.items():
             if task.get("state") != "SUCCEEDED" and (batch := self.grouping.items.get(name)):
@@ -306,11 +306,11 @@ class Soak:
             return (*common, *self.judged_schedules())
         rows = {name: reading.rows(self.run, output) for name, output in tables.items()}
         self.metrics = reading.metrics(self.run, self.began)
-        others = reading.dead_letters(self.run)
+        others = reading.dead_letter_messages(self.run)
         others.pop(str(self.source.dead), None)
         return (
             *common,
-            referee.dead_letters(ledger.poison, {"consumers": self.dead, **others}),
+            referee.dead_letter_messages(ledger.poison, {"consumers": self.dead, **others}),
             referee.rows(rows, expected, time.time()),
             referee.metrics(self.counted(), self.metrics, ledger.doubts),
             *(referee.memory(name, self.sampler.series[name]) for name in (FUNCTION, WORKER)),

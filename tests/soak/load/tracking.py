@@ -238,7 +238,7 @@ class Consuming:
         return returned_ids(answer, {each["messageId"] for each in records})
 
 
-def fail_dead_letters(tracking: Tracking, dead: list[str]) -> None:
+def fail_dead_letter_messages(tracking: Tracking, dead: list[str]) -> None:
     """Fail the items of the dead-letter messages, so that their batches end."""
     for at in range(0, len(dead), 100):
         tracking.fail(dead[at : at + 100], "poison")
