@@ -24,6 +24,8 @@ PARTS = {
 
 def throttled(service: str) -> tuple[int, bytes]:
     """Return the answer to a request that the service throttles."""
+    if service == "s3":
+        return 503, b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>"
     return 400, _error(THROTTLED.get(service, "ThrottlingException"))
 
 
