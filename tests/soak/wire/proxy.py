@@ -46,6 +46,8 @@ class Sent:
     @property
     def service(self) -> str:
         name = self.target.partition(".")[0]
+        if not name:
+            return "s3"  # the one service of the run that names its operation by the path
         return "dynamodb" if name.startswith("DynamoDB") else SERVICES.get(name, "other")
 
     def document(self) -> dict[str, Any]:
