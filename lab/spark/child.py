@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lab.spark import engines, jobs
-from lab.spark.inputs import read_logs
+from lab.spark.inputs import Logs, read_logs
 from lab.spark.usage import cpu_seconds, peak_megabytes
 
 FOLDS = {
@@ -38,12 +38,19 @@ def main() -> None:
     if way in FOLDS:
         found = _runs(lambda: FOLDS[way](read_logs(folder / "logs")))
         digest = jobs.digest(FOLDS[way](read_logs(folder / "logs")))
+    elif way == "local":
+        found = _runs(lambda: jobs.fold_here(read_logs(folder / "logs")))
+        digest = _digest_here(read_logs(folder / "logs"))
     elif way in NUMBERINGS:
         found = _runs(lambda: NUMBERINGS[way](folder / "data.parquet", folder / f"{way}.parquet", HEAD))
         digest = numbered(folder / f"{way}.parquet")
     else:
         found, digest = _spark(way, folder, cores)
     print(json.dumps({"runs": found, "megabytes": peak_megabytes(), "digest": digest}))
+
+
+def _digest_here(logs: Logs) -> str:
+    return "" if logs.form == "ranges" else jobs.digest(jobs.longs_here(logs))
 
 
 def _spark(way: str, folder: Path, cores: int) -> tuple[list[dict[str, float]], str]:

@@ -89,9 +89,9 @@ class Folder:
     def _located(self, items: ItemColumns, known: Flags) -> Located:
         """Locate the items; also refuse rows without a *known* outcome, and of estimated batches."""
         located = items.locate(self._salts)
-        refusal = np.where(
-            (located.refusal == Refusal.GOOD) & ~known, np.int8(Refusal.OUTCOME), located.refusal
-        )
+        refusal = located.refusal
+        if not known.all():
+            refusal = np.where((refusal == Refusal.GOOD) & ~known, np.int8(Refusal.OUTCOME), refusal)
         counting = np.array(
             [self._mode(batch_id) is Mode.ESTIMATED for batch_id in located.batches], np.bool_
         )

@@ -95,10 +95,10 @@ def integers(column: pa.Array) -> NDArray[Any]:
         return item_ids.indexes(pc.binary_slice(raw, 0, INDEX_DIGITS + 1))
     if pa.types.is_uint64(column.type):
         column = pc.min_element_wise(column, pa.scalar(BEYOND, pa.uint64()), skip_nulls=False)
-    elif not column.null_count:
-        found: NDArray[Any] = column.to_numpy()
-        return found
-    return pc.fill_null(column.cast(pa.int64()), -1).to_numpy()
+    if column.null_count or pa.types.is_uint64(column.type):
+        column = pc.fill_null(column.cast(pa.int64()), -1)
+    found: NDArray[Any] = column.to_numpy()
+    return found
 
 
 def _prefixes(batch_id: pa.Array, group_id: pa.Array) -> tuple[list[Prefix], NDArray[Any] | slice]:

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import groupby
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any
@@ -27,7 +28,7 @@ import pyarrow.parquet as pq
 from pipeline.bulk_ack.item_columns import ItemColumns, ItemIds, ItemNumbers
 from pipeline.spark import files
 
-ROWS_A_BATCH = 1 << 15
+ROWS_A_BATCH = 1 << 16
 """What is computed of so many rows remains in the cache of a core."""
 BLOCK_BYTES = 8 << 20
 """Bytes of text that are parsed at once, and the longest line."""
@@ -118,8 +119,38 @@ def _parquet(system: Any, path: str) -> Iterator[Rows]:
         names = used(file.schema_arrow.names)
         if groups := [name for name in GROUP_NAMES if name in names]:
             file = pq.ParquetFile(source, metadata=file.metadata, read_dictionary=groups)
-        for batch in file.iter_batches(ROWS_A_BATCH, columns=names, use_threads=False):
-            yield batch, ()
+        parts = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
+        for texts, numbers in groupby(range(len(parts)), lambda number: _only_texts(parts[number], groups)):
+            read = [name for name in names if name not in texts]
+            for batch in file.iter_batches(ROWS_A_BATCH, list(numbers), read, use_threads=False):
+                yield reduce(_with_text, texts.items(), batch), ()
+
+
+def _only_texts(part: pq.RowGroupMetaData, names: Sequence[str]) -> dict[str, str]:
+    """Return those columns of a part of a file that have one text in all rows, by its statistics."""
+    columns = (part.column(at) for at in range(part.num_columns if names else 0))
+    return {
+        column.path_in_schema: column.statistics.min
+        for column in columns
+        if column.path_in_schema in names and _has_one_text(column.statistics)
+    }
+
+
+def _has_one_text(known: pq.Statistics | None) -> bool:
+    """Return whether statistics say so; bounds that a writer has cut are not equal."""
+    if known is None or not (known.has_min_max and known.has_null_count) or known.null_count:
+        return False
+    return isinstance(known.min, str) and known.min == known.max
+
+
+def _with_text(batch: pa.RecordBatch, named: tuple[str, str]) -> pa.RecordBatch:
+    name, text = named
+    return batch.append_column(name, _repeated(text, batch.num_rows))
+
+
+def _repeated(text: str, rows: int) -> pa.Array:
+    codes, texts = np.zeros(rows, np.int32), pa.array([text], pa.string())
+    return pa.DictionaryArray.from_arrays(codes, texts, safe=False)
 
 
 def _csv(system: Any, path: str) -> Iterator[Rows]:
@@ -281,13 +312,14 @@ def portion(
     Items have to be named; of outcome and reason, missing ones are null.
     """
     naming = _naming(batch.schema.names)
-    outcome, reason = (_texts(batch, name, partition).cast(pa.string()) for name in OUTCOME_NAMES)
+    outcome, reason = (_decoded(_texts(batch, name, partition)) for name in OUTCOME_NAMES)
     return Portion(_items(batch, naming, partition), outcome, reason, tuple(lines))
 
 
 def _items(batch: pa.RecordBatch, naming: Sequence[str], partition: Mapping[str, str]) -> ItemColumns:
     if naming is ITEM_NAMES:
-        return ItemIds(pc.coalesce(*(_texts(batch, name, {}).cast(pa.string()) for name in ITEM_NAMES)))
+        given = (_texts(batch, name, {}) for name in ITEM_NAMES if name in batch.schema.names)
+        return ItemIds(pc.coalesce(*(column.cast(pa.string()) for column in given)))
     for name in naming:
         if name not in batch.schema.names and name not in partition:
             raise pa.ArrowInvalid(f"it has no column {name}")
@@ -297,15 +329,19 @@ def _items(batch: pa.RecordBatch, naming: Sequence[str], partition: Mapping[str,
 
 def _texts(batch: pa.RecordBatch, name: str, partition: Mapping[str, str]) -> pa.Array:
     """Return the texts of a column, in which *partition* fills nulls."""
-    column = batch[name] if name in batch.schema.names else pa.nulls(batch.num_rows, pa.string())
+    column = batch[name] if name in batch.schema.names else pa.nulls(batch.num_rows)
     if not _is_text(_kind(column)):
         raise pa.ArrowInvalid(f"its column {name} is {_kind(column)}; expected text")
     if not column.null_count or name not in partition:
         return column
     if column.null_count == len(column):
-        code = np.zeros(len(column), np.int32)
-        return pa.DictionaryArray.from_arrays(code, pa.array([partition[name]], pa.string()))
+        return _repeated(partition[name], len(column))
     return pc.fill_null(column.cast(pa.string()), partition[name])
+
+
+def _decoded(column: pa.Array) -> pa.Array:
+    """Return texts as such; nulls remain a column without memory."""
+    return column if pa.types.is_null(column.type) else column.cast(pa.string())
 
 
 def _numbers(batch: pa.RecordBatch, name: str) -> pa.Array:
@@ -321,4 +357,4 @@ def _kind(column: pa.Array) -> pa.DataType:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)
+    return any(is_one(kind) for is_one in (pa.types.is_string, pa.types.is_large_string, pa.types.is_null))

@@ -120,7 +120,8 @@ def to_page_masks(found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield PAGE_MASKS of rows of BLOCK, one row per block, without nulls; a success beats a failure."""
     for batch in found:
         succeeded, failed = (
-            bitmaps.as_rows(batch.column(name).to_pylist()) for name in ("succeeded", "failed")
+            bitmaps.from_column(batch.column(name)).reshape(-1, bitmaps.MASK_BYTES)
+            for name in ("succeeded", "failed")
         )
         acked = succeeded | failed
         rows = np.flatnonzero(acked.any(axis=1))

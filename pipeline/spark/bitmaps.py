@@ -74,9 +74,20 @@ def to_column(masks: Masks) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(), masks.shape[0], buffers)
 
 
+def from_column(column: pa.Array) -> Masks:
+    """Return the rows of a column without nulls, the inverse of :func:`to_column`; they share its memory."""
+    if not len(column):
+        return as_rows([])
+    column = column.cast(pa.binary())
+    _, offsets, data = column.buffers()
+    bounds = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
+    return np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]].reshape(len(column), -1)
+
+
 def popcount(masks: Masks) -> Longs:
     """Return the number of bits set in each row."""
-    counts: Longs = np.bitwise_count(masks).sum(axis=-1, dtype=np.int64)
+    words = np.ascontiguousarray(masks).view(_WORD)
+    counts: Longs = np.bitwise_count(words).sum(axis=-1, dtype=np.int64)
     return counts
 
 
@@ -115,6 +126,8 @@ class Fold:
         self._blocks: Masks = np.zeros((1, BLOCK_BYTES), np.uint8)
         """The blocks in the order of their first positions, after one that no number has."""
         self._count = 1
+        self._in_order = 0
+        """Blocks from the first on that are stored one after another."""
 
     def add(self, items: Longs) -> None:
         """Set the bits of the positions *items*, each 0 or more."""
@@ -125,9 +138,9 @@ class Fold:
         if (last - first + 1) * BLOCK_BITS <= DENSE * bits.size:
             self._add_dense(bits, first, last)
             return
-        at = self._starts_of(bits >> BIT_SHIFT)
-        at += (bits >> 3) & (BLOCK_BYTES - 1)
-        _unite(self._blocks.ravel(), at, np.left_shift(np.uint8(1), (bits & 7).astype(np.uint8)))
+        masks = np.left_shift(np.uint8(1), (bits & 7).astype(np.uint8))
+        at = self._bytes_of(bits, last)
+        _unite(self._blocks.ravel(), at, masks)
 
     def add_ranges(self, first: Longs, last: Longs) -> None:
         """Set the bits of the positions *first* to *last*, both inclusive, of each range."""
@@ -161,10 +174,20 @@ class Fold:
         """Set the bits of ranges that each lie within one word."""
         masks = _ONES << (first & (WORD_BITS - 1)).astype(np.uint64)
         masks &= _ONES >> (~last & (WORD_BITS - 1)).astype(np.uint64)
-        at = self._starts_of(first >> BIT_SHIFT)
-        at += (first >> 3) & (BLOCK_BYTES - 1)
-        at >>= 3
+        at = self._bytes_of(first, int(first.max()) >> BIT_SHIFT)
+        at >>= WORD_SHIFT - 3
         _unite(self._blocks.ravel().view(_WORD), at, masks)
+
+    def _bytes_of(self, bits: Longs, last: int) -> Longs:
+        """Return where the byte of each of *bits* is, of which the greatest is in the block *last*."""
+        at = bits >> 3
+        if last < self._in_order:
+            at += BLOCK_BYTES
+            return at
+        starts = self._starts_of(bits >> BIT_SHIFT)
+        at &= BLOCK_BYTES - 1
+        at += starts
+        return at
 
     def _starts_of(self, block: Longs) -> Longs:
         """Return where the bytes of each of *block* begin, after a block that has none was assigned some."""
@@ -174,6 +197,8 @@ class Fold:
             return starts
         fresh = np.unique(block[starts == 0])
         self._starts[fresh] = np.arange(self._count, self._count + fresh.size) * BLOCK_BYTES
+        if self._in_order == self._count - 1 == fresh[0] == fresh[-1] - fresh.size + 1:
+            self._in_order += fresh.size
         self._numbers.append(fresh)
         self._count += fresh.size
         self._blocks = _grown(self._blocks, self._count)
@@ -205,8 +230,12 @@ def cut(first: Longs, last: Longs, size: int) -> tuple[Longs, Longs]:
     """Return the same items as ranges that each lie between two neighbouring multiples of *size*."""
     part = first // size
     counts = last // size - part + 1
-    if counts.size == counts.sum():
+    if counts.max() == 1:
         return first, last
+    if counts.max() == 2:
+        second = np.flatnonzero(counts == 2)
+        begins = part * size + size
+        return np.append(first, begins[second]), np.append(np.minimum(last, begins - 1), last[second])
     ranges = np.repeat(np.arange(counts.size), counts)
     part = part[ranges] + np.arange(ranges.size) - (np.cumsum(counts) - counts)[ranges]
     return np.maximum(first[ranges], part * size), np.minimum(last[ranges], part * size + size - 1)
