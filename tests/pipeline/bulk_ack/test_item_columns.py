@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -150,6 +151,15 @@ def test_each_format_says_the_same_with_its_group_in_columns_or_in_the_names_of_
     group = {} if folder else {"batch_id": [BATCH] * 6, "group_id": [GROUP] * 6}
 
     assert read(write_columns(tmp_path / folder / name, {**group, **numbers})) == (acks, bad)
+
+
+def test_a_part_of_a_file_with_one_batch_is_read_as_one_with_several_or_with_nulls(tmp_path):
+    batches = [BATCH, BATCH, BATCH, None, BATCH, ABSENT]
+    rows = arrow({"batch_id": batches, "group_id": [GROUP] * 6, "index": [0, 1, 2, 3, 4, 5]})
+    pq.write_table(pa.Table.from_batches([rows]), tmp_path / "log.parquet", row_group_size=2)
+
+    bad = {(f":{GROUP}:3", "malformed"): 1, (f"{ABSENT}:{GROUP}:5", "no_batch"): 1}
+    assert read(tmp_path / "log.parquet") == (4, bad)
 
 
 def test_an_outcome_may_be_the_name_of_a_folder_too(tmp_path):
