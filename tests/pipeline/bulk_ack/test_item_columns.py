@@ -162,11 +162,13 @@ def test_a_part_of_a_file_with_one_batch_is_read_as_one_with_several_or_with_nul
     assert read(tmp_path / "log.parquet") == (4, bad)
 
 
-def test_an_outcome_may_be_the_name_of_a_folder_too(tmp_path):
-    rows = {"batch_id": [BATCH] * 2, "group_id": [GROUP] * 2, "index": [1, 2]}
-    path = write_columns(tmp_path / "outcome=failure" / "log.parquet", rows)
+@pytest.mark.parametrize(("value", "filled"), [("failure", "failure"), ("__HIVE_DEFAULT_PARTITION__", None)])
+@pytest.mark.parametrize("given", [None, "success"])
+def test_an_outcome_that_is_missing_is_that_of_the_folder(tmp_path, value, filled, given):
+    rows = {"item_id": ["a", "b"], "outcome": [given, None]}
+    path = write_columns(tmp_path / f"outcome={value}" / "log.parquet", rows)
 
-    assert [each.outcome.to_pylist() for each in logs.read(str(path))] == [["failure"] * 2]
+    assert [each.outcome.to_pylist() for each in logs.read(str(path))] == [[given or filled, filled]]
 
 
 @pytest.mark.parametrize(
@@ -185,12 +187,9 @@ def test_indexes_of_any_width_are_read(kind):
 
 
 def test_a_number_beyond_64_bits_is_beyond_the_group():
-    rows = {
-        **arrow({"batch_id": [BATCH], "group_id": [GROUP]}).to_pydict(),
-        "index": pa.array([2**64 - 1], pa.uint64()),
-    }
+    rows = {"batch_id": [BATCH] * 2, "group_id": [GROUP] * 2, "index": [2**64 - 1, None]}
 
-    assert folded(logs.portion(pa.RecordBatch.from_pydict(rows)))[:2] == (0, {"out_of_range": 1})
+    assert folded(logs.portion(arrow(rows, pa.uint64())))[:2] == (0, {"out_of_range": 1, "malformed": 1})
 
 
 def test_lines_of_json_may_name_their_items_each_in_another_way(tmp_path):

@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fanin.tracker import Tracker
@@ -75,9 +75,11 @@ ranges = st.lists(st.tuples(st.integers(0, 99_000), st.integers(0, 9_000)), max_
 
 @settings(deadline=None)
 @given(ranges, page_sizes, st.sampled_from([1, 100, bitmaps.MOST_WORDS]))
+@example([(0, 1), (3, 1)], 1024, 1)
+@example([(0, 0), (70_000, 0), (1, 0), (40_000, 5)], 1024, bitmaps.MOST_WORDS)
 def test_ranges_fold_as_their_items_do_however_many_are_set_at_once(lengths, page_bits, words):
     found, expected = bitmaps.Fold(page_bits), bitmaps.Fold(page_bits)
-    for each in (lengths[:3], lengths):
+    for each in (lengths[:3], lengths[3:], lengths):
         first, more = np.array(each, np.int64).reshape(-1, 2).T
         with patch.object(bitmaps, "MOST_WORDS", words):
             found.add_ranges(first, first + more)
