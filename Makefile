@@ -10,7 +10,7 @@ SEEDS ?= 100000
 # The processes that share the tests: four on two cores, since the lanes of local runs mostly wait.
 WORKERS ?= 4
 # The rules and services, in this process alone: not the clients, the HTTP edge, simulators or a local run.
-PURE := tests/test_architecture.py tests/tracker tests/grouper tests/queue tests/quotas tests/archive tests/sqs_worker
+PURE := tests/test_architecture.py tests/tracker tests/grouper tests/queue tests/quotas tests/change_archive tests/sqs_worker
 SPARK ?= 4.0.2
 SPARKS_PYTHON ?= $(BIN)/python
 SPARKS_VENV := .venv-spark-$(SPARK)

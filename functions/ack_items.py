@@ -6,7 +6,7 @@ from fanin.api.answers.batch_answers import AckedItems
 from fanin.api.answers.documents import answers
 from fanin.api.edge import IdempotencyKey, caller, edge
 from fanin.api.requests.batch_requests import AckItemsBody
-from functions.metrics.counts import count_verdicts, measured
+from functions.invocation_metrics.counts import count_verdicts, measured
 from functions.wiring import tracking
 
 app = edge(tracking.settings)

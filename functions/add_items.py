@@ -6,8 +6,8 @@ from fanin.api.answers.batch_answers import AddedItems
 from fanin.api.answers.documents import answers
 from fanin.api.edge import BatchId, IdempotencyKey, caller, edge
 from fanin.api.requests.batch_requests import AddItemsBody
-from functions.metrics.created import counting_batches
-from functions.metrics.measuring import measured
+from functions.invocation_metrics.created import counting_batches
+from functions.invocation_metrics.measuring import measured
 from functions.wiring import tracking
 from functions.wiring.quotas import charge
 

@@ -8,8 +8,8 @@ from fanin.api.answers.job_answers import AddedJobs
 from fanin.api.edge import IdempotencyKey, QueueName, caller, edge
 from fanin.api.requests.job_requests import AddJobsBody
 from fanin.aws import clients
-from functions.metrics.created import counting_jobs
-from functions.metrics.measuring import count, measured
+from functions.invocation_metrics.created import counting_jobs
+from functions.invocation_metrics.measuring import count, measured
 from functions.wiring import queueing, tracking
 from functions.wiring.quotas import charge
 from functions.wiring.starting import at_start

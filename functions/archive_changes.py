@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from fanin.archive import Archive
-from fanin.archive.s3 import Bucket
 from fanin.aws import clients
-from fanin.aws.settings.archiving import ArchiveSettings
+from fanin.change_archive import Archive
+from fanin.change_archive.s3 import Bucket
 from fanin.errors import InvalidRequest
+from fanin.settings.archiving import ArchiveSettings
 from functions.wiring.starting import at_start
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from fanin import names
-from functions.metrics import emf
+from functions.invocation_metrics import emf
 from functions.wiring import webhooks
 
 # Not those of functions with tables, which make a client of DynamoDB.

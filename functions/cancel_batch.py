@@ -6,7 +6,7 @@ from fanin.api.answers.batch_answers import CancelledBatch
 from fanin.api.answers.documents import answers
 from fanin.api.edge import BatchId, IdempotencyKey, caller, edge
 from fanin.api.requests.batch_requests import CancelBatchBody
-from functions.metrics.counts import measured
+from functions.invocation_metrics.counts import measured
 from functions.wiring import tracking
 
 app = edge(tracking.settings)

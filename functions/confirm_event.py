@@ -3,8 +3,8 @@
 from typing import Any
 
 from fanin import names
-from fanin.api.events.ending_events import confirm
-from functions.metrics.counts import count, measured
+from fanin.api.bus_events.ending_events import confirm
+from functions.invocation_metrics.counts import count, measured
 from functions.wiring import tracking
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from fanin.api.messages import ack_of
 from fanin.client.consuming.adapter import Adapter
-from functions.metrics.counts import count_settled, measured
+from functions.invocation_metrics.counts import count_settled, measured
 from functions.wiring import consuming, tracking
 
 

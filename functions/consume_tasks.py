@@ -7,8 +7,8 @@ from fanin import names
 from fanin.api.task_messages import new_task_of
 from fanin.aws import clients
 from fanin.grouper.use_cases.registrations import register_messages
-from functions.metrics.created import counting_tasks
-from functions.metrics.measuring import count, measured
+from functions.invocation_metrics.created import counting_tasks
+from functions.invocation_metrics.measuring import count, measured
 from functions.wiring import consuming, grouping
 from functions.wiring.consuming import hide
 from functions.wiring.quotas import charge

@@ -9,8 +9,8 @@ from fanin.grouper.use_cases.consuming import consume
 from fanin.s3_publications.model import Order
 from fanin.s3_publications.parsing import message_of
 from fanin.s3_publications.service import Went
-from functions.metrics.created import counting_batches
-from functions.metrics.measuring import measured
+from functions.invocation_metrics.created import counting_batches
+from functions.invocation_metrics.measuring import measured
 from functions.wiring import s3_publications
 
 PART_MS = 60_000

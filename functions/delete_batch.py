@@ -5,7 +5,7 @@ from typing import Any
 from fanin.api.answers.documents import answers
 from fanin.api.answers.repair_answers import DeletedBatch
 from fanin.api.edge import BatchId, caller, edge
-from functions.metrics.counts import measured
+from functions.invocation_metrics.counts import measured
 from functions.wiring import tracking
 
 app = edge(tracking.settings)

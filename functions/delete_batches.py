@@ -7,7 +7,7 @@ from fanin.api.answers.repair_answers import DeletedBatches
 from fanin.api.cursors import list_cursors as cursors
 from fanin.api.edge import Cursor, caller, edge
 from fanin.api.requests.repair_requests import EndedBefore, instant_of
-from functions.metrics.counts import measured
+from functions.invocation_metrics.counts import measured
 from functions.wiring import tracking
 
 app = edge(tracking.settings, query=("endedBefore", "cursor"))

@@ -6,7 +6,7 @@ from fanin.api.answers.documents import answers
 from fanin.api.answers.queue_answers import DeletedJobs
 from fanin.api.edge import QueueName, caller, edge
 from fanin.api.requests.queue_requests import DeleteJobsBody
-from fanin.queue.administration import deleting
+from fanin.queue.administration import changing
 from functions.wiring import queueing, tracking
 
 app = edge(tracking.settings)
@@ -26,8 +26,8 @@ def delete_jobs(queue: QueueName, body: DeleteJobsBody) -> DeletedJobs:
     """
     records = body.records()
     context = queueing.existing(caller(app).tenant, queue).context
-    jobs = deleting.delete_jobs(context, body.keys) if body.keys else {}
-    return DeletedJobs.of(jobs, deleting.delete_dead(context, records))
+    jobs = changing.delete_jobs(context, body.keys) if body.keys else {}
+    return DeletedJobs.of(jobs, changing.delete_dead(context, records))
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

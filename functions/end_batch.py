@@ -6,7 +6,7 @@ from fanin.api.answers.documents import answers
 from fanin.api.answers.repair_answers import EndedBatch
 from fanin.api.edge import BatchId, IdempotencyKey, caller, edge
 from fanin.api.requests.repair_requests import EndBatchBody
-from functions.metrics.counts import measured
+from functions.invocation_metrics.counts import measured
 from functions.wiring import tracking
 
 app = edge(tracking.settings)

@@ -4,7 +4,7 @@ from typing import Any
 
 from fanin.client.consuming.adapter import Adapter
 from fanin.client.consuming.records import dead_letter_message_ack
-from functions.metrics.counts import count_settled, measured
+from functions.invocation_metrics.counts import count_settled, measured
 from functions.wiring import consuming, tracking
 
 

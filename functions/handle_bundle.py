@@ -5,8 +5,8 @@ from typing import Any
 
 from fanin.grouper import BundleMessage, Handled
 from fanin.grouper.use_cases.consuming import consume
-from functions.metrics.grouping import count_handled
-from functions.metrics.measuring import measured
+from functions.invocation_metrics.grouping import count_handled
+from functions.invocation_metrics.measuring import measured
 from functions.wiring import calling, grouping
 
 MILLISECOND = timedelta(milliseconds=1)

@@ -6,8 +6,8 @@ from typing import Any
 from fanin.aws import clients
 from fanin.grouper import LeadResult, TaskMessage
 from fanin.grouper.use_cases.consuming import consume
-from functions.metrics.grouping import count_lead_results
-from functions.metrics.measuring import measured
+from functions.invocation_metrics.grouping import count_lead_results
+from functions.invocation_metrics.measuring import measured
 from functions.wiring import grouping
 from functions.wiring.starting import at_start
 

@@ -3,7 +3,7 @@
 import os
 from typing import Any
 
-from fanin.api.events import job_events
+from fanin.api.bus_events import job_events
 from fanin.aws import clients
 from fanin.aws.sending.bus import Bus
 from functions.wiring.starting import at_start

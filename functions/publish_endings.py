@@ -4,11 +4,11 @@ import os
 from typing import Any
 
 from fanin import names
-from fanin.api.events.ending_events import ended_states, forced, publish_endings
+from fanin.api.bus_events.ending_events import ended_states, forced, publish_endings
 from fanin.aws import clients
 from fanin.aws.sending.bus import Bus
 from fanin.ending_events import metrics as announced
-from functions.metrics.counts import count, count_endings, measured
+from functions.invocation_metrics.counts import count, count_endings, measured
 from functions.wiring import tracking
 from functions.wiring.starting import at_start
 

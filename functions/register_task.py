@@ -9,8 +9,8 @@ from fanin.api.edge import IdempotencyKey, caller, edge
 from fanin.api.requests.group_requests import RegisterTaskBody
 from fanin.aws import clients
 from fanin.grouper import NewTask
-from functions.metrics.created import counting_tasks
-from functions.metrics.measuring import measured
+from functions.invocation_metrics.created import counting_tasks
+from functions.invocation_metrics.measuring import measured
 from functions.wiring import grouping, tracking
 from functions.wiring.quotas import charge
 from functions.wiring.starting import at_start

@@ -8,7 +8,7 @@ from fanin.api.answers.documents import answers
 from fanin.api.answers.job_answers import RemovedQueue
 from fanin.api.edge import QueueName, caller, edge
 from fanin.queue.administration import removing
-from functions.metrics.counts import measured
+from functions.invocation_metrics.counts import measured
 from functions.wiring import queueing, tracking
 
 app = edge(tracking.settings, query=("force",))

@@ -5,13 +5,13 @@ from functools import partial
 from typing import Any
 
 from fanin import names
-from fanin.api.events.waiting_tasks import Resumed, WaitingTasks, resume
+from fanin.api.bus_events.waiting_tasks import Resumed, WaitingTasks, resume
 from fanin.aws import clients
 from fanin.aws.sending.durable_callbacks import DurableCallbacks
 from fanin.aws.sending.step_functions import StepFunctions
 from fanin.grouper.use_cases.consuming import consume
 from fanin.tracker.rules.options import TokenKind
-from functions.metrics.measuring import count, measured
+from functions.invocation_metrics.measuring import count, measured
 from functions.wiring import tracking
 
 LAST_MS = 10_000

@@ -7,7 +7,7 @@ from fanin.api.answers.queue_answers import RevivedAnswer
 from fanin.api.cursors import row_cursors
 from fanin.api.edge import QueueName, caller, edge
 from fanin.api.requests.queue_requests import ReviveBody
-from fanin.queue.administration.reviving import revive_all, revive_some
+from fanin.queue.administration.changing import revive_all, revive_some
 from fanin.queue.rules import order
 from functions.wiring import queueing, tracking
 

@@ -4,11 +4,11 @@ from typing import Any
 
 from fanin.api.answers.documents import answers
 from fanin.api.answers.publication_answers import PublicationAnswer
+from fanin.api.bus_events.waiting_tasks import resumable
 from fanin.api.edge import IdempotencyKey, caller, edge
-from fanin.api.events.waiting_tasks import resumable
 from fanin.api.requests.publication_requests import StartPublicationBody
-from functions.metrics.created import counting_batches
-from functions.metrics.measuring import measured
+from functions.invocation_metrics.created import counting_batches
+from functions.invocation_metrics.measuring import measured
 from functions.wiring import s3_publications, tracking
 from functions.wiring.deployed import check_callback, resumes
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from fanin import names
-from functions.metrics.counts import age, count, measured
+from functions.invocation_metrics.counts import age, count, measured
 from functions.wiring import tracking
 
 LAST_MS = 240_000

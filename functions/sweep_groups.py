@@ -3,7 +3,7 @@
 from typing import Any
 
 from fanin import names
-from functions.metrics.measuring import count, measured
+from functions.invocation_metrics.measuring import count, measured
 from functions.wiring import grouping
 
 LAST_MS = 60_000

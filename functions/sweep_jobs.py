@@ -16,8 +16,8 @@ from fanin.queue import Effects, QueueKey
 from fanin.queue.rules.keys import DAY_MINUTES, visit_minute
 from fanin.queue.upkeep.rounds import Listed, Rounds
 from fanin.queue.upkeep.visiting import visit
-from functions.metrics.counts import measured
-from functions.metrics.queueing import Visited, depths
+from functions.invocation_metrics.counts import measured
+from functions.invocation_metrics.queueing import Visited, depths
 from functions.wiring import queueing
 
 logger = logging.getLogger("fanin")

@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
-from fanin.local.endpoint.checking import checked
-from fanin.local.endpoint.given import SETTING
+from fanin.local.dynamodb_engine.checking import checked
+from fanin.local.dynamodb_engine.given import SETTING
 from tests import parsing
 from tests.request_rules import hook, shapes
 
@@ -25,7 +25,7 @@ OURS = ("AWS_", "FANIN_", "_X_AMZN_", "POWERTOOLS_")
 LANES = [
     [f"tests/{room}/" for room in rooms.split()]
     for rooms in (
-        "pipeline report tracker publishing s3_publications item_results histories archive",
+        "pipeline history_report tracker publishing s3_publications item_results histories change_archive",
         "infra fuzz functions contract cost queue grouper api crashes quotas sqs_worker aws",
         "http agreement client conformance simulating simulation simulation_grouper simulation_seams",
         "local catalog dashboard website cli mutation",

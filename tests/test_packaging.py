@@ -155,7 +155,7 @@ for name in %r:
     importlib.import_module(name)
 """
 APART = (
-    *("fanin.api.", "fanin.cli.", "fanin.local.", "fanin.report", "fanin_cdk", "fanin_conformance"),
+    *("fanin.api.", "fanin.cli.", "fanin.local.", "fanin.history_report", "fanin_cdk", "fanin_conformance"),
     *("fanin.client.aio.beside", "fanin.client.aio.connections", "fanin.client.aio.exchange"),
 )
 

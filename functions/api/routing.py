@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from functions.metrics.measuring import metrics
+from functions.invocation_metrics.measuring import metrics
 from functions.wiring import metered
 
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]

@@ -10,7 +10,7 @@ from datetime import datetime
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
-from fanin.api.events.progress_event import ProgressEvent
+from fanin.api.bus_events.progress_event import ProgressEvent
 from fanin.ending_events.ending_event import RANGES_IN_EVENT, EndingEvent
 from fanin.names import BATCH_PROGRESS, camel
 from fanin.tracker.events import EVENT_TYPES, is_optional

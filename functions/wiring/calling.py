@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from fanin.aws import clients
 from fanin.grouper import ByTarget, Downstream
-from fanin.grouper.calls.http import HttpDownstream
-from fanin.grouper.calls.secrets import SecretHeaders, SecretUnreadable
+from fanin.grouper.batch_api_calls.http import HttpDownstream
+from fanin.grouper.batch_api_calls.secrets import SecretHeaders, SecretUnreadable
 from fanin.grouper.settings.endpoints import Endpoint, Secret, Signing
 from fanin.grouper.settings.parsing import endpoints_of
 from functions.wiring.deployed import settings_file
@@ -27,7 +27,7 @@ def downstream() -> ByTarget:
 
 def _downstream(endpoint: Endpoint) -> Downstream:
     if endpoint.function:
-        from fanin.grouper.calls.invoking import LambdaDownstream  # noqa: PLC0415
+        from fanin.grouper.batch_api_calls.invoking import LambdaDownstream  # noqa: PLC0415
 
         client = clients.functions.within(_region(endpoint.function))
         return LambdaDownstream(client, endpoint.function, endpoint.timeout)

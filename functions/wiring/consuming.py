@@ -10,8 +10,8 @@ from fanin.aws import clients
 from fanin.aws.sending.isolation import Isolation
 from fanin.aws.sending.keeping import kept_message
 from fanin.aws.sending.visibility import Visibility
-from fanin.aws.settings.tracking import Settings
 from fanin.errors import InvalidRequest
+from fanin.settings.tracking import Settings
 
 
 def keep(event: Mapping[str, Any], response: dict[str, Any]) -> dict[str, Any]:

@@ -6,9 +6,9 @@ import os
 from functools import lru_cache
 from pathlib import Path
 
-from fanin.aws.settings.settings_file import SettingsFile
 from fanin.errors import InvalidRequest
 from fanin.names import RESUMED_TASK
+from fanin.settings.settings_file import SettingsFile
 
 FUNCTIONS = Path(__file__).parents[1]
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import lru_cache
 
 from fanin.aws import clients
-from fanin.aws.settings.grouping import GroupingSettings
 from fanin.errors import InvalidRequest
 from fanin.grouper import Grouper, ItemAck, OutcomeNotifier, World
 from fanin.grouper.dynamodb import DynamoStore, GrouperTables
@@ -18,6 +17,7 @@ from fanin.grouper.settings.targeting import TargetTemplate
 from fanin.grouper.sqs import SqsQueue
 from fanin.names import BUNDLE_FAILED, TASK_SUCCEEDED
 from fanin.pacing import each_in_threads
+from fanin.settings.grouping import GroupingSettings
 from functions.wiring import metered
 from functions.wiring.deployed import settings_file
 
@@ -70,14 +70,14 @@ def _bus() -> EventBus:
 
 def _ack(entries: Sequence[ItemAck]) -> None:
     """Ack items; the first task that has one loads the tracker, without which a function starts faster."""
-    from fanin.api.events.task_acks import ack_items  # noqa: PLC0415
+    from fanin.api.bus_events.task_acks import ack_items  # noqa: PLC0415
     from functions.wiring import tracking  # noqa: PLC0415
 
     ack_items(tracking.transport().tracker, entries)
 
 
 def _keep_results(entries: Sequence[ItemAck]) -> None:
-    from fanin.api.events.task_acks import keep_results  # noqa: PLC0415
+    from fanin.api.bus_events.task_acks import keep_results  # noqa: PLC0415
     from functions.wiring import tracking  # noqa: PLC0415
 
     keep_results(tracking.transport().tracker, entries)

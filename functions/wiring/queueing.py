@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 
 from fanin.aws import clients
-from fanin.aws.settings.jobs import JobSettings
 from fanin.client.queues.job_acks import acking
 from fanin.client.transports.direct_acks import DirectAcks
 from fanin.errors import InvalidRequest, NotFound
@@ -14,6 +13,7 @@ from fanin.queue.administration.creating import QueueCreator
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.dynamodb.registry import Registry
 from fanin.queue.sqs import SqsDoorbell, SqsDoorbells
+from fanin.settings.jobs import JobSettings
 from functions.wiring import metered, tracking
 from functions.wiring.quotas import admit_queue
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from fanin.aws import clients
 from fanin.aws.calls import send
-from fanin.aws.settings.tracking import needed
 from fanin.errors import InvalidRequest
+from fanin.settings.tracking import needed
 from functions.wiring import tracking
 from functions.wiring.deployed import settings_file
 from functions.wiring.metered import dynamodb

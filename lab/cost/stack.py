@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from fanin.cost import Usage
-from fanin.local.functions.deployed import module_of
+from fanin.local.function_processes.deployed import module_of
 from lab.cost.month import MINUTES, POLLERS, POLLS_A_MINUTE
 
 ACCOUNT = "111122223333"

@@ -17,9 +17,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from fanin.aws.settings.settings_file import VARIABLE, SettingsFile
 from fanin.local import LocalRun
-from fanin.local.functions import deployed as functions
+from fanin.local.function_processes import deployed as functions
+from fanin.settings.settings_file import VARIABLE, SettingsFile
 from lab.local.batch_api import BatchApi, ServiceErrors
 from lab.local.races import Api
 

@@ -27,7 +27,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from fanin.aws.dynamodb.meter import Meter
-from fanin.aws.settings.jobs import JobSettings
 from fanin.client.queues.creating import ClientCreator
 from fanin.client.transports.http import HttpTransport
 from fanin.local import LocalRun
@@ -35,6 +34,7 @@ from fanin.queue import Options, Queue, QueueContext, QueueKey
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.rules.keys import job_key
 from fanin.queue.sqs import SqsDoorbell
+from fanin.settings.jobs import JobSettings
 from lab.local.job_worker import outcome
 from lab.local.races import Api
 

@@ -21,12 +21,12 @@ from typing import Any
 
 from fanin import Fanin
 from fanin.aws.sending.bus import Bus, Event
-from fanin.aws.settings.tracking import Tables
 from fanin.client.transports.direct import DirectTransport
 from fanin.ending_events.announcer import Announcer
 from fanin.errors import StoreUnavailable
 from fanin.local import LocalRun
-from fanin.local.emulation.connection import ACCOUNT
+from fanin.local.emulator.connection import ACCOUNT
+from fanin.settings.tracking import Tables
 from fanin.tracker import Batch, Tracker
 from fanin.tracker.announcing import announcing
 from fanin.tracker.dynamodb import DynamoStore

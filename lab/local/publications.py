@@ -24,8 +24,8 @@ from uuid import uuid4
 
 from fanin.client.consuming.chunks import range_of
 from fanin.local import LocalRun
-from fanin.local.functions import deployed as functions
-from fanin.local.functions.forking import SWITCH
+from fanin.local.function_processes import deployed as functions
+from fanin.local.function_processes.forking import SWITCH
 from lab.local.races import Api
 
 BUCKET, QUEUE = "lake", "work"

@@ -27,8 +27,8 @@ from typing import Any
 from uuid import uuid4
 
 from fanin.local import LocalRun
-from fanin.local.functions import deployed as functions
-from fanin.local.functions.forking import SWITCH
+from fanin.local.function_processes import deployed as functions
+from fanin.local.function_processes.forking import SWITCH
 from lab.local.races import Api
 from lab.pages.results import Table, Target, keep
 from lab.pages.revision import ROOT

@@ -16,6 +16,8 @@ from lab.peers.judging import END, RESULT, WORK, Line, judged, judged_results, p
 WORKERS = 4
 POLL_SECONDS = 0.02
 SAMPLE_SECONDS = 1.0
+SAMPLED_SHARE = 0.05
+"""The part of the time of a run that its samples take at most: one reads all that is stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,17 +114,18 @@ def run(site: Site, case: Case, log: Path) -> dict[str, Any]:
 
 def _watched(site: Site, case: Case, watch: Watch, crew: Crew) -> int:
     """Wait for the end of the run; return how many workers were killed."""
-    deadline, killed, sampled = time.monotonic() + case.limit, 0, time.monotonic()
+    deadline, killed, sample_at = time.monotonic() + case.limit, 0, time.monotonic() + SAMPLE_SECONDS
     while time.monotonic() < deadline and not watch.is_over(case):
         time.sleep(POLL_SECONDS)
         watch.look()
         if case.kill_at is not None and not killed and len(watch.done) >= case.kill_at:
             crew.replace_one(Random(case.seed))
             killed += 1
-        if time.monotonic() - sampled > SAMPLE_SECONDS:
+        if (began := time.monotonic()) > sample_at:
             site.sample()
             crew.check()
-            sampled = time.monotonic()
+            took = time.monotonic() - began
+            sample_at = began + max(SAMPLE_SECONDS, took / SAMPLED_SHARE)
     site.sample()
     return killed
 

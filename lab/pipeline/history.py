@@ -18,8 +18,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from fanin.archive.changes import Change, file_of
 from fanin.aws.dynamodb.rows import number, text
+from fanin.change_archive.changes import Change, file_of
 from fanin.tracker.dynamodb import items
 from fanin.tracker.rules.model import Batch, BatchKey, PageKey, State
 from fanin.tracker.rules.options import Mode, Retention

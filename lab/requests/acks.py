@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from fanin.aws.dynamodb.meter import Meter
-from fanin.aws.settings.tracking import Tables
 from fanin.local import LocalRun
+from fanin.settings.tracking import Tables
 from fanin.tracker import Ack, OpenBatch, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 

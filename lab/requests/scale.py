@@ -13,9 +13,9 @@ import statistics
 import time
 
 from fanin.aws.dynamodb.meter import Meter
-from fanin.aws.settings.tracking import Tables
 from fanin.cost.sizes import size_of
 from fanin.local import LocalRun
+from fanin.settings.tracking import Tables
 from fanin.tracker import Ack, OpenBatch, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from lab.local.races import Api

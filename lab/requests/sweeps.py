@@ -21,7 +21,6 @@ import boto3
 from moto import mock_aws
 
 from fanin.aws.dynamodb.meter import Meter
-from fanin.aws.settings.tracking import Tables
 from fanin.grouper.dynamodb import DynamoStore as GrouperStore
 from fanin.grouper.dynamodb import GrouperTables
 from fanin.grouper.dynamodb import items as group_items
@@ -34,6 +33,7 @@ from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.keys import PartKey
 from fanin.queue.upkeep.rounds import LOOKED_UP
 from fanin.queue.upkeep.visiting import visit
+from fanin.settings.tracking import Tables
 from fanin.tracker import OpenBatch, Tracker
 from fanin.tracker.dynamodb import DynamoStore as TrackerStore
 from fanin.tracker.rules.model import SHARDS

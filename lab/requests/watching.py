@@ -17,8 +17,8 @@ from fanin.queue import Effects, MemoryDoorbell, QueueContext, QueueKey
 from fanin.queue.dynamodb import items
 from fanin.queue.memory import MemoryStore
 from fanin.queue.rules.model import Member
+from fanin.queue.sessions import session as sessions
 from fanin.queue.upkeep.maintenance import Maintenance
-from fanin.queue.worker import session as sessions
 
 QUEUE = QueueKey("123456789012", "thumbnails")
 WORKERS = (1, 10, 24, 25, 100, 1000)

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from fanin.aws.settings.tracking import Tables
 from fanin.grouper import Grouper, Policies, Policy, Posting, World
 from fanin.grouper.dynamodb import DynamoStore as GrouperStore
 from fanin.grouper.dynamodb import GrouperTables
 from fanin.queue import Effects, MemoryDoorbell, Options, Queue, QueueContext
 from fanin.queue.dynamodb import DynamoStore as QueueStore
 from fanin.queue.rules.keys import QueueKey
+from fanin.settings.tracking import Tables
 from fanin.tracker import Tracker
 from fanin.tracker.dynamodb import DynamoStore as TrackerStore
 from lab.scale_limits.keys import KeyMeter

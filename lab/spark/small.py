@@ -14,7 +14,7 @@ from lab.pages.results import Table, Target
 from lab.pages.revision import ROOT
 from lab.spark.inputs import write_logs
 from lab.spark.report import SMALL, keep_part
-from pipeline.local.engines import LOCAL, SPARK
+from pipeline.without_spark.engines import LOCAL, SPARK
 
 DRY = ("--dry-run",)
 WAYS = {"local, dry run": (LOCAL, DRY), "local": (LOCAL, ()), "Spark, dry run": (SPARK, DRY)}

@@ -10,7 +10,7 @@ import pytest
 from moto import mock_aws
 
 from fanin.aws.dynamodb.meter import Meter
-from fanin.aws.settings.tracking import Tables
+from fanin.settings.tracking import Tables
 from fanin.tracker import OpenBatch, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from lab.cost.units import UnitMeter

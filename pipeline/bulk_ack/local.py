@@ -22,13 +22,13 @@ from pipeline.bulk_ack.logs import format_of, refuse_hidden
 from pipeline.bulk_ack.rows import Collected
 from pipeline.bulk_ack.run import PROGRESS_SECONDS, SUMMED, BulkAckRequest, Folded, write_tasks
 from pipeline.bulk_ack.write import Tally, Target
-from pipeline.local.listing import listed
-from pipeline.local.output import commit
-from pipeline.local.processes import Clock, Processes
 from pipeline.spark import bitmaps
 from pipeline.spark.files import ListedFile, shares
 from pipeline.spark.progress import WATCH_SECONDS, Report, count
 from pipeline.table_frames.tables import Tables
+from pipeline.without_spark.listing import listed
+from pipeline.without_spark.output import commit
+from pipeline.without_spark.processes import Clock, Processes
 
 ON_THIS_MACHINE = "file:"
 

@@ -6,6 +6,6 @@ build(spark, Sources("s3://bucket/changes"), "out")  # out/batches, out/items, .
 """
 
 from pipeline.history.building import Sources, build
-from pipeline.history.change_archive.archive import Days, NotAnArchive
+from pipeline.history.change_frames.archive import Days, NotAnArchive
 
 __all__ = ["Days", "NotAnArchive", "Sources", "build"]

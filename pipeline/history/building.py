@@ -15,8 +15,8 @@ from pyspark.sql import functions as F
 from pipeline.fan_out import manifest
 from pipeline.history import deliveries, grouping, latency, lifecycle
 from pipeline.history import items as of_items
-from pipeline.history.change_archive.archive import Archive, Days
-from pipeline.history.change_archive.reading import changes
+from pipeline.history.change_frames.archive import Archive, Days
+from pipeline.history.change_frames.reading import changes
 from pipeline.spark import datasets
 from pipeline.spark.progress import Report, watching
 

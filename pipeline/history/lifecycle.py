@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from pipeline.history.change_archive.schemas import BATCH_IMAGES
+from pipeline.history.change_frames.schemas import BATCH_IMAGES
 from pipeline.history.items import seconds_between
 
 LOST = ("EXPIRED", "TIMED_OUT", "CANCELLED")

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.bulk_ack.local import LocalEngine
 from pipeline.bulk_ack.run import BulkAckRequest, Engine, bulk_ack, preview
-from pipeline.local import engines
-from pipeline.local.arrow import without_pandas
-from pipeline.local.processes import cores_of
 from pipeline.spark.arguments import job_parser, positive
 from pipeline.spark.errors import exit_with_message
 from pipeline.spark.progress import Report, event_printer
 from pipeline.table_frames import options as shared
+from pipeline.without_spark import engines
+from pipeline.without_spark.arrow import without_pandas
+from pipeline.without_spark.processes import cores_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -115,7 +115,7 @@ FINDINGS = StructType(
         StructField("sure", BooleanType(), False),
     ]
 )
-"""A disagreement, see `pipeline.audit.rules.Rule`; about the batch itself if *page* is null.
+"""A disagreement, see `pipeline.table_audit.rules.Rule`; about the batch itself if *page* is null.
 
 *sure*: no write in progress can explain it.
 """

@@ -11,8 +11,8 @@ import boto3
 from botocore.config import Config
 
 from fanin.aws.forking import cache_per_process
-from fanin.aws.settings import tracking as settings
 from fanin.pacing import THREADS
+from fanin.settings import tracking as settings
 from fanin.tracker.dynamodb import DynamoStore
 
 if TYPE_CHECKING:

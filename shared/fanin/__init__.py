@@ -6,8 +6,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fanin.aws.settings.jobs import JobSettings
-    from fanin.aws.settings.tracking import Tables
     from fanin.client.aio.batches import AsyncBatch
     from fanin.client.aio.clients import AsyncFanin
     from fanin.client.batch import Batch, Reopened
@@ -69,6 +67,8 @@ if TYPE_CHECKING:
     from fanin.publishing.items import send
     from fanin.publishing.sending import SendFailed
     from fanin.queue import LostClaim, NewJob, Options, SessionLost
+    from fanin.settings.jobs import JobSettings
+    from fanin.settings.tracking import Tables
     from fanin.tracker import BatchMap, Mode, Outcome, Retention, Sample, State, Verdict
 
 __all__ = [
@@ -145,8 +145,8 @@ __all__ = [
 
 # Loaded at the first access, so that a function does not import rooms that it does not use.
 _ROOMS = {
-    "fanin.aws.settings.jobs": ("JobSettings",),
-    "fanin.aws.settings.tracking": ("Tables",),
+    "fanin.settings.jobs": ("JobSettings",),
+    "fanin.settings.tracking": ("Tables",),
     "fanin.client.aio.batches": ("AsyncBatch",),
     "fanin.client.aio.clients": ("AsyncFanin",),
     "fanin.client.batch": ("Batch", "Reopened"),

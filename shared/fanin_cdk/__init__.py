@@ -7,12 +7,12 @@ prefix of doorbells.
 ::
 
     tracker.py: FaninTracker --> composition.py: its parts, each where its setting enables it
-      settings/     what may be set                constructs/  API, functions, tables, queues
+      settings/     what may be set                resources/   API, functions, tables, queues
       grants/       what each function may do      events/      the ending of a batch, and to whom it goes
       packaging/    the zips that are deployed     monitoring/  alarms, metrics, the dashboard
 
 Read in this order: ``tracker.py``, ``composition.py``; ``settings/config.py``; ``grants/handlers.py``, the
-functions and their grants; ``constructs/functions.py`` and ``constructs/api.py``; ``limits.py``, what
+functions and their grants; ``resources/functions.py`` and ``resources/api.py``; ``limits.py``, what
 AWS would refuse at deployment.
 """
 
@@ -22,8 +22,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fanin_cdk.constructs.grouper import FaninGrouper
-    from fanin_cdk.constructs.jobs import FaninQueues
+    from fanin_cdk.resources.grouper import FaninGrouper
+    from fanin_cdk.resources.jobs import FaninQueues
     from fanin_cdk.settings.config import ConfigError
     from fanin_cdk.tracker import FaninTracker
 
@@ -32,8 +32,8 @@ __all__ = ["ConfigError", "FaninGrouper", "FaninQueues", "FaninTracker"]
 # Loaded at the first access: the CDK starts a Node, which an app may choose before, and takes a second.
 _ROOM_OF = {
     "ConfigError": "fanin_cdk.settings.config",
-    "FaninGrouper": "fanin_cdk.constructs.grouper",
-    "FaninQueues": "fanin_cdk.constructs.jobs",
+    "FaninGrouper": "fanin_cdk.resources.grouper",
+    "FaninQueues": "fanin_cdk.resources.jobs",
     "FaninTracker": "fanin_cdk.tracker",
 }
 

@@ -20,8 +20,6 @@ from constructs import Construct
 
 from fanin.names import BATCH_COMPLETED, JOBS_INDEX
 from fanin_cdk.composition import Authorization, Composition
-from fanin_cdk.constructs.jobs import FaninQueues
-from fanin_cdk.constructs.queues import BATCH_WINDOW, feed, queue_mappings
 from fanin_cdk.events.callbacks import check_place
 from fanin_cdk.events.dead_letter_queues import UNMATCHED
 from fanin_cdk.events.deliveries import Deliveries
@@ -32,6 +30,8 @@ from fanin_cdk.grants.handlers import RESUMES
 from fanin_cdk.grants.job_handlers import ADD, WORK
 from fanin_cdk.monitoring.construct import Monitoring
 from fanin_cdk.nag import accept_wildcards
+from fanin_cdk.resources.jobs import FaninQueues
+from fanin_cdk.resources.queues import BATCH_WINDOW, feed, queue_mappings
 from fanin_cdk.settings.concurrency import shares
 from fanin_cdk.settings.config import Config, ConfigError
 from fanin_cdk.settings.keywords import Settings

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fanin.api.callers import TOKEN_MAX, Caller, Forbidden, identify
-from fanin.aws.settings.tracking import JwtClaims
+from fanin.settings.tracking import JwtClaims
 from functions.wiring import tracking
 from tests.api.gateway import Gateway
 

@@ -12,7 +12,7 @@ import pytest
 
 from fanin.queue import MemoryDoorbell, Options, Queue, QueueContext, QueueKey
 from fanin.queue.memory import MemoryStore
-from functions.metrics.measuring import metrics
+from functions.invocation_metrics.measuring import metrics
 from functions.wiring import grouping, queueing
 from tests.api.conftest import AT, TENANT
 from tests.api.gateway import JSON, Gateway

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from fanin.api.events.ending_events import confirm, endings
+from fanin.api.bus_events.ending_events import confirm, endings
 from fanin.aws.sending.bus import Bus
 from fanin.errors import NewerSchema, StoreUnavailable
 from fanin.instants import iso

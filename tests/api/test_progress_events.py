@@ -9,7 +9,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from fanin.api.events.ending_events import confirm, ended_states, endings
+from fanin.api.bus_events.ending_events import confirm, ended_states, endings
 from fanin.instants import iso
 from fanin.tracker import Ack, BatchKey, Outcome, Tracker
 from fanin.tracker.dynamodb.thresholds import notice_item

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from fanin.api.events.ending_events import endings
-from fanin.aws.settings.settings_file import SettingsFile
+from fanin.api.bus_events.ending_events import endings
 from fanin.s3_publications.service import Publications
+from fanin.settings.settings_file import SettingsFile
 from fanin.tracker import OpenBatch, Tracker
 from fanin.tracker.rules.model import Batch
 from functions.wiring import deployed, s3_publications

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fanin.aws.settings.jobs import JobSettings
 from fanin.errors import InvalidRequest
+from fanin.settings.jobs import JobSettings
 
 PREFIX = "arn:aws:sqs:eu-west-1:111122223333:fanin-dev_bell_"
 ENVIRONMENT = {"FANIN_QUEUE_TABLE": "table", "FANIN_TENANT": "us"}

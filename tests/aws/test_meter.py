@@ -8,7 +8,7 @@ import pytest
 from moto import mock_aws
 
 from fanin.aws.dynamodb.meter import Meter
-from fanin.aws.settings.tracking import Tables
+from fanin.settings.tracking import Tables
 from fanin.tracker import BatchKey
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.rules.model import PageKey

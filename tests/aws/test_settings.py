@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fanin.aws.settings.tracking import Settings, Tables
 from fanin.errors import InvalidRequest
+from fanin.settings.tracking import Settings, Tables
 
 ENV = {"FANIN_BATCHES_TABLE": "b", "FANIN_PAGES_TABLE": "p", "FANIN_TENANT": "t"}
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fanin.aws.settings.settings_file import NAME, VARIABLE, SettingsFile
 from fanin.errors import InvalidRequest
+from fanin.settings.settings_file import NAME, VARIABLE, SettingsFile
 
 FULL = SettingsFile(
     dead_letter_tenants={"arn:aws:sqs:eu-west-1:111122223333:orders-dead": "acme"},

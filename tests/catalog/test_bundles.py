@@ -5,8 +5,8 @@ from __future__ import annotations
 from examples.catalog.system import bundles
 from examples.catalog.system.batch_api import Request, Ruling
 from examples.catalog.system.bundles import RateLimited
-from fanin.aws.settings.settings_file import SettingsFile
 from fanin.grouper.settings.parsing import endpoints_of, policies_of
+from fanin.settings.settings_file import SettingsFile
 
 
 def request(bundle: str, *packages: str, attempt: int = 1) -> Request:

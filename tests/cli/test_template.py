@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from fanin.cli.app import app
 from fanin.local import prerequisites
-from fanin.local.stack import template
+from fanin.local.deploying import template
 from tests.local import small
 
 

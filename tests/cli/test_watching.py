@@ -19,7 +19,7 @@ from fanin.local import run_directories
 from fanin.local.dead_letter_queues import LOOK_SECONDS
 from fanin.local.failures import FailureLog
 from fanin.local.run_directories import State as RunState
-from fanin.local.work.source import source_of
+from fanin.local.user_function.source import source_of
 from tests.api.published import checked
 from tests.contract import moto_clients
 

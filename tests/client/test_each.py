@@ -11,9 +11,9 @@ from moto import mock_aws
 
 from fanin import Fanin
 from fanin.aws.dynamodb.meter import Meter
-from fanin.aws.settings.tracking import Tables
 from fanin.client.transports.direct import DirectTransport
 from fanin.cost.sizes import size_of
+from fanin.settings.tracking import Tables
 from fanin.tracker import Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.memory import MemoryStore

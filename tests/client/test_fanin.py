@@ -8,8 +8,8 @@ from enum import StrEnum
 import pytest
 
 from fanin import InvalidRequest, State
-from fanin.aws.settings.settings_file import SettingsFile
 from fanin.client.transports.transport import RANGED_A_REQUEST, ranged_requests_of
+from fanin.settings.settings_file import SettingsFile
 from fanin.tracker import Ack
 from fanin.tracker.rules.options import OnFailures, TaskToken
 from functions.wiring import deployed

@@ -14,7 +14,7 @@ from fanin.aws import clients
 from fanin.client.transports.http import HttpTransport
 from fanin.client.transports.signing import Signer
 from fanin.grouper import Call, Member
-from fanin.grouper.calls.http import HttpDownstream
+from fanin.grouper.batch_api_calls.http import HttpDownstream
 from tests.client.conftest import Reply, Seen, Service
 from tests.forks import forked, status_of
 

@@ -8,9 +8,9 @@ from time import monotonic
 from typing import Literal
 from uuid import uuid4
 
-from fanin.aws.settings.tracking import Tables
 from fanin.item_ids import ItemId
 from fanin.local import LocalRun
+from fanin.settings.tracking import Tables
 from fanin.tracker import Ack, BatchKey, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.rules.model import PageKey

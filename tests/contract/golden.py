@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from fanin.aws.dynamodb.schema import VERSION
-from fanin.aws.settings.tracking import Tables
 from fanin.grouper.dynamodb import DynamoStore as GrouperStore
 from fanin.queue.dynamodb import DynamoStore as QueueStore
+from fanin.settings.tracking import Tables
 from fanin.tracker.dynamodb import DynamoStore as TrackerStore
 from tests.contract import engines, grouper_tables, queue_table, tables
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from fanin.aws.settings.tracking import Tables
 from fanin.errors import StaleWrite
 from fanin.s3_publications.dynamodb import DynamoPositions
 from fanin.s3_publications.model import Position
+from fanin.settings.tracking import Tables
 from fanin.tracker import OpenBatch, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from tests.contract import engines

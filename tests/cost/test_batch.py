@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 from moto import mock_aws
 
-from fanin.aws.settings.tracking import Tables
 from fanin.cost.batch import API, FAILURE, LIFECYCLE, QUEUE, TABLES, WAYS, Way, batch_costs
+from fanin.settings.tracking import Tables
 from fanin.tracker import Ack, OpenBatch, Outcome, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from lab.cost.units import UnitMeter

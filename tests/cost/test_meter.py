@@ -14,9 +14,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from moto import mock_aws
 
-from fanin.aws.settings.tracking import Tables
 from fanin.cost import Usage
 from fanin.cost.meter import UsageMeter
+from fanin.settings.tracking import Tables
 from fanin.tracker import Ack, OpenBatch, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from lab.cost.units import UnitMeter

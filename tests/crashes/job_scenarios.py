@@ -10,7 +10,7 @@ from typing import Any
 
 from fanin.queue import NewJob, Options, Queue, QueueKey
 from functions.wiring import queueing
-from tests.archive.streams import record
+from tests.change_archive.streams import record
 from tests.crashes.account import Account, Killed
 from tests.crashes.group_scenarios import ENOUGH, delivered, taken
 from tests.crashes.naming import CONSUMER, TENANT

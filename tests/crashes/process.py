@@ -34,7 +34,7 @@ CLOCKED = (
     "fanin.callbacks.delivering",
     "functions.sweep_jobs",
 )
-TIMED = ("fanin.queue.effects", module_of(CONSUMER), "functions.metrics.emf")
+TIMED = ("fanin.queue.effects", module_of(CONSUMER), "functions.invocation_metrics.emf")
 KEPT = frozenset({"dynamodb"})
 """Its client keeps nothing but connections, and counts with a meter that stays attached."""
 DEFAULTS = (Reader, Tracker, Effects, GroupWorld)
@@ -127,8 +127,8 @@ def under(clock: Clock) -> Iterator[None]:
         patch.object(time, "sleep", _rest),
         patch.object(uuid.os, "urandom", clock.draw),  # type: ignore[attr-defined]
         patch("fanin.pacing.ThreadPoolExecutor", InTurn),
-        patch("fanin.grouper.calls.http.answered_within", _at_once),
-        patch("fanin.grouper.calls.invoking.answered_within", _at_once),
+        patch("fanin.grouper.batch_api_calls.http.answered_within", _at_once),
+        patch("fanin.grouper.batch_api_calls.invoking.answered_within", _at_once),
         patch("fanin.callbacks.http.answered_within", _at_once),
     ]
     patches += [patch.object(made.__init__, "__defaults__", _swapped(made, swaps)) for made in DEFAULTS]

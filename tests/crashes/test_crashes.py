@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fanin.api.events import waiting_tasks
+from fanin.api.bus_events import waiting_tasks
 from tests.crashes.account import Account, opened
 from tests.crashes.judging import Disturbance, Judge
 from tests.crashes.naming import CONSUMER

@@ -11,7 +11,7 @@ import pytest
 from botocore.exceptions import ConnectTimeoutError
 
 from fanin import names
-from fanin.api.events.ending_events import endings
+from fanin.api.bus_events.ending_events import endings
 from fanin.aws import clients
 from fanin.aws.sending.bus import Event
 from fanin.ending_events.announcer import REST_FACTOR, Announcer, announced_on

@@ -12,7 +12,7 @@ import pytest
 
 from fanin_cdk.grants.handlers import PUBLIC_ROUTES
 from functions.api.routing import by_route
-from functions.metrics.measuring import metrics
+from functions.invocation_metrics.measuring import metrics
 from functions.wiring import metered
 from tests.api.gateway import SERVED, Gateway
 

@@ -12,11 +12,11 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from fanin.aws import clients
-from fanin.aws.settings.tracking import Tables
+from fanin.settings.tracking import Tables
 from fanin.tracker import Ack, OpenBatch, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from functions import archive_changes
-from tests.archive.streams import read, record, turn_on
+from tests.change_archive.streams import read, record, turn_on
 from tests.contract import moto_clients
 from tests.contract.tables import TABLES, create_tables
 

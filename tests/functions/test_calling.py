@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from fanin.aws import clients
-from fanin.grouper.calls.http import HttpDownstream
-from fanin.grouper.calls.invoking import LambdaDownstream
+from fanin.grouper.batch_api_calls.http import HttpDownstream
+from fanin.grouper.batch_api_calls.invoking import LambdaDownstream
 from functions.wiring import calling, deployed
 from tests.infra.options import BATCH_API_SECRET, CONFIGURED, INVOKED
 

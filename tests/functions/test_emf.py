@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from functions.metrics import emf
-from functions.metrics.emf import VALUES_MAX, Metrics
+from functions.invocation_metrics import emf
+from functions.invocation_metrics.emf import VALUES_MAX, Metrics
 
 
 def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 from botocore.exceptions import ClientError
 
-from fanin.api.events.task_acks import ack_items, keep_results
+from fanin.api.bus_events.task_acks import ack_items, keep_results
 from fanin.errors import StoreUnavailable
 from fanin.grouper import (
     Answer,

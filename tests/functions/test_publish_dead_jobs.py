@@ -15,11 +15,11 @@ from fanin.errors import StoreUnavailable
 from fanin.pacing import each_in_turn
 from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey
 from fanin.queue.administration import paging
-from fanin.queue.administration.reviving import revive_all
+from fanin.queue.administration.changing import revive_all
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.rules.row_texts import record_of
 from functions import publish_dead_jobs
-from tests.archive.streams import read, turn_on
+from tests.change_archive.streams import read, turn_on
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table
 from tests.grouper.test_eventbridge import Client

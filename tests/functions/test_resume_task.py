@@ -12,7 +12,7 @@ from botocore.exceptions import ReadTimeoutError
 from botocore.session import Session
 from botocore.stub import Stubber
 
-from fanin.api.events.ending_events import endings
+from fanin.api.bus_events.ending_events import endings
 from fanin.aws.sending import durable_callbacks, step_functions
 from fanin.errors import StoreUnavailable
 from fanin.tracker import Ack, OpenBatch, Outcome, Tracker

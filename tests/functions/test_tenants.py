@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from fanin.aws.settings.settings_file import VARIABLE, SettingsFile
 from fanin.client.transports.direct import DirectTransport
+from fanin.settings.settings_file import VARIABLE, SettingsFile
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from functions import consume_acks, fail_dead_letter_messages

@@ -12,7 +12,7 @@ from importlib import import_module
 from random import Random
 from typing import Any
 
-from fanin.api.events.ending_events import endings
+from fanin.api.bus_events.ending_events import endings
 from fanin.isolating import TRIES
 from fanin.local.request_rules.sqs import BYTES_MAX
 from functions.wiring import grouping, tracking

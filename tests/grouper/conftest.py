@@ -25,7 +25,7 @@ from fanin.grouper import (
     Timing,
     World,
 )
-from fanin.grouper.calls.http import HttpDownstream
+from fanin.grouper.batch_api_calls.http import HttpDownstream
 from fanin.grouper.listing import WaitingPlace
 from fanin.grouper.memory import MemoryStore
 

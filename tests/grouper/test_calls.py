@@ -29,9 +29,9 @@ from fanin.grouper import (
     Retry,
     Verdict,
 )
-from fanin.grouper.calls.http import HttpDownstream
-from fanin.grouper.calls.invoking import LambdaDownstream
-from fanin.grouper.calls.timeouts import answered_within
+from fanin.grouper.batch_api_calls.http import HttpDownstream
+from fanin.grouper.batch_api_calls.invoking import LambdaDownstream
+from fanin.grouper.batch_api_calls.timeouts import answered_within
 from fanin.grouper.rules.downstream import OK
 from fanin.grouper.rules.responses import ANSWER_BYTES
 from fanin.grouper.use_cases.registering import PAYLOAD_BYTES as TASK_BYTES

@@ -15,8 +15,8 @@ from botocore.session import Session
 
 from fanin.aws.signing import SigV4
 from fanin.grouper import Answer, Call, Member, Outcome, Verdict
-from fanin.grouper.calls.http import HttpDownstream
-from fanin.grouper.calls.secrets import SecretHeaders, SecretUnreadable, headers_of, without_secrets
+from fanin.grouper.batch_api_calls.http import HttpDownstream
+from fanin.grouper.batch_api_calls.secrets import SecretHeaders, SecretUnreadable, headers_of, without_secrets
 
 CALL = Call("t", "search", "b-1", 2, (Member("a", {"x": 1}), Member("b", None)))
 

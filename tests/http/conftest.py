@@ -16,8 +16,8 @@ from urllib3.util import parse_url
 from examples.catalog.system.running import started
 from fanin import Fanin
 from fanin.aws import clients
-from fanin.aws.settings.tracking import Tables
 from fanin.local import LocalRun
+from fanin.settings.tracking import Tables
 from fanin.tracker import Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from lab.local.jobs import Site

@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from fanin.aws.settings.settings_file import VARIABLE, SettingsFile
 from fanin.local import LocalRun
-from fanin.local.functions import deployed as functions
+from fanin.local.function_processes import deployed as functions
+from fanin.settings.settings_file import VARIABLE, SettingsFile
 from fanin.tracker import Tracker
 from lab.local.races import Api
 from tests.http.callbacks import CALLBACKS, QUEUE, TOPIC

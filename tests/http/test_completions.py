@@ -6,7 +6,7 @@ import pytest
 
 from fanin import Fanin
 from fanin.aws import clients
-from fanin.aws.settings.tracking import Tables
+from fanin.settings.tracking import Tables
 from fanin.tracker import Ack
 from tests.http.test_endings import shown
 from tests.polling import eventually

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fanin.aws.settings.tracking import Tables
 from fanin.cost.meter import UsageMeter
 from fanin.local import LocalRun
+from fanin.settings.tracking import Tables
 from fanin.tracker import Ack, OpenBatch, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from lab.cost.units import UnitMeter

@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 import pytest
 
 from fanin import Fanin, NewTask
-from fanin.aws.settings.settings_file import VARIABLE, SettingsFile
 from fanin.local import LocalRun
-from fanin.local.functions import deployed as functions
+from fanin.local.function_processes import deployed as functions
+from fanin.settings.settings_file import VARIABLE, SettingsFile
 from lab.local.grouping import endings
 from lab.local.races import Api
 from tests.polling import eventually

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from fanin.local import LocalRun
-from fanin.local.functions import deployed as functions
+from fanin.local.function_processes import deployed as functions
 from lab.local.batch_api import BatchApi, ServiceErrors
 from lab.local.grouping import configure, counted, endings, judged, register, sizes
 from lab.local.races import Api

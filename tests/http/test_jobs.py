@@ -12,7 +12,7 @@ import pytest
 from fanin import Fanin, Options
 from fanin.local import LocalRun
 from fanin.queue import Effects, MemoryDoorbell, QueueContext
-from fanin.queue.worker.worker import start_bounded
+from fanin.queue.sessions.worker import start_bounded
 from lab.local.jobs import WAIT_SECONDS, Site, failures, waiting
 from lab.local.races import Api
 from tests.http.events import Events

@@ -10,8 +10,8 @@ import pytest
 
 from fanin.grouper import BundleKey, BundleMessage, TaskKey, TaskMessage
 from fanin.local import LocalRun
-from fanin.local.emulation.lineage import INVOCATIONS_MAX, TRACE_HEADER, Chain
-from fanin.local.functions import deployed as functions
+from fanin.local.emulator.lineage import INVOCATIONS_MAX, TRACE_HEADER, Chain
+from fanin.local.function_processes import deployed as functions
 from fanin.queue import QueueKey
 from fanin.queue.rules.messages import body
 from fanin.queue.rules.model import Ring

@@ -14,7 +14,7 @@ import pytest
 import urllib3
 
 from fanin.local import LocalRun
-from fanin.local.functions import deployed as functions
+from fanin.local.function_processes import deployed as functions
 from tests.api.published import checked
 from tests.http.issuer import AUDIENCE, Issuer
 from tests.http.tenants import LETTERS, OPEN_AT_MOST, ROWS

@@ -21,8 +21,8 @@ from tempfile import mkdtemp
 from typing import Any
 from unittest.mock import patch
 
-from fanin.aws.settings.settings_file import SettingsFile
-from fanin.local.functions.deployed import module_of
+from fanin.local.function_processes.deployed import module_of
+from fanin.settings.settings_file import SettingsFile
 from fanin_cdk.packaging import code
 from fanin_cdk.settings.config import Config
 from infra.config import StackConfig

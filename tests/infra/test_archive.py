@@ -10,8 +10,8 @@ from moto.events.models import EventPattern
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
-from fanin.archive import KINDS
 from fanin.aws.dynamodb.rows import text
+from fanin.change_archive import KINDS
 from fanin.grouper.dynamodb.items import task_key
 from fanin.grouper.rules.model import TaskKey
 from fanin.queue.dynamodb import items as job_items

@@ -6,11 +6,11 @@ from importlib import import_module
 
 import pytest
 
-from fanin.local.functions.deployed import module_of
+from fanin.local.function_processes.deployed import module_of
 from fanin_cdk.grants import handlers
 from fanin_cdk.grants.group_handlers import HANDLE_BUNDLE
 from fanin_cdk.grants.job_handlers import SWEEP_JOBS
-from functions.metrics.measuring import measured
+from functions.invocation_metrics.measuring import measured
 from tests.infra.test_construct import in_a_stack, written
 
 COMPLETING = [

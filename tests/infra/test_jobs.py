@@ -13,11 +13,10 @@ from fanin import names
 from fanin.errors import Conflict, InvalidRequest
 from fanin.pacing import each_in_turn
 from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey
-from fanin.queue.administration import deleting, paging, removing
+from fanin.queue.administration import changing, paging, removing
+from fanin.queue.administration.changing import pause, resume, revive_all, revive_some
 from fanin.queue.administration.creating import QueueCreator
 from fanin.queue.administration.describing import CountedDepth, describe, status_of
-from fanin.queue.administration.pausing import pause, resume
-from fanin.queue.administration.reviving import revive_all, revive_some
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.dynamodb.registry import Registry
 from fanin.queue.rules.config import Phase
@@ -227,9 +226,9 @@ def delete_jobs(client):
     context = fresh(client).context
     unobserved = fresh(moto_clients.client("dynamodb")).context
     rows = [(row.number, row.key.sort) for row, _ in paging.dead(unobserved, 10, None).jobs]
-    outcomes = deleting.delete_jobs(context, [f"job-{n}" for n in range(4)] + ["later", "plain", "none"])
-    assert set(outcomes.values()) == set(deleting.Deletion)
-    assert set(deleting.delete_dead(context, rows).values()) == {deleting.Deletion.DELETED}
+    outcomes = changing.delete_jobs(context, [f"job-{n}" for n in range(4)] + ["later", "plain", "none"])
+    assert set(outcomes.values()) == set(changing.Deletion)
+    assert set(changing.delete_dead(context, rows).values()) == {changing.Deletion.DELETED}
 
 
 def worked_at_and_abandoned(client):

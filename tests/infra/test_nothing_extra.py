@@ -24,6 +24,8 @@ class Use:
     why: str
 
 
+ALLOWED_BY = {"s3:ListObjectsV2": "s3:ListBucket", "s3:DeleteObjects": "s3:DeleteObject"}
+"""The action that allows a request of another name."""
 BY_SERVICES = [
     Use("function", {"logs:CreateLogStream", "logs:PutLogEvents"}, "Lambda writes what a function prints"),
     Use("function", {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}, "Lambda sends the trace"),
@@ -57,10 +59,11 @@ BY_SERVICES = [
         "the event source mapping reads the stream",
     ),
     Use(
-        " function ",
-        {"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"},
-        "results of items: tests/infra/test_results.py",
+        "read_batches",
+        {"s3:GetObject", "s3:PutObject", "s3:ListBucket"},
+        "the first who reads results gathers them: tests/infra/test_results.py",
     ),
+    Use("continue_publication", {"s3:ListBucket"}, "without it S3 answers 403 for an object that is missing"),
     Use(
         "AnalyticsEmrStarter",
         {"emr-serverless:StartJobRun", "iam:PassRole"},
@@ -108,7 +111,7 @@ BY_SERVICES = [
 def asked() -> dict[str, set[str]]:
     """The actions of each handler and each function of several. For doorbells: tests/infra/test_jobs.py."""
     sent = requests_sent()
-    asked = {handler: {action for action, _ in sent[handler]} for handler in sent}
+    asked = {handler: {ALLOWED_BY.get(action, action) for action, _ in sent[handler]} for handler in sent}
     for handler in (*JOB_ROUTES, SWEEP_JOBS):
         asked[handler.lambda_.name] |= set(handler.doorbells)
     return asked | {

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from fanin.aws.settings.settings_file import SettingsFile
+from fanin.settings.settings_file import SettingsFile
 from tests.contract.grouper_tables import create_tables as create_grouper_tables
 from tests.contract.tables import create_tables
 from tests.infra.options import PROD

@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from fanin.local.stack.assembly import Assembly
-from fanin.local.stack.setting_names import refuse_unknown
-from fanin.local.stack.template import BUCKET, CDK_BUCKET, PREFIX, parameterised, write
+from fanin.local.deploying.assembly import Assembly
+from fanin.local.deploying.setting_names import refuse_unknown
+from fanin.local.deploying.template import BUCKET, CDK_BUCKET, PREFIX, parameterised, write
 from fanin.names import BATCH_COMPLETED, EVENT_SOURCE
 from tests.infra.test_options import lint
 from tests.pages import ROOT, blocks_of

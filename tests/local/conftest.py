@@ -9,8 +9,8 @@ from typer import testing
 
 from examples.catalog.system.running import CONSUMERS, assembled
 from fanin.local import LocalRun
-from fanin.local.stack.assembly import Assembly
-from fanin.local.stack.template import write
+from fanin.local.deploying.assembly import Assembly
+from fanin.local.deploying.template import write
 from tests.side_by_side import alone, beside_the_module, beside_the_session, pytest_pyfunc_call
 
 __all__ = ["alone", "beside_the_module", "beside_the_session", "pytest_pyfunc_call"]

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from fanin.local import LocalRunError
+from fanin.local.deploying import assembly
+from fanin.local.deploying.assembly import Assembly, Asset, fingerprint, kept_assembly
 from fanin.local.origin import Origin, clone, installed, origin
-from fanin.local.stack import assembly
-from fanin.local.stack.assembly import Assembly, Asset, fingerprint, kept_assembly
 
 CONTEXT = {"stage": "local", "archive": False}
 PACKAGED = ("fanin_cdk/app.py", "fanin_cdk/functions/one.py", "fanin_cdk/requirements.txt")

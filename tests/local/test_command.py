@@ -129,7 +129,7 @@ subprocess.run(["sleep", "600"])
 """
 PARENT = """
 import os, subprocess, sys
-module = [sys.executable, "-m", "fanin.local.stack.synthesis"]
+module = [sys.executable, "-m", "fanin.local.deploying.synthesis"]
 module += [str(os.getpid()), os.environ["DRAFT"], "infra.app"]
 subprocess.run(module, start_new_session=True)
 """

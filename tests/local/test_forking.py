@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from fanin.local.functions import fork_server
-from fanin.local.functions.forked_process import Forked, adopt_orphans
-from fanin.local.functions.forking import forking, search_path
+from fanin.local.function_processes import fork_server
+from fanin.local.function_processes.forked_process import Forked, adopt_orphans
+from fanin.local.function_processes.forking import forking, search_path
 from tests.local.processes import state
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="functions are forked on Linux alone")
@@ -154,7 +154,7 @@ def test_a_function_with_another_value_of_what_a_library_read_gets_a_new_interpr
     ],
 )
 def test_a_fork_server_that_forks_nothing_is_ended_and_leaves_no_zombie(site, source, monkeypatch):
-    monkeypatch.setattr("fanin.local.functions.forking.START_SECONDS", 3.0)
+    monkeypatch.setattr("fanin.local.function_processes.forking.START_SECONDS", 3.0)
     site.library(source)
 
     assert not is_forked(site.start())
@@ -205,7 +205,7 @@ def test_where_forking_is_switched_off_or_unsafe_the_module_stays(monkeypatch):
     monkeypatch.setenv("FANIN_LOCAL_FORK", "off")
     assert forking() is subprocess
     monkeypatch.delenv("FANIN_LOCAL_FORK")
-    monkeypatch.setattr("fanin.local.functions.forking.adopt_orphans", refused)
+    monkeypatch.setattr("fanin.local.function_processes.forking.adopt_orphans", refused)
     assert forking() is subprocess
     monkeypatch.setattr(sys, "platform", "darwin")
     assert forking() is subprocess

@@ -11,7 +11,7 @@ import threading
 import pytest
 from ministack.core.lambda_runtime import Worker
 
-from fanin.local.functions import function_log
+from fanin.local.function_processes import function_log
 
 PROGRAM = """
 import json, sys

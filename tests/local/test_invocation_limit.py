@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import threading
 
-from fanin.local.functions import invocation_limit
-from fanin.local.functions.invocation_limit import LIMIT, InvocationLimit, limited
+from fanin.local.function_processes import invocation_limit
+from fanin.local.function_processes.invocation_limit import LIMIT, InvocationLimit, limited
 
 LONG = 300.0
 

@@ -10,11 +10,11 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from fanin.local.emulation.lineage import TRACE_HEADER, Chain
-from fanin.local.work import feeding
-from fanin.local.work.feeding import LOOP, Feeder, FunctionPerformer, environment_of_function
-from fanin.local.work.function_process import FunctionProcess
-from fanin.local.work.source import source_of
+from fanin.local.emulator.lineage import TRACE_HEADER, Chain
+from fanin.local.user_function import feeding
+from fanin.local.user_function.feeding import LOOP, Feeder, FunctionPerformer, environment_of_function
+from fanin.local.user_function.function_process import FunctionProcess
+from fanin.local.user_function.source import source_of
 from tests.local.test_work import RUN
 
 APP = """

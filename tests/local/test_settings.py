@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 from fanin.cli.app import app
 from fanin.cli.stacks import local as command
 from fanin.local import LocalRun, LocalRunError
+from fanin.local.deploying import assembly
 from fanin.local.origin import clone
-from fanin.local.stack import assembly
 
 
 @pytest.fixture

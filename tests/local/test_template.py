@@ -10,9 +10,9 @@ import pytest
 
 from fanin import Fanin
 from fanin.local import LocalRun, LocalRunError
-from fanin.local.stack import template
-from fanin.local.stack.assembly import Assembly, Asset
-from fanin.local.stack.template import write
+from fanin.local.deploying import template
+from fanin.local.deploying.assembly import Assembly, Asset
+from fanin.local.deploying.template import write
 
 
 @pytest.mark.side_by_side

@@ -8,8 +8,8 @@ import pytest
 from ministack.core.responses import _service_model
 from ministack.services import sqs
 
-from fanin.local.functions import tuning
-from fanin.local.functions.tuning import delivery, of_the_first_visible
+from fanin.local.function_processes import tuning
+from fanin.local.function_processes.tuning import delivery, of_the_first_visible
 
 NOW = 1000.0
 

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fanin.local.functions.unpacking import LinkedFile, SharedZip, link_to, open_linked
+from fanin.local.function_processes.unpacking import LinkedFile, SharedZip, link_to, open_linked
 
 
 @pytest.fixture

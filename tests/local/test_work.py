@@ -13,11 +13,16 @@ import pytest
 from moto import mock_aws
 
 from fanin.cli.stacks.local_work import too_short
-from fanin.local.work import feeding
-from fanin.local.work.feeding import EventPerformer, Feeder, FunctionPerformer, environment_of_function
-from fanin.local.work.function_process import FunctionProcess, InvocationFailed
-from fanin.local.work.source import dead_letter_queue_name, source_of
-from fanin.local.work.source_changes import SourceChanges
+from fanin.local.user_function import feeding
+from fanin.local.user_function.feeding import (
+    EventPerformer,
+    Feeder,
+    FunctionPerformer,
+    environment_of_function,
+)
+from fanin.local.user_function.function_process import FunctionProcess, InvocationFailed
+from fanin.local.user_function.source import dead_letter_queue_name, source_of
+from fanin.local.user_function.source_changes import SourceChanges
 
 RUN = {
     "AWS_ACCESS_KEY_ID": "testing",

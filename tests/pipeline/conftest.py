@@ -18,8 +18,8 @@ from pyspark.sql import SparkSession
 
 from fanin import Fanin
 from fanin.client.transports.direct import DirectTransport
-from fanin.local.emulation import emulator
-from fanin.local.emulation.connection import CREDENTIALS, REGION, Connection
+from fanin.local.emulator import emulator
+from fanin.local.emulator.connection import CREDENTIALS, REGION, Connection
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from pipeline.fan_out.send import Queue

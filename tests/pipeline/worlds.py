@@ -8,7 +8,7 @@ from fanin.tracker import Ack, Batch, Group, Mode, OpenBatch, Outcome, Tracker
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules.model import PageKey
 from fanin.tracker.rules.page import Page
-from pipeline.audit.rules import Account, Finding, Stored, audit_batch
+from pipeline.table_audit.rules import Account, Finding, Stored, audit_batch
 from pipeline.table_frames.rows import facts_of, read_row
 from tests.pipeline.exporting import page_row
 

@@ -13,12 +13,12 @@ from fanin.errors import StoreUnavailable
 from fanin.queue import Effects, Job, MemoryDoorbell, NewJob, Options, Queue, QueueContext, QueueKey
 from fanin.queue.memory import MemoryStore
 from fanin.queue.rules.model import OnBusy
+from fanin.queue.sessions.background import Duty
+from fanin.queue.sessions.claims import Claims
+from fanin.queue.sessions.producer import Producer
+from fanin.queue.sessions.session import Session, enter
 from fanin.queue.upkeep.sleeping import SETTLE_SECONDS
 from fanin.queue.upkeep.visiting import visit
-from fanin.queue.worker.background import Duty
-from fanin.queue.worker.claims import Claims
-from fanin.queue.worker.producer import Producer
-from fanin.queue.worker.session import Session, enter
 from tests.scripted import Scripted
 
 KEY = QueueKey("tenant", "orders")

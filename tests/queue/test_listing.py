@@ -10,10 +10,16 @@ import pytest
 from fanin.errors import Conflict, NotFound, StoreUnavailable
 from fanin.queue import NewJob
 from fanin.queue.administration import paging, removing
+from fanin.queue.administration.changing import (
+    Deletion,
+    Revival,
+    delete_dead,
+    delete_jobs,
+    revive_all,
+    revive_some,
+)
 from fanin.queue.administration.counting import COUNTED_MAX, Estimate, depth_of, estimate
-from fanin.queue.administration.deleting import Deletion, delete_dead, delete_jobs
 from fanin.queue.administration.describing import Activity, QueueStatus, describe, status_of
-from fanin.queue.administration.reviving import Revival, revive_all, revive_some
 from fanin.queue.rules import lifecycle
 from fanin.queue.rules.config import Phase, QueueConfig
 from fanin.queue.rules.keys import PartKey, job_key, part_of

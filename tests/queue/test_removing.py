@@ -11,7 +11,7 @@ import pytest
 from fanin.errors import Conflict, NotFound
 from fanin.queue import NewJob, Ring
 from fanin.queue.administration import removing
-from fanin.queue.administration.pausing import pause
+from fanin.queue.administration.changing import pause
 from fanin.queue.administration.raising import raise_parts
 from fanin.queue.rules.config import Phase
 from fanin.queue.rules.messages import body

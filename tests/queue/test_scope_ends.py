@@ -13,8 +13,8 @@ from fanin.errors import InvalidRequest, StoreUnavailable
 from fanin.queue import LostClaim
 from fanin.queue.rules.lifecycle import given_back
 from fanin.queue.rules.model import GivenBack, JobState
-from fanin.queue.worker.background import Duty, in_threads
-from fanin.queue.worker.fair_lock import FairLock
+from fanin.queue.sessions.background import Duty, in_threads
+from fanin.queue.sessions.taker import FairLock
 from tests.queue.conftest import Bench, Boom, expects, fail, names, session_of, unavailable
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from fanin.errors import InvalidRequest, NotFound, StaleWrite, StoreUnavailable
 from fanin.queue import LostClaim, NewJob, Queue, QueueContext, QueueKey, Ring, SessionLost, ShutDown
-from fanin.queue.administration.pausing import pause, resume
+from fanin.queue.administration.changing import pause, resume
 from fanin.queue.config_cache import ConfigCache
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.messages import body

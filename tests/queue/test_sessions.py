@@ -11,7 +11,7 @@ from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.rules.config import QueueConfig
 from fanin.queue.rules.members import CROWD, neighbours
 from fanin.queue.rules.model import Member
-from fanin.queue.worker.session import enter
+from fanin.queue.sessions.session import enter
 from lab.requests.watching import units_a_second
 from tests.contract import moto_clients
 from tests.contract.queue_table import QUEUE_TABLE, create_queue_table

@@ -14,7 +14,6 @@ import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from fanin.aws.settings.tracking import Tables
 from fanin.errors import InvalidRequest, KeyReused, NotFound, StaleWrite, StoreUnavailable
 from fanin.pacing import each_in_turn
 from fanin.publishing.row_sources import objects
@@ -26,6 +25,7 @@ from fanin.s3_publications.dynamodb import DynamoPositions
 from fanin.s3_publications.model import Order
 from fanin.s3_publications.parsing import message_of
 from fanin.s3_publications.service import Publications, Went
+from fanin.settings.tracking import Tables
 from fanin.tracker import ListQuery, OpenBatch, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.rules.model import State

@@ -8,7 +8,7 @@ from typing import Any
 
 from greenlet import getcurrent, greenlet
 
-from fanin.local.emulation.lineage import Chain
+from fanin.local.emulator.lineage import Chain
 
 
 @dataclass(eq=False)

@@ -10,11 +10,10 @@ from fanin.errors import StoreUnavailable
 from fanin.grouper import Answer, BundleState, Outcome, Posting, TaskMessage, TaskState, Verdict
 from fanin.grouper.memory import MemoryStore
 from fanin.grouper.rules import protocol as rules
-from fanin.grouper.use_cases import handling, limiting
+from fanin.grouper.use_cases import handling
 from fanin.grouper.use_cases.filling import Filler
-from fanin.grouper.use_cases.handling import Handled, HandledAs, Handler
+from fanin.grouper.use_cases.handling import Handled, HandledAs, Handler, Limiter
 from fanin.grouper.use_cases.leading import Leader, LeadOutcome, LeadResult
-from fanin.grouper.use_cases.limiting import Limiter
 from fanin.grouper.use_cases.sweeping import Sweeper, Swept
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation_grouper.claim_mutants import CLAIM_MUTANTS, due_or_not
@@ -23,7 +22,7 @@ from tests.simulation_grouper.run import ROOM
 from tests.simulation_grouper.world import World
 
 _serve, _apply, _verdicts, _next_step = Leader._serve, Handler._apply, rules.verdicts, rules.next_step
-_first_term, _begin, _token = rules.first_term, Handler._begin, limiting.token
+_first_term, _begin, _token = rules.first_term, Handler._begin, handling.token
 _seal = MemoryStore.seal
 
 
@@ -286,7 +285,7 @@ MUTANTS = (
     Mutant("a message does not wait", (Leader, "_wait", _wait_by_forgetting)),
     Mutant("no limit of rate", (Limiter, "take", _take_always)),
     Mutant("tokens are taken without condition", (Referee, "put_full_at", _put_full_at_always)),
-    Mutant("a token is given before its time", (limiting, "token", _give_early)),
+    Mutant("a token is given before its time", (handling, "token", _give_early)),
     Mutant("a bundle is filled beyond its size", (Filler, "fill", _overfill)),
     Mutant("an isolated task keeps its bundle's name", (rules, "after", _keep_bundle_id)),
     Mutant("a seal reopens a bundle that is called", (MemoryStore, "seal", _seal_what_is_called)),

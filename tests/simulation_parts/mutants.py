@@ -15,9 +15,9 @@ from fanin.queue.memory import MemoryStore
 from fanin.queue.rules import lifecycle
 from fanin.queue.rules.config import Phase
 from fanin.queue.rules.key_rows import KeyRows, rows_of
+from fanin.queue.sessions import producer
 from fanin.queue.upkeep import raise_phases
 from fanin.queue.upkeep.raise_phases import Drain
-from fanin.queue.worker import producer
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation_parts.run import ROOM
 

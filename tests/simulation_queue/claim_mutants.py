@@ -8,10 +8,10 @@ from fanin.queue.administration import part_reads
 from fanin.queue.memory import MemoryStore
 from fanin.queue.rules import order
 from fanin.queue.rules.model import SECOND_US
-from fanin.queue.upkeep import maintenance, session_watch
-from fanin.queue.upkeep.session_watch import SessionWatch
-from fanin.queue.worker import producer
-from fanin.queue.worker.claims import CLAIM_ROUNDS, Claims
+from fanin.queue.sessions import producer
+from fanin.queue.sessions.claims import CLAIM_ROUNDS, Claims
+from fanin.queue.upkeep import maintenance
+from fanin.queue.upkeep.maintenance import SessionWatch
 from tests.simulating.mutants import Mutant
 
 HOUR_US = 3_600 * SECOND_US
@@ -90,7 +90,7 @@ CLAIM_MUTANTS = (
     Mutant(
         "sessions without a heartbeat own no parts",
         (maintenance, "owners", _live_sessions),
-        (session_watch, "owners", _live_sessions),
+        (maintenance, "owners", _live_sessions),
     ),
     Mutant("a collision counts on the job that it met", (MemoryStore, "collide", _collide_with_any)),
     Mutant("a collision is counted", (producer.Producer, "_refuse", lambda self, stored: stored.state)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fanin.queue.administration import deleting, removing
+from fanin.queue.administration import changing, removing
 from fanin.queue.memory import MemoryStore
 from fanin.queue.rules import lifecycle
 from fanin.queue.rules.model import JobState
@@ -41,7 +41,7 @@ def _in_any_state(stored, seen):
 
 def _marked_by_any(context, seen):
     """A job that is over is taken for deleted by this request."""
-    entries = lifecycle.removal_entries(seen, deleting.REASON)
+    entries = lifecycle.removal_entries(seen, changing.REASON)
     at, deletion = context.effects.now(), context.effects.new_id()
     stored = context.effects.answer_of(lambda: context.store.delete(seen, entries, at, deletion))
     return stored is None or not stored.is_live
@@ -49,9 +49,9 @@ def _marked_by_any(context, seen):
 
 def _no_second_look(context, name):
     """A job that changed since it was seen is called not found."""
-    seen = deleting._live(context, name)
-    gone = seen is None or seen.state is JobState.BUSY or not deleting._mark(context, seen)
-    return deleting.Deletion.NOT_FOUND if gone else deleting.Deletion.DELETED
+    seen = changing._live(context, name)
+    gone = seen is None or seen.state is JobState.BUSY or not changing._mark(context, seen)
+    return changing.Deletion.NOT_FOUND if gone else changing.Deletion.DELETED
 
 
 def _remove_without_the_rerun(job, reason):
@@ -74,8 +74,8 @@ DELETION_MUTANTS = (
         (MemoryStore, "delete", _delete_in_any_state),
         (lifecycle, "may_be_deleted", _in_any_state),
     ),
-    Mutant("a deletion is known by its own mark", (deleting, "_mark", _marked_by_any)),
-    Mutant("a job that changed is looked at again", (deleting, "_delete", _no_second_look)),
+    Mutant("a deletion is known by its own mark", (changing, "_mark", _marked_by_any)),
+    Mutant("a job that changed is looked at again", (changing, "_delete", _no_second_look)),
     Mutant("the items of a rerun fail, too", (lifecycle, "removal_entries", _remove_without_the_rerun)),
     Mutant("a sweep that stood still deletes no later row", (removing, "_is_under_way", _always_under_way)),
 )

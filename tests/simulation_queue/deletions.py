@@ -15,7 +15,7 @@ from unittest.mock import patch
 from fanin.errors import Conflict, NotFound, StoreUnavailable
 from fanin.queue import Queue, config_cache
 from fanin.queue.administration import removing
-from fanin.queue.administration.deleting import Deletion, delete_dead, delete_jobs
+from fanin.queue.administration.changing import Deletion, delete_dead, delete_jobs
 from fanin.queue.administration.paging import dead
 from fanin.queue.rules.config import existing
 from fanin.queue.rules.model import JobState

@@ -11,11 +11,10 @@ from fanin.queue.rules import lifecycle, members
 from fanin.queue.rules.lifecycle import ClaimStatus
 from fanin.queue.rules.model import GivenBack, Job, JobState
 from fanin.queue.scope import Jobs
-from fanin.queue.upkeep.maintenance import Maintenance
-from fanin.queue.upkeep.session_watch import SessionWatch
-from fanin.queue.worker.claims import Claims
-from fanin.queue.worker.session import Session
-from fanin.queue.worker.taker import Taker
+from fanin.queue.sessions.claims import Claims
+from fanin.queue.sessions.session import Session
+from fanin.queue.sessions.taker import Taker
+from fanin.queue.upkeep.maintenance import Maintenance, SessionWatch
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation_queue.claim_mutants import CLAIM_MUTANTS
 from tests.simulation_queue.deletion_mutants import DELETION_MUTANTS

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from fanin.queue import Effects
 from fanin.queue.rules.model import Member
-from fanin.queue.worker.background import Duty
+from fanin.queue.sessions.background import Duty
 from tests.simulating import network
 from tests.simulating.faults import JUMPED, ON_READS, ON_WRITES, PAUSED, UNANSWERED, Fault, Faults
 from tests.simulating.network import Request

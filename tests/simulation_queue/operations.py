@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 from fanin.errors import Conflict, NotFound, StoreUnavailable
 from fanin.queue import Queue
-from fanin.queue.administration.pausing import pause, resume
+from fanin.queue.administration.changing import pause, resume
 from fanin.queue.administration.raising import raise_parts
 from fanin.queue.rules.config import Phase, QueueConfig
 from fanin.queue.upkeep import raise_phases

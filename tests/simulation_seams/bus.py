@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fanin.api.events.ending_events import confirm, endings
+from fanin.api.bus_events.ending_events import confirm, endings
 from fanin.aws.sending.bus import Event
 from fanin.ending_events.announcer import Announcer
 from fanin.names import BATCH_COMPLETED, BATCH_PROGRESS

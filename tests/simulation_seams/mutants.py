@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from itertools import count
 
-from fanin.api.events import task_acks, waiting_tasks
+from fanin.api.bus_events import task_acks, waiting_tasks
 from fanin.callbacks.delivering import Delivered
 from fanin.client.batch import Batch as ClientBatch
 from fanin.client.consuming import consumer, consumers, each, ordering, settling, skipping

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fanin.api.events import ending_events as events
-from fanin.api.events.progress_event import ProgressEvent
+from fanin.api.bus_events import ending_events as events
+from fanin.api.bus_events.progress_event import ProgressEvent
 from fanin.ending_events.ending_event import EndingEvent
 from fanin.tracker import State, memory
 from fanin.tracker.reads import reading

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fanin.api.events.task_acks import ack_items
+from fanin.api.bus_events.task_acks import ack_items
 from fanin.client.queues.job_acks import acking
 from fanin.client.transports.direct import DirectTransport
 from fanin.grouper import ItemAck

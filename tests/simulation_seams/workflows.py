@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from fanin.api.events import waiting_tasks
+from fanin.api.bus_events import waiting_tasks
 from fanin.tracker import BatchKey, State, Tracker
 from tests.simulating.violation import require
 from tests.simulation_seams.scenario import TENANT

@@ -12,8 +12,8 @@ from functools import partial
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from fanin.aws.settings.tracking import OUTPUTS
 from fanin.cost.bill import Bill, Usage
+from fanin.settings.tracking import OUTPUTS
 from tests.smoke.analytics import MOST_DOLLARS
 from tests.smoke.site import Stage
 from tests.smoke.steps import STEPS, Step

@@ -16,7 +16,7 @@ import boto3
 from fanin import Fanin
 from fanin.cli.arguments.where import STACK_PREFIX
 from fanin.client.transports.http import HttpTransport
-from fanin.local.functions.deployed import module_of
+from fanin.local.function_processes.deployed import module_of
 
 T = TypeVar("T")
 

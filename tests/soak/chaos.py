@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fanin.local import LocalRun
-from fanin.local.functions import deployed as functions
+from fanin.local.function_processes import deployed as functions
 from tests.soak import referee
 from tests.soak.load.ledger import Ledger
 from tests.soak.load.work import Queueing

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from fanin.local import LocalRun
-from fanin.local.functions import deployed as functions
+from fanin.local.function_processes import deployed as functions
 from tests.soak.wire.client import Client
 
 EVENTS_MOST = 10_000

@@ -17,10 +17,10 @@ from tempfile import TemporaryDirectory
 from examples.catalog.functions.queueing import QUEUE as QUEUE_OF_FUNCTIONS
 from examples.catalog.system.running import started
 from fanin import Fanin
-from fanin.aws.settings.tracking import Tables
 from fanin.client.transports.http import HttpTransport
 from fanin.local import LocalRun
-from fanin.local.work.source import WorkSource, source_of
+from fanin.local.user_function.source import WorkSource, source_of
+from fanin.settings.tracking import Tables
 from lab.local.batch_api import BatchApi
 from lab.local.grouping import configure, endings, judged, progress
 from tests.http.events import Events

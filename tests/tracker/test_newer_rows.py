@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from moto import mock_aws
 
-from fanin.api.events.task_acks import ack_items
+from fanin.api.bus_events.task_acks import ack_items
 from fanin.errors import NewerSchema
 from fanin.grouper import ItemAck
 from fanin.tracker import Ack, Tracker

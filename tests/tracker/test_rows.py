@@ -11,7 +11,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from fanin.aws.dynamodb.rows import number, text
-from fanin.aws.settings.tracking import Tables
+from fanin.settings.tracking import Tables
 from fanin.tracker import BatchKey, Group, Outcome, Retention, State
 from fanin.tracker.dynamodb import DynamoStore, items, requests
 from fanin.tracker.rules.lifecycle import Transition

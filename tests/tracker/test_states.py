@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.aws.settings.tracking import Tables
+from fanin.settings.tracking import Tables
 from fanin.tracker import OpenBatch, Retention, State, Tracker, TrackerStore
 from fanin.tracker.dynamodb.store import DynamoStore
 from fanin.tracker.memory import MemoryStore

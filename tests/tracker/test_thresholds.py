@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from fanin.aws.settings.tracking import Tables
+from fanin.settings.tracking import Tables
 from fanin.tracker import Outcome, State
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.dynamodb.thresholds import NOTICE, notice_item, reached_of

@@ -12,9 +12,9 @@ from base64 import b64encode
 from collections.abc import Iterator
 from typing import Any
 
-from fanin.local.endpoint.engine import Engine, EngineLost, EngineRefusal
-from fanin.local.endpoint.forwarding import ITEMS
-from fanin.local.endpoint.tables import EngineTables
+from fanin.local.dynamodb_engine.engine import Engine, EngineLost, EngineRefusal
+from fanin.local.dynamodb_engine.forwarding import ITEMS
+from fanin.local.dynamodb_engine.tables import EngineTables
 from tests.contract import dynalite
 from tests.request_rules.limits import LIMITS
 from tests.request_rules.requests import TABLE

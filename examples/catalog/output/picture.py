@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from examples.catalog.output.progress import Sample
-from fanin.report.drawing import LIGHT, STYLE
+from fanin.history_report.drawing import LIGHT, STYLE
 from pipeline.spark.progress import count
 
 SENT, ACKED, DONE = LIGHT["soft"], LIGHT["acks"], LIGHT["good"]

@@ -136,7 +136,7 @@ def _serving(api: BatchApi) -> type[BaseHTTPRequestHandler]:
 
 
 def _document(ruling: Ruling) -> dict[str, Any]:
-    """Return the body of an answer, in the form that ``fanin.grouper.calls.http`` reads."""
+    """Return the body of an answer, in the form that ``fanin.grouper.batch_api_calls.http`` reads."""
     if ruling.status != DONE:
         return {}
     rejected = ({"taskId": name, "outcome": "fail", "detail": "rejected"} for name in sorted(ruling.rejected))

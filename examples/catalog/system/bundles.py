@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 
 from examples.catalog.system.batch_api import Call, Request, Ruling
-from fanin.aws.settings.settings_file import VARIABLE, SettingsFile
 from fanin.grouper import Policy
 from fanin.grouper.rules.rate import token
+from fanin.settings.settings_file import VARIABLE, SettingsFile
 
 CALLS_A_SECOND = 6.0
 """The rate limit of the API; calls beyond it are refused with 429."""

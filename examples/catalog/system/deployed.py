@@ -10,7 +10,7 @@ from examples.catalog.output.progress import Counters
 from examples.catalog.system import bundles
 from examples.catalog.system.batch_api import BatchApi, Call
 from fanin.local import LocalRun
-from fanin.local.functions import deployed as functions
+from fanin.local.function_processes import deployed as functions
 
 SOURCES = ("DemoQueueUrl", "RegistrationsQueueUrl", "GrouperQueueUrl", "BundlesQueueUrl")
 RUN_ROWS = "run#"

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from examples.catalog.errors import DemoError
-from fanin.local.emulation.connection import CREDENTIALS
+from fanin.local.emulator.connection import CREDENTIALS
 from pipeline.spark.session import ROOT
 
 MODULE = "examples.catalog.system.spark"

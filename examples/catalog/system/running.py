@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from fanin.local import LocalRun
+from fanin.local.deploying.assembly import kept_assembly, synthesise
 from fanin.local.origin import ORIGIN, Origin
-from fanin.local.stack.assembly import kept_assembly, synthesise
 from fanin_cdk.packaging.node import choose_node
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -15,12 +15,12 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from fanin.aws.dynamodb.meter import Meter
-from fanin.aws.settings.tracking import Tables
 from fanin.cost.meter import UsageMeter
 from fanin.item_results.s3 import BucketObjects
 from fanin.item_results.service import Results
 from fanin.pacing import each_in_threads
 from fanin.result_texts import result_text
+from fanin.settings.tracking import Tables
 from fanin.tracker import Ack, Tracker
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.events import CompletionEvent

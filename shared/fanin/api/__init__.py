@@ -10,6 +10,6 @@ it is granted. No answer, error or log line has a secret or a row of another ten
     an error of any of them --> problems.py, the one table from errors to statuses
 
 Read in this order: ``edge.py``; ``requests/batch_requests.py`` and ``answers/batch_answers.py``, of which the
-others are the like; ``problems.py``; ``cursors/list_cursors.py``; ``events/ending_events.py``, the events on
-the bus; ``messages.py``, acks that come by SQS.
+others are the like; ``problems.py``; ``cursors/list_cursors.py``; ``bus_events/ending_events.py``; and
+``messages.py``, acks that come by SQS.
 """

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fanin.aws.settings.tracking import JwtClaims
 from fanin.errors import InvalidRequest
+from fanin.settings.tracking import JwtClaims
 
 TOKEN_MAX = 256
 """Characters of a caller token; a longer one is stored as its hash."""

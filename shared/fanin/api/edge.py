@@ -24,8 +24,8 @@ from fanin.api.problems import kind_of, respond
 from fanin.api.requests.bodies import UUID_FORM
 from fanin.api.requests.group_requests import TASK_ID_PATTERN, Target
 from fanin.api.requests.wording import KEY_PATTERN, QUEUE_PATTERN, TOKEN_PATTERN
-from fanin.aws.settings.tracking import Settings
 from fanin.errors import NewerSchema
+from fanin.settings.tracking import Settings
 
 BatchId = Annotated[str, Path(alias="batchId", pattern=UUID_FORM)]
 TaskId = Annotated[str, Path(alias="taskId", pattern=TASK_ID_PATTERN)]

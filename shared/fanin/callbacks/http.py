@@ -13,8 +13,8 @@ import urllib3
 from fanin.aws.forking import PerProcess
 from fanin.aws.refreshing import Refreshed, SecretUnreadable
 from fanin.callbacks.secrets import Keys
-from fanin.grouper.calls.http import pool_without_retries
-from fanin.grouper.calls.timeouts import answered_within
+from fanin.grouper.batch_api_calls.http import pool_without_retries
+from fanin.grouper.batch_api_calls.timeouts import answered_within
 from fanin.grouper.rules.downstream import Answer
 from fanin.grouper.rules.responses import REFUSED_CREDENTIALS, refusal_of, retried, retry_after
 

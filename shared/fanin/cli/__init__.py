@@ -6,7 +6,8 @@ terminal it prints tables, elsewhere lines separated by tabs, with ``--json`` th
 ::
 
     main.py --> app.py --> batches/   the verbs of batches
-                           services/  the local run, dashboard, costs, tasks, queues
+                           services/  tasks, queues, dashboard, costs, mcp
+                           stacks/    the local run, templates
                              |--> arguments/  BATCH, ITEM, and which API is asked
                              `--> terminal/   what is printed, and how it exits
 

@@ -10,7 +10,6 @@ from typing import Any, Self, Unpack
 from uuid import NAMESPACE_OID, uuid4, uuid5
 
 from fanin.arguments import Seconds, instance, text, text_or_none, whole
-from fanin.aws.settings.tracking import Tables
 from fanin.client.batch import Batch, Reopened, need_key
 from fanin.client.checks.checking import (
     PAGE_BITS,
@@ -58,6 +57,7 @@ from fanin.client.waiting import Waiting
 from fanin.client.wire.paging import pages
 from fanin.errors import FaninError, InvalidRequest
 from fanin.item_ids import checked_item_id
+from fanin.settings.tracking import Tables
 from fanin.tracker import Ack, BatchMap, GroupId, ItemId, Outcome, Sample, State
 from fanin.tracker.reads.mapping import CELLS_MAX
 from fanin.tracker.reads.progress_tokens import LIFETIME

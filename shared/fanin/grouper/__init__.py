@@ -25,7 +25,7 @@ Read in this order:
 
 - ``rules/model.py`` and ``rules/protocol.py``: the values, and every decision as a pure function.
 - ``use_cases/``: ``registering.py``, ``leading.py``, ``filling.py``: a task, its leader, its bundle.
-  ``handling.py``: the call, its outcome, and the outcome of each member. ``calls/``: HTTP or Lambda.
+  ``handling.py``: the call and its outcome for each member. ``batch_api_calls/``: HTTP or Lambda.
   ``sweeping.py``: what a crash left. ``settings/``: policies and batch APIs by pattern of targets.
 - ``service.py``: every call, and ``listing.py`` and ``targets.py``, its lists. ``world.py``: the effects.
 - ``store.py``: the port, of which each call is one atomic request; ``dynamodb/`` and ``memory.py`` keep it.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fanin.aws.settings.tracking import OUTPUTS
-from fanin.local.emulation.connection import ACCOUNT, Connection
+from fanin.local.emulator.connection import ACCOUNT, Connection
+from fanin.settings.tracking import OUTPUTS
 
 
 def environment_of(url: str, endpoint: str, outputs: Mapping[str, str]) -> dict[str, str]:

@@ -12,23 +12,23 @@ from typing import Any, Self
 
 import urllib3
 
-from fanin.local.emulation import emulator
-from fanin.local.emulation.bus_listener import BusListener
-from fanin.local.emulation.connection import Connection
-from fanin.local.emulation.emulator import Emulator
-from fanin.local.emulation.event_log import EventLog
-from fanin.local.endpoint.checking import checked
-from fanin.local.endpoint.given import SETTING
+from fanin.local.deploying import assembly
+from fanin.local.deploying.assembly import Assembly
+from fanin.local.deploying.deployment import Progress, deploy
+from fanin.local.deploying.setting_names import refuse_unknown
+from fanin.local.dynamodb_engine.checking import checked
+from fanin.local.dynamodb_engine.given import SETTING
+from fanin.local.emulator import emulator
+from fanin.local.emulator.bus_listener import BusListener
+from fanin.local.emulator.connection import Connection
+from fanin.local.emulator.emulator import Emulator
+from fanin.local.emulator.event_log import EventLog
 from fanin.local.environment import environment_of
 from fanin.local.errors import LocalRunError
 from fanin.local.failures import FailureLog
 from fanin.local.origin import ORIGIN
 from fanin.local.prerequisites import require
 from fanin.local.run_directories import State
-from fanin.local.stack import assembly
-from fanin.local.stack.assembly import Assembly
-from fanin.local.stack.deployment import Progress, deploy
-from fanin.local.stack.setting_names import refuse_unknown
 
 ANSWER_SECONDS = 120.0
 CONSUMERS = 4

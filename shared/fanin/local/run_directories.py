@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from fanin.local.endpoint import leftovers
+from fanin.local.dynamodb_engine import leftovers
 from fanin.local.errors import LocalRunError
 from fanin.local.origin import ORIGIN
 

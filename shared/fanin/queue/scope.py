@@ -14,9 +14,9 @@ from fanin.queue.interface import TakenJobs
 from fanin.queue.rules.errors import LostClaim, SessionLost, ShutDown
 from fanin.queue.rules.model import SECONDS_MAX, Job
 from fanin.queue.rules.taking import TakeRequest
+from fanin.queue.sessions.taker import Taker
+from fanin.queue.sessions.worker import Worker
 from fanin.queue.store import MOST_WRITES, Write, checked_write
-from fanin.queue.worker.taker import Taker
-from fanin.queue.worker.worker import Worker
 
 logger = logging.getLogger("fanin")
 _ONE_OF_SEVERAL = (

@@ -17,10 +17,10 @@ from fanin.queue.rules.keys import QueueKey
 from fanin.queue.rules.model import SECONDS_MAX, Job, NewJob, OnBusy, Rejected
 from fanin.queue.rules.taking import TakeRequest, checked_wait, new_job_of, new_jobs
 from fanin.queue.scope import Jobs
+from fanin.queue.sessions.background import Background, in_threads
+from fanin.queue.sessions.producer import Producer
+from fanin.queue.sessions.taker import Taker
 from fanin.queue.upkeep.visiting import visit
-from fanin.queue.worker.background import Background, in_threads
-from fanin.queue.worker.producer import Producer
-from fanin.queue.worker.taker import Taker
 
 
 @dataclass

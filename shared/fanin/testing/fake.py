@@ -1,15 +1,18 @@
-"""A client over the production tracker in memory, with its clock, its sweeps and its bus."""
+"""A client over the production tracker in memory, with its clock, its sweeps, its stream and its bus."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from fanin.api.events.ending_events import confirm, endings
+from fanin.api.bus_events.ending_events import confirm, endings
 from fanin.arguments import instance, text, whole
+from fanin.aws.dynamodb import rows
+from fanin.aws.dynamodb.rows import Item
 from fanin.client.checks.checking import PAGE_BITS
 from fanin.client.fanin import Fanin
 from fanin.client.queues.queue import Queue
@@ -21,8 +24,63 @@ from fanin.queue import Options
 from fanin.testing.clock import FakeClock
 from fanin.testing.queues import FakeQueues
 from fanin.testing.sent import SentMessages
-from fanin.testing.store import StreamedStore, StreamRecord
-from fanin.tracker import Tracker
+from fanin.tracker import Batch, BatchKey, Tracker
+from fanin.tracker.dynamodb.items import BATCH_ROW, EVENT_ROW
+from fanin.tracker.dynamodb.thresholds import notice_item
+from fanin.tracker.memory import MemoryStore
+from fanin.tracker.rules.thresholds import Reached
+
+StreamRecord = dict[str, Any]
+
+
+@dataclass
+class StreamedStore(MemoryStore):
+    """Has a stream of its records, as DynamoDB Streams has: of each end of a batch and of each notice.
+
+    *stream*: called with each record before the write returns; with those of its own writes after that.
+    """
+
+    stream: Callable[[StreamRecord], None] = field(default=lambda _: None, repr=False, compare=False)
+    _records: deque[StreamRecord] = field(default_factory=deque, repr=False, compare=False)
+
+    def next_check_at(self) -> datetime | None:
+        """Return the time at which the sweeper checks the next batch; None if it checks none."""
+        with self.lock:
+            times = [batch.next_check_at for batch in self.batches.values()]
+        return min((at for at in times if at is not None), default=None)
+
+    def notice(self, batch: Batch, at: datetime) -> None:
+        with self.lock:
+            super().notice(batch, at)
+            self._record(batch.key, EVENT_ROW)
+
+    def report(self, seen: Batch, reached: Reached) -> bool:
+        with self.lock:
+            reported = super().report(seen, reached)
+            if reported:
+                row = notice_item(seen, reached)
+                self._record(seen.key, row["sk"]["S"], row)
+            return reported
+
+    def _change(
+        self, key: BatchKey, admits: Callable[[Batch], bool], change: Callable[[Batch], Batch]
+    ) -> Batch | None:
+        with self.lock:
+            before = self.batches.get(key)
+            after = super()._change(key, admits, change)
+            if before is not None and after is not None and before.is_alive and not after.is_alive:
+                self._record(key, BATCH_ROW)
+            return after
+
+    def _record(self, key: BatchKey, sort_key: str, row: Item | None = None) -> None:
+        keys = {"pk": rows.text(str(key)), "sk": rows.text(sort_key)}
+        self._records.append({"dynamodb": {"Keys": keys, "NewImage": row or keys}})
+        if len(self._records) > 1:
+            return  # a write of the stream's reader
+        while self._records:
+            self.stream(self._records[0])
+            self._records.popleft()
+
 
 TENANT = "000000000000"
 

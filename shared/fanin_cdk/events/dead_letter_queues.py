@@ -13,8 +13,8 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from fanin_cdk.constructs.queues import dead_letter_queue, feed
 from fanin_cdk.nag import accept
+from fanin_cdk.resources.queues import dead_letter_queue, feed
 from fanin_cdk.settings.config import Config
 
 UNMATCHED = "Unmatched"

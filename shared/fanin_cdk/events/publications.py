@@ -26,11 +26,11 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from fanin.s3_publications.allowing import Allowed
-from fanin_cdk.constructs.functions import Functions
-from fanin_cdk.constructs.queues import SourceQueue
 from fanin_cdk.events.deliveries import ATTEMPTS, RETRIED_FOR_SECONDS
 from fanin_cdk.grants.handlers import CONTINUE_PUBLICATION
 from fanin_cdk.nag import accept_wildcards
+from fanin_cdk.resources.functions import Functions
+from fanin_cdk.resources.queues import SourceQueue
 from fanin_cdk.settings.config import Config
 
 # A message is an invocation of its own: a part takes seconds.

@@ -11,8 +11,8 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sqs as sqs
 
-from fanin_cdk.constructs.queues import SourceQueue
-from fanin_cdk.constructs.streams import Reader
+from fanin_cdk.resources.queues import SourceQueue
+from fanin_cdk.resources.streams import Reader
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from fanin.queue import Effects, MemoryDoorbell, NewJob, Options, Queue, QueueContext
-from fanin.queue.administration.deleting import delete_jobs
+from fanin.queue.administration.changing import delete_jobs
 from fanin.queue.rules import lifecycle
 from fanin.queue.rules.config import Phase, QueueConfig
 from fanin.queue.rules.keys import JobKey, PartKey

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from fanin.aws.settings.tracking import Tables
-from fanin.testing.store import StreamedStore
+from fanin.settings.tracking import Tables
+from fanin.testing.fake import StreamedStore
 from fanin.tracker import Batch, TrackerStore
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.memory import MemoryStore

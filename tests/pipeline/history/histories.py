@@ -16,11 +16,11 @@ from typing import Any
 
 from moto import mock_aws
 
-from fanin.archive import Archive
-from fanin.aws.settings.tracking import Tables
+from fanin.change_archive import Archive
+from fanin.settings.tracking import Tables
 from fanin.tracker import Ack, BatchKey, Group, Mode, OpenBatch, Outcome, Tracker
 from fanin.tracker.dynamodb import DynamoStore
-from tests.archive.streams import iterator, read_on, turn_on
+from tests.change_archive.streams import iterator, read_on, turn_on
 from tests.contract import grouper_tables, moto_clients, queue_table
 from tests.contract.tables import create_tables
 

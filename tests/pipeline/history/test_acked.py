@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from fanin.archive.changes import change_of as kept_of
+from fanin.change_archive.changes import change_of as kept_of
 from fanin.tracker.rules.model import BatchKey, PageKey
 from fanin.tracker.rules.page import Page, PageMasks, mask_of
-from pipeline.history.change_archive.acked import rows_of
-from pipeline.history.change_archive.records import MalformedLine, change_of
-from tests.archive.streams import record
+from pipeline.history.change_frames.acked import rows_of
+from pipeline.history.change_frames.records import MalformedLine, change_of
+from tests.change_archive.streams import record
 from tests.pipeline.exporting import page_row
 
 BATCH = "0199a000-0000-7000-8000-000000000000"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.history.change_archive.archive import Archive, Days, NotAnArchive, located
-from pipeline.history.change_archive.records import MalformedLine, change_of
-from tests.archive.streams import AT, record
+from pipeline.history.change_frames.archive import Archive, Days, NotAnArchive, located
+from pipeline.history.change_frames.records import MalformedLine, change_of
+from tests.change_archive.streams import AT, record
 
 ROW = {"pk": {"S": "t#b#0#0"}, "n": {"N": "1"}, "d0": {"N": "1"}}
 

@@ -25,9 +25,9 @@ from fanin.queue.dynamodb import DynamoStore as JobStore
 from fanin.queue.rules import lifecycle
 from fanin.queue.rules.keys import PartKey, QueueKey, job_key
 from fanin.queue.rules.model import Dead, GivenBack, NewJob, Rerun
-from pipeline.history.change_archive import schemas
-from pipeline.history.change_archive.archive import Archive, Days
-from pipeline.history.change_archive.reading import changes
+from pipeline.history.change_frames import schemas
+from pipeline.history.change_frames.archive import Archive, Days
+from pipeline.history.change_frames.reading import changes
 from pipeline.history.grouping import bundles, jobs, queues, sizes, targets, tasks
 from tests.contract.grouper_tables import TABLES
 from tests.contract.queue_table import QUEUE_TABLE

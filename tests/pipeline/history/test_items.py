@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.history.change_archive.archive import Archive, Days
-from pipeline.history.change_archive.reading import changes
+from pipeline.history.change_frames.archive import Archive, Days
+from pipeline.history.change_frames.reading import changes
 from pipeline.history.items import counted, filled, items, positioned, throughput
 from pipeline.history.lifecycle import batches
 from tests.pipeline.history.histories import cast

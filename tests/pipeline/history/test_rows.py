@@ -16,9 +16,9 @@ from fanin.tracker.rules.model import Progress
 from fanin.tracker.rules.options import Threshold
 from fanin.tracker.rules.thresholds import Reached
 from pipeline.datasource.stream import ending
-from pipeline.history.change_archive.records import change_of
-from pipeline.history.change_archive.rows import read
-from tests.archive.streams import record
+from pipeline.history.change_frames.records import change_of
+from pipeline.history.change_frames.rows import read
+from tests.change_archive.streams import record
 from tests.contract import golden
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)

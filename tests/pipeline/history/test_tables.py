@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F
 
-from fanin.report.collecting import collect
+from fanin.history_report.collecting import collect
 from pipeline.fan_out import manifest
 from pipeline.history import Sources, build
 from tests.pipeline.history.histories import START, TENANT, cast

@@ -14,9 +14,9 @@ import urllib3
 from fanin.tracker import Ack, OpenBatch, Outcome, Tracker
 from infra.pipeline_jobs import JOBS
 from pipeline import entry
-from pipeline.audit import recheck
 from pipeline.fan_out import manifest
 from pipeline.spark import datasets
+from pipeline.table_audit import recheck
 from pipeline.table_frames.tables import Tables
 from tests.pipeline.conftest import served_on_loopback
 

@@ -16,7 +16,7 @@ from fanin import Fanin
 from fanin.client.consuming.records import returned_ids
 from fanin.client.transports.reports import AckReport
 from fanin.errors import Conflict, NotFound, StoreUnavailable
-from fanin.local.work.source import WorkSource
+from fanin.local.user_function.source import WorkSource
 from fanin.testing.delivering import LambdaContext
 from fanin.tracker import Retention
 from tests.soak.load.ledger import Expected, Ledger

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from fanin.aws import clients
 from fanin.local import LocalRun
-from fanin.local.functions import deployed as functions
+from fanin.local.function_processes import deployed as functions
 from tests.soak.wire import redelivery
 from tests.soak.wire.kinds import SHARES
 from tests.soak.wire.proxy import FaultProxy

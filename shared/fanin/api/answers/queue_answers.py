@@ -11,10 +11,9 @@ from fanin.api.answers.job_answers import QueueFacts
 from fanin.api.cursors import row_cursors
 from fanin.instants import instant
 from fanin.queue import Depth
-from fanin.queue.administration.deleting import Deletion
+from fanin.queue.administration.changing import Deletion, Revival, RevivedJobs
 from fanin.queue.administration.describing import Activity, QueueStatus
 from fanin.queue.administration.paging import Record
-from fanin.queue.administration.reviving import Revival, RevivedJobs
 from fanin.queue.rules.model import SECOND_US, Accuracy, Member
 from fanin.queue.rules.row_texts import dead_id_of
 

@@ -23,7 +23,7 @@ def report(folder: Folder, out: Out = Path("report.html"), as_json: Json = False
     Prints its path. The page loads nothing, so it can be opened anywhere. An earlier one is replaced.
     """
     try:
-        from fanin.report import page  # noqa: PLC0415  # of an extra, and with matplotlib it takes a second
+        from fanin.history_report import page  # noqa: PLC0415  # of an extra, and with matplotlib it takes a second
     except ModuleNotFoundError as missing:
         if missing.name is None or missing.name.startswith("fanin"):
             raise

@@ -19,7 +19,7 @@ from fanin.cli.terminal.stopping import stopped_by_signals
 from fanin.cli.verbs import VerbCommand
 from fanin.errors import FaninError
 from fanin.local import LocalRunError, run_directories
-from fanin.local.endpoint.given import SETTING
+from fanin.local.dynamodb_engine.given import SETTING
 from fanin.local.environment import environment_of
 from fanin.local.origin import ORIGIN
 from fanin.local.run_directories import State, chosen

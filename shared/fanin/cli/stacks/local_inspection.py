@@ -14,7 +14,7 @@ from fanin.cli.arguments.options import PortOfRun
 from fanin.cli.terminal.exits import UsageError
 from fanin.cli.terminal.output import clean
 from fanin.errors import NotFound
-from fanin.local.emulation.connection import Connection
+from fanin.local.emulator.connection import Connection
 from fanin.local.run_directories import chosen
 
 FOLLOW_SECONDS = 0.5
@@ -32,7 +32,7 @@ Queue = Annotated[
 
 def logs(function: Function = None, follow: Follow = False, port: PortOfRun = None) -> None:
     """Print what FUNCTION of a run has logged, oldest first."""
-    from fanin.local.functions.deployed import by_name  # noqa: PLC0415  # other commands need no AWS
+    from fanin.local.function_processes.deployed import by_name  # noqa: PLC0415  # other commands need no AWS
 
     aws = Connection(chosen(port).endpoint)
     known = by_name(aws.client("lambda"))
@@ -52,8 +52,8 @@ def bus(queue: Queue = EVENTS_QUEUE, port: PortOfRun = None) -> None:
 
     A handler gets events by: fanin local work APP:HANDLER --on BatchCompleted.
     """
-    from fanin.local.emulation.bus_listener import send_to_queue  # noqa: PLC0415  # see logs
-    from fanin.local.work.source import source_of  # noqa: PLC0415
+    from fanin.local.emulator.bus_listener import send_to_queue  # noqa: PLC0415  # see logs
+    from fanin.local.user_function.source import source_of  # noqa: PLC0415
 
     if not NAME.fullmatch(queue):
         raise UsageError(f"--queue takes the name of a queue: letters, digits, _ and -, not {queue!r}")

@@ -19,15 +19,15 @@ import typer
 from fanin.cli.arguments.options import PortOfRun
 from fanin.cli.terminal.exits import UsageError
 from fanin.local import LocalRunError
-from fanin.local.emulation.connection import Connection
+from fanin.local.emulator.connection import Connection
 from fanin.local.environment import environment_of
 from fanin.local.run_directories import State, chosen, directory_of
 from fanin.names import EVENTS
 
 if TYPE_CHECKING:
-    from fanin.local.work.feeding import Feeder, FunctionPerformer
-    from fanin.local.work.function_process import FunctionProcess
-    from fanin.local.work.source import WorkSource
+    from fanin.local.user_function.feeding import Feeder, FunctionPerformer
+    from fanin.local.user_function.function_process import FunctionProcess
+    from fanin.local.user_function.source import WorkSource
 
 NAME_MAX = 50
 NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{NAME_MAX}}}(\.fifo)?")
@@ -131,8 +131,8 @@ def _feeder(
     loops: bool,
 ) -> Feeder:
     """Return what feeds the messages of a queue; *times*: of the queue, and of the function."""
-    from fanin.local.work.feeding import Feeder, environment_of_function  # noqa: PLC0415
-    from fanin.local.work.function_process import FunctionProcess  # noqa: PLC0415
+    from fanin.local.user_function.feeding import Feeder, environment_of_function  # noqa: PLC0415
+    from fanin.local.user_function.function_process import FunctionProcess  # noqa: PLC0415
 
     visibility, receives, timeout = times
     source = _source(state, feed, visibility, receives)
@@ -149,8 +149,8 @@ def _feeder(
 
 def _source(state: State, feed: Feed, visibility: int | None, receives: int | None) -> WorkSource:
     """Return the queue of *feed*, which the bus sends its events to, if it is about events."""
-    from fanin.local.emulation.bus_listener import send_to_queue  # noqa: PLC0415
-    from fanin.local.work.source import source_of  # noqa: PLC0415
+    from fanin.local.emulator.bus_listener import send_to_queue  # noqa: PLC0415
+    from fanin.local.user_function.source import source_of  # noqa: PLC0415
 
     aws = Connection(state.endpoint)
     source = source_of(aws.client("sqs"), feed.queue, visibility, receives)
@@ -163,7 +163,7 @@ def _performer(
     state: State, feed: Feed, function: FunctionProcess, seconds: float, loops: bool
 ) -> FunctionPerformer:
     from fanin.local.failures import FailureLog  # noqa: PLC0415
-    from fanin.local.work.feeding import EventPerformer, FunctionPerformer  # noqa: PLC0415
+    from fanin.local.user_function.feeding import EventPerformer, FunctionPerformer  # noqa: PLC0415
 
     failures = FailureLog(directory_of(state.port).path)
     kind = EventPerformer if feed.on else FunctionPerformer

@@ -14,9 +14,16 @@ from fanin.cli.stacks.local import Context, setting_of
 from fanin.cli.terminal.output import note
 from fanin.cli.verbs import VerbCommand
 from fanin.local import prerequisites
+from fanin.local.deploying.setting_names import refuse_unknown
+from fanin.local.deploying.template import (
+    BUCKET,
+    DEFAULT_PREFIX,
+    PARAMETERS,
+    PREFIX,
+    synthesised,
+    written_before,
+)
 from fanin.local.errors import LocalRunError
-from fanin.local.stack.setting_names import refuse_unknown
-from fanin.local.stack.template import BUCKET, DEFAULT_PREFIX, PARAMETERS, PREFIX, synthesised, written_before
 
 Out = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="A new folder, or one of an earlier run.")]
 Bucket = Annotated[

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from botocore.exceptions import ClientError
 
 from fanin.aws import clients
-from fanin.aws.settings.jobs import JobSettings
 from fanin.client.model import QueueDescription
 from fanin.client.queues.queue_model import description_of
 from fanin.client.transports.transport import Transport
@@ -18,6 +17,7 @@ from fanin.queue.administration.creating import QueueCreator
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.rules.config import QueueConfig, existing
 from fanin.queue.sqs import SqsDoorbells
+from fanin.settings.jobs import JobSettings
 
 DENIED = {"AccessDenied", "AccessDeniedException"}
 

@@ -24,7 +24,7 @@ from fanin.client.queues.queue_model import (
 from fanin.client.wire.paging import pages
 from fanin.errors import NotFound
 from fanin.queue import NewJob, OnBusy, QueueContext
-from fanin.queue.administration import deleting, describing, paging, pausing, removing, reviving
+from fanin.queue.administration import changing, describing, paging, removing
 from fanin.queue.rules.row_texts import dead_id_of, record_of
 from fanin.types import ListedStateText
 
@@ -67,31 +67,31 @@ class DirectQueue:
 
     def revive(self, dead_ids: Sequence[str]) -> RevivedJobs:
         self._existing()
-        return _revived(reviving.revive_some(self.queue, list(map(record_of, dead_ids))))
+        return _revived(changing.revive_some(self.queue, list(map(record_of, dead_ids))))
 
     def revive_all(self) -> RevivedJobs:
         self._existing()
-        found = reviving.revive_all(self.queue)
+        found = changing.revive_all(self.queue)
         revived = _revived(found)
         while found.last is not None:
-            found = reviving.revive_all(self.queue, found.last)
+            found = changing.revive_all(self.queue, found.last)
             revived += _revived(found)
         return revived
 
     def delete(self, keys: Sequence[str], dead_ids: Sequence[str]) -> DeletedJobs:
         context = self._existing()
-        jobs: Any = deleting.delete_jobs(context, keys)
-        dead: Any = deleting.delete_dead(context, list(map(record_of, dead_ids)))
+        jobs: Any = changing.delete_jobs(context, keys)
+        dead: Any = changing.delete_dead(context, list(map(record_of, dead_ids)))
         return DeletedJobs(
             {key: each.value for key, each in jobs.items()},
             {dead_id_of(record): each.value for record, each in dead.items()},
         )
 
     def pause(self) -> None:
-        pausing.pause(self.queue.context)
+        changing.pause(self.queue.context)
 
     def resume(self) -> None:
-        pausing.resume(self.queue.context)
+        changing.resume(self.queue.context)
 
     def remove(self, force: bool) -> None:
         removing.begin(self.queue.context, force=force)
@@ -104,7 +104,7 @@ class DirectQueue:
         return context
 
 
-def _revived(found: reviving.RevivedJobs) -> RevivedJobs:
+def _revived(found: changing.RevivedJobs) -> RevivedJobs:
     outcomes: Any = {dead_id_of(record): each.value for record, each in found.outcomes.items()}
-    left = {dead_id: each for dead_id, each in outcomes.items() if each != reviving.Revival.REVIVED}
+    left = {dead_id: each for dead_id, each in outcomes.items() if each != changing.Revival.REVIVED}
     return RevivedJobs(len(outcomes) - len(left), left)

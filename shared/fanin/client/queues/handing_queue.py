@@ -13,7 +13,7 @@ from fanin.client.handing_over.under_work import UnderWork, held, let_go
 from fanin.client.queues.job_acks import ItemResults
 from fanin.queue import Job, Jobs, NewJob, OnBusy, Queue, Rejected
 from fanin.queue.rules.taking import TakeRequest, new_jobs
-from fanin.queue.worker.taker import Taker
+from fanin.queue.sessions.taker import Taker
 from fanin.tracker import Outcome
 
 REPORTED = "the worker of the job failed it"

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from fanin.aws import clients
-from fanin.aws.settings.jobs import JobSettings
 from fanin.client.queues.creating import ClientCreator, created
 from fanin.client.queues.direct_queue import DirectQueue
 from fanin.client.queues.handing_queue import HandingQueue
@@ -19,6 +18,7 @@ from fanin.client.transports.transport import Transport
 from fanin.queue import NewJob, OnBusy, Options, QueueContext, QueueKey
 from fanin.queue.dynamodb import DynamoStore
 from fanin.queue.sqs import SqsDoorbell
+from fanin.settings.jobs import JobSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator
 
 from fanin.arguments import instance
-from fanin.aws.settings.jobs import JobSettings
 from fanin.client.queues.over_http import HttpQueue, rows
 from fanin.client.queues.queue import NO_WORKER, Queue
 from fanin.client.queues.queue_model import QueueStatus
@@ -16,6 +15,7 @@ from fanin.client.wire import queue_documents as documents
 from fanin.errors import InvalidRequest
 from fanin.queue import Options
 from fanin.queue.rules.keys import checked_queue_name
+from fanin.settings.jobs import JobSettings
 
 
 class QueueCalls:

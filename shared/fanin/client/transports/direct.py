@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, ClassVar
 
-from fanin.aws.settings.tracking import Tables
 from fanin.client.items import Items
 from fanin.client.model import (
     Cancelled,
@@ -38,6 +37,7 @@ from fanin.client.transports.direct_acks import DirectAcks, caller_of, items_of
 from fanin.client.transports.transport import Cursor
 from fanin.errors import InvalidRequest
 from fanin.pacing import each_in_threads
+from fanin.settings.tracking import Tables
 from fanin.tracker import Batch, BatchFilter, BatchMap, ListQuery, OpenBatch, State, Tracker
 from fanin.tracker.rules.filters import filter_of
 from fanin.tracker.store import ResultStore

@@ -9,10 +9,10 @@ from functools import partial
 from typing import Any, TypedDict
 
 from fanin.arguments import Seconds, seconds_of, text_or_none, whole
-from fanin.aws.settings.tracking import Settings, Tables
 from fanin.client.checks.checking import transport_given
 from fanin.client.transports.transport import Transport
 from fanin.errors import InvalidRequest
+from fanin.settings.tracking import Settings, Tables
 
 URL = "FANIN_URL"
 TOKEN = "FANIN_TOKEN"  # noqa: S105  # the name of a variable

@@ -15,12 +15,50 @@ from fanin.calling import finished
 from fanin.grouper.rules import protocol as rules
 from fanin.grouper.rules.downstream import Answer, Call, Downstream, Member
 from fanin.grouper.rules.messages import BundleMessage, Posting, TaskMessage, waiting_copy
-from fanin.grouper.rules.model import Bundle, BundleState, Outcome, Task, TaskKey, TaskState, Verdict
+from fanin.grouper.rules.model import (
+    RATE,
+    Bundle,
+    BundleState,
+    Lane,
+    Outcome,
+    Task,
+    TaskKey,
+    TaskState,
+    Verdict,
+)
 from fanin.grouper.rules.notifying import Notifier, OnFailed
 from fanin.grouper.rules.protocol import Step
+from fanin.grouper.rules.rate import token
 from fanin.grouper.settings.policy import Policy
-from fanin.grouper.use_cases.limiting import Limiter
 from fanin.grouper.world import World
+
+TAKE_ATTEMPTS = 4
+CONTENDED_WAIT = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Limiter:
+    """Takes tokens of a target's rate.
+
+    A token that is taken and not used is lost; the rate is never exceeded.
+    """
+
+    world: World
+
+    def take(self, lane: Lane, policy: Policy) -> timedelta:
+        """Take a token and return 0, or return how long to wait before the next try."""
+        if policy.rate is None:
+            return timedelta()
+        bucket = Lane(lane.tenant, lane.target, RATE)
+        for _ in range(TAKE_ATTEMPTS):
+            seen = self.world.store.full_at(bucket)
+            taken = token(seen, policy, self.world.now())
+            if taken.wait:
+                return taken.wait
+            if self.world.store.put_full_at(bucket, seen, taken.full_at):
+                return timedelta()
+        return CONTENDED_WAIT
+
 
 USED_UP = Outcome(Verdict.RETRY, "every attempt at the bundle was used up")
 STEPS = 4

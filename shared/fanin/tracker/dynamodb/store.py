@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from fanin.aws.calls import send
 from fanin.aws.dynamodb.reading import put_many, read_many
 from fanin.aws.dynamodb.rows import Item, text
-from fanin.aws.settings.tracking import Tables
 from fanin.errors import StaleWrite
 from fanin.pacing import pause
+from fanin.settings.tracking import Tables
 from fanin.tracker.dynamodb import items, lookups, repairs, requests, thresholds
 from fanin.tracker.rules.children import Children
 from fanin.tracker.rules.filters import Query

@@ -168,15 +168,19 @@ def option(
     cli: tuple[str, str] | None = None,
     argument: str = "",
     title: str = "",
+    is_kept: bool = False,
+    is_of_its_items: bool = False,
     **more: Any,
 ) -> Any:
     """Return the field of an option.
 
     *about*: its text in the description of the API. *cli*: its form in the command, ``--name METAVAR``, and
     its help. *argument*: of the client, if it is not the name of the field. *title*: in ``fanin status``.
-    *factory*, and *more*: as in ``dataclasses.field``.
+    *is_kept*: after a delete; it holds no text of a user. *is_of_its_items*: of their number, so that a
+    batch that reopens some of them does not take it over. *factory*, and *more*: as in ``dataclasses.field``.
     """
     metadata = {"kind": kind, "about": about, "cli": cli, "argument": argument, "title": title}
+    metadata |= {"is_kept": is_kept, "is_of_its_items": is_of_its_items}
     start = {"default": default} if factory is None else {"default_factory": factory}
     return field(metadata=metadata, **start, **more)
 
@@ -193,17 +197,21 @@ class ShownOptions:
         "`exact`: a bit for each item. `estimated`: counters that count duplicates twice.",
         default=Mode.EXACT,
         cli=("--mode MODE", "exact: a bit for each item; estimated: counters."),
+        is_kept=True,
     )
     expected_items: int | None = option(
         Whole(least=0),
         "Close is refused before this many items are added.",
         cli=("--expected N", "Refuse a close before N items are added; more are accepted."),
         title="Expected",
+        is_kept=True,
+        is_of_its_items=True,
     )
     max_failures: int | None = option(
         Whole(least=1),
         "The number of failed items that ends the batch, open or closed.",
         cli=("--max-failures N", "End it at N failed items."),
+        is_kept=True,
     )
     max_failure_percent: int | None = option(
         Whole(least=1, most=100),
@@ -215,28 +223,37 @@ class ShownOptions:
         Whole(least=1),
         "From so many acked items on, `maxFailurePercent` is one of the acked items too, open or closed.",
         cli=("--failure-sample N", "Judge --max-failure-percent from N acked items on, open or closed."),
+        is_kept=True,
     )
     min_succeeded: int | None = option(
         Whole(least=1),
         "The number of succeeded items that ends the batch with the result `enough`, open or closed.",
         cli=("--min-succeeded N", "End it with success at N succeeded items."),
+        is_kept=True,
+        is_of_its_items=True,
     )
     min_succeeded_percent: int | None = option(
         Whole(least=1, most=100),
         "The percentage of succeeded items that ends the batch with `enough`, judged once it is closed.",
         cli=("--min-succeeded-percent N", "End it with success at N % succeeded items."),
         title="Min succeeded %",
+        is_kept=True,
+        is_of_its_items=True,
     )
     max_items: int | None = option(
         Whole(least=1),
         "An add that would pass this number of items is refused.",
         cli=("--max-items N", "Refuse an add that would pass N items."),
+        is_kept=True,
+        is_of_its_items=True,
     )
     max_cost: float | None = option(
         Dollars(),
         "An add is refused if the items would cost more, each sent and acked alone.",
         cli=("--max-cost DOLLARS", "Refuse an add whose items would cost more."),
         title="Max cost $",
+        is_kept=True,
+        is_of_its_items=True,
     )
     parent_item_id: str | None = option(
         ItemName(),
@@ -252,6 +269,7 @@ class ShownOptions:
         default=ParentFailsOn.FAILED,
         cli=("--parent-fails-on END", "any, failed or never: the end that fails the --parent item."),
         title="Parent fails on",
+        is_kept=True,
     )
     labels: Mapping[str, str] = option(
         Labels(),
@@ -292,6 +310,7 @@ class ShownOptions:
         "Keep what the work of each item returns, to read once the batch has ended.",
         default=False,
         cli=("--results", "Keep the results of its items."),
+        is_kept=True,
     )
     traceparent: str | None = option(
         Text(
@@ -313,6 +332,7 @@ class BatchOptions(ShownOptions):
         Stages(Retention),
         factory=Retention,
         cli=("--retention STATE=TIME", "How long it is kept while open, closed, complete; repeatable."),
+        is_kept=True,
     )
 
 
@@ -447,6 +467,8 @@ class Option:
     cli: tuple[str, str] | None
     argument: str
     title: str
+    is_kept: bool = False
+    is_of_its_items: bool = False
 
     @classmethod
     def of(cls, fact: Field[Any]) -> Option:

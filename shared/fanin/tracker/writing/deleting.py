@@ -11,14 +11,11 @@ from datetime import datetime
 
 from fanin.errors import Conflict
 from fanin.tracker.rules.model import Batch, Position
-from fanin.tracker.rules.options import BatchOptions, options_of
+from fanin.tracker.rules.options import OPTIONS, BatchOptions, options_of
 
 DELETED_A_REQUEST = 50
 """Batches of a list that one request looks at."""
-KEPT_OPTIONS = (
-    *("mode", "retention", "expected_items", "max_failures", "failure_sample", "parent_fails_on"),
-    *("min_succeeded", "min_succeeded_percent", "max_items", "max_cost", "results"),
-)
+KEPT_OPTIONS = tuple(name for name, each in OPTIONS.items() if each.is_kept)
 """Options that a deleted batch keeps: they hold no text of a user, and its pages are read by them."""
 REMOVED = "removed"
 """The fingerprint of a batch whose user data was removed: the real one is a hash of its options."""

@@ -27,8 +27,8 @@ from fanin.tracker.store import TrackerStore
 PAGES_A_REOPEN = 5_000
 RANGES_A_REOPEN = 10_000
 """Ranges of unfinished items that one new batch may stand for; they are stored in one row."""
-OF_THE_ORIGIN = ("expected_items", "min_succeeded", "min_succeeded_percent", "max_items", "max_cost")
-"""Options that are of the number of the origin's items, which a new batch does not take over."""
+OF_THE_ORIGIN = tuple(name for name, each in OPTIONS.items() if each.is_of_its_items)
+"""Options that a new batch does not take over."""
 
 
 class ReopenItems(StrEnum):

@@ -1,6 +1,0 @@
-"""The archive: the changes of the tables as files, one object for each delivery of a table's stream."""
-
-from fanin.archive.changes import KINDS, WITHHELD
-from fanin.archive.service import Archive, Files
-
-__all__ = ["KINDS", "WITHHELD", "Archive", "Files"]
