@@ -1,6 +1,6 @@
-"""One way in a process and a session of its own: ``python -m lab.spark.child WAY FOLDER CORES``.
+"""One way in a process and a session of its own: ``python -m lab.spark.child WAY FOLDER CORES [RUNS]``.
 
-It prints what each of two runs took, and a digest of what came out, as JSON. A session of Spark is warm in
+It prints what each of two runs, or so many, took, and a digest of what came out, as JSON. A session of Spark is warm in
 the second run.
 """
 
@@ -67,7 +67,7 @@ def _spark(way: str, folder: Path, cores: int) -> tuple[list[dict[str, float]], 
 def _runs(work: Callable[[], Any]) -> list[dict[str, float]]:
     """Return what each run took; the first with all that this process did before."""
     found = []
-    for turn in range(RUNS):
+    for turn in range(int(sys.argv[4]) if len(sys.argv) > 4 else RUNS):
         used, started = cpu_seconds() if turn else 0.0, time.perf_counter()
         work()
         found.append({"cpu": cpu_seconds() - used, "seconds": time.perf_counter() - started})
