@@ -1,7 +1,7 @@
 """One way in a process and a session of its own: ``python -m lab.spark.child WAY FOLDER CORES [RUNS]``.
 
-It prints what each of two runs, or so many, took, and a digest of what came out, as JSON. A session of Spark is warm in
-the second run.
+It prints what each run took, of two or so many, and a digest of what came out, as JSON. A session of Spark is
+warm in the second run.
 """
 
 from __future__ import annotations
