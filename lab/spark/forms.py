@@ -35,7 +35,7 @@ CASES = [
     Case("item_id", "texts", ("local", "duckdb")),
     Case("index", "integers", ("local", "duckdb"), wanted=50),
     Case("first, last: 64 items", "ranges", ("local",), wanted=500),
-    Case("the same, each in two words of 64 bits", "ranges", ("local",), before=1),
+    Case("the same, each in two longs of 64 bits", "ranges", ("local",), before=1),
 ]
 WHY = "a fifth to a third of the CPU reads Parquet, as much sets bits, more than the core's own caches hold"
 

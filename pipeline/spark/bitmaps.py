@@ -26,12 +26,12 @@ BLOCK_SHIFT = BLOCK_PAGES.bit_length() - 1
 BIT_SHIFT = PAGE_SHIFT + BLOCK_SHIFT
 DENSE = 8
 """Bits for each item up to which a byte per bit is faster than to find the byte of each item."""
-WORD_BITS = 64
-WORD_SHIFT = WORD_BITS.bit_length() - 1
-MOST_WORDS = 1 << 18
-"""Words of ranges that are set at once."""
-_WORD = "<u8"
-_ONES = np.array((1 << WORD_BITS) - 1, _WORD)
+LONG_BITS = 64
+LONG_SHIFT = LONG_BITS.bit_length() - 1
+MOST_LONGS = 1 << 18
+"""Longs of ranges that are set at once."""
+_LONG = "<u8"
+_ONES = np.array((1 << LONG_BITS) - 1, _LONG)
 
 Longs: TypeAlias = NDArray[np.int64]
 Masks: TypeAlias = NDArray[np.uint8]
@@ -86,8 +86,8 @@ def from_column(column: pa.Array) -> Masks:
 
 def popcount(masks: Masks) -> Longs:
     """Return the number of bits set in each row."""
-    words = np.ascontiguousarray(masks).view(_WORD)
-    counts: Longs = np.bitwise_count(words).sum(axis=-1, dtype=np.int64)
+    longs = np.ascontiguousarray(masks).view(_LONG)
+    counts: Longs = np.bitwise_count(longs).sum(axis=-1, dtype=np.int64)
     return counts
 
 
@@ -146,7 +146,7 @@ class Fold:
         """Set the bits of the positions *first* to *last*, both inclusive, of each range."""
         for some in portioned(first, last) if first.size else ():
             low, high = some if self._page_bits == PAGE_BITS_MAX else cut(*some, self._page_bits)
-            self._add_words(*cut(self._bits(low), self._bits(high), WORD_BITS))
+            self._add_longs(*cut(self._bits(low), self._bits(high), LONG_BITS))
 
     def blocks(self) -> tuple[Longs, Masks]:
         """Return the numbers of the blocks that hold any item, ascending, and their bytes."""
@@ -170,13 +170,13 @@ class Fold:
         starts = self._starts_of(rows + first)
         self._blocks[starts // BLOCK_BYTES] |= masks[rows]
 
-    def _add_words(self, first: Longs, last: Longs) -> None:
-        """Set the bits of ranges that each lie within one word."""
-        masks = _ONES << (first & (WORD_BITS - 1)).astype(np.uint64)
-        masks &= _ONES >> (~last & (WORD_BITS - 1)).astype(np.uint64)
+    def _add_longs(self, first: Longs, last: Longs) -> None:
+        """Set the bits of ranges that each lie within one long."""
+        masks = _ONES << (first & (LONG_BITS - 1)).astype(np.uint64)
+        masks &= _ONES >> (~last & (LONG_BITS - 1)).astype(np.uint64)
         at = self._bytes_of(first, int(first.max()) >> BIT_SHIFT)
-        at >>= WORD_SHIFT - 3
-        _unite(self._blocks.ravel().view(_WORD), at, masks)
+        at >>= LONG_SHIFT - 3
+        _unite(self._blocks.ravel().view(_LONG), at, masks)
 
     def _bytes_of(self, bits: Longs, last: int) -> Longs:
         """Return where the byte of each of *bits* is, of which the greatest is in the block *last*."""
@@ -206,13 +206,13 @@ class Fold:
 
 
 def portioned(first: Longs, last: Longs) -> Iterator[tuple[Longs, Longs]]:
-    """Yield the ranges in portions of about MOST_WORDS words; so many that they overlap are united before."""
-    words = (last >> WORD_SHIFT) - (first >> WORD_SHIFT) + 1
-    if words.sum() <= MOST_WORDS:
+    """Yield the ranges in portions of about MOST_LONGS longs; if there are more, what overlaps is united before."""
+    longs = (last >> LONG_SHIFT) - (first >> LONG_SHIFT) + 1
+    if longs.sum() <= MOST_LONGS:
         yield first, last
         return
-    first, last = cut(*united(first, last), MOST_WORDS * WORD_BITS)
-    before = np.cumsum((last >> WORD_SHIFT) - (first >> WORD_SHIFT) + 1) // MOST_WORDS
+    first, last = cut(*united(first, last), MOST_LONGS * LONG_BITS)
+    before = np.cumsum((last >> LONG_SHIFT) - (first >> LONG_SHIFT) + 1) // MOST_LONGS
     ends = np.flatnonzero(np.diff(before)) + 1
     yield from zip(np.split(first, ends), np.split(last, ends), strict=True)
 

@@ -74,14 +74,14 @@ ranges = st.lists(st.tuples(st.integers(0, 99_000), st.integers(0, 9_000)), max_
 
 
 @settings(deadline=None)
-@given(ranges, page_sizes, st.sampled_from([1, 100, bitmaps.MOST_WORDS]))
+@given(ranges, page_sizes, st.sampled_from([1, 100, bitmaps.MOST_LONGS]))
 @example([(0, 1), (3, 1)], 1024, 1)
-@example([(0, 0), (70_000, 0), (1, 0), (40_000, 5)], 1024, bitmaps.MOST_WORDS)
-def test_ranges_fold_as_their_items_do_however_many_are_set_at_once(lengths, page_bits, words):
+@example([(0, 0), (70_000, 0), (1, 0), (40_000, 5)], 1024, bitmaps.MOST_LONGS)
+def test_ranges_fold_as_their_items_do_however_many_are_set_at_once(lengths, page_bits, longs):
     found, expected = bitmaps.Fold(page_bits), bitmaps.Fold(page_bits)
     for each in (lengths[:3], lengths[3:], lengths):
         first, more = np.array(each, np.int64).reshape(-1, 2).T
-        with patch.object(bitmaps, "MOST_WORDS", words):
+        with patch.object(bitmaps, "MOST_LONGS", longs):
             found.add_ranges(first, first + more)
         for start, length in each:
             expected.add(np.arange(start, start + length + 1))
