@@ -206,7 +206,7 @@ class Fold:
 
 
 def portioned(first: Longs, last: Longs) -> Iterator[tuple[Longs, Longs]]:
-    """Yield the ranges in portions of about MOST_LONGS longs; if there are more, what overlaps is united before."""
+    """Yield the ranges in portions of about MOST_LONGS longs; if there are more, united before."""
     longs = (last >> LONG_SHIFT) - (first >> LONG_SHIFT) + 1
     if longs.sum() <= MOST_LONGS:
         yield first, last
