@@ -125,7 +125,7 @@ smoke: setup ## STAGE=name: a deployed stage, step by step, for less than a cent
 conformance: setup ## fanin on a local run by the cases that judge any tracker; ARGS="--rounds 10000 --items 10000000": all
 	@$(BIN)/python -m tests.conformance $(ARGS)
 
-conforming: setup ## other trackers by those cases, into docs/conformance; needs redis-server and Node
+conforming: setup ## other trackers by those cases, into docs/conformance.md; needs redis-server and Node
 	@$(BIN)/python -m lab.conforming
 
 soak: setup ## mixed load on a local run with killed and frozen workers and functions, and faults on the wire; ARGS="--minutes 30 --seed 1 --spark"

@@ -94,7 +94,7 @@ def worker_of(room: str, workers: int) -> int:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave the rooms of other lanes to their workers: nobody else reads and imports them."""
+    """Leave the rooms of other lanes to their workers: no other worker reads and imports them."""
     worker = getattr(config, "workerinput", None)
     room = room_of(os.path.relpath(collection_path, config.rootpath) + "/")
     if not worker or not room:
@@ -201,7 +201,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Forget what the shell says of AWS and of a run, before any module of the tests is imported.
 
     A test that needs such a name sets it; ``--dynamodb`` is for all. A worker that dies is not
-    replaced: nobody else has its lane's tests. Nothing that is collected is garbage.
+    replaced: no other worker has its lane's tests. Nothing that is collected is garbage.
     """
     config.option.maxworkerrestart = "0"
     gc.disable()

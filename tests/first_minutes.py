@@ -1,6 +1,6 @@
 """``make first-minutes``: the tutorial in a bare environment, from the installation on, timed.
 
-There is uv, an empty HOME with no cache, and what every Linux has: no clone, and no environment of ours.
+There is uv, an empty $HOME with no cache, and what every Linux has: no clone, and no environment of ours.
 The wheel is built here, as it would be published. The tests of the tutorial's later sections are elsewhere.
 """
 
@@ -61,12 +61,12 @@ def _minutes(folder: Path) -> float:
 
 def bare(folder: Path) -> dict[str, str]:
     """Return the environment of a machine that has uv and nothing else of ours."""
-    for name in ("home", "bin", "tmp"):
+    for name in ("user", "bin", "tmp"):
         (folder / name).mkdir()
     shutil.copy(Path(sys.executable).parent / "uv", folder / "bin" / "uv")
     return {
-        "HOME": str(folder / "home"),
-        "PATH": os.pathsep.join([f"{folder}/home/.local/bin", f"{folder}/bin", "/usr/bin", "/bin"]),
+        "HOME": str(folder / "user"),
+        "PATH": os.pathsep.join([f"{folder}/user/.local/bin", f"{folder}/bin", "/usr/bin", "/bin"]),
         "PYTHONPATH": "",
         "TMPDIR": str(folder / "tmp"),
         "UV_PYTHON": sys.executable,

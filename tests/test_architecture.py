@@ -196,8 +196,8 @@ DOORS: dict[str, set[str]] = {
     # The demo, a user's app: no other room imports it.
     "examples.catalog": {"pipeline.fan_out", "pipeline.jobs", "pipeline.spark", "fanin", "fanin_cdk"},
 }
-# a library: the rooms that it lives in.
-HOMES: dict[str, set[str]] = {
+# a library: the rooms that import it.
+IMPORTERS: dict[str, set[str]] = {
     "boto3": {"fanin.aws", "fanin.local", "pipeline", "examples.catalog"},
     "aws_lambda_powertools": {"functions", "fanin.api"},
     "pydantic": {"fanin.api"},
@@ -322,18 +322,18 @@ def named(imported: str, modules: dict[str, Path]) -> str:
     return imported if imported in modules else imported.rpartition(".")[0]
 
 
-def test_every_library_stays_at_home():
+def test_every_library_stays_in_its_rooms():
     assert not [
-        f"{module_of(path)} may not import {imported}: see HOMES"
+        f"{module_of(path)} may not import {imported}: see IMPORTERS"
         for path in SOURCES
         for imported in imports_of(path)
-        if not is_at_home(imported, module_of(path))
+        if not may_import_library(imported, module_of(path))
     ]
 
 
-def is_at_home(imported: str, module: str) -> bool:
-    homes = HOMES.get(imported.split(".", maxsplit=1)[0])
-    return homes is None or is_in(module, homes)
+def may_import_library(imported: str, module: str) -> bool:
+    importers = IMPORTERS.get(imported.split(".", maxsplit=1)[0])
+    return importers is None or is_in(module, importers)
 
 
 def test_the_package_is_never_loaded_under_a_second_name():

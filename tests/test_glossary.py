@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import fanin
-from tests.test_words import CODE_WORDS, WORDS, parts
+from tests.test_words import REFUSED, REFUSED_IN_CODE, parts
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "glossary.md").read_text()
 ROWS = re.findall(r"^- \*\*(.+?)\*\*: (.+)$", PAGE, re.MULTILINE)
@@ -40,15 +40,15 @@ FORMS = {
 }
 
 
-def words(name: str) -> list[str]:
+def parts_of(name: str) -> list[str]:
     return [part.lower() for part in re.findall(r"[A-Z][a-z]*", name)]
 
 
 def terms() -> set[str]:
-    """Every word of a defined term, of a heading and of a defined value."""
+    """Every part of a defined term, of a heading and of a defined value."""
     heads = re.findall(r"^## (.+)$", PAGE, re.MULTILINE)
     texts = [term for term, _ in ROWS] + heads + sorted(defined_values())
-    return {word.lower() for text in texts for word in re.findall(r"[A-Za-z]+", text)}
+    return {part.lower() for text in texts for part in re.findall(r"[A-Za-z]+", text)}
 
 
 def modules() -> Iterable[object]:
@@ -76,8 +76,8 @@ def exported() -> list[str]:
 
 def is_refused(name: str) -> bool:
     """Whether tests/test_words.py refuses the name already."""
-    return any(re.search(rf"\b({pattern})\b", parts(name), re.IGNORECASE) for pattern in WORDS) or any(
-        re.search(pattern, name) for pattern in CODE_WORDS
+    return any(re.search(rf"\b({pattern})\b", parts(name), re.IGNORECASE) for pattern in REFUSED) or any(
+        re.search(pattern, name) for pattern in REFUSED_IN_CODE
     )
 
 
@@ -94,7 +94,7 @@ def test_every_state_verdict_and_outcome_has_its_line(enum):
 def test_every_public_class_is_named_by_defined_terms():
     known = terms() | PLAIN | NAMES
     unknown = {
-        name: [word for word in words(name) if FORMS.get(word, word) not in known] for name in exported()
+        name: [part for part in parts_of(name) if FORMS.get(part, part) not in known] for name in exported()
     }
     assert len(unknown) > 60
 

@@ -23,9 +23,9 @@ def test_a_page_is_that_of_its_result(name):
 
 def test_a_page_without_a_result_says_so_and_quotes_no_figure():
     pages = [path for path in FOLDER.glob("*.md") if path.stem != "index"]
-    silent = {path.stem: path.read_text() for path in pages if path.stem not in names()}
+    without_results = {path.stem: path.read_text() for path in pages if path.stem not in names()}
 
     assert {path.stem for path in pages} >= set(names())
-    for name, text in silent.items():
+    for name, text in without_results.items():
         assert "No result is kept yet." in text, name
         assert FIGURE.search(text) is None, name

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "threat_model.md").read_text()
 LINES = re.findall(r"^- \*\*[STRIDE]\*\*: .*$", PAGE, re.MULTILINE)
 ROWS = re.findall(r"^- \*\*([STRIDE])\*\*: (.+?)\. \*([^*]+)\*: (`.+`)$", PAGE, re.MULTILINE)
-"""The letter, the threat, its answer and the tests."""
+"""The category, the threat, its answer and the tests."""
 SECTIONS = PAGE.partition("## Boundaries")[2].split("\n### ")[1:]
 
 
@@ -44,5 +44,5 @@ def test_every_boundary_says_what_is_left() -> None:
     assert [section.splitlines()[0] for section in SECTIONS if "\nResidual: " not in section] == []
 
 
-def test_every_letter_of_stride_is_considered() -> None:
+def test_every_category_of_stride_is_considered() -> None:
     assert {row[0] for row in ROWS} == set("STRIDE")

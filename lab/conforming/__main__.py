@@ -22,6 +22,9 @@ from lab.peers.installing import NODE_PACKAGES, PYTHON_PACKAGES, bullmq_folder, 
 from lab.peers.servers import dynamodb, redis_server
 
 PAGE = ROOT / "docs" / "conformance.md"
+PROOF = ROOT / "docs" / "proof.md"
+OURS = re.compile(r"^\| conformance \|.* \| (\d+) cases: (\d+) pass\b.* at `(\w+\+?)` \|$", re.MULTILINE)
+COLUMNS = ("tracker", "version", "pass", "fail", "not supported")
 EFFORT = ("--rounds", "200", "--items", "2000", "--timeout", "900")
 IDS = re.compile(r"(?:[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}:?)+-?\d*")
 VALUE = re.compile(r":? \(?(?:Added|Answer)\(.*")
@@ -39,7 +42,13 @@ class Judged:
     def counted(self) -> tuple[str, ...]:
         """Return its line: how many cases passed, failed, and were not judged."""
         counts = Counter(_verdict(row) for row in self.rows)
-        return (self.name, self.version, *(str(counts[each]) for each in ("pass", "fail", "not supported")))
+        return (self.name, self.version, *(str(counts[each]) for each in COLUMNS[2:]))
+
+    def line(self) -> tuple[str, ...]:
+        """Return its line with the ids of the cases that pass."""
+        passed = [row["id"] for row in self.rows if _verdict(row) == "pass"]
+        name, release, count, *others = self.counted()
+        return (name, release, f"{count}: {', '.join(passed)}", *others)
 
 
 def main() -> int:
@@ -47,15 +56,22 @@ def main() -> int:
     if lacking := missing():
         print(lacking, file=sys.stderr)
         return 1
-    PAGE.write_text(written(PAGE.read_text(), list(_judged())))
+    ours = line_of_fanin(PROOF.read_text())
+    PAGE.write_text(written(PAGE.read_text(), ours, list(_judged())))
     return 0
 
 
-def written(page: str, judged: Sequence[Judged]) -> str:
+def line_of_fanin(proof: str) -> tuple[str, ...]:
+    """Return the line of fanin, from the page of proofs. Raises ValueError unless it passes all cases."""
+    found = OURS.search(proof)
+    if not found or {*found.groups()[:2]} != {str(len(CASES))}:
+        raise ValueError("docs/proof.md does not say that all cases pass: run make conformance, and mend it")
+    return ("fanin", f"`{found[3]}`", f"{found[2]}: all", "0", "0")
+
+
+def written(page: str, ours: Sequence[str], judged: Sequence[Judged]) -> str:
     """Return *page* with the tables of the trackers, and of the cases that fail."""
-    counts = table(
-        ("tracker", "version", "pass", "fail", "not supported"), [each.counted() for each in judged]
-    )
+    counts = table(COLUMNS, [ours, *(each.line() for each in judged)])
     failed = table(("tracker", "cases that fail, and what was seen"), list(_failed(judged)))
     return placed(placed(page, "others", counts), "failed", failed)
 

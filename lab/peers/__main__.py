@@ -24,7 +24,9 @@ from lab.peers.report_results import keep_results
 SIZES = (1_000, 20_000, 100_000)
 RUNS, KILLED_RUNS, FEW = 20, 5, 200
 WORK_SECONDS = 0.005
-RESULT_SIZES, RESULT_BYTES = (1_000, 10_000), 200
+RESULT_SIZES, RESULT_BYTES = (1_000, 10_000, 100_000), 200
+SINGLY_MOST = 10_000
+"""Items of a run with results that are acked one by one: more take half an hour, and the rate is no other."""
 READING = 3
 """Times the patience of other runs: the end reads results without a line of the log."""
 WITH_RESULTS = ("celery", "bullmq", "fanin", "tens")
@@ -51,7 +53,9 @@ def main() -> int:
     if not options.only and (options.keep or _is_default(options)):
         keep_found(found, "" if _is_default(options) else _arguments(options))
     chosen = [name for name in WITH_RESULTS if name in (options.only or WITH_RESULTS)]
-    given = _all(folder, chosen, result_plans(options.results))
+    given = [
+        each for name in chosen for each in _all(folder, [name], result_plans(sizes(name, options.results)))
+    ]
     if given and not options.only:
         keep_results(given)
     return 0
@@ -67,6 +71,11 @@ def plans(sizes: Sequence[int], runs: int, killed: int) -> dict[str, list[Case]]
             replace(few, seed=seed, settle=9.0, kill_at=FEW - NEAR_THE_END) for seed in range(killed)
         ],
     }
+
+
+def sizes(name: str, asked: Sequence[int]) -> list[int]:
+    """Return the numbers of items with which *name* is run."""
+    return [size for size in asked if name != "fanin" or size <= SINGLY_MOST]
 
 
 def result_plans(sizes: Sequence[int]) -> dict[str, list[Case]]:

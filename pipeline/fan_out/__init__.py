@@ -1,1 +1,10 @@
-"""Fans a dataset out as the items of one batch, one SQS message per row."""
+"""Fans a dataset out as the items of one batch, one SQS message per row.
+
+The promise: a row has one item, whatever tasks are run again, and its message is sent at least once. A run
+that is repeated with its manifest finds its batch and its items.
+
+Dataset -> manifest, written once -> batch opened, one add, closed -> messages sent.
+
+Read in this order: ``manifest.py``: why a row's number is written first. ``publish.py``: the use case.
+``messages.py``: rows as messages, in frames. ``send.py``: the requests of a task.
+"""

@@ -38,8 +38,8 @@ LIFECYCLE = (
     "lasted",
     "acking",
     "decided_after",
-    "told_after",
-    "told_after_last_ack",
+    "reported_after",
+    "reported_after_last_ack",
     "idle",
     "is_orphan",
 )
@@ -113,8 +113,8 @@ def _derived(until: Column) -> dict[str, Column]:
         "lasted": seconds_between(F.col("opened_at"), F.col("ended_at")),
         "acking": seconds_between(F.col("first_ack_at"), F.col("last_ack_at")),
         "decided_after": _at_least_none("last_ack_at", "ended_at"),
-        "told_after": _at_least_none("ended_at", "event_at"),
-        "told_after_last_ack": _at_least_none("last_ack_at", "event_at"),
+        "reported_after": _at_least_none("ended_at", "event_at"),
+        "reported_after_last_ack": _at_least_none("last_ack_at", "event_at"),
         "idle": F.when(alive, seconds_between(active_at, until)),
         "is_orphan": F.col("state").isin(*LOST) & (outstanding > 0),
     }

@@ -115,7 +115,7 @@ class Composition(Construct):
 
     def _watched(self, sweep: lambda_.Function) -> Watched:
         """Return what the tracker's own part has for alarms and the dashboard; other parts add theirs."""
-        watched = Watched(functions=self.functions.made, sweepers=[sweep], readers=[self.events.reader])
+        watched = Watched(functions=self.functions.defined, sweepers=[sweep], readers=[self.events.reader])
         if self.api:
             watched.api, watched.access_log = self.api.http, self.api.access_log
             watched.routes = self.api.functions

@@ -1,4 +1,14 @@
-"""Judges any tracker of batches by 30 black-box cases; ``python -m fanin_conformance --help`` runs them."""
+"""Judges any tracker of batches by 30 black-box cases; ``python -m fanin_conformance --help`` runs them.
+
+The promise: a case uses only the methods of its adapter, ends in a bounded time, and reports what was seen.
+
+A case ends as pass, ``events not seen``, fail, ``not supported`` or error (``judging.py``); after three in a
+row without an end the run stops.
+
+Read in this order: ``adapter.py``: what a tracker needs. ``case.py``, ``cases/``: the sentences and their
+steps. ``trial.py``: what a case is run with. ``judging.py``, ``reporting.py``: the verdicts and the table.
+``over_http.py``: the adapter of fanin.
+"""
 
 from fanin_conformance.adapter import (
     Adapter,

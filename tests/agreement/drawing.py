@@ -38,7 +38,7 @@ MANY = 1030
 NEGATIVE = (-1, "0", [])
 """Values in place of a timeout, which is not waited for."""
 KEPT = ("callback", "retention")
-"""Options that no wrong value replaces: the tables alone cannot tell an unknown callback."""
+"""Options that no wrong value replaces: the tables alone do not show an unknown callback."""
 FIRST = 2
 """Batches that are opened before all other calls."""
 OPTIONS: dict[str, tuple[Any, ...]] = {
@@ -54,7 +54,7 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "max_cost": (None, 1, 0.00001),
     "retention": RETENTIONS,
     "labels": (None, *({}, {"team": "mail", "run": ""}) * 4, {"a:b": "c"}, {"a": "b\n"}, {"a": 1}),
-    "callback": (None, "orders", "orders", "two words"),
+    "callback": (None, "orders", "orders", "two parts"),
     "notify_at": (*((), ["firstFailure"], ["90%", "50%", "50%"]) * 4, ("stuck",), "50%"),
     "stuck_after": (None, timedelta(minutes=1), HOUR),
     "on_failures": ("succeed", "succeed", "fail"),
@@ -63,7 +63,7 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "results": (True, True, False),
 }
 CHECKED = {"notify_at", "stuck_after", "min_succeeded", "min_succeeded_percent", "failure_sample"}
-"""Options by which a batch is checked each minute as long as it lives."""
+"""Options by which a batch is checked each minute as long as it is alive."""
 
 
 Step = Call | Block | Delivery

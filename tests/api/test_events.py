@@ -157,7 +157,7 @@ def test_an_event_that_may_be_missing_fails_the_delivery_and_is_not_counted(
     assert "BatchesCancelled" not in capsys.readouterr().out
 
 
-class Silent(MemoryObjects):
+class Failing(MemoryObjects):
     """A bucket that answers every read with *error*."""
 
     def __init__(self, error: Exception) -> None:
@@ -175,8 +175,8 @@ GONE = ClientError({"Error": {"Code": "NoSuchBucket", "Message": "it was removed
     ("kept", "waits"),
     [
         (None, timedelta(0)),
-        (Results(Silent(GONE)), timedelta(0)),
-        (Results(Silent(StoreUnavailable("S3 is down"))), timedelta(minutes=5)),
+        (Results(Failing(GONE)), timedelta(0)),
+        (Results(Failing(StoreUnavailable("S3 is down"))), timedelta(minutes=5)),
     ],
 )
 def test_the_events_of_a_shard_do_not_wait_for_the_bucket_of_one_batch(

@@ -79,7 +79,7 @@ def test_conflicts_are_sent_again_a_bounded_number_of_times():
 
 
 @pytest.mark.parametrize(
-    "weather",
+    "error",
     [
         refusal("ProvisionedThroughputExceededException"),
         refusal("ThrottlingException"),
@@ -90,9 +90,9 @@ def test_conflicts_are_sent_again_a_bounded_number_of_times():
         ConnectionClosedError(endpoint_url="x"),
     ],
 )
-def test_bad_weather_leaves_the_state_unknown(weather):
+def test_an_error_of_the_service_leaves_the_state_unknown(error):
     with pytest.raises(StoreUnavailable):
-        calls.send(answering(weather), {})
+        calls.send(answering(error), {})
 
 
 @pytest.mark.parametrize(

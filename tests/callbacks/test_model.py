@@ -46,7 +46,7 @@ def test_each_kind_is_read() -> None:
         ({"name": "a", "topic": QUEUE}, "the ARN of an SNS topic"),
         ({"name": "a", "topic": f"{TOPIC}.fifo"}, "cannot publish to a FIFO topic"),
         ({"name": "a", "queue": QUEUE, "secret": SECRET}, "unknown setting of a callback: secret"),
-        ({"name": "a", "queue": QUEUE, "wish": 1}, "unknown setting of a callback: wish"),
+        ({"name": "a", "queue": QUEUE, "size": 1}, "unknown setting of a callback: size"),
         ({"name": "a", "queue": 5}, "queue must be a text"),
         ({"name": "a", "queue": QUEUE, "tenants": []}, "tenants is empty"),
         ({"name": "a", "queue": QUEUE, "tenants": "acme"}, "tenants takes a list"),
@@ -114,7 +114,7 @@ def test_a_tenant_names_the_callbacks_that_allow_it(tenant: str, allowed: set[st
         assert str(refused.value) == f"there is no callback {name!r}: use one of {', '.join(sorted(allowed))}"
 
 
-def test_a_tenant_without_callbacks_hears_of_none() -> None:
+def test_a_tenant_without_callbacks_has_none() -> None:
     with pytest.raises(InvalidRequest, match="this deployment has none for your tenant"):
         check_allowed("orders", CALLBACKS[:2], "other", OWN)
 
@@ -130,6 +130,6 @@ def test_pauses_grow_to_an_hour_and_a_day_has_24_to_45_of_them(jitter: float) ->
     assert 24 <= sum(at < RETRIED_FOR.total_seconds() for at in sums) <= 45
 
 
-def test_a_receiver_s_wish_lengthens_a_pause_only() -> None:
+def test_a_receiver_s_request_lengthens_a_pause_only() -> None:
     assert pause_seconds(1, 0, timedelta(seconds=90)) == 90
     assert pause_seconds(5, 0, timedelta(seconds=90)) == 480

@@ -55,7 +55,7 @@ def test_the_bundled_catalog_is_what_its_notice_says():
     assert all(digest in notice for digest in digests)
 
 
-def test_name_and_version_tell_the_packages_of_the_catalog_apart():
+def test_name_and_version_distinguish_the_packages_of_the_catalog():
     records = unpacked(datasets.CATALOG)
 
     assert len({(r["name"], r["version"]) for r in records}) == len(records) == 63_440

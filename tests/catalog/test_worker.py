@@ -121,11 +121,11 @@ class Stage:
         return {name: float(value["N"]) for name, value in row.items() if name != "pk"}
 
     def bundling(self, **changes: Any) -> Worker:
-        """The worker, told to bundle games."""
+        """The worker, configured to bundle games."""
         return replace(self.worker, bundling=replace(self.worker.bundling, sections=GAMES), **changes)
 
     def queueing(self) -> Worker:
-        """The worker, told to queue games."""
+        """The worker, configured to queue games."""
         return replace(self.worker, queueing=replace(self.worker.queueing, sections=GAMES))
 
     def games(self) -> dict[str, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
 from urllib.parse import parse_qsl, urlsplit
 from uuid import UUID
 
@@ -9,7 +11,10 @@ import pytest
 
 from fanin.cli.arguments.api import Api
 from fanin.cli.arguments.names import BatchNames
+from fanin.cli.terminal.columns import read_shown
 from fanin.cli.terminal.exits import ExitCode
+from fanin.s3_publications.model import Position
+from functions.wiring import s3_publications
 from tests.api.gateway import JSON, Answer
 
 
@@ -204,6 +209,40 @@ def test_the_children_of_a_batch_or_an_item_are_listed_and_cancelled_with_it(fan
     cancelled = fanin("cancel", "top", "--children", "--yes").ok()
     assert cancelled.err.endswith("with 3 live batches below it\n")
     assert {fanin("status", name, "--json").ok().documents[0]["state"] for name in "abc"} == {"CANCELLED"}
+
+
+def test_a_parent_shows_which_child_is_at_work_and_which_hangs_and_a_list_how_far_each_is(fanin, memory):
+    _, items = opened(fanin, "night", 3)
+    for at, name in enumerate(("resize", "hangs", "print")):
+        item = f"{items.removesuffix(':0-2')}:{at}"
+        fanin("open", name, "--parent", item, "--stuck-after", "1m").ok(), fanin("add", name, "4").ok()
+    fanin("ack", "-", stdin=fanin("outstanding", "resize").out.replace(":0-3", ":0-1")).ok()
+    fanin("cancel", "print", "--yes").ok()
+    for key, batch in memory.batches.items():
+        is_stalled = batch.user_key == "hangs"
+        memory.batches[key] = replace(batch, stalled_at=batch.created_at) if is_stalled else batch
+
+    assert "children\tresize, hangs (stalled), print (cancelled)" in fanin("status", "night").ok().lines
+    shown = [line.split("\t") for line in fanin("children", "night").ok().lines]
+    assert [(row[2], *row[-3:]) for row in shown] == [
+        ("resize", "2", "0", ""),
+        ("hangs", "0", "0", "true"),
+        ("print", "0", "0", ""),
+    ]
+    assert "progress" not in fanin("children", "night", "--json").ok().documents[0]
+
+
+def test_a_publication_by_the_stack_shows_its_rows_and_bytes(fanin, memory, monkeypatch):
+    batch_id, _ = opened(fanin, "catalog-7", 3)
+    (batch,) = memory.batches.values()
+    position = Position(size=400, read=100, rows=3, parts=1, etag="e")
+    made = SimpleNamespace(get=lambda _tenant, name: {batch_id: (batch, position)}[name])
+    monkeypatch.setattr(s3_publications, "publications", lambda: made)
+    shown = fanin("publication", "catalog-7").ok().lines
+    (found,) = fanin("publication", "catalog-7", "--json").ok().documents
+
+    assert {"rows\t3", "readBytes\t100", "sizeBytes\t400", "isPublished\tfalse"} <= set(shown)
+    assert read_shown(found) == "100 of 400 bytes (25.0 %)"
 
 
 def test_parent_fails_on_without_a_parent_is_refused(fanin):

@@ -15,13 +15,15 @@ from weakref import ref
 import pytest
 from urllib3.util import parse_url
 
-from fanin import AsyncFanin, Fanin, InvalidRequest, State
+from fanin import AsyncFanin, AsyncQueue, Fanin, InvalidRequest, Queue, State
 from fanin.client.aio import calls
 from fanin.client.aio.connections import NoTurn, Pool, Target
+from fanin.client.queues.queue_calls import QueueCalls
 from fanin.client.timer import Timer
 from fanin.client.transports.direct import DirectTransport
 from fanin.client.transports.http import HttpTransport
 from fanin.client.waiting import Waiting
+from fanin.queue.interface import WorkersQueue
 from tests.client.conftest import TENANT
 
 
@@ -119,14 +121,21 @@ def test_a_cancelled_open_under_a_key_is_gone_on_with(tracker):
     assert batch.id in cancelled.__notes__[0]
 
 
-def test_every_call_about_batches_is_there_with_the_same_arguments():
-    own = {name: call for name, call in vars(Fanin).items() if inspect.isfunction(call)}
-    own |= {name: call for name, call in vars(Waiting).items() if inspect.isfunction(call)}
-    names = {name for name in own if not name.startswith("_")}
+SYNCHRONOUS = {"answer", "bounded", "close", "separate", "sweep"}
+"""Calls of a queue for Lambda and the sweep, and what ``async with`` and ``AsyncQueue`` itself do."""
 
-    assert {name for name in names if hasattr(AsyncFanin, name)} == names
+
+@pytest.mark.parametrize(
+    ("kinds", "kind"), [((Fanin, Waiting, QueueCalls), AsyncFanin), ((Queue, WorkersQueue), AsyncQueue)]
+)
+def test_every_call_is_there_with_the_same_arguments(kinds, kind):
+    own = {name: call for each in kinds for name, call in vars(each).items() if inspect.isfunction(call)}
+    names = {name for name in own if not name.startswith("_")} - SYNCHRONOUS
+    names |= {"close"} if kind is AsyncFanin else set()  # of a batch
+
+    assert {name for name in names if hasattr(kind, name)} == names
     for name in names:
-        parameters = inspect.signature(getattr(AsyncFanin, name)).parameters
+        parameters = inspect.signature(getattr(kind, name)).parameters
         assert [*parameters] == [*inspect.signature(own[name]).parameters]
 
 
@@ -163,7 +172,7 @@ def held(service):
     return arrived, go_on
 
 
-def test_a_cancelled_request_ends_at_once_and_its_connection_answers_nobody_else(service):
+def test_a_cancelled_request_ends_at_once_and_its_connection_answers_no_other_request(service):
     async def work():
         client = AsyncFanin(service.url, connections=1)
         batch = await client.open()

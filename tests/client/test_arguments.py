@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from math import nan
 from typing import Any
 from uuid import UUID
 
 import pytest
 
-from fanin import Fanin, InvalidRequest, Items, NewJob, Options, Retention, Tables
+from fanin import Fanin, InvalidRequest, Items, NewJob, Options, Retention, Tables, send
 from fanin.arguments import shown
 from fanin.client.checks.checking import options_given
 from fanin.client.checks.naming import ARGUMENTS
@@ -165,9 +166,44 @@ CALLS = {
     "a result of no item": (lambda _: ItemResults(None).checked(None, {}), "result"),
     "bodies": (lambda _: deliver(print, "body"), "bodies"),
     "a short retention": (lambda _: Retention(open=timedelta(0)), "retention"),
+    "items of no id": (lambda _: Items(1, "g", 3), "batch_id"),
+    "items without a number": (lambda _: Items(BATCH, "g", "3"), "upto"),
+    "a range from a text": (lambda _: Items.between(BATCH, "g", "a", 9), "first"),
+    "a range of a group of no text": (lambda _: Items.between(BATCH, 2, 0, 9), "group_id"),
+    "a range from its end": (lambda _: Items.between(BATCH, "g", 3, 2), "last"),
+    "a range beyond its group": (lambda _: Items.between(*NO_ITEM.split(":")[:2], 0, 9), "last"),
+    "rows that are fewer": (lambda fanin: fanin.open().add(2).message([1]), "rows"),
+    "fields that are no JSON": (lambda fanin: fanin.open().add(1).message(at=object()), "fields"),
+    "a table by number": (lambda _: Tables("batches", 2), "pages"),
+    "a worker of no queue": (lambda fanin: fanin.work(3, print), "queue"),
+    "a worker of no queue's name": (lambda fanin: fanin.work("a b", print), "queue"),
+    "a worker's number": (lambda fanin: fanin.work("q", print, concurrency="3"), "concurrency"),
+    "a worker's time": (lambda fanin: fanin.work("q", print, visibility=1), "visibility"),
+    "a worker's end": (lambda fanin: fanin.work("q", print, grace_seconds="1"), "grace_seconds"),
+    "a send to no queue": (lambda _: send(3, [NO_ITEM], [1]), "queue"),
+    "a send to no queue's name": (lambda _: send("a b", [NO_ITEM], [1]), "queue"),
+    "a send of no item": (lambda _: send("q", [3], [1]), "items"),
+    "a send of no row": (lambda _: send("q", [NO_ITEM], [object()]), "rows"),
+    "a send by no client": (lambda _: send("q", [NO_ITEM], [1], client="sqs"), "client"),
+    "a send that sleeps by no function": (lambda _: send("q", [NO_ITEM], [1], sleep=1), "sleep"),
 }
 
 
+@pytest.mark.parametrize("rows", [7, "ab", {0: 1, 1: 2}, [nan, 1], [{1}, 1], ["\udcff", 1]], ids=str)
+def test_the_rows_of_a_message_are_json_that_sqs_takes(fanin, rows):
+    with pytest.raises(InvalidRequest, match="rows"):
+        fanin.open().add(2).message(rows)
+
+
+@pytest.fixture
+def no_region(monkeypatch):
+    """An environment in which no AWS client can be made."""
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
+
+
+@pytest.mark.usefixtures("no_region")
 @pytest.mark.parametrize("name", CALLS)
 def test_a_refused_argument_is_named_as_it_was_written(fanin, name):
     call, argument = CALLS[name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import time
 
+import boto3
 import pytest
 
 import fanin as package
@@ -59,7 +60,7 @@ def test_a_client_names_its_api(monkeypatch):
     monkeypatch.setenv("FANIN_URL", "https://a.example")
 
     assert repr(Fanin("https://b.example")) == "<Fanin https://b.example>"
-    assert "FANIN_URL" in repr(Fanin())
+    assert repr(Fanin(token="secret")) == "<Fanin https://a.example>"
     assert "secret" not in repr(Fanin("https://b.example", token="secret"))
 
 
@@ -105,6 +106,13 @@ def test_a_pickled_client_connects_anew():
     copy = pickle.loads(pickle.dumps(client))  # noqa: S301  # our own bytes
 
     assert repr(copy) == repr(client)
+
+
+def test_a_client_with_a_session_is_not_pickled_and_says_what_to_do():
+    client = Fanin("https://a.example", session=boto3.Session(), region="eu-west-1")
+    for each in (client, AsyncFanin(client), client.queue("thumbs")):
+        with pytest.raises(InvalidRequest, match=r"Fanin\(url, session=\.\.\.\) where it is used"):
+            pickle.dumps(each)
 
 
 def test_an_exception_is_a_reason(fake):

@@ -28,7 +28,7 @@ PROBLEM = (
     b'{"type": "urn:fanin:problem:x", "title": "T", "status": 400, "detail": "the detail",'
     b' "errors": [{"field": "count", "detail": "too small"}, {"field": "other", "detail": "?"}]}'
 )
-WEATHER = [lost_before, lost_after, answers(429), answers(500), answers(502), answers(503), answers(504)]
+FAULTS = [lost_before, lost_after, answers(429), answers(500), answers(502), answers(503), answers(504)]
 
 
 class OnLoop:
@@ -52,7 +52,7 @@ def over_http(request, over_http):
         yield Fanin(OnLoop(over_http, runner))
 
 
-@pytest.mark.parametrize("fault", WEATHER)
+@pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("call", ["open", "add", "close", "ack"])
 def test_whatever_happened_a_call_is_repeated_under_its_key_and_done_once(over_http, service, fault, call):
     batch = over_http.open()

@@ -114,7 +114,7 @@ def test_a_coroutine_on_a_kept_runner_has_its_item_in_the_context_of_its_call(fa
     assert outstanding(batch) == list(batch.items[1:])
 
 
-def test_without_that_context_it_is_told_how_to_get_it_and_adds_need_a_key(fanin, batch):
+def test_without_that_context_it_is_shown_how_to_get_it_and_adds_need_a_key(fanin, batch):
     """A fresh key would add the items again at the next attempt."""
     errors = []
 

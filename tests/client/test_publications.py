@@ -9,15 +9,26 @@ from types import SimpleNamespace
 
 import pytest
 
-from fanin import AsyncFanin, BatchEnded, Fanin, InvalidRequest, KeyReused, PublicationOptions, State
+from fanin import (
+    AsyncFanin,
+    BatchEnded,
+    Fanin,
+    InvalidRequest,
+    KeyReused,
+    PublicationOptions,
+    Retention,
+    State,
+)
 from fanin.api.requests.publication_requests import StartPublicationBody
-from fanin.client.checks.publishing import publication_of
+from fanin.client.checks.opening import spec_of
+from fanin.client.checks.publishing import OF_MESSAGES, publication_of
 from fanin.client.transports.direct import DirectTransport
 from fanin.s3_publications.service import Publications
 from fanin.testing import FakeFanin
 from functions.wiring import s3_publications
 
 SOURCE = "s3://lake/in/rows.jsonl"
+BATCH = "0b1c2d3e-0000-4000-8000-000000000000"
 QUEUE = "arn:aws:sqs:us-east-1:123456789012:work"
 GIVEN = PublicationOptions(
     user_key="rows",
@@ -28,6 +39,21 @@ GIVEN = PublicationOptions(
     callback="hook",
     task_token="AQCE",
     on_failures="fail",
+    mode="exact",
+    parent=f"{BATCH}:{BATCH}:0",
+    parent_fails_on="any",
+    max_failures=5,
+    max_failure_percent=50,
+    failure_sample=10,
+    min_succeeded=7,
+    min_succeeded_percent=90,
+    max_items=9,
+    max_cost=0.5,
+    retention=Retention(open=3600),
+    notify_at=["50%"],
+    stuck_after=600,
+    results=True,
+    traceparent="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 )
 
 
@@ -84,12 +110,15 @@ def test_a_call_under_a_key_is_repeated_without_an_effect_and_refused_once_its_b
 
 
 def test_each_field_of_the_request_is_an_option():
-    of_callback = {"durable_callback_id": "QUJD", "deadline": 3600}
+    of_callback = {"durable_callback_id": "QUJD", "deadline": 3600, "mode": "estimated"}
     bodies = [publication_of(SOURCE, QUEUE, options) for options in (GIVEN, of_callback)]
     names = {field.alias or name for name, field in StartPublicationBody.model_fields.items()}
 
     assert {name for body in bodies for name in body} == names
-    assert StartPublicationBody(**bodies[0]).spec().token.on_failures == "fail"
+    assert PublicationOptions.__annotations__.keys() == GIVEN.keys() | of_callback.keys()
+    spec = StartPublicationBody(**json.loads(json.dumps(bodies[0]))).spec()
+    options = {name: value for name, value in GIVEN.items() if name not in OF_MESSAGES}
+    assert spec == spec_of(options.pop("user_key"), options)
     assert StartPublicationBody(**bodies[1]).spec().token.text == "QUJD"
 
 
@@ -100,11 +129,9 @@ BAD = {
     "chunk": {"chunk": 10_001},
     "rate": {"rate": "7"},
     "message_group": {"message_group": 7},
+    "max_failures": {"max_failures": 0},
     "deadline": {"deadline": -1},
-    "callback": {"callback": "a b"},
     "task_token": {"task_token": "a b"},
-    "durable_callback_id": {"durable_callback_id": "a-b"},
-    "on_failures": {"on_failures": "pass"},
     "key": {"key": "ä"},
 }
 
@@ -121,8 +148,8 @@ def test_what_the_service_refuses_is_named_as_the_argument_and_a_typing_error_is
     with pytest.raises(InvalidRequest, match="message_group") as refused:
         over_http.publish_object(SOURCE, QUEUE, message_group="a b")
     assert refused.value.field == "message_group"
-    with pytest.raises(TypeError, match="retention"):
-        over_http.publish_object(SOURCE, QUEUE, retention=5)
+    with pytest.raises(TypeError, match="labels"):
+        over_http.publish_object(SOURCE, QUEUE, labels={"a": "b"})
 
 
 def test_without_a_stack_no_object_is_published(tracker):

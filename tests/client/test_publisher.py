@@ -1,4 +1,4 @@
-"""A publisher that fails and runs again loses nothing, and no end of its batch passes in silence."""
+"""A publisher that fails and runs again loses nothing, and each end of its batch is reported."""
 
 from __future__ import annotations
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable, Iterator
+import pickle
+import threading
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -11,7 +14,19 @@ from typing import Any
 
 import pytest
 
-from fanin import Conflict, Fanin, InvalidRequest, NewJob, NotFound, Options, Queue, RejectedJob
+from fanin import (
+    AsyncFanin,
+    AsyncQueue,
+    Conflict,
+    Fanin,
+    InvalidRequest,
+    NewJob,
+    NotFound,
+    Options,
+    Queue,
+    RejectedJob,
+    Tables,
+)
 from fanin.client.queues import over_http as requests
 from fanin.queue import MemoryDoorbell, QueueContext, QueueKey
 from fanin.queue import Queue as Rows
@@ -72,8 +87,30 @@ def in_memory(monkeypatch, service):
     queueing.created.cache_clear()
 
 
-@pytest.fixture(params=["fake", "direct", "http"])
+@dataclass
+class Awaited:
+    """A queue for coroutines, each of whose calls is awaited to its end on one event loop."""
+
+    queue: AsyncQueue
+    runner: asyncio.Runner
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        async def ended(found: Any) -> Any:
+            return await found if isinstance(found, Awaitable) else [each async for each in found]
+
+        return lambda *args, **more: self.runner.run(ended(getattr(self.queue, name)(*args, **more)))
+
+
+@pytest.fixture(params=["fake", "direct", "http", "asyncio"])
 def sides(request) -> Iterator[Sides]:
+    if request.param == "asyncio":
+        made = request.getfixturevalue("in_memory")
+        queue = AsyncFanin(request.getfixturevalue("service").url).queue("thumbs")
+        with asyncio.Runner() as runner:
+            yield Sides(Awaited(queue, runner), shown(made(QueueKey(TENANT, "thumbs"))))
+            runner.run(queue.__aexit__(None, None, None))
+        assert [each for each in threading.enumerate() if each.name.startswith("thumbs")] == []
+        return
     if request.param == "http":
         made = request.getfixturevalue("in_memory")
         queue = request.getfixturevalue("over_http").queue("thumbs")
@@ -168,6 +205,33 @@ CASES: dict[Callable[[Sides], Any], Any] = {
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_each_way_to_a_queue_gives_the_same_answers(sides, case):
     assert case(sides) == CASES[case]
+
+
+def pickled(queue: Any) -> Any:
+    return pickle.loads(pickle.dumps(queue))  # noqa: S301  # our own bytes
+
+
+@pytest.mark.usefixtures("in_memory")
+def test_a_pickled_queue_over_http_connects_anew(service):
+    queue = Fanin(service.url).queue("thumbs")
+    assert pickled(queue).add("a")
+    assert asyncio.run(pickled(AsyncFanin(service.url).queue("thumbs")).add("b"))
+    assert queue.status().queued == 2
+
+
+@pytest.mark.usefixtures("table")
+def test_a_pickled_queue_of_a_worker_has_its_table_options_and_a_session_of_its_own():
+    at = replace(AT, doorbell_prefix=PREFIX)
+    with Fanin.direct(Tables("b", "p"), TENANT).queue("thumbs", at, OPTIONS) as queue, pickled(queue) as copy:
+        queue.add_all(["a", "b"])
+        with queue.take(1, 0, [0, 1]), copy.take(1, 0, [0, 1]) as jobs:
+            assert [job.key for job in jobs] == ["b"]
+            assert len({session.id for session in queue.sessions()}) == 2
+
+
+def test_a_queue_of_a_fake_is_not_pickled_and_says_so():
+    with pytest.raises(InvalidRequest, match="in the memory of one process"):
+        pickled(FakeFanin().queue("thumbs"))
 
 
 def test_a_worker_gets_each_payload_as_it_was_added(sides):

@@ -1,4 +1,4 @@
-"""Requests over HTTP: signed by whoever asks, and repeated after a pause; answers are read by their types."""
+"""Requests over HTTP: signed by the caller, and repeated after a pause; answers are read by their types."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def test_a_url_without_the_api_below_it_is_said_and_no_case_is_run(capsys):
     assert "an API Gateway is there, without a route for /v1/batches/" in done.err
 
 
-def test_an_adapter_that_imports_what_is_not_there_is_told_from_one_that_is_not_there(
+def test_an_adapter_that_imports_what_is_not_there_is_distinguished_from_one_that_is_not_there(
     tmp_path, monkeypatch, capsys
 ):
     (tmp_path / "counters.py").write_text("import no_such_client\n")

@@ -202,7 +202,7 @@ def test_what_the_sweep_lists_leaves_out_a_newer_row_and_logs_it(queue, caplog):
     assert "upgrade fanin in this process" in caplog.text
 
 
-@pytest.mark.parametrize("broken", [{}, {"deliveries": {"S": "many"}}, {"st": {"S": "unheard of"}}])
+@pytest.mark.parametrize("broken", [{}, {"deliveries": {"S": "many"}}, {"st": {"S": "unknown"}}])
 def test_a_malformed_job_is_left_out_of_what_the_sweep_lists(queue, caplog, broken):
     row = golden.rows("queue")["job delayed"]
     row = {name: value for name, value in row.items() if name != "job_id"} | broken

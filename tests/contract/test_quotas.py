@@ -68,7 +68,7 @@ def test_buckets_of_other_tenants_quotas_and_shards_are_apart(store: QuotaStore)
     assert all(store.start(each, AT, AT + 1).applied for each in others)
 
 
-def test_a_place_is_nobody_s_until_it_is_taken(store: QuotaStore):
+def test_a_place_is_free_until_it_is_taken(store: QuotaStore):
     assert store.permit(PERMIT) is None
     assert store.take(PERMIT, None, Permit("a", AT)) == Permit("a", AT)
     assert store.permit(PERMIT) == Permit("a", AT)

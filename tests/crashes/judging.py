@@ -274,7 +274,7 @@ def _is_full(page: dict[str, Any]) -> bool:
 
 
 def _known(value: Any) -> str:
-    """Return *value* as text, with each id that a process has drawn replaced by the same word."""
+    """Return *value* as text, with each id that a process has drawn replaced by the same text."""
     return DRAWN.sub(
         "DRAWN", value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
     )

@@ -12,7 +12,7 @@ DOORBELLS = "doorbell"
 API_URL = "https://batch.example/calls"
 WEBHOOK_URL = "https://hook.example/events"
 SECRET = f"arn:aws:secretsmanager:{REGION}:{ACCOUNT}:secret:hook-abcdef"
-KEPT, LETTERS = "kept", "letters"
+KEPT, DEAD_LETTER_QUEUE = "kept", "dead"
 MACHINE = f"arn:aws:states:{REGION}:{ACCOUNT}:stateMachine:waits"
 BUS = "bus"
 BUCKET = "archive"
@@ -58,7 +58,7 @@ ENVIRONMENT = {
     "FANIN_PAGE_BITS": "4",
     "FANIN_ALLOW_ANONYMOUS": "true",
     "FANIN_RESUMES": "taskToken,durableCallbackId",
-    "FANIN_OWN_DEAD_LETTER_QUEUE": queue_url(LETTERS),
+    "FANIN_OWN_DEAD_LETTER_QUEUE": queue_url(DEAD_LETTER_QUEUE),
     "FANIN_KEPT_MESSAGES_QUEUE": queue_url(KEPT),
     "FANIN_QUEUE_TABLE": "Queue",
     "FANIN_DOORBELL_PREFIX": queue_arn(DOORBELLS),

@@ -217,10 +217,10 @@ def _consume_last(_: Account) -> Delivery:
     return Messages((*(ack_message(item) for item in items), "not an ack"))
 
 
-def _letters_last(_: Account) -> Delivery:
+def _dead_letter_messages_last(_: Account) -> Delivery:
     batch, items = child()
     closed(batch)
-    return Messages(tuple(json.dumps({"itemId": item}) for item in items), queue_arn("letters"))
+    return Messages(tuple(json.dumps({"itemId": item}) for item in items), queue_arn("dead"))
 
 
 def _stream_record(batch: str) -> dict[str, Any]:
@@ -345,7 +345,12 @@ TRACKER = [
         fresh=BY_WHOM,
         returns=True,
     ),
-    Scenario("fail_dead_letter_messages", "the last ones, and the parent ends", _letters_last, fresh=BY_WHOM),
+    Scenario(
+        "fail_dead_letter_messages",
+        "the last ones, and the parent ends",
+        _dead_letter_messages_last,
+        fresh=BY_WHOM,
+    ),
     Scenario(
         "publish_endings", "an ended batch", lambda _: Event({"Records": [_stream_record(failed_in_part())]})
     ),

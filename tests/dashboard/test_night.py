@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from datetime import timedelta
 from itertools import islice
+from pathlib import Path
 
 import typer
 
+from fanin import dashboard as package
 from fanin.cli.app import app as cli
 from tests.dashboard import documents
 from tests.dashboard.asking import Browser
@@ -141,13 +144,22 @@ COMMANDS = typer.main.get_command(cli)
 
 def valid(text):
     """Parse a command as `fanin` does; a wrong verb, argument or option raises."""
-    program, *words = shlex.split(text)
+    program, *arguments = shlex.split(text)
     assert program == "fanin"
     with COMMANDS.make_context("fanin", ["--help"], resilient_parsing=True) as context:
-        name, command, rest = COMMANDS.resolve_command(context, words)
+        name, command, rest = COMMANDS.resolve_command(context, arguments)
         while hasattr(command, "resolve_command"):
             name, command, rest = command.resolve_command(context, rest)
         command.make_context(name, rest)
+
+
+def test_every_command_in_the_scripts_of_the_page_is_one_of_the_command_line():
+    scripts = [path.read_text() for path in (Path(package.__file__).parent / "page").glob("*.js")]
+    offered = [text for each in scripts for _, text in re.findall(r"""(["'`])(fanin\W.+?)\1""", each)]
+
+    assert len(offered) > 15
+    for each in offered:
+        valid(re.sub(r"\$\{.*?\}", MISSING, each))
 
 
 def test_a_batch_with_failures_says_its_numbers_and_next_steps_that_the_command_line_has(
@@ -163,6 +175,7 @@ def test_a_batch_with_failures_says_its_numbers_and_next_steps_that_the_command_
         commands = [text.replace("\n", " ") for text in page.locator(".command").all_inner_texts()]
 
         assert all(batch.id in each for each in commands)
+        assert any("redrive" in each and "--dry-run" in each for each in commands)
         assert any("redrive" in each if batch is live else "reopen" in each for each in commands)
         assert batch is live or "0 succeeded, 11 failed, 4,989 are outstanding" in main(page)
         for each in commands:
@@ -190,7 +203,7 @@ def test_an_estimate_of_a_billion_items_is_shown_as_its_bounds(api, dashboard, o
     assert not any(each in main(page) for each in ("947,000", "999,053,000"))
 
 
-def test_cells_can_be_tapped_words_stay_whole_and_queues_fold_at_360_pixels(fanin, api, dashboard, opens):
+def test_cells_can_be_tapped_names_stay_whole_and_queues_fold_at_360_pixels(fanin, api, dashboard, opens):
     documents.put(api)
     batch = failing(fanin)
     page = opens(dashboard, f"#/batches/{batch.id}", viewport=NARROW)
@@ -205,6 +218,35 @@ def test_cells_can_be_tapped_words_stay_whole_and_queues_fold_at_360_pixels(fani
     assert page.locator("tbody tr").first.bounding_box()["height"] < 150
     lines = "[...document.querySelectorAll('main time, .state')].map((each) => each.getClientRects().length)"
     assert set(page.evaluate(lines)) == {1}
+
+
+WHOLE = "ThumbnailsOfTheNightlyCatalog"
+CUT = """[...document.querySelectorAll("td.name, td.reason")].flatMap((cell) => {
+  const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), cut = [];
+  while (walker.nextNode())
+    for (const word of walker.currentNode.data.matchAll(/\\w+/g)) {
+      const range = document.createRange();
+      range.setStart(walker.currentNode, word.index);
+      range.setEnd(walker.currentNode, word.index + word[0].length);
+      if (new Set([...range.getClientRects()].map(({ top }) => top)).size > 1) cut.push(word[0]);
+    }
+  return cut;
+})"""
+
+
+def test_words_of_keys_and_reasons_stay_whole_and_no_view_is_wider_than_the_screen(fanin, dashboard, opens):
+    endless = "k" * 200
+    opened(fanin, endless, items=100_000, acked=3000, failed=2000)
+    batch = opened(fanin, f"{WHOLE} {WHOLE}", items=2, close=False)
+    fanin.fail([next(iter(batch.outstanding()))[0]], f"{WHOLE}IsMissing of the camera, and {endless}")
+    page = opens(dashboard, viewport=NARROW)
+    for hash_, shown in (("", endless), (f"#/batches/{batch.id}", "IsMissing")):
+        page.goto(page.url.partition("#")[0] + hash_)
+        wait(page, shown)
+        for width in (360, 1000, 1280):
+            page.set_viewport_size({"width": width, "height": 640})
+            assert set(page.evaluate(CUT)) <= {endless}, width
+            assert page.evaluate("document.scrollingElement.scrollWidth") <= width
 
 
 def test_the_address_without_the_token_leads_to_a_page_that_says_how_to_sign_in(dashboard):

@@ -152,6 +152,7 @@ FOREIGN: dict[str, list[Foreign]] = {
     ],
     "POST /v1/publications": [
         Foreign("user key", "/v1/publications", {**PUBLISHED, "userKey": "<USER>"}),
+        Foreign("item", "/v1/publications", {**PUBLISHED, "parentItemId": "<ITEM>"}),
         Foreign("idempotency key", "/v1/publications", PUBLISHED, key="<KEY>"),
     ],
     "GET /v1/publications/{batchId}": [Foreign("batch", "/v1/publications/<BATCH>")],

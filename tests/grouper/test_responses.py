@@ -83,7 +83,7 @@ OTHER_FORMS = {
     "latin-1": '{"results": [{"taskId": "a", "outcome": "fail", "detail": "\xfc"}]}'.encode("latin-1"),
     "mark": b'\xef\xbb\xbf{"results": [',
     "brackets": b'[("a", "fail")]',
-    "word": b"outcome: fail",
+    "plain": b"outcome: fail",
     "open": b"{",
     "null": b'{"results": null}',
     "number": b'{"results": 1}',

@@ -21,7 +21,7 @@ MUTANTS = {
     "tracker": (
         tracker_mutants,
         "a page is full at its size",
-        "told is who is stored, not whoever asks",
+        "the stored caller is notified, not each that asks",
         "a caller has one name for all its attempts",
         "a reservation wants the total it saw",
         "a reservation wants no earlier receipt",

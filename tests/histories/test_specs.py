@@ -37,26 +37,26 @@ class Batches:
     get = staticmethod(lambda at, state, total, by=None: [op("get", at=at, answer=(State(state), total, by))])
 
     @staticmethod
-    def close(at, told=None, by="closer"):
+    def close(at, notified=None, by="closer"):
         first = op("close", at=at)
-        then = op("settle", frozenset({by}), 0, True, True, at=at, answer=told)
+        then = op("settle", frozenset({by}), 0, True, True, at=at, answer=notified)
         then.after = (first,)
         return [first, then]
 
     @staticmethod
-    def ack(item, at, verdict=NEW, outcome=DONE, told=None, by=None):
+    def ack(item, at, verdict=NEW, outcome=DONE, notified=None, by=None):
         mark = op("mark", item, outcome, at=at, answer=verdict)
         callers = frozenset({by or f"acker {item}"})
-        settle = op("settle", callers, 1 << item, outcome is FAILED, at=at, answer=told)
+        settle = op("settle", callers, 1 << item, outcome is FAILED, at=at, answer=notified)
         settle.after = (mark,)
         return [mark, settle]
 
     @staticmethod
-    def ack_pages(verdicts, at, told):
+    def ack_pages(verdicts, at, notified):
         """One request of the acker, with an item in each page."""
         marks = [op("mark", item, DONE, at=at, answer=verdict) for item, verdict in enumerate(verdicts)]
         marks.append(op("climb", "acker", at=at))
-        settle = op("settle", frozenset({"acker"}), (1 << len(verdicts)) - 1, False, at=at, answer=told)
+        settle = op("settle", frozenset({"acker"}), (1 << len(verdicts)) - 1, False, at=at, answer=notified)
         settle.after = tuple(marks)
         return [*marks, settle]
 
@@ -65,17 +65,18 @@ B = Batches
 ADDED = B.add(2, (1, 2), (0, 2))
 CLOSED = B.close((3, 4))
 FAILED_BEFORE = [*ADDED, *CLOSED, *B.ack(0, (5, 6), outcome=FAILED)]
-WHOLE = [*ADDED, *CLOSED, *B.ack(0, (5, 6)), *B.ack(1, (7, 8), told="acker 1")]
+WHOLE = [*ADDED, *CLOSED, *B.ack(0, (5, 6)), *B.ack(1, (7, 8), notified="acker 1")]
 BROKEN = {
     "a stale read": [*WHOLE, *B.get((9, 10), "CLOSED", 2)],
     "a lost bit": [*ADDED, *B.ack(0, (3, 4)), *B.ack(0, (5, 6))],
     "a double completion": [
-        *ADDED, *CLOSED, *B.ack(0, (5, 8), told="acker 0"), *B.ack(1, (6, 7), told="acker 1")
+        *ADDED, *CLOSED, *B.ack(0, (5, 8), notified="acker 0"), *B.ack(1, (6, 7), notified="acker 1")
     ],
-    "completed too early": [*ADDED, *CLOSED, *B.ack(0, (5, 6), told="acker 0")],
+    "completed too early": [*ADDED, *CLOSED, *B.ack(0, (5, 6), notified="acker 0")],
     "an add after the close": [*ADDED, *CLOSED, *B.add(1, (5, 6), (2, 1), key="b")],
-    "completed for a caller that is not told": [
-        *FAILED_BEFORE, *B.ack_pages((KNOWN, NEW), (7, 8), told=None), *B.get((9, 10), "COMPLETE", 2, "acker")
+    "completed for a caller that is not notified": [
+        *FAILED_BEFORE, *B.ack_pages((KNOWN, NEW), (7, 8), notified=None),
+        *B.get((9, 10), "COMPLETE", 2, "acker"),
     ],
     "a failure that overrides": [
         *ADDED, *B.ack(0, (3, 4)), *B.ack(0, (5, 6), KNOWN, FAILED), op("failed", 0, at=(7, 8), answer=True)

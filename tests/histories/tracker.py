@@ -170,10 +170,10 @@ class Recording:
             if report is None:
                 note("settle", args, span)
                 continue
-            told = _told(report, batch_id)
-            if told and len({_item(ack) // self.tracker.page_bits for ack in mine}) > 1:
-                marks.append(note("climb", tuple(told), span, None))
-            note("settle", args, span, told[0] if told else None, after=tuple(marks))
+            notified = _notified(report, batch_id)
+            if notified and len({_item(ack) // self.tracker.page_bits for ack in mine}) > 1:
+                marks.append(note("climb", tuple(notified), span, None))
+            note("settle", args, span, notified[0] if notified else None, after=tuple(marks))
 
     def _note_marks(
         self, note: Callable[..., Operation], acks: Sequence[Ack], span: Span, report: AckReport | None
@@ -236,7 +236,7 @@ def _item(ack: Ack) -> int:
     return item
 
 
-def _told(report: AckReport, batch_id: str) -> list[str]:
+def _notified(report: AckReport, batch_id: str) -> list[str]:
     """Return the caller that is reported to have completed the batch, if one is."""
     return [each.caller for each in report.completions if each.batch.batch_id == batch_id]
 

@@ -115,8 +115,8 @@ def _settle(
     if answer is not UNKNOWN:  # a request without an answer may have stopped before it climbed
         batch = replace(batch, climbed=batch.climbed | items & batch.acked, sealed=batch.sealed or seals)
     for after in _settled(batch, callers, looks):
-        told = after.completed_by if after.completed_by in callers else None
-        if answer is UNKNOWN or answer == told:
+        notified = after.completed_by if after.completed_by in callers else None
+        if answer is UNKNOWN or answer == notified:
             yield after
 
 

@@ -42,7 +42,7 @@ WELL = BatchFacts(
     lasted=62.2,
     acking=60.0,
     decided_after=0.2,
-    told_after=0.8,
+    reported_after=0.8,
     tail_at=after(50),
     outstanding=0,
     shares=Shares("closed", 1000, 20.0, 18.0, 40.0, 45.0, 49.0, 61.0),
@@ -264,7 +264,7 @@ def test_bundles_and_jobs_are_there_where_there_are_any():
 
 
 def test_an_event_is_never_reported_earlier_than_the_end_though_its_time_is_rounded_down():
-    at_once = replace(WELL, event_at=after(62), told_after=0.0, told_after_last_ack=0.0)
+    at_once = replace(WELL, event_at=after(62), reported_after=0.0, reported_after_last_ack=0.0)
     text = read(at_once).text
 
     assert "complete 1 min 2 s event on the bus 1 min 2 s" in text

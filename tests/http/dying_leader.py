@@ -19,7 +19,7 @@ DIED = 9
 
 @dataclass(frozen=True)
 class Mortal:
-    """The store, for as long as the process lives: until a claim has been written."""
+    """The store, for as long as the process is alive: until a claim has been written."""
 
     store: Any
 

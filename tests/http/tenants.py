@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.http.issuer import AUDIENCE
 
-LETTERS = "arn:aws:sqs:us-east-1:000000000000:orders-dead"
+DEAD_LETTER_QUEUE = "arn:aws:sqs:us-east-1:000000000000:orders-dead"
 OPEN_AT_MOST = 10
 ROWS = "arn:aws:sqs:us-east-1:000000000000:rows"
 SETTINGS = {
@@ -13,7 +13,7 @@ SETTINGS = {
     "jwt_audience": AUDIENCE,
     "jwt_tenant_claim": "org",
     "acks_tenant": "acme",
-    "dead_letter_queue_arns": f"{LETTERS}=acme",
+    "dead_letter_queue_arns": f"{DEAD_LETTER_QUEUE}=acme",
     "grouper": False,
     "archive": True,
     "publications": [{"source": "s3://lake/acme/", "queue": ROWS, "tenants": ["acme"]}],

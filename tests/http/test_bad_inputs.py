@@ -63,7 +63,7 @@ def filled(text, names):
     return text
 
 
-def test_every_bad_input_is_refused_and_tells_nothing_of_the_inside(api, names, foreign):
+def test_every_bad_input_is_refused_and_discloses_nothing_of_the_inside(api, names, foreign):
     """One test for the table: a request each; each thread starts processes of functions."""
     marks = names | {"<FOREIGN>": foreign}
     with ThreadPoolExecutor(2) as threads:
@@ -79,9 +79,10 @@ def sent(api, bad: Bad, marks):
     """None where *bad* is refused as it must be; else what came back."""
     body = None if bad.body is None else filled(bad.body.decode("latin-1"), marks).encode("latin-1")
     query = {name: value if isinstance(value, list) else [value] for name, value in (bad.query or {}).items()}
-    told = urlencode({name: [filled(v, marks) for v in values] for name, values in query.items()}, doseq=True)
+    filled_query = {name: [filled(v, marks) for v in values] for name, values in query.items()}
+    asked = urlencode(filled_query, doseq=True)
     path = filled(bad.path, marks).replace("#", "%23")  # a client would keep what follows a # to itself
-    url = api.url + path + (f"?{told}" if told else "")
+    url = api.url + path + (f"?{asked}" if asked else "")
     answer = api.pool.urlopen(bad.method, url, body=body, headers=bad.headers)
     leaked = [leak for leak in LEAKS if leak in answer.data]
     return (

@@ -19,7 +19,7 @@ from fanin.settings.settings_file import VARIABLE, SettingsFile
 from fanin.tracker import Tracker
 from lab.local.races import Api
 from tests.http.callbacks import CALLBACKS, QUEUE, TOPIC
-from tests.http.test_life import later, opened
+from tests.http.test_lifecycle import later, opened
 from tests.polling import eventually
 
 KEY = "k" * 32

@@ -10,7 +10,7 @@ from tests.conformance.on_local_run import CountedOnLocalRun
 FEW = Effort(rounds=1, items=100, timeout=300)
 MANY_ACKS = "T9"
 MOST = CASES.keys() - {"T3", "T27", "T31", "T37", MANY_ACKS}
-"""`make conformance` runs all of them; those of many items are in test_tracking and test_life."""
+"""`make conformance` runs all of them; those of many items are in test_tracking and test_lifecycle."""
 SOME = {name for name in MOST if int(name[1:]) % 4 == 2}
 """Each fourth; tests/contract has the rules of all of them, over the tracker itself."""
 

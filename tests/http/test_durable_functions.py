@@ -7,13 +7,16 @@ import json
 import re
 import sys
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
 from fanin import Fanin, Items
 from fanin.local import LocalRun
+from fanin.testing import FakeFanin
 from tests.polling import eventually
 
 ROOT = Path(__file__).parents[2]
@@ -182,6 +185,25 @@ def test_a_durable_function_fans_out_waits_and_goes_on(run: LocalRun, queue: str
     assert (end["Status"], json.loads(end["Result"])) == ("SUCCEEDED", {"failed": 0})
     assert eventually(lambda: "Item" not in run.client("dynamodb").get_item(**rows))
     assert callback_id not in repr(fanin.status(items.partition(":")[0])) + logged(run)
+
+
+def test_a_part_of_the_rows_is_in_memory_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "aws_durable_execution_sdk_python", MagicMock())
+    monkeypatch.setenv("QUEUE_URL", "https://sqs.eu-west-1.amazonaws.com/1/work")
+    names: dict[str, Any] = {}
+    exec(BLOCK, names)  # noqa: S102
+    unsent: list[int] = []
+
+    def lines() -> Iterator[bytes]:
+        for number in range(20_100):
+            unsent.append(number - 100 * len(fake.sent["work"]))
+            yield b"%d" % number
+
+    names["s3"] = MagicMock()
+    names["s3"].get_object.return_value["Body"].iter_lines = lines
+    with FakeFanin().in_place_of(names["fanin"]) as fake:
+        names["fan_out"]({"bucket": BUCKET, "key": "rows", "run": "third"}, "callback")
+        assert (len(fake.sent["work"]), max(unsent)) == (201, 9_999)
 
 
 def test_a_batch_that_is_cancelled_fails_the_callback(run: LocalRun, queue: str) -> None:

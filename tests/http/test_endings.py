@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jsonschema import Draft202012Validator
 
-from tests.http.test_life import fail, opened
+from tests.http.test_lifecycle import fail, opened
 from tests.http.test_tracking import ack, get, send
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "events.schema.json"

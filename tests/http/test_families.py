@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fanin import Fanin, Stages
-from tests.http.test_life import listed, opened
+from tests.http.test_lifecycle import listed, opened
 from tests.http.test_tracking import get, send
 
 

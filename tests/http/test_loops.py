@@ -19,17 +19,17 @@ from fanin.s3_publications.model import Order
 
 TENANT = "000000000000"
 SECONDS = 60
-NOBODY = str(uuid4())
+UNKNOWN = str(uuid4())
 MESSAGES = {
-    "lead_tasks": TaskMessage(TaskKey(TENANT, NOBODY)).body(),
-    "handle_bundle": BundleMessage(BundleKey(TENANT, NOBODY)).body(),
-    "consume_tasks": json.dumps({"taskId": NOBODY, "target": "loops", "payload": None}),
+    "lead_tasks": TaskMessage(TaskKey(TENANT, UNKNOWN)).body(),
+    "handle_bundle": BundleMessage(BundleKey(TENANT, UNKNOWN)).body(),
+    "consume_tasks": json.dumps({"taskId": UNKNOWN, "target": "loops", "payload": None}),
     "jobs": body(QueueKey(TENANT, "demo"), Ring(0)),
     "continue_publication": Order(
         TENANT,
         "s3://lake/in/a.jsonl",
         "arn:aws:sqs:us-east-1:000000000000:lake-rows",
-        batch_id=NOBODY,
+        batch_id=UNKNOWN,
     ).message(),
     "consume_acks": json.dumps({"itemId": "none"}),
 }
@@ -54,7 +54,7 @@ class Sent:
         text = MESSAGES[handler]
         self.sqs.send_message(QueueUrl=self.url, MessageBody=text, MessageSystemAttributes=header)
 
-    def fate(self) -> str:
+    def outcome(self) -> str:
         """Wait until the queue is empty, or the function was stopped, whose message stays hidden."""
         give_up = time.monotonic() + SECONDS
         while time.monotonic() < give_up:
@@ -74,11 +74,11 @@ class Sent:
     "handler", ["lead_tasks", "handle_bundle", "consume_tasks", "continue_publication", "jobs"]
 )
 def test_a_message_that_came_round_sixteen_times_is_processed(run: LocalRun, handler: str) -> None:
-    assert Sent(run, handler).fate() == "processed"
+    assert Sent(run, handler).outcome() == "processed"
 
 
 def test_one_of_a_function_that_may_not_loop_is_stopped(run: LocalRun) -> None:
     sent = Sent(run, "consume_acks")
 
-    assert sent.fate() == "stopped"
+    assert sent.outcome() == "stopped"
     sent.sqs.purge_queue(QueueUrl=sent.url)

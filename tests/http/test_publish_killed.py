@@ -60,8 +60,8 @@ def publish(run: LocalRun, path: Path, queue: str) -> subprocess.Popen[str]:
 
 def visible(run: LocalRun, queue: str) -> int:
     name = "ApproximateNumberOfMessages"
-    told = run.client("sqs").get_queue_attributes(QueueUrl=queue, AttributeNames=[name])
-    return int(told["Attributes"][name])
+    found = run.client("sqs").get_queue_attributes(QueueUrl=queue, AttributeNames=[name])
+    return int(found["Attributes"][name])
 
 
 def sent(run: LocalRun, queue: str) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.http.test_life import fail, listed, opened
+from tests.http.test_lifecycle import fail, listed, opened
 from tests.http.test_tracking import ack, get, send
 
 CALLER = "arn:aws:iam::000000000000:root"  # whom the emulator takes for the caller of its API

@@ -98,9 +98,9 @@ def test_the_command_prints_lines_and_goes_on_behind_an_item(fanin, run, tmp_pat
         items = batch.add(3)
         acked(run, *({"itemId": item, "result": {"ä": n}} for n, item in enumerate(items)))
 
-    def printed(words):
+    def printed(script):
         env = variables(run.url, tmp_path)
-        return subprocess.run(["sh", "-c", words], env=env, capture_output=True, text=True, check=True)
+        return subprocess.run(["sh", "-c", script], env=env, capture_output=True, text=True, check=True)
 
     lines = [f'{{"itemId":"{item}","result":{{"ä":{n}}}}}\n' for n, item in enumerate(items)]
     results = " ".join(command("results", name))

@@ -17,7 +17,7 @@ from fanin.local import LocalRun
 from fanin.local.function_processes import deployed as functions
 from tests.api.published import checked
 from tests.http.issuer import AUDIENCE, Issuer
-from tests.http.tenants import LETTERS, OPEN_AT_MOST, ROWS
+from tests.http.tenants import DEAD_LETTER_QUEUE, OPEN_AT_MOST, ROWS
 from tests.polling import eventually
 
 
@@ -27,7 +27,7 @@ class Site:
 
     run: LocalRun
     issuer: Issuer
-    letters_url: str
+    dead_letter_queue_url: str
     pool: urllib3.PoolManager
 
     def send(self, method: str, path: str, body: Any = None, **claims: str) -> tuple[int, Any]:
@@ -61,8 +61,8 @@ class Site:
     def on_queue(self, url: str) -> int:
         """Messages on a queue, hidden ones among them."""
         names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-        told = self.run.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=names)
-        return sum(int(told["Attributes"][name]) for name in names)
+        found = self.run.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=names)
+        return sum(int(found["Attributes"][name]) for name in names)
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +77,9 @@ def site(run_of_tenants: Future[LocalRun]) -> Iterator[Site]:
             AuthorizerId=authorizer["AuthorizerId"],
             JwtConfiguration={"Issuer": issuer.url, "Audience": [AUDIENCE]},
         )
-        letters = run.client("sqs").create_queue(QueueName=LETTERS.rpartition(":")[2])["QueueUrl"]
-        yield Site(run, issuer, letters, urllib3.PoolManager(retries=False, timeout=60))
+        name = DEAD_LETTER_QUEUE.rpartition(":")[2]
+        url = run.client("sqs").create_queue(QueueName=name)["QueueUrl"]
+        yield Site(run, issuer, url, urllib3.PoolManager(retries=False, timeout=60))
 
 
 def test_a_request_without_a_token_or_with_one_of_another_audience_is_refused(site: Site) -> None:
@@ -135,15 +136,15 @@ def test_a_tenant_over_its_quota_is_refused_until_a_batch_ends_and_others_are_no
     assert eventually(lambda: site.send("POST", "/v1/batches", {}, **many)[0] == 201)
 
 
-def test_acks_and_dead_letters_of_a_tenants_queues_complete_its_batch(site: Site) -> None:
+def test_acks_and_dead_letter_messages_of_a_tenants_queues_complete_its_batch(site: Site) -> None:
     batch, items = site.closed_batch("acme")
     sqs = site.run.client("sqs")
     sqs.send_message(QueueUrl=site.run.outputs["AcksQueueUrl"], MessageBody=items[0])
-    sqs.send_message(QueueUrl=site.letters_url, MessageBody=items[1])
+    sqs.send_message(QueueUrl=site.dead_letter_queue_url, MessageBody=items[1])
 
     assert eventually(lambda: site.batch(batch, "acme")[1]["state"] == "COMPLETE")
     assert site.batch(batch, "acme")[1]["progress"]["failed"] == 1
-    assert eventually(lambda: site.on_queue(site.letters_url) == 0)
+    assert eventually(lambda: site.on_queue(site.dead_letter_queue_url) == 0)
 
 
 def test_a_message_of_another_tenants_item_stays_on_its_queue(site: Site) -> None:

@@ -34,9 +34,9 @@ def test_t2_t3_a_batch_of_any_size_completes_exactly_once(api, total):
         group = api.post(f"/v1/batches/{batch}/items", {"count": total})["groups"][0]
         items = [f"{batch}:{group['id']}:{index}" for index in range(total)]
     random.Random(total).shuffle(items)
-    told = api.close(batch) + sum(api.ack(*items[at : at + 10]) for at in range(0, total, 10))
+    reported = api.close(batch) + sum(api.ack(*items[at : at + 10]) for at in range(0, total, 10))
 
-    assert told == 1
+    assert reported == 1
     assert get(api, batch)["state"] == "COMPLETE"
 
 

@@ -26,7 +26,7 @@ for path in sorted(pathlib.Path(sys.argv[1]).rglob("*.py")):
     assert head == wanted, path
     print(path)
 """
-A_MODULE = "WORDS = {'a', 'b', 'c'}\n\ndef f(x):\n    return x in {'d', 'e'}\n"
+A_MODULE = "NAMES = {'a', 'b', 'c'}\n\ndef f(x):\n    return x in {'d', 'e'}\n"
 
 
 @pytest.fixture(autouse=True)

@@ -109,7 +109,7 @@ def test_a_caller_of_the_api_may_call_the_routes_that_are_named(stack):
     assert environment(stack, "Caller") == {"FANIN_URL"}
 
 
-def test_a_worker_may_ack_and_receive_and_its_dead_letters_become_failed_acks(stack):
+def test_a_worker_may_ack_and_receive_and_its_dead_letter_messages_become_failed_acks(stack):
     mappings = [each["Properties"] for each in stack.of_type("AWS::Lambda::EventSourceMapping").values()]
     by_queue = {written(each["EventSourceArn"]): each for each in mappings}
     found = granted(stack, "Worker")
@@ -404,7 +404,7 @@ def test_without_an_api_there_is_no_url_and_no_route_to_grant():
 def test_a_route_that_the_api_does_not_have_is_named():
     made = shop()[2].tracker
     with pytest.raises(ConfigError, match=r"the API has no route GET /v2/batches"):
-        made.grant_call_api(made.functions.made[0], "GET /v2/batches")
+        made.grant_call_api(made.functions.defined[0], "GET /v2/batches")
 
 
 def test_the_keyword_arguments_are_the_settings():

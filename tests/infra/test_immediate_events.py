@@ -1,4 +1,4 @@
-"""Exactly the functions that can complete a batch may put its event, on one bus, unless it is turned off."""
+"""Exactly the functions that can complete a batch may put its event, on one bus; it can be disabled."""
 
 from __future__ import annotations
 

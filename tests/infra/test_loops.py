@@ -94,14 +94,14 @@ def test_a_worker_that_opens_batches_has_to_say_whether_it_loops() -> None:
 
     stack = stack_of(app_of())
     tracker = tracker_of(stack)
-    loops = {"Silent": None, "Looping": "ALLOW", "Stopped": "TERMINATE"}
+    loops = {"Unspecified": None, "Looping": "ALLOW", "Stopped": "TERMINATE"}
     for name, chosen in loops.items():
         worker = function(stack, name, recursive_loop=chosen and getattr(lambda_.RecursiveLoop, chosen))
         tracker.consume(worker_queue(stack, f"{name}Work"), worker)
         tracker.grant_publish(worker)
 
     (warning,) = warnings_of(stack)
-    assert "Mine/Silent" in warning
+    assert "Mine/Unspecified" in warning
     for name, chosen in loops.items():
         (made,) = resources(stack, "AWS::Lambda::Function", name)
         assert made["Properties"].get("RecursiveLoop") == (chosen and chosen.capitalize())

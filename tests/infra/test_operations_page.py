@@ -248,7 +248,7 @@ def test_a_command_of_the_page_exists_with_its_options(command: str) -> None:
     operations = {xform_name(each, "-"): each for each in model.operation_names}
     members = model.operation_model(operations[name]).input_shape.members
     flags = {xform_name(each, "-") for each in members}
-    options = {word.removeprefix("--") for word in rest if word.startswith("--")} - {"query"}
+    options = {option.removeprefix("--") for option in rest if option.startswith("--")} - {"query"}
 
     assert {option.removeprefix("no-") for option in options} <= flags
     required = {

@@ -11,7 +11,7 @@ from tests.infra.shop import shop
 from tests.infra.synthesis import Assembly
 from tests.infra.test_operations_page import PAGE, runbooks
 
-IN_WORDS = {
+AS_TEXT = {
     60: "one minute",
     300: "five minutes",
     900: "a quarter of an hour",
@@ -57,7 +57,7 @@ def test_a_record_is_given_up_after_twelve_times_the_lag_of_the_alarm(on_emr: As
 
     assert mapping(on_emr, reader)["MaximumRecordAgeInSeconds"] == 12 * lag
     assert "given up after twelve times as long" in text
-    assert f"by {IN_WORDS[lag]}" in text
+    assert f"by {AS_TEXT[lag]}" in text
 
 
 def test_a_reader_takes_as_many_records_as_the_page_says(on_emr: Assembly) -> None:
@@ -82,7 +82,7 @@ def test_what_a_reader_gives_up_was_tried_for_as_long_as_the_page_says(
 ) -> None:
     age = mapping(on_emr, reader)["MaximumRecordAgeInSeconds"]
 
-    assert f"for {IN_WORDS[age]}" in runbooks()[section]
+    assert f"for {AS_TEXT[age]}" in runbooks()[section]
     if "keeps the records for 12 hours more" in runbooks()[section]:
         assert STREAM_KEEPS_SECONDS - age == 43_200
 
@@ -100,7 +100,7 @@ def test_an_event_is_delivered_for_as_long_as_the_page_says(
 ) -> None:
     seconds = retried_for(on_emr.named("AWS::Events::Rule", rule))
 
-    assert said.format(IN_WORDS[seconds]) in runbooks()[section]
+    assert said.format(AS_TEXT[seconds]) in runbooks()[section]
 
 
 def test_a_target_of_yours_is_tried_for_as_long_as_the_page_says() -> None:
@@ -109,7 +109,7 @@ def test_a_target_of_yours_is_tried_for_as_long_as_the_page_says() -> None:
     own = {name: each for name, each in rules.items() if name.startswith("FaninDeliveries")}
     (seconds,) = {retried_for(each) for name, each in own.items() if "Ends" not in name}
 
-    assert f"for {IN_WORDS[seconds]}" in runbooks()["deliveries-dead-letter-queue"]
+    assert f"for {AS_TEXT[seconds]}" in runbooks()["deliveries-dead-letter-queue"]
 
 
 def test_a_resumed_task_is_tried_for_as_long_as_its_message_is_received(on_emr: Assembly) -> None:
@@ -125,8 +125,8 @@ def test_a_schedule_and_a_sweeper_are_given_up_when_the_page_says(on_emr: Assemb
     rules = on_emr.of_type("AWS::Events::Rule")
     sweeps = {retried_for(each) for name, each in rules.items() if "SweeperEveryMinute" in name}
 
-    assert f"in {IN_WORDS[ages]}" in runbooks()["schedules-dead-letter-queue"]
-    assert f"give a run up after {IN_WORDS[sweeps.pop()]}" in runbooks()["stopped-sweepers"]
+    assert f"in {AS_TEXT[ages]}" in runbooks()["schedules-dead-letter-queue"]
+    assert f"give a run up after {AS_TEXT[sweeps.pop()]}" in runbooks()["stopped-sweepers"]
     assert not sweeps
 
 
@@ -136,9 +136,9 @@ def test_the_alarms_of_the_api_are_raised_when_the_page_says(on_emr: Assembly) -
     (period,) = {each["MetricStat"]["Period"] for each in errors["Metrics"] if "MetricStat" in each}
 
     raised = f"In {number[errors['DatapointsToAlarm']]} of {number[errors['EvaluationPeriods']]} periods"
-    assert f"{raised} of {IN_WORDS[period]}, {errors['Threshold']} %" in runbooks()["api-errors"]
+    assert f"{raised} of {AS_TEXT[period]}, {errors['Threshold']} %" in runbooks()["api-errors"]
     assert latency["ExtendedStatistic"] == "p99"
-    lasts = IN_WORDS[latency["Period"] * latency["EvaluationPeriods"]]
+    lasts = AS_TEXT[latency["Period"] * latency["EvaluationPeriods"]]
     assert (
         f"For {lasts}, one request of a hundred took {latency['Threshold'] // 1000} seconds"
         in (runbooks()["api-latency"])
@@ -161,7 +161,7 @@ def test_a_sweeper_is_stopped_and_an_event_late_when_the_page_says(on_emr: Assem
     stopped = alarm(on_emr, "SweepStopped")
     (period,) = {each["MetricStat"]["Period"] for each in stopped["Metrics"] if "MetricStat" in each}
 
-    assert f"for {IN_WORDS[period * stopped['EvaluationPeriods']]}" in runbooks()["stopped-sweepers"]
+    assert f"for {AS_TEXT[period * stopped['EvaluationPeriods']]}" in runbooks()["stopped-sweepers"]
 
 
 def test_messages_are_kept_as_the_page_says(on_emr: Assembly) -> None:
@@ -172,7 +172,7 @@ def test_messages_are_kept_as_the_page_says(on_emr: Assembly) -> None:
         if not name.startswith("JobsDoorbell")
     }
 
-    assert {IN_WORDS[each] for each in kept} == {"14 days"}
+    assert {AS_TEXT[each] for each in kept} == {"14 days"}
     assert "Messages of the stack are kept for 14 days" in runbooks()["waiting-messages"]
 
 

@@ -15,7 +15,7 @@ def naming(path: Path) -> list[int]:
 
 
 def state(pid: int) -> str:
-    """The letter of the state of a process: Z for a zombie, nothing for one that is gone."""
+    """The code of the state of a process: Z for a zombie, nothing for one that is gone."""
     return _read(Path(f"/proc/{pid}/stat")).decode().rpartition(")")[2].lstrip()[:1]
 
 

@@ -63,7 +63,7 @@ class Bus:
         self.requests += 1
 
 
-def test_what_is_put_on_the_bus_is_logged_whoever_put_it(tmp_path):
+def test_what_is_put_on_the_bus_is_logged_whichever_function_put_it(tmp_path):
     aws = Bus()
     BusListener("bus", aws, EventLog(tmp_path)).receive()
 

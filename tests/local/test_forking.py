@@ -47,13 +47,13 @@ for line in sys.stdin:
 
 
 @pytest.fixture
-def site(tmp_path) -> Iterator[Place]:
+def site(tmp_path) -> Iterator[Site]:
     """A function's code and library, and the emulator's script; and what starts processes of it."""
-    yield Place(tmp_path)
+    yield Site(tmp_path)
     adopt_orphans(False)
 
 
-class Place:
+class Site:
     def __init__(self, folder: Path) -> None:
         self.code, self.script = folder / "code", folder / "run" / "_worker.py"
         for each in (self.code / LIBRARY, self.script.parent):

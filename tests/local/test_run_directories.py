@@ -71,7 +71,7 @@ def test_a_sweep_that_removes_the_directory_just_before_it_is_locked_does_no_har
     os.close(lock)
 
 
-def test_while_a_directory_is_swept_nobody_can_take_it(directory, monkeypatch):
+def test_while_a_directory_is_swept_no_run_can_take_it(directory, monkeypatch):
     os.close(directory.take())
     usual, found = directory.__class__.remove, []
 

@@ -36,8 +36,8 @@ def test_a_start_that_fails_leaves_nothing(tmp_path, monkeypatch):
 
 def test_an_api_that_does_not_answer_is_named(monkeypatch):
     monkeypatch.setattr(run, "ANSWER_SECONDS", 0.1)
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        port = silent.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as unanswering:
+        port = unanswering.getsockname()[1]
         process = Mock(**{"poll.return_value": None})
         started = emulator.Emulator(port, "", run_directories.directory_of(port), process)
 

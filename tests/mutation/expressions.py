@@ -86,13 +86,16 @@ def _of_condition(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _of_clauses(text: str) -> Iterator[tuple[str, str]]:
-    """Yield *text* without the effect of each of its clauses, and with the other word between them."""
-    for word, other in ((" AND ", " OR "), (" OR ", " AND ")):
-        clauses = _split(text, word)
+    """Yield *text* without the effect of each of its clauses, and with the other operator between them."""
+    for operator, other in ((" AND ", " OR "), (" OR ", " AND ")):
+        clauses = _split(text, operator)
         if len(clauses) > 1:
             for at, clause in enumerate(clauses):
-                yield "drop-clause", word.join([*clauses[:at], _idle(clause, word), *clauses[at + 1 :]])
-            yield word.strip().lower() + "-joined", other.join(clauses)
+                yield (
+                    "drop-clause",
+                    operator.join([*clauses[:at], _idle(clause, operator), *clauses[at + 1 :]]),
+                )
+            yield operator.strip().lower() + "-joined", other.join(clauses)
 
 
 def _groups(text: str) -> Iterator[tuple[int, int]]:
@@ -105,7 +108,7 @@ def _groups(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _closing(text: str) -> int:
-    """The place of the bracket that closes the first one of *text*; its end if none does."""
+    """The position of the bracket that closes the first one of *text*; its end if none does."""
     depth = 0
     for at, character in enumerate(text):
         depth += {"(": 1, ")": -1}.get(character, 0)
@@ -114,21 +117,21 @@ def _closing(text: str) -> int:
     return len(text)
 
 
-def _idle(clause: str, word: str) -> str:
+def _idle(clause: str, operator: str) -> str:
     """Return what stands for a dropped clause: it uses the same values."""
-    if word == " AND ":
+    if operator == " AND ":
         return f"(({clause}) OR NOT ({clause}))"
     return f"(({clause}) AND NOT ({clause}))"
 
 
-def _split(text: str, word: str) -> list[str]:
-    """Split *text* at each *word* that stands in no bracket."""
+def _split(text: str, operator: str) -> list[str]:
+    """Split *text* at each *operator* that stands in no bracket."""
     clauses, depth, start = [], 0, 0
     for at, character in enumerate(text):
         depth += {"(": 1, ")": -1}.get(character, 0)
-        if text.startswith(word, at) and depth == 0:
+        if text.startswith(operator, at) and depth == 0:
             clauses.append(text[start:at])
-            start = at + len(word)
+            start = at + len(operator)
     return [*clauses, text[start:]]
 
 

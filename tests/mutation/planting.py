@@ -15,7 +15,7 @@ from typing import Any
 from tests.mutation.mutants import Mutant, mutated, source_of
 
 NAME = "__lines__"
-Place = tuple[str, str, int, int]
+Position = tuple[str, str, int, int]
 """A file, the qualified name of a function in it, its first line, and which of those of that line it is."""
 
 
@@ -24,12 +24,14 @@ class Garden:
 
     def __init__(self, root: Path, files: Iterable[str]) -> None:
         self.root, self.files = root, list(files)
-        self.functions: dict[Place, list[FunctionType]] = defaultdict(list)
+        self.functions: dict[Position, list[FunctionType]] = defaultdict(list)
         whole = [self._compiled(file, ast.parse(source_of(root / file))) for file in self.files]
-        places = {(each.co_filename, each): place for code in whole for place, each in _placed(code)}
+        positions = {
+            (each.co_filename, each): position for code in whole for position, each in _positioned(code)
+        }
         for each in _functions():
-            if place := places.get((each.__code__.co_filename, each.__code__)):
-                self.functions[place].append(each)
+            if position := positions.get((each.__code__.co_filename, each.__code__)):
+                self.functions[position].append(each)
 
     def plant(self, mutant: Mutant) -> bool:
         """Change what runs in this process from now on; return whether anything is another."""
@@ -55,7 +57,7 @@ class Garden:
 
     def users(self, name: str) -> set[tuple[str, int]]:
         """Return the first lines of the functions that mention *name*."""
-        found = [place for place, each in self.functions.items() if name in each[0].__code__.co_names]
+        found = [position for position, each in self.functions.items() if name in each[0].__code__.co_names]
         return {(str(Path(file).relative_to(self.root)), line) for file, _, line, _ in found}
 
     def _compiled(self, file: str, tree: ast.Module) -> CodeType:
@@ -63,8 +65,8 @@ class Garden:
 
     def _replace_code(self, whole: CodeType) -> bool:
         changed = False
-        for place, code in _placed(whole):
-            for old in self.functions.get(place, ()):
+        for position, code in _positioned(whole):
+            for old in self.functions.get(position, ()):
                 if old.__code__ != code and len(code.co_freevars) == len(old.__code__.co_freevars):
                     old.__code__, changed = code, True
         return changed
@@ -73,7 +75,7 @@ class Garden:
         """Take over the defaults, the constants and the fields of classes that are others in *fresh*."""
         changed = False
         for new in [each for each in _functions() if each.__globals__ is fresh]:
-            for each in self.functions.get(_place(new.__code__), ()):
+            for each in self.functions.get(_position(new.__code__), ()):
                 changed |= _take_defaults(each, new)
         for name in old.keys() & fresh.keys():
             if isinstance(fresh[name], type) and fresh[name].__module__ == fresh["__name__"]:
@@ -100,16 +102,16 @@ def _functions() -> list[FunctionType]:
     return [each for each in gc.get_objects() if isinstance(each, FunctionType)]
 
 
-def _place(code: CodeType, number: int = 0) -> Place:
+def _position(code: CodeType, number: int = 0) -> Position:
     return code.co_filename, code.co_qualname, code.co_firstlineno, number
 
 
-def _placed(whole: CodeType) -> Iterator[tuple[Place, CodeType]]:
+def _positioned(whole: CodeType) -> Iterator[tuple[Position, CodeType]]:
     """Yield the codes in *whole*: several lambdas may begin in one line."""
-    seen: Counter[Place] = Counter()
+    seen: Counter[Position] = Counter()
     for code in _codes(whole):
-        yield _place(code, seen[_place(code)]), code
-        seen[_place(code)] += 1
+        yield _position(code, seen[_position(code)]), code
+        seen[_position(code)] += 1
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

@@ -198,9 +198,9 @@ def _result(pid: int, sent: Any) -> Any:
 def _isolate() -> None:
     """A child prints nothing, is the first of its group, and has bounded memory."""
     os.setpgid(0, 0)
-    silence = os.open(os.devnull, os.O_RDWR)
+    null = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
-        os.dup2(silence, stream)
+        os.dup2(null, stream)
     for number in (signal.SIGPROF, signal.SIGALRM):
         signal.signal(number, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))

@@ -34,7 +34,7 @@ SETTINGS = {
     # To compile a query takes longer than to interpret it over a few rows.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # So does to plan it anew after each stage, and to describe each plan for pages that nobody opens.
+    # So does to plan it anew after each stage, and to describe each plan for pages that no test opens.
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.ui.explainMode": "simple",
     "spark.python.daemon.module": "tests.pipeline.preloaded",
@@ -164,7 +164,7 @@ def _handler(stub: StubQueue) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(answer)
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Tests speak through their claims."""
+            """Tests log no requests."""
 
     return Handler
 

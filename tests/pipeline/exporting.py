@@ -24,13 +24,13 @@ TAKEN_AT = datetime(2026, 11, 20, 8, 30, 0, 250_000, UTC)
 
 
 def batch_row(batch: Batch) -> Item:
-    """The row of a batch at any time of its life."""
+    """The row of a batch in any of its states."""
     times = {"closedAt": batch.closed_at, "completedAt": batch.completed_at, "endedAt": batch.ended_at}
-    words = {"completedBy": batch.completed_by, "endReason": batch.end_reason}
+    texts = {"completedBy": batch.completed_by, "endReason": batch.end_reason}
     return (
         batch_item(batch)
         | {name: number(milliseconds(at)) for name, at in times.items() if at}
-        | {name: text(word) for name, word in words.items() if word}
+        | {name: text(value) for name, value in texts.items() if value}
     )
 
 

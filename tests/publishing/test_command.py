@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from moto import mock_aws
 
@@ -142,6 +144,26 @@ def test_options_say_the_name_the_size_of_a_message_and_what_is_sent_again(fanin
     assert "is CANCELLED (cancelled); nothing was sent: do what is not done with fanin.reopen(" in over.err
 
 
+def test_options_of_the_batch_are_those_of_open_and_one_with_enough_successes_is_sent_no_further(
+    fanin, sqs, rows, served
+):
+    options = ["--min-succeeded=2", "--max-failure-percent=50", "--deadline=6h", "--stuck-after=10m"]
+    batch = fanin("publish", rows, "--queue", "work", *options).ok().out.strip()
+    client = Fanin(served.url)
+    status = client.status(batch)
+
+    assert (status.min_succeeded, status.max_failure_percent) == (2, 50)
+    assert status.deadline_at - status.created_at == timedelta(hours=6)
+    assert status.stuck_after == timedelta(minutes=10)
+    other = fanin("publish", rows, "--queue", "work", "--deadline", "7h")
+    assert (other.code, "another --user-key is another key" in other.err) == (ExitCode.REFUSED, True)
+    (outstanding,) = client.outstanding(batch)
+    client.ack(outstanding[:2])
+    again = fanin("publish", rows, "--queue", "work", *options).ok()
+    assert (again.out.strip(), depth(sqs)) == (batch, 25)
+    assert "is COMPLETE (enough): enough rows of " in again.err
+
+
 def test_an_empty_user_key_is_refused_and_not_replaced(fanin, sqs, rows, served):
     refused = fanin("publish", rows, "--queue", "work", "--user-key", "")
 
@@ -164,7 +186,15 @@ SENT = "rows.csv --queue q"
 
 @pytest.mark.parametrize(
     "arguments",
-    ["", "rows.csv", f"{SENT} --chunk 0", f"{SENT} --chunk 10001", f"{SENT} --rate 0", f"{SENT} --again all"],
+    [
+        "",
+        "rows.csv",
+        f"{SENT} --chunk 0",
+        f"{SENT} --chunk 10001",
+        f"{SENT} --rate 0",
+        f"{SENT} --again all",
+        f"{SENT} --failure-sample 1",
+    ],
 )
 def test_wrong_options_are_2(fanin, sqs, arguments):
     assert fanin("publish", *arguments.split()).code == ExitCode.USAGE
@@ -198,12 +228,12 @@ def test_an_object_of_s3_is_published_and_one_that_is_not_there_is_refused(fanin
     ("arguments", "text"),
     [
         (
-            ["s3://lake/a.jsonl", "--max-items", "1", "--allow-empty"],
-            "takes no --max-items and no --allow-empty",
+            ["s3://lake/a.jsonl", "--again", "failed", "--allow-empty"],
+            "takes no --again and no --allow-empty",
         ),
         (["rows.jsonl"], "--server needs s3://BUCKET/KEY"),
         (["s3://lake/a.jsonl", "--user-key", "live"], "'live' names a live batch already"),
-        (["s3://lake/a.jsonl"], "publishes no s3://lake/a.jsonl"),
+        (["s3://lake/a.jsonl", "--max-items", "1", "--results"], "publishes no s3://lake/a.jsonl"),
     ],
 )
 def test_what_the_stack_cannot_publish_is_refused(fanin, sqs, served, arguments, text):

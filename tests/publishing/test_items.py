@@ -1,4 +1,4 @@
-"""``fanin.send``: items with their rows in messages of SQS, all that can be sent, and a word on the rest."""
+"""``fanin.send``: items with their rows in messages of SQS, all that can be sent; the rest is reported."""
 
 from __future__ import annotations
 

@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 
 from fanin import State, pacing
 from fanin.client.items import Items
-from fanin.publishing.dead_letter_messages import DeadLetterMessage, Left, Standing, reason_to_leave, windows
+from fanin.publishing.dead_letter_messages import (
+    DeadLetterMessage,
+    LeaveReason,
+    Standing,
+    reason_to_leave,
+    windows,
+)
 from fanin.publishing.packing import BATCH_BYTES, MESSAGE_BYTES, Message, batches, carrying, chunked
 from fanin.publishing.row_sources.files import FileSource
 from fanin.publishing.row_sources.source import UnreadableRow
@@ -184,16 +190,16 @@ ITEM = Items.between(BATCH, GROUPS[0], 5, 5)
 @pytest.mark.parametrize(
     ("items", "standing", "reason"),
     [
-        (None, None, Left.NO_ITEM),
-        (ITEM, None, Left.UNKNOWN),
-        (ITEM, Standing(None), Left.UNKNOWN),
-        (ITEM, Standing(State.OPEN, is_known=False), Left.UNKNOWN),
-        (ITEM, Standing(State.OPEN), Left.ESTIMATED),
-        (ITEM, Standing(State.CLOSED, []), Left.DONE),
-        (ITEM, Standing(State.CLOSED, [Items.between(BATCH, GROUPS[0], 6, 9)]), Left.DONE),
+        (None, None, LeaveReason.NO_ITEM),
+        (ITEM, None, LeaveReason.UNKNOWN),
+        (ITEM, Standing(None), LeaveReason.UNKNOWN),
+        (ITEM, Standing(State.OPEN, is_known=False), LeaveReason.UNKNOWN),
+        (ITEM, Standing(State.OPEN), LeaveReason.ESTIMATED),
+        (ITEM, Standing(State.CLOSED, []), LeaveReason.DONE),
+        (ITEM, Standing(State.CLOSED, [Items.between(BATCH, GROUPS[0], 6, 9)]), LeaveReason.DONE),
         (ITEM, Standing(State.CLOSED, [Items.between(BATCH, GROUPS[0], 0, 5)]), None),
         *[
-            (ITEM, Standing(state, [ITEM]), Left.ENDED)
+            (ITEM, Standing(state, [ITEM]), LeaveReason.ENDED)
             for state in State
             if state not in {State.OPEN, State.CLOSED}
         ],
@@ -202,7 +208,7 @@ ITEM = Items.between(BATCH, GROUPS[0], 5, 5)
 def test_the_reason_to_leave(items, standing, reason):
     assert reason_to_leave(items, None, standing) is reason
     if items is not None:
-        assert reason_to_leave(items, "another", standing) is Left.OTHER_BATCH
+        assert reason_to_leave(items, "another", standing) is LeaveReason.OTHER_BATCH
 
 
 RANGES = st.lists(

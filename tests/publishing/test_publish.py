@@ -38,12 +38,15 @@ class Queue:
 
     def __init__(self, *failures):
         self.bodies, self.groups, self.failures = [], set(), list(failures)
+        self.traces = set()
 
     def send_message_batch(self, QueueUrl, Entries):  # noqa: N803 - the API's names
         failed = self.failures.pop(0) if self.failures else []
         refused = {each["Id"] for each in failed}
         self.bodies += [each["MessageBody"] for each in Entries if each["Id"] not in refused]
         self.groups |= {each["MessageGroupId"] for each in Entries}
+        given = [each.get("MessageAttributes", {}) for each in Entries]
+        self.traces |= {each["traceparent"]["StringValue"] for each in given if "traceparent" in each}
         return {"Failed": failed}
 
     def rows(self):
@@ -106,6 +109,18 @@ def test_row_k_is_item_k_and_the_batch_is_closed(transport, queue, request_, chu
     assert len(positions) == ROWS
     Fanin(transport).ack(list(sent))
     assert batch.status().is_complete
+
+
+def test_a_batch_that_has_enough_while_rows_are_sent_gets_no_other_row(transport, queue, request_):
+    limited = replace(request_, options={"min_succeeded": 10})
+
+    def ack(sent, _rows):
+        if sent == 10:
+            Fanin(transport).ack(list(queue.rows()))
+
+    with pytest.raises(AlreadyPublished, match="enough rows are done"):
+        run(transport, queue, limited, report=ack)
+    assert len(queue.rows()) == 10
 
 
 def is_killed(transport, queue, request, fatal=None, after=False) -> bool:

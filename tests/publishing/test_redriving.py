@@ -14,7 +14,7 @@ from moto.sqs.models import sqs_backends
 from fanin import Fanin, InvalidRequest, StoreUnavailable
 from fanin.client.transports.direct import DirectTransport
 from fanin.publishing import redriving
-from fanin.publishing.dead_letter_messages import Left
+from fanin.publishing.dead_letter_messages import LeaveReason
 from fanin.publishing.redriving import Redrive, RedriveRequest
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
@@ -84,16 +84,16 @@ def test_only_what_is_outstanding_or_failed_in_a_live_batch_is_moved(sqs, transp
     over.cancel()
     moved = [items[1], json.dumps({"itemId": items[2]}), items[8:14].message(), items[14:22].message([0] * 8)]
     unmoved = {
-        items[0]: Left.DONE,
-        items[10:20].message(): Left.DONE,
-        ended[0]: Left.ENDED,
-        json.dumps({"itemId": ended[1], "record": 1}): Left.ENDED,
-        "no id": Left.NO_ITEM,
-        '{"items": "x"}': Left.NO_ITEM,
-        f"{BATCH}:{items.group_id}:0": Left.UNKNOWN,
-        f"{live.id}:{ended.group_id}:0": Left.UNKNOWN,
-        f"{live.id}:{items.group_id}:31": Left.NO_ITEM,
-        counted.add(5)[0]: Left.ESTIMATED,
+        items[0]: LeaveReason.DONE,
+        items[10:20].message(): LeaveReason.DONE,
+        ended[0]: LeaveReason.ENDED,
+        json.dumps({"itemId": ended[1], "record": 1}): LeaveReason.ENDED,
+        "no id": LeaveReason.NO_ITEM,
+        '{"items": "x"}': LeaveReason.NO_ITEM,
+        f"{BATCH}:{items.group_id}:0": LeaveReason.UNKNOWN,
+        f"{live.id}:{ended.group_id}:0": LeaveReason.UNKNOWN,
+        f"{live.id}:{items.group_id}:31": LeaveReason.NO_ITEM,
+        counted.add(5)[0]: LeaveReason.ESTIMATED,
     }
     send(sqs, dead, *moved, *unmoved)
     found = run(sqs, transport, dead)
@@ -166,8 +166,8 @@ def test_a_message_without_a_source_or_a_group_is_left_and_no_queue_is_its_own_t
     dead, fifo = queue(sqs, "alone"), queue(sqs, "work.fifo")
     send(sqs, dead, fanin.open().add(1)[0])
 
-    assert dict(run(sqs, transport, dead).left) == {Left.NO_SOURCE: 1}
-    assert dict(run(sqs, transport, dead, to=fifo).left) == {Left.NO_GROUP: 1}
+    assert dict(run(sqs, transport, dead).left) == {LeaveReason.NO_SOURCE: 1}
+    assert dict(run(sqs, transport, dead, to=fifo).left) == {LeaveReason.NO_GROUP: 1}
     with pytest.raises(InvalidRequest, match="the dead-letter queue itself"):
         run(sqs, transport, dead, to=dead)
 
@@ -249,7 +249,7 @@ def test_an_entry_that_sqs_refuses_is_left(sqs, transport, fanin):
 
     found = run(Refusing(sqs, sqs.receive_message), transport, dead)
 
-    assert (found.moved, dict(found.left)) == (2, {Left.REFUSED: 1})
+    assert (found.moved, dict(found.left)) == (2, {LeaveReason.REFUSED: 1})
     assert sorted(bodies(sqs, dead) + bodies(sqs, work)) == sorted(items)
 
 
@@ -290,4 +290,4 @@ def test_what_dies_again_meanwhile_is_left(sqs, transport, fanin):
 
     found = run(Receiving(sqs, receive_message), transport, dead)
 
-    assert (found.moved, dict(found.left), len(ids)) == (1, {Left.AGAIN: 1}, 1)
+    assert (found.moved, dict(found.left), len(ids)) == (1, {LeaveReason.AGAIN: 1}, 1)

@@ -67,7 +67,7 @@ UNITS_A_PARTITION, RATE = 1000, 10_000
 
 
 class Counted:
-    """A client that counts the write units of each kind of partition: the first letter of its key."""
+    """A client that counts the write units of each kind of partition: the first character of its key."""
 
     def __init__(self, client):
         self.client, self.units = client, Counter()
@@ -127,7 +127,7 @@ def queue_on(counted, **options):
     return queue
 
 
-def life(counted, job, **options) -> Counter[str]:
+def units_of(counted, job, **options) -> Counter[str]:
     """The units of a job from its add to its end."""
     queue = queue_on(counted, **options)
     queue.add(job)
@@ -140,8 +140,8 @@ PAYLOAD = "x" * 300
 
 
 def test_a_job_costs_its_part_seven_units_and_one_with_an_item_nine(counted):
-    assert life(counted, NewJob("a", PAYLOAD)) == {"J": 7}
-    assert life(counted, NewJob("b", PAYLOAD, item_id=item_named("item"))) == {"J": 9, "T": 3}
+    assert units_of(counted, NewJob("a", PAYLOAD)) == {"J": 7}
+    assert units_of(counted, NewJob("b", PAYLOAD, item_id=item_named("item"))) == {"J": 9, "T": 3}
 
 
 def test_a_dead_job_costs_its_part_nine_units_and_the_partition_of_the_dead_four(counted):

@@ -66,7 +66,7 @@ def test_a_large_request_is_admitted_and_the_next_ones_wait_for_its_debt():
     assert admitted(world.rates(jobs=100).charge, "acme", Quota.JOBS, 1000)
 
 
-def test_a_clock_that_is_ahead_shuts_nobody_out_for_longer_than_a_debt():
+def test_a_clock_that_is_ahead_shuts_no_tenant_out_for_longer_than_a_debt():
     world = World()
     world.rates(ahead=300, adds=10).charge("acme", Quota.ADDS)
 

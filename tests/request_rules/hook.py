@@ -24,7 +24,7 @@ def install() -> None:
 
 
 def _register(session: Any) -> None:
-    # After boto3's resources have turned Python values into attribute values.
+    # After boto3's resources have converted Python values into attribute values.
     session.get_component("event_emitter").register_last("before-parameter-build", refuse)
 
 

@@ -296,6 +296,31 @@ def test_a_queue_that_does_not_exist_cancels_the_batch_with_the_reason(world, mo
     assert reason == f"there is no queue {QUEUE}; create it, or correct the setting publications"
 
 
+@pytest.mark.parametrize(("cap", "most"), [({"max_items": 7}, "7"), ({"max_cost": 0.00002}, "$0.00002")])
+def test_rows_that_pass_a_cap_cancel_the_batch_with_the_reason_and_none_of_their_part_is_sent(
+    world, cap, most
+):
+    world.put(b"1\n" * 50)
+    batch, _ = world.publications().start(replace(ORDER, rate=1.0), replace(CATALOG, **cap), "key")
+
+    went = world.run()
+    found = world.publications().get("t", batch.batch_id)[0]
+    assert went[-1] is Went.STOPPED
+    assert found.state is State.CANCELLED
+    assert found.end_reason.startswith(f"{ORDER.source} passes a cap of its batch: ")
+    assert f" {most}" in found.end_reason
+    assert len(world.work.rows()) == found.total < 50
+
+
+def test_the_messages_and_the_batch_are_linked_to_the_trace_of_the_caller(world):
+    trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    batch, _ = world.publications().start(ORDER, replace(CATALOG, traceparent=trace), "key")
+    world.run()
+
+    assert world.publications().get("t", batch.batch_id)[0].traceparent == trace
+    assert world.work.traces == {trace}
+
+
 def test_a_publication_that_the_setting_no_longer_allows_is_cancelled_with_the_reason(world):
     batch, _ = world.publications().start(ORDER, CATALOG, "key")
     order = message_of(world.messages[0])

@@ -27,14 +27,18 @@ BY_PAGE = {
     ("tracker", "tracker"): (
         ("a batch closes once", "I1", "completion is never decided before every item is acked"),
         ("close climbs", "I2", "decided once every item was processed at least once"),
-        ("told is who is stored, not whoever asks", "I3", "exactly one logical caller gets the completion"),
+        (
+            "the stored caller is notified, not each that asks",
+            "I3",
+            "exactly one logical caller gets the completion",
+        ),
         ("an add is guarded", "I4", "a repeated ack changes nothing"),
         ("a reservation wants an open batch", "I5", "after CLOSED, the total never changes"),
         ("an ack reads no other page", "I7", "the cost of an ack does not grow with the batch"),
         ("a retried add has the key it had", "I8", "every request may time out after it was applied"),
         ("healing wants a live batch", "end", "no batch leaves a final state"),
         ("a list leaves out what has expired", "lists", "every reader gets 404"),
-        ("a parent is told", "parents", "the last one to end acks it"),
+        ("a parent is notified", "parents", "the last one to end acks it"),
         ("an item waits for all of its children", "I6", "waits for all of its children"),
         (
             "an item takes no child when all have ended",
@@ -73,7 +77,7 @@ BY_PAGE = {
         ("a full page loses its digits", "pages", "drops the page's digits"),
         ("an ack of an expired batch is refused", "expiry", "no reader depends on TTL"),
         (
-            "a page is kept for the longest life of a batch",
+            "a page is kept as long as its batch can be",
             "I4",
             "Its pages are deleted 400 days after it was opened",
         ),

@@ -22,7 +22,7 @@ Change = tuple[Any, str, Any]
 
 
 class Mutant:
-    """A rule, by its name or by its breach, and how to live without it: by *changes*, while the mutant lives.
+    """A rule, by its name or by its breach, and how to do without it: by *changes*, for a time.
 
     *since*: the seed to begin with, for a rule whose loss shows seldom.
     """
@@ -107,7 +107,7 @@ def _parser(room: Room) -> argparse.ArgumentParser:
     parser.add_argument("--seeds", type=int, default=2000, help="how many each mutant may survive")
     parser.add_argument("--rule", "--only", default="", help="only rules that contain this")
     parser.add_argument("--equivalent-seeds", type=int, default=500, help="how many the equivalent ones run")
-    parser.add_argument("--write", action="store_true", help="write kills.json; seeds that still tell stay")
+    parser.add_argument("--write", action="store_true", help="write kills.json; seeds that still kill stay")
     return parser
 
 

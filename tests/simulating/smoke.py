@@ -52,7 +52,7 @@ class Smoke:
         races = run_seeds(self.room.race, range(self.races)).violations if self.room.race else []
         return tally.violations + races, self._unmet(tally)
 
-    def telling(self) -> Iterable[int]:
+    def known_seeds(self) -> Iterable[int]:
         """Return the seeds that notice a broken rule, but for those of rules whose loss shows seldom."""
         known = known_seeds(self.room)
         return (known[each.rule] for each in self.rules.MUTANTS if each.rule in known and not each.since)
@@ -77,7 +77,7 @@ SMOKES = {
         faults={fault.name for faults in POSSIBLE.values() for fault in faults},
         requests=set(POSSIBLE) - SENT_BY_THE_CALLERS,
         events={
-            *("told a closer", "told an ack", "told nobody", "exact too_many_failures", "exact enough"),
+            *("notified closer", "notified ack", "notified none", "exact too_many_failures", "exact enough"),
             *(f"pages of level {level}" for level in range(4)),
             *(f"{mode} {end}{child}" for mode in Mode for end in TRACKER_ENDS for child in ("", " child")),
         },

@@ -24,7 +24,7 @@ SLICE = (
     (seams, "a batch that calls back"),
 )
 MUTANTS = (
-    (tracker, tracker_mutants, "nothing to do", "told is who is stored, not whoever asks"),
+    (tracker, tracker_mutants, "nothing to do", "the stored caller is notified, not each that asks"),
     (queue, queue_mutants, "one job", "only a ready job is claimed"),
     (queue, queue_mutants, "one job", "the outcome and the end are one transaction"),
     (queue, queue_mutants, "one job", "a claim that timed out is looked for"),

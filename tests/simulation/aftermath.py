@@ -1,4 +1,4 @@
-"""What must hold once everybody was answered, and what those hear who ask once more."""
+"""What must hold once every caller was answered, and what those are answered who ask once more."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _known(world: World) -> tuple[dict[BatchKey, Batch], dict[PageKey, int]]:
 
 
 def _check_total(batch: Batch, ledger: Ledger) -> int:
-    """I8: each answered add reserved its items once; the rest is of adds that nobody waited for."""
+    """I8: each answered add reserved its items once; the rest is of adds whose answer no caller awaited."""
     answered = sum(add.count for add in ledger.added)
     phantom = batch.total - answered
     explained = phantom in ledger.phantoms()
@@ -47,22 +47,26 @@ def _check_total(batch: Batch, ledger: Ledger) -> int:
 
 
 def _check_verdicts(world: World, batch: Batch, ledger: Ledger) -> None:
-    """I4: an item is accepted once, or silently where an answer was lost."""
+    """I4: an item is accepted once, or without an answer where one was lost."""
     accepted, landed = ledger.accepted, world.referee.landed[batch.key].bit_count()
     right = accepted <= landed if world.store.faults else accepted == landed
     require(right, "I4", f"{landed} acks landed, {accepted} were answered as accepted")
 
 
 def _check_end(world: World, batch: Batch, ledger: Ledger, phantom: int) -> None:
-    """I2: complete, unless items were reserved that nobody knows of; I3: one was told; I4: counts add up."""
+    """I2: complete, but for reserved items that no caller knows; I3: one was notified; I4: counts add up."""
     landed = world.referee.landed[batch.key]
     require(landed == ledger.handed, "I2", f"acked {landed:b}, handed out {ledger.handed:b}")
     if phantom:
         require(batch.state is State.CLOSED, "I1", f"{phantom} items are open, the batch is {batch.state}")
-        require(not ledger.told, "I3", f"{ledger.told} were told of a batch that is not complete")
+        require(not ledger.notified, "I3", f"{ledger.notified} were notified of a batch that is not complete")
         return
     require(batch.state is State.COMPLETE, "I2", f"all {batch.total} are acked, the batch is {batch.state}")
-    require(ledger.told == {batch.completed_by}, "I3", f"{ledger.told} was told, not {batch.completed_by}")
+    require(
+        ledger.notified == {batch.completed_by},
+        "I3",
+        f"{ledger.notified} was notified, not {batch.completed_by}",
+    )
     pages = world.memory.stored_pages.items()
     counted = sum(page.n for key, page in pages if key.batch == batch.key and key.level == 0)
     require(counted == batch.total, "I4", f"the leaves count {counted} of {batch.total}")
@@ -77,25 +81,27 @@ def _ask_again(world: World, ledger: Ledger, batch: Batch) -> None:
     tracker = world.trackers[0]
     for caller in sorted(set(ledger.script.closers)):
         closed = tracker.close(TENANT, batch.batch_id, caller)
-        _check_told(batch, caller, closed.completed_by_caller)
+        _check_notified(batch, caller, closed.completed_by_caller)
     named = [message for message in ledger.messages if message.caller == batch.completed_by]
     for message in [*named, *ledger.messages[:ASKED_AGAIN]]:
         report = tracker.ack(TENANT, [message.ack])
         right = set(report.results[0].counts) == {Verdict.DUPLICATE}
         require(right, "I4", f"{message} was answered {report.results[0]}")
-        _check_told(batch, message.caller, bool(report.completions))
+        _check_notified(batch, message.caller, bool(report.completions))
     if ledger.messages:
         _ask_as_another(world, ledger.messages[0])
     _add_again(world, ledger, batch)
 
 
-def _check_told(batch: Batch, caller: str, told: bool) -> None:
-    """I3: the one who completed the batch is told so whenever it asks, and nobody else is."""
-    require(told == (caller == batch.completed_by), "I3", f"{caller}, asked again, was told {told}")
+def _check_notified(batch: Batch, caller: str, notified: bool) -> None:
+    """I3: the one who completed the batch is notified whenever it asks, and no other is."""
+    require(
+        notified == (caller == batch.completed_by), "I3", f"{caller}, asked again, was notified {notified}"
+    )
 
 
 def _ask_as_another(world: World, message: Message) -> None:
-    """I6: another tenant's ids are nobody's."""
+    """I6: an id of another tenant is not found."""
     report = world.trackers[0].ack("thief", [message.ack])
     right = set(report.results[0].counts) == {Verdict.NOT_FOUND} and not report.completions
     require(right, "I6", f"another tenant got {report}")

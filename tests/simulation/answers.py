@@ -63,20 +63,20 @@ def check(world: World, before: Moment, parts: Sequence[Message | Junk], results
         elif world.scenario.plain:
             right = right and TRUE.issuperset(result.counts)
         else:
-            _check_life(world, before, part, Counter(result.counts))
+            _check_lifecycle(world, before, part, Counter(result.counts))
         require(right, "I6", f"{part} was answered {result}")
     if not world.scenario.plain:
         for key in before.batches:
             _check_activity(world, before, key)
 
 
-def _check_life(world: World, before: Moment, message: Message, counts: Counter[Verdict]) -> None:
-    """Each word of the answer is true of what is stored."""
+def _check_lifecycle(world: World, before: Moment, message: Message, counts: Counter[Verdict]) -> None:
+    """Each verdict of the answer is true of what is stored."""
     batch = world.memory.batches[message.batch]
     expired = {Verdict.EXPIRED} if world.is_past(batch.expires_at) else set()
     possible = TRUE | expired | {verdict for state, verdict in TOO_LATE.items() if state is batch.state}
     require(possible.issuperset(counts), "verdicts", f"{message}, {batch.state}: {counts}")
-    ended = world.referee.turned.get(batch.key, before.at)
+    ended = world.referee.state_since.get(batch.key, before.at)
     if not before.batches[batch.key].is_alive and ended <= before.at - _fresh_for(world):
         fresh = counts[Verdict.ACCEPTED]
         require(not fresh, "verdicts", f"{message} was accepted by a batch that is {batch.state}")
@@ -100,7 +100,7 @@ def _check_life(world: World, before: Moment, message: Message, counts: Counter[
 
 
 def _check_enough(world: World, before: Moment, message: Message, counts: Counter[Verdict]) -> None:
-    """Nobody reports a failure to a batch that bears no more, and leaves it alive."""
+    """A failure reported to a batch that bears no more ends it."""
     key = message.batch
     full = key in before.full_of_failures and before.healed[key] == world.referee.healed[key]
     if full and message.outcome is Outcome.FAILURE and TRUE.issuperset(counts):
@@ -109,7 +109,7 @@ def _check_enough(world: World, before: Moment, message: Message, counts: Counte
 
 
 def check_successes(world: World, before: Moment, key: BatchKey, fresh: int) -> None:
-    """Nobody reports what makes enough successes on the one page of a batch, and leaves it alive."""
+    """A success that is enough on the one page of a batch ends it."""
     batch, seen = world.memory.batches[key], before.batches[key]
     enough = world.referee.suffice(seen, before.succeeded[key] + fresh)
     ends = enough and batch.mode is Mode.EXACT and batch.total <= batch.page_bits
@@ -122,7 +122,7 @@ def _check_activity(world: World, before: Moment, key: BatchKey) -> None:
     """An ack keeps a batch alive for an eighth of its retention less than the whole of it, at least."""
     batch, fresh, skew = world.memory.batches[key], _fresh_for(world), world.scenario.skew
     steady = batch.state is before.batches[key].state and before.batches[key].expires_at > before.at + skew
-    steady = steady and world.referee.turned.get(key, before.at - fresh) <= before.at - fresh
+    steady = steady and world.referee.state_since.get(key, before.at - fresh) <= before.at - fresh
     if not batch.is_alive or not steady:
         return
     slack = stage_of(batch, batch.state) / ACTIVITY_COUNTS_AFTER + timedelta(milliseconds=1)

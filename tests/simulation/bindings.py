@@ -35,7 +35,7 @@ class Bindings:
     bound: dict[tuple[str, str, str], tuple[str, datetime]] = field(default_factory=dict)
 
     def remember(self, *args: Any) -> str:
-        """I8: bind a key, and see that nobody takes it within a day."""
+        """I8: bind a key, and see that no other payload takes it within a day."""
         key, at = args[:3], args[4]
         row = ("payloads", key)
         until, (payload, since) = self.memory.expiring.get(row), self.bound.get(key, (args[3], at))

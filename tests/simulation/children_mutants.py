@@ -111,7 +111,8 @@ class _NoCascade:
 CHILDREN_MUTANTS = (
     Mutant("an item waits for all of its children", (Tracker, "_parent_ack", _acked_by_each)),
     Mutant(
-        "a failed child fails the item, whoever ends last", (Tracker, "_parent_ack", _acked_as_the_last_one)
+        "a failed child fails the item, whichever child ends last",
+        (Tracker, "_parent_ack", _acked_as_the_last_one),
     ),
     Mutant("a child is stored with its id at its item", (MemoryStore, "_create", _forgotten_by_its_item)),
     Mutant("an item takes no child when all have ended", (Children, "admits", lambda self, replaced: True)),

@@ -28,7 +28,7 @@ def _fails_without_end(self, page):
 
 
 def _end_by_failures_unseen(self, batch):
-    """Whoever fails an item asks for the end, and the store says whether it is enough."""
+    """Each caller that fails an item asks for the end, and the store says whether it is enough."""
     stored = self.store.get(batch.key) if batch.max_failures is not None else None
     if stored is None:
         return None

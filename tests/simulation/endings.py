@@ -1,6 +1,6 @@
-"""After a run in which anything could happen: what the rest of the lives of all batches comes to.
+"""After a run in which anything could happen: how all batches go on until they end.
 
-Nobody is at work any more but the sweeper. First all that stands is judged, then one sweep must repair
+Only the sweeper is still at work. First all that stands is judged, then one sweep must repair
 whatever can be repaired, then time goes on until everything has ended and the bus has every event.
 """
 
@@ -42,16 +42,22 @@ def check(world: World) -> None:
     world.look()
     for key, batch in world.memory.batches.items():
         require(not batch.is_alive and key in world.memory.confirmed, "events", f"{key} is {batch.state}")
-        require(parent_knows(world, batch), "parents", f"the parent of {key} was never told")
+        require(parent_knows(world, batch), "parents", f"the parent of {key} was never notified")
 
 
 def _check_quiet(world: World, ledger: Ledger, batch: Batch) -> None:
     phantom = batch.total - sum(add.count for add in ledger.added)
-    require(phantom in ledger.phantoms(), "I8", f"{batch.total} reserved, {phantom} of them by nobody")
+    require(phantom in ledger.phantoms(), "I8", f"{batch.total} reserved, {phantom} of them by no caller")
     _check_accepted(world, ledger, batch)
     if batch.state is not State.COMPLETE:
-        require(not ledger.told, "I3", f"{ledger.told} were told of a batch that is {batch.state}")
-    require(ledger.told <= {batch.completed_by}, "I3", f"{ledger.told} was told, not {batch.completed_by}")
+        require(
+            not ledger.notified, "I3", f"{ledger.notified} were notified of a batch that is {batch.state}"
+        )
+    require(
+        ledger.notified <= {batch.completed_by},
+        "I3",
+        f"{ledger.notified} was notified, not {batch.completed_by}",
+    )
     check_samples(world, world.trackers[0], batch)
     if world.scenario.redelivered == 1.0:
         _check_redelivered(world, ledger, batch)
@@ -73,11 +79,11 @@ def _check_accepted(world: World, ledger: Ledger, batch: Batch) -> None:
 
 
 def _check_redelivered(world: World, ledger: Ledger, batch: Batch) -> None:
-    """I2, I3: redelivery alone brings every batch as far as it can come, and tells its caller.
+    """I2, I3: redelivery alone brings every batch as far as it can come, and notifies its caller.
 
-    Where a child has expired, or a sweeper told of its end and died, the sweeper has to finish the parent;
-    or its next child, where another one takes the place of one that failed; and an estimate that only a
-    stray copy of an ack has filled, when everybody had gone.
+    Where a child has expired, or a sweeper crashed after it reported its end, the sweeper has to finish the
+    parent; or its next child, where another one takes the place of one that failed; and an estimate that
+    only a stray copy of an ack has filled, when all callers had gone.
     """
     referee = world.referee
     done = batch.is_alive or (batch.state is State.COMPLETE and batch.reached is None)
@@ -96,11 +102,11 @@ def _check_redelivered(world: World, ledger: Ledger, batch: Batch) -> None:
         require(not stuck, "I2", f"{batch.key} is {batch.state}, and nothing is missing")
     callers = {message.caller for message in ledger.messages} | set(ledger.script.closers)
     if batch.completed_by in callers and world.is_ahead(batch.expires_at):
-        require(ledger.told, "I3", f"{batch.completed_by} completed {batch.key} and was not told")
+        require(ledger.notified, "I3", f"{batch.completed_by} completed {batch.key} and was not notified")
 
 
 def _is_stuck(world: World, batch: Batch) -> bool:
-    """Whether nothing is missing for the batch's end but somebody who decides it."""
+    """Whether nothing is missing for the batch's end but a caller that decides it."""
     all_acked = batch.state is State.CLOSED and world.referee.all_acked(batch)
     return batch.is_alive and (all_acked or world.referee.enough_failed(batch))
 
@@ -112,14 +118,18 @@ def _has_enough(world: World, batch: Batch) -> bool:
 
 
 def _ask_again(world: World, ledger: Ledger) -> None:
-    """What has ended says so to everybody, and changes no more."""
+    """What has ended says so to each caller, and changes no more."""
     batch = world.memory.batches[ledger.key]
     if batch.is_alive or batch.expires_at <= world.at or batch.state is State.EXPIRED:
         return
     tracker, before = _sweeper(world), _known(world, batch.key)
     for caller in sorted(set(ledger.script.closers)):
-        told = _told(tracker, batch, caller)
-        require(told == (caller == batch.completed_by), "I3", f"{caller}, asked again, was told {told}")
+        notified = _is_notified(tracker, batch, caller)
+        require(
+            notified == (caller == batch.completed_by),
+            "I3",
+            f"{caller}, asked again, was notified {notified}",
+        )
     named = [message for message in ledger.messages if message.caller == batch.completed_by]
     for message in [*named, *ledger.messages[:ASKED_AGAIN]]:
         report = tracker.ack(TENANT, [message.ack])
@@ -127,9 +137,9 @@ def _ask_again(world: World, ledger: Ledger) -> None:
         expected = {Verdict.DUPLICATE: known, TOO_LATE[batch.state]: message.ack.size - known}
         right = report.results[0].counts == {verdict: n for verdict, n in expected.items() if n}
         require(right, "verdicts", f"{message}, {batch.state}: {report.results[0].counts}")
-        told = bool(report.completions)
-        right = told == (batch.completed_by == message.caller)
-        require(right, "I3", f"{message.caller}, asked again, was told {told}")
+        notified = bool(report.completions)
+        right = notified == (batch.completed_by == message.caller)
+        require(right, "I3", f"{message.caller}, asked again, was notified {notified}")
     try:
         right = tracker.cancel(TENANT, batch.batch_id) == batch and batch.state is State.CANCELLED
     except BatchEnded as refusal:
@@ -138,7 +148,7 @@ def _ask_again(world: World, ledger: Ledger) -> None:
     require(_known(world, batch.key) == before, "end", f"{batch.key} changed when all was said again")
 
 
-def _told(tracker: Tracker, batch: Batch, caller: str) -> bool:
+def _is_notified(tracker: Tracker, batch: Batch, caller: str) -> bool:
     """Return whether a close by *caller* is answered that it completed the batch; False if it is refused."""
     try:
         return tracker.close(TENANT, batch.batch_id, caller).completed_by_caller
@@ -156,11 +166,11 @@ def _sweep_once(world: World) -> None:
     """One sweep, at the time planned for the look, repairs and announces whatever needs it."""
     batches = list(world.memory.batches.values())
     stuck = [batch for batch in batches if _is_stuck(world, batch) or _has_enough(world, batch)]
-    unheard = [b for b in batches if not b.is_alive and b.key not in world.memory.confirmed]
+    unconfirmed = [b for b in batches if not b.is_alive and b.key not in world.memory.confirmed]
     times = [batch.next_check_at for batch in stuck if batch.next_check_at is not None]
     # A child is looked at earlier, for its parent's sake; an event is given its time to arrive.
     times += [
-        max(b.next_check_at, b.ended_at + CHECK_AFTER) for b in unheard if b.next_check_at and b.ended_at
+        max(b.next_check_at, b.ended_at + CHECK_AFTER) for b in unconfirmed if b.next_check_at and b.ended_at
     ]
     if not times:
         return
@@ -171,10 +181,10 @@ def _sweep_once(world: World) -> None:
         now = world.memory.batches[batch.key]
         right = now.state in (State.COMPLETE, State.FAILED) or (min(ends) <= world.at and not now.is_alive)
         require(right, "sweep", f"{batch.key} was {batch.state} with nothing missing and is {now.state}")
-    for batch in unheard:
+    for batch in unconfirmed:
         sent = (batch.key, world.at) in world.memory.notices
         require(sent, "events", f"{batch.key} is {batch.state}, and its event was not sent again")
-        require(parent_knows(world, batch), "parents", f"the parent of {batch.key} was not told")
+        require(parent_knows(world, batch), "parents", f"the parent of {batch.key} was not notified")
     _deliver(world)
 
 

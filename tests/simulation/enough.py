@@ -6,7 +6,7 @@ from dataclasses import replace
 from random import Random
 
 from fanin.tracker import Mode
-from tests.simulation import lives
+from tests.simulation import lifecycles
 from tests.simulation.scenario import GUARDED_DIGITS, PAGES_A_LEVEL, AddScript, BatchScript, Scenario, adds_of
 
 
@@ -16,8 +16,8 @@ def is_due(seed: int) -> bool:
 
 
 def draw(random: Random) -> Scenario:
-    """A whole life, the first of whose batches ends so."""
-    drawn = lives.draw(random)
+    """A whole lifecycle, the first of whose batches ends so."""
+    drawn = lifecycles.draw(random)
     first, *others = drawn.batches
     return replace(drawn, batches=(_bounded(random, first), *others), sweepers=random.choice((0, 3, 6)))
 
@@ -33,7 +33,7 @@ def draw_race(random: Random) -> Scenario:
         open_key="open-top",
         early=random.random() < 0.2,
         cancellers=random.random() < 0.15,
-        retention=lives._retention(random),
+        retention=lifecycles._retention(random),
         max_failures=random.choice((None, None, 2)),
     )
     base = Scenario(
@@ -94,10 +94,10 @@ def _bounded(random: Random, script: BatchScript) -> BatchScript:
         bounded = replace(
             bounded,
             min_succeeded=random.randint(1, total) if by_count else None,
-            min_succeeded_percent=None if by_count else random.choice(lives.PERCENTS),
+            min_succeeded_percent=None if by_count else random.choice(lifecycles.PERCENTS),
         )
     if script.mode is Mode.EXACT and random.random() < 0.4:
-        sample, percent = random.randint(1, total), random.choice(lives.PERCENTS)
+        sample, percent = random.randint(1, total), random.choice(lifecycles.PERCENTS)
         bounded = replace(bounded, failure_sample=sample, max_failure_percent=percent)
     if random.random() >= 0.3:
         return bounded

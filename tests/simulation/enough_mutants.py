@@ -85,7 +85,7 @@ def _counted(fresh: bool, read: str):
 _swept = Sweeper._counted
 
 
-def _reached_as_asked_for_everybody(self, batch, succeeded, caller):
+def _reached_as_each_caller_asked(self, batch, succeeded, caller):
     ended = _end(self, batch, succeeded, caller)
     return ended and replace(ended, completed_by=caller)
 
@@ -145,7 +145,10 @@ ENOUGH_MUTANTS = (
     Mutant(
         "what is not read has not succeeded", (Sweeper, "_counted", _counted(fresh=True, read="upper_bound"))
     ),
-    Mutant("told of enough is who is stored", (Climber, "end_by_successes", _reached_as_asked_for_everybody)),
+    Mutant(
+        "of enough the stored caller is notified",
+        (Climber, "end_by_successes", _reached_as_each_caller_asked),
+    ),
     Mutant("a child with enough is done", (children, "ENOUGH", "succeeded")),
     Mutant(
         "a batch with enough has items outstanding",

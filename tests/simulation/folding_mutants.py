@@ -68,6 +68,7 @@ FOLDING_MUTANTS = (
     Mutant("the last page of a level is returned", (climb, "is_inner", lambda batch, key: True)),
     Mutant("only a full page is filled", (climb, "_fills", lambda batch, key, seen, masks: True)),
     Mutant(
-        "of two folded words success is the last", (PageMasks, "failed", property(lambda self: self.failure))
+        "of two folded outcomes success is the last",
+        (PageMasks, "failed", property(lambda self: self.failure)),
     ),
 )

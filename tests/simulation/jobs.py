@@ -62,7 +62,7 @@ class Opening(Job):
     def work(self) -> None:
         tracker, key = self.world.trackers[self.process], self.ledger.script.open_key
         try:
-            batch = tracker.open(TENANT, self._wish(), key)
+            batch = tracker.open(TENANT, self._spec(), key)
         except InvalidRequest:
             self.world.orphaned(self.ledger)
             return
@@ -75,7 +75,7 @@ class Opening(Job):
         if self.left:
             self.world.waiting.append(replace(self, left=self.left - 1))
 
-    def _wish(self) -> OpenBatch:
+    def _spec(self) -> OpenBatch:
         script = self.ledger.script
         return OpenBatch(
             user_key=script.name,
@@ -133,7 +133,7 @@ class Closing(Job):
     ledger: Ledger
 
     def work(self) -> None:
-        told = set(self.ledger.told)
+        notified = set(self.ledger.notified)
         key = self.ledger.key
         before = answers.Moment.of(self.world, [key])
         try:
@@ -149,15 +149,15 @@ class Closing(Job):
             self._refused()
             return
         self.ledger.closed(self.name, closed)
-        stable = closed.completed_by_caller or self.name not in told
-        require(stable, "I3", f"{self.name} was told, and the next time it was not")
+        stable = closed.completed_by_caller or self.name not in notified
+        require(stable, "I3", f"{self.name} was notified, and the next time it was not")
         self._check_failures(closed.batch, before)
         is_closed = {key: replace(batch, state=State.CLOSED) for key, batch in before.batches.items()}
         if before.batches[key].total == closed.batch.total:
             answers.check_successes(self.world, replace(before, batches=is_closed), key, 0)
 
     def _check_failures(self, batch: Batch, before: answers.Moment) -> None:
-        """Nobody closes a batch that had too many failures by then, and is told that it goes on."""
+        """A close of a batch that had too many failures by then ends it."""
         referee = self.world.referee
         borne, unhealed = referee.borne(batch), before.healed[batch.key] == referee.healed[batch.key]
         enough = borne is not None and before.failures[batch.key] >= borne
@@ -256,7 +256,7 @@ class Sweeping(Job):
 
 @dataclass(slots=True)
 class Reading(Job):
-    """Somebody who looks at a batch while others change it; told nothing, it does not ask again."""
+    """A reader of a batch while others change it; without an answer, it does not ask again."""
 
     ledger: Ledger
 
@@ -299,7 +299,7 @@ class Delivery(Job):
 
     def work(self) -> None:
         world = self.world
-        told = {batch: set(world.ledger_of[batch].told) for batch in self.batches}
+        notified = {batch: set(world.ledger_of[batch].notified) for batch in self.batches}
         for message in self.messages:
             world.ledger_of[message.batch].attempted += message.ack.size
         before = answers.Moment.of(world, self.batches)
@@ -310,25 +310,25 @@ class Delivery(Job):
                 world.ledger_of[part.batch].accepted += result.counts.get(Verdict.ACCEPTED, 0)
         for batch in self.batches:
             found = [one for one in report.completions if one.batch.key == batch]
-            self._heard(world.ledger_of[batch], found, told[batch])
+            self._check_notified(world.ledger_of[batch], found, notified[batch])
 
     def failed(self) -> None:
         self.world.redeliver(self.messages)
 
-    def _heard(self, ledger: Ledger, found: list[Completion], told: set[str]) -> None:
-        """Who of this batch's callers was told now, and whether those were who had been *told* before."""
+    def _check_notified(self, ledger: Ledger, found: list[Completion], notified: set[str]) -> None:
+        """Which callers of this batch are notified now: the same as were *notified* before."""
         callers = {message.caller for message in self.messages if message.batch == ledger.key}
         for completion in found:
-            ledger.heard(callers, completion.caller, completion.batch)
+            ledger.named(callers, completion.caller, completion.batch)
         batch = self.world.memory.batches[ledger.key]
         gone = self.world.is_past(batch.expires_at)
-        unstable = callers & told and not found and not gone
-        require(not unstable, "I3", f"{callers & told} was told, and the next time it was not")
+        unstable = callers & notified and not found and not gone
+        require(not unstable, "I3", f"{callers & notified} was notified, and the next time it was not")
 
 
 @dataclass(slots=True)
 class Folding(Delivery):
-    """A handful of messages of exact batches, folded to words of pages before they are acked."""
+    """A handful of messages of exact batches, folded to masks of pages before they are acked."""
 
     def work(self) -> None:
         for key in self.batches:
@@ -337,14 +337,14 @@ class Folding(Delivery):
             done = self.world.trackers[self.process].ack_pages(TENANT, key.batch_id, pages, self.name)
             counts = sum((Counter(page.counts) for page in done), Counter())
             self.world.ledger_of[key].accepted += counts[Verdict.ACCEPTED]
-            items = sum(words.mask.bit_count() for words in pages.values())
+            items = sum(masks.mask.bit_count() for masks in pages.values())
             require(counts.total() == items, "I6", f"{items} items of {key} were answered {counts}")
             batch = self.world.memory.batches[key]
             if batch.is_alive and counts.total() == counts[Verdict.ACCEPTED] + counts[Verdict.DUPLICATE]:
                 self._check_failures(batch, before, failures, sum(page.failed for page in done))
 
     def _check_failures(self, batch: Batch, before: answers.Moment, known: int, fresh: int) -> None:
-        """What succeeded is no failure; and whoever adds one too many to those that were *known* ends it."""
+        """What succeeded is no failure; and a request that adds one too many to the *known* ones ends it."""
         key, referee = batch.key, self.world.referee
         good = self.asked.masks.get((key, Outcome.SUCCESS), 0)
         still = good & referee.failed[key]
@@ -362,4 +362,4 @@ class Folding(Delivery):
             (n, PageMasks(*(mask >> n * width & (1 << width) - 1 for mask in (good, bad))))
             for n in range(last + 1)
         ]
-        return {number: words for number, words in cut if words.mask}
+        return {number: masks for number, masks in cut if masks.mask}

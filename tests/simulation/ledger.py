@@ -14,7 +14,7 @@ from tests.simulation.scenario import AddScript, BatchScript
 class Message:
     """An ack that waits to be delivered: a range of a group that begins at *start* of the batch.
 
-    One that is *folded* first is acked in the name of whoever folds, and its caller is told nothing.
+    One that is *folded* first is acked in the name of the caller that folds, and its own is not notified.
     """
 
     batch: BatchKey
@@ -74,7 +74,7 @@ class Ledger:
     given_up: set[AddScript] = field(default_factory=set)
     handed: int = 0
     accepted: int = 0
-    told: set[str] = field(default_factory=set)
+    notified: set[str] = field(default_factory=set)
     messages: list[Message] = field(default_factory=list)
     attempted: int = 0
 
@@ -84,7 +84,7 @@ class Ledger:
     @property
     def key(self) -> BatchKey:
         if not self.opened_as:
-            raise LookupError("nobody was told the batch's id yet")
+            raise LookupError("no caller knows the batch's id yet")
         return self.opened_as[0].key
 
     def opened(self, batch: Batch) -> Batch | None:
@@ -126,7 +126,7 @@ class Ledger:
     def too_late(self, add: AddScript, batch: Batch) -> None:
         """Note that an add was refused because the *batch* has ended.
 
-        Nobody knows any more whether it had reserved items, unless all items of the batch are done.
+        It is unknown whether it had reserved items, unless all items of the batch are done.
         """
         if batch.state is State.COMPLETE and batch.reached is None:
             self.fenced(add, batch)
@@ -140,16 +140,18 @@ class Ledger:
     def closed(self, caller: str, closed: Closed) -> None:
         """Note the answer to close."""
         require(closed.batch.state is not State.OPEN, "I5", f"close left the batch {closed.batch.state}")
-        self.heard({caller}, caller if closed.completed_by_caller else None, closed.batch)
+        self.named({caller}, caller if closed.completed_by_caller else None, closed.batch)
 
-    def heard(self, callers: set[str], told: str | None, batch: Batch) -> None:
+    def named(self, callers: set[str], notified: str | None, batch: Batch) -> None:
         """Note that *callers* asked as one, and whom of them the answer names as the completer."""
-        if told is None:
+        if notified is None:
             return
-        self.told.add(told)
-        require(told in callers, "I3", f"{told} was told in a request of {sorted(callers)}")
-        require(batch.state is State.COMPLETE, "I1", f"{told} was told of a batch that is {batch.state}")
-        require(len(self.told) == 1, "I3", f"several were told: {sorted(self.told)}")
+        self.notified.add(notified)
+        require(notified in callers, "I3", f"{notified} was notified in a request of {sorted(callers)}")
+        require(
+            batch.state is State.COMPLETE, "I1", f"{notified} was notified of a batch that is {batch.state}"
+        )
+        require(len(self.notified) == 1, "I3", f"several were notified: {sorted(self.notified)}")
 
     def phantoms(self) -> Iterator[int]:
         """How many items the adds that were given up may have reserved, in every combination."""

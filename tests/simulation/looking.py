@@ -27,7 +27,7 @@ def check(world: World, ledger: Ledger) -> None:
     if not world.scenario.plain:
         check_next_check(world, batch)
     if world.scenario.slow and not batch.is_alive and batch.expires_at <= world.at:
-        return  # nobody sees it, and its pages may be deleted
+        return  # no reader sees it, and its pages may be deleted
     _check_progress(world, batch)
     if batch.mode is Mode.ESTIMATED:
         return
@@ -69,7 +69,7 @@ def read(world: World, tracker: Tracker, ledger: Ledger) -> None:
 
 
 def check_next_check(world: World, batch: Batch) -> None:
-    """Nobody is forgotten: whatever may need the sweeper has a time at which it looks."""
+    """No batch is forgotten: whatever may need the sweeper has a time at which it looks."""
     latest = world.at + CHECK_AT_MOST_EVERY + world.scenario.skew
     due = batch.next_check_at
     if batch.is_alive:
@@ -81,8 +81,8 @@ def check_next_check(world: World, batch: Batch) -> None:
             planned, "sweep", f"{batch.key} is {batch.state}, it is {world.at}, the next look is at {due}"
         )
     if due is None:
-        told = parent_knows(world, batch) or _sibling_is_due(world, batch)
-        require(told, "parents", f"{batch.key} is forgotten, its parent was not told")
+        notified = parent_knows(world, batch) or _sibling_is_due(world, batch)
+        require(notified, "parents", f"{batch.key} is forgotten, its parent was not notified")
 
 
 def parent_knows(world: World, batch: Batch) -> bool:

@@ -24,7 +24,7 @@ from tests.simulation.children_mutants import CASCADE_MUTANTS, CHILDREN_MUTANTS
 from tests.simulation.ending_mutants import ENDING_EQUIVALENT, ENDING_MUTANTS
 from tests.simulation.enough_mutants import ENOUGH_MUTANTS
 from tests.simulation.folding_mutants import FOLDING_MUTANTS
-from tests.simulation.life_mutants import LIFE_EQUIVALENT, LIFE_MUTANTS
+from tests.simulation.lifecycle_mutants import LIFECYCLE_EQUIVALENT, LIFECYCLE_MUTANTS
 from tests.simulation.reading_mutants import READING_MUTANTS
 from tests.simulation.run import ROOM
 
@@ -84,7 +84,7 @@ def _complete_is_mine_if_applied(self, key, step):
     return _turn(self, key, step)
 
 
-def _tell_everyone(self, batch, caller):
+def _notify_each_caller(self, batch, caller):
     stored = self.store.transition(batch.key, transition(batch, State.COMPLETE, self.now(), caller=caller))
     return replace(stored, completed_by=caller) if stored.state is State.COMPLETE else None
 
@@ -204,14 +204,15 @@ MUTANTS = (
     Mutant(
         "an add is refused by a compacted page", (Page, "admits", lambda self, mask: not self.bits & mask)
     ),
+    Mutant("climb, then compact", (Climber, "climb", _compact_first)),
     Mutant("only a full page is compacted", (Climber, "climb", _compact_each)),
     Mutant("a page is full at its size", (Page, "is_full", lambda self, capacity: self.n >= capacity)),
     Mutant("only a closed batch completes, once", (MemoryStore, "transition", _complete_always)),
     Mutant(
-        "told is who is stored, not whose request succeeded",
+        "the stored caller is notified, not the one whose request succeeded",
         (MemoryStore, "transition", _complete_is_mine_if_applied),
     ),
-    Mutant("told is who is stored, not whoever asks", (Climber, "complete", _tell_everyone)),
+    Mutant("the stored caller is notified, not each that asks", (Climber, "complete", _notify_each_caller)),
     Mutant("a caller has one name for all its attempts", (PagePlan, "caller", _new_name_each_time)),
     Mutant("a batch closes once", (MemoryStore, "transition", _close_always)),
     Mutant("a batch is created once a key", (MemoryStore, "create_under", _create_always)),
@@ -228,7 +229,7 @@ MUTANTS = (
     Mutant("close climbs", (Climber, "seal", _seal_without_climb)),
     Mutant("close climbs from each level", (Climber, "seal", _seal_climbs_from_root)),
     Mutant("close fences before it looks at the total", (Tracker, "close", _seal_then_close)),
-    *LIFE_MUTANTS,
+    *LIFECYCLE_MUTANTS,
     *CHILDREN_MUTANTS,
     *CASCADE_MUTANTS,
     *ENDING_MUTANTS,
@@ -238,10 +239,6 @@ MUTANTS = (
 )
 
 EQUIVALENT = (
-    (
-        Mutant("climb, then compact", (Climber, "climb", _compact_first)),
-        "a compacted page climbs as any other, so that the next ack of it repairs what a crash cut short",
-    ),
     (
         Mutant(
             "compaction wants the count it saw", (Page, "may_compact", lambda self, n: not self.compacted)
@@ -261,9 +258,9 @@ EQUIVALENT = (
     ),
     (
         Mutant("close goes from the leaves to the root", (Climber, "seal", _seal_from_root)),
-        "each last page is told its size before it is looked at, so that no order hides a full one",
+        "each last page is given its size before it is looked at, so that no order hides a full one",
     ),
-    *LIFE_EQUIVALENT,
+    *LIFECYCLE_EQUIVALENT,
     *ENDING_EQUIVALENT,
 )
 

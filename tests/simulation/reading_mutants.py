@@ -111,7 +111,7 @@ READING_MUTANTS = (
     Mutant("what lies below a page is marked before it fails", (Climber, "_prepare", _prepare_unmarked)),
     *map(_eventual, CONSISTENT),
     Mutant(
-        "a page is kept for the longest life of a batch",
+        "a page is kept as long as its batch can be",
         (Batch, "pages_expire_at", property(lambda self: self.created_at + MONTH)),
     ),
     Mutant("a key is kept for a day", (service, "KEYS_KEPT", timedelta(hours=1))),

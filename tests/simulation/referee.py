@@ -68,8 +68,8 @@ class Referee:
     *landed*: items whose ack was applied; *failed*: those of them that are failed now, *has_failed*: or
     once were; *healed*: how often one was healed, *healed_by_children*: by a batch that stands for it;
     *counted*: acks by page, in an estimated batch, and *failures*: the failed ones of a batch; *repeats*:
-    acks that the network may have doubled. *turned*: when a batch came to its state; *enough_since*: since
-    when as many have failed as end it, None while they do not.
+    acks that the network may have doubled. *state_since*: when a batch came to its state; *enough_since*:
+    since when as many have failed as end it, None while they do not.
     *sampled*: batches of whose acked items too many had failed, at a time since the last heal.
     *children*: by item of a batch, all that were ever opened to stand for it; *replaced*: those that failed
     and whose key stands for another one. *noted*: those whose end is noted at their item. *over_as*: by item,
@@ -91,7 +91,7 @@ class Referee:
         self.counted: defaultdict[PageKey, int] = defaultdict(int)
         self.failures: defaultdict[BatchKey, int] = defaultdict(int)
         self.repeats: defaultdict[BatchKey, int] = defaultdict(int)
-        self.turned: dict[BatchKey, datetime] = {}
+        self.state_since: dict[BatchKey, datetime] = {}
         self.enough_since: defaultdict[BatchKey, datetime | None] = defaultdict(lambda: None)
         self.sampled: set[BatchKey] = set()
         self.children: defaultdict[BatchKey, defaultdict[int, set[BatchKey]]]
@@ -117,13 +117,13 @@ class Referee:
         judged = self._judged.get(KINDS.get(name, READ))
         return judged(name, *args) if judged else getattr(self.memory, name)(*args)
 
-    def hears(self, asked: Asked, name: str, args: tuple[Any, ...]) -> None:
+    def observe(self, asked: Asked, name: str, args: tuple[Any, ...]) -> None:
         """I6: an actor writes no leaf bit but those of the items in its hands, or of a batch that ended."""
         kind = KINDS.get(name)
         if name == "transition" and args[1].to is State.COMPLETE:
-            self._hears_completion(asked, args[0])
+            self._observe_completion(asked, args[0])
         if kind is COUNTS:
-            self._hears_count(asked, *args)
+            self._observe_count(asked, *args)
         if kind is not BITS or args[0].level:
             return
         key, masks = args[0], _masks(name, args)
@@ -202,7 +202,7 @@ class Referee:
         by_percent = final and percent is not None and failures * 100 >= batch.total * percent
         return by_percent or (most is not None and failures >= most)
 
-    def _hears_count(self, asked: Asked, key: PageKey, count: int, outcome: Outcome, *_: Any) -> None:
+    def _observe_count(self, asked: Asked, key: PageKey, count: int, outcome: Outcome, *_: Any) -> None:
         """Every ack in the request counts; where time passes, some may have come too late for that."""
         leaf = self.memory.batches[key.batch].shape.leaf
         wanted = asked.count((key.batch, outcome), key.number * leaf, (key.number + 1) * leaf - 1)
@@ -210,7 +210,7 @@ class Referee:
         right = count == wanted or (moved and count < wanted)
         require(right, "estimate", f"{count} acks counted on {key}, {wanted} were in the request")
 
-    def _hears_completion(self, asked: Asked, key: BatchKey) -> None:
+    def _observe_completion(self, asked: Asked, key: BatchKey) -> None:
         """A request that heals an item completes no batch before that."""
         unhealed = asked.masks.get((key, Outcome.SUCCESS), 0) & self.failed[key]
         right = not unhealed or not self.memory.batches[key].is_alive
@@ -316,7 +316,7 @@ class Referee:
         self._check_turn(before, after)
         require(id(args[0]) not in self._refused, "failed", f"{key} ended by a request that it had refused")
         if after.state is not before.state:
-            self.turned[key] = self.now()
+            self.state_since[key] = self.now()
             if after.is_alive:
                 self._note_enough(after)
             if not after.is_alive:
@@ -467,22 +467,22 @@ class Referee:
         require(right, "enough", f"{key}, which was {before.state}, ended at {reached} of {before.total}")
 
     def _check_cancelled(self, after: Batch) -> None:
-        """Nobody cancels a batch but who was asked to, or asked to cancel the batches below its parent."""
+        """A batch is cancelled only by who was asked to, or with its parent."""
         parent = None if after.parent is None else self.memory.batches[after.parent.batch]
         below = parent is not None and parent.cancels_children and is_cascaded(after)
         right = after.end_reason == ASKED or below
         require(right, "cascade", f"{after.key} was cancelled: {after.end_reason}, below {parent}")
 
     def _check_failed(self, before: Batch, after: Batch) -> None:
-        """A batch fails where its failures suffice now, and no earlier than they did; nobody completed it."""
+        """A batch fails where its failures suffice now, no earlier than they did; no caller completed it."""
         key, since = after.key, self.enough_since[after.key]
         if key in self.sampled and not self.enough_failed(before):
             return
         require(self.enough_failed(before), "failed", f"{key} failed at {self.failures[key]} failures")
         right = after.ended_at is not None and since is not None and after.ended_at >= since - self.skew
         require(right, "failed", f"{key} failed at {after.ended_at}, it had enough failures at {since}")
-        told = after.completed_at or after.completed_by
-        require(not told, "failed", f"{key} failed, and was completed by {after.completed_by}")
+        completed = after.completed_at or after.completed_by
+        require(not completed, "failed", f"{key} failed, and was completed by {after.completed_by}")
 
 
 def _masks(name: str, args: tuple[Any, ...]) -> PageMasks:

@@ -11,7 +11,7 @@ from tests.simulating.faults import Fault
 
 TENANT = "t"
 ASKED = "enough"
-"""The reason of whoever cancels a batch."""
+"""The reason of each cancel of a batch."""
 POLICIES = ("any", "failed", "never")
 """Which end of a child fails the item of its parent."""
 GUARDED_DIGITS = 20
@@ -23,7 +23,7 @@ class AddScript:
     """One logical add: *callers* send it under the same key; after *patience* failures it is given up.
 
     Its first items stand for batches of their own, the *children*, so many to an item as *siblings* says;
-    nobody else acks them.
+    no other caller acks them.
     """
 
     name: str
@@ -92,7 +92,7 @@ class Scenario:
     likely a row of an index is an old one; *slow*: batches live for months, and TTL deletes their rows;
     *keys*: how many idempotency keys are bound. *edges*: the clock goes from one planned look to the
     next, or just before it, and sweepers come again. *folded*: the part of the messages that are folded to
-    words of pages, each time they are delivered.
+    masks of pages, each time they are delivered.
     """
 
     page_bits: tuple[int, ...]

@@ -12,7 +12,7 @@ from fanin.tracker.reads import progress as looking
 from fanin.tracker.rules import model
 from fanin.tracker.writing import climb
 from tests.simulating.room import Outcome, played
-from tests.simulation import afterlife, aftermath, costs, enough, lives, scenario
+from tests.simulation import aftermath, costs, enough, key_expiry, lifecycles, scenario
 from tests.simulation.choices import Choices, RandomChoices
 from tests.simulation.scenario import Scenario
 from tests.simulation.trace import Trace
@@ -28,14 +28,14 @@ def simulate(seed: int, lines: list[str] | None = None) -> Outcome:
     if enough.is_due(seed):
         drawn = enough.draw(random)
     else:
-        drawn = scenario.draw(random) if random.random() < PLAIN else lives.draw(random)
+        drawn = scenario.draw(random) if random.random() < PLAIN else lifecycles.draw(random)
     return _played_at_random(drawn, random, lines)
 
 
 def race(seed: int, lines: list[str] | None = None) -> Outcome:
     """Run the race of *seed*: a small scenario in which things meet."""
     random = Random(seed)
-    drawn = enough.draw_race(random) if enough.is_due(seed) else lives.draw_race(random)
+    drawn = enough.draw_race(random) if enough.is_due(seed) else lifecycles.draw_race(random)
     return _played_at_random(drawn, random, lines)
 
 
@@ -58,17 +58,17 @@ def _check(world: World, events: Counter[str]) -> None:
     aftermath.check(world)
     events.update(_events(world))
     costs.check(world)
-    afterlife.check(world)
+    key_expiry.check(world)
 
 
 def _events(world: World) -> Counter[str]:
     """What kinds of batches the run saw, to know that the simulation goes where it says."""
     events: Counter[str] = Counter()
     for ledger in world.ledgers:
-        told = "".join(ledger.told)
+        notified = "".join(ledger.notified)
         events["keys of a second batch"] += len(ledger.opened_as) > 1
         events["items of several children"] += any(add.siblings > 1 for add in ledger.added)
-        events["told " + ("a closer" if "closer" in told else "an ack" if told else "nobody")] += 1
+        events["notified " + ("closer" if "closer" in notified else "ack" if notified else "none")] += 1
     for batch in world.memory.batches.values():
         child = " child" if batch.parent_item_id else ""
         events[f"{batch.mode} {batch.result}{child}"] += 1

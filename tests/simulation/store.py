@@ -29,7 +29,7 @@ class UnreliableStore(TwoRequests, Network, Remote):
         self._loop, self._choices = loop, choices
 
     def land(self, place: int) -> None:
-        """A stalled copy reaches the store; nobody waits for its answer."""
+        """A stalled copy reaches the store; no caller waits for its answer."""
         name, args = self.stalled.pop(place)
         self._apply("(a stalled copy)", name, args, "")
 
@@ -37,7 +37,7 @@ class UnreliableStore(TwoRequests, Network, Remote):
         job = self._loop.now
         if job is None:
             return self._apply("(the harness)", name, args, "")
-        self._referee.hears(getattr(job, "asked", NOTHING), name, args)
+        self._referee.observe(getattr(job, "asked", NOTHING), name, args)
         return self.carry(Request(job.name, name, args))
 
     def fault(self, name: str) -> Fault | None:

@@ -24,7 +24,7 @@ REOPENED = Scenario(
 
 
 def test_a_child_opened_again_under_its_key_breaks_no_promise():
-    """Each of the batches that stood for an item, one after the other, tells the parent of its end."""
+    """Each of the batches that stood for an item, one after the other, notifies the parent of its end."""
     outcomes = [play(REOPENED, Random(n), RandomChoices(Random(n))) for n in range(SCHEDULES)]
 
     assert [outcome.violation for outcome in outcomes if outcome.violation] == []

@@ -42,9 +42,9 @@ def _page(page: Page) -> str:
 
 
 def _batch(batch: Batch) -> str:
-    told = f" by {batch.completed_by}" if batch.completed_by else ""
+    notified = f" by {batch.completed_by}" if batch.completed_by else ""
     failed = f" failed {batch.failed}" if batch.failed else ""
-    return f"{batch.batch_id[:4]} {batch.state} {batch.total}{failed}{told}"
+    return f"{batch.batch_id[:4]} {batch.state} {batch.total}{failed}{notified}"
 
 
 def _turn(step: Transition) -> str:

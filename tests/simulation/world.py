@@ -90,7 +90,7 @@ class World:
         return not self.is_past(at)
 
     def run(self) -> None:
-        """Go on until nobody has anything left to do and every stalled copy has landed."""
+        """Go on until no job has anything left to do and every stalled copy has landed."""
         loop, stalled = self.loop, self.store.stalled
         while loop.running or self.waiting or self.queue or stalled:
             self._start()
@@ -181,7 +181,7 @@ class World:
         )
 
     def check_gone(self, key: BatchKey) -> None:
-        """Somebody was told that a batch is not there."""
+        """A caller was answered that a batch is not there."""
         batch = self.memory.batches[key]
         gone = batch.state is State.EXPIRED or self.is_past(batch.expires_at)
         require(gone, "expiry", f"{key} is {batch.state} until {batch.expires_at}, and was not found")
@@ -247,7 +247,7 @@ class World:
         self.expire()
 
     def _next_edge(self) -> datetime:
-        """The next time at which somebody has to look, or a moment before it."""
+        """The next time at which a look is due, or a moment before it."""
         due = [
             b.next_check_at
             for b in self.memory.batches.values()

@@ -86,7 +86,7 @@ class Expiring(World):
 
     def check_expired(self) -> None:
         """Every task that was taken in ended, unless it expired before."""
-        for (key, _), task in self.referee.lives.items():
+        for (key, _), task in self.referee.seen_tasks.items():
             require(task.state.ended or self.has_expired(task), "B3", f"{key.task_id} is still {task.state}")
             if task.state is TaskState.SUCCEEDED:
                 called = task.payload in self.api.payloads_done

@@ -191,7 +191,7 @@ def _put_full_at_always(self, lane, seen, wanted):
 
 
 def _give_early(full_at, policy, now):
-    """A token for everybody who asks, whatever is left in the bucket."""
+    """A token for each caller that asks, whatever is left in the bucket."""
     return replace(_token(full_at, policy, now), wait=timedelta())
 
 

@@ -76,7 +76,7 @@ class Queues(Receiver):
 class Api(Receiver):
     """A batch API that keeps idempotency keys: what it did once for a key it answers again.
 
-    If it answers by member, it refuses poison under a name that nobody sent at the first attempt.
+    If it answers by member, it refuses poison under a name that was not sent at the first attempt.
     """
 
     def __init__(self, scenario: Scenario, random: Random, referee: Referee) -> None:

@@ -44,7 +44,7 @@ class Referee(MemoryStore):
         self.reported: dict[tuple[TaskKey, datetime], TaskState] = {}
         self.callers: dict[str, str] = {}
         self.joined: dict[tuple[BundleKey, str], str] = {}
-        self.lives: dict[tuple[TaskKey, datetime], Task] = {}
+        self.seen_tasks: dict[tuple[TaskKey, datetime], Task] = {}
         self._scenario, self._random = scenario, random
         self._view_tasks: dict[TaskKey, Task] = {}
         self._view_bundles: dict[BundleKey, Bundle] = {}
@@ -72,7 +72,7 @@ class Referee(MemoryStore):
             if task.state is TaskState.BUNDLED:
                 self._check_due(old)
         super().write_task(task)
-        self.lives[task.key, task.created_at] = task
+        self.seen_tasks[task.key, task.created_at] = task
         if task.bundle_id is not None:
             self.joined[BundleKey(task.tenant, task.bundle_id), task.task_id] = task.payload
         self.endings |= {task} if task.state.ended else set()
@@ -155,9 +155,11 @@ class Referee(MemoryStore):
                 self._check_members(bundle)
         for task in self.stored_tasks.values():
             if task.bundle_id is not None:
-                home = self.known_bundles.get(BundleKey(task.tenant, task.bundle_id))
-                require(home and task.task_id in home.members, "B2", f"{task.task_id} is in no member list")
-                fits = home is not None and task.lane == home.lane
+                bundle = self.known_bundles.get(BundleKey(task.tenant, task.bundle_id))
+                require(
+                    bundle and task.task_id in bundle.members, "B2", f"{task.task_id} is in no member list"
+                )
+                fits = bundle is not None and task.lane == bundle.lane
                 require(fits, "B2", f"{task.task_id} came into another lane's bundle")
 
     def _apart(self) -> timedelta:
@@ -193,7 +195,7 @@ class Referee(MemoryStore):
         require(task.due_at <= fastest, "early", f"{task.task_id} was bundled before it was due")
 
     def _check_rate(self, lane: Lane, wanted: datetime) -> None:
-        """Tokens are an interval apart, and none is given before its time, the burst aside."""
+        """Tokens are an interval apart, and but for the burst none is given before its time."""
         policy, times = self._scenario.policy, self.tokens[lane]
         interval = timedelta(seconds=1 / (policy.rate or 1))
         require(not times or wanted - times[-1] >= interval, "rate", "two had one token")

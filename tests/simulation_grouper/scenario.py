@@ -70,7 +70,7 @@ class Scenario:
 
     @property
     def only_lags(self) -> bool:
-        """Whether nothing goes wrong in this run, lagging indexes aside."""
+        """Whether nothing goes wrong in this run, except by lagging indexes."""
         trouble = self.fault_count or self.pauses or self.duplicates or self.failures or self.skew
         return not trouble and not any(task.poison for task in self.tasks)
 

@@ -32,7 +32,7 @@ def play(world: World) -> Outcome:
 def _events(world: World) -> Counter[str]:
     """What kinds of things the run saw, to know that the simulation goes where it says."""
     events: Counter[str] = Counter()
-    for task in world.referee.lives.values():
+    for task in world.referee.seen_tasks.values():
         events[f"tasks {task.state.lower()}"] += 1
     events.update(world.events)
     for bundle in world.referee.bundles.values():

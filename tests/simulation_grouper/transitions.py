@@ -61,5 +61,5 @@ def check_applied(
         if task is None or task.bundle_id != bundle.bundle_id:
             continue
         require(task.state is not TaskState.BUNDLED, "B8", f"{name} is left in a bundle that ended")
-        told = reported.get((task.key, task.created_at))
-        require(told is task.state, "reported", f"a bundle ended before {name}, {task.state}, was reported")
+        last = reported.get((task.key, task.created_at))
+        require(last is task.state, "reported", f"a bundle ended before {name}, {task.state}, was reported")

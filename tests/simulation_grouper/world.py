@@ -71,7 +71,7 @@ class World:
 
     @property
     def only_lags(self) -> bool:
-        """Whether nothing goes wrong in this run, lagging indexes aside."""
+        """Whether nothing goes wrong in this run, except by lagging indexes."""
         return self.scenario.only_lags and not self.network.struck
 
     def has_expired(self, task: Task) -> bool:

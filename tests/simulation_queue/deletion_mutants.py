@@ -47,7 +47,7 @@ def _marked_by_any(context, seen):
     return stored is None or not stored.is_live
 
 
-def _no_second_look(context, name):
+def _without_a_recheck(context, name):
     """A job that changed since it was seen is called not found."""
     seen = changing._live(context, name)
     gone = seen is None or seen.state is JobState.BUSY or not changing._mark(context, seen)
@@ -75,7 +75,7 @@ DELETION_MUTANTS = (
         (lifecycle, "may_be_deleted", _in_any_state),
     ),
     Mutant("a deletion is known by its own mark", (changing, "_mark", _marked_by_any)),
-    Mutant("a job that changed is looked at again", (changing, "_delete", _no_second_look)),
+    Mutant("a job that changed is looked at again", (changing, "_delete", _without_a_recheck)),
     Mutant("the items of a rerun fail, too", (lifecycle, "removal_entries", _remove_without_the_rerun)),
     Mutant("a sweep that stood still deletes no later row", (removing, "_is_under_way", _always_under_way)),
 )

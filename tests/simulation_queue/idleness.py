@@ -1,6 +1,6 @@
 """A queue that is idle for long: adds race with its falling asleep and with its removal.
 
-No worker polls: jobs are taken where a ring arrives, so that a job in a sleeping queue is taken by nobody.
+No worker polls: jobs are taken where a ring arrives, so that a job in a sleeping queue is taken by no worker.
 Processes are slow without bound, compared to the time that an idle queue settles, or they are prompt. Of slow
 ones, each answered add is held to its promise; of prompt ones, those too that crashed or timed out, and they
 see the queue removed and created again.

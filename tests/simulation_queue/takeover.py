@@ -21,7 +21,7 @@ from tests.simulation_queue.world import QUEUE, World
 TAKEOVER = 7 * SECOND
 """The expiry and two seconds."""
 # Later, the second one might be the one that has just freed the jobs of the first.
-SECOND_SILENCE = 3 * SECOND
+TAKEOVER_PAUSE = 3 * SECOND
 JOBS_A_TAKE = 2
 JUMPS = 40
 WORK_SECONDS = (0.2, 0.5)
@@ -89,7 +89,7 @@ class Takeover(World):
         self.loop.sleep(int((2 + self.random.random()) * SECOND))
         first, second = self.random.sample(list(self.crew), 2)
         self._kill(first)
-        self.loop.sleep(int(self.random.random() ** 2 * SECOND_SILENCE))
+        self.loop.sleep(int(self.random.random() ** 2 * TAKEOVER_PAUSE))
         if self.random.random() < 0.3 and not self.quiet:
             self._kill(second)
         else:

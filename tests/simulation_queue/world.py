@@ -336,15 +336,15 @@ class World:
         self.loop.sleep(int((draw() * 6 if draw() < 0.1 else draw() * self.longest) * SECOND))
         if draw() < 0.04:
             self.network.freeze(self.loop.actor.process)
-        fate = draw()
-        if fate < self.boom:
+        drawn = draw()
+        if drawn < self.boom:
             raise Boom
-        if fate < self.boom + 0.04:
+        if drawn < self.boom + 0.04:
             raise Interrupt
-        if fate < self.boom + 0.1:
+        if drawn < self.boom + 0.1:
             ended.add(job.claim)
             jobs.release(job, failed=draw() < 0.5)
-        elif fate < 0.8:
+        elif drawn < 0.8:
             ended.add(job.claim)
             self._ack(jobs, job)
 

@@ -38,10 +38,10 @@ def check(world: World) -> None:
 
 def _check_below(world: World) -> None:
     """K: what is live below a batch that was cancelled with its children ends within a few sweeps."""
-    turned, batches = world.referee.turned, world.memory.batches
+    state_since, batches = world.referee.state_since, world.memory.batches
     for key in (key for key, batch in batches.items() if batch.cancels_children):
         for child in (batches[each] for each in set().union(*world.referee.children[key].values())):
-            late = turned[child.key] - max(turned[key], child.created_at)
+            late = state_since[child.key] - max(state_since[key], child.created_at)
             require(late < SWEPT, "cascade", f"{child.key} ended {late} after {key} with its children")
 
 

@@ -1,4 +1,4 @@
-"""Somebody who cancels batches, forces their end, does their work by hand, reopens and deletes them."""
+"""An operator who cancels batches, forces their end, does their work by hand, reopens and deletes them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fanin.errors import BatchEnded, Conflict, KeyReused, NotFound
 from fanin.tracker import Batch, State
 from fanin.tracker.writing.reopening import ReopenBatch, ReopenItems, whole_group
 from tests.simulation_seams.publishing import send
-from tests.simulation_seams.referee import BY_SOMEBODY
+from tests.simulation_seams.referee import BY_OPERATOR
 from tests.simulation_seams.scenario import TENANT
 
 if TYPE_CHECKING:
@@ -68,10 +68,10 @@ class Operator:
         def work() -> None:
             with suppress(NotFound, BatchEnded):
                 if forced:
-                    tracker.end(TENANT, batch.batch_id, BY_SOMEBODY, "somebody")
+                    tracker.end(TENANT, batch.batch_id, BY_OPERATOR, "operator")
                 else:
                     children = batch.total % 2 == 0
-                    tracker.cancel(TENANT, batch.batch_id, BY_SOMEBODY, children=children)
+                    tracker.cancel(TENANT, batch.batch_id, BY_OPERATOR, children=children)
 
         self.world.attempt(work, lambda: None)
 

@@ -20,8 +20,8 @@ from tests.simulation_seams.outside import Item, Outside, Work
 from tests.simulation_seams.scenario import FOR_GOOD, INSIDE
 from tests.simulation_seams.thresholds import Thresholds
 
-BY_SOMEBODY = "enough"
-"""The reason of an end that somebody wants."""
+BY_OPERATOR = "enough"
+"""The reason of an end that an operator forces."""
 
 if TYPE_CHECKING:
     from tests.simulation_seams.bus import Bus
@@ -54,7 +54,7 @@ class Referee(referee.Referee):
         """S: no work begins after its consumer could know that it is not wanted."""
         item, received = work.item, work.delivery.received_at
         batch = self.memory.batches[item.batch]
-        over = not batch.is_alive and self.turned[item.batch] + self.fresh_for < work.delivery.free_at
+        over = not batch.is_alive and self.state_since[item.batch] + self.fresh_for < work.delivery.free_at
         require(not over, "skip", lambda: f"work on {item.id} began, its batch was {batch.state} for long")
         known = item.acked_at is not None and item.acked_at < received and not self.is_set(item, failed=True)
         again = known and work.receives > 1
@@ -66,7 +66,9 @@ class Referee(referee.Referee):
         owned = bool(item.owners) or bool(self._children_of(item))
         held = self.is_set(item) or (owned and not (item.for_good and item.works == 1))
         over = not batch.is_alive or batch.expires_at <= self.now() + self.skew
-        require(held or over, "lost", lambda: f"the message of {item.id} is deleted, and nobody has the item")
+        require(
+            held or over, "lost", lambda: f"the message of {item.id} is deleted, and no owner has the item"
+        )
 
     def _note_bits(self, name: str, key: PageKey, placed: int, failed: int) -> None:
         """H: an item is acked after its work, or after its owner, has ended so."""
@@ -88,7 +90,7 @@ class Referee(referee.Referee):
     def _check_for_good(self, item: Item) -> None:
         """G: a failure for good is acked with the reason of its function, and ends the child of its block."""
         actor = self.bus.world.loop.actor
-        if actor is None or actor.process is None or _is_of_dead_letters(actor.delivery):
+        if actor is None or actor.process is None or _is_dead_letter_message(actor.delivery):
             return
         acks = (ack for ack in actor.acking if (ack.caller, item.id) in actor.process.for_good)
         for ack in (each for each in acks if _is_of(each, item.id)):
@@ -111,13 +113,13 @@ class Referee(referee.Referee):
 
     def _check_step(self, before: Batch, after: Batch) -> None:
         """E: an end is a completion only if all items are done."""
-        if after.ended_by is None:  # nobody's wish has a reason that a referee knows
+        if after.ended_by is None:  # no request of an operator
             super()._check_step(before, after)
         self.thresholds.changed(after.key)
         if after.parent_item_id is not None and after.state in (State.CLOSED, State.CANCELLED):
             self._check_child(after, self.outside.item(after.parent_item_id))
         elif after.state is State.CANCELLED:
-            right = after.end_reason == BY_SOMEBODY
+            right = after.end_reason == BY_OPERATOR
             require(right, "publisher", lambda: f"{after} is cancelled, and its publisher comes again")
         if after.state is State.COMPLETE and after.reached is not None:
             self._check_heals(after)
@@ -145,7 +147,7 @@ class Referee(referee.Referee):
                 require(not lost, "heals", lambda lost=lost: f"{after} is completed by an ack of {lost}")
 
     def _check_event(self, after: Batch) -> None:
-        """E: an end that somebody forced is a failure, whatever has failed."""
+        """E: an end that an operator forced is a failure, whatever has failed."""
         if after.ended_by is None:
             super()._check_event(after)
         else:
@@ -161,7 +163,7 @@ class Referee(referee.Referee):
             require(
                 child.total == total, "hand-over", lambda: f"{child} of {item} is closed with other items"
             )
-        elif child.end_reason != BY_SOMEBODY and not (plan.careless or plan.for_good or is_cascaded(child)):
+        elif child.end_reason != BY_OPERATOR and not (plan.careless or plan.for_good or is_cascaded(child)):
             require(fail_after, "hand-over", lambda: f"{child} of {item} is cancelled, and it comes again")
 
     def _note_child(self, batch: Batch, *instead_of: str | None) -> None:
@@ -234,7 +236,7 @@ def _is_of(ack: Ack, item_id: str) -> bool:
     )
 
 
-def _is_of_dead_letters(delivery: Any) -> bool:
+def _is_dead_letter_message(delivery: Any) -> bool:
     """Whether a delivery is one of dead-letter messages; a worker settles messages of no delivery."""
     return delivery is not None and "DeadLetterQueueSourceArn" in delivery.records[0]["attributes"]
 

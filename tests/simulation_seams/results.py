@@ -89,7 +89,7 @@ class Objects:
         return not self._send("list_objects", folder, "")
 
     def link(self, name: str, lifetime: timedelta) -> str:
-        raise NotImplementedError  # nobody follows links here
+        raise NotImplementedError  # no caller follows links here
 
 
 class SmallResults(Results):

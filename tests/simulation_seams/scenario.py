@@ -159,7 +159,7 @@ def _bounds(random: Random, total: int) -> dict[str, Any]:
         bounds |= {"max_failure_percent": random.choice((20, 50)), "failure_sample": random.randint(1, 3)}
     if random.random() < 0.2:
         bounds["max_items"] = max(random.randint(1, max(1, total)), bounds.get("min_succeeded", 1))
-    # It is checked each minute as long as it lives.
+    # It is checked each minute as long as it is alive.
     return bounds | {"retention": Retention(HOUR, HOUR, HOUR)}
 
 
@@ -257,7 +257,7 @@ def options_of(random: Random) -> dict[str, Any]:
 
 
 def _waited_for(random: Random) -> dict[str, Any]:
-    """Return the options by which somebody waits for a batch, or wants to know of it before its end."""
+    """Return the options by which a caller waits for a batch, or is notified before its end."""
     options: dict[str, Any] = {}
     if random.random() < 0.3:
         options["callback"] = random.choice(CALLBACKS)
@@ -270,7 +270,7 @@ def _waited_for(random: Random) -> dict[str, Any]:
         options |= {"task_token": token, "on_failures": random.choice(("succeed", "fail"))}
         options["deadline"] = timedelta(seconds=random.choice((90, 7200)))
     if "notify_at" in options or "stuck_after" in options:
-        options["retention"] = Retention(HOUR, HOUR, HOUR)  # it is checked each minute as long as it lives
+        options["retention"] = Retention(HOUR, HOUR, HOUR)  # it is checked each minute as long as it is alive
     return options
 
 

@@ -43,7 +43,7 @@ class Queue:
     """One queue. *loops*: whether the function that it feeds may loop.
 
     *sent*, *deleted*, *died*, *taken*: called with each message that is sent, is deleted, goes to
-    *dead_letters*, is received by a worker.
+    *dead_letter_queue*, is received by a worker.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Queue:
     now: Callable[[], datetime]
     visibility: timedelta
     max_receives: int | None = None
-    dead_letters: Queue | None = None
+    dead_letter_queue: Queue | None = None
     sent: Callable[[Message], None] = lambda _: None
     deleted: Callable[[Message], None] = lambda _: None
     died: Callable[[Message], None] = lambda _: None
@@ -167,11 +167,11 @@ class Queue:
             return True
         del self.messages[message.id]
         self.died(message)
-        if self.dead_letters is not None:
+        if self.dead_letter_queue is not None:
             copy = Message(
                 message.id, message.body, self.now(), message.sent_at, message.chain, source=self.arn
             )
-            self.dead_letters.put(copy)
+            self.dead_letter_queue.put(copy)
         return False
 
     @property

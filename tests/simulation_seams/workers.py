@@ -78,7 +78,7 @@ class Performer(ConsumerPerformer):
 
 @dataclass(eq=False)
 class WorkerProcess:
-    """One worker from its start to its end. *fate*: what happens to it at *fate_at*, if anything does.
+    """One worker from its start to its end. *event*: what happens to it at *event_at*, if anything does.
 
     *received*: message id -> the latest receipt handle. *has_failed*: requests of it met faults.
     """
@@ -86,8 +86,8 @@ class WorkerProcess:
     world: World
     queue: Queue
     process: Process
-    fate: str | None
-    fate_at: datetime
+    event: str | None
+    event_at: datetime
     received: dict[str, str] = field(default_factory=dict)
     has_ended: bool = False
 
@@ -106,7 +106,7 @@ class WorkerProcess:
         steps: list[Callable[[], object]] = [self._perform] * worker.in_flight.concurrency
         steps += [self._receive] * self.world.random.choice((1, 2))
         steps += [worker.settle, worker.delete, self._extend]
-        killed_at = self.fate_at if self.fate == KILLED else None
+        killed_at = self.event_at if self.event == KILLED else None
         for step in steps:
             work = partial(self._run, step)
             self.world.start(f"{self.queue.name} worker", work, process=self.process, killed_at=killed_at)
@@ -169,7 +169,7 @@ class WorkerProcess:
             require(first is now, "order", lambda: f"work on {now} begins before {first}")
 
     def _end(self) -> None:
-        """End the worker when it has nothing to do, or as its fate has it."""
+        """End the worker when it has nothing to do, or as its *event* says."""
         try:
             while not self._is_due():
                 self.sleep(IDLE)
@@ -182,17 +182,17 @@ class WorkerProcess:
 
     def _is_due(self) -> bool:
         world, in_flight = self.world, self.worker.in_flight
-        if self.process.has_died or (self.fate == KILLED and self.fate_at <= world.loop.at):
+        if self.process.has_died or (self.event == KILLED and self.event_at <= world.loop.at):
             raise Crash
-        if self.fate == FROZEN and self.fate_at <= world.loop.at:
+        if self.event == FROZEN and self.event_at <= world.loop.at:
             self.freeze(world.random.choice((30, 150, 400)))
-        if self.fate == ASKED and self.fate_at <= world.loop.at:
+        if self.event == ASKED and self.event_at <= world.loop.at:
             return True
         return not in_flight.count and not self.queue.visible() and world.random.random() < 0.3
 
     def freeze(self, seconds: int) -> None:
         """Stop all threads of the process for a while, wherever they are."""
-        self.fate = None
+        self.event = None
         until = self.world.loop.at + timedelta(seconds=seconds)
         for actor in self.world.loop.running:
             if actor.process is self.process:

@@ -140,11 +140,11 @@ class World:
         self.bus = self.referee.bus = Bus(self)
         self.thresholds = self.referee.thresholds = Thresholds(self)
         self.workflows = Workflows(self.network, self.memory.batches)
-        self.dead_letters = Queue("dead", random, self.now, VISIBILITY, deleted=self._deleted)
+        self.dead_letter_queue = Queue("dead", random, self.now, VISIBILITY, deleted=self._deleted)
         self.queue, self.chunks = self._queue("work"), self._queue("chunks")
         self.hooks = Queue("webhooks", random, self.now, VISIBILITY)
         self.webhook = Webhook(self)
-        self.queues = (self.queue, self.chunks, self.dead_letters, self.hooks)
+        self.queues = (self.queue, self.chunks, self.dead_letter_queue, self.hooks)
         self.events: Counter[str] = Counter()
         self.processes: list[Process] = []
         self.slots, self.names = scenario.slots, 0
@@ -163,7 +163,7 @@ class World:
 
     def _queue(self, name: str) -> Queue:
         """Return a queue of items, whose dead-letter queue is that of all."""
-        receives, dead = self.scenario.max_receives, self.dead_letters
+        receives, dead = self.scenario.max_receives, self.dead_letter_queue
         judged = (self._sent, self._deleted, self._died)
         queue = Queue(name, self.random, self.now, VISIBILITY, receives, dead, *judged, self.scenario.loops)
         queue.in_order, queue.taken = self.scenario.in_order, self._taken
@@ -373,13 +373,13 @@ class World:
         return bool(self.scenario.workers) and queue in (self.queue, self.chunks)
 
     def _start_worker(self, queue: Queue) -> None:
-        fate = self._fate()
-        fate_at = self.loop.at + timedelta(seconds=self.random.random() * 200)
-        self.events[f"worker {fate}" if fate else "workers"] += 1
-        self.workers.append(WorkerProcess(self, queue, Process(self), fate, fate_at))
+        event = self._worker_event()
+        event_at = self.loop.at + timedelta(seconds=self.random.random() * 200)
+        self.events[f"worker {event}" if event else "workers"] += 1
+        self.workers.append(WorkerProcess(self, queue, Process(self), event, event_at))
         self.workers[-1].start()
 
-    def _fate(self) -> str | None:
+    def _worker_event(self) -> str | None:
         """Draw what happens to a worker."""
         drawn = self.random.random()
         if self.scenario.alone or drawn > 0.6:
@@ -424,7 +424,7 @@ class World:
         try:
             if queue is self.hooks:
                 answer = self.webhook.deliver(delivery.records)
-            elif queue is self.dead_letters:
+            elif queue is self.dead_letter_queue:
                 answer = self._dead_letter_handler(process)(event, delivery)
             else:
                 answer = process.handling.settle(event, delivery, in_chunks=queue is self.chunks)
@@ -464,7 +464,7 @@ class World:
 
         def hide(_: str, pauses: Mapping[str, int]) -> None:
             with suppress(StoreUnavailable):
-                self.network.send(self.dead_letters, "hide", pauses)
+                self.network.send(self.dead_letter_queue, "hide", pauses)
 
         return handler_of(Adapter(acks, ack_of=dead_letter_message_ack, hide=hide, chance=self.random.random))
 

@@ -62,7 +62,7 @@ def verdict(limits: Limits, one: Flood, two: Flood) -> str:
         f"{two.admitted + two.refused}, with a rate of {limits.rate:.0f} and a burst of {limits.burst:.0f}"
     )
     if not (one.refused and two.refused):
-        return f"not enough was refused to tell: {seen}"
+        return f"too little was refused to judge: {seen}"
     of_one, of_two = (each.admitted / limits.admit(each.seconds) for each in (one, two))
     said = (
         "each route has a throttle of its own" if of_two > APART * of_one else "the routes share the throttle"

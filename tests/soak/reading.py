@@ -72,7 +72,7 @@ def messages(run: LocalRun, url: str) -> dict[str, str]:
         found |= fresh
 
 
-def dead_letters(run: LocalRun) -> dict[str, list[str]]:
+def dead_letter_messages(run: LocalRun) -> dict[str, list[str]]:
     """Return the dead-letter messages of all queues, by the names of the dead-letter queues."""
     sqs = run.client("sqs")
     urls = {url.rpartition("/")[2]: url for url in sqs.list_queues().get("QueueUrls", [])}

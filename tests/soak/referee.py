@@ -71,7 +71,7 @@ def _odd(wanted: Expected, row: Row) -> str:
     if wanted.state == "COMPLETE":
         found |= {"result": row.get("result"), "failed": row["progress"]["failed"]}
         right |= {"result": wanted.result, "failed": wanted.failed}
-        found["acked"], right["acked"] = row["progress"]["acked"], wanted.total
+        found["acked"], right["acked"] = row["progress"]["acked"], wanted.enough or wanted.total
     odd = [name for name in right if found[name] != right[name]]
     return ", ".join(f"{name} {found[name]}, not {right[name]}" for name in odd)
 
@@ -95,6 +95,21 @@ def lists(expected: Mapping[str, Expected], found: Mapping[str, set[str]]) -> Ru
         if items != expected[batch].failed_items
     ]
     return Rule("lists of failed items are exact", len(found), tuple(broken))
+
+
+def results(
+    expected: Mapping[str, Expected], found: Mapping[str, Sequence[Sequence[tuple[str, Any]]]]
+) -> Rule:
+    """Each item that was acked with a result has exactly one of its own, and the same at every read."""
+    broken = []
+    for batch, reads in found.items():
+        first, *others = map(list, reads)
+        if [other for other in others if other != first]:
+            broken.append(f"{batch}: two reads differ")
+        if Counter(item for item, _ in first) != Counter(expected[batch].items_with_results):
+            broken.append(f"{batch}: {len(first)} results, not {len(expected[batch].items_with_results)}")
+        broken += [f"{batch}: {item} has {value}" for item, value in first if value["item"] != item]
+    return Rule("each succeeded item has its one result at every read", len(found), tuple(broken))
 
 
 def answers(total: int, odd: Sequence[str]) -> Rule:
@@ -130,7 +145,7 @@ def jobs(accepted: Counter[str], written: Sequence[tuple[str, str, int]], left: 
     return Rule("every job was done once, and none is left", accepted.total(), tuple(broken))
 
 
-def dead_letters(poison: Iterable[str], found: Mapping[str, Sequence[str]]) -> Rule:
+def dead_letter_messages(poison: Iterable[str], found: Mapping[str, Sequence[str]]) -> Rule:
     """The dead-letter queue of the consumers has the poison, once each, and the others are empty."""
     wanted = Counter(poison)
     broken = []

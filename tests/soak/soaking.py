@@ -28,7 +28,7 @@ from tests.soak import reading, referee
 from tests.soak.chaos import Chaos, host_of
 from tests.soak.load.folding import Folding
 from tests.soak.load.ledger import Ledger
-from tests.soak.load.tracking import Consuming, Tracking, fail_dead_letters, wait_until
+from tests.soak.load.tracking import Consuming, Tracking, fail_dead_letter_messages, wait_until
 from tests.soak.load.work import POLICY, Downstream, Grouping, ProxiedSite, Queueing
 from tests.soak.memory import FUNCTION, WORKER, Sampler, drawn
 from tests.soak.referee import Rule
@@ -46,11 +46,14 @@ EXPIRY_MARGIN_SECONDS = 30.0
 CHAOS_SECONDS = 8.0
 SWEEP_SECONDS = 20.0
 PROGRESS_SECONDS = 20.0
-SETTINGS = {"events": ["TaskSucceeded"]}
+SETTINGS = {"events": ["TaskSucceeded"], "results": True}
 PAGE_BITS = 4
 THREADS = 12
 TENANT = "000000000000"
-FLOWS = ("direct", "direct", "messages", "nested", "direct_acks", "tasks", "jobs", "jobs of functions")
+FLOWS = (
+    *("direct", "direct", "messages", "nested", "direct_acks", "resulting", "enough", "cascaded"),
+    *("tasks", "jobs", "jobs of functions"),
+)
 """What a schedule is one of."""
 # What is done, and after how many seconds again.
 PACE = {
@@ -58,6 +61,9 @@ PACE = {
     "queued": 1.5,
     "messages": 3.0,
     "nested": 6.0,
+    "resulting": 4.0,
+    "enough": 6.0,
+    "cascaded": 8.0,
     "cancelled": 5.0,
     "overdue": 7.0,
     "orphaned": 5.0,
@@ -267,7 +273,7 @@ class Soak:
         wait_until(poisoned, DRAIN_SECONDS)
         progress(f"{len(found)} of {len(self.ledger.poison)} poisonous messages are dead")
         self.dead = sorted(found.values())
-        fail_dead_letters(self.tracking("dead"), self.dead)
+        fail_dead_letter_messages(self.tracking("dead"), self.dead)
         self.tasks = endings(self.api, list(self.ledger.tasks))
         for name, task in self.tasks.items():
             if task.get("state") != "SUCCEEDED" and (batch := self.grouping.items.get(name)):
@@ -300,11 +306,11 @@ class Soak:
             return (*common, *self.judged_schedules())
         rows = {name: reading.rows(self.run, output) for name, output in tables.items()}
         self.metrics = reading.metrics(self.run, self.began)
-        others = reading.dead_letters(self.run)
+        others = reading.dead_letter_messages(self.run)
         others.pop(str(self.source.dead), None)
         return (
             *common,
-            referee.dead_letters(ledger.poison, {"consumers": self.dead, **others}),
+            referee.dead_letter_messages(ledger.poison, {"consumers": self.dead, **others}),
             referee.rows(rows, expected, time.time()),
             referee.metrics(self.counted(), self.metrics, ledger.doubts),
             *(referee.memory(name, self.sampler.series[name]) for name in (FUNCTION, WORKER)),
@@ -316,6 +322,9 @@ class Soak:
         ledger, pool = self.ledger, self.api.pool
         listed = [name for name, each in ledger.batches.items() if each.failed_items is not None]
         yield referee.lists(ledger.batches, {name: reading.failures(self.api, name) for name in listed})
+        with_results = [name for name, each in ledger.batches.items() if each.items_with_results]
+        reads = {name: [list(self.fanin.results(name)) for _ in range(2)] for name in with_results}
+        yield referee.results(ledger.batches, reads)
         outcomes = [row["pk"] for row in reading.rows(self.run, "DemoOutcomesTable")]
         written = [(key, "", 1) for key in outcomes if key in ledger.jobs_of_functions]
         yield referee.jobs(ledger.jobs_of_functions, written, Counter())

@@ -104,7 +104,7 @@ def test_an_event_that_is_read_is_the_readers_own_list(fake):
     assert len(fake.events) == 1
 
 
-def test_an_ended_batch_is_deleted_although_nobody_read_the_events(fake):
+def test_an_ended_batch_is_deleted_although_its_events_were_not_read(fake):
     fake.open("one").cancel()
     with fake.open("two") as two:
         fake.ack(two.add(1))

@@ -118,7 +118,7 @@ def test_the_nth_bit_has_n_bits_below_it(bits, data):
 
 
 @given(st.lists(st.integers(1, 2000), min_size=1, max_size=50), st.integers(50, 4000))
-def test_everybody_has_a_share_and_together_they_are_no_more_than_there_is(wanted, most):
+def test_each_has_a_share_and_together_they_are_no_more_than_there_is(wanted, most):
     shares = fair_shares(wanted, most)
 
     assert all(1 <= share <= want for share, want in zip(shares, wanted, strict=True))

@@ -90,7 +90,7 @@ class Environment:
         FOLDER.mkdir(parents=True, exist_ok=True)
         tools, versions = (FOLDER / f"{self.part}-{self.end}.{kind}.txt" for kind in ("tools", "versions"))
         tools.write_text("\n".join(map(self._pinned, (*TOOLS, *PARTS[self.part].tools))))
-        extras = (word for extra in PARTS[self.part].extras for word in ("--extra", extra))
+        extras = (option for extra in PARTS[self.part].extras for option in ("--extra", extra))
         options = ("--resolution", RESOLUTION[self.end], "--python", self.python, "--output-file", versions)
         compiled = ("compile", "--quiet", "--upgrade", "--no-header", "--no-annotate", *options, *extras)
         run(*UV, *compiled, ROOT / "pyproject.toml", tools)
@@ -123,8 +123,8 @@ class Environment:
 
 def run(*command: str | Path) -> str:
     """Run *command* and return what it wrote. Raises RuntimeError with what it wrote to standard error."""
-    words = [str(each) for each in command]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    arguments = [str(each) for each in command]
+    done = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(words)}\n{done.stderr}")
+        raise RuntimeError(f"{' '.join(arguments)}\n{done.stderr}")
     return done.stdout

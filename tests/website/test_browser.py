@@ -36,9 +36,9 @@ FOUND = {
 def test_the_search_leads_to_a_page(browser, url):
     with opened(browser, f"{url}/index.html") as page:
         page.keyboard.press("/")
-        for words, name in FOUND.items():
+        for text, name in FOUND.items():
             page.keyboard.press("Control+A")
-            page.keyboard.type(words)
+            page.keyboard.type(text)
             page.locator(f".md-search-result__item:first-child a[href*='/{name}.html']").first.wait_for()
         page.locator(".md-search-result__link").first.click()
         page.wait_for_url(f"**/{name}.html*")

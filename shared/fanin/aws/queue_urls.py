@@ -6,6 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from fanin.arguments import text
 from fanin.errors import InvalidRequest, NotFound
 
 if TYPE_CHECKING:
@@ -26,11 +27,8 @@ def dead_letter_queue_arns(sqs: SQSClient) -> frozenset[str]:
 
 def queue_url(sqs: SQSClient, queue: str) -> str:
     """Return the URL of *queue*, which is one, or the name of a queue. Raises NotFound, InvalidRequest."""
-    if URL.fullmatch(queue):
+    if URL.fullmatch(checked_queue(queue)):
         return queue
-    if not NAME.fullmatch(queue):
-        why = "a name has 1 to 80 letters, digits, - and _, and a URL is https://host/account/name"
-        raise InvalidRequest(f"{queue!r} is neither the name nor the URL of a queue: {why}", field="queue")
     from fanin.aws.calls import send  # noqa: PLC0415  # the command line imports this, and seldom calls it
 
     try:
@@ -38,3 +36,11 @@ def queue_url(sqs: SQSClient, queue: str) -> str:
     except sqs.exceptions.QueueDoesNotExist:
         raise NotFound(f"there is no queue {queue!r} at {sqs.meta.endpoint_url}; check its name") from None
     return url
+
+
+def checked_queue(queue: str) -> str:
+    """Return *queue*, in the form of a URL or of a name. Raises InvalidRequest."""
+    if not URL.fullmatch(text(queue, "a queue", "queue")) and not NAME.fullmatch(queue):
+        why = "a name has 1 to 80 letters, digits, - and _, and a URL is https://host/account/name"
+        raise InvalidRequest(f"{queue!r} is neither the name nor the URL of a queue: {why}", field="queue")
+    return queue

@@ -67,6 +67,10 @@ from fanin.tracker.writing.reopening import ReopenBatch, ReopenItems
 from fanin.types import ReopenItemsText, StateText
 
 logger = logging.getLogger("fanin")
+NOT_PICKLED = (
+    "a client with a session is not pickled, because its credentials stay in their process: make"
+    " Fanin(url, session=...) where it is used, or leave session out, so that each process finds its own"
+)
 KEYED_MAX = 10_000
 """Batches under keys that a client remembers."""
 
@@ -78,7 +82,8 @@ class Fanin(Consumers, QueueCalls, Waiting):
     ``FANIN_PAGES_TABLE`` and ``FANIN_TENANT``.
     *token*: sent in place of AWS signatures, by default ``FANIN_TOKEN``. *timeout*: seconds that a call may
     take with all its *attempts*, 60 and 5. *session*: of boto3, whose credentials sign. *region*: that of the
-    signatures, if the URL does not contain it. A pickled client connects anew where it is loaded.
+    signatures, if the URL does not contain it. A pickled client connects anew where it is loaded; one with a
+    session is not pickled.
     Every call that writes takes an idempotency *key*, 1 to 128 printable ASCII characters; a call that is
     repeated with its key has no further effect. Without one the client generates a key for its own retries.
     All calls raise the errors of ``fanin.errors``; after StoreUnavailable, repeat the call with its key.
@@ -94,6 +99,8 @@ class Fanin(Consumers, QueueCalls, Waiting):
     def __reduce__(self) -> Any:
         """Return how a copy is made, which connects anew: for Spark, Celery and multiprocessing."""
         to, connection = self._given
+        if connection.get("session") is not None:
+            raise InvalidRequest(NOT_PICKLED, field="session")
         return partial(type(self), **connection), (to,)
 
     def __repr__(self) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, overload
 
+from fanin.arguments import listed, text, whole
 from fanin.errors import InvalidRequest
 from fanin.item_ids import ends_before_it_begins
-from fanin.tracker import GroupId, ItemId
+from fanin.tracker import TOTAL_MAX, GroupId, ItemId
 
 _INDEX = r"0|[1-9][0-9]{0,10}"
 _RANGE_FORM = re.compile(rf"([0-9a-f-]{{36}}:[0-9a-f-]{{36}}):({_INDEX})-({_INDEX})")
@@ -23,17 +24,18 @@ class Items(Sequence[str]):
     """
 
     def __init__(self, batch_id: str, group_id: str, upto: int) -> None:
-        self.batch_id = batch_id
-        self.group_id = group_id
-        self.upto = upto
+        self.batch_id = text(batch_id, "batch_id", "batch_id")
+        self.group_id = text(group_id, "group_id", "group_id")
+        self.upto = whole(upto, "upto", 0, TOTAL_MAX)
         self._indexes = range(upto)
 
     @classmethod
     def between(cls, batch_id: str, group_id: str, first: int, last: int) -> Items:
-        """Return the items *first* to *last*, both inclusive, of a group."""
-        group = GroupId.decode(group_id)
-        upto = group.upto if group else last + 1
-        return cls(batch_id, group_id, upto)[first : last + 1]
+        """Return the items *first* to *last*, both inclusive, of a group. Raises InvalidRequest."""
+        group = GroupId.decode(text(group_id, "group_id", "group_id"))
+        first = whole(first, "first", 0, TOTAL_MAX - 1)
+        last = whole(last, "last", first, (group.upto if group else TOTAL_MAX) - 1)
+        return cls(batch_id, group_id, group.upto if group else last + 1)[first : last + 1]
 
     @classmethod
     def parse(cls, text: object) -> Items:
@@ -80,19 +82,20 @@ class Items(Sequence[str]):
             raise InvalidRequest("a range with gaps has no chunks", field="items")
         return self._cut(size)
 
-    def message(self, rows: Sequence[Any] | None = None, **fields: Any) -> str:
+    def message(self, rows: Iterable[Any] | None = None, **fields: Any) -> str:
         """Return the body of one message for all items, which ``@fanin.acks_each`` works one by one.
 
-        *rows*: a JSON value for each item; without them, name where they are in *fields*.
+        *rows*: a JSON value for each item; without them, name where they are in *fields*, JSON values, too.
         """
         if "items" in fields:
             raise InvalidRequest("items is the field of the message's own items; name yours", field="items")
-        body: dict[str, Any] = {"items": self.text, **fields}
-        if rows is not None:
-            if len(rows) != len(self):
-                raise InvalidRequest(f"{len(self)} items take as many rows, not {len(rows)}", field="rows")
-            body["rows"] = list(rows)
-        return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+        body = _json({"items": self.text, **fields}, "fields")
+        if rows is None:
+            return body
+        values = listed(rows, "rows", lambda row: row)
+        if len(values) != len(self):
+            raise InvalidRequest(f"{len(self)} items take as many rows, not {len(values)}", field="rows")
+        return f'{body[:-1]},"rows":{_json(values, "rows")}}}'
 
     def __len__(self) -> int:
         return len(self._indexes)
@@ -174,6 +177,16 @@ class Items(Sequence[str]):
             return -1
         ours = parsed and (parsed.batch_id, parsed.group_id) == (self.batch_id, self.group_id)
         return parsed.index if parsed and ours else -1
+
+
+def _json(value: Any, name: str) -> str:
+    """Return *value* as JSON. Raises InvalidRequest; *name*: the argument."""
+    try:
+        found = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        found.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidRequest(f"{name} of a message are JSON values: {error}", field=name) from None
+    return found
 
 
 def merged(*ranges: Items) -> tuple[Items, ...]:

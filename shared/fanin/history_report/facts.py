@@ -86,8 +86,8 @@ class BatchFacts:
     lasted: float | None = None
     acking: float | None = None
     decided_after: float | None = None
-    told_after: float | None = None
-    told_after_last_ack: float | None = None
+    reported_after: float | None = None
+    reported_after_last_ack: float | None = None
     idle: float | None = None
     is_orphan: bool = False
     tail_at: datetime | None = None

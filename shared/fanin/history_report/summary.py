@@ -75,7 +75,7 @@ def _failures(history: History) -> Iterator[str]:
 def tiles(history: History) -> Iterator[Tile]:
     """Yield the figures of all batches together."""
     slow = max((batch.shares.p99 for batch in history.batches if batch.shares), default=None)
-    waits = [batch.told_after for batch in history.batches if batch.told_after is not None]
+    waits = [batch.reported_after for batch in history.batches if batch.reported_after is not None]
     left = sum(batch.outstanding or 0 for batch in history.batches if batch.is_orphan)
     failed = percent(history.failed / history.items if history.items else 0.0)
     yield Tile(f"{number(history.ended)} / {number(history.known)}", "batches over")
@@ -155,8 +155,8 @@ def times(batch: BatchFacts) -> dict[str, str | None]:
         "first to last ack": whole_seconds(batch.acking),
         "last percent took": whole_seconds(batch.tail),
         "decided after the last ack": whole_seconds(batch.decided_after),
-        "event after the end": whole_seconds(batch.told_after),
-        "event after the last ack": whole_seconds(batch.told_after_last_ack),
+        "event after the end": whole_seconds(batch.reported_after),
+        "event after the last ack": whole_seconds(batch.reported_after_last_ack),
         "ended because": batch.end_reason,
         "nothing happened for": seconds(batch.idle) if batch.idle is not None else None,
     }

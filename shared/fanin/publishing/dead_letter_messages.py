@@ -21,7 +21,7 @@ OWN = "fanin."
 KEPT_ITEM, KEPT_GROUP = "fanin.itemId", "fanin.messageGroupId"
 
 
-class Left(StrEnum):
+class LeaveReason(StrEnum):
     """Why a message is left in its queue."""
 
     NO_ITEM = "names no item"
@@ -128,23 +128,25 @@ class Standing:
     is_known: bool = True
 
 
-def reason_to_leave(items: Items | None, batch_id: str | None, standing: Standing | None) -> Left | None:
+def reason_to_leave(
+    items: Items | None, batch_id: str | None, standing: Standing | None
+) -> LeaveReason | None:
     """Return why a message of *items* stays, or None if it is to be moved.
 
     It is moved if one of its items is outstanding or failed in a live batch. *batch_id*: the only batch whose
     messages are moved; *standing*: of its items, None where it is not needed.
     """
     if items is None:
-        return Left.NO_ITEM
+        return LeaveReason.NO_ITEM
     if batch_id is not None and items.batch_id != batch_id:
-        return Left.OTHER_BATCH
+        return LeaveReason.OTHER_BATCH
     if standing is None or standing.state is None or not standing.is_known:
-        return Left.UNKNOWN
+        return LeaveReason.UNKNOWN
     if standing.state not in ALIVE:
-        return Left.ENDED
+        return LeaveReason.ENDED
     if standing.left is None:
-        return Left.ESTIMATED
-    return None if any(_overlap(items.indexes, part.indexes) for part in standing.left) else Left.DONE
+        return LeaveReason.ESTIMATED
+    return None if any(_overlap(items.indexes, part.indexes) for part in standing.left) else LeaveReason.DONE
 
 
 def windows(ranges: Iterable[Items]) -> list[Items]:

@@ -9,11 +9,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from contextlib import contextmanager
 from functools import partial
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fanin.arguments import kind_of, text, text_or_none, whole
-from fanin.aws.queue_urls import queue_url
+from fanin.aws.queue_urls import checked_queue, queue_url
+from fanin.calling import synchronous
 from fanin.client.checks.checking import listed_ids
 from fanin.client.tracing import sending
 from fanin.errors import InvalidRequest
@@ -64,16 +65,28 @@ def send(
     Raises SendFailed for what SQS keeps refusing, once all others are sent, and InvalidRequest for a row that
     cannot be sent, or if there are not as many rows as items; those before it may be sent then.
     """
-    listed = listed_ids(items, "send")
-    _check_rows(items, rows)
-    found = _rows(map(str, listed), rows)
-    pack = pack_of(None if chunk is None else whole(chunk, "chunk", 1, WINDOW_MAX))
-    messages = (message for _, near in groupby(found, key=_group_of) for message in pack(near))
+    checked_queue(queue), synchronous(sleep, "sleep")
+    _check_client(client)
+    messages = _messages(items, rows, None if chunk is None else whole(chunk, "chunk", 1, WINDOW_MAX))
     named = None if group is None else message_group(text(group, "a message group", "group"))
     more = _system(text_or_none(trace, "a trace", "trace"))
+    begun = chain([*islice(messages, 1)], messages)  # a bad first row is refused before a client is made
     client = client or _client()
-    url = queue_url(client, text(queue, "a queue", "queue"))
-    return _all_sent(partial(_send, client, url, sleep, named, more), url, messages)
+    url = queue_url(client, queue)
+    return _all_sent(partial(_send, client, url, sleep, named, more), url, begun)
+
+
+def _messages(items: Iterable[str | ItemId], rows: Iterable[Any], chunk: int | None) -> Iterator[Message]:
+    """Return the messages of *items* with their rows, each of one item or of *chunk* neighbours."""
+    listed = listed_ids(items, "send")
+    _check_rows(items, rows)
+    pack, found = pack_of(chunk), _rows(map(str, listed), rows)
+    return (message for _, near in groupby(found, key=_group_of) for message in pack(near))
+
+
+def _check_client(client: Any) -> None:
+    if client is not None and not callable(getattr(client, "send_message_batch", None)):
+        raise InvalidRequest(f"client is a boto3 client of SQS, not {kind_of(client)}", field="client")
 
 
 def _all_sent(

@@ -9,15 +9,16 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
+from typing import Any
 from urllib.parse import quote
 
 from fanin.client.batch import Batch
 from fanin.client.fanin import Fanin
 from fanin.client.items import Items
-from fanin.errors import AccessDenied, BatchEnded, Conflict, FaninError, InvalidRequest
+from fanin.errors import AccessDenied, BatchEnded, Conflict, FaninError, InvalidRequest, KeyReused
 from fanin.publishing.caps import UNCAPPED, Caps
 from fanin.publishing.items import Row
 from fanin.publishing.message_groups import message_group
@@ -25,6 +26,7 @@ from fanin.publishing.row_sources.source import Source, SourceChanged
 from fanin.publishing.rows import Survey, include, parts, survey
 from fanin.publishing.sender import Sender
 from fanin.tracker import GroupId, State
+from fanin.tracker.rules.model import ENOUGH
 
 logger = logging.getLogger("fanin")
 SOURCE, DIGEST = "source", "digest"
@@ -40,7 +42,7 @@ class Again(StrEnum):
 
 
 class AlreadyPublished(Conflict):
-    """An earlier run sent all rows and closed the batch *batch_id*; nothing was sent by this one."""
+    """No row is left to send: an earlier run sent all and closed *batch_id*, or enough of them are done."""
 
     def __init__(self, detail: str, batch_id: str) -> None:
         super().__init__(detail)
@@ -52,7 +54,8 @@ class PublishRequest:
     """What to publish, and where: *chunk* rows in a message (None: one), about *rate* messages a second.
 
     *group*: the message group; None: the batch. *caps*: on its rows and their cost. *may_be_empty*: whether a
-    source without rows is published, as a batch that completes at once.
+    source without rows is published, as a batch that completes at once. *options*: of the batch, as
+    ``Fanin.open`` takes them; those of a run that is repeated are the same.
     """
 
     source: Source
@@ -64,6 +67,7 @@ class PublishRequest:
     group: str | None = None
     caps: Caps = UNCAPPED
     may_be_empty: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.group is not None:
@@ -100,8 +104,8 @@ def publish(
     """Publish *request* and return its batch; *report* is called with the items sent and all rows, often.
 
     *warn*: called with a line about each other batch of the user key that is OPEN. Raises AlreadyPublished
-    for a batch that succeeded, and for a closed one unless ``again`` says what to send; Conflict for one that
-    has ended otherwise; SourceChanged; InvalidRequest for a source that passes a cap, or is empty.
+    for a batch that succeeded, or has had enough, and for a closed one unless ``again`` says what to send;
+    Conflict for one that has ended otherwise; SourceChanged; InvalidRequest for a source that is refused.
     """
     found = survey(request.source, lambda rows: report(0, rows))
     request.check(found)
@@ -115,11 +119,22 @@ def publish(
     is_open = status.state is State.OPEN
     wanted = partial(_wanted, fanin, None if is_open else request.again, status.total)
     for number, part in enumerate(_same(found, request.source)):
-        items = batch.add(len(part), key=f"publish-{key}-{number}")
+        items = _added(batch, len(part), f"publish-{key}-{number}")
         sender.send(_rows(items, part, wanted(items)))
     if is_open:
         batch.close()
     return batch
+
+
+def _added(batch: Batch, count: int, key: str) -> Items:
+    """Add items and return them. Raises AlreadyPublished if enough of those before have succeeded."""
+    try:
+        return batch.add(count, key=key)
+    except BatchEnded as ended:
+        if ended.result != ENOUGH:
+            raise
+        over = f"batch {batch.id} is {ended.state} ({ENOUGH}): enough rows are done; no other one is sent"
+        raise AlreadyPublished(over, batch.id) from ended
 
 
 def _opened(fanin: Fanin, request: PublishRequest, key: str, labels: Mapping[str, str]) -> Batch:
@@ -129,12 +144,15 @@ def _opened(fanin: Fanin, request: PublishRequest, key: str, labels: Mapping[str
     """
     _refuse_changed(fanin, request, labels)
     try:
-        return fanin.open(request.user_key, key=key, labels=labels)
+        return fanin.open(request.user_key, key=key, labels=labels, **request.options)
+    except KeyReused as error:
+        raise KeyReused(f"{error}; another --user-key is another key") from error
     except BatchEnded as ended:
         how = ended.result if ended.reason is None else f"{ended.result}: {ended.reason}"
         found = f"batch {ended.batch_id} is {ended.state} ({how})"
-        if ended.result == "succeeded":
-            done = f"{found}: all rows of {request.source.name} are done; nothing was sent"
+        if ended.result in ("succeeded", ENOUGH):
+            which = "all" if ended.result == "succeeded" else "enough"
+            done = f"{found}: {which} rows of {request.source.name} are done; nothing was sent"
             raise AlreadyPublished(done, ended.batch_id) from ended
         which = "" if ended.state == State.COMPLETE else ", items='unfinished'"
         raise Conflict(

@@ -20,7 +20,13 @@ from fanin.aws.queue_urls import dead_letter_queue_arns
 from fanin.client.items import Items
 from fanin.client.transports.transport import Transport
 from fanin.errors import Conflict, FaninError, InvalidRequest, NotFound
-from fanin.publishing.dead_letter_messages import DeadLetterMessage, Left, Standing, reason_to_leave, windows
+from fanin.publishing.dead_letter_messages import (
+    DeadLetterMessage,
+    LeaveReason,
+    Standing,
+    reason_to_leave,
+    windows,
+)
 from fanin.publishing.packing import batches
 from fanin.tracker import State
 
@@ -114,7 +120,7 @@ class Redriven:
     """
 
     moved: int = 0
-    left: Counter[Left] = field(default_factory=Counter)
+    left: Counter[LeaveReason] = field(default_factory=Counter)
     unseen: int = 0
     copies: int = 0
 
@@ -186,7 +192,7 @@ class Redrive:
         for message in found:
             reason, target = self._reason(message, standings)
             if reason is not None or target is None:
-                self.result.left[reason or Left.NO_SOURCE] += 1
+                self.result.left[reason or LeaveReason.NO_SOURCE] += 1
             else:
                 moved.setdefault(target, []).append(message)
         for target, messages in moved.items():
@@ -194,16 +200,16 @@ class Redrive:
 
     def _reason(
         self, message: DeadLetterMessage, standings: Mapping[Items, Standing]
-    ) -> tuple[Left | None, str | None]:
+    ) -> tuple[LeaveReason | None, str | None]:
         """Return why *message* is left, or None and the URL of its target."""
         if message.id in self._sent:
-            return Left.AGAIN, None
+            return LeaveReason.AGAIN, None
         items = message.items()
         standing = standings.get(items) if items is not None else None
         reason = reason_to_leave(items, self.request.batch_id, standing)
         target = self._sources.of(message) if reason is None else None
         if target is not None and target.endswith(".fifo") and message.group is None:
-            return Left.NO_GROUP, None
+            return LeaveReason.NO_GROUP, None
         return reason, target
 
     def _standings(self, named: Iterable[Items | None]) -> dict[Items, Standing]:
@@ -241,7 +247,7 @@ class Redrive:
         for part in batches(messages):
             sent = self._send(target, part)
             self.result.moved += len(sent)
-            self.result.left += Counter({Left.REFUSED: len(part) - len(sent)})
+            self.result.left += Counter({LeaveReason.REFUSED: len(part) - len(sent)})
             self._delete(sent)
 
     def _send(self, target: str, part: Sequence[DeadLetterMessage]) -> list[DeadLetterMessage]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from fanin.client.tracing import sending
+from fanin.client.tracing import Carried, sending
 from fanin.pacing import Each, Pace, each_in_threads, each_in_turn, waits
 from fanin.publishing.items import Row
 from fanin.publishing.packing import Message, batches, carrying, pack_of
@@ -39,7 +39,8 @@ class Shape(Protocol):
 class Sender:
     """Sends the messages of rows, in threads unless a rate bounds them, and counts the items sent.
 
-    *report* is called after each request, by one thread at a time.
+    *report* is called after each request, by one thread at a time. *carried*: the trace context of
+    the messages in a process without OpenTelemetry.
     """
 
     client: SQSClient
@@ -49,6 +50,7 @@ class Sender:
     each: Each = each_in_threads
     items: int = 0
     report: Callable[[], object] = lambda: None
+    carried: Carried = ()
     pace: Pace = field(init=False)
     _counting: threading.Lock = field(default_factory=threading.Lock)
 
@@ -58,7 +60,7 @@ class Sender:
     def send(self, rows: Iterator[Row]) -> None:
         """Send *rows*; all are sent when it returns."""
         with sending(self.request.queue_url) as traced:
-            messages = carrying(pack_of(self.request.chunk)(rows), traced.carried)
+            messages = carrying(pack_of(self.request.chunk)(rows), traced.carried or self.carried)
             requests = list(batches(messages))
             traced.note({"messaging.batch.message_count": sum(map(len, requests))})
             each = self.each if self.request.rate is None else each_in_turn

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from fanin.errors import BatchEnded, Conflict, InvalidRequest, KeyReused, NotFound, StaleWrite
+from fanin.errors import BatchEnded, Conflict, FaninError, InvalidRequest, KeyReused, NotFound, StaleWrite
 from fanin.s3_publications.dynamodb import DynamoPositions
 from fanin.s3_publications.model import PAUSE_SECONDS, Order, Position
 from fanin.tracker import OpenBatch, Tracker
-from fanin.tracker.rules.model import REASON_MAX, Batch, BatchKey
+from fanin.tracker.rules.model import REASON_MAX, Batch, BatchKey, State
 from fanin.tracker.writing.opening import differences, key_reused
 
 if TYPE_CHECKING:
@@ -120,9 +121,9 @@ class Publications:
         """Publish part after part while *has_time* returns true, and close the batch after the last one.
 
         Otherwise, and if the rate asks for a long wait, it sends the message again. What may not be
-        published, or cannot be read or sent, or another object in place of the first, cancels the batch with
-        the reason. Raises StaleWrite if another process has continued it, which may crash: the message has to
-        come again.
+        published, or cannot be read or sent, another object in place of the first, and rows that pass a cap
+        of the batch cancel it with the reason. Raises StaleWrite if another process has continued it, which
+        may crash: the message has to come again.
         """
         from fanin.publishing.row_sources.source import NOTHING_SENT, SourceChanged  # noqa: PLC0415  # see _object
         from fanin.publishing.sending import SendRefused  # noqa: PLC0415  # see _object
@@ -145,6 +146,8 @@ class Publications:
         self.check(order)
         stored, position = self._object(batch, order, position)
         sender = self.sender_of(order)
+        if batch.traceparent is not None:
+            sender.carried = (("traceparent", batch.traceparent),)
         for part in parts_of(stored, position, order.part_rows):
             if not self._publish(batch, order, sender, part, position):
                 return Went.STOPPED
@@ -177,11 +180,18 @@ class Publications:
             except (NotFound, Conflict) as error:
                 if isinstance(error, StaleWrite | KeyReused):
                     raise
+                self._cancel_open(order, error)
                 return False
             (group,) = added.groups
             sender.send(part.of_group(batch.batch_id, group.id))
         self.positions.advance(batch, seen, part.position)
         return True
+
+    def _cancel_open(self, order: Order, refusal: FaninError) -> None:
+        """Cancel a batch that is still OPEN, because a cap of it refuses the next part."""
+        with suppress(NotFound):
+            if self.tracker.get(order.tenant, order.batch_id).state is State.OPEN:
+                self._cancel(order, f"{order.source} passes a cap of its batch: {refusal}")
 
     def _close(self, order: Order) -> Went:
         try:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from fanin.arguments import text
 from fanin.errors import InvalidRequest
 
 OUTPUTS = {
@@ -26,6 +27,9 @@ class Tables:
 
     batches: str
     pages: str
+
+    def __post_init__(self) -> None:
+        text(self.batches, "batches", "batches"), text(self.pages, "pages", "pages")
 
 
 @dataclass(frozen=True, slots=True)

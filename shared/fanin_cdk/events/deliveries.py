@@ -32,7 +32,7 @@ class Deliveries(Construct):
     def __init__(self, scope: Construct, id_: str, bus: events.EventBus) -> None:
         super().__init__(scope, id_)
         self.bus = bus
-        self.made = 0
+        self.rules = 0
         self.dead_letter_queue = dead_letter_queue(self, "DeadLetters")
         accept(self.dead_letter_queue, "This is the rules' dead-letter queue", "AwsSolutions-SQS3")
         admit_rules(self.dead_letter_queue, bus)
@@ -46,8 +46,8 @@ class Deliveries(Construct):
         scope: Construct | None = None,
     ) -> events.Rule:
         """Return a new rule of *id_*; without one, its id is its number. *scope*: in another stack."""
-        self.made += 1
-        number = f"Rule{self.made}" if scope is None else f"Fanin{self.node.addr[-8:]}Rule{self.made}"
+        self.rules += 1
+        number = f"Rule{self.rules}" if scope is None else f"Fanin{self.node.addr[-8:]}Rule{self.rules}"
         return events.Rule(
             scope or self,
             id_ or number,

@@ -46,7 +46,7 @@ class Alarms:
         self.scope = scope
         self.topic = topic
         self.is_local = config.target == "local"
-        self.made: list[cloudwatch.Alarm] = []
+        self.added: list[cloudwatch.Alarm] = []
         self.urgent: list[cloudwatch.Alarm] = []
         self._joint: cloudwatch.CfnCompositeAlarm | None = None
 
@@ -54,9 +54,9 @@ class Alarms:
         self, name: str, metric: cloudwatch.IMetric, meaning: str, runbook: str, rule: Rule = FIRST
     ) -> None:
         """Add an alarm that an operator must act on now: nothing else repairs the cause, or the loss."""
-        known = len(self.made)
+        known = len(self.added)
         self.add(name, metric, meaning, runbook, rule)
-        self.urgent += self.made[known:]
+        self.urgent += self.added[known:]
         if self._joint:
             self._joint.alarm_rule = self._any_urgent()
 
@@ -92,4 +92,4 @@ class Alarms:
             treat_missing_data=rule.missing,
         )
         alarm.add_alarm_action(actions.SnsAction(self.topic))
-        self.made.append(alarm)
+        self.added.append(alarm)

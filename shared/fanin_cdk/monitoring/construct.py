@@ -69,7 +69,7 @@ class Monitoring(Construct):
         if self.is_full:
             self._watch_the_rest(watched)
             self.alarms.join()
-            draw(self, self.emitted, watched, self.alarms.made)
+            draw(self, self.emitted, watched, self.alarms.added)
 
     def watch_function(self, function: lambda_.Function) -> None:
         """Add the alarms of a function that serves no route."""

@@ -45,7 +45,7 @@ class Functions(Construct):
         """
         super().__init__(scope, id_)
         self.config, self.tables, self.results = config, tables, results
-        self.made: list[lambda_.Function] = []
+        self.defined: list[lambda_.Function] = []
         self._completing: list[lambda_.Function] = []
         self._bus: events.IEventBus | None = None
         self.runtime = lambda_.Runtime(f"python{config.python_version}", lambda_.RuntimeFamily.PYTHON)
@@ -84,7 +84,7 @@ class Functions(Construct):
             recursive_loop=lambda_.RecursiveLoop.ALLOW if handler.loops else None,
         )
         self._allow(function, handler)
-        self.made.append(function)
+        self.defined.append(function)
         if announcing.can_complete(handler.pages):
             self._completing.append(function)
             if self._bus:
@@ -113,7 +113,7 @@ class Functions(Construct):
 
     def of(self, name: str) -> list[lambda_.Function]:
         """Return the functions of the handler *name*: one, or none if it is not deployed."""
-        return [each for each in self.made if name_of(each) == id_of(name)]
+        return [each for each in self.defined if name_of(each) == id_of(name)]
 
     def _role(self, scope: Construct, group: logs.LogGroup) -> iam.Role:
         role = iam.Role(scope, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))

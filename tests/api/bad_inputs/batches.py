@@ -89,7 +89,7 @@ SETTINGS = [
         )
     ),
     opening(53, "a parent beyond its group", {"parentItemId": "<BATCH>:<GROUP>:10"}),
-    opening(53, "a parent that nobody handed out", {"parentItemId": f"<BATCH>:{UNKNOWN}:0"}),
+    opening(53, "a parent that was not handed out", {"parentItemId": f"<BATCH>:{UNKNOWN}:0"}),
     opening(4, "a parent of another's", {"parentItemId": "<FOREIGN>:<GROUP>:0"}),
 ]
 COUNTS = [

@@ -44,5 +44,10 @@ PUBLICATIONS = [
     publishing("deadlineSeconds", None, taskToken="x"),
     *(publishing("onFailures", value, **WAITS) for value in ("", "FAIL", None, 1)),
     publishing("onFailures", "fail"),
-    *(publishing(name, value) for name, value in (("tenant", "another"), ("labels", {"a": "b"}))),
+    *(publishing(name, 0) for name in ("maxItems", "maxCost", "maxFailures", "minSucceeded", "results")),
+    *(publishing(name, 101) for name in ("maxFailurePercent", "minSucceededPercent", "traceparent", "mode")),
+    *(
+        publishing(name, value)
+        for name, value in (("tenant", "another"), ("labels", {"a": "b"}), ("expectedItems", 5))
+    ),
 ]

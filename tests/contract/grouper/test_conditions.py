@@ -14,7 +14,7 @@ FENCES = (1, 3, 5, 6, 8, 9, 12, 20)
 """Of other bundles than the usual one: their ids come before and after its own."""
 SEALED = (BundleState.READY, BundleState.CALLING, BundleState.APPLYING, BundleState.DONE, BundleState.FAILED)
 LANES = tuple(
-    Lane("tenant", target, shard) for target in ("post", "search", "tell") for shard in ("1", "part-x")
+    Lane("tenant", target, shard) for target in ("post", "search", "write") for shard in ("1", "part-x")
 )
 
 

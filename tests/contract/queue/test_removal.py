@@ -191,7 +191,7 @@ def test_the_mark_of_a_deleted_job_expires_after_an_hour(store):
         assert row["ttl"] == {"N": str(LATER // 1_000_000 + 3600)}
 
 
-def test_two_lives_of_a_key_have_two_outbox_entries(store):
+def test_a_key_that_is_used_again_has_another_outbox_entry(store):
     """The ack of an item is sent under a key that follows from its entry."""
     first = added(store, item_id=item_named(1))
     drop_mark(store, deleted(store, first).key)

@@ -67,7 +67,7 @@ def test_a_batch_stands_among_the_live_until_it_ends_and_then_among_the_ended(st
 
 
 def on_lists(store, shard):
-    """Who is to be looked at, of the live and of those that ended, and who lives."""
+    """What is to be looked at, of the live and of those that ended, and the live ones."""
     ever = NOW + timedelta(days=4000)
     return (*(list(store.due(shard, alive, ever)) for alive in (True, False)), list(store.live(shard)))
 

@@ -135,7 +135,7 @@ def test_a_start_that_fails_is_reported_with_its_output(folder, tmp_path, monkey
         started.stop()
 
 
-def test_a_machine_without_java_is_told_so_before_the_start(folder, monkeypatch):
+def test_a_machine_without_java_is_reported_before_the_start(folder, monkeypatch):
     monkeypatch.setenv("PATH", str(folder))
 
     with pytest.raises(LocalRunError, match="needs Java 17 or newer"):

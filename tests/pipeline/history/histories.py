@@ -88,7 +88,7 @@ def recorded(folder: Path, *tables: str) -> Iterator[Recorder]:
 
 
 @dataclass
-class Life:
+class RecordedBatch:
     """One batch of a tracker on the recorder's clock; every ack that is sent is in *log* too."""
 
     recorder: Recorder
@@ -134,156 +134,156 @@ class Life:
 
 @dataclass
 class Cast:
-    """Batches of every fate, in the archive *folder*, by their ends."""
+    """Batches of every outcome, in the archive *folder*, by their ends."""
 
     folder: Path
-    lives: dict[str, Life]
+    batches: dict[str, RecordedBatch]
 
     @property
     def archive(self) -> str:
         return str(self.folder / "changes")
 
-    def __getitem__(self, name: str) -> Life:
-        return self.lives[name]
+    def __getitem__(self, name: str) -> RecordedBatch:
+        return self.batches[name]
 
 
 @functools.cache
 def cast() -> Cast:
-    """Lived once a test run."""
+    """Recorded once a test run."""
     folder = Path(tempfile.mkdtemp(prefix="fanin-history-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     with recorded(folder, "Batches", "Pages") as recorder:
-        lives = {name: live(recorder) for name, live in FATES.items()}
-    return Cast(folder, lives)
+        batches = {name: run(recorder) for name, run in OUTCOMES.items()}
+    return Cast(folder, batches)
 
 
-def _well(recorder: Recorder) -> Life:
+def _well(recorder: Recorder) -> RecordedBatch:
     """50 items in random order, three a second, some acked again, the last one late; event confirmed."""
-    life = Life(recorder, OpenBatch(user_key="well"))
-    life.add(50)
+    batch = RecordedBatch(recorder, OpenBatch(user_key="well"))
+    batch.add(50)
     recorder.wait(1)
-    life.close()
+    batch.close()
     order = list(range(50))
     random.Random(7).shuffle(order)
     for first in range(0, 48, 3):
-        life.ack(order[first : first + 3])
-        life.ack(order[first : first + 1])
+        batch.ack(order[first : first + 3])
+        batch.ack(order[first : first + 1])
         recorder.wait(1)
-    life.ack(order[48:49])
+    batch.ack(order[48:49])
     recorder.wait(30)
-    life.ack(order[49:])
+    batch.ack(order[49:])
     recorder.wait(2)
-    life.confirm()
+    batch.confirm()
     recorder.wait(3600)
-    return life
+    return batch
 
 
-def _with_failures(recorder: Recorder) -> Life:
+def _with_failures(recorder: Recorder) -> RecordedBatch:
     """20 items, of which five fail and one of these is healed."""
-    life = Life(recorder, OpenBatch(user_key="with failures"))
-    life.add(20)
-    life.ack(range(3), Outcome.FAILURE, "no such thing")
-    life.ack(range(3, 5), Outcome.FAILURE, "too late")
+    batch = RecordedBatch(recorder, OpenBatch(user_key="with failures"))
+    batch.add(20)
+    batch.ack(range(3), Outcome.FAILURE, "no such thing")
+    batch.ack(range(3, 5), Outcome.FAILURE, "too late")
     recorder.wait(2)
-    life.ack([4])
+    batch.ack([4])
     recorder.wait(3)
-    life.ack(range(5, 20))
-    life.close()
+    batch.ack(range(5, 20))
+    batch.close()
     recorder.wait(60)
-    return life
+    return batch
 
 
-def _ended_by_failures(recorder: Recorder) -> Life:
-    life = Life(recorder, OpenBatch(max_failures=2))
-    life.add(10)
-    life.close()
-    life.ack([0, 1], Outcome.FAILURE)
+def _ended_by_failures(recorder: Recorder) -> RecordedBatch:
+    batch = RecordedBatch(recorder, OpenBatch(max_failures=2))
+    batch.add(10)
+    batch.close()
+    batch.ack([0, 1], Outcome.FAILURE)
     recorder.wait(60)
-    return life
+    return batch
 
 
-def _timed_out(recorder: Recorder) -> Life:
+def _timed_out(recorder: Recorder) -> RecordedBatch:
     """Thirteen of 20 items are acked when the deadline comes; the event has to be sent again."""
-    life = Life(recorder, OpenBatch(user_key="timed out", deadline=timedelta(seconds=30)))
-    life.add(20)
-    life.close()
+    batch = RecordedBatch(recorder, OpenBatch(user_key="timed out", deadline=timedelta(seconds=30)))
+    batch.add(20)
+    batch.close()
     recorder.wait(10)
-    life.ack(range(13))
+    batch.ack(range(13))
     recorder.wait(50)
-    life.tracker.sweep()
+    batch.tracker.sweep()
     recorder.wait(1800)
-    life.tracker.sweep()
+    batch.tracker.sweep()
     recorder.wait(1)
-    life.confirm()
+    batch.confirm()
     recorder.wait(60)
-    return life
+    return batch
 
 
-def _cancelled(recorder: Recorder) -> Life:
-    life = Life(recorder)
-    life.add(5)
-    life.tracker.cancel(TENANT, life.batch_id, "changed my mind")
+def _cancelled(recorder: Recorder) -> RecordedBatch:
+    batch = RecordedBatch(recorder)
+    batch.add(5)
+    batch.tracker.cancel(TENANT, batch.batch_id, "changed my mind")
     recorder.wait(60)
-    return life
+    return batch
 
 
-def _estimated(recorder: Recorder) -> Life:
+def _estimated(recorder: Recorder) -> RecordedBatch:
     """Ten items, acked twelve times."""
-    life = Life(recorder, OpenBatch(mode=Mode.ESTIMATED))
-    life.add(10)
+    batch = RecordedBatch(recorder, OpenBatch(mode=Mode.ESTIMATED))
+    batch.add(10)
     for first in range(0, 9, 3):
-        life.ack([*range(first, first + 3), first])
+        batch.ack([*range(first, first + 3), first])
         recorder.wait(1)
-    life.close()
+    batch.close()
     recorder.wait(60)
-    return life
+    return batch
 
 
-def _parent(recorder: Recorder) -> Life:
+def _parent(recorder: Recorder) -> RecordedBatch:
     """Two items, one of which a batch of its own stands for: :func:`_child`."""
-    life = Life(recorder, OpenBatch(user_key="parent"))
-    life.add(2)
-    life.close()
-    child = Life(
-        recorder, OpenBatch(user_key="child", parent_item_id=f"{life.batch_id}:{life.groups[0].id}:1")
+    batch = RecordedBatch(recorder, OpenBatch(user_key="parent"))
+    batch.add(2)
+    batch.close()
+    child = RecordedBatch(
+        recorder, OpenBatch(user_key="child", parent_item_id=f"{batch.batch_id}:{batch.groups[0].id}:1")
     )
     child.add(9)
     child.close()
     recorder.wait(5)
-    life.ack([0])
+    batch.ack([0])
     recorder.wait(5)
     child.ack(range(9))
     recorder.wait(60)
-    return life
+    return batch
 
 
-def _folded(recorder: Recorder) -> Life:
+def _folded(recorder: Recorder) -> RecordedBatch:
     """200 items, all acked in one go, seven of them as failures."""
-    life = Life(recorder)
-    life.add(200)
-    life.close()
+    batch = RecordedBatch(recorder)
+    batch.add(200)
+    batch.close()
     recorder.wait(1)
-    group = life.groups[0].id
-    failed = [Ack(life.batch_id, group, index, index, "c", Outcome.FAILURE) for index in range(7)]
-    life.tracker.ack(TENANT, failed)
+    group = batch.groups[0].id
+    failed = [Ack(batch.batch_id, group, index, index, "c", Outcome.FAILURE) for index in range(7)]
+    batch.tracker.ack(TENANT, failed)
     recorder.wait(1)
-    life.tracker.ack(TENANT, [Ack(life.batch_id, group, 0, 199, "c")])
+    batch.tracker.ack(TENANT, [Ack(batch.batch_id, group, 0, 199, "c")])
     recorder.wait(60)
-    return life
+    return batch
 
 
-def _open(recorder: Recorder) -> Life:
-    """Nobody has closed it, and nothing has happened for two hours."""
-    life = Life(recorder, OpenBatch(user_key="open"))
-    life.add(16)
+def _open(recorder: Recorder) -> RecordedBatch:
+    """It is not closed, and nothing has happened for two hours."""
+    batch = RecordedBatch(recorder, OpenBatch(user_key="open"))
+    batch.add(16)
     recorder.wait(1)
-    life.ack(range(8))
+    batch.ack(range(8))
     recorder.wait(7200)
-    life.add(1)
-    return life
+    batch.add(1)
+    return batch
 
 
-FATES: dict[str, Callable[[Recorder], Life]] = {
+OUTCOMES: dict[str, Callable[[Recorder], RecordedBatch]] = {
     "well": _well,
     "with failures": _with_failures,
     "ended by failures": _ended_by_failures,

@@ -169,7 +169,7 @@ class Line:
 
 @pytest.fixture(scope="module")
 def worked(spark, tmp_path_factory):
-    """Jobs of every fate: done, done at the second try, run once more while busy, dead, and waiting."""
+    """Jobs of every outcome: done, done at the second try, run once more while busy, dead, and waiting."""
     folder = tmp_path_factory.mktemp("worked")
     with recorded(folder, "Queue") as recorder:
         line = Line(recorder)

@@ -36,15 +36,15 @@ class Seen:
     def filled(self):
         return {row.batch_id: (row.pages, row.acked) for row in filled(self._pages).collect()}
 
-    def of(self, life):
+    def of(self, batch):
         """(acked at, failed, healed) of each item of a batch, by its place."""
-        rows = [row for row in self.items if row.batch_id == life.batch_id]
+        rows = [row for row in self.items if row.batch_id == batch.batch_id]
         assert len({row.position for row in rows}) == len(rows)
         return {row.position: (row.acked_at.timestamp(), row.failed, row.healed) for row in rows}
 
-    def acked(self, life):
+    def acked(self, batch):
         """(acked, failed) of each second of a batch."""
-        rows = [row for row in self.seconds if row.batch_id == life.batch_id]
+        rows = [row for row in self.seconds if row.batch_id == batch.batch_id]
         return [(row.acked, row.failed) for row in sorted(rows, key=lambda row: row.second)]
 
 
@@ -53,10 +53,10 @@ def seen(spark):
     return Seen(spark, cast().archive)
 
 
-def first_acks(life):
+def first_acks(batch):
     """When each item was first acked, as the log of all acks has it."""
     found: dict[int, float] = {}
-    for row in life.log:
+    for row in batch.log:
         found.setdefault(int(row["item_id"].split(":")[2]), row["at"] // 1000)
     return found
 
@@ -65,9 +65,9 @@ def first_acks(life):
     "name", ["well", "with failures", "ended by failures", "timed out", "cancelled", "open"]
 )
 def test_the_acks_recovered_from_images_are_the_acks_that_were_done(seen, name):
-    life = cast()[name]
+    batch = cast()[name]
 
-    assert {position: at for position, (at, *_) in seen.of(life).items()} == first_acks(life)
+    assert {position: at for position, (at, *_) in seen.of(batch).items()} == first_acks(batch)
 
 
 def test_a_failure_stays_one_unless_a_success_heals_it_also_where_pages_were_acked_at_one_go(seen):
@@ -89,14 +89,14 @@ def test_the_end_of_a_nested_batch_is_an_ack_of_its_parents_item(seen):
 
 
 def test_acks_that_are_only_counted_have_no_items_and_are_counted_as_often_as_they_came(seen):
-    life = cast()["estimated"]
+    batch = cast()["estimated"]
 
-    assert seen.of(life) == {}
-    assert seen.acked(life) == [(4, 0)] * 3
-    assert seen.filled[life.batch_id] == (1, 12)
+    assert seen.of(batch) == {}
+    assert seen.acked(batch) == [(4, 0)] * 3
+    assert seen.filled[batch.batch_id] == (1, 12)
 
 
-def test_pages_in_any_order_and_more_than_once_tell_the_same_and_of_an_unknown_batch_all_but_the_place(
+def test_pages_in_any_order_and_more_than_once_give_the_same_and_of_an_unknown_batch_all_but_the_place(
     spark, seen, tmp_path
 ):
     folder = tmp_path / "changes"
@@ -118,7 +118,7 @@ def facts(seen):
 
 
 @pytest.mark.proof
-def test_an_archive_without_pages_tells_of_no_item(spark, tmp_path):
+def test_an_archive_without_pages_has_no_item(spark, tmp_path):
     none = Seen(spark, str(tmp_path))
 
     assert (none.items, none.seconds, none.filled) == ([], [], {})

@@ -1,4 +1,4 @@
-"""The tables of the history, and what the report makes of them, over batches of every fate."""
+"""The tables of the history, and what the report makes of them, over batches of every outcome."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def built(spark, folder):
-    """(facts of the report, tables) over all fates, with the ack log and the manifest of one."""
-    life = cast()["well"]
-    beyond = life.log[0]["item_id"].rsplit(":", 1)[0] + ":50"
-    rows = life.log + [{"item_id": item, "at": 1, "sent_at": 0} for item in (*FOREIGN, beyond)]
+    """(facts of the report, tables) over all outcomes, with the ack log and the manifest of one."""
+    batch = cast()["well"]
+    beyond = batch.log[0]["item_id"].rsplit(":", 1)[0] + ":50"
+    rows = batch.log + [{"item_id": item, "at": 1, "sent_at": 0} for item in (*FOREIGN, beyond)]
     log = folder / "acks.jsonl"
     log.write_text("".join(json.dumps(row) + "\n" for row in rows))
     source = spark.range(50).select(F.concat(F.lit("item "), "id").alias("name")).coalesce(1)
     manifest.write(source, str(folder / "manifest"), run="run", source="names")
-    sources = Sources(cast().archive, ack_log=str(log), manifests={life.batch_id: str(folder / "manifest")})
+    sources = Sources(cast().archive, ack_log=str(log), manifests={batch.batch_id: str(folder / "manifest")})
     build(spark, sources, str(folder / "out"))
     return collect(str(folder / "out")), lambda name: pq.read_table(folder / "out" / name).to_pylist()
 
 
 @pytest.fixture(scope="module")
 def batches(built):
-    """The rows of the table of batches, by fate."""
+    """The rows of the table of batches, by outcome."""
     rows = {row["batch_id"]: row for row in built[1]("batches")}
-    return {name: rows[life.batch_id] for name, life in cast().lives.items()}
+    return {name: rows[batch.batch_id] for name, batch in cast().batches.items()}
 
 
 def test_every_batch_is_there_once_the_child_of_another_too(built, batches):
     rows = built[1]("batches")
     (child,) = (row for row in rows if row["user_key"] == "child")
 
-    assert len(rows) == len(cast().lives) + 1
+    assert len(rows) == len(cast().batches) + 1
     assert built[1]("tasks") == built[1]("jobs") == []
     assert {row["tenant"] for row in rows} == {TENANT}
     assert child["parent_batch_id"] == cast()["parent"].batch_id
@@ -92,16 +92,16 @@ def test_the_moments_of_a_batch_are_those_at_which_they_were(batches):
     assert row["last_ack_at"] == row["ended_at"] == START + timedelta(seconds=47)
     assert row["event_at"] == START + timedelta(seconds=49)
     assert (row["lasted"], row["acking"], row["decided_after"]) == (47, 46, 0)
-    assert (row["told_after"], row["told_after_last_ack"], row["notices"]) == (2, 2, 0)
+    assert (row["reported_after"], row["reported_after_last_ack"], row["notices"]) == (2, 2, 0)
 
 
 def test_an_event_that_had_to_be_sent_again_says_so(batches):
     assert batches["timed out"]["notices"] == 1
-    assert batches["timed out"]["told_after"] > 1800
+    assert batches["timed out"]["reported_after"] > 1800
 
 
-def latencies(built, life):
-    return {row["basis"]: row for row in built[1]("latencies") if row["batch_id"] == life.batch_id}
+def latencies(built, batch):
+    return {row["basis"]: row for row in built[1]("latencies") if row["batch_id"] == batch.batch_id}
 
 
 def test_latency_counts_from_the_sending_if_a_log_has_it_and_from_the_close_or_the_opening(built):
@@ -115,11 +115,11 @@ def test_latency_counts_from_the_sending_if_a_log_has_it_and_from_the_close_or_t
 
 
 def test_the_straggler_is_named_with_its_id_and_its_row(built):
-    life = cast()["well"]
-    last = int(life.log[-1]["item_id"].split(":")[2])
-    (row,) = (row for row in built[1]("stragglers") if row["batch_id"] == life.batch_id)
+    batch = cast()["well"]
+    last = int(batch.log[-1]["item_id"].split(":")[2])
+    (row,) = (row for row in built[1]("stragglers") if row["batch_id"] == batch.batch_id)
 
-    assert (row["position"], row["item_id"]) == (last, life.log[-1]["item_id"])
+    assert (row["position"], row["item_id"]) == (last, batch.log[-1]["item_id"])
     assert json.loads(row["record"]) == {"name": f"item {last}"}
     assert row["after"] == 30
 

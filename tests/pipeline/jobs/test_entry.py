@@ -25,8 +25,8 @@ def test_the_job_gets_its_own_options_alone():
         (["--dry-run", "--json"], ["--dry-run", "--json"]),
         (["--JOB_ID=j", "--limit=5"], ["--limit=5"]),
         (
-            ["--rate", "5", "--fanin-paths", "s3://b/acks/ 's3://b/two words'"],
-            ["s3://b/acks/", "s3://b/two words", "--rate", "5"],
+            ["--rate", "5", "--fanin-paths", "s3://b/acks/ 's3://b/two parts'"],
+            ["s3://b/acks/", "s3://b/two parts", "--rate", "5"],
         ),
     ],
     ids=["true is a flag", "empty is a flag", "a flag", "a sign of equality", "paths come first"],

@@ -69,7 +69,7 @@ def _handler(witness: Witness) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(answer.data)
 
         def log_message(self, format: str, *args) -> None:
-            """Tests speak through their claims."""
+            """Tests log no requests."""
 
     return Handler
 

@@ -200,7 +200,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("request_", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_does_not_tell_what_is_outstanding_is_refused(world, request_, message):
+def test_what_does_not_show_what_is_outstanding_is_refused(world, request_, message):
     batch_id, (items,) = world.batch(ITEMS)
     world.api.ack(items[:200])
 

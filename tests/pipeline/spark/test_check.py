@@ -50,7 +50,7 @@ def test_a_missing_java_is_named_with_the_line_that_installs_it(tool, line):
     assert line in problem.splitlines()[-1]
 
 
-def test_a_java_home_without_a_java_is_to_be_corrected_not_installed_into(tmp_path):
+def test_a_path_without_a_java_is_to_be_corrected_not_installed_into(tmp_path):
     problem = check.java_problem({"JAVA_HOME": str(tmp_path)}, only("apt-get"))
 
     assert str(tmp_path) in problem

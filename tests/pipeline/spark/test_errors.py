@@ -1,4 +1,4 @@
-"""What a user reads of a failure: the last word of who failed, in one line."""
+"""What a user reads of a failure: the last message of what failed, in one line."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ STAGE = (
         ("no such thing\n\tat a.b", "no such thing"),
     ],
 )
-def test_of_a_stack_trace_its_last_word_is_reported(text, expected):
+def test_of_a_stack_trace_its_last_message_is_reported(text, expected):
     assert sentence(text) == expected
 
 

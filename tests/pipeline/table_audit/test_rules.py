@@ -138,7 +138,7 @@ def test_a_climb_cut_short_in_a_batch_that_was_cut_off_is_no_matter():
     assert world.audited() == []
 
 
-def test_pages_may_be_gone_once_the_longest_life_of_a_batch_is_over():
+def test_pages_may_be_gone_once_a_batch_is_older_than_any_can_be():
     batch = facts_of(closed().batch)
 
     assert may_be_gone(batch, batch["created_at"] + timedelta(days=400))

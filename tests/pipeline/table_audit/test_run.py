@@ -1,4 +1,4 @@
-"""The audit of all batches at once: over frames, from exports and live tables, with a second look."""
+"""The audit of all batches at once: over frames, from exports and live tables, with a recheck."""
 
 from __future__ import annotations
 

@@ -25,12 +25,18 @@ class Expected:
     state: str = "COMPLETE"
     failed_items: set[str] | None = None
     """Where the list of failures is compared too."""
+    items_with_results: set[str] = field(default_factory=set)
+    """The items that were acked with a result: each has exactly one."""
+    enough: int = 0
+    """The succeeded items that end it before all are done."""
 
     @property
     def result(self) -> str | None:
         """The result of a complete batch."""
         if self.state != "COMPLETE":
             return None
+        if self.enough:
+            return "enough"
         return "completed_with_failures" if self.failed else "succeeded"
 
 

@@ -146,6 +146,40 @@ class Tracking:
             self.ack(inner)
             self.close(child)
 
+    def resulting(self) -> None:
+        """Ack items with results, some again with another one; some fail."""
+        batch = self.open("resulting", results=True)
+        items = self.filled(batch, self.chance.randint(1, ITEMS_MOST))
+        failed = self.failing(batch, items)
+        done = [item for item in items if item not in failed]
+        self.ledger.batches[batch].items_with_results = {*done}
+        for at in range(0, len(done), 5):
+            for copy in range(2 if self.chance.random() < COPIES * 5 else 1):
+                values = [{"item": item, "copy": copy} for item in done[at : at + 5]]
+                self.ledger.acked(self.fanin.ack(done[at : at + 5], results=values))
+        if failed:
+            self.fail(failed, "bad record")
+        self.close(batch)
+
+    def enough(self) -> None:
+        """Ack as many items as are enough, and no more."""
+        count = self.chance.randint(2, ITEMS_MOST)
+        least = self.chance.randint(1, count - 1)
+        batch = self.open("enough", min_succeeded=least)
+        items = self.filled(batch, count)
+        self.ledger.batches[batch].enough = least
+        with suppress(Conflict):  # it ends while it is open
+            self.ack(items[:least])
+            self.close(batch)
+
+    def cascaded(self) -> None:
+        """Cancel a batch with its child."""
+        parent = self.open("cascading", "CANCELLED")
+        (item,) = self.filled(parent, 1)
+        child = self.open("cascaded", "CANCELLED", parent=item, parent_fails_on="any")
+        self.ack(self.filled(child, 4)[:2])
+        self.fanin.cancel(parent, "soak", children=True)
+
     def cancelled(self) -> None:
         batch = self.open("cancelled", "CANCELLED")
         items = self.filled(batch, self.chance.randint(2, 20))
@@ -204,7 +238,7 @@ class Consuming:
         return returned_ids(answer, {each["messageId"] for each in records})
 
 
-def fail_dead_letters(tracking: Tracking, dead: list[str]) -> None:
+def fail_dead_letter_messages(tracking: Tracking, dead: list[str]) -> None:
     """Fail the items of the dead-letter messages, so that their batches end."""
     for at in range(0, len(dead), 100):
         tracking.fail(dead[at : at + 100], "poison")

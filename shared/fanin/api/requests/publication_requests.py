@@ -9,10 +9,9 @@ from pydantic import Field, StringConstraints
 from fanin.api.requests.option_types import given_options, options_body
 from fanin.s3_publications.model import RATE_MAX, RATE_MIN, Order
 from fanin.tracker.reads.window import WINDOW_MAX
-from fanin.tracker.rules.options import GRAPHIC, OpenBatch
+from fanin.tracker.rules.options import GRAPHIC, PUBLISHED, OpenBatch
 
-BATCH_OPTIONS = ("user_key", "deadline", "callback", "task_token", "durable_callback_id", "on_failures")
-_BatchOptions: Any = options_body("PublicationOptions", BATCH_OPTIONS, defaults=True)
+_BatchOptions: Any = options_body("PublicationOptions", PUBLISHED, defaults=True)
 
 
 class StartPublicationBody(_BatchOptions):  # type: ignore[misc]  # made from the table of options

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from operator import itemgetter
 from typing import Annotated, Literal, get_args
 
@@ -12,7 +14,7 @@ import typer
 
 from fanin.cli.arguments.items import ItemRange, item_range, range_in, range_of
 from fanin.cli.arguments.options import Batch
-from fanin.cli.terminal.columns import BATCH, BATCHES, CHILDREN, time_ago
+from fanin.cli.terminal.columns import BATCH, BATCHES, CHILDREN, PUBLICATION, time_ago
 from fanin.cli.terminal.durations import time_of
 from fanin.cli.terminal.exits import UsageError
 from fanin.cli.terminal.listing import Every, Limit, print_list
@@ -20,7 +22,7 @@ from fanin.cli.terminal.output import Column, Output, dumped, note
 from fanin.cli.verbs import Invocation, Verbs
 from fanin.client.wire import documents
 from fanin.client.wire.codec import Document
-from fanin.errors import StoreUnavailable
+from fanin.errors import NotFound, StoreUnavailable
 from fanin.types import ConditionText
 
 Cost = Annotated[bool, typer.Option("--cost", help="An estimate of what it has cost so far.")]
@@ -119,12 +121,42 @@ def where(call: Invocation) -> None:
 
 @verb("status")
 def status(call: Invocation, batch: Batch, cost: Cost = False) -> None:
-    """Print state and progress of BATCH."""
+    """Print state and progress of BATCH.
+
+    Without --json its children that are live, or failed an item, are printed, too.
+    """
     found = call.api.get(call.path(batch), documents.status_of).document
     if cost:
         print_cost(call.output, found)
         return
-    call.output.card(BATCH, found)
+    call.output.card(BATCH, found if call.output.as_json else _with_children(call, found))
+
+
+def _with_children(call: Invocation, batch: Document) -> Document:
+    """Return the document of a batch with the first page of its children."""
+    if batch["mode"] != "exact" or not batch["total"]:
+        return batch
+    with suppress(NotFound):  # an older API has no such list
+        path = f"/v1/batches/{batch['batchId']}/children"
+        return {**batch, "children": call.api.get(path, itemgetter("batches")).document}
+    return batch
+
+
+def _with_progress(call: Invocation, child: Document) -> Document:
+    """Return the document of a child with its progress, unless all its items are done."""
+    if call.output.as_json or child["isComplete"]:
+        return child
+    with suppress(NotFound):  # it has expired meanwhile
+        found = call.api.get(f"/v1/batches/{child['batchId']}", documents.status_of)
+        return {**child, **found.document}
+    return child
+
+
+@verb("publication")
+def publication(call: Invocation, batch: Batch) -> None:
+    """Print how many rows and bytes of its object the stack has published for BATCH."""
+    path = f"/v1/publications/{call.names.id_of(batch)}"
+    call.output.card(PUBLICATION, call.api.get(path, documents.publication_of).document)
 
 
 @verb("list")
@@ -152,13 +184,17 @@ def list_(
 def children(
     call: Invocation, of: BatchOrItem, done: DoneToo = False, limit: Limit = 50, every: Every = False
 ) -> None:
-    """List the live children of a batch, or of one item, and those that failed an item."""
+    """List the live children of a batch, or of one item, and those that failed an item.
+
+    Without --json what is done is printed, too, read by a request of each that is not complete.
+    """
     item = _one_item(of) if range_in(of) else None
     batch_id = call.names.id_of(of if item is None else item.batch)
     item_id = None if item is None else str(replace(item, batch=batch_id))
     path = call.path(batch_id, "/children")
     query = {"itemId": item_id, "done": "true" if done else None}
-    print_list(call, CHILDREN, path, "batches", None if every else limit, **query)
+    completed = partial(_with_progress, call)
+    print_list(call, CHILDREN, path, "batches", None if every else limit, completed, **query)
 
 
 @verb("outstanding")

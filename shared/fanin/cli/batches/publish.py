@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from fanin.cli.batches.options import checked, given_options, parameters
 from fanin.cli.batches.sqs import s3_of, sqs_of, target_url
 from fanin.cli.terminal.output import Progress, note
 from fanin.cli.verbs import Invocation, Verbs
 from fanin.client.wire import documents
 from fanin.errors import InvalidRequest, NotFound
+from fanin.tracker.rules.options import PUBLISHED
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -49,12 +51,18 @@ AgainOption = Annotated[
 ]
 
 MaxItems = Annotated[
-    int | None, typer.Option("--max-items", metavar="N", min=1, help="Refuse a file of more rows.")
+    int | None,
+    typer.Option(
+        "--max-items", metavar="N", min=1, help="Refuse a file of more rows; --server cancels its batch."
+    ),
 ]
 MaxCost = Annotated[
     float | None,
     typer.Option(
-        "--max-cost", metavar="DOLLARS", min=0.000001, help="Refuse a file that costs more, as estimated."
+        "--max-cost",
+        metavar="DOLLARS",
+        min=0.000001,
+        help="Refuse a file that costs more, as estimated; --server cancels its batch.",
     ),
 ]
 AllowEmpty = Annotated[bool, typer.Option("--allow-empty", help="Also a file without rows.")]
@@ -75,12 +83,12 @@ Server = Annotated[
 ]
 
 
-ORDER = ("queue", "chunk", "rate", "message_group")
-OF_COMMAND = ("--again", "--max-items", "--max-cost", "--allow-empty")
-"""Options that the stack does not take."""
+CAPS = ("max_items", "max_cost")
+OF_BATCH = parameters(name for name in PUBLISHED if name not in CAPS)
+"""The options of the batch, but the caps, which the command checks itself."""
 
 
-@verb("publish", writes=True)
+@verb("publish", writes=True, options=OF_BATCH)
 def publish(
     call: Invocation,
     file: File,
@@ -94,35 +102,46 @@ def publish(
     max_cost: MaxCost = None,
     allow_empty: AllowEmpty = False,
     server: Server = False,
+    **options: Any,
 ) -> None:
     """Publish FILE as the items of one batch and print its id.
 
     The batch is closed when all rows are sent. The same command again resumes a run that was stopped.
     """
     from fanin.publishing.caps import Caps  # noqa: PLC0415  # no other verb sends
-    from fanin.publishing.publish import Again, PublishRequest  # noqa: PLC0415  # no other verb sends
 
+    of_batch = given_options(call, options)
+    checked(None, of_batch)
     if server:
-        others = again, max_items, max_cost, allow_empty
-        return _start(call, file, user_key, others, queue, chunk, rate, message_group)
+        order = {"queue": queue, "chunk": chunk, "rate": rate, "message_group": message_group}
+        order |= {"user_key": user_key, "max_items": max_items, "max_cost": max_cost}
+        return _start(call, file, {"--again": again, "--allow-empty": allow_empty}, order | of_batch)
+    facts: dict[str, Any] = {"chunk": chunk, "rate": rate, "may_be_empty": allow_empty, "options": of_batch}
+    facts |= {"group": message_group, "caps": Caps(max_items, max_cost)}
+    return _send(call, file, queue, user_key, again, **facts)
+
+
+def _send(
+    call: Invocation, file: str, queue: str, user_key: str | None, again: str | None, **facts: Any
+) -> None:
+    """Publish *file*, and print the id of its batch; *facts*: the other ones of a ``PublishRequest``."""
+    from fanin.publishing.publish import Again, PublishRequest  # noqa: PLC0415  # see publish
+
     source, sqs = _source(call, file), sqs_of(call.site)
     url, wanted = _target(sqs, queue), Again(again) if again else None
     _note_header(source)
-    key, caps = source.title if user_key is None else user_key, Caps(max_items, max_cost)
-    request = PublishRequest(source, url, key, chunk, rate, wanted, message_group, caps, allow_empty)
-    return _print(call, _published(call, sqs, request))
+    key = source.title if user_key is None else user_key
+    request = PublishRequest(source, url, key, again=wanted, **facts)
+    _print(call, _published(call, sqs, request))
 
 
-def _start(
-    call: Invocation, file: str, user_key: str | None, others: Iterable[object], *order: str | float | None
-) -> None:
-    """Let the stack publish *file*; *order*: values of ``ORDER``; *others*: of ``OF_COMMAND``."""
+def _start(call: Invocation, file: str, own: Mapping[str, object], order: Mapping[str, Any]) -> None:
+    """Let the stack publish *file*; *own*: options that it does not take, *order*: those that it does."""
     from fanin.cli.batches.publish_by_stack import start  # noqa: PLC0415  # no other verb starts it
     from fanin.publishing.row_sources.formats import title_of  # noqa: PLC0415  # see publish
 
-    given = [name for name, value in zip(OF_COMMAND, others, strict=True) if value]
-    body = dict(zip(ORDER, order, strict=True))
-    start(call, {"source": file, "user_key": user_key or title_of(file), **body}, given)
+    key = order["user_key"] or title_of(file)
+    start(call, {"source": file, **order, "user_key": key}, [name for name in own if own[name]])
 
 
 def _target(sqs: SQSClient, queue: str) -> str:

@@ -67,7 +67,7 @@ def redrive(
 
 
 def _print(call: Invocation, found: Redriven, is_dry_run: bool) -> None:
-    from fanin.publishing.dead_letter_messages import Left  # noqa: PLC0415  # see redrive
+    from fanin.publishing.dead_letter_messages import LeaveReason  # noqa: PLC0415  # see redrive
 
     if call.output.as_json:
         call.output.value(_document(found, is_dry_run), "")
@@ -78,9 +78,9 @@ def _print(call: Invocation, found: Redriven, is_dry_run: bool) -> None:
         note(f"{found.unseen:,} more were not received: run it again; {why}")
     if found.copies:
         note(f"SQS did not delete {found.copies:,} messages that were moved: they are in both queues")
-    if found.left[Left.REFUSED]:
+    if found.left[LeaveReason.REFUSED]:
         raise Refused(
-            f"SQS did not take {found.left[Left.REFUSED]:,} messages, which were left; run it again"
+            f"SQS did not take {found.left[LeaveReason.REFUSED]:,} messages, which were left; run it again"
         )
 
 

@@ -63,6 +63,34 @@ def outstanding_shown(document: Document) -> str | None:
     return f"{'' if document['progress']['exact'] else '≈ '}{outstanding:,}" if outstanding else None
 
 
+def children_shown(document: Document) -> str | None:
+    """Return the names of the children that *document* has, and which is stalled or has ended."""
+    children = document.get("children")
+    if children is None:
+        return None
+    names = [_child_shown(child) for child in children["batches"]]
+    more = f"more by fanin children {document['batchId']}" if children.get("cursor") else None
+    return ", ".join([*names, *([more] if more else [])])
+
+
+def _child_shown(child: Document) -> str:
+    name = child.get("userKey") or child["batchId"]
+    state = "stalled" if child.get("isStalled") else child.get("result")
+    return f"{name} ({state})" if state else str(name)
+
+
+def _of_progress(child: Document, shown: Callable[[Document], Any]) -> Any:
+    return shown(child) if "progress" in child else None
+
+
+def read_shown(publication: Document) -> str:
+    """Return how much of its object a publication has read."""
+    read, size = publication["readBytes"], publication.get("sizeBytes")
+    if size is None:
+        return f"{read:,} bytes"
+    return f"{read:,} of {size:,} bytes" + (f" ({_percent(read, size)})" if size else "")
+
+
 def _outstanding(document: Document) -> int:
     return int(document["total"] - document["progress"]["estimate"])
 
@@ -136,7 +164,17 @@ BATCHES = (
     Column("Items", "total", number("total"), right=True),
     Column("Opened", "createdAt", time_ago("createdAt")),
 )
-CHILDREN = (Column("Item", "parentItemId"), *BATCHES)
+CHILDREN = (
+    Column("Item", "parentItemId"),
+    *BATCHES,
+    Column(
+        "Done",
+        lambda child: _of_progress(child, _progress("acked")),
+        lambda child: _of_progress(child, done_shown),
+    ),
+    Column("Failed", "failed", lambda child: f"{child['failed']:,}" if child["failed"] else None, right=True),
+    Column("Stalled", "isStalled"),
+)
 BATCH = (
     Column("Batch", "batchId"),
     Column("User key", "userKey"),
@@ -148,6 +186,7 @@ BATCH = (
     Column("At most", _progress("upperBound"), hidden=True, name="upperBound"),
     Column("Failed", _progress("failed"), _nonzero("failed"), name="failed"),
     Column("Outstanding", _outstanding, outstanding_shown, name="outstanding"),
+    Column("Children", children_shown, name="children"),
     Column("Reached", "reached", number("reached")),
     Column("Reason", "reason"),
     Column("Ended by", "endedBy"),
@@ -161,4 +200,16 @@ BATCH = (
     Column("Origin", "originBatchId"),
     Column("Event", _event_field("eventId"), _event_shown, name="eventId"),
     Column("Event confirmed", _event_field("confirmed"), hidden=True, name="eventConfirmed"),
+)
+PUBLICATION = (
+    Column("Batch", "batchId"),
+    Column("User key", "userKey"),
+    Column("Source", "source"),
+    Column("State", "state"),
+    Column("All sent", "isPublished", lambda found: "yes" if found["isPublished"] else "no"),
+    Column("Rows sent", "rows", number("rows")),
+    Column("Read", "readBytes", read_shown),
+    Column("Size", "sizeBytes", hidden=True),
+    Column("Reason", "reason"),
+    _time("Opened", "createdAt"),
 )

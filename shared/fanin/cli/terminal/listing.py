@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from operator import itemgetter
 from typing import Annotated
@@ -18,11 +18,22 @@ Every = Annotated[bool, typer.Option("--all", help="All rows, however many.")]
 
 
 def print_list(
-    call: Invocation, columns: Sequence[Column], path: str, name: str, limit: int | None, **query: str | None
+    call: Invocation,
+    columns: Sequence[Column],
+    path: str,
+    name: str,
+    limit: int | None,
+    completed: Callable[[Document], Document] | None = None,
+    /,
+    **query: str | None,
 ) -> None:
-    """Print the rows *name* of the list at *path*, at most *limit*; *query*: its parameters."""
+    """Print the rows *name* of the list at *path*, at most *limit*; *query*: its parameters.
+
+    *completed*: adds to a row what the list does not have of it.
+    """
     rows = _rows(call, path, name, query)
-    call.output.table(columns, islice(rows, limit))
+    shown = islice(rows, limit)
+    call.output.table(columns, map(completed, shown) if completed else shown)
     if limit is not None and call.output.on_terminal and next(rows, None) is not None:
         note("there are more: --all, or --limit")
 

@@ -30,6 +30,10 @@ class Caller:
         self._fanin, self._connections = fanin, connections
         self._found: tuple[LoopExchange | None, ...] = ()
 
+    def __reduce__(self) -> Any:
+        """Return how a copy is made, which connects anew."""
+        return type(self), (self._fanin, self._connections)
+
     async def call(self, call: Callable[[], T]) -> T:
         """Return the result of *call*; a cancellation ends it, in a thread after its request."""
         exchange = await self._exchange_of_loop()

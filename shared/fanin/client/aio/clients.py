@@ -16,10 +16,13 @@ from fanin.client.aio.calls import Caller, awaited, finished, iterated
 from fanin.client.batch import Batch, Reopened
 from fanin.client.fanin import Fanin
 from fanin.client.model import Status
+from fanin.client.queues.aio import AsyncQueue
 from fanin.client.tasks import Tasks
 from fanin.client.transports.environment import ENVIRONMENT, ConnectionOptions
 from fanin.client.waiting import Pacing, async_looks, is_ended
 from fanin.errors import InvalidRequest
+from fanin.queue import Options
+from fanin.settings.jobs import JobSettings
 from fanin.tracker.rules.model import ALIVE
 
 CONNECTIONS, CONNECTIONS_MAX = 100, 10_000
@@ -84,7 +87,7 @@ class AsyncFanin:
 
     Install ``fanin[async]`` for it. Without it, and over tables (``Fanin.direct``), calls run in threads.
     A cancelled call ends at once; one that opens a batch, or leaves its block, ends after its request.
-    ``call`` runs any other call of the client *sync*. For jobs of queues use ``AsyncQueue``.
+    ``call`` runs any other call of the client *sync*.
     """
 
     Failed = Fanin.Failed
@@ -116,7 +119,7 @@ class AsyncFanin:
         return repr(self.sync).replace(type(self.sync).__name__, type(self).__name__, 1)
 
     async def call(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return the result of *call*, a method of ``sync`` or of its batches and queues over HTTP."""
+        """Return the result of *call*, a method of ``sync`` or of its batches."""
         synchronous(call, "call", "await a call of AsyncFanin itself, or pass one of sync")
         return await self.caller.call(lambda: call(*args, **kwargs))
 
@@ -136,6 +139,10 @@ class AsyncFanin:
     def tasks(self) -> AsyncTasks:
         """Many tasks at once, and the lists of tasks, bundles and targets. Over HTTP only."""
         return AsyncTasks(self.sync.tasks, self.caller)
+
+    def queue(self, name: str, at: JobSettings | None = None, options: Options | None = None) -> AsyncQueue:
+        """As ``Fanin.queue``: over HTTP on the event loop; with a worker, its calls run in threads."""
+        return AsyncQueue(self.sync.queue(name, at, options), caller=self.caller)
 
     async def batch(self, name: str) -> AsyncBatch:
         """As ``Fanin.batch``."""

@@ -13,7 +13,32 @@ from fanin.tracker.rules.options import OPTIONS, Threshold
 from fanin.types import ModeText, NotifyAtText, OnFailuresText, ParentFailsOnText
 
 
-class OpenOptions(TypedDict, total=False):
+class PublishedOptions(TypedDict, total=False):
+    """The options of a batch that a publication takes, too: see ``OpenOptions``."""
+
+    mode: Mode | ModeText
+    deadline: Seconds | None
+    parent: str | ItemId | None
+    parent_fails_on: ParentFailsOnText
+    max_failures: int | None
+    max_failure_percent: int | None
+    failure_sample: int | None
+    min_succeeded: int | None
+    min_succeeded_percent: int | None
+    max_items: int | None
+    max_cost: float | None
+    retention: Retention | None
+    callback: str | None
+    notify_at: Iterable[Threshold | NotifyAtText]
+    stuck_after: Seconds | None
+    task_token: str | None
+    durable_callback_id: str | None
+    on_failures: OnFailuresText
+    results: bool
+    traceparent: str | None
+
+
+class OpenOptions(PublishedOptions, total=False):
     """The options of a batch. One that is left out has its default: see ``tracker/rules/options.py``.
 
     *mode*: ``exact`` or ``estimated``. *expected_items*: the least that close accepts; it takes more, with a
@@ -30,28 +55,8 @@ class OpenOptions(TypedDict, total=False):
     OpenTelemetry's current span: docs/traces.md.
     """
 
-    mode: Mode | ModeText
     expected_items: int | None
-    deadline: Seconds | None
-    parent: str | ItemId | None
-    parent_fails_on: ParentFailsOnText
-    max_failures: int | None
-    max_failure_percent: int | None
-    failure_sample: int | None
-    min_succeeded: int | None
-    min_succeeded_percent: int | None
-    max_items: int | None
-    max_cost: float | None
-    retention: Retention | None
     labels: Mapping[str, str] | None
-    callback: str | None
-    notify_at: Iterable[Threshold | NotifyAtText]
-    stuck_after: Seconds | None
-    task_token: str | None
-    durable_callback_id: str | None
-    on_failures: OnFailuresText
-    results: bool
-    traceparent: str | None
 
 
 NAMES = {option.argument: name for name, option in OPTIONS.items()}

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any
 
-from fanin.arguments import Seconds, shown, text, text_or_none, whole
+from fanin.arguments import shown, text, text_or_none, whole
 from fanin.client.checks.naming import named_as_arguments
-from fanin.client.checks.opening import NAMES
+from fanin.client.checks.opening import NAMES, PublishedOptions
+from fanin.client.tracing import traceparent
 from fanin.client.wire.codec import Document
 from fanin.client.wire.documents import publication_body
 from fanin.errors import InvalidRequest
 from fanin.tracker import OpenBatch
 from fanin.tracker.reads.window import WINDOW_MAX
-from fanin.types import OnFailuresText
 
 
-class PublicationOptions(TypedDict, total=False):
+class PublicationOptions(PublishedOptions, total=False):
     """The options of an object that the stack publishes.
 
     *user_key*: yours, to find its batch. *chunk*: rows of a message, 1 to 10,000; by default one alone.
@@ -27,11 +27,6 @@ class PublicationOptions(TypedDict, total=False):
     chunk: int | None
     rate: float | None
     message_group: str | None
-    deadline: Seconds | None
-    callback: str | None
-    task_token: str | None
-    durable_callback_id: str | None
-    on_failures: OnFailuresText
 
 
 OF_MESSAGES = ("chunk", "rate", "message_group")
@@ -45,6 +40,7 @@ def publication_of(source: str, queue: str, options: PublicationOptions) -> Docu
     of_batch: dict[str, Any] = {
         NAMES[name]: value for name, value in options.items() if name not in OF_MESSAGES
     }
+    of_batch.setdefault("traceparent", traceparent())
     with named_as_arguments():
         spec = OpenBatch(**of_batch)
     chunk, group = options.get("chunk"), options.get("message_group")

@@ -7,7 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Unpack, overload
 
 from fanin import errors
-from fanin.arguments import Seconds, instance, text
+from fanin.arguments import Seconds, instance
+from fanin.aws.queue_urls import checked_queue
 from fanin.calling import synchronous
 from fanin.client.checks.checking import options_given
 from fanin.client.consuming.adapter import Adapter, hide_by_sqs
@@ -148,11 +149,12 @@ class Consumers:
         docs/work.md.
         Raises the error that stopped the worker, if one did.
         """
+        checked_queue(queue)
+        consumer = consumer_of(handler, self._transport, options)
         from fanin.aws.receiving import queue_of  # noqa: PLC0415  # importing boto3 takes 0.3 s
         from fanin.client.sqs_worker.running import Running  # noqa: PLC0415
 
-        consumer = consumer_of(handler, self._transport, options)
-        return Running.of(queue_of(text(queue, "a queue", "queue")), consumer, options).run()
+        return Running.of(queue_of(queue), consumer, options).run()
 
     def dead_letter_handler(self, item_id: Callable[[Record], str] | None = None) -> Handler:
         """Return the Lambda handler of a dead-letter queue, which fails the item of each message.

@@ -1,4 +1,4 @@
-"""The queue for asyncio: the same scopes; requests and waiting run in threads.
+"""The queue for asyncio: the same scopes; what needs the table, and its waiting, runs in threads.
 
 A cancelled scope returns its jobs and counts no failure, at whatever point it is cancelled.
 """
@@ -14,11 +14,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from types import TracebackType
-from typing import Self, TypeVar, overload
+from typing import Any, Self, TypeVar, overload
 
 from fanin.arguments import Seconds, instance
 from fanin.aws.forking import PerProcess
-from fanin.client.aio.calls import awaited, iterated
+from fanin.client.aio.calls import Calls, awaited, iterated
 from fanin.client.aio.threads import run_in
 from fanin.client.queues.queue import Queue
 from fanin.client.queues.queue_model import Job
@@ -78,16 +78,23 @@ class InThreads:
 class AsyncQueue:
     """A queue for coroutines, which replaces *queue*: all its calls but those of Lambda and of the sweep.
 
-    The heartbeat runs in a thread too, so it does not depend on the event loop.
+    ``AsyncFanin.queue`` returns one, whose requests to the API alone are on the event loop, as *caller* makes
+    them. A queue with a worker, which uses its table, runs its calls in threads, as does one without a
+    *caller*. The heartbeat is in a thread, so it does not depend on the event loop.
     """
 
-    def __init__(self, queue: Queue) -> None:
+    def __init__(self, queue: Queue, *, caller: Calls | None = None) -> None:
         instance(queue, Queue, "queue", "queue")
         self.stopped = threading.Event()
         self.queue = queue.separate(lambda bell: StoppableDoorbell(bell, self.stopped))
         self.line = PerProcess(asyncio.Lock)
         self.threads = PerProcess(partial(ThreadPoolExecutor, thread_name_prefix=queue.name))
-        self.caller = InThreads(self.threads)
+        self._given = caller
+        self.caller: Calls = InThreads(self.threads) if caller is None or queue.has_worker else caller
+
+    def __reduce__(self) -> Any:
+        """Return how a copy is made, which connects anew, as one of ``Queue`` does."""
+        return partial(type(self), caller=self._given), (self.queue,)
 
     @property
     def sync(self) -> Queue:
@@ -101,7 +108,7 @@ class AsyncQueue:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stopped.set()
-        await run_in(self.threads(), self.queue.close)
+        await self.caller.call(self.queue.close)
 
     add = awaited(Queue.add)
     add_all = awaited(Queue.add_all)

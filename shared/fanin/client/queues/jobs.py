@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -31,8 +31,13 @@ class WorkersQueue(HttpQueue):
         return self.on_table.add_all(jobs, on_busy)
 
 
-def queue_at(settings: JobSettings, name: str, options: Options, transport: Transport) -> Queue:
-    """Return the queue *name* of *settings*. The items of its ended jobs are acked through *transport*."""
+def queue_at(
+    settings: JobSettings, name: str, options: Options, transport: Transport, again: Callable[[], Queue]
+) -> Queue:
+    """Return the queue *name* of *settings*. The items of its ended jobs are acked through *transport*.
+
+    *again*: makes a copy of it.
+    """
     key = QueueKey(settings.tenant, name)
     store = DynamoStore(clients.dynamodb(), settings.table)
     doorbell = SqsDoorbell(clients.sqs(), None, key, clients.long_polls())
@@ -44,4 +49,4 @@ def queue_at(settings: JobSettings, name: str, options: Options, transport: Tran
     def calls() -> QueuePort:
         return WorkersQueue(transport, name, on_table) if transport.has_api else on_table
 
-    return Queue(name, calls, worker)
+    return Queue(name, calls, worker, again)

@@ -33,6 +33,11 @@ NO_WORKER = (
     " at=JobSettings(table=..., tenant=...), with AWS credentials for them"
 )
 
+NO_COPY = (
+    "queue {!r} is not pickled, because its jobs are in the memory of one process: make the other process's"
+    " queue by a client over HTTP or of tables"
+)
+
 
 class QueuePort(Protocol):
     """The calls about one queue, over the API or on the table; their arguments are checked."""
@@ -66,16 +71,35 @@ class Queue(WorkersQueue[Job]):
     Every call but those of a worker (``take``, ``stream``, ``answer``, ``bounded``, ``sweep``) works with the
     API alone, without table, tenant and AWS credentials; a worker uses the table and the doorbell. Calls
     about a queue that does not exist raise NotFound, except that an add, a take and ``ensure`` create it.
-    A forked child does not share its parent's session and jobs; its first take starts a session of its own.
+    A forked child, or a pickled copy, does not share the session and the jobs; its first take starts a
+    session of its own. *again*: makes a copy; None where there is none.
     """
 
-    def __init__(self, name: str, calls: Callable[[], QueuePort], worker: rows.Queue | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        calls: Callable[[], QueuePort],
+        worker: rows.Queue | None = None,
+        again: Callable[[], Queue] | None = None,
+    ) -> None:
         self.name = name
         self._calls = calls
         self._worker = worker
+        self._again = again
+
+    def __reduce__(self) -> Any:
+        """Return how a copy is made, which connects anew, as one of the client."""
+        if self._again is None:
+            raise InvalidRequest(NO_COPY.format(self.name))
+        return self._again, ()
 
     def __repr__(self) -> str:
         return f"<Queue {self.name}>"
+
+    @property
+    def has_worker(self) -> bool:
+        """Whether jobs can be taken, which needs the table."""
+        return self._worker is not None
 
     def add(
         self, job: str | NewJob, payload: Any = None, *, on_busy: OnBusy | OnBusyText = OnBusy.REJECT
@@ -163,7 +187,7 @@ class Queue(WorkersQueue[Job]):
     def bounded(self, seconds: Seconds) -> Iterator[Queue]:
         """Yield the queue with a session of *seconds* and no heartbeat, as a Lambda function needs it."""
         with self._working().bounded(seconds) as worker:
-            yield Queue(self.name, self._calls, worker)
+            yield Queue(self.name, self._calls, worker, self._again)
 
     @block
     def answer(self, event: Mapping[str, Any], context: Any) -> Iterator[Jobs]:
@@ -192,7 +216,8 @@ class Queue(WorkersQueue[Job]):
     def separate(self, doorbell: Callable[[Doorbell], Doorbell]) -> Queue:
         """Return the queue with a session of its own, whose waiting goes through *doorbell*."""
         worker = self._worker
-        return Queue(self.name, self._calls, None if worker is None else worker.separate(doorbell))
+        own = None if worker is None else worker.separate(doorbell)
+        return Queue(self.name, self._calls, own, self._again)
 
     def _working(self) -> rows.Queue:
         if self._worker is None:

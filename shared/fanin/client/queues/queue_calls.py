@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import partial
 
 from fanin.arguments import instance
 from fanin.client.queues.over_http import HttpQueue, rows
@@ -44,10 +45,12 @@ class QueueCalls:
         if at is None and not os.environ.get("FANIN_QUEUE_TABLE") and self._transport.has_api:
             if options is not None:
                 raise InvalidRequest(NO_WORKER.format(name), field="options")
-            return Queue(name, lambda: HttpQueue(self._transport, name))
+            return Queue(name, lambda: HttpQueue(self._transport, name), again=partial(self.queue, name))
         from fanin.client.queues.jobs import queue_at  # noqa: PLC0415  # as with direct
 
-        return queue_at(at or JobSettings.from_env(), name, options or Options(), self._transport)
+        settings, of_worker = at or JobSettings.from_env(), options or Options()
+        again = partial(self.queue, name, settings, of_worker)
+        return queue_at(settings, name, of_worker, self._transport, again)
 
 
 def _settings(at: JobSettings | None) -> JobSettings | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any, TypedDict
 
-from fanin.arguments import Seconds, flag, kind_of
+from fanin.arguments import Seconds, flag, kind_of, seconds_of, whole
 from fanin.calling import synchronous
 from fanin.client.checks.checking import options_given
 from fanin.client.consuming.consumer import Consumer
@@ -23,6 +23,8 @@ WRAPPED = (
     "the handler is a function around a handler of @fanin.acks: pass the handler itself, and decorate the"
     " function that it calls"
 )
+CONCURRENCY_MAX = 10_000
+VISIBILITY_MIN, VISIBILITY_MAX = 5, 12 * 3600
 OPTIONS_OF_HANDLER = "{} is an option of @fanin.acks here: give it where the handler is decorated"
 
 
@@ -77,10 +79,20 @@ def _check_options(options: WorkOptions) -> None:
     for name in options:
         if name not in known:
             raise TypeError(f"work has no option {name}; it has {', '.join(known)}")
+    whole(options.get("concurrency", 1), "concurrency", 1, CONCURRENCY_MAX)
+    hidden_seconds(options.get("visibility", VISIBILITY_MIN))
+    seconds_of(options.get("grace_seconds", 0), "grace_seconds")
     flag(options.get("skip_done", False), "skip_done")
     flag(options.get("results", False), "results")
     if "stop" in options and not isinstance(options["stop"], threading.Event):
         raise InvalidRequest(f"stop is a threading.Event, not {kind_of(options['stop'])}", field="stop")
+
+
+def hidden_seconds(visibility: Any) -> int:
+    """Return the time for which a message is hidden, a number or a timedelta, in whole seconds."""
+    if isinstance(visibility, timedelta) and not visibility.total_seconds() % 1:
+        visibility = int(visibility.total_seconds())
+    return whole(visibility, "visibility", VISIBILITY_MIN, VISIBILITY_MAX)
 
 
 def _decorated(handler: Callable[..., object], given: Sequence[str]) -> Consumer | None:

@@ -8,14 +8,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
 from types import FrameType
-from typing import Any, Self
+from typing import Self
 
-from fanin.arguments import seconds_of, whole
+from fanin.arguments import seconds_of
 from fanin.aws.receiving import ReceivedQueue
 from fanin.client.consuming.consumer import Consumer
-from fanin.client.sqs_worker.handlers import WorkOptions
+from fanin.client.sqs_worker.handlers import VISIBILITY_MIN, WorkOptions, hidden_seconds
 from fanin.client.sqs_worker.in_flight import InFlight
 from fanin.client.sqs_worker.messages import Source, WorkSummary
 from fanin.client.sqs_worker.performing import ConsumerPerformer, TimeLeft
@@ -25,8 +24,7 @@ from fanin.client.sqs_worker.worker import Worker
 
 logger = logging.getLogger("fanin")
 
-THREADS, TASKS, CONCURRENCY_MAX = 10, 100, 10_000
-VISIBILITY_MIN, VISIBILITY_MAX = 5, 12 * 3600
+THREADS, TASKS = 10, 100
 GRACE_SECONDS = 20.0
 """Below the 30 s that ECS and Kubernetes wait between SIGTERM and SIGKILL."""
 COUNTED = ("deleted", "returned", "released", "lost")
@@ -82,15 +80,10 @@ class Running:
 
     @classmethod
     def of(cls, source: ReceivedQueue, consumer: Consumer, options: WorkOptions) -> Self:
-        """Return what runs a worker with *options*. Raises InvalidRequest."""
+        """Return what runs a worker with *options*, which are those of *consumer*."""
         concurrency = options.get("concurrency", TASKS if consumer.in_tasks else THREADS)
-        visibility: Any = options.get("visibility", max(source.visibility, VISIBILITY_MIN))
-        grace = options.get("grace_seconds", GRACE_SECONDS)
-        whole(concurrency, "concurrency", 1, CONCURRENCY_MAX)
-        if isinstance(visibility, timedelta) and not visibility.total_seconds() % 1:
-            visibility = int(visibility.total_seconds())
-        visibility = whole(visibility, "visibility", VISIBILITY_MIN, VISIBILITY_MAX)
-        grace = seconds_of(grace, "grace_seconds")
+        visibility = hidden_seconds(options.get("visibility", max(source.visibility, VISIBILITY_MIN)))
+        grace = seconds_of(options.get("grace_seconds", GRACE_SECONDS), "grace_seconds")
         stop = StopRequest(options["stop"]) if "stop" in options else StopRequest()
         return cls(source, consumer, concurrency, visibility, grace, stop)
 

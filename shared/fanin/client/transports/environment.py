@@ -26,7 +26,7 @@ class Environment:
     """In place of a URL: the environment names the API or the tables."""
 
     def __repr__(self) -> str:
-        return f"by {URL}" if os.environ.get(URL) else "by the environment"
+        return os.environ.get(URL) or "by the environment"
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,7 +142,7 @@ def read(body: bytes, reader: Callable[[Document], T]) -> T:
     """Return the value that *reader* makes of an answer's *body*. Raises FaninError if it is malformed."""
     try:
         return reader(json.loads(body))
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError, InvalidRequest) as error:
         raise FaninError("the answer is not one of fanin's API, version 1; check the URL") from error
 
 

@@ -3,7 +3,7 @@
 import { query } from "/api.js";
 import { h } from "/dom.js";
 import { count } from "/format.js";
-import { address, command, link, table, time } from "/parts.js";
+import { address, command, isEnded, link, table, time } from "/parts.js";
 
 const RANGES = 1000, // of a window, at most
   SHOWN = 50;
@@ -54,8 +54,17 @@ export function draw(batch, found, { from, to }) {
     found.samples.length ? byReason(batch, found.samples, failed) : null,
     found.ranges.length ? places(found.ranges) : null,
     h("p", { class: "soft" }, "All failed items: ", command(`fanin failures ${batch.batchId} --ids`)),
+    isEnded(batch) ? messages(batch) : null, // of a live one they are among the next steps
   );
 }
+
+const messages = ({ batchId }) =>
+  h(
+    "p",
+    { class: "soft" },
+    "Their messages stay in the dead-letter queue. This counts them: ",
+    command(`fanin redrive DEAD_LETTER_QUEUE --batch ${batchId} --dry-run`),
+  );
 
 function kept(samples, failed) {
   if (!failed) return null;
@@ -70,7 +79,7 @@ function byReason(batch, samples, failed) {
     .sort(([, one], [, other]) => other.length - one.length)
     .map(([reason, some]) => ({ key: reason, cells: [`${count(some.length)} ×`, reason, latest(some), items(batch, some)] }));
   const heading = samples.length >= failed ? "Items" : "Items, at least";
-  return table("Reasons", [[heading, "n"], ["Reason", "reason"], ["Last"], ["Messages", "name"]], rows);
+  return table("Reasons", [[heading, "n"], ["Reason", "reason"], ["Last"], ["Item ids", "name"]], rows);
 }
 
 const latest = (some) => time(some.map(({ at }) => at).sort().at(-1));
@@ -80,7 +89,7 @@ const items = (batch, some) =>
   h(
     "details",
     {},
-    h("summary", {}, "item ids"),
+    h("summary", {}, "ids"),
     h(
       "ul",
       { class: "ids" },

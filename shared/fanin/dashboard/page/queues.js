@@ -43,7 +43,7 @@ export const list = {
       h("h1", {}, "Work queues"),
       rows.length
         ? table("Work queues", columns, rows)
-        : empty("There is no work queue. In Python, this creates one:", 'fanin.create_queue("thumbs")'),
+        : empty("There is no work queue. This creates one with 8 parts:", "fanin queue raise thumbs 8"),
       pages(hash, older),
     ];
   },

@@ -2,8 +2,9 @@
 
 Each field of the three classes below is an option: its name, type and default, its kind, which checks it, and
 its texts. What is derived from the table: ``OPTIONS``, the checks of ``OpenBatch``, the attributes of a row
-(``dynamodb/items.py``), the bodies and answers of the API, the JSON of the client, the options of the command
-``fanin open`` and the fields of ``fanin status``. Not derived: ``OpenOptions`` of the client, for types.
+(``dynamodb/items.py``), the bodies and answers of the API, the JSON of the client, the options of
+``fanin open`` and ``fanin publish``, and the fields of ``fanin status``. Not derived: ``OpenOptions`` of the
+client, for types.
 """
 
 from __future__ import annotations
@@ -170,6 +171,7 @@ def option(
     title: str = "",
     is_kept: bool = False,
     is_of_its_items: bool = False,
+    is_published: bool = True,
     **more: Any,
 ) -> Any:
     """Return the field of an option.
@@ -177,10 +179,11 @@ def option(
     *about*: its text in the description of the API. *cli*: its form in the command, ``--name METAVAR``, and
     its help. *argument*: of the client, if it is not the name of the field. *title*: in ``fanin status``.
     *is_kept*: after a delete; it holds no text of a user. *is_of_its_items*: of their number, so that a
-    batch that reopens some of them does not take it over. *factory*, and *more*: as in ``dataclasses.field``.
+    batch that reopens some of them does not take it over. *is_published*: a publication takes it. *factory*,
+    and *more*: as in ``dataclasses.field``.
     """
     metadata = {"kind": kind, "about": about, "cli": cli, "argument": argument, "title": title}
-    metadata |= {"is_kept": is_kept, "is_of_its_items": is_of_its_items}
+    metadata |= {"is_kept": is_kept, "is_of_its_items": is_of_its_items, "is_published": is_published}
     start = {"default": default} if factory is None else {"default_factory": factory}
     return field(metadata=metadata, **start, **more)
 
@@ -206,6 +209,7 @@ class ShownOptions:
         title="Expected",
         is_kept=True,
         is_of_its_items=True,
+        is_published=False,
     )
     max_failures: int | None = option(
         Whole(least=1),
@@ -277,6 +281,7 @@ class ShownOptions:
         " no control characters.",
         factory=dict,
         cli=("--label KEY:VALUE", "A label; repeatable."),
+        is_published=False,
         hash=False,
     )
     callback: str | None = option(
@@ -469,6 +474,7 @@ class Option:
     title: str
     is_kept: bool = False
     is_of_its_items: bool = False
+    is_published: bool = False
 
     @classmethod
     def of(cls, fact: Field[Any]) -> Option:
@@ -490,6 +496,8 @@ class Option:
 
 OPTIONS: Mapping[str, Option] = {fact.name: Option.of(fact) for fact in fields(OpenBatch)}
 """All options by their names."""
+PUBLISHED = tuple(name for name, each in OPTIONS.items() if each.is_published)
+"""Those of a batch whose items are the rows of a file or an object; the publication has labels of its own."""
 
 
 SHOWN = tuple(OPTIONS[fact.name] for fact in fields(ShownOptions))

@@ -1,4 +1,4 @@
-"""Rules of the whole life, each left out once."""
+"""Rules of the whole lifecycle, each left out once."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _postpone_always(self, seen, next_check_at):
     self.batches[seen.key] = replace(self.batches[seen.key], next_check_at=next_check_at)
 
 
-def _postpone_unless_turned(self, seen, next_check_at):
+def _postpone_in_the_same_state(self, seen, next_check_at):
     if self.batches[seen.key].state is seen.state:
         _postpone_always(self, seen, next_check_at)
 
@@ -188,7 +188,7 @@ def _ack_parent_first(self, tenant, batch_id, caller):
     return _close(self, tenant, batch_id, caller)
 
 
-def _tell_good_news_only(self, batch):
+def _notify_as_succeeded(self, batch):
     ack = _parent_ack(self, batch)
     return ack and replace(ack, outcome=Outcome.SUCCESS)
 
@@ -242,7 +242,7 @@ def _samples_of_the_first(self, page, fresh):
 
 
 class _OverWithoutEnd:
-    """A store in which a batch past its time is over for who opens, though nobody has ended it."""
+    """A store in which a batch past its time is over for a caller that opens, before a write ends it."""
 
     def __init__(self, tracker):
         self._store, self._now = tracker.store, tracker.now
@@ -256,15 +256,15 @@ class _OverWithoutEnd:
         return getattr(self._store, name)
 
 
-def _open_without_end(self, tenant, wish, key=None):
-    return _open(replace(self, store=_OverWithoutEnd(self)), tenant, wish, key)
+def _open_without_end(self, tenant, spec, key=None):
+    return _open(replace(self, store=_OverWithoutEnd(self)), tenant, spec, key)
 
 
-def _open_by_turn(self, tenant, wish, key=None):
+def _open_by_count(self, tenant, spec, key=None):
     """A key's batches have ids that follow from it, and the first id that is free or alive is taken."""
     names = (uuid5(NAMESPACE_OID, f"{tenant}/{key or self.new_id()}/{step}") for step in count())
     keys = (BatchKey(tenant, str(name)) for name in names)
-    new = (new_batch(named, wish, self.page_bits, self.entropy(16), self.now()) for named in keys)
+    new = (new_batch(named, spec, self.page_bits, self.entropy(16), self.now()) for named in keys)
     stored = (self._ended_if_due(self.store.create(batch)) for batch in new)
     return next(batch for batch in stored if not self._is_over(batch))
 
@@ -287,7 +287,7 @@ def _turn_from_anywhere(self, key, step):
 
 ALL = tuple(State)
 
-LIFE_MUTANTS = (
+LIFECYCLE_MUTANTS = (
     Mutant("a failure is counted with its bit", (MemoryStore, "add_bits", _failing(_uncounted))),
     Mutant("a failure is counted in a live batch", (MemoryStore, "add_bits", _failing(_after_the_end))),
     Mutant("failure never overrides success", (MemoryStore, "add_bits", _failing(_over_success))),
@@ -309,14 +309,16 @@ LIFE_MUTANTS = (
     Mutant("the sweeper climbs from parents", (sweeping, "_climb_again", _climb_again_from_leaves)),
     Mutant("the sweeper seals", (Sweeper, "_repaired", _repaired_without_seal)),
     Mutant("the sweeper ends by time", (sweeping, "end_by_time", lambda climber, batch: batch)),
-    Mutant("the sweeper tells the parent", (Sweeper, "_finish", _announce(False, True, False)), since=1400),
+    Mutant(
+        "the sweeper notifies the parent", (Sweeper, "_finish", _announce(False, True, False)), since=1400
+    ),
     Mutant("the sweeper sends the event again", (Sweeper, "_finish", _announce(True, False, False))),
     Mutant("the sweeper forgets what is confirmed alone", (Sweeper, "_finish", _announce(True, True, True))),
-    Mutant("a confirmation tells the parent", (Tracker, "confirm", _confirm(False, True))),
+    Mutant("a confirmation notifies the parent", (Tracker, "confirm", _confirm(False, True))),
     Mutant("a confirmed batch is not due", (Tracker, "confirm", _confirm(True, False))),
-    Mutant("a parent is told", (Tracker, "_parent_ack", lambda self, batch: None)),
-    Mutant("a parent is told after the end", (Tracker, "close", _ack_parent_first)),
-    Mutant("a parent is told how it ended", (Tracker, "_parent_ack", _tell_good_news_only)),
+    Mutant("a parent is notified", (Tracker, "_parent_ack", lambda self, batch: None)),
+    Mutant("a parent is notified after the end", (Tracker, "close", _ack_parent_first)),
+    Mutant("a parent is notified how it ended", (Tracker, "_parent_ack", _notify_as_succeeded)),
     Mutant("failures lie under full pages too", (Page, "is_worth", _worth_whatever_failed)),
     Mutant("a compacted leaf has nothing outstanding", (Walk, "_wanted", _wanted_though_compacted)),
     Mutant("a parent marks who held failures", (MemoryStore, "add_bits", _unmarked_parents)),
@@ -324,15 +326,15 @@ LIFE_MUTANTS = (
     Mutant("a failure is counted in an estimate", (MemoryStore, "add_count", _add_count_uncounted)),
     Mutant("every ack of a request counts", (PagePlan, "size", property(lambda self: 1))),
     Mutant("a key's last batch ends before the next one", (Tracker, "open", _open_without_end)),
-    Mutant("a key's batch is not looked for by counting", (Tracker, "open", _open_by_turn)),
+    Mutant("a key's batch is not looked for by counting", (Tracker, "open", _open_by_count)),
     Mutant("what has expired is gone though its row is there", (Tracker, "_is_over", _over_if_written_down)),
     Mutant("a healed item shows no reason", (Tracker, "samples", _samples_as_kept)),
     Mutant("a state is read again", (Tracker, "_known_batch", _known_for_ever)),
 )
 
-LIFE_EQUIVALENT = (
+LIFECYCLE_EQUIVALENT = (
     (
-        Mutant("a look is put off once", (MemoryStore, "postpone", _postpone_unless_turned)),
+        Mutant("a look is put off once", (MemoryStore, "postpone", _postpone_in_the_same_state)),
         "within a state all plans for the next look are early enough, whichever of two is kept",
     ),
     (
@@ -341,7 +343,7 @@ LIFE_EQUIVALENT = (
     ),
     (
         Mutant("a compacted parent has full children", (Page, "is_worth", _worth_if_unknown)),
-        "whoever looks below it finds its children full: it costs reads, and the answer is the same",
+        "a look below it finds its children full: it costs reads, and the answer is the same",
     ),
     (
         Mutant("a sample is of what failed", (Recorder, "_keep_reasons", _samples_of_the_first)),
@@ -349,6 +351,6 @@ LIFE_EQUIVALENT = (
     ),
     (
         Mutant("successes go before failures", (AckPlan, "in_order", _in_order_of_coming)),
-        "a success that comes second heals the failure: all that is stored and told is the same",
+        "a success that comes second heals the failure: all that is stored and answered is the same",
     ),
 )

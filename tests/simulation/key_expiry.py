@@ -14,7 +14,7 @@ from tests.simulation.scenario import TENANT
 from tests.simulation.world import World
 
 HOUR = timedelta(hours=1)
-WISH = OpenBatch(retention=Retention(6 * HOUR, 6 * HOUR, 6 * HOUR))
+SPEC = OpenBatch(retention=Retention(6 * HOUR, 6 * HOUR, 6 * HOUR))
 DELETES = {"early": 1.0, "late": 0.5, "never": 0.0}
 """How likely TTL deletes a row that has expired, each time the clock goes on."""
 
@@ -29,17 +29,17 @@ def check(world: World) -> None:
 
 
 def _open_again(world: World, ledger: Ledger, before: Batch, deletes: Callable[[Row], bool]) -> None:
-    """The next batch of the key is opened an hour before the rows of the last one go, and lives on."""
+    """The next batch of the key is opened an hour before the rows of the last one go, and stays."""
     tracker = world.tracker(world.scenario.page_bits[0], timedelta(0))
     gone_at, key = before.row_expires_at, ledger.script.open_key
     _pass_to(world, max(world.at, gone_at - HOUR), deletes)
-    batch = tracker.open(TENANT, WISH, key)
+    batch = tracker.open(TENANT, SPEC, key)
     fresh = batch.batch_id not in {before.batch_id, *(one.batch_id for one in ledger.opened_as)}
     require(fresh and not batch.total, "I8", f"{key} stands for {batch} after {before}")
     group = tracker.add(TENANT, batch.batch_id, 3, "again").groups[0]
     for at in (gone_at, gone_at + HOUR):
         _pass_to(world, max(world.at, at), deletes)
-        again = tracker.open(TENANT, WISH, key)
+        again = tracker.open(TENANT, SPEC, key)
         require(again.key == batch.key, "I8", f"{key} stands for {again} beside {batch}")
         _check_gone(tracker, before)
     _check_completes(tracker, batch, Ack(batch.batch_id, group.id, 0, 2, "last"))

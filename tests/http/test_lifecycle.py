@@ -1,4 +1,4 @@
-"""A batch's whole life over HTTP against the local run, beside test_conformance. T-numbers: docs/peers.md."""
+"""A batch's lifecycle over HTTP against the local run, beside test_conformance. T-numbers: docs/peers.md."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.http.test_tracking import get, send
 TENANT = "000000000000"
 
 
-def opened(api, count=0, **wish):
-    batch = api.post("/v1/batches", wish)["batchId"]
+def opened(api, count=0, **options):
+    batch = api.post("/v1/batches", options)["batchId"]
     if not count:
         return batch, []
     group = api.post(f"/v1/batches/{batch}/items", {"count": count})["groups"][0]["id"]
@@ -60,8 +60,8 @@ def of_full_pages(tracker, count):
 
 def test_t27_five_thousand_failures_are_counted_and_listed(api, tracker):
     batch, group = of_full_pages(tracker, 5000)
-    word = {"batchId": batch, "groupId": group, "from": 0, "to": 4999, "outcome": "failure", "reason": "all"}
-    status, answer = send(api, "/v1/acks", {"acks": [word]})
+    ack = {"batchId": batch, "groupId": group, "from": 0, "to": 4999, "outcome": "failure", "reason": "all"}
+    status, answer = send(api, "/v1/acks", {"acks": [ack]})
 
     assert (status, answer["results"][0]["counts"]) == (200, {"accepted": 5000})
     assert get(api, batch)["progress"]["failed"] == 5000

@@ -1,4 +1,4 @@
-"""Scenarios of whole lives: failures, endings of every kind, batches within batches, a clock that goes."""
+"""Scenarios of whole lifecycles: failures, endings of every kind, child batches, a clock that goes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.simulation.scenario import (
 
 HOUR = timedelta(hours=1)
 LONG = 15 * 24 * HOUR
-"""What an hour is in the lives that last for months."""
+"""What an hour is in the lifecycles that last for months."""
 SKEWS = (timedelta(0), timedelta(0), timedelta(seconds=5), timedelta(minutes=5))
 LAGS = (0.0, 0.3, 0.8)
 PERCENTS = (1, 20, 34, 50, 67, 100)
@@ -113,7 +113,7 @@ def _retention(random: Random, hour: timedelta = HOUR) -> Retention:
 
 
 def draw_race(random: Random) -> Scenario:
-    """A small batch where things meet: two words on an item, a look and an ack, a crash and nobody."""
+    """A small batch where things meet: two outcomes of an item, a look and an ack, a crash and no caller."""
     bits = random.choice((2, 2, 3))
     total = random.choice((1, 2, bits, bits + 1, 2 * bits, bits * bits, bits * bits + 1, bits**3))
     base = Scenario(
@@ -129,7 +129,7 @@ def draw_race(random: Random) -> Scenario:
         skew=random.choice(SKEWS),
         lag=random.choice(LAGS),
     )
-    kinds = (_of_words, _of_failures, _of_folds, _at_edges, _with_orphans, _of_children)
+    kinds = (_of_outcomes, _of_failures, _of_folds, _at_edges, _with_orphans, _of_children)
     return random.choice(kinds)(random, base)
 
 
@@ -146,7 +146,7 @@ def _small(random: Random, total: int) -> BatchScript:
     )
 
 
-def _of_words(random: Random, base: Scenario) -> Scenario:
+def _of_outcomes(random: Random, base: Scenario) -> Scenario:
     """Failures and successes of the same items, in ranges that overlap."""
     name = base.batches[0].name
     batch = BatchScript(name, (AddScript(f"{name}-add", random.randint(4, 7)),), (f"{name}-closer",), "key")
@@ -155,12 +155,12 @@ def _of_words(random: Random, base: Scenario) -> Scenario:
 
 
 def _of_folds(random: Random, base: Scenario) -> Scenario:
-    """Every ack is folded with others first, so that nobody but who folds ends the batch."""
+    """Every ack is folded with others first, so that only a caller that folds ends the batch."""
     return replace(base, folded=1.0, failing=random.choice((0.2, 1.0)), fold=4, copies=(1, 1, 2))
 
 
 def _of_failures(random: Random, base: Scenario) -> Scenario:
-    """Failures that are just enough, while others are healed; whoever asks for an end may be heard later."""
+    """Failures that are just enough, while others are healed; a request for the end may arrive later."""
     name, total = base.batches[0].name, random.randint(4, 12)
     add = AddScript(f"{name}-add", total)
     batch = BatchScript(name, (add,), (f"{name}-closer",), "key", early=random.random() < 0.5)
