@@ -102,10 +102,10 @@ def _once(way: str, size: int, folder: Path, cores: int = 1) -> Measured:
     return found
 
 
-def run(way: str, folder: Path, cores: int = 1) -> Mapping[str, object]:
-    """Run one way in a session of its own, and return what it printed."""
+def run(way: str, folder: Path, cores: int = 1, runs: int = 2) -> Mapping[str, object]:
+    """Run one way so often in a session of its own, and return what it printed."""
     done = subprocess.run(  # noqa: S603 - our own
-        [sys.executable, "-m", "lab.spark.child", way, str(folder), str(cores)],
+        [sys.executable, "-m", "lab.spark.child", way, str(folder), str(cores), str(runs)],
         cwd=ROOT,
         env={**os.environ, **LIMITS},
         stdout=subprocess.PIPE,

@@ -1,7 +1,7 @@
-"""One way in a process and a session of its own: ``python -m lab.spark.child WAY FOLDER CORES``.
+"""One way in a process and a session of its own: ``python -m lab.spark.child WAY FOLDER CORES [RUNS]``.
 
-It prints what each of two runs took, and a digest of what came out, as JSON. A session of Spark is warm in
-the second run.
+It prints what each run took, of two or so many, and a digest of what came out, as JSON. A session of Spark is
+warm in the second run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lab.spark import engines, jobs
-from lab.spark.inputs import read_logs
+from lab.spark.inputs import Logs, read_logs
 from lab.spark.usage import cpu_seconds, peak_megabytes
 
 FOLDS = {
@@ -38,12 +38,19 @@ def main() -> None:
     if way in FOLDS:
         found = _runs(lambda: FOLDS[way](read_logs(folder / "logs")))
         digest = jobs.digest(FOLDS[way](read_logs(folder / "logs")))
+    elif way == "local":
+        found = _runs(lambda: jobs.fold_here(read_logs(folder / "logs")))
+        digest = _digest_here(read_logs(folder / "logs"))
     elif way in NUMBERINGS:
         found = _runs(lambda: NUMBERINGS[way](folder / "data.parquet", folder / f"{way}.parquet", HEAD))
         digest = numbered(folder / f"{way}.parquet")
     else:
         found, digest = _spark(way, folder, cores)
     print(json.dumps({"runs": found, "megabytes": peak_megabytes(), "digest": digest}))
+
+
+def _digest_here(logs: Logs) -> str:
+    return "" if logs.form == "ranges" else jobs.digest(jobs.longs_here(logs))
 
 
 def _spark(way: str, folder: Path, cores: int) -> tuple[list[dict[str, float]], str]:
@@ -60,7 +67,7 @@ def _spark(way: str, folder: Path, cores: int) -> tuple[list[dict[str, float]], 
 def _runs(work: Callable[[], Any]) -> list[dict[str, float]]:
     """Return what each run took; the first with all that this process did before."""
     found = []
-    for turn in range(RUNS):
+    for turn in range(int(sys.argv[4]) if len(sys.argv) > 4 else RUNS):
         used, started = cpu_seconds() if turn else 0.0, time.perf_counter()
         work()
         found.append({"cpu": cpu_seconds() - used, "seconds": time.perf_counter() - started})

@@ -6,6 +6,7 @@ Each fold returns the bitmap of a batch as longs of 64 bits: that of an item is 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +27,30 @@ def longs_of(rows: int) -> int:
 
 def duckdb_fold(logs: Logs) -> Longs:
     """Fold in SQL: one group for each long."""
+    index, of_group = _DUCKDB[logs.form](logs)
     found = _duckdb().execute(
         f"""
         SELECT i // {LONG} AS long, bit_or(1::UBIGINT << (i % {LONG})::UBIGINT) AS bits
         FROM (
-            SELECT substr(item_id, {len(logs.head) + 1})::BIGINT AS i
-            FROM read_parquet('{logs.folder}/*.parquet') WHERE starts_with(item_id, '{logs.head}')
+            SELECT {index}::BIGINT AS i FROM read_parquet('{logs.folder}/*.parquet') WHERE {of_group}
         ) WHERE i BETWEEN 0 AND {logs.rows - 1} GROUP BY long
         """  # noqa: S608 - our own
     )
     arrays = found.fetchnumpy()
     return _placed(arrays["long"], arrays["bits"], logs.rows)
+
+
+_DUCKDB: dict[str, Callable[[Logs], tuple[str, str]]] = {
+    "texts": lambda logs: (
+        f"substr(item_id, {len(logs.head) + 1})",
+        f"starts_with(item_id, '{logs.head}')",
+    ),
+    "integers": lambda logs: (
+        '"index"',
+        f"batch_id = '{logs.batch.batch_id}' AND group_id = '{logs.group_id}'",
+    ),
+}
+"""The index of a row, and the condition that it is of the group."""
 
 
 def polars_fold(logs: Logs) -> Longs:

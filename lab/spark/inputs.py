@@ -23,17 +23,20 @@ REPEATED = 20
 """One ack of so many is a repetition of an earlier one."""
 SECTIONS = ("libs", "utils", "net", "admin", "doc", "python", "x11")
 NEEDS = "libc6 (>= 2.34), libgcc-s1 (>= 3.0), libstdc++6 (>= 5)"
+RANGE = 64
+"""Items of a row that is a range."""
 _LABEL = "batch.pickle"
 
 
 @dataclass(frozen=True, slots=True)
 class Logs:
-    """A folder of ack logs: *rows* acks of *batch*, which has as many items, of one group."""
+    """A folder of ack logs: *rows* acks of one group of *batch*, in the *form* of its rows."""
 
     folder: Path
     batch: Batch
     group_id: str
     rows: int
+    form: str = "texts"
 
     @property
     def head(self) -> str:
@@ -41,19 +44,26 @@ class Logs:
         return f"{self.batch.batch_id}:{self.group_id}:"
 
 
-def write_logs(folder: Path, rows: int) -> Logs:
-    """Write logs of *rows* acks, not a multiple of 3, in no order; some items are acked twice."""
+def write_logs(folder: Path, rows: int, form: str = "texts", before: int = 0) -> Logs:
+    """Write logs of *rows* acks, not a multiple of 3, in no order; some items are acked twice.
+
+    *form*: one of FORMS. *before*: items of the batch before those of the group, which has one for each row,
+    or a range.
+    """
     assert rows % 3
     store = MemoryStore()
     tracker = Tracker(store)
     batch = tracker.open(TENANT, OpenBatch())
-    group = tracker.add(TENANT, batch.batch_id, rows).groups[0]
-    logs = Logs(folder, store.batches[BatchKey(TENANT, batch.batch_id)], group.id, rows)
+    if before:
+        tracker.add(TENANT, batch.batch_id, before)
+    items = rows * (RANGE if form == "ranges" else 1)
+    group = tracker.add(TENANT, batch.batch_id, items).groups[0]
+    logs = Logs(folder, store.batches[BatchKey(TENANT, batch.batch_id)], group.id, rows, form)
     folder.mkdir(parents=True)
     step = min(FILE_ROWS, -(-rows // 4))
     for number, first in enumerate(range(0, rows, step)):
-        column = _ids(logs.head, indexes(first, min(first + step, rows), rows))
-        pq.write_table(pa.table({"item_id": column}), folder / f"{number:04}.parquet", compression="zstd")
+        table = FORMS[form](logs, indexes(first, min(first + step, rows), rows))
+        pq.write_table(table, folder / f"{number:04}.parquet", compression="zstd")
     (folder.parent / _LABEL).write_bytes(pickle.dumps(logs))
     return logs
 
@@ -95,5 +105,25 @@ def _rows(first: int, last: int) -> pa.Table:
     )
 
 
-def _ids(head: str, numbers: NDArray[np.int64]) -> pa.Array:
-    return pc.binary_join_element_wise(head, pa.array(numbers).cast(pa.string()), "")
+def _texts(logs: Logs, numbers: NDArray[np.int64]) -> pa.Table:
+    texts = pa.array(numbers).cast(pa.string())
+    return pa.table({"item_id": pc.binary_join_element_wise(logs.head, texts, "")})
+
+
+def _integers(logs: Logs, numbers: NDArray[np.int64]) -> pa.Table:
+    return pa.table({**_group(logs, numbers.size), "index": pa.array(numbers.astype(np.int32))})
+
+
+def _ranges(logs: Logs, numbers: NDArray[np.int64]) -> pa.Table:
+    first = numbers * RANGE
+    return pa.table({**_group(logs, numbers.size), "first": first, "last": first + RANGE - 1})
+
+
+def _group(logs: Logs, rows: int) -> dict[str, pa.Array]:
+    code = np.zeros(rows, np.int32)
+    named = {"batch_id": logs.batch.batch_id, "group_id": logs.group_id}
+    return {name: pa.DictionaryArray.from_arrays(code, pa.array([text])) for name, text in named.items()}
+
+
+FORMS = {"texts": _texts, "integers": _integers, "ranges": _ranges}
+"""The columns of each form of rows."""

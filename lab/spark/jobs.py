@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from fanin import Fanin
@@ -23,6 +24,7 @@ from lab.spark.inputs import TENANT, Logs
 from lab.spark.tables import MemoryTables
 from pipeline.bulk_ack import frames
 from pipeline.bulk_ack import run as bulk_acking
+from pipeline.bulk_ack.local import LocalEngine
 from pipeline.bulk_ack.on_spark import SparkEngine
 from pipeline.fan_out.publish import FanOutRequest, fan_out
 from pipeline.spark.session import spark_session
@@ -42,6 +44,19 @@ def fold(spark: SparkSession, logs: Logs) -> None:
     bulk_acking.preview(SparkEngine(spark), _listed(spark, logs), request, _unreported)
 
 
+def fold_here(logs: Logs) -> None:
+    """Run bulk_ack with --dry-run in this process."""
+    engine = LocalEngine(cores=1)
+    bulk_acking.preview(engine, engine.list_logs([str(logs.folder)]), _request(logs), _unreported)
+
+
+def longs_here(logs: Logs) -> Longs:
+    """Return the bitmap that this process folds, in the form of the other engines."""
+    engine = LocalEngine(cores=1)
+    with engine.fold(engine.list_logs([str(logs.folder)]), _request(logs), _unreported) as folded:
+        return _placed(logs, folded.page_masks)
+
+
 def ack(spark: SparkSession, logs: Logs) -> None:
     """Run bulk_ack, with the tracker's code for each page."""
     bulk_acking.bulk_ack(SparkEngine(spark), _listed(spark, logs), _request(logs), _unreported)
@@ -50,7 +65,10 @@ def ack(spark: SparkSession, logs: Logs) -> None:
 def longs(spark: SparkSession, logs: Logs) -> Longs:
     """Return the folded bitmap, in the form of the other engines."""
     folded = frames.fold(spark, _listed(spark, logs), _request(logs).tables, TENANT)
-    found = frames.page_masks(frames.blocks(folded), 2).select("page", "bits").toArrow()
+    return _placed(logs, frames.page_masks(frames.blocks(folded), 2).select("page", "bits").toArrow())
+
+
+def _placed(logs: Logs, found: pa.Table) -> Longs:
     placed = np.zeros((longs_of(logs.rows) * 64 // PAGE_BITS_MAX, PAGE_BITS_MAX // 8), np.uint8)
     placed[found["page"].to_numpy()] = np.frombuffer(b"".join(found["bits"].to_pylist()), np.uint8).reshape(
         -1, PAGE_BITS_MAX // 8

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 
-from lab.pages.results import Plot, Result, Table, Target, keep, kept
+from lab.pages.page import write
+from lab.pages.results import Plot, Result, Table, Target, keep, kept, save
+from lab.pages.revision import commit
 
 NAMES = {
     "spark": "bulk_ack --dry-run",
@@ -19,9 +22,24 @@ NAMES = {
     "polars-files": "Polars",
 }
 COLUMNS = ("rows", "way", "CPU s, all", "CPU s, again", "rows a CPU second", "MB")
-SMALL, SMALL_RUN = "small", "small-run"
-SMALL_TARGET = "bulk_ack of 1 M string ids from the shell, by processes of this machine, CPU seconds"
 PACKAGES = ("pyspark", "pyarrow", "numpy", "duckdb", "polars")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What another command measures for the page: a *table*, the figure *run*, targets that begin so."""
+
+    table: str
+    run: str
+    targets: str
+
+
+SMALL = Part(
+    "small",
+    "small-run",
+    "bulk_ack of 1 M string ids from the shell, by processes of this machine, CPU seconds",
+)
+FORMS = Part("forms", "forms-run", "bulk_ack --dry-run by this machine, rows of")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +89,8 @@ class Found:
 
 
 def keep_all(found: Found, command: str, rounds: int) -> Result:
-    """Keep the result, with what `lab.spark.small` measured last."""
-    tables, figures, targets = _of_small(kept("spark"))
+    """Keep the result, with what the other commands measured last."""
+    tables, figures, targets = _of_parts(kept("spark"))
     return keep(
         "spark",
         command,
@@ -89,12 +107,29 @@ def keep_all(found: Found, command: str, rounds: int) -> Result:
     )
 
 
-def _of_small(last: Result | None) -> tuple[dict[str, Table], dict[str, str], list[Target]]:
-    """Return the table, the figure and the target of `lab.spark.small` in the last result."""
-    if last is None or SMALL not in last.tables:
-        return {}, {SMALL_RUN: "not measured"}, []
-    targets = [each for each in last.targets if each.what == SMALL_TARGET]
-    return {SMALL: last.tables[SMALL]}, {SMALL_RUN: last.figures[SMALL_RUN]}, targets
+def keep_part(part: Part, command: str, table: Table, targets: Sequence[Target]) -> None:
+    """Put a part into the result of the page, and write the page; the rest of it stays."""
+    result = kept("spark")
+    if result is None:
+        raise SystemExit("run python -m lab.spark --keep before: the page is of its result")
+    ran = f"`{command}`, {datetime.now(UTC):%Y-%m-%d} at `{commit()}`"
+    others = [each for each in result.targets if not each.what.startswith(part.targets)]
+    tables, figures = {**result.tables, part.table: table}, {**result.figures, part.run: ran}
+    save(replace(result, tables=tables, figures=figures, targets=[*others, *targets]))
+    write(["spark"])
+
+
+def _of_parts(last: Result | None) -> tuple[dict[str, Table], dict[str, str], list[Target]]:
+    """Return the tables, the figures and the targets of the parts in the last result."""
+    measured = [part for part in (SMALL, FORMS) if last and part.table in last.tables]
+    if last is None or not measured:
+        return {}, {part.run: "not measured" for part in (SMALL, FORMS)}, []
+    prefixes = tuple(part.targets for part in measured)
+    return (
+        {part.table: last.tables[part.table] for part in measured},
+        {part.run: last.figures.get(part.run, "not measured") for part in (SMALL, FORMS)},
+        [each for each in last.targets if each.what.startswith(prefixes)],
+    )
 
 
 def _rows(found: Found, files: bool) -> Iterator[tuple[str, ...]]:

@@ -6,17 +6,14 @@ import argparse
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from lab.pages.page import write
-from lab.pages.results import Table, Target, kept, save
-from lab.pages.revision import ROOT, commit
+from lab.pages.results import Table, Target
+from lab.pages.revision import ROOT
 from lab.spark.inputs import write_logs
-from lab.spark.report import SMALL, SMALL_RUN, SMALL_TARGET
+from lab.spark.report import SMALL, keep_part
 from pipeline.without_spark.engines import LOCAL, SPARK
 
 DRY = ("--dry-run",)
@@ -58,24 +55,15 @@ def _run(folder: Path, engine: str, own: Sequence[str]) -> float:
 
 
 def _keep(found: dict[int, dict[str, float]], command: str) -> None:
-    """Put the table into the result of the page; the rest of it stays."""
-    result = kept("spark")
-    if result is None:
-        raise SystemExit("run python -m lab.spark --keep before: the page is of its result")
     cells = [(f"{rows:,}", *(f"{seconds:.1f}" for seconds in ways.values())) for rows, ways in found.items()]
     table = Table(("rows", *(f"{way}: CPU s" for way in WAYS)), cells)
-    ran = f"`{command}`, {datetime.now(UTC):%Y-%m-%d} at `{commit()}`"
-    targets = [each for each in result.targets if each.what != SMALL_TARGET]
-    figures = {**result.figures, SMALL_RUN: ran}
-    tables = {**result.tables, SMALL: table}
-    save(replace(result, tables=tables, figures=figures, targets=[*targets, _target(found[TARGET_ROWS])]))
-    write(["spark"])
+    keep_part(SMALL, command, table, [_target(found[TARGET_ROWS])])
 
 
 def _target(ways: dict[str, float]) -> Target:
     seconds = ways["local"]
     reason = "imports of Arrow and boto3 take half of it"
-    return Target(SMALL_TARGET, "less than 2", f"{seconds:.1f}", seconds < TARGET_SECONDS, reason)
+    return Target(SMALL.targets, "less than 2", f"{seconds:.1f}", seconds < TARGET_SECONDS, reason)
 
 
 if __name__ == "__main__":

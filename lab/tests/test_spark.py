@@ -34,8 +34,9 @@ def test_one_ack_in_twenty_is_a_repetition_and_none_is_beyond():
     assert len(items) == ROWS - ROWS // 20
 
 
-def test_the_job_folds_the_logs_to_the_items_that_they_have(tmp_path):
-    made = inputs.write_logs(tmp_path / "logs", ROWS)
+@pytest.mark.parametrize(("form", "before"), [("texts", 0), ("integers", 0), ("ranges", 0), ("ranges", 1)])
+def test_the_job_folds_the_logs_to_the_items_that_they_have(tmp_path, form, before):
+    made = inputs.write_logs(tmp_path / "logs", ROWS, form, before)
     logs = inputs.read_logs(tmp_path / "logs")
     folder = Folder(Registry(logs.batch), inputs.TENANT)
 
@@ -44,7 +45,9 @@ def test_the_job_folds_the_logs_to_the_items_that_they_have(tmp_path):
     (found,) = (fold.succeeded for fold in folder._folds.values())
     pages, masks = bitmaps.pages_of(*found.blocks())
 
-    assert bitmaps.positions(pages, masks, 1024).tolist() == np.unique(inputs.indexes(0, ROWS, ROWS)).tolist()
+    rows, size = np.unique(inputs.indexes(0, ROWS, ROWS)), inputs.RANGE if form == "ranges" else 1
+    items = before + np.repeat(rows * size, size) + np.tile(np.arange(size), rows.size)
+    assert np.array_equal(bitmaps.positions(pages, masks, 1024), items)
 
 
 @pytest.fixture
@@ -64,8 +67,10 @@ def test_the_page_has_a_place_for_each_result(found, tmp_path, monkeypatch):
     monkeypatch.setattr(report, "PACKAGES", ["pyspark"])
     result = keep_all(found, "command", 1)
 
-    small = "<!-- table: small -->"  # of a run of its own
-    page = rendered((FOLDER / "spark.md").read_text().replace(small, ""), result)
+    page = (FOLDER / "spark.md").read_text()
+    for part in (report.SMALL, report.FORMS):  # each of a run of its own
+        page = page.replace(f"<!-- table: {part.table} -->", "")
+    page = rendered(page, result)
 
     assert "<!-- figure: spark-slope -->5.0<!-- end -->" in page
     assert "| bulk_ack --dry-run | 9.0 | 4,444,444 | 900 |" in page

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from fanin.tracker import Batch, BatchKey, Mode, Outcome
 from fanin.tracker.rules.model import is_reason
-from pipeline.bulk_ack import item_ids as ids
 from pipeline.bulk_ack import logs
+from pipeline.bulk_ack.item_columns import ItemColumns, text_of
 from pipeline.bulk_ack.item_ids import Located, Refusal
 from pipeline.bulk_ack.logs import Portion
 from pipeline.bulk_ack.rows import BLOCKS_A_BATCH, FOLDED
@@ -61,17 +61,19 @@ class Folder:
     def take(self, portion: Portion, file: str) -> Iterator[pa.RecordBatch]:
         """Fold the real acks of *portion*, a part of *file*; yield rejected rows, and reasons of failures."""
         succeeded, failed = _outcomes(portion.outcome)
-        located = self._located(portion.item_id, succeeded | failed)
+        located = self._located(portion.items, succeeded | failed)
+        has_failures = failed.any()
         for number, rows in _by_batch(located):
-            batch_id, positions, is_failure = located.batches[number], located.position[rows], failed[rows]
+            batch_id = located.batches[number]
             fold = self._fold(batch_id)
-            if is_failure.any():
-                fold.failed.add(positions[is_failure])
-                yield from _reasons(fold, batch_id, portion, np.arange(failed.size)[rows][is_failure])
-                fold.succeeded.add(positions[~is_failure])
-            else:
-                fold.succeeded.add(positions)
-            self._acks += positions.size
+            if not has_failures:
+                self._acks += _add(fold.succeeded, located, rows)
+                continue
+            numbers = np.arange(failed.size)[rows]
+            failures = numbers[failed[numbers]]
+            self._acks += _add(fold.succeeded, located, numbers[~failed[numbers]])
+            self._acks += _add(fold.failed, located, failures)
+            yield from _reasons(fold, batch_id, portion, failures)
         yield from _rejected(portion, located.refusal, file)
 
     def blocks(self) -> Iterator[pa.RecordBatch]:
@@ -84,12 +86,12 @@ class Folder:
                     yield _blocks(batch_id, numbers[some], rows[some], name)
         yield _batch(acks=pa.array([self._acks], pa.int64()))
 
-    def _located(self, item_ids: pa.Array, known: Flags) -> Located:
+    def _located(self, items: ItemColumns, known: Flags) -> Located:
         """Locate the items; also refuse rows without a *known* outcome, and of estimated batches."""
-        located = ids.locate(item_ids, self._salts)
-        refusal = np.where(
-            (located.refusal == Refusal.GOOD) & ~known, np.int8(Refusal.OUTCOME), located.refusal
-        )
+        located = items.locate(self._salts)
+        refusal = located.refusal
+        if not known.all():
+            refusal = np.where((refusal == Refusal.GOOD) & ~known, np.int8(Refusal.OUTCOME), refusal)
         counting = np.array(
             [self._mode(batch_id) is Mode.ESTIMATED for batch_id in located.batches], np.bool_
         )
@@ -142,17 +144,28 @@ def _by_batch(located: Located) -> Iterator[tuple[int, Rows | slice]]:
     if not rows.size:
         return
     if codes[0] == codes.max() == codes.min():
-        yield int(codes[0]), rows
+        yield int(codes[0]), rows if rows.size < located.refusal.size else slice(None)
         return
-    request = np.argsort(codes, kind="stable")
-    numbers, first = np.unique(codes[request], return_index=True)
-    yield from zip(numbers.tolist(), np.split(rows[request], first[1:]), strict=True)
+    order = np.argsort(codes.astype(np.min_scalar_type(len(located.batches))), kind="stable")
+    numbers, first = np.unique(codes[order], return_index=True)
+    yield from zip(numbers.tolist(), np.split(rows[order], first[1:]), strict=True)
+
+
+def _add(fold: bitmaps.Fold, located: Located, rows: Rows | slice) -> int:
+    """Set the bits of the items of *rows*; return their number."""
+    first = located.position[rows]
+    if located.last is None:
+        fold.add(first)
+        return first.size
+    last = located.last[rows]
+    fold.add_ranges(first, last)
+    return int((last - first).sum()) + first.size
 
 
 def _reasons(fold: _BatchFold, batch_id: str, portion: Portion, failed: Rows) -> Iterator[pa.RecordBatch]:
     """Yield the reasons of some of the failures that have one that the API would accept."""
     explained = failed[portion.reason.is_valid().to_numpy(False)[failed]][: REASONS - fold.reasons]
-    given = [(_text(portion.item_id[row]), _text(portion.reason[row])) for row in explained.tolist()]
+    given = [(portion.items.item_id(row), text_of(portion.reason[row])) for row in explained.tolist()]
     kept = [(item, reason) for item, reason in given if reason is not None and is_reason(reason)]
     fold.reasons += len(kept)
     if kept:
@@ -165,9 +178,9 @@ def _rejected(portion: Portion, refusal: NDArray[np.int8], file: str) -> Iterato
     rows = np.flatnonzero(refusal)
     facts = [
         (
-            _text(portion.item_id[row]),
-            _text(portion.outcome[row]),
-            _text(portion.reason[row]),
+            portion.items.text(row),
+            text_of(portion.outcome[row]),
+            text_of(portion.reason[row]),
             Refusal(why).label,
         )
         for row, why in zip(rows.tolist(), refusal[rows].tolist(), strict=True)
@@ -195,9 +208,3 @@ def _batch(**column: pa.Array) -> pa.RecordBatch:
     (filled,) = column.values()
     columns = [column.get(one.name, pa.nulls(len(filled), one.type)) for one in FOLDED]
     return pa.RecordBatch.from_arrays(columns, schema=FOLDED)
-
-
-def _text(value: pa.Scalar) -> str | None:
-    """Return a text; bytes that are not UTF-8 are replaced."""
-    raw = value.cast(pa.binary()).as_py()
-    return None if raw is None else raw.decode("utf-8", "replace")

@@ -56,20 +56,22 @@ class Refusal(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """One entry per id: its batch, as an index into *batches*, its position in it, and its refusal.
+    """One entry per row: its batch, as an index into *batches*, its position in it, and its refusal.
 
-    *batch* and *position* are undefined unless *refusal* is GOOD.
+    *batch* and the positions are undefined unless *refusal* is GOOD. *last*: where rows are ranges, the
+    positions of their last items.
     """
 
     batches: tuple[str, ...]
     batch: NDArray[np.int64]
     position: NDArray[np.int64]
     refusal: NDArray[np.int8]
+    last: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class _Prefix:
-    """The parsed form of a distinct prefix: a group of a batch, or nothing."""
+class Prefix:
+    """The parsed form of a distinct ``batchId:groupId:``: a group of a batch, or nothing."""
 
     batch_id: str | None = None
     group: GroupId | None = None
@@ -80,11 +82,11 @@ def locate(ids: pa.Array, salts_of: Salts) -> Located:
     raw = pc.fill_null(ids.cast(pa.binary()), b"")
     head = raw[0].as_py()[:PREFIX_BYTES] if len(raw) else b""
     if (index := _of_one_group(raw, head)) is not None:
-        return _locate([_prefix(head)], slice(None), index, salts_of)
+        return located([prefix(_text(head))], slice(None), index, salts_of)
     heads = pc.binary_slice(raw, 0, PREFIX_BYTES).dictionary_encode()
     index = indexes(pc.binary_slice(raw, PREFIX_BYTES, PREFIX_BYTES + INDEX_DIGITS + 1))
-    prefixes = [_prefix(head) for head in heads.dictionary.to_pylist()]
-    return _locate(prefixes, heads.indices.to_numpy(), index, salts_of)
+    prefixes = [prefix(_text(head)) for head in heads.dictionary.to_pylist()]
+    return located(prefixes, heads.indices.to_numpy(), index, salts_of)
 
 
 def _of_one_group(raw: pa.Array, head: bytes) -> NDArray[np.int64] | None:
@@ -119,34 +121,57 @@ def _buffers(texts: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
     return ends.astype(np.int64) - int(ends[0]), held[ends[0] : ends[-1]]
 
 
-def _locate(
-    prefixes: list[_Prefix], code: NDArray[Any] | slice, index: NDArray[np.int64], salts: Salts
+def located(
+    prefixes: list[Prefix],
+    code: NDArray[Any] | slice,
+    index: NDArray[Any],
+    salts_of: Salts,
+    last: NDArray[Any] | None = None,
 ) -> Located:
-    """Return the rows of *index*; *code* is each row's index into *prefixes*, or all of one."""
+    """Return the items *index*, or *index* to *last*, of groups of *prefixes*; -1 is malformed.
+
+    *code*: which of *prefixes* each row has, or all of one.
+    """
     batches = tuple(sorted({prefix.batch_id for prefix in prefixes if prefix.batch_id}))
     numbers = {batch_id: number for number, batch_id in enumerate(batches)}
-    known = salts(batches) if batches else {}
+    known = salts_of(batches) if batches else {}
     batch = np.array([numbers.get(prefix.batch_id or "", -1) for prefix in prefixes], np.int64)
     start = np.array([prefix.group.start if prefix.group else 0 for prefix in prefixes], np.int64)
     upto = np.array([prefix.group.upto if prefix.group else 0 for prefix in prefixes], np.int64)
     refusal = np.array([_judge(prefix, known) for prefix in prefixes], np.int8)
-    found = np.where(
-        (refusal[code] == 0) & (index >= upto[code]), np.int8(Refusal.OUT_OF_RANGE), refusal[code]
-    )
-    found = np.where(index < 0, np.int8(Refusal.MALFORMED), found)
-    return Located(batches, np.broadcast_to(batch[code], index.shape), start[code] + index, found)
+    found = _refusals(refusal[code], upto[code], index, last)
+    ends = None if last is None else start[code] + last
+    return Located(batches, np.broadcast_to(batch[code], index.shape), start[code] + index, found, ends)
 
 
-def _prefix(head: bytes) -> _Prefix:
+def _refusals(
+    refusal: NDArray[np.int8], upto: NDArray[np.int64], index: NDArray[Any], last: NDArray[Any] | None
+) -> NDArray[np.int8]:
+    """Return the *refusal* of each row, with that of its indexes in a group of *upto* items."""
+    malformed = index < 0
+    if last is not None:
+        malformed |= last < index
+    beyond = (index if last is None else last) >= upto
+    if not (refusal.any() or malformed.any() or beyond.any()):
+        return np.zeros(index.shape, np.int8)
+    found = np.where((refusal == Refusal.GOOD) & beyond, np.int8(Refusal.OUT_OF_RANGE), refusal)
+    return np.where(malformed, np.int8(Refusal.MALFORMED), found)
+
+
+def prefix(head: str) -> Prefix:
     """Return the group of the ids with this head, by the tracker's own parser."""
     try:
-        item = ItemId.parse(head.decode("utf-8", "replace") + "0")
+        item = ItemId.parse(head + "0")
     except InvalidRequest:
-        return _Prefix()
-    return _Prefix(item.batch_id, GroupId.decode(item.group_id))
+        return Prefix()
+    return Prefix(item.batch_id, GroupId.decode(item.group_id))
 
 
-def _judge(prefix: _Prefix, salts: Mapping[str, bytes]) -> Refusal:
+def _text(head: bytes) -> str:
+    return head.decode("utf-8", "replace")
+
+
+def _judge(prefix: Prefix, salts: Mapping[str, bytes]) -> Refusal:
     """Return the refusal of a prefix by its tag; the index is checked per row."""
     if prefix.batch_id is None:
         return Refusal.MALFORMED

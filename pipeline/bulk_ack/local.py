@@ -76,7 +76,7 @@ class LocalEngine:
                 for batch in _read(file):
                     collected.take(batch)
             table = pa.Table.from_batches(collected.page_masks(), rows.PAGE_MASKS)
-            yield LocalFold(self, logs, files, collected, table)
+            yield LocalFold(self, logs, files, collected, table, _counts(collected, table))
 
     def processes(self, logs: Sequence[ListedFile], wanted: int) -> Processes:
         """Return the processes for *wanted* times the least work of one."""
@@ -93,13 +93,7 @@ class LocalFold:
     files: Sequence[str]
     collected: Collected
     page_masks: pa.Table
-
-    @property
-    def counts(self) -> Folded:
-        """Return the counts of the folded logs."""
-        items, failed = (_popcounts(self.page_masks[name]).sum() for name in ("bits", "failed"))
-        found, pages = self.collected, self.page_masks.num_rows
-        return Folded(found.acks, dict(found.rejected), pages, int(items), int(failed))
+    counts: Folded
 
     def failing(self) -> int:
         """Return the number of pages with a failure."""
@@ -169,8 +163,14 @@ def dealt(page_masks: pa.Table, tasks: int) -> list[pa.Table]:
     return [page_masks.take(order[share == number]) for number in np.unique(share)]
 
 
+def _counts(found: Collected, page_masks: pa.Table) -> Folded:
+    items, failed = (int(_popcounts(page_masks[name]).sum()) for name in ("bits", "failed"))
+    return Folded(found.acks, dict(found.rejected), page_masks.num_rows, items, failed)
+
+
 def _popcounts(column: pa.ChunkedArray) -> bitmaps.Longs:
-    return bitmaps.popcount(bitmaps.as_rows(column.to_pylist()))
+    counts = [bitmaps.popcount(bitmaps.from_column(chunk)) for chunk in column.chunks]
+    return np.concatenate([np.zeros(0, np.int64), *counts])
 
 
 def _by_batch(marked: Iterable[write.Row], target: Target) -> Iterator[dict[str, Any]]:

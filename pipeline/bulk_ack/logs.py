@@ -9,11 +9,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from itertools import groupby
 from pathlib import PurePosixPath
+from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
@@ -21,15 +25,27 @@ import pyarrow.fs
 import pyarrow.json
 import pyarrow.parquet as pq
 
+from pipeline.bulk_ack.item_columns import ItemColumns, ItemIds, ItemNumbers
 from pipeline.spark import files
 
-ROWS_A_BATCH = 1 << 15
+ROWS_A_BATCH = 1 << 16
 """What is computed of so many rows remains in the cache of a core."""
 BLOCK_BYTES = 8 << 20
 """Bytes of text that are parsed at once, and the longest line."""
 HEADER_BYTES = 1 << 16
 ITEM_NAMES = ("item_id", "itemId")
-NAMES = (*ITEM_NAMES, "outcome", "reason")
+GROUP_NAMES = ("batch_id", "group_id")
+OUTCOME_NAMES = ("outcome", "reason")
+ITEMS = (*GROUP_NAMES, "index")
+RANGES = (*GROUP_NAMES, "first", "last")
+KINDS = {
+    **dict.fromkeys((*ITEM_NAMES, *GROUP_NAMES, *OUTCOME_NAMES), pa.string()),
+    **dict.fromkeys(("index", "first", "last"), pa.int64()),
+}
+"""The columns of an ack."""
+PARTITIONS = (*GROUP_NAMES, "outcome")
+"""Columns that the names of folders may give, such as ``batch_id=...``."""
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 FORMATS = {
     ".parquet": "parquet",
@@ -47,9 +63,9 @@ class UnreadableLog(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """Some rows of a log: columns item_id, outcome and reason; and the *lines* that are not rows."""
+    """Some rows of a log: columns of *items*, outcome and reason; and the *lines* that are not rows."""
 
-    item_id: pa.Array
+    items: ItemColumns
     outcome: pa.Array
     reason: pa.Array
     lines: tuple[str, ...] = ()
@@ -79,22 +95,65 @@ def read(path: str) -> Iterator[Portion]:
     """Yield the rows of the log at *path*, in Spark's notation. Raises UnreadableLog."""
     readers = {"parquet": _parquet, "json": _json, "csv": _csv}
     system, inner = files.as_spark_names(path)
+    named = partitions(path)
     try:
-        yield from readers[format_of(path)](system, inner)
+        for batch, lines in readers[format_of(path)](system, inner):
+            yield portion(batch, lines, named)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise UnreadableLog(f"{path} cannot be read: {error}") from error
 
 
-def _parquet(system: Any, path: str) -> Iterator[Portion]:
+Rows = tuple[pa.RecordBatch, Sequence[str]]
+"""Rows, and lines that are not rows."""
+
+
+def partitions(path: str) -> dict[str, str]:
+    """Return the columns that the folders of *path* give."""
+    parts = (part.partition("=") for part in PurePosixPath(path).parts[:-1])
+    return {name: value for name, _, value in parts if name in PARTITIONS and value != _NO_VALUE}
+
+
+def _parquet(system: Any, path: str) -> Iterator[Rows]:
     with system.open_input_file(path) as source:
         file = pq.ParquetFile(source)
-        _refuse_duplicates(file.schema_arrow.names)
-        names = [name for name in NAMES if name in file.schema_arrow.names]
-        for batch in file.iter_batches(ROWS_A_BATCH, columns=names, use_threads=False):
-            yield portion(batch)
+        names = used(file.schema_arrow.names)
+        if groups := [name for name in GROUP_NAMES if name in names]:
+            file = pq.ParquetFile(source, metadata=file.metadata, read_dictionary=groups)
+        parts = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
+        for texts, numbers in groupby(range(len(parts)), lambda number: _only_texts(parts[number], groups)):
+            read = [name for name in names if name not in texts]
+            for batch in file.iter_batches(ROWS_A_BATCH, list(numbers), read, use_threads=False):
+                yield reduce(_with_text, texts.items(), batch), ()
 
 
-def _csv(system: Any, path: str) -> Iterator[Portion]:
+def _only_texts(part: pq.RowGroupMetaData, names: Sequence[str]) -> dict[str, str]:
+    """Return those columns of a part of a file that have one text in all rows, by its statistics."""
+    columns = (part.column(at) for at in range(part.num_columns if names else 0))
+    return {
+        column.path_in_schema: column.statistics.min
+        for column in columns
+        if column.path_in_schema in names and _has_one_text(column.statistics)
+    }
+
+
+def _has_one_text(known: pq.Statistics | None) -> bool:
+    """Return whether statistics say so; bounds that a writer has cut are not equal."""
+    if known is None or not (known.has_min_max and known.has_null_count) or known.null_count:
+        return False
+    return isinstance(known.min, str) and known.min == known.max
+
+
+def _with_text(batch: pa.RecordBatch, named: tuple[str, str]) -> pa.RecordBatch:
+    name, text = named
+    return batch.append_column(name, _repeated(text, batch.num_rows))
+
+
+def _repeated(text: str, rows: int) -> pa.Array:
+    codes, texts = np.zeros(rows, np.int32), pa.array([text], pa.string())
+    return pa.DictionaryArray.from_arrays(codes, texts, safe=False)
+
+
+def _csv(system: Any, path: str) -> Iterator[Rows]:
     lines: list[str] = []
 
     def reject(row: Any) -> str:
@@ -105,9 +164,7 @@ def _csv(system: Any, path: str) -> Iterator[Portion]:
         header = source.peek(HEADER_BYTES).decode("utf-8-sig", "replace").splitlines()[:1]
         if not header:
             return
-        columns = next(csv.reader(header), [])
-        _refuse_duplicates(columns)
-        names = [name for name in NAMES if name in columns]
+        names = used(next(csv.reader(header), []))
         batches = pyarrow.csv.open_csv(
             source,
             pyarrow.csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES),
@@ -120,13 +177,13 @@ def _csv(system: Any, path: str) -> Iterator[Portion]:
             ),
         )
         for batch in batches:
-            yield portion(batch, tuple(lines))
+            yield batch, tuple(lines)
             lines.clear()
     if lines:
-        yield _lines(lines)
+        yield _NO_ROWS, lines
 
 
-def _json(system: Any, path: str) -> Iterator[Portion]:
+def _json(system: Any, path: str) -> Iterator[Rows]:
     with system.open_input_stream(path) as source:
         for block in _blocks(source):
             yield from _json_block(block)
@@ -148,25 +205,27 @@ def _blocks(source: Any) -> Iterator[bytes]:
         yield unended
 
 
-_JSON_ROWS = pa.schema([(name, pa.string()) for name in NAMES])
+_JSON_ROWS = pa.schema(KINDS.items())
+_NO_ROWS = pa.RecordBatch.from_pylist([], pa.schema([("item_id", pa.string())]))
 
 
-def _json_block(block: bytes) -> Iterator[Portion]:
+def _json_block(block: bytes) -> Iterator[Rows]:
     """Yield the rows of a block; one that Arrow cannot parse is read line by line."""
     try:
         rows = pyarrow.json.read_json(
             io.BytesIO(block),
             pyarrow.json.ReadOptions(use_threads=False, block_size=len(block) + 1),
             pyarrow.json.ParseOptions(explicit_schema=_JSON_ROWS, unexpected_field_behavior="ignore"),
-        )
+        ).select(_JSON_ROWS.names)
     except pa.ArrowInvalid:
-        yield _line_by_line(block)
-        return
+        rows, lines = _line_by_line(block)
+        yield _NO_ROWS, lines
     for batch in rows.to_batches(ROWS_A_BATCH):
-        yield portion(batch)
+        for named in _by_names(batch):
+            yield named, ()
 
 
-def _line_by_line(block: bytes) -> Portion:
+def _line_by_line(block: bytes) -> tuple[pa.Table, list[str]]:
     rows, lines = [], []
     for raw in block.split(b"\n"):
         text = raw.decode("utf-8", "replace")
@@ -175,50 +234,127 @@ def _line_by_line(block: bytes) -> Portion:
             rows.append(row)
         elif text.strip():
             lines.append(text)
-    return portion(pa.RecordBatch.from_pylist(rows, _JSON_ROWS), tuple(lines))
+    return pa.Table.from_pylist(rows, _JSON_ROWS), lines
 
 
-def _json_row(raw: bytes) -> dict[str, str | None] | None:
-    """Return the fields of a line that is one JSON object of texts; None if it is anything else."""
+def _json_row(raw: bytes) -> dict[str, str | int | None] | None:
+    """Return the fields of a line that is one JSON object of an ack; None if it is anything else."""
     try:
         found = json.loads(raw)
     except (ValueError, RecursionError):
         return None
     if not isinstance(found, dict):
         return None
-    row = {name: found.get(name) for name in NAMES}
-    if not all(value is None or isinstance(value, str) for value in row.values()):
+    is_named = any(found.get(name) is not None for name in ITEM_NAMES)
+    row = {name: found.get(name) for name in (ITEM_NAMES + OUTCOME_NAMES if is_named else KINDS)}
+    if not all(_is_of(KINDS[name], value) for name, value in row.items()):
         return None
     # A reason that was cut may end in half of a surrogate pair, which Arrow refuses.
-    return {name: value and value.encode("utf-8", "replace").decode() for name, value in row.items()}
+    return {
+        name: value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+        for name, value in row.items()
+    }
 
 
-def portion(batch: pa.RecordBatch, lines: tuple[str, ...] = ()) -> Portion:
-    """Return the columns of *batch* by name; missing ones are null. An item id is required."""
-    named = [name for name in ITEM_NAMES if name in batch.schema.names]
-    if not named:
-        raise pa.ArrowInvalid(f"it has no column {' or '.join(ITEM_NAMES)}")
-    ids = [_text(batch, name) for name in named]
-    return Portion(pc.coalesce(*ids), _text(batch, "outcome"), _text(batch, "reason"), lines)
+def _is_of(kind: pa.DataType, value: object) -> bool:
+    """Return whether a value of JSON fits a column of this *kind*."""
+    if value is None or pa.types.is_string(kind):
+        return value is None or isinstance(value, str)
+    return type(value) is int and -(1 << 63) <= value < 1 << 63
 
 
-def _text(batch: pa.RecordBatch, name: str) -> pa.Array:
-    if name not in batch.schema.names:
-        return pa.nulls(batch.num_rows, pa.string())
-    column = batch.column(name)
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if not any(is_text(kind) for is_text in (pa.types.is_string, pa.types.is_large_string, pa.types.is_null)):
-        raise pa.ArrowInvalid(f"its column {name} is {kind}; expected text")
-    return column.cast(pa.string())
+def _by_names(rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Yield *rows*, which have all columns, in parts that name their items by the same ones."""
+    by_id, by_index, by_range = (_has_any(rows, names) for names in (ITEM_NAMES, ITEMS, RANGES[2:]))
+    if pc.any(pc.and_not(pc.and_(by_range, pc.is_valid(rows["index"])), by_id)).as_py():
+        raise pa.ArrowInvalid(f"a row has {_AMBIGUOUS}")
+    by_range = pc.and_not(by_range, by_id)
+    by_index = pc.and_not(pc.and_not(by_index, by_id), by_range)
+    others = pc.invert(pc.or_(by_range, by_index))
+    for names, chosen in ((ITEM_NAMES, others), (ITEMS, by_index), (RANGES, by_range)):
+        if pc.any(chosen).as_py():
+            yield rows.filter(chosen).select([*names, *OUTCOME_NAMES])
 
 
-def _refuse_duplicates(columns: Sequence[str]) -> None:
-    """Raise ArrowInvalid if a column of an ack occurs twice: the intended one is unknown."""
-    for name in NAMES:
+def _has_any(rows: pa.RecordBatch, names: Sequence[str]) -> pa.Array:
+    return reduce(pc.or_, (pc.is_valid(rows[name]) for name in names))
+
+
+_AMBIGUOUS = "index beside first or last: expected an item, or a range of items"
+
+
+def used(columns: Sequence[str]) -> list[str]:
+    """Return those of the *columns* of a log that are of an ack. Raises ArrowInvalid if they are of none."""
+    names = [name for name in (*_naming(columns), *OUTCOME_NAMES) if name in columns]
+    for name in names:
         if columns.count(name) > 1:
             raise pa.ArrowInvalid(f"it has the column {name} twice")
+    return names
 
 
-def _lines(lines: list[str]) -> Portion:
-    empty = pa.nulls(0, pa.string())
-    return Portion(empty, empty, empty, tuple(lines))
+def _naming(columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that name the items; the first form that there is."""
+    if any(name in columns for name in ITEM_NAMES):
+        return ITEM_NAMES
+    has_index, has_range = "index" in columns, "first" in columns or "last" in columns
+    if has_index and has_range:
+        raise pa.ArrowInvalid(f"it has {_AMBIGUOUS}")
+    if not has_index and not has_range:
+        raise pa.ArrowInvalid(f"it has no column {' or '.join(ITEM_NAMES)}, nor index, nor first and last")
+    return ITEMS if has_index else RANGES
+
+
+def portion(
+    batch: pa.RecordBatch, lines: Sequence[str] = (), partition: Mapping[str, str] = MappingProxyType({})
+) -> Portion:
+    """Return the columns of *batch* by name; *partition* has the values of those that are missing or null.
+
+    Items have to be named; of outcome and reason, missing ones are null.
+    """
+    naming = _naming(batch.schema.names)
+    outcome, reason = (_decoded(_texts(batch, name, partition)) for name in OUTCOME_NAMES)
+    return Portion(_items(batch, naming, partition), outcome, reason, tuple(lines))
+
+
+def _items(batch: pa.RecordBatch, naming: Sequence[str], partition: Mapping[str, str]) -> ItemColumns:
+    if naming is ITEM_NAMES:
+        given = (_texts(batch, name, {}) for name in ITEM_NAMES if name in batch.schema.names)
+        return ItemIds(pc.coalesce(*(column.cast(pa.string()) for column in given)))
+    for name in naming:
+        if name not in batch.schema.names and name not in partition:
+            raise pa.ArrowInvalid(f"it has no column {name}")
+    groups = (_texts(batch, name, partition) for name in GROUP_NAMES)
+    return ItemNumbers(*groups, *(_numbers(batch, name) for name in naming[2:]))
+
+
+def _texts(batch: pa.RecordBatch, name: str, partition: Mapping[str, str]) -> pa.Array:
+    """Return the texts of a column, in which *partition* fills nulls."""
+    column = batch[name] if name in batch.schema.names else pa.nulls(batch.num_rows)
+    if not _is_text(_kind(column)):
+        raise pa.ArrowInvalid(f"its column {name} is {_kind(column)}; expected text")
+    if not column.null_count or name not in partition:
+        return column
+    if column.null_count == len(column):
+        return _repeated(partition[name], len(column))
+    return pc.fill_null(column.cast(pa.string()), partition[name])
+
+
+def _decoded(column: pa.Array) -> pa.Array:
+    """Return texts as such; nulls remain a column without memory."""
+    return column if pa.types.is_null(column.type) else column.cast(pa.string())
+
+
+def _numbers(batch: pa.RecordBatch, name: str) -> pa.Array:
+    column = batch[name]
+    kind = _kind(column)
+    if not (pa.types.is_integer(kind) or _is_text(kind)):
+        raise pa.ArrowInvalid(f"its column {name} is {kind}; expected integers")
+    return column.cast(pa.string() if _is_text(kind) else kind)
+
+
+def _kind(column: pa.Array) -> pa.DataType:
+    return column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return any(is_one(kind) for is_one in (pa.types.is_string, pa.types.is_large_string, pa.types.is_null))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 
 from fanin.tracker import Verdict
 from pipeline.spark import bitmaps
-from pipeline.spark.bitmaps import Masks
 
 BLOCKS_A_BATCH = 256
+_NO_BITS = bytes(bitmaps.BLOCK_BYTES)
 
 
 def _schema(**kinds: pa.DataType) -> pa.Schema:
@@ -83,7 +83,7 @@ class Collected:
     acks: int = 0
     rejected: Counter[str] = field(default_factory=Counter)
     reasons: list[dict[str, str | int]] = field(default_factory=list)
-    blocks: dict[tuple[str, int], tuple[Masks, Masks]] = field(default_factory=dict)
+    blocks: dict[tuple[str, int], list[bytes]] = field(default_factory=dict)
 
     def take(self, folded: pa.RecordBatch) -> None:
         """Add rows of FOLDED, which all have the same column set."""
@@ -93,25 +93,27 @@ class Collected:
         self.reasons += reason.to_pylist()
         columns = (block.field(name).to_pylist() for name in BLOCK.names)
         for batch_id, number, *masks in zip(*columns, strict=True):
-            for held, mask in zip(self.blocks.setdefault((batch_id, number), _empty()), masks, strict=True):
-                if mask is not None:
-                    np.bitwise_or(held, np.frombuffer(mask, np.uint8), out=held)
+            held = self.blocks.setdefault((batch_id, number), [b"", b""])
+            held[:] = map(_union, held, masks)
 
     def page_masks(self) -> Iterator[pa.RecordBatch]:
         """Yield PAGE_MASKS of the blocks, ordered by batch and page."""
         return to_page_masks(_batches(self.blocks))
 
 
-def _empty() -> tuple[Masks, Masks]:
-    return np.zeros(bitmaps.BLOCK_BYTES, np.uint8), np.zeros(bitmaps.BLOCK_BYTES, np.uint8)
+def _union(held: bytes, more: bytes | None) -> bytes:
+    """Return the bits of both; no bytes are no bits."""
+    if not held or not more:
+        return held or more or b""
+    return bytes(np.frombuffer(held, np.uint8) | np.frombuffer(more, np.uint8))
 
 
-def _batches(blocks: Mapping[tuple[str, int], tuple[Masks, Masks]]) -> Iterator[pa.RecordBatch]:
+def _batches(blocks: Mapping[tuple[str, int], Sequence[bytes]]) -> Iterator[pa.RecordBatch]:
     """Yield *blocks* as rows of BLOCK without nulls, ordered by their keys."""
     keys = sorted(blocks)
     for at in range(0, len(keys), BLOCKS_A_BATCH):
         some = keys[at : at + BLOCKS_A_BATCH]
-        masks = (bitmaps.to_column(np.stack([blocks[key][kind] for key in some])) for kind in (0, 1))
+        masks = (pa.array([blocks[key][kind] or _NO_BITS for key in some], pa.binary()) for kind in (0, 1))
         named = pa.array([batch_id for batch_id, _ in some]), pa.array([block for _, block in some])
         yield pa.RecordBatch.from_arrays([*named, *masks], schema=BLOCK)
 
@@ -120,13 +122,14 @@ def to_page_masks(found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield PAGE_MASKS of rows of BLOCK, one row per block, without nulls; a success beats a failure."""
     for batch in found:
         succeeded, failed = (
-            bitmaps.as_rows(batch.column(name).to_pylist()) for name in ("succeeded", "failed")
+            bitmaps.from_column(batch.column(name)).reshape(-1, bitmaps.MASK_BYTES).view(np.uint64)
+            for name in ("succeeded", "failed")
         )
         acked = succeeded | failed
         rows = np.flatnonzero(acked.any(axis=1))
         block, page = np.divmod(rows, bitmaps.BLOCK_PAGES)
         numbers = batch.column("block").to_numpy()[block] * bitmaps.BLOCK_PAGES + page
-        masks = acked[rows], (failed & ~succeeded)[rows]
+        masks = acked[rows].view(np.uint8), (failed[rows] & ~succeeded[rows]).view(np.uint8)
         columns = [
             batch.column("batch_id").take(pa.array(block)),
             pa.array(numbers),

@@ -67,7 +67,7 @@ class Found(Collected):
 
 @dataclass(frozen=True)
 class AckWriter(DataSourceArrowWriter):
-    """Writes rows with `item_id` (or `itemId`), and optionally `outcome` and `reason`."""
+    """Writes rows with the columns of an ack log."""
 
     request: Writing
 
@@ -104,5 +104,5 @@ def write_acks(request: Writing, batches: Iterable[pa.RecordBatch]) -> Marked:
 def as_batches(rows: Iterator[Row]) -> Iterator[pa.RecordBatch]:
     """Yield *rows* as Arrow batches, with the columns of an ack."""
     while some := [row.asDict() for row in islice(rows, logs.ROWS_A_BATCH)]:
-        names = [name for name in logs.NAMES if name in some[0]]
-        yield pa.RecordBatch.from_pylist(some, schema=pa.schema([(name, pa.string()) for name in names]))
+        kinds = [(name, logs.KINDS[name]) for name in logs.used(list(some[0]))]
+        yield pa.RecordBatch.from_pylist(some, schema=pa.schema(kinds))

@@ -7,7 +7,7 @@ the size of one of Spark's bitmaps. The bits of a page are counted by the tracke
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,7 +23,15 @@ BLOCK_BITS = BLOCK_BYTES * 8
 # Both are powers of two: a shift per row is several times as fast as a division.
 PAGE_SHIFT = PAGE_BITS_MAX.bit_length() - 1
 BLOCK_SHIFT = BLOCK_PAGES.bit_length() - 1
-_BIT = np.left_shift(1, np.arange(8)).astype(np.uint8)
+BIT_SHIFT = PAGE_SHIFT + BLOCK_SHIFT
+DENSE = 8
+"""Bits for each item up to which a byte per bit is faster than to find the byte of each item."""
+LONG_BITS = 64
+LONG_SHIFT = LONG_BITS.bit_length() - 1
+MOST_LONGS = 1 << 18
+"""Longs of ranges that are set at once."""
+_LONG = "<u8"
+_ONES = np.array((1 << LONG_BITS) - 1, _LONG)
 
 Longs: TypeAlias = NDArray[np.int64]
 Masks: TypeAlias = NDArray[np.uint8]
@@ -66,9 +74,20 @@ def to_column(masks: Masks) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(), masks.shape[0], buffers)
 
 
+def from_column(column: pa.Array) -> Masks:
+    """Return the rows of a column without nulls, the inverse of :func:`to_column`; they share its memory."""
+    if not len(column):
+        return as_rows([])
+    column = column.cast(pa.binary())
+    _, offsets, data = column.buffers()
+    bounds = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
+    return np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]].reshape(len(column), -1)
+
+
 def popcount(masks: Masks) -> Longs:
     """Return the number of bits set in each row."""
-    counts: Longs = np.bitwise_count(masks).sum(axis=-1, dtype=np.int64)
+    longs = np.ascontiguousarray(masks).view(_LONG)
+    counts: Longs = np.bitwise_count(longs).sum(axis=-1, dtype=np.int64)
     return counts
 
 
@@ -101,54 +120,142 @@ class Fold:
 
     def __init__(self, page_bits: int) -> None:
         self._page_bits = page_bits
-        self._ends: Longs = np.zeros(1, np.int64)
-        """Where the bytes of each block end; 0 if no position of the block was added."""
+        self._starts: Longs = np.zeros(1, np.int64)
+        """Where the bytes of each block begin; 0 if no position of the block was added."""
         self._numbers: list[Longs] = []
-        self._count = 0
-        self._bytes: Masks = np.zeros(0, np.uint8)
+        self._blocks: Masks = np.zeros((1, BLOCK_BYTES), np.uint8)
+        """The blocks in the order of their first positions, after one that no number has."""
+        self._count = 1
+        self._in_order = 0
+        """Blocks from the first on that are stored one after another."""
 
     def add(self, items: Longs) -> None:
         """Set the bits of the positions *items*, each 0 or more."""
         if not items.size:
             return
         bits = self._bits(items)
-        at = self._ends_of(bits >> (BLOCK_SHIFT + PAGE_SHIFT))
-        at -= BLOCK_BYTES
-        at += (bits & (BLOCK_BITS - 1)) >> 3
-        bits &= 7
-        np.bitwise_or.at(self._bytes, at, _BIT[bits])
+        first, last = int(bits.min()) >> BIT_SHIFT, int(bits.max()) >> BIT_SHIFT
+        if (last - first + 1) * BLOCK_BITS <= DENSE * bits.size:
+            self._add_dense(bits, first, last)
+            return
+        masks = np.left_shift(np.uint8(1), (bits & 7).astype(np.uint8))
+        at = self._bytes_of(bits, last)
+        _unite(self._blocks.ravel(), at, masks)
+
+    def add_ranges(self, first: Longs, last: Longs) -> None:
+        """Set the bits of the positions *first* to *last*, both inclusive, of each range."""
+        for some in portioned(first, last) if first.size else ():
+            low, high = some if self._page_bits == PAGE_BITS_MAX else cut(*some, self._page_bits)
+            self._add_longs(*cut(self._bits(low), self._bits(high), LONG_BITS))
 
     def blocks(self) -> tuple[Longs, Masks]:
         """Return the numbers of the blocks that hold any item, ascending, and their bytes."""
         numbers: Longs = np.concatenate([np.zeros(0, np.int64), *self._numbers])
         order: Any = np.argsort(numbers)
-        return numbers[order], self._bytes[: self._count * BLOCK_BYTES].reshape(-1, BLOCK_BYTES)[order]
+        return numbers[order], self._blocks[1 : self._count][order]
 
     def _bits(self, items: Longs) -> Longs:
-        """Return a new array: where each item would be if all blocks were stored one after another."""
+        """Return where each item would be if all blocks were stored one after another."""
         if self._page_bits == PAGE_BITS_MAX:
-            return items.copy()
+            return items
         pages = items // self._page_bits
         return items - pages * self._page_bits + (pages << PAGE_SHIFT)
 
-    def _ends_of(self, block: Longs) -> Longs:
-        """Return where the bytes of each of *block* end, after a block that has none was assigned some."""
-        self._ends = _grown(self._ends, int(block.max()) + 1)
-        ends = self._ends[block]
-        if ends.all():
-            return ends
-        fresh = np.unique(block[ends == 0])
-        self._ends[fresh] = np.arange(self._count + 1, self._count + 1 + fresh.size) * BLOCK_BYTES
+    def _add_dense(self, bits: Longs, first: int, last: int) -> None:
+        """Set *bits* of the blocks *first* to *last*, by a byte per bit."""
+        flags = np.zeros((last - first + 1) * BLOCK_BITS, np.bool_)
+        flags[bits - first * BLOCK_BITS] = True
+        masks = np.packbits(flags, bitorder="little").reshape(-1, BLOCK_BYTES)
+        rows = np.flatnonzero(masks.any(axis=1))
+        starts = self._starts_of(rows + first)
+        self._blocks[starts // BLOCK_BYTES] |= masks[rows]
+
+    def _add_longs(self, first: Longs, last: Longs) -> None:
+        """Set the bits of ranges that each lie within one long."""
+        masks = _ONES << (first & (LONG_BITS - 1)).astype(np.uint64)
+        masks &= _ONES >> (~last & (LONG_BITS - 1)).astype(np.uint64)
+        at = self._bytes_of(first, int(first.max()) >> BIT_SHIFT)
+        at >>= LONG_SHIFT - 3
+        _unite(self._blocks.ravel().view(_LONG), at, masks)
+
+    def _bytes_of(self, bits: Longs, last: int) -> Longs:
+        """Return where the byte of each of *bits* is, of which the greatest is in the block *last*."""
+        at = bits >> 3
+        if last < self._in_order:
+            at += BLOCK_BYTES
+            return at
+        starts = self._starts_of(bits >> BIT_SHIFT)
+        at &= BLOCK_BYTES - 1
+        at += starts
+        return at
+
+    def _starts_of(self, block: Longs) -> Longs:
+        """Return where the bytes of each of *block* begin, after a block that has none was assigned some."""
+        self._starts = _grown(self._starts, int(block.max()) + 1)
+        starts = self._starts[block]
+        if starts.min():
+            return starts
+        fresh = np.unique(block[starts == 0])
+        self._starts[fresh] = np.arange(self._count, self._count + fresh.size) * BLOCK_BYTES
+        if self._in_order == self._count - 1 == fresh[0] == fresh[-1] - fresh.size + 1:
+            self._in_order += fresh.size
         self._numbers.append(fresh)
         self._count += fresh.size
-        self._bytes = _grown(self._bytes, self._count * BLOCK_BYTES)
-        return self._ends[block]
+        self._blocks = _grown(self._blocks, self._count)
+        return self._starts[block]
+
+
+def portioned(first: Longs, last: Longs) -> Iterator[tuple[Longs, Longs]]:
+    """Yield the ranges in portions of about MOST_LONGS longs; if there are more, united before."""
+    longs = (last >> LONG_SHIFT) - (first >> LONG_SHIFT) + 1
+    if longs.sum() <= MOST_LONGS:
+        yield first, last
+        return
+    first, last = cut(*united(first, last), MOST_LONGS * LONG_BITS)
+    before = np.cumsum((last >> LONG_SHIFT) - (first >> LONG_SHIFT) + 1) // MOST_LONGS
+    ends = np.flatnonzero(np.diff(before)) + 1
+    yield from zip(np.split(first, ends), np.split(last, ends), strict=True)
+
+
+def united(first: Longs, last: Longs) -> tuple[Longs, Longs]:
+    """Return the union of the ranges as ranges that do not overlap, ascending."""
+    order = np.argsort(first)
+    first, last = first[order], np.maximum.accumulate(last[order])
+    begins = np.flatnonzero(np.concatenate([[True], first[1:] > last[:-1] + 1]))
+    ends = np.append(begins[1:], first.size) - 1
+    return first[begins], last[ends]
+
+
+def cut(first: Longs, last: Longs, size: int) -> tuple[Longs, Longs]:
+    """Return the same items as ranges that each lie between two neighbouring multiples of *size*."""
+    part = first // size
+    counts = last // size - part + 1
+    if counts.max() == 1:
+        return first, last
+    if counts.max() == 2:
+        second = np.flatnonzero(counts == 2)
+        begins = part * size + size
+        return np.append(first, begins[second]), np.append(np.minimum(last, begins - 1), last[second])
+    ranges = np.repeat(np.arange(counts.size), counts)
+    part = part[ranges] + np.arange(ranges.size) - (np.cumsum(counts) - counts)[ranges]
+    return np.maximum(first[ranges], part * size), np.minimum(last[ranges], part * size + size - 1)
+
+
+def _unite(held: NDArray[Any], at: Longs, masks: NDArray[Any]) -> None:
+    """Set the bits *masks* of the entries *at*, which may be repeated."""
+    found = held[at]
+    found |= masks
+    held[at] = found
+    # Of a repeated entry the last write stays; what the others set is set again, one by one.
+    lost = np.flatnonzero((held[at] & masks) != masks)
+    if lost.size:
+        np.bitwise_or.at(held, at[lost], masks[lost])
 
 
 def _grown(array: NDArray[Any], size: int) -> NDArray[Any]:
     """Return *array* padded with zeros to at least *size* entries, and a quarter more, to grow seldom."""
-    if size <= array.size:
+    if size <= len(array):
         return array
-    larger = np.zeros(max(size, array.size * 5 // 4), array.dtype)
-    larger[: array.size] = array
+    larger = np.zeros((max(size, len(array) * 5 // 4), *array.shape[1:]), array.dtype)
+    larger[: len(array)] = array
     return larger

@@ -13,6 +13,7 @@ from fanin.tracker import GroupId, ItemId, Mode, OpenBatch, Tracker
 from fanin.tracker.memory import MemoryStore
 from pipeline.bulk_ack import fold
 from pipeline.bulk_ack.fold import Folder
+from pipeline.bulk_ack.item_columns import ItemIds
 from pipeline.bulk_ack.logs import Portion
 from pipeline.spark import bitmaps
 from tests.pipeline.logs import columns
@@ -29,7 +30,8 @@ def opened(tracker: Tracker, *counts: int, **options) -> list[str]:
 
 
 def portion(*rows, lines=()) -> Portion:
-    return Portion(*(pa.array(column, pa.string()) for column in columns(rows).values()), lines)
+    ids, outcome, reason = (pa.array(column, pa.string()) for column in columns(rows).values())
+    return Portion(ItemIds(ids), outcome, reason, lines)
 
 
 def folded(folder: Folder, *portions: Portion) -> dict[str, list]:
@@ -127,7 +129,7 @@ def test_an_id_of_another_tenant_is_of_no_batch(tracker):
 def test_bytes_that_are_no_text_are_handed_on_as_text(tracker):
     raw = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff:\xfe"]).buffers())
 
-    found = folded(Folder(tracker.store, TENANT), Portion(raw, *[pa.nulls(1, pa.string())] * 2))
+    found = folded(Folder(tracker.store, TENANT), Portion(ItemIds(raw), *[pa.nulls(1, pa.string())] * 2))
 
     assert [row["item_id"] for row in found["rejected"]] == ["\ufffd:\ufffd"]
 

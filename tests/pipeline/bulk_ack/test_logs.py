@@ -19,10 +19,10 @@ ROWS = ["a:b:1", ("c", "failure", "böse"), (None, None), ("d", "success"), "a:b
 
 def read(path) -> tuple[dict[str, list[str | None]], list[str]]:
     found = list(logs.read(str(path)))
-    rows = {
-        name: [value for portion in found for value in getattr(portion, name).to_pylist()]
-        for name in ("item_id", "outcome", "reason")
-    }
+    values = [(*map(each.items.text, range(len(each.items))),) for each in found]
+    rows = {"item_id": [text for texts in values for text in texts]}
+    for name in ("outcome", "reason"):
+        rows[name] = [value for portion in found for value in getattr(portion, name).to_pylist()]
     return rows, [line for portion in found for line in portion.lines]
 
 

@@ -15,7 +15,7 @@ from pipeline.bulk_ack import run as bulk_acking
 from pipeline.bulk_ack.local import LocalEngine
 from pipeline.bulk_ack.run import BulkAckRequest
 from pipeline.table_frames.tables import Tables
-from tests.pipeline.logs import write_log
+from tests.pipeline.logs import write_columns, write_log
 
 TENANT = "tenant"
 P = 1024
@@ -163,6 +163,19 @@ def test_acks_of_batches_that_are_over_are_distinguished(engine, tracker, bulk_r
 
     events = {name: totals[name] for name in ("cancelled", "late", "duplicate", "fresh")}
     assert events == {"cancelled": 2, "late": 4, "duplicate": 2, "fresh": 2}
+
+
+def test_indexes_and_ranges_in_folders_of_their_batch_complete_it(engine, tracker, bulk_request, tmp_path):
+    batch_id, ids = opened(tracker, 3 * P + 5)
+    folder, group = tmp_path / "logs" / f"batch_id={batch_id}", ids[0].split(":")[1]
+    write_columns(folder / "a.parquet", {"group_id": [group] * P, "index": range(P)})
+    ends = {"first": [P, 2 * P, 0], "last": [2 * P - 1, 3 * P + 4, 3 * P + 5]}
+    write_columns(folder / "b.csv", {"group_id": [group] * 3, **ends})
+
+    totals = run(engine, bulk_request, [str(tmp_path / "logs")])
+
+    assert tracker.get(TENANT, batch_id).state is State.COMPLETE
+    assert (totals["fresh"], totals["duplicate"], totals["rejected"]) == (len(ids), 0, 1)
 
 
 def test_a_task_that_dies_half_way_and_is_run_again_leaves_the_same(

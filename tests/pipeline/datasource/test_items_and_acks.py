@@ -6,11 +6,13 @@ from collections import Counter
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import Row
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from fanin.errors import InvalidRequest
 from fanin.tracker import Ack, Mode, OpenBatch, Outcome, State, Tracker
 from pipeline.datasource import FaninSource
+from pipeline.datasource.writing import as_batches
 from pipeline.spark import schemas
 
 TENANT = "tenant"
@@ -90,6 +92,15 @@ def test_a_stream_of_acks_goes_in_and_a_repeated_one_changes_nothing(access, bat
         write(access, ids, of=FaninSource.streamWriter)
 
     assert read(access, batch) == batch.expected(range(90, 130))
+
+
+def test_ranges_are_written_as_their_items_also_where_spark_gives_single_rows(access, batch):
+    group = batch.ids[0].split(":")[1]
+    rows = as_batches(Row(batch_id=batch.id, group_id=group, first=at, last=at + 9) for at in (0, 10, 5))
+
+    FaninSource(access).writer(schemas.ACKS, overwrite=False).write(rows)
+
+    assert read(access, batch) == batch.expected(range(20, 130))
 
 
 def test_failed_items_are_found_in_full_pages_too_and_healed_ones_are_not(access, batch):

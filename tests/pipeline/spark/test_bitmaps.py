@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fanin.tracker import Tracker
@@ -66,6 +68,25 @@ def test_a_fold_is_what_the_trackers_pages_hold_in_any_order_and_with_repeats(it
     twice = np.array(items + items[::-1], np.int64)
 
     assert as_masks(*bitmaps.fold(twice, page_bits)) == folded_by_the_rules(items, page_bits)
+
+
+ranges = st.lists(st.tuples(st.integers(0, 99_000), st.integers(0, 9_000)), max_size=20)
+
+
+@settings(deadline=None)
+@given(ranges, page_sizes, st.sampled_from([1, 100, bitmaps.MOST_LONGS]))
+@example([(0, 1), (3, 1)], 1024, 1)
+@example([(0, 0), (70_000, 0), (1, 0), (40_000, 5)], 1024, bitmaps.MOST_LONGS)
+def test_ranges_fold_as_their_items_do_however_many_are_set_at_once(lengths, page_bits, longs):
+    found, expected = bitmaps.Fold(page_bits), bitmaps.Fold(page_bits)
+    for each in (lengths[:3], lengths[3:], lengths):
+        first, more = np.array(each, np.int64).reshape(-1, 2).T
+        with patch.object(bitmaps, "MOST_LONGS", longs):
+            found.add_ranges(first, first + more)
+        for start, length in each:
+            expected.add(np.arange(start, start + length + 1))
+
+    assert [part.tolist() for part in found.blocks()] == [part.tolist() for part in expected.blocks()]
 
 
 @pytest.mark.parametrize("count", EDGES)

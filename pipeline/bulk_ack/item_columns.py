@@ -1,0 +1,147 @@
+"""The columns of a log that name items: texts, or batch_id and group_id with an index or a range. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from pipeline.bulk_ack import item_ids
+from pipeline.bulk_ack.item_ids import BEYOND, INDEX_DIGITS, Located, Prefix, Salts
+
+PAIRS_A_ROW = 4
+"""Pairs of a batch and a group for each row, up to which the used ones are found by a table of all."""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemIds:
+    """A column of item ids."""
+
+    ids: pa.Array
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def locate(self, salts_of: Salts) -> Located:
+        """Return the item of each row."""
+        return item_ids.locate(self.ids, salts_of)
+
+    def text(self, row: int) -> str | None:
+        """Return what *row* has."""
+        return text_of(self.ids[row])
+
+    def item_id(self, row: int) -> str | None:
+        """Return the item id of a row that is located."""
+        return self.text(row)
+
+
+@dataclass(frozen=True, slots=True)
+class ItemNumbers:
+    """Columns of texts *batch_id* and *group_id*, and the indexes *first* to *last*, which is inclusive.
+
+    Without *last* a row is the item *first*. Indexes are integers, or their texts.
+    """
+
+    batch_id: pa.Array
+    group_id: pa.Array
+    first: pa.Array
+    last: pa.Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def locate(self, salts_of: Salts) -> Located:
+        """Return the item, or the range of items, of each row."""
+        prefixes, code = _prefixes(self.batch_id, self.group_id)
+        last = None if self.last is None else integers(self.last)
+        return item_ids.located(prefixes, code, integers(self.first), salts_of, last)
+
+    def text(self, row: int) -> str | None:
+        """Return what *row* has, as an item id, or as a range of items in the notation of the API."""
+        named = [text_of(column[row]) for column in (self.batch_id, self.group_id, self.first)]
+        last = [] if self.last is None else [text_of(self.last[row])]
+        if not any([*named, *last]):
+            return None
+        return "-".join([":".join(each or "" for each in named), *(each or "" for each in last)])
+
+    def item_id(self, row: int) -> str | None:
+        """Return the id of the first item of a row that is located."""
+        return ItemNumbers(self.batch_id, self.group_id, self.first).text(row)
+
+
+ItemColumns: TypeAlias = ItemIds | ItemNumbers
+
+
+def text_of(value: pa.Scalar) -> str | None:
+    """Return the text of a text or a number; bytes that are not UTF-8 are replaced."""
+    if isinstance(value, pa.DictionaryScalar):
+        value = value.value
+    if pa.types.is_integer(value.type):
+        value = value.cast(pa.string())
+    raw = value.cast(pa.binary()).as_py()
+    return None if raw is None else raw.decode("utf-8", "replace")
+
+
+def integers(column: pa.Array) -> NDArray[Any]:
+    """Return the indexes in *column*; -1 for null, and for a text that is not in canonical form."""
+    if pa.types.is_null(column.type):
+        return np.full(len(column), -1)
+    if not pa.types.is_integer(column.type):
+        raw = pc.fill_null(column.cast(pa.binary()), b"")
+        return item_ids.indexes(pc.binary_slice(raw, 0, INDEX_DIGITS + 1))
+    if pa.types.is_uint64(column.type):
+        column = pc.min_element_wise(column, pa.scalar(BEYOND, pa.uint64()), skip_nulls=False)
+    if column.null_count or pa.types.is_uint64(column.type):
+        column = pc.fill_null(column.cast(pa.int64()), -1)
+    found: NDArray[Any] = column.to_numpy()
+    return found
+
+
+def _prefixes(batch_id: pa.Array, group_id: pa.Array) -> tuple[list[Prefix], NDArray[Any] | slice]:
+    """Return the distinct groups of batches, and which of them each row has; a slice of all rows of one."""
+    batch, group = _encoded(batch_id), _encoded(group_id)
+    pairs, code = _used(batch.codes, group.codes, group.size)
+    named = [(batch.text(pair // group.size), group.text(pair % group.size)) for pair in pairs]
+    return [item_ids.prefix(f"{batch_text}:{group_text}:") for batch_text, group_text in named], code
+
+
+@dataclass(frozen=True, slots=True)
+class _Encoded:
+    codes: NDArray[Any]
+    texts: pa.Array
+
+    @property
+    def size(self) -> int:
+        """Return the number of codes; the last is that of rows without a text."""
+        return len(self.texts) + 1
+
+    def text(self, code: int) -> str:
+        return text_of(self.texts[code]) or "" if code < len(self.texts) else ""
+
+
+def _encoded(column: pa.Array) -> _Encoded:
+    if not pa.types.is_dictionary(column.type):
+        column = column.cast(pa.string()).dictionary_encode()
+    codes, texts = column.indices, column.dictionary.cast(pa.string())
+    if codes.null_count:
+        codes = pc.fill_null(codes.cast(pa.int64()), len(texts))
+    return _Encoded(codes.to_numpy(), texts)
+
+
+def _used(batch: NDArray[Any], group: NDArray[Any], groups: int) -> tuple[list[int], NDArray[Any] | slice]:
+    """Return the pairs of codes that rows have, as numbers, and which of them each row has."""
+    if not batch.size:
+        return [], batch
+    if batch.min() == batch.max() and group.min() == group.max():
+        return [int(batch[0]) * groups + int(group[0])], slice(None)
+    pair = batch.astype(np.int64) * groups + group
+    if int(pair.max()) >= PAIRS_A_ROW * pair.size:
+        found, code = np.unique(pair, return_inverse=True)
+        return found.tolist(), code
+    flags = np.zeros(int(pair.max()) + 1, np.int64)
+    flags[pair] = 1
+    return np.flatnonzero(flags).tolist(), (np.cumsum(flags) - 1)[pair]
