@@ -206,7 +206,7 @@ def _blocks(source: Any) -> Iterator[bytes]:
 
 
 _JSON_ROWS = pa.schema(KINDS.items())
-_NO_ROWS = pa.RecordBatch.from_pylist([], pa.schema([("item_id", pa.string())]))
+_NO_ROWS = pa.RecordBatch.from_arrays([pa.nulls(0, pa.string())], names=["item_id"])
 
 
 def _json_block(block: bytes) -> Iterator[Rows]:
