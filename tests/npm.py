@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -30,12 +31,14 @@ def node() -> Path:
 
 def packages() -> Path:
     """The folder of the packages of package.json; skips the test if npm cannot install them."""
-    wanted = hashlib.sha256((ROOT / "package.json").read_bytes()).hexdigest()
+    text = (ROOT / "package.json").read_bytes()
+    wanted, names = hashlib.sha256(text).hexdigest(), json.loads(text)["devDependencies"]
     stamp = PACKAGES / ".installed"
     PACKAGES.mkdir(exist_ok=True)
     with (PACKAGES / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not stamp.is_file() or stamp.read_text() != wanted:
+        is_whole = all((PACKAGES / name).is_dir() for name in names)
+        if not is_whole or not stamp.is_file() or stamp.read_text() != wanted:
             _install()
             stamp.write_text(wanted)
     return PACKAGES

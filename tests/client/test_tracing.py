@@ -80,15 +80,17 @@ def test_each_part_of_a_publication_is_a_span_and_so_is_a_send_that_fails(fake, 
     rows = [Row(1, at, item, "1") for at, item in enumerate(items)]
     shape = SimpleNamespace(queue_url="https://sqs/1/work", chunk=None, rate=None, group=None)
     Sender(queue, shape).send(iter(rows))
-    with pytest.raises(AttributeError):
-        fanin.send("https://sqs/1/work", items, [1, 2], client=object())
+    with pytest.raises(ZeroDivisionError):
+        fanin.send(
+            "https://sqs/1/work", items, [1, 2], client=SimpleNamespace(send_message_batch=lambda **_: 1 / 0)
+        )
     sent, failed = spans.named("send work")
     carried = {each["MessageAttributes"]["traceparent"]["StringValue"] for each in queue.entries}
 
     assert [text.split("-")[2] for text in carried] == [trace.format_span_id(sent.context.span_id)]
     assert sent.attributes["messaging.batch.message_count"] == 2
     assert failed.status.status_code is StatusCode.ERROR
-    assert failed.attributes["error.type"] == "AttributeError"
+    assert failed.attributes["error.type"] == "ZeroDivisionError"
 
 
 BAD = [

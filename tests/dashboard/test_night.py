@@ -224,11 +224,11 @@ WHOLE = "ThumbnailsOfTheNightlyCatalog"
 CUT = """[...document.querySelectorAll("td.name, td.reason")].flatMap((cell) => {
   const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), cut = [];
   while (walker.nextNode())
-    for (const word of walker.currentNode.data.matchAll(/\\w+/g)) {
+    for (const found of walker.currentNode.data.matchAll(/\\w+/g)) {
       const range = document.createRange();
-      range.setStart(walker.currentNode, word.index);
-      range.setEnd(walker.currentNode, word.index + word[0].length);
-      if (new Set([...range.getClientRects()].map(({ top }) => top)).size > 1) cut.push(word[0]);
+      range.setStart(walker.currentNode, found.index);
+      range.setEnd(walker.currentNode, found.index + found[0].length);
+      if (new Set([...range.getClientRects()].map(({ top }) => top)).size > 1) cut.push(found[0]);
     }
   return cut;
 })"""
