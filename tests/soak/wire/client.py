@@ -39,8 +39,11 @@ class CheckedPool(urllib3.PoolManager):
     def urlopen(self, method: str, url: str, redirect: bool = True, **more: Any) -> Any:
         answer = super().urlopen(method, url, redirect, **more)
         self.statuses[answer.status] += 1
-        if TIMED_OUT not in answer.data:
-            self._check(method, urlsplit(url).path, answer)
+        path = urlsplit(url).path
+        if (
+            path.startswith("/v1/") and TIMED_OUT not in answer.data
+        ):  # a file of results is no answer of the API
+            self._check(method, path, answer)
         return answer
 
     def _check(self, method: str, path: str, answer: Any) -> None:
