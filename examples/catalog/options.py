@@ -10,7 +10,7 @@ from pathlib import Path
 from examples.catalog.checks import expectation
 from examples.catalog.system import bundles
 from fanin.grouper.rules.ids import TARGET_FORM
-from pipeline.spark import datasets
+from pipeline.shared_by_jobs import datasets
 
 DEFAULT_ITEMS = 20_480
 """Twenty full pages of the tracker."""

@@ -33,7 +33,7 @@ from fanin import Fanin
 from fanin.client.model import Status
 from fanin.client.transports.http import HttpTransport
 from fanin.local import LocalRun
-from pipeline.spark.check import java_command, require_java
+from pipeline.shared_by_jobs.check import java_command, require_java
 
 EVENT_SECONDS = 60.0
 LISTEN_SECONDS = 5.0

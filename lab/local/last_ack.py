@@ -25,7 +25,7 @@ from fanin.client.transports.direct import DirectTransport
 from fanin.ending_events.announcer import Announcer
 from fanin.errors import StoreUnavailable
 from fanin.local import LocalRun
-from fanin.local.emulator.connection import ACCOUNT
+from fanin.local.aws_emulator.connection import ACCOUNT
 from fanin.settings.tracking import Tables
 from fanin.tracker import Batch, Tracker
 from fanin.tracker.announcing import announcing

@@ -19,13 +19,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from fanin.local import LocalRun
-from fanin.local.emulator.connection import ACCOUNT
+from fanin.local.aws_emulator.connection import ACCOUNT
 from fanin.tracker import Ack, Batch, GroupId, ItemId, OpenBatch, PageMasks, Tracker
 from fanin.tracker.rules.page import PAGE_BITS_MAX, mask_of
 from pipeline.bulk_ack import frames
 from pipeline.bulk_ack.on_spark import SparkEngine
 from pipeline.fan_out import messages
-from pipeline.spark.session import spark_session
+from pipeline.shared_by_jobs.session import spark_session
 from pipeline.table_frames.tables import Tables
 
 CORES = 2

@@ -26,7 +26,7 @@ from lab.reconcile.inputs import (
     write_manifest,
 )
 from lab.reconcile.report import Measured, keep_all
-from pipeline.spark.session import spark_session
+from pipeline.shared_by_jobs.session import spark_session
 
 CORES = "2"
 

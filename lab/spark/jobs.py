@@ -27,7 +27,7 @@ from pipeline.bulk_ack import run as bulk_acking
 from pipeline.bulk_ack.local import LocalEngine
 from pipeline.bulk_ack.on_spark import SparkEngine
 from pipeline.fan_out.publish import FanOutRequest, fan_out
-from pipeline.spark.session import spark_session
+from pipeline.shared_by_jobs.session import spark_session
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from lab.pages.page import FOLDER, rendered
 from lab.reconcile import inputs
 from lab.reconcile.inputs import IN_PLACES, SCATTERED
 from lab.reconcile.report import Measured, keep_all
-from pipeline.spark import bitmaps
+from pipeline.shared_by_jobs import bitmaps
 from pipeline.table_frames import export
 from pipeline.table_frames.rows import read_row
 

@@ -13,7 +13,7 @@ from lab.spark import inputs, report
 from lab.spark.report import Found, Measured, keep_all
 from pipeline.bulk_ack import logs as ack_logs
 from pipeline.bulk_ack.fold import Folder
-from pipeline.spark import bitmaps
+from pipeline.shared_by_jobs import bitmaps
 
 ROWS = 10_000
 SECONDS = {"spark": 2.0, "spark-acks": 3.0, "duckdb": 4.0, "polars": 3.0, "polars-numpy": 1.0}

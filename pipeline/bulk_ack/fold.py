@@ -22,7 +22,7 @@ from pipeline.bulk_ack.item_columns import ItemColumns, text_of
 from pipeline.bulk_ack.item_ids import Located, Refusal
 from pipeline.bulk_ack.logs import Portion
 from pipeline.bulk_ack.rows import BLOCKS_A_BATCH, FOLDED
-from pipeline.spark import bitmaps
+from pipeline.shared_by_jobs import bitmaps
 
 REASONS = 128
 """Reasons per batch that one task passes on; the tracker keeps no more."""

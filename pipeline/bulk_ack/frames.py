@@ -19,8 +19,8 @@ from pipeline.bulk_ack import rows, write
 from pipeline.bulk_ack.fold import REASONS, fold_files
 from pipeline.bulk_ack.logs import format_of
 from pipeline.bulk_ack.write import Tally, Target
-from pipeline.spark import bitmaps
-from pipeline.spark.files import ListedFile, shares
+from pipeline.shared_by_jobs import bitmaps
+from pipeline.shared_by_jobs.files import ListedFile, shares
 from pipeline.table_frames.tables import Tables
 
 LISTED = "path string, modificationTime timestamp, length long, content binary"

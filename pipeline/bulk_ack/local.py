@@ -22,9 +22,9 @@ from pipeline.bulk_ack.logs import format_of, refuse_hidden
 from pipeline.bulk_ack.rows import Collected
 from pipeline.bulk_ack.run import PROGRESS_SECONDS, SUMMED, BulkAckRequest, Folded, write_tasks
 from pipeline.bulk_ack.write import Tally, Target
-from pipeline.spark import bitmaps
-from pipeline.spark.files import ListedFile, shares
-from pipeline.spark.progress import WATCH_SECONDS, Report, count
+from pipeline.shared_by_jobs import bitmaps
+from pipeline.shared_by_jobs.files import ListedFile, shares
+from pipeline.shared_by_jobs.progress import WATCH_SECONDS, Report, count
 from pipeline.table_frames.tables import Tables
 from pipeline.without_spark.listing import listed
 from pipeline.without_spark.output import commit

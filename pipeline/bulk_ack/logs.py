@@ -26,7 +26,7 @@ import pyarrow.json
 import pyarrow.parquet as pq
 
 from pipeline.bulk_ack.item_columns import ItemColumns, ItemIds, ItemNumbers
-from pipeline.spark import files
+from pipeline.shared_by_jobs import files
 
 ROWS_A_BATCH = 1 << 16
 """What is computed of so many rows remains in the cache of a core."""

@@ -16,8 +16,8 @@ from pipeline.bulk_ack import frames, run
 from pipeline.bulk_ack.logs import refuse_hidden
 from pipeline.bulk_ack.run import PROGRESS_SECONDS, BulkAckRequest, Folded
 from pipeline.bulk_ack.write import Tally, Target
-from pipeline.spark.files import ListedFile
-from pipeline.spark.progress import Report, every, watching
+from pipeline.shared_by_jobs.files import ListedFile
+from pipeline.shared_by_jobs.progress import Report, every, watching
 
 ANY_AGE = "36500d"
 """The greatest age of an arriving file. Spark skips, without a message, one a week older than the newest."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fanin.tracker import Verdict
-from pipeline.spark import bitmaps
+from pipeline.shared_by_jobs import bitmaps
 
 BLOCKS_A_BATCH = 256
 _NO_BITS = bytes(bitmaps.BLOCK_BYTES)
@@ -23,7 +23,8 @@ def _schema(**kinds: pa.DataType) -> pa.Schema:
 
 
 PAGE_MASKS = _schema(batch_id=pa.string(), page=pa.int64(), bits=pa.binary(), failed=pa.binary())
-"""Folded acks of one leaf page, in the layout of `pipeline.spark.bitmaps`; *failed* is a subset of *bits*."""
+"""Acks of one leaf page, as `pipeline.shared_by_jobs.bitmaps` lays them out; *failed* is a
+subset of *bits*."""
 
 BLOCK = pa.schema(
     [

@@ -20,8 +20,8 @@ from fanin.cost.prices import READ_UNIT, WRITE_UNIT
 from fanin.tracker import State, Verdict
 from pipeline.bulk_ack.rows import MARKED
 from pipeline.bulk_ack.write import Tally, Target
-from pipeline.spark.files import ListedFile
-from pipeline.spark.progress import Report, moving
+from pipeline.shared_by_jobs.files import ListedFile
+from pipeline.shared_by_jobs.progress import Report, moving
 from pipeline.table_frames.tables import Tables
 
 PLAIN_PAGE_WRITES = 2

@@ -21,7 +21,7 @@ from fanin.errors import NotFound, StoreUnavailable
 from fanin.pacing import ATTEMPTS, Pace, each_in_threads, waits
 from fanin.tracker import Ack, BatchKey, Outcome, PageAcked, PageMasks, Tracker, Verdict
 from fanin.tracker.writing.recording import OFFERS_A_REQUEST
-from pipeline.spark import bitmaps
+from pipeline.shared_by_jobs import bitmaps
 from pipeline.table_frames.tables import Tables
 
 PAGES_A_CALL = 100

@@ -23,7 +23,7 @@ from pipeline.datasource.options import Access, Reading, ReadingResults, What, W
 from pipeline.datasource.results import ResultReader
 from pipeline.datasource.stream import EventReader
 from pipeline.datasource.writing import AckStreamWriter, AckWriter
-from pipeline.spark import schemas
+from pipeline.shared_by_jobs import schemas
 
 __all__ = ["FaninSource"]
 

@@ -17,8 +17,8 @@ from fanin.tracker.rules.model import PageKey, State
 from fanin.tracker.rules.page import PAGE_BITS_MAX, Page
 from fanin.tracker.rules.tree import Shape
 from pipeline.datasource.options import Items, Reading
-from pipeline.spark import bitmaps, schemas
-from pipeline.spark.bitmaps import Longs, Masks
+from pipeline.shared_by_jobs import bitmaps, schemas
+from pipeline.shared_by_jobs.bitmaps import Longs, Masks
 
 LEAVES_A_READ = 100
 """Pages that are read together, in one request to the store."""

@@ -21,7 +21,7 @@ from fanin.pacing import each_in_threads, pause
 from fanin.tracker import BatchKey
 from pipeline.datasource.items import readable_batch
 from pipeline.datasource.options import ReadingResults
-from pipeline.spark import schemas
+from pipeline.shared_by_jobs import schemas
 from pipeline.table_frames.tables import RETRIES
 
 if TYPE_CHECKING:

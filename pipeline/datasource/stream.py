@@ -20,7 +20,7 @@ from fanin.aws.forking import cache_per_process
 from fanin.tracker.dynamodb.items import BATCH_ROW, batch_of
 from fanin.tracker.events import CompletionEvent
 from pipeline.datasource.options import Access
-from pipeline.spark import schemas
+from pipeline.shared_by_jobs import schemas
 from pipeline.table_frames.tables import RETRIES, Tables
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from pipeline.fan_out.messages import number_rows, part_sizes, with_positions
-from pipeline.spark import footers, schemas
-from pipeline.spark.footers import RowGroup
-from pipeline.spark.output import is_committed, refuse_foreign
+from pipeline.shared_by_jobs import footers, schemas
+from pipeline.shared_by_jobs.footers import RowGroup
+from pipeline.shared_by_jobs.output import is_committed, refuse_foreign
 
 NUMBERS = ("part", "ord")
 COLUMNS = (*NUMBERS, "record")

@@ -22,9 +22,9 @@ from fanin.publishing.packing import BATCH_BYTES, pack_of
 from fanin.tracker import State
 from pipeline.fan_out import manifest, messages, send
 from pipeline.fan_out.send import BatchIsOver, send_all, task_count
-from pipeline.spark import datasets
-from pipeline.spark.output import refuse_foreign
-from pipeline.spark.progress import Report, watching
+from pipeline.shared_by_jobs import datasets
+from pipeline.shared_by_jobs.output import refuse_foreign
+from pipeline.shared_by_jobs.progress import Report, watching
 
 _ANEW = "name another --manifest for a batch of its own"
 

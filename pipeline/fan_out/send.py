@@ -21,7 +21,7 @@ from fanin.pacing import ATTEMPTS, Pace, waits
 from fanin.publishing.message_groups import message_group
 from fanin.publishing.packing import Pack, batches, singly
 from fanin.publishing.sending import send
-from pipeline.spark.progress import Report, every, moving
+from pipeline.shared_by_jobs.progress import Report, every, moving
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient

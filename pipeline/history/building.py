@@ -17,8 +17,8 @@ from pipeline.history import deliveries, grouping, latency, lifecycle
 from pipeline.history import items as of_items
 from pipeline.history.change_frames.archive import Archive, Days
 from pipeline.history.change_frames.reading import changes
-from pipeline.spark import datasets
-from pipeline.spark.progress import Report, watching
+from pipeline.shared_by_jobs import datasets
+from pipeline.shared_by_jobs.progress import Report, watching
 
 
 @dataclass(frozen=True, slots=True)

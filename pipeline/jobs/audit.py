@@ -13,10 +13,10 @@ import argparse
 from collections.abc import Sequence
 
 from fanin.tracker import checked_batch_id
-from pipeline.spark.arguments import job_parser
-from pipeline.spark.errors import exit_with_message
-from pipeline.spark.progress import Report, event_printer
-from pipeline.spark.session import spark_session
+from pipeline.shared_by_jobs.arguments import job_parser
+from pipeline.shared_by_jobs.errors import exit_with_message
+from pipeline.shared_by_jobs.progress import Report, event_printer
+from pipeline.shared_by_jobs.session import spark_session
 from pipeline.table_audit.run import AuditRequest, audit
 from pipeline.table_frames import options as shared
 from pipeline.table_frames.selecting import snapshot_of

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.bulk_ack.local import LocalEngine
 from pipeline.bulk_ack.run import BulkAckRequest, Engine, bulk_ack, preview
-from pipeline.spark.arguments import job_parser, positive
-from pipeline.spark.errors import exit_with_message
-from pipeline.spark.progress import Report, event_printer
+from pipeline.shared_by_jobs.arguments import job_parser, positive
+from pipeline.shared_by_jobs.errors import exit_with_message
+from pipeline.shared_by_jobs.progress import Report, event_printer
 from pipeline.table_frames import options as shared
 from pipeline.without_spark import engines
 from pipeline.without_spark.arrow import without_pandas
@@ -114,7 +114,7 @@ def _run(options: argparse.Namespace, emit: Report) -> int:
 def _on_spark(options: argparse.Namespace, request: BulkAckRequest, emit: Report) -> int:
     # Spark takes a second to import.
     from pipeline.bulk_ack.on_spark import SparkEngine  # noqa: PLC0415
-    from pipeline.spark.session import spark_session  # noqa: PLC0415
+    from pipeline.shared_by_jobs.session import spark_session  # noqa: PLC0415
 
     with spark_session("bulk_ack", cores=options.cores) as spark:
         if options.checkpoint:

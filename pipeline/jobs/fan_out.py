@@ -16,11 +16,11 @@ from fanin.cost import estimate as cost
 from fanin.publishing.caps import Caps
 from pipeline.fan_out import send
 from pipeline.fan_out.publish import FanOutRequest, fan_out, preview
-from pipeline.spark import datasets
-from pipeline.spark.arguments import chunk_size, job_parser, positive
-from pipeline.spark.errors import exit_with_message
-from pipeline.spark.progress import Report, event_printer
-from pipeline.spark.session import spark_session
+from pipeline.shared_by_jobs import datasets
+from pipeline.shared_by_jobs.arguments import chunk_size, job_parser, positive
+from pipeline.shared_by_jobs.errors import exit_with_message
+from pipeline.shared_by_jobs.progress import Report, event_printer
+from pipeline.shared_by_jobs.session import spark_session
 
 REQUIRED = {"manifest": "--manifest", "api_url": "--api-url"}
 

@@ -17,10 +17,10 @@ from datetime import date
 from fanin.errors import InvalidRequest
 from fanin.tracker import checked_batch_id
 from pipeline.history import Days, Sources, build
-from pipeline.spark.arguments import job_parser
-from pipeline.spark.errors import exit_with_message
-from pipeline.spark.progress import Report, event_printer
-from pipeline.spark.session import spark_session
+from pipeline.shared_by_jobs.arguments import job_parser
+from pipeline.shared_by_jobs.errors import exit_with_message
+from pipeline.shared_by_jobs.progress import Report, event_printer
+from pipeline.shared_by_jobs.session import spark_session
 
 SENTENCES = {
     "table": "{name}: {rows:,} rows in {seconds:.1f} s",

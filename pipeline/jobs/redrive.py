@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from fanin.cost import estimate as cost
 from pipeline.fan_out import send
 from pipeline.reconcile.redrive import RedriveRequest, preview, redrive
-from pipeline.spark.arguments import chunk_size, job_parser, positive
-from pipeline.spark.errors import exit_with_message
-from pipeline.spark.progress import Report, event_printer
-from pipeline.spark.session import spark_session
+from pipeline.shared_by_jobs.arguments import chunk_size, job_parser, positive
+from pipeline.shared_by_jobs.errors import exit_with_message
+from pipeline.shared_by_jobs.progress import Report, event_printer
+from pipeline.shared_by_jobs.session import spark_session
 from pipeline.table_frames import options as shared
 
 SENTENCES = {

@@ -16,8 +16,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from pipeline.fan_out import messages
-from pipeline.spark import bitmaps, schemas
-from pipeline.spark.bitmaps import Masks
+from pipeline.shared_by_jobs import bitmaps, schemas
+from pipeline.shared_by_jobs.bitmaps import Masks
 
 LONGS_A_PAGE = bitmaps.MASK_BYTES // 8
 """Spark's `getbit` tests bits of a long, so a page mask is passed as an array of longs."""

@@ -18,7 +18,7 @@ from fanin.tracker.rules.page import Page
 from pipeline.fan_out import messages, send
 from pipeline.fan_out.send import BatchIsOver, send_all, task_count
 from pipeline.reconcile.run import Label, load
-from pipeline.spark.progress import Report
+from pipeline.shared_by_jobs.progress import Report
 from pipeline.table_frames.tables import Tables
 
 ROWS_A_LOOK = 100

@@ -13,10 +13,10 @@ from pyspark.sql import functions as F
 from fanin.tracker import GroupId, Mode, checked_batch_id
 from pipeline.fan_out import manifest
 from pipeline.reconcile.outstanding import Part, unfinished, wanted
-from pipeline.spark import schemas
-from pipeline.spark.bitmaps import Longs
-from pipeline.spark.output import is_committed, refuse_committed, refuse_foreign
-from pipeline.spark.progress import Report, watching
+from pipeline.shared_by_jobs import schemas
+from pipeline.shared_by_jobs.bitmaps import Longs
+from pipeline.shared_by_jobs.output import is_committed, refuse_committed, refuse_foreign
+from pipeline.shared_by_jobs.progress import Report, watching
 from pipeline.table_frames.frames import TableSnapshot
 from pipeline.table_frames.rows import Facts, may_be_gone
 

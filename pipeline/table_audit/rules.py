@@ -16,7 +16,7 @@ from fanin.tracker.rules.model import ALIVE, ESTIMATED_LEAF, PageKey, State
 from fanin.tracker.rules.options import Mode
 from fanin.tracker.rules.page import PAGE_BITS_MAX, Page, mask_of
 from fanin.tracker.rules.tree import Shape, tails
-from pipeline.spark import bitmaps
+from pipeline.shared_by_jobs import bitmaps
 
 
 class Rule(StrEnum):

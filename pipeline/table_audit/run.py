@@ -16,9 +16,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from fanin.tracker import BatchKey, TrackerStore
-from pipeline.spark import schemas
-from pipeline.spark.output import refuse_committed, refuse_foreign
-from pipeline.spark.progress import Report, watching
+from pipeline.shared_by_jobs import schemas
+from pipeline.shared_by_jobs.output import refuse_committed, refuse_foreign
+from pipeline.shared_by_jobs.progress import Report, watching
 from pipeline.table_audit.recheck import Located, recheck_findings
 from pipeline.table_audit.rules import Account, Finding, Rule, Stored, audit_batch
 from pipeline.table_frames.frames import TableSnapshot

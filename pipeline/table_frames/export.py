@@ -16,7 +16,7 @@ from typing import Any
 
 from pyarrow.lib import ArrowException
 
-from pipeline.spark import files
+from pipeline.shared_by_jobs import files
 from pipeline.table_frames.rows import Item, MalformedRow, from_json
 
 SUMMARY = "manifest-summary.json"

@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from fanin.pacing import Pace
-from pipeline.spark import schemas
+from pipeline.shared_by_jobs import schemas
 from pipeline.table_frames import export
 from pipeline.table_frames.export import DataFile, Line
 from pipeline.table_frames.rows import Facts, Item, MalformedRow, read_row

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from pipeline.spark.arguments import positive
+from pipeline.shared_by_jobs.arguments import positive
 from pipeline.table_frames.tables import Tables
 
 

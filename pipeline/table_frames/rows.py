@@ -17,8 +17,8 @@ from fanin.tracker.dynamodb.items import BATCH_ROW, batch_of, page_of
 from fanin.tracker.rules.model import Batch
 from fanin.tracker.rules.options import LIFETIME_MAX
 from fanin.tracker.rules.page import DIGIT_BITS, DIGIT_MAX, PAGE_BITS_MAX
-from pipeline.spark import bitmaps
-from pipeline.spark.schemas import BATCHES
+from pipeline.shared_by_jobs import bitmaps
+from pipeline.shared_by_jobs.schemas import BATCHES
 
 Item: TypeAlias = Mapping[str, Mapping[str, Any]]
 Facts: TypeAlias = dict[str, Any]

@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pipeline.spark.check import has_cluster
-from pipeline.spark.files import ListedFile
+from pipeline.shared_by_jobs.check import has_cluster
+from pipeline.shared_by_jobs.files import ListedFile
 from pipeline.without_spark.listing import NotListed
 
 AUTO, LOCAL, SPARK = "auto", "local", "spark"

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 import pyarrow.fs
 from pyarrow.fs import FileInfo, FileSelector, FileType
 
-from pipeline.spark.files import ListedFile, as_spark_names
+from pipeline.shared_by_jobs.files import ListedFile, as_spark_names
 
 _PATTERN = re.compile(r"[*?\[]")
 _CHOICE = re.compile(r"\{([^{}]*)\}")

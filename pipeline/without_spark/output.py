@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.spark.files import located
+from pipeline.shared_by_jobs.files import located
 
 _PART = "part-00000.zstd.parquet"
 

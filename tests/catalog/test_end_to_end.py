@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from examples.catalog.__main__ import main
-from pipeline.spark.datasets import CATALOG_SLICE
+from pipeline.shared_by_jobs.datasets import CATALOG_SLICE
 from tests.pipeline.conftest import SETTINGS
 
 ROOT = Path(__file__).resolve().parents[2]

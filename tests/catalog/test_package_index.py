@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from examples.catalog import package_index
-from pipeline.spark import datasets
+from pipeline.shared_by_jobs import datasets
 
 INDEX = """Package: zeta
 Version: 1.0-1

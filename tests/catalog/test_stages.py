@@ -13,7 +13,7 @@ from examples.catalog.errors import DemoError
 from examples.catalog.output.live import View
 from examples.catalog.system import spark
 from pipeline.jobs import fan_out
-from pipeline.spark import datasets
+from pipeline.shared_by_jobs import datasets
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from ministack.core.responses import set_request_account_id
 from ministack.services import dynamodb, dynamodb_streams
 from moto.core.botocore_stubber import MockRawResponse
 
-from fanin.local.emulator import reading
+from fanin.local.aws_emulator import reading
 
 ACCOUNT = "123456789012"
 """That of moto."""

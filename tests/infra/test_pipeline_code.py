@@ -14,7 +14,7 @@ import pytest
 
 from infra import pipeline_code
 from infra.paths import PIPELINE
-from pipeline.spark.datasets import CATALOG_SLICE
+from pipeline.shared_by_jobs.datasets import CATALOG_SLICE
 
 # What AWS Glue 6.0 and EMR bring along; beside it a job finds Python's own modules alone.
 RUNTIME = """

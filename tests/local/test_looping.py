@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 
 from fanin.local import LocalRun
-from fanin.local.emulator.lineage import INVOCATIONS_MAX, STOPPED
+from fanin.local.aws_emulator.lineage import INVOCATIONS_MAX, STOPPED
 
 ROUNDS = INVOCATIONS_MAX + 4
 SENDER = """

@@ -9,8 +9,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from fanin.cost import UsageMeter
-from fanin.local.emulator import emulator
-from fanin.local.emulator.connection import Connection
+from fanin.local.aws_emulator import emulator
+from fanin.local.aws_emulator.connection import Connection
 from fanin.local.request_rules.attribute_values import ITEM_BYTES
 
 TABLE = "Reads"

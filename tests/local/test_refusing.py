@@ -8,7 +8,7 @@ import pytest
 import urllib3
 
 from fanin.local import LocalRun
-from fanin.local.emulator.refusing import REFUSED
+from fanin.local.aws_emulator.refusing import REFUSED
 
 AUTHORIZATION = (
     "AWS4-HMAC-SHA256 Credential=testing/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host"

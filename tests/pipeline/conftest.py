@@ -18,12 +18,12 @@ from pyspark.sql import SparkSession
 
 from fanin import Fanin
 from fanin.client.transports.direct import DirectTransport
-from fanin.local.emulator import emulator
-from fanin.local.emulator.connection import CREDENTIALS, REGION, Connection
+from fanin.local.aws_emulator import emulator
+from fanin.local.aws_emulator.connection import CREDENTIALS, REGION, Connection
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from pipeline.fan_out.send import Queue
-from pipeline.spark.session import spark_session
+from pipeline.shared_by_jobs.session import spark_session
 from pipeline.table_frames import frames
 from pipeline.table_frames.tables import Tables
 from tests.contract.tables import TABLES, create_tables

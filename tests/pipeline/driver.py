@@ -17,8 +17,8 @@ from fanin.tracker import Tracker
 from pipeline.fan_out import publish
 from pipeline.fan_out.publish import FanOutRequest
 from pipeline.fan_out.send import Queue
-from pipeline.spark.datasets import CATALOG
-from pipeline.spark.session import spark_session
+from pipeline.shared_by_jobs.datasets import CATALOG
+from pipeline.shared_by_jobs.session import spark_session
 from pipeline.table_frames.tables import Tables
 
 TENANT = "tenant"

@@ -9,7 +9,7 @@ from typing import Self
 
 from examples.catalog.system import bundles
 from examples.catalog.system.batch_api import Call
-from pipeline.spark.progress import count
+from pipeline.shared_by_jobs.progress import count
 
 FAILED = "at work, or redelivered 1 s after they failed on purpose"
 LOST = "called again 1 to 2 s after a response that was lost on purpose"

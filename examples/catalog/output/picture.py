@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from examples.catalog.output.progress import Sample
 from fanin.history_report.drawing import LIGHT, STYLE
-from pipeline.spark.progress import count
+from pipeline.shared_by_jobs.progress import count
 
 SENT, ACKED, DONE = LIGHT["soft"], LIGHT["acks"], LIGHT["good"]
 FAULT, REPEAT = LIGHT["bad"], LIGHT["late"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipeline.spark.progress import count
+from pipeline.shared_by_jobs.progress import count
 
 RATE_SECONDS = 15.0
 """Seconds over which the rate is measured."""

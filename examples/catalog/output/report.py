@@ -9,7 +9,7 @@ from typing import Any
 
 from examples.catalog.output.progress import Counters
 from examples.catalog.system.bundles import Bundled
-from pipeline.spark.progress import count
+from pipeline.shared_by_jobs.progress import count
 
 
 @dataclass(frozen=True, slots=True)

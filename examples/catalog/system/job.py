@@ -16,8 +16,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from examples.catalog.errors import DemoError
-from fanin.local.emulator.connection import CREDENTIALS
-from pipeline.spark.session import ROOT
+from fanin.local.aws_emulator.connection import CREDENTIALS
+from pipeline.shared_by_jobs.session import ROOT
 
 MODULE = "examples.catalog.system.spark"
 STOP_SECONDS = 10.0

@@ -17,13 +17,13 @@ from collections.abc import Iterable, Sequence
 
 from pyspark.sql import SparkSession
 
-from fanin.local.emulator import parent_watch
+from fanin.local.aws_emulator import parent_watch
 from pipeline.fan_out import manifest
 from pipeline.fan_out.publish import FanOutRequest
 from pipeline.jobs import fan_out
-from pipeline.spark import datasets
-from pipeline.spark.errors import exit_with_message
-from pipeline.spark.session import spark_session
+from pipeline.shared_by_jobs import datasets
+from pipeline.shared_by_jobs.errors import exit_with_message
+from pipeline.shared_by_jobs.session import spark_session
 
 ONE_PART = {
     "spark.sql.files.minPartitionNum": "1",

@@ -16,7 +16,7 @@ from datetime import date
 
 import pyarrow.fs
 
-from pipeline.spark.files import ListedFile, located
+from pipeline.shared_by_jobs.files import ListedFile, located
 
 KINDS = ("pages", "batches", "tasks", "bundles", "jobs")
 _DAY = re.compile(r"/date=(\d{4}-\d{2}-\d{2})/")

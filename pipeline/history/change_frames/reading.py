@@ -17,7 +17,7 @@ from pipeline.history.change_frames.acked import rows_of
 from pipeline.history.change_frames.archive import Archive, Days
 from pipeline.history.change_frames.records import MalformedLine, change_of
 from pipeline.history.change_frames.rows import read
-from pipeline.spark.files import shares
+from pipeline.shared_by_jobs.files import shares
 
 ROWS_A_BATCH = 10_000
 

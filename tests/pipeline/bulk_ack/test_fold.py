@@ -15,7 +15,7 @@ from pipeline.bulk_ack import fold
 from pipeline.bulk_ack.fold import Folder
 from pipeline.bulk_ack.item_columns import ItemIds
 from pipeline.bulk_ack.logs import Portion
-from pipeline.spark import bitmaps
+from pipeline.shared_by_jobs import bitmaps
 from tests.pipeline.logs import columns
 
 TENANT = "tenant"

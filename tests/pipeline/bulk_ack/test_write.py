@@ -16,7 +16,7 @@ from pipeline.bulk_ack.local import dealt
 from pipeline.bulk_ack.rows import MARKED, PAGE_MASKS
 from pipeline.bulk_ack.run import estimate_acks
 from pipeline.bulk_ack.write import Marker, PagesLeft, Portion, Target
-from pipeline.spark import bitmaps
+from pipeline.shared_by_jobs import bitmaps
 from pipeline.table_frames.tables import Tables
 
 ALL = (1 << 1024) - 1

@@ -13,7 +13,7 @@ from fanin.errors import InvalidRequest
 from fanin.tracker import Ack, Mode, OpenBatch, Outcome, State, Tracker
 from pipeline.datasource import FaninSource
 from pipeline.datasource.writing import as_batches
-from pipeline.spark import schemas
+from pipeline.shared_by_jobs import schemas
 
 TENANT = "tenant"
 

@@ -12,7 +12,7 @@ from fanin.item_results.s3 import BucketObjects
 from fanin.item_results.service import Results
 from fanin.tracker import Ack, OpenBatch, Outcome, Tracker
 from pipeline.datasource import FaninSource
-from pipeline.spark import schemas
+from pipeline.shared_by_jobs import schemas
 
 TENANT, BUCKET, ITEMS = "tenant", "results", 100
 

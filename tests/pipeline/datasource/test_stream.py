@@ -6,7 +6,7 @@ import pytest
 
 from fanin.tracker import Ack, OpenBatch, Outcome, Tracker
 from pipeline.datasource.stream import ending
-from pipeline.spark import schemas
+from pipeline.shared_by_jobs import schemas
 
 TENANT = "tenant"
 

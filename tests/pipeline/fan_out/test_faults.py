@@ -14,7 +14,7 @@ from collections import Counter
 import pytest
 
 from fanin.tracker import Ack, State, Tracker
-from pipeline.spark.session import ROOT
+from pipeline.shared_by_jobs.session import ROOT
 from tests.pipeline.conftest import StubQueue
 from tests.pipeline.driver import ROWS, TENANT
 

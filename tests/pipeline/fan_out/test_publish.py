@@ -18,7 +18,7 @@ from fanin.tracker import ItemId, State, Tracker
 from fanin.tracker.memory import MemoryStore
 from pipeline.fan_out import manifest, publish, send
 from pipeline.fan_out.publish import FanOutRequest
-from pipeline.spark import datasets
+from pipeline.shared_by_jobs import datasets
 from tests.pipeline.conftest import StubQueue, recording_queue, restless
 
 ITEMS = 992

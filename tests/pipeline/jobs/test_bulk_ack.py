@@ -16,7 +16,7 @@ import pytest
 
 from fanin.tracker import State, Tracker
 from pipeline.jobs import bulk_ack
-from pipeline.spark import session
+from pipeline.shared_by_jobs import session
 from tests.pipeline.bulk_ack.test_run import TENANT, opened
 from tests.pipeline.logs import write_log
 

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.fan_out.messages import MESSAGE
 from pipeline.jobs import fan_out
-from pipeline.spark import datasets
+from pipeline.shared_by_jobs import datasets
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from fanin.tracker import Ack, OpenBatch, Outcome, Tracker
 from infra.pipeline_jobs import JOBS
 from pipeline import entry
 from pipeline.fan_out import manifest
-from pipeline.spark import datasets
+from pipeline.shared_by_jobs import datasets
 from pipeline.table_audit import recheck
 from pipeline.table_frames.tables import Tables
 from tests.pipeline.conftest import served_on_loopback

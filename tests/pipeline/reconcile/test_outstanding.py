@@ -19,7 +19,7 @@ from fanin.tracker.rules.tree import stretches
 from pipeline.reconcile import outstanding
 from pipeline.reconcile.outstanding import Part
 from pipeline.reconcile.run import covering
-from pipeline.spark import schemas
+from pipeline.shared_by_jobs import schemas
 from pipeline.table_frames.rows import read_row
 from tests.pipeline.exporting import page_row
 from tests.pipeline.table_frames.test_rows import BATCH, KEY

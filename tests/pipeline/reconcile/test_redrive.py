@@ -18,7 +18,7 @@ from pipeline.reconcile import redrive as redriving
 from pipeline.reconcile import run
 from pipeline.reconcile.redrive import BatchIsOver, RedriveRequest
 from pipeline.reconcile.run import ReconcileRequest
-from pipeline.spark import datasets
+from pipeline.shared_by_jobs import datasets
 from pipeline.table_frames import frames
 from tests.pipeline.conftest import live_tables, recording_queue
 from tests.pipeline.exporting import put_rows

@@ -20,8 +20,8 @@ from pipeline.fan_out import manifest
 from pipeline.jobs import reconcile
 from pipeline.reconcile import run as reconciling
 from pipeline.reconcile.run import CannotReconcile, ReconcileRequest
-from pipeline.spark import datasets
-from pipeline.spark.output import NotOurs
+from pipeline.shared_by_jobs import datasets
+from pipeline.shared_by_jobs.output import NotOurs
 from pipeline.table_frames import frames
 from pipeline.table_frames.rows import facts_of
 from tests.pipeline.exporting import TAKEN_AT, rows_of, write_tables

@@ -12,7 +12,7 @@ import pytest
 from fanin.tracker import State
 from fanin.tracker.rules.page import Page
 from pipeline.jobs import audit
-from pipeline.spark import schemas
+from pipeline.shared_by_jobs import schemas
 from pipeline.table_audit import recheck
 from pipeline.table_audit import run as auditing
 from pipeline.table_audit.rules import Rule

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pipeline.spark import schemas
+from pipeline.shared_by_jobs import schemas
 from pipeline.table_frames import frames
 from pipeline.table_frames.frames import Segment, scan
 from pipeline.table_frames.rows import read_row

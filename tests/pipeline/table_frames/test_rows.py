@@ -8,7 +8,7 @@ from fanin.errors import NewerSchema
 from fanin.tracker.dynamodb.items import batch_of, page_of
 from fanin.tracker.rules.model import BatchKey, PageKey
 from fanin.tracker.rules.page import Page
-from pipeline.spark import bitmaps, schemas
+from pipeline.shared_by_jobs import bitmaps, schemas
 from pipeline.table_frames.rows import MalformedRow, facts_of, from_json, read_row
 from tests.pipeline.exporting import batch_row, page_row, rows_of
 from tests.pipeline.worlds import SOUND, closed, complete_with_failures

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.bulk_ack.local import LocalEngine
-from pipeline.spark.files import ListedFile
+from pipeline.shared_by_jobs.files import ListedFile
 from pipeline.without_spark.engines import AUTO, LOCAL, LOCAL_BYTES, SPARK, choose
 from pipeline.without_spark.listing import NotListed, listed
 from tests.pipeline.logs import write_log

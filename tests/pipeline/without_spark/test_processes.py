@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.spark.errors import TASK_ATTEMPTS, TaskFailed
+from pipeline.shared_by_jobs.errors import TASK_ATTEMPTS, TaskFailed
 from pipeline.without_spark.processes import Clock, Processes
 
 CLOCK = Clock(10, lambda: None)

@@ -20,7 +20,7 @@ from fanin.cli.verbs import Invocation, Verbs
 
 if TYPE_CHECKING:
     from fanin.dashboard import Dashboard
-    from fanin.local.emulator.event_log import EventLog
+    from fanin.local.aws_emulator.event_log import EventLog
 
 PORT = 8788
 verb = Verbs()
@@ -81,7 +81,7 @@ def _started(site: Site, port: int | None, allow_writes: bool) -> Dashboard:
 def event_log_of(url: str) -> EventLog | None:
     """Return the events of the local run at *url*; None if the API is no local run of this machine."""
     from fanin.local import run_directories  # noqa: PLC0415  # see _started
-    from fanin.local.emulator.event_log import EventLog  # noqa: PLC0415
+    from fanin.local.aws_emulator.event_log import EventLog  # noqa: PLC0415
 
     run = run_directories.run_at(url)
     return EventLog(run_directories.directory_of(run.port).path) if run else None

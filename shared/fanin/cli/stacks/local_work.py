@@ -19,7 +19,7 @@ import typer
 from fanin.cli.arguments.options import PortOfRun
 from fanin.cli.terminal.exits import UsageError
 from fanin.local import LocalRunError
-from fanin.local.emulator.connection import Connection
+from fanin.local.aws_emulator.connection import Connection
 from fanin.local.environment import environment_of
 from fanin.local.run_directories import State, chosen, directory_of
 from fanin.names import EVENTS
@@ -149,7 +149,7 @@ def _feeder(
 
 def _source(state: State, feed: Feed, visibility: int | None, receives: int | None) -> WorkSource:
     """Return the queue of *feed*, which the bus sends its events to, if it is about events."""
-    from fanin.local.emulator.bus_listener import send_to_queue  # noqa: PLC0415
+    from fanin.local.aws_emulator.bus_listener import send_to_queue  # noqa: PLC0415
     from fanin.local.user_function.source import source_of  # noqa: PLC0415
 
     aws = Connection(state.endpoint)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ministack.services import lambda_svc, sqs
 
-from fanin.local.emulator.lineage import INVOCATIONS_MAX, STOPPED, TRACE_HEADER, Chain
+from fanin.local.aws_emulator.lineage import INVOCATIONS_MAX, STOPPED, TRACE_HEADER, Chain
 
 HEADER = "x-amzn-trace-id"
 Answer = tuple[Any, ...]

@@ -15,7 +15,7 @@ from fanin.tracker.rules.page import PAGE_BITS_MAX, Page, PageMasks, digits
 from fanin.tracker.rules.tree import stretches
 from pipeline.fan_out import messages
 from pipeline.reconcile import outstanding
-from pipeline.spark import bitmaps
+from pipeline.shared_by_jobs import bitmaps
 from pipeline.table_frames import rows
 
 masks = st.integers(0, 2**1024 - 1)

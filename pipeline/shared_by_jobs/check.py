@@ -1,4 +1,4 @@
-"""Checks that Spark can start here, or prints how to fix it: `python -m pipeline.spark.check`."""
+"""Checks that Spark can start here, or prints how to fix it: `python -m pipeline.shared_by_jobs.check`."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from ipaddress import AddressValueError, IPv4Address
 from typing import Any
 
 from fanin.errors import PROBLEM, Refusal
-from fanin.local.emulator.connection import ACCOUNT, REGION
+from fanin.local.aws_emulator.connection import ACCOUNT, REGION
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Any]]

@@ -11,7 +11,7 @@ from ministack.core.responses import error_response_json
 from ministack.services import dynamodb, eventbridge, sqs, stepfunctions
 
 from fanin.cost.sizes import Row
-from fanin.local.emulator import reading
+from fanin.local.aws_emulator import reading
 from fanin.local.request_rules import Refused, TableKeys, Tables, check
 
 logger = logging.getLogger("fanin.local")

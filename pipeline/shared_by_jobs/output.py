@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from pipeline.spark.session import FAILURES
+from pipeline.shared_by_jobs.session import FAILURES
 
 _HIDDEN = ("_", ".")
 """First characters of the names of files that Spark keeps beside its data."""

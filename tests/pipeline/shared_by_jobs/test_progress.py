@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pyspark import SparkStageInfo
 
-from pipeline.spark import progress
-from pipeline.spark.progress import moving, under_way
+from pipeline.shared_by_jobs import progress
+from pipeline.shared_by_jobs.progress import moving, under_way
 
 
 def stage(at: int, completed: int, tasks: int) -> SparkStageInfo:

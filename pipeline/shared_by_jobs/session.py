@@ -12,8 +12,8 @@ from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
-from pipeline.spark.check import has_cluster, require_java
-from pipeline.spark.errors import TASK_ATTEMPTS
+from pipeline.shared_by_jobs.check import has_cluster, require_java
+from pipeline.shared_by_jobs.errors import TASK_ATTEMPTS
 
 ROOT = Path(__file__).resolve().parents[2]
 FAILURES = (PySparkException, Py4JJavaError)

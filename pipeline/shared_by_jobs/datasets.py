@@ -6,9 +6,9 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pipeline.spark import files, schemas
-from pipeline.spark.errors import sentence
-from pipeline.spark.session import FAILURES
+from pipeline.shared_by_jobs import files, schemas
+from pipeline.shared_by_jobs.errors import sentence
+from pipeline.shared_by_jobs.session import FAILURES
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 CATALOG = DATA / "catalog.jsonl.bz2"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.spark import check
+from pipeline.shared_by_jobs import check
 
 
 def only(*tools: str):

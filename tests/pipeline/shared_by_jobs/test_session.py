@@ -4,7 +4,7 @@ import sys
 
 from pyspark.sql import functions as F
 
-from pipeline.spark import session
+from pipeline.shared_by_jobs import session
 
 
 def test_workers_run_this_python_and_find_the_project(spark):

@@ -15,7 +15,7 @@ from subprocess import PIPE, STDOUT
 
 import urllib3
 
-from fanin.local.emulator.connection import CREDENTIALS
+from fanin.local.aws_emulator.connection import CREDENTIALS
 from fanin.local.errors import LocalRunError
 from fanin.local.run_directories import RunDirectory, directory_of, running
 
@@ -169,7 +169,7 @@ def _spawn(
     command = [
         sys.executable,
         "-m",
-        "fanin.local.emulator.host",
+        "fanin.local.aws_emulator.host",
         str(os.getpid()),
         str(directory.path),
         *map(str, fds),

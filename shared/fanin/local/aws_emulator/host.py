@@ -1,8 +1,8 @@
 """The child process of a local run: serves the emulator and the API's port, and exits with its parent.
 
-``python -m fanin.local.emulator.host PARENT DIRECTORY API_FD ENDPOINT_FD [DYNAMODB]``. DYNAMODB is what the
-option ``--dynamodb`` of the run names. The parent writes the id of the deployed API to its standard input, as
-a line; at the end of input the process exits. The emulator's workers belong to its process group.
+``python -m fanin.local.aws_emulator.host PARENT DIRECTORY API_FD ENDPOINT_FD [DYNAMODB]``. DYNAMODB is what
+the option ``--dynamodb`` of the run names. The parent writes the id of the deployed API to its standard
+input, as a line; at the end of input the process exits. The emulator's workers belong to its process group.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from typing import TextIO
 from ministack.app import app as emulator
 from uvicorn import Config, Server
 
+from fanin.local.aws_emulator import looping, parent_watch, reading, refusing
+from fanin.local.aws_emulator.gateway import Gateway, LoopbackOnly
 from fanin.local.dynamodb_engine import leftovers
-from fanin.local.emulator import looping, parent_watch, reading, refusing
-from fanin.local.emulator.gateway import Gateway, LoopbackOnly
 from fanin.local.errors import LocalRunError
 from fanin.local.function_processes import durable, noting, tuning
 from fanin.local.run_directories import remove_folder

@@ -6,8 +6,8 @@ import gzip
 
 import pytest
 
-from pipeline.spark import datasets, files, schemas
-from pipeline.spark.files import ListedFile
+from pipeline.shared_by_jobs import datasets, files, schemas
+from pipeline.shared_by_jobs.files import ListedFile
 
 
 def test_the_bundled_catalog_has_the_schema_it_is_known_for_and_a_limit_takes_the_first_rows(spark):

@@ -12,8 +12,8 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from fanin.local.emulator.connection import Connection
-from fanin.local.emulator.event_log import Event, EventLog
+from fanin.local.aws_emulator.connection import Connection
+from fanin.local.aws_emulator.event_log import Event, EventLog
 from fanin.names import EVENT_SOURCE
 
 NAME = "fanin-local-events"

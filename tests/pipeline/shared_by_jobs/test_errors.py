@@ -9,7 +9,7 @@ from botocore.exceptions import NoRegionError
 from pyspark.logger import PySparkLogger
 
 from fanin import FaninError
-from pipeline.spark.errors import exit_with_message, sentence
+from pipeline.shared_by_jobs.errors import exit_with_message, sentence
 
 TRACE = """Traceback (most recent call last):
   File "worker.py", line 9, in main

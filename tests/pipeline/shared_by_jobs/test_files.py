@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from pipeline.spark.files import BYTES_A_TASK, ListedFile, shares
+from pipeline.shared_by_jobs.files import BYTES_A_TASK, ListedFile, shares
 
 
 def test_tasks_have_about_the_same_bytes_and_every_file_once():
