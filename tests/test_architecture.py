@@ -156,6 +156,7 @@ DOORS: dict[str, set[str]] = {
     "pipeline.bulk_ack": {
         *LEAVES,
         "pipeline.without_spark",
+        "pipeline.compiled_fold",
         "pipeline.table_frames",
         "pipeline.shared_by_jobs",
         "fanin.cost",
@@ -192,6 +193,7 @@ DOORS: dict[str, set[str]] = {
     },
     "pipeline.table_frames": {*LEAVES, "pipeline.shared_by_jobs", "fanin.tracker", "fanin.aws"},
     "pipeline.without_spark": {*LEAVES, "pipeline.shared_by_jobs"},
+    "pipeline.compiled_fold": {"pipeline.shared_by_jobs"},
     "pipeline.shared_by_jobs": {*LEAVES, "fanin.tracker"},
     # The demo, a user's app: no other room imports it.
     "examples.catalog": {

@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from fanin.tracker import Batch, BatchKey, Mode, Outcome
 from fanin.tracker.rules.model import is_reason
 from pipeline.bulk_ack import logs
-from pipeline.bulk_ack.item_columns import ItemColumns, text_of
-from pipeline.bulk_ack.item_ids import Located, Refusal
+from pipeline.bulk_ack.item_columns import ItemColumns, ItemIds, text_of
+from pipeline.bulk_ack.item_ids import Located, Prefix, Refusal
 from pipeline.bulk_ack.logs import Portion
 from pipeline.bulk_ack.rows import BLOCKS_A_BATCH, FOLDED, filled
+from pipeline.compiled_fold.groups import KnownGroups, known_groups
 from pipeline.shared_by_jobs import bitmaps
 
 REASONS = 128
@@ -29,6 +30,8 @@ REASONS = 128
 
 Flags: TypeAlias = NDArray[np.bool_]
 Rows: TypeAlias = NDArray[np.int64]
+Refused: TypeAlias = tuple[str | None, str | None, str | None, Refusal]
+"""The item, the outcome and the reason of a rejected row, and its refusal."""
 
 
 class Registry(Protocol):
@@ -54,6 +57,7 @@ class Folder:
 
     registry: Registry
     tenant: str
+    compiled: KnownGroups | None = field(default_factory=known_groups)
     _acks: int = 0
     _known: dict[str, Batch | None] = field(default_factory=dict)
     _folds: dict[str, _BatchFold] = field(default_factory=dict)
@@ -61,7 +65,32 @@ class Folder:
     def take(self, portion: Portion, file: str) -> Iterator[pa.RecordBatch]:
         """Fold the real acks of *portion*, a part of *file*; yield rejected rows, and reasons of failures."""
         succeeded, failed = _outcomes(portion.outcome)
+        for rows in self._not_compiled(portion.items, succeeded):
+            some = portion if isinstance(rows, slice) else _taken(portion, rows)
+            yield from self._judged(some, succeeded[rows], failed[rows], file)
+        yield from _rejected([(line, None, None, Refusal.UNREADABLE) for line in portion.lines], file)
+
+    def _not_compiled(self, items: ItemColumns, succeeded: Flags) -> Iterator[Rows | slice]:
+        """Fold successes by the kernel, if it is there; yield the numbers of the other rows, or all rows."""
+        if self.compiled is None or not isinstance(items, ItemIds) or not pa.types.is_string(items.ids.type):
+            yield slice(None)
+            return
+        yield from self.compiled.fold(items.ids, None if succeeded.all() else ~succeeded)
+
+    def _add_groups(self, found: Iterable[Prefix]) -> None:
+        """Let the kernel fold later rows of the groups *found*, unless their batches count acks."""
+        for each in found if self.compiled else ():
+            if each.group and each.batch_id and self._mode(each.batch_id) is not Mode.ESTIMATED:
+                fold = self._fold(each.batch_id).succeeded
+                self.compiled.add(each.text, each.group.start, each.group.upto, fold)
+
+    def _judged(
+        self, portion: Portion, succeeded: Flags, failed: Flags, file: str
+    ) -> Iterator[pa.RecordBatch]:
+        """Fold the rows that the tracker's rules accept; yield the others, and reasons of failures."""
         located = self._located(portion.items, succeeded | failed)
+        if isinstance(portion.items, ItemIds):
+            self._add_groups(located.groups)
         has_failures = failed.any()
         for number, rows in _by_batch(located):
             batch_id = located.batches[number]
@@ -74,7 +103,7 @@ class Folder:
             self._acks += _add(fold.succeeded, located, numbers[~failed[numbers]])
             self._acks += _add(fold.failed, located, failures)
             yield from _reasons(fold, batch_id, portion, failures)
-        yield from _rejected(portion, located.refusal, file)
+        yield from _rejected(_refused(portion, located.refusal), file)
 
     def blocks(self) -> Iterator[pa.RecordBatch]:
         """Yield every block that holds an ack, then the number of acks folded in all."""
@@ -84,7 +113,8 @@ class Folder:
                 for at in range(0, numbers.size, BLOCKS_A_BATCH):
                     some = slice(at, at + BLOCKS_A_BATCH)
                     yield _blocks(batch_id, numbers[some], rows[some], name)
-        yield _batch(acks=pa.array([self._acks], pa.int64()))
+        acks = self._acks + (self.compiled.acks if self.compiled else 0)
+        yield _batch(acks=pa.array([acks], pa.int64()))
 
     def _located(self, items: ItemColumns, known: Flags) -> Located:
         """Locate the items; also refuse rows without a *known* outcome, and of estimated batches."""
@@ -173,22 +203,30 @@ def _reasons(fold: _BatchFold, batch_id: str, portion: Portion, failed: Rows) ->
         yield _batch(reason=pa.array(rows, FOLDED.field("reason").type))
 
 
-def _rejected(portion: Portion, refusal: NDArray[np.int8], file: str) -> Iterator[pa.RecordBatch]:
-    """Yield the rows that set no bit, and the lines that are not rows, unchanged, each with its refusal."""
+def _taken(portion: Portion, rows: Rows) -> Portion:
+    """Return these *rows* of a portion whose items are ids, without its lines."""
+    ids, *columns = (
+        column.take(pa.array(rows)) for column in (portion.items.ids, portion.outcome, portion.reason)
+    )
+    return Portion(ItemIds(ids), *columns)
+
+
+def _refused(portion: Portion, refusal: NDArray[np.int8]) -> list[Refused]:
+    """Return the rows that set no bit, unchanged, each with its refusal."""
     rows = np.flatnonzero(refusal)
-    facts = [
-        (
-            portion.items.text(row),
-            text_of(portion.outcome[row]),
-            text_of(portion.reason[row]),
-            Refusal(why).label,
-        )
+    return [
+        (portion.items.text(row), text_of(portion.outcome[row]), text_of(portion.reason[row]), Refusal(why))
         for row, why in zip(rows.tolist(), refusal[rows].tolist(), strict=True)
     ]
-    facts += [(line, None, None, Refusal.UNREADABLE.label) for line in portion.lines]
-    names = ("item_id", "outcome", "reason", "refusal")
-    if facts:
-        found = [{"file": file, **dict(zip(names, fact, strict=True))} for fact in facts]
+
+
+def _rejected(refused: Iterable[Refused], file: str) -> Iterator[pa.RecordBatch]:
+    """Yield *refused* as rows of FOLDED, if there are any."""
+    found = [
+        {"file": file, "item_id": item, "outcome": outcome, "reason": reason, "refusal": refusal.label}
+        for item, outcome, reason, refusal in refused
+    ]
+    if found:
         yield _batch(rejected=pa.array(found, FOLDED.field("rejected").type))
 
 
