@@ -126,7 +126,7 @@ DOORS: dict[str, set[str]] = {
         *("fanin.s3_publications.allowing", "fanin.s3_publications.parsing"),
     },
     # The project's own stack, the first user of the constructs.
-    "infra": {"fanin.names", "fanin_cdk"},
+    "infra": {"fanin.names", "fanin_cdk", "pipeline.compiled_fold"},
     # The pipeline: entry -> jobs -> a room for each job -> snapshot, local -> spark. Two job
     # rooms import fan_out: reconcile reads its manifests and sends its messages, history reads its manifests.
     "pipeline": {"pipeline.jobs"},

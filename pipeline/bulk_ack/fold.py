@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fanin.tracker import Batch, BatchKey, Mode, Outcome
 from fanin.tracker.rules.model import is_reason
 from pipeline.bulk_ack import logs
-from pipeline.bulk_ack.item_columns import ItemColumns, ItemIds, text_of
+from pipeline.bulk_ack.item_columns import ItemColumns, ItemIds, texts_of
 from pipeline.bulk_ack.item_ids import Located, Prefix, Refusal
 from pipeline.bulk_ack.logs import Portion
 from pipeline.bulk_ack.rows import BLOCKS_A_BATCH, FOLDED, filled
@@ -30,8 +30,6 @@ REASONS = 128
 
 Flags: TypeAlias = NDArray[np.bool_]
 Rows: TypeAlias = NDArray[np.int64]
-Refused: TypeAlias = tuple[str | None, str | None, str | None, Refusal]
-"""The item, the outcome and the reason of a rejected row, and its refusal."""
 
 
 class Registry(Protocol):
@@ -64,33 +62,35 @@ class Folder:
 
     def take(self, portion: Portion, file: str) -> Iterator[pa.RecordBatch]:
         """Fold the real acks of *portion*, a part of *file*; yield rejected rows, and reasons of failures."""
-        succeeded, failed = _outcomes(portion.outcome)
-        for rows in self._not_compiled(portion.items, succeeded):
-            some = portion if isinstance(rows, slice) else _taken(portion, rows)
-            yield from self._judged(some, succeeded[rows], failed[rows], file)
-        yield from _rejected([(line, None, None, Refusal.UNREADABLE) for line in portion.lines], file)
+        for some in self._declined(portion):
+            yield from self._judged(some, file)
 
-    def _not_compiled(self, items: ItemColumns, succeeded: Flags) -> Iterator[Rows | slice]:
-        """Fold successes by the kernel, if it is there; yield the numbers of the other rows, or all rows."""
+    def _declined(self, portion: Portion) -> Iterator[Portion]:
+        """Fold successes by the kernel, if it is there; yield portions of the other rows, and the lines."""
+        items, outcome, reason = portion.items, portion.outcome, portion.reason
         if self.compiled is None or not isinstance(items, ItemIds) or not pa.types.is_string(items.ids.type):
-            yield slice(None)
+            yield portion
             return
-        yield from self.compiled.fold(items.ids, None if succeeded.all() else ~succeeded)
+        succeeded, _ = _outcomes(outcome)
+        for rows in self.compiled.fold(items.ids, None if succeeded.all() else ~succeeded):
+            ids, *columns = (column.take(pa.array(rows)) for column in (items.ids, outcome, reason))
+            yield Portion(ItemIds(ids), *columns)
+        if portion.lines:
+            yield Portion(ItemIds(items.ids[:0]), outcome[:0], reason[:0], portion.lines)
 
-    def _add_groups(self, found: Iterable[Prefix]) -> None:
+    def _add_groups(self, compiled: KnownGroups, found: Iterable[Prefix]) -> None:
         """Let the kernel fold later rows of the groups *found*, unless their batches count acks."""
-        for each in found if self.compiled else ():
+        for each in found:
             if each.group and each.batch_id and self._mode(each.batch_id) is not Mode.ESTIMATED:
                 fold = self._fold(each.batch_id).succeeded
-                self.compiled.add(each.text, each.group.start, each.group.upto, fold)
+                compiled.add(each.text, each.group.start, each.group.upto, fold)
 
-    def _judged(
-        self, portion: Portion, succeeded: Flags, failed: Flags, file: str
-    ) -> Iterator[pa.RecordBatch]:
+    def _judged(self, portion: Portion, file: str) -> Iterator[pa.RecordBatch]:
         """Fold the rows that the tracker's rules accept; yield the others, and reasons of failures."""
+        succeeded, failed = _outcomes(portion.outcome)
         located = self._located(portion.items, succeeded | failed)
-        if isinstance(portion.items, ItemIds):
-            self._add_groups(located.groups)
+        if self.compiled and isinstance(portion.items, ItemIds):
+            self._add_groups(self.compiled, located.groups)
         has_failures = failed.any()
         for number, rows in _by_batch(located):
             batch_id = located.batches[number]
@@ -103,7 +103,7 @@ class Folder:
             self._acks += _add(fold.succeeded, located, numbers[~failed[numbers]])
             self._acks += _add(fold.failed, located, failures)
             yield from _reasons(fold, batch_id, portion, failures)
-        yield from _rejected(_refused(portion, located.refusal), file)
+        yield from _rejected(portion, located.refusal, file)
 
     def blocks(self) -> Iterator[pa.RecordBatch]:
         """Yield every block that holds an ack, then the number of acks folded in all."""
@@ -195,7 +195,7 @@ def _add(fold: bitmaps.Fold, located: Located, rows: Rows | slice) -> int:
 def _reasons(fold: _BatchFold, batch_id: str, portion: Portion, failed: Rows) -> Iterator[pa.RecordBatch]:
     """Yield the reasons of some of the failures that have one that the API would accept."""
     explained = failed[portion.reason.is_valid().to_numpy(False)[failed]][: REASONS - fold.reasons]
-    given = [(portion.items.item_id(row), text_of(portion.reason[row])) for row in explained.tolist()]
+    given = zip(portion.items.first_ids(explained), texts_of(portion.reason, explained), strict=True)
     kept = [(item, reason) for item, reason in given if reason is not None and is_reason(reason)]
     fold.reasons += len(kept)
     if kept:
@@ -203,31 +203,18 @@ def _reasons(fold: _BatchFold, batch_id: str, portion: Portion, failed: Rows) ->
         yield _batch(reason=pa.array(rows, FOLDED.field("reason").type))
 
 
-def _taken(portion: Portion, rows: Rows) -> Portion:
-    """Return these *rows* of a portion whose items are ids, without its lines."""
-    ids, *columns = (
-        column.take(pa.array(rows)) for column in (portion.items.ids, portion.outcome, portion.reason)
-    )
-    return Portion(ItemIds(ids), *columns)
-
-
-def _refused(portion: Portion, refusal: NDArray[np.int8]) -> list[Refused]:
-    """Return the rows that set no bit, unchanged, each with its refusal."""
+def _rejected(portion: Portion, refusal: NDArray[np.int8], file: str) -> Iterator[pa.RecordBatch]:
+    """Yield the rows that set no bit, and the lines that are not rows, unchanged, each with its refusal."""
     rows = np.flatnonzero(refusal)
-    return [
-        (portion.items.text(row), text_of(portion.outcome[row]), text_of(portion.reason[row]), Refusal(why))
-        for row, why in zip(rows.tolist(), refusal[rows].tolist(), strict=True)
-    ]
-
-
-def _rejected(refused: Iterable[Refused], file: str) -> Iterator[pa.RecordBatch]:
-    """Yield *refused* as rows of FOLDED, if there are any."""
-    found = [
-        {"file": file, "item_id": item, "outcome": outcome, "reason": reason, "refusal": refusal.label}
-        for item, outcome, reason, refusal in refused
-    ]
-    if found:
-        yield _batch(rejected=pa.array(found, FOLDED.field("rejected").type))
+    named = portion.items.texts(rows), texts_of(portion.outcome, rows), texts_of(portion.reason, rows)
+    labels = [Refusal(why).label for why in refusal[rows].tolist()]
+    facts = [*zip(*named, labels, strict=True)]
+    facts += [(line, None, None, Refusal.UNREADABLE.label) for line in portion.lines]
+    if facts:
+        columns = [pa.array([file] * len(facts)), *map(pa.array, zip(*facts, strict=True))]
+        kind = FOLDED.field("rejected").type
+        columns = [column.cast(child.type) for column, child in zip(columns, kind, strict=True)]
+        yield _batch(rejected=pa.StructArray.from_arrays(columns, fields=list(kind)))
 
 
 def _blocks(batch_id: str, numbers: NDArray[np.int64], rows: bitmaps.Masks, name: str) -> pa.RecordBatch:
