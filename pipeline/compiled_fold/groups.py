@@ -17,7 +17,7 @@ from pipeline.shared_by_jobs.bitmaps import Fold
 GROUP = np.dtype([("head", "S80"), ("start", "<i8"), ("upto", "<i8"), ("bitmap", "<u8")])
 LEAST_GROUPS = 1 << 4
 MOST_GROUPS = 1 << 16
-"""Groups that are known at once; after so many, all are forgotten."""
+"""Groups that are known at once, a power of two; after so many, all are forgotten."""
 FIRST_DECLINED = 1 << 10
 """Rows that the first call of a portion may decline; each next one may decline GROWTH times as many."""
 GROWTH = 4
