@@ -206,15 +206,16 @@ def _reasons(fold: _BatchFold, batch_id: str, portion: Portion, failed: Rows) ->
 def _rejected(portion: Portion, refusal: NDArray[np.int8], file: str) -> Iterator[pa.RecordBatch]:
     """Yield the rows that set no bit, and the lines that are not rows, unchanged, each with its refusal."""
     rows = np.flatnonzero(refusal)
+    if not rows.size and not portion.lines:
+        return
     named = portion.items.texts(rows), texts_of(portion.outcome, rows), texts_of(portion.reason, rows)
     labels = [Refusal(why).label for why in refusal[rows].tolist()]
     facts = [*zip(*named, labels, strict=True)]
     facts += [(line, None, None, Refusal.UNREADABLE.label) for line in portion.lines]
-    if facts:
-        columns = [pa.array([file] * len(facts)), *map(pa.array, zip(*facts, strict=True))]
-        kind = FOLDED.field("rejected").type
-        columns = [column.cast(child.type) for column, child in zip(columns, kind, strict=True)]
-        yield _batch(rejected=pa.StructArray.from_arrays(columns, fields=list(kind)))
+    columns = [pa.array([file] * len(facts)), *map(pa.array, zip(*facts, strict=True))]
+    kind = FOLDED.field("rejected").type
+    columns = [column.cast(child.type) for column, child in zip(columns, kind, strict=True)]
+    yield _batch(rejected=pa.StructArray.from_arrays(columns, fields=list(kind)))
 
 
 def _blocks(batch_id: str, numbers: NDArray[np.int64], rows: bitmaps.Masks, name: str) -> pa.RecordBatch:

@@ -32,15 +32,15 @@ def compilers() -> dict[str, Sequence[str]]:
     return found
 
 
-def libraries(folder: Path = HERE) -> list[Path]:
+def libraries(folder: Path) -> list[Path]:
     """Return the libraries in *folder* that were built of its source."""
     return sorted(folder.glob(library_name("*", (folder / SOURCE).read_bytes())))
 
 
-def build(folder: Path = HERE) -> list[Path]:
-    """Compile the source in *folder* for all machines that can be, and delete libraries of other sources.
+def build(folder: Path) -> list[Path]:
+    """Compile the source in *folder* for all machines that can be; delete libraries of other sources.
 
-    Raises CalledProcessError.
+    Raises CalledProcessError or OSError.
     """
     source = folder / SOURCE
     for machine, command in compilers().items():
@@ -48,18 +48,17 @@ def build(folder: Path = HERE) -> list[Path]:
         partial = target.with_suffix(".partial")
         subprocess.run([*command, *FLAGS, "-o", str(partial), str(source)], check=True)
         partial.replace(target)
-    built = libraries(folder)
-    for old in set(folder.glob("kernel-*.so")) - set(built):
+    for old in set(folder.glob("kernel-*.so")) - set(libraries(folder)):
         old.unlink()
-    return built
+    return libraries(folder)
 
 
 def main() -> None:
     """Build, and print what there is; a compiler that fails ends nothing but this."""
     try:
-        built = build()
+        built = build(HERE)
     except (subprocess.CalledProcessError, OSError) as error:
-        print(f"bulk_ack folds by NumPy: {error}", file=sys.stderr)
+        print(f"bulk_ack folds by NumPy: {error}")
         return
     for library in built:
         print(f"bulk_ack folds by {library.name}")

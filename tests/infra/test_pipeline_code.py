@@ -70,7 +70,7 @@ def test_the_zip_has_the_two_packages_in_order_and_sources_and_kernels_alone(arc
     assert names == sorted(names)
     assert {name.split("/")[0] for name in names} == {"fanin", "pipeline"}
     others = [name for name in names if not name.endswith(".py")]
-    assert others == [f"pipeline/compiled_fold/{path.name}" for path in [*libraries(), HERE / SOURCE]]
+    assert others == [f"pipeline/compiled_fold/{path.name}" for path in [*libraries(HERE), HERE / SOURCE]]
 
 
 def test_every_job_is_in_the_zip_and_nothing_that_runs_on_a_laptop(archive):
