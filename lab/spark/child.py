@@ -20,12 +20,15 @@ import pyarrow.parquet as pq
 from lab.spark import engines, jobs
 from lab.spark.inputs import Logs, read_logs
 from lab.spark.usage import cpu_seconds, peak_megabytes
+from pipeline.compiled_fold import groups
 
 FOLDS = {
     "duckdb": engines.duckdb_fold,
     "polars": engines.polars_fold,
     "polars-numpy": engines.polars_numpy_fold,
 }
+LOCAL = ("local", "local-numpy")
+"""The fold of this process: as it is, and without the compiled kernel."""
 NUMBERINGS = {"duckdb-files": engines.duckdb_number, "polars-files": engines.polars_number}
 RUNS = 2
 COMPARED = 100_000_000
@@ -38,7 +41,9 @@ def main() -> None:
     if way in FOLDS:
         found = _runs(lambda: FOLDS[way](read_logs(folder / "logs")))
         digest = jobs.digest(FOLDS[way](read_logs(folder / "logs")))
-    elif way == "local":
+    elif way in LOCAL:
+        if way == "local-numpy":
+            groups.kernel = lambda: None
         found = _runs(lambda: jobs.fold_here(read_logs(folder / "logs")))
         digest = _digest_here(read_logs(folder / "logs"))
     elif way in NUMBERINGS:
