@@ -7,9 +7,9 @@ from functools import lru_cache, partial
 from typing import Any
 
 from fanin.aws import clients
-from fanin.aws.sending.isolation import Isolation
-from fanin.aws.sending.keeping import kept_message
-from fanin.aws.sending.visibility import Visibility
+from fanin.aws.messaging.isolation import Isolation
+from fanin.aws.messaging.keeping import kept_message
+from fanin.aws.messaging.visibility import Visibility
 from fanin.errors import InvalidRequest
 from fanin.settings.tracking import Settings
 

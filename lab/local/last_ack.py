@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from fanin import Fanin
-from fanin.aws.sending.bus import Bus, Event
+from fanin.aws.messaging.bus import Bus, Event
+from fanin.batch_ending_events.announcer import Announcer
 from fanin.client.transports.direct import DirectTransport
-from fanin.ending_events.announcer import Announcer
 from fanin.errors import StoreUnavailable
 from fanin.local import LocalRun
 from fanin.local.aws_emulator.connection import ACCOUNT

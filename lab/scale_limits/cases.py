@@ -10,10 +10,10 @@ from uuid import UUID
 
 from fanin.grouper.rules.model import BundleKey, Lane, TaskKey
 from fanin.queue.rules.keys import QueueKey
+from fanin.tracker.batch_changes.recording import OFFERS_A_REQUEST
 from fanin.tracker.rules.model import BatchKey
 from fanin.tracker.rules.page import PAGE_BITS_MAX
 from fanin.tracker.rules.tree import Shape
-from fanin.tracker.writing.recording import OFFERS_A_REQUEST
 from lab.scale_limits import streams
 from lab.scale_limits.keys import Key
 from lab.scale_limits.partitions import IN_FLIGHT, Load, Request

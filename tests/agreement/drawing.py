@@ -12,7 +12,7 @@ from fanin import Mode, Retention, State
 from fanin.client.items import Items
 from fanin.testing import FakeFanin
 from fanin.tracker import Batch, ItemId
-from fanin.tracker.writing.reopening import ReopenItems
+from fanin.tracker.batch_changes.reopening import ReopenItems
 from tests.agreement.calls import Block, Call
 from tests.agreement.deliveries import Delivery
 from tests.agreement.worlds import AT, FRESH_FOR

@@ -59,11 +59,11 @@ from fanin.errors import FaninError, InvalidRequest
 from fanin.item_ids import checked_item_id
 from fanin.settings.tracking import Tables
 from fanin.tracker import Ack, BatchMap, GroupId, ItemId, Outcome, Sample, State
+from fanin.tracker.batch_changes.reopening import ReopenBatch, ReopenItems
 from fanin.tracker.reads.mapping import CELLS_MAX
 from fanin.tracker.reads.progress_tokens import LIFETIME
 from fanin.tracker.reads.walking import joined
 from fanin.tracker.rules.ids import COUNT_MAX
-from fanin.tracker.writing.reopening import ReopenBatch, ReopenItems
 from fanin.types import ReopenItemsText, StateText
 
 logger = logging.getLogger("fanin")

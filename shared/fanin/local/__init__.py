@@ -13,7 +13,7 @@ local run refuses (``request_rules/``); docs/local.md lists what differs.
 
 Read in this order: ``run.py``, ``run_directories.py``, ``deploying/assembly.py`` and ``deployment.py``;
 ``emulator/emulator.py`` (the parent's side) and ``emulator/host.py`` (the child's);
-``function_processes/tuning.py``; ``user_function/feeding.py``; ``dynamodb_engine/``.
+``emulator_speedups.py``; ``user_function/feeding.py``; ``dynamodb_engine/``.
 """
 
 from __future__ import annotations

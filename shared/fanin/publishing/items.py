@@ -13,7 +13,7 @@ from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fanin.arguments import kind_of, text, text_or_none, whole
-from fanin.aws.queue_urls import checked_queue, queue_url
+from fanin.aws.messaging.queue_urls import checked_queue, queue_url
 from fanin.calling import synchronous
 from fanin.client.checks.checking import listed_ids
 from fanin.client.tracing import sending

@@ -12,8 +12,8 @@ from fanin.errors import BatchEnded, Conflict, FaninError, InvalidRequest, KeyRe
 from fanin.s3_publications.dynamodb import DynamoPositions
 from fanin.s3_publications.model import PAUSE_SECONDS, Order, Position
 from fanin.tracker import OpenBatch, Tracker
+from fanin.tracker.batch_changes.opening import differences, key_reused
 from fanin.tracker.rules.model import REASON_MAX, Batch, BatchKey, State
-from fanin.tracker.writing.opening import differences, key_reused
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

@@ -24,11 +24,10 @@ from fanin_cdk.grants.group_handlers import (
     lead_tasks,
 )
 from fanin_cdk.monitoring.watched import WatchedTable
-from fanin_cdk.resources.functions import Functions, allow, tenant_of_messages
+from fanin_cdk.resources.functions import Functions, allow, allow_secret, tenant_of_messages
 from fanin_cdk.resources.queues import SourceQueue
-from fanin_cdk.resources.secrets import allow_secret
-from fanin_cdk.resources.sweeper import Sweeper
 from fanin_cdk.resources.tables import archived, index, number, restored_table, table, text
+from fanin_cdk.resources.triggers import Sweeper
 from fanin_cdk.settings.config import Config
 from fanin_cdk.settings.quotas import granted, served
 

@@ -32,8 +32,8 @@ from fanin_cdk.grants.job_handlers import JOB_API, OF_OWN, SWEEP_JOBS, JobHandle
 from fanin_cdk.monitoring.watched import WatchedTable
 from fanin_cdk.nag import accept, accept_wildcards
 from fanin_cdk.resources.functions import Functions, allow
-from fanin_cdk.resources.sweeper import Sweeper
 from fanin_cdk.resources.tables import IMAGES, KEYS_ONLY, archived, index, restored_table, table, text
+from fanin_cdk.resources.triggers import Sweeper
 from fanin_cdk.settings.config import Config
 from fanin_cdk.settings.quotas import served
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fanin.aws.queue_urls import queue_url
+from fanin.aws.messaging.queue_urls import queue_url
 from fanin.cli.arguments.completion import batch_names
 from fanin.cli.batches.sqs import sqs_of
 from fanin.cli.terminal.exits import Refused
@@ -17,7 +17,7 @@ from fanin.client.wire.codec import Document
 from fanin.names import camel
 
 if TYPE_CHECKING:
-    from fanin.publishing.redriving import Redriven
+    from fanin.dead_letter_redrive.redrive import Redriven
 
 verb = Verbs()
 
@@ -48,7 +48,11 @@ def redrive(
 
     Those whose item is outstanding or failed in a live batch are moved. All others stay, and are counted.
     """
-    from fanin.publishing.redriving import Redrive, RedriveRequest, has_sources  # noqa: PLC0415  # takes 0.2 s
+    from fanin.dead_letter_redrive.redrive import (  # noqa: PLC0415  # takes 0.2 s
+        Redrive,
+        RedriveRequest,
+    )
+    from fanin.dead_letter_redrive.source_queues import has_sources  # noqa: PLC0415  # takes 0.2 s
 
     sqs = sqs_of(call.site)
     target = queue_url(sqs, to) if to else None
@@ -67,7 +71,7 @@ def redrive(
 
 
 def _print(call: Invocation, found: Redriven, is_dry_run: bool) -> None:
-    from fanin.publishing.dead_letter_messages import LeaveReason  # noqa: PLC0415  # see redrive
+    from fanin.dead_letter_redrive.dead_letter_messages import LeaveReason  # noqa: PLC0415  # see redrive
 
     if call.output.as_json:
         call.output.value(_document(found, is_dry_run), "")

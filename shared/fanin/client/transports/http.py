@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     )
     from fanin.client.transports.reports import AckReport
     from fanin.tracker import Ack, BatchFilter, BatchMap, OpenBatch
-    from fanin.tracker.writing.reopening import ReopenBatch
+    from fanin.tracker.batch_changes.reopening import ReopenBatch
 
 T = TypeVar("T")
 CONNECT_SECONDS = 3.0

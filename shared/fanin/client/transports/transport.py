@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     )
     from fanin.client.transports.reports import AckReport
     from fanin.tracker import Ack, BatchFilter, BatchMap, OpenBatch, State
-    from fanin.tracker.writing.reopening import ReopenBatch
+    from fanin.tracker.batch_changes.reopening import ReopenBatch
 
 T = TypeVar("T")
 ITEMS_A_REQUEST = 1000
