@@ -142,14 +142,14 @@ def tasks(rate: float, lanes: int = 1) -> Load:
 def _bundle(number: int, lanes: int) -> list[Request]:
     lane = Lane(TENANT, "orders", str(number % lanes))
     keys = [TaskKey(TENANT, f"{number}-{each}") for each in range(BUNDLE)]
-    made = BundleKey(TENANT, f"bundle-{number}")
+    key = BundleKey(TENANT, f"bundle-{number}")
     # Equal writes of tasks are one request with the first task's key: a hundred of them at one key would be
     # hotter than they are, so their units are spread over a hundredth each.
     registered = Request(
         {Key("tasks", str(keys[number % BUNDLE])): 1 / BUNDLE, streams.lane(lane): 1}, BUNDLE, BUNDLE / 2
     )
-    claims = [Request(_merged(each), 1, 0) for each in streams.bundled(keys, lane, made)]
-    calls = [each for each in streams.called(keys, made) if Key("tasks", str(keys[0])) not in each]
+    claims = [Request(_merged(each), 1, 0) for each in streams.bundled(keys, lane, key)]
+    calls = [each for each in streams.called(keys, key) if Key("tasks", str(keys[0])) not in each]
     return [registered, *claims, *(Request(_merged(each), 1, BUNDLE / 2 / len(calls)) for each in calls)]
 
 

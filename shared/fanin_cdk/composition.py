@@ -109,9 +109,9 @@ class Composition(Construct):
         return ending
 
     def _confirmation(self) -> Confirmation:
-        made = Confirmation(self, "Confirmation", self.events.bus, self.functions.add(CONFIRM_EVENT))
-        self.watched.dead_letter_queues |= {"Confirmation": made.dead_letter_queue}
-        return made
+        confirmation = Confirmation(self, "Confirmation", self.events.bus, self.functions.add(CONFIRM_EVENT))
+        self.watched.dead_letter_queues |= {"Confirmation": confirmation.dead_letter_queue}
+        return confirmation
 
     def _watched(self, sweep: lambda_.Function) -> Watched:
         """Return what the tracker's own part has for alarms and the dashboard; other parts add theirs."""

@@ -329,13 +329,13 @@ class FaninTracker(Composition):
 
     def _park(self) -> None:
         """Make the queue of dead-letter messages that match no item, if it is not made yet."""
-        made = self.dead_letter_queues.let_park()
-        if made is None:
+        queue = self.dead_letter_queues.let_park()
+        if queue is None:
             return
-        self._adopt(made)
-        self.outputs |= {"UnmatchedMessagesQueueUrl": made.queue_url}
+        self._adopt(queue)
+        self.outputs |= {"UnmatchedMessagesQueueUrl": queue.queue_url}
         if self.monitoring:
-            self.monitoring.watch_dead_letter_queue(UNMATCHED, made)
+            self.monitoring.watch_dead_letter_queue(UNMATCHED, queue)
 
     def _share_with(self, queues: int) -> None:
         """Divide the concurrent executions again, with *queues* more that functions consume."""

@@ -99,7 +99,7 @@ def test_only_what_is_outstanding_or_failed_in_a_live_batch_is_moved(sqs, transp
     found = run(sqs, transport, dead)
 
     assert found.moved == len(moved)
-    assert dict(found.left) == {
+    assert dict(found.not_moved) == {
         reason: list(unmoved.values()).count(reason) for reason in set(unmoved.values())
     }
     assert bodies(sqs, work) == sorted(moved)
@@ -166,8 +166,8 @@ def test_a_message_without_a_source_or_a_group_is_left_and_no_queue_is_its_own_t
     dead, fifo = queue(sqs, "alone"), queue(sqs, "work.fifo")
     send(sqs, dead, fanin.open().add(1)[0])
 
-    assert dict(run(sqs, transport, dead).left) == {LeaveReason.NO_SOURCE: 1}
-    assert dict(run(sqs, transport, dead, to=fifo).left) == {LeaveReason.NO_GROUP: 1}
+    assert dict(run(sqs, transport, dead).not_moved) == {LeaveReason.NO_SOURCE: 1}
+    assert dict(run(sqs, transport, dead, to=fifo).not_moved) == {LeaveReason.NO_GROUP: 1}
     with pytest.raises(InvalidRequest, match="the dead-letter queue itself"):
         run(sqs, transport, dead, to=dead)
 
@@ -249,7 +249,7 @@ def test_an_entry_that_sqs_refuses_is_left(sqs, transport, fanin):
 
     found = run(Refusing(sqs, sqs.receive_message), transport, dead)
 
-    assert (found.moved, dict(found.left)) == (2, {LeaveReason.REFUSED: 1})
+    assert (found.moved, dict(found.not_moved)) == (2, {LeaveReason.REFUSED: 1})
     assert sorted(bodies(sqs, dead) + bodies(sqs, work)) == sorted(items)
 
 
@@ -290,4 +290,4 @@ def test_what_dies_again_meanwhile_is_left(sqs, transport, fanin):
 
     found = run(Receiving(sqs, receive_message), transport, dead)
 
-    assert (found.moved, dict(found.left), len(ids)) == (1, {LeaveReason.AGAIN: 1}, 1)
+    assert (found.moved, dict(found.not_moved), len(ids)) == (1, {LeaveReason.AGAIN: 1}, 1)

@@ -53,18 +53,18 @@ class EndingEvent(CompletionEvent):
     @classmethod
     def ended(cls, batch: Batch, tracker: Tracker) -> Self:
         """Return the event of *batch*, which has ended, with what is stored of its items now."""
-        progress, left = tracker.progress(batch), Slice((), None)
+        progress, outstanding = tracker.progress(batch), Slice((), None)
         if batch.mode is Mode.EXACT and progress.acked < batch.total:
-            left = tracker.outstanding(batch, 0, RANGES_IN_EVENT)
-            progress = _counted(batch, progress, left)
+            outstanding = tracker.outstanding(batch, 0, RANGES_IN_EVENT)
+            progress = _counted(batch, progress, outstanding)
         return cls(
             **cls.facts(batch),
             acked=progress.acked,
             upper_bound=progress.upper_bound,
             exact=progress.exact,
             outstanding=batch.total - progress.acked,
-            ranges=left.ranges,
-            more_ranges=left.resume is not None,
+            ranges=outstanding.ranges,
+            more_ranges=outstanding.resume is not None,
             resumes=batch.resumes or None,
             results=_manifest(batch, tracker),
             traceparent=batch.traceparent,
@@ -98,11 +98,11 @@ def _manifest(batch: Batch, tracker: Tracker) -> Manifest | None:
         return None
 
 
-def _counted(batch: Batch, progress: Progress, left: Slice) -> Progress:
-    """Return the progress that follows from *left*, if it lists all that is outstanding, else *progress*."""
-    if left.resume is not None:
+def _counted(batch: Batch, progress: Progress, outstanding: Slice) -> Progress:
+    """Return the progress that follows from *outstanding*, if that is the whole list, else *progress*."""
+    if outstanding.resume is not None:
         return progress
-    acked = batch.total - sum(items.last - items.first + 1 for items in left.ranges)
+    acked = batch.total - sum(items.last - items.first + 1 for items in outstanding.ranges)
     return Progress(acked, progress.failed, acked, acked, exact=True)
 
 

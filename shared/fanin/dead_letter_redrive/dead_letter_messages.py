@@ -119,12 +119,12 @@ class DeadLetterMessage:
 class Standing:
     """What the tracker says of the items of a message: the *state* of the batch, None if there is none.
 
-    *left*: the ranges of a window around them that are outstanding or failed; None if they are not known,
-    *is_known* being whether the group is one of the batch.
+    *unsuccessful*: the ranges of a window around them that are outstanding or failed; None if they are not
+    known, *is_known* being whether the group is one of the batch.
     """
 
     state: State | None
-    left: Sequence[Items] | None = None
+    unsuccessful: Sequence[Items] | None = None
     is_known: bool = True
 
 
@@ -144,9 +144,13 @@ def reason_to_leave(
         return LeaveReason.UNKNOWN
     if standing.state not in ALIVE:
         return LeaveReason.ENDED
-    if standing.left is None:
+    if standing.unsuccessful is None:
         return LeaveReason.ESTIMATED
-    return None if any(_overlap(items.indexes, part.indexes) for part in standing.left) else LeaveReason.DONE
+    return (
+        None
+        if any(_overlap(items.indexes, part.indexes) for part in standing.unsuccessful)
+        else LeaveReason.DONE
+    )
 
 
 def windows(ranges: Iterable[Items]) -> list[Items]:

@@ -59,7 +59,7 @@ class RedriveRequest:
 
 @dataclass(slots=True)
 class Redriven:
-    """How many messages were *moved*, *left* for which reason, and *unseen* because none more were received.
+    """How many messages were *moved*, *not_moved* by reason, and *unseen* because no more were received.
 
     In a dry run *moved* are those that would be.
 
@@ -68,14 +68,14 @@ class Redriven:
     """
 
     moved: int = 0
-    left: Counter[LeaveReason] = field(default_factory=Counter)
+    not_moved: Counter[LeaveReason] = field(default_factory=Counter)
     unseen: int = 0
     copies: int = 0
 
     @property
     def is_empty(self) -> bool:
         """Whether the queue had no message."""
-        return not self.moved + self.left.total() + self.unseen
+        return not self.moved + self.not_moved.total() + self.unseen
 
 
 @dataclass(slots=True)
@@ -140,7 +140,7 @@ class Redrive:
         for message in found:
             reason, target = self._reason(message, standings)
             if reason is not None or target is None:
-                self.result.left[reason or LeaveReason.NO_SOURCE] += 1
+                self.result.not_moved[reason or LeaveReason.NO_SOURCE] += 1
             else:
                 moved.setdefault(target, []).append(message)
         for target, messages in moved.items():
@@ -181,12 +181,14 @@ class Redrive:
     def _standing(self, window: Items, state: State | None) -> Standing:
         indexes = window.indexes
         try:
-            left = self.transport.left(window.batch_id, window.group_id, indexes[0], indexes[-1], failed=True)
+            unsuccessful = self.transport.outstanding_of(
+                window.batch_id, window.group_id, indexes[0], indexes[-1], failed=True
+            )
         except Conflict:  # an estimated batch
             return Standing(state)
         except (NotFound, InvalidRequest):
             return Standing(state, is_known=False)
-        return Standing(state, left)
+        return Standing(state, unsuccessful)
 
     def _move(self, target: str, messages: Sequence[DeadLetterMessage]) -> None:
         if self.request.is_dry_run:
@@ -195,7 +197,7 @@ class Redrive:
         for part in batches(messages):
             sent = self._send(target, part)
             self.result.moved += len(sent)
-            self.result.left += Counter({LeaveReason.REFUSED: len(part) - len(sent)})
+            self.result.not_moved += Counter({LeaveReason.REFUSED: len(part) - len(sent)})
             self._delete(sent)
 
     def _send(self, target: str, part: Sequence[DeadLetterMessage]) -> list[DeadLetterMessage]:
@@ -209,14 +211,14 @@ class Redrive:
 
     def _delete(self, sent: Sequence[DeadLetterMessage]) -> None:
         """Delete *sent*; one that SQS does not delete is visible again later, as a second copy."""
-        left = sent
+        undeleted = sent
         for _ in range(DELETES):
-            entries = [{"Id": str(n), "ReceiptHandle": each.receipt} for n, each in enumerate(left)]
+            entries = [{"Id": str(n), "ReceiptHandle": each.receipt} for n, each in enumerate(undeleted)]
             if not entries:
                 break
             answer = send(self.sqs.delete_message_batch, {"QueueUrl": self.request.url, "Entries": entries})
-            left = [left[int(each["Id"])] for each in answer.get("Failed", ())]
-        self.result.copies += len(left)
+            undeleted = [undeleted[int(each["Id"])] for each in answer.get("Failed", ())]
+        self.result.copies += len(undeleted)
         for each in sent:
             del self._hidden[each.id]
 

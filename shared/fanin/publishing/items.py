@@ -101,7 +101,9 @@ def _all_sent(
             count += sum(map(len, some))
         traced.note({"messaging.batch.message_count": count})
         if failures:
-            raise SendFailed(str(failures[0]), [left for failure in failures for left in failure.messages])
+            raise SendFailed(
+                str(failures[0]), [message for failure in failures for message in failure.messages]
+            )
     return count
 
 

@@ -66,19 +66,19 @@ class Callbacks(Construct):
     def _webhooks(self, config: Config, functions: Functions) -> Mapping[str, SourceQueue]:
         """Return the queue of each webhook by its name; they share a dead-letter queue and the function."""
         caller, dead = functions.add(CALL_WEBHOOK), dead_letter_queue(self, "WebhooksDeadLetters")
-        made = {each.name: self._webhook(each, caller, dead) for each in config.webhooks}
-        for queue in made.values():
+        sources = {each.name: self._webhook(each, caller, dead) for each in config.webhooks}
+        for queue in sources.values():
             queue.feed(caller, config, EVENTS_AT_ONCE)
-        next(iter(made.values())).let_isolate(caller)
-        return made
+        next(iter(sources.values())).let_isolate(caller)
+        return sources
 
     def _webhook(self, webhook: Callback, caller: lambda_.Function, dead: sqs.Queue) -> SourceQueue:
         # An event that fails for a day is received 24 to 40 times; a message may be received 61 times.
-        made = SourceQueue.of_consumer(self, f"Webhooks-{webhook.name}", CALL_WEBHOOK.timeout_seconds, dead)
-        admit_rules(made.queue, self.bus)
+        source = SourceQueue.of_consumer(self, f"Webhooks-{webhook.name}", CALL_WEBHOOK.timeout_seconds, dead)
+        admit_rules(source.queue, self.bus)
         if webhook.secret:
             allow_secret(caller, webhook.secret)
-        return made
+        return source
 
     def _rule(self, callback: Callback) -> events.CfnRule:
         target = self.webhooks[callback.name].queue.queue_arn if callback.url else callback.arn

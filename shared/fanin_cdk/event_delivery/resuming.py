@@ -125,13 +125,13 @@ def executions_of(function_arn: str) -> str:
 
 
 def _check_kind(waiting: IConstruct) -> None:
-    made = waiting.node.default_child
-    if isinstance(made, stepfunctions.CfnStateMachine) and made.state_machine_type == "EXPRESS":
+    resource = waiting.node.default_child
+    if isinstance(resource, stepfunctions.CfnStateMachine) and resource.state_machine_type == "EXPRESS":
         raise ConfigError(
             f"resumes: {waiting.node.path} is an express state machine, whose tasks cannot wait for a token: "
             "make it a standard one"
         )
-    if isinstance(made, lambda_.CfnFunction) and made.durable_config is None:
+    if isinstance(resource, lambda_.CfnFunction) and resource.durable_config is None:
         raise ConfigError(
             f"resumes: {waiting.node.path} is not durable: create the function with a durable_config"
         )

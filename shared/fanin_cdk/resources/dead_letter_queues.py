@@ -56,16 +56,16 @@ class DeadLetterQueues(Construct):
 
     def _copies(self, id_: str, variable: str) -> sqs.Queue:
         """Return a queue to which the function copies messages before they are deleted."""
-        made = dead_letter_queue(self, id_)
+        copies = dead_letter_queue(self, id_)
         accept(
-            made,
+            copies,
             "Nothing consumes the copies: they are looked at, and resent, by people",
             "AwsSolutions-SQS3",
         )
-        self.fail.add_environment(variable, made.queue_url)
-        send = iam.PolicyStatement(actions=["sqs:SendMessage"], resources=[made.queue_arn])
+        self.fail.add_environment(variable, copies.queue_url)
+        send = iam.PolicyStatement(actions=["sqs:SendMessage"], resources=[copies.queue_arn])
         self.fail.add_to_role_policy(send)
-        return made
+        return copies
 
 
 def tenants_by_queue(config: Config) -> dict[str, str]:

@@ -82,10 +82,8 @@ def _print(call: Invocation, found: Redriven, is_dry_run: bool) -> None:
         note(f"{found.unseen:,} more were not received: run it again; {why}")
     if found.copies:
         note(f"SQS did not delete {found.copies:,} messages that were moved: they are in both queues")
-    if found.left[LeaveReason.REFUSED]:
-        raise Refused(
-            f"SQS did not take {found.left[LeaveReason.REFUSED]:,} messages, which were left; run it again"
-        )
+    if refused := found.not_moved[LeaveReason.REFUSED]:
+        raise Refused(f"SQS did not take {refused:,} messages, which were left; run it again")
 
 
 def _moved(is_dry_run: bool) -> str:
@@ -94,15 +92,15 @@ def _moved(is_dry_run: bool) -> str:
 
 def _rows(found: Redriven, is_dry_run: bool) -> Iterator[Document]:
     yield {"what": _moved(is_dry_run), "why": "", "count": found.moved}
-    for reason, count in found.left.most_common():
+    for reason, count in found.not_moved.most_common():
         yield {"what": "left", "why": reason.value, "count": count}
 
 
 def _document(found: Redriven, is_dry_run: bool) -> dict[str, Any]:
-    left = {camel(reason.name.lower()): count for reason, count in found.left.items()}
+    not_moved = {camel(reason.name.lower()): count for reason, count in found.not_moved.items()}
     moved = {"wouldMove" if is_dry_run else "moved": found.moved}
-    return {**moved, "left": left, "unseen": found.unseen, "copies": found.copies, "dryRun": is_dry_run}
+    return {**moved, "left": not_moved, "unseen": found.unseen, "copies": found.copies, "dryRun": is_dry_run}
 
 
 def _counts(found: Redriven, is_dry_run: bool) -> str:
-    return f"{_moved(is_dry_run)} {found.moved:,}, left {found.left.total():,}"
+    return f"{_moved(is_dry_run)} {found.moved:,}, left {found.not_moved.total():,}"

@@ -57,10 +57,10 @@ def revive(call: Invocation, queue: Queue, dead: Dead = None, every: Every = Fal
             raise
         text = f"one DEAD_ID is not that of a dead job; `fanin jobs {queue} --state dead` prints them"
         raise Refused(text) from None
-    call.output.value({"revived": found.revived, "notRevived": found.left}, f"{found.revived} revived")
-    if found.left:
-        reasons = "; ".join(f"{dead_id}: {reason}" for dead_id, reason in found.left.items())
-        raise Refused(f"{len(found.left)} not revived: {reasons}")
+    call.output.value({"revived": found.revived, "notRevived": found.not_revived}, f"{found.revived} revived")
+    if found.not_revived:
+        reasons = "; ".join(f"{dead_id}: {reason}" for dead_id, reason in found.not_revived.items())
+        raise Refused(f"{len(found.not_revived)} not revived: {reasons}")
 
 
 @verb("remove", writes=True)

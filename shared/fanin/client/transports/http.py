@@ -211,7 +211,7 @@ class HttpTransport:
         failure = found.failure or f"status {found.status}"
         raise StoreUnavailable(f"a file of the results of batch {batch_id} cannot be read: {failure}")
 
-    def left(
+    def outstanding_of(
         self, batch_id: str, group_id: str, first: int, last: int, failed: bool = False
     ) -> tuple[Items, ...]:
         asked = {"groupId": group_id, "from": str(first), "to": str(last)}

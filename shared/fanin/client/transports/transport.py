@@ -67,7 +67,7 @@ class Acks(Protocol):
         An item that is done with success has the verdict ``duplicate``.
         """
 
-    def left(
+    def outstanding_of(
         self, batch_id: str, group_id: str, first: int, last: int, failed: bool = False
     ) -> tuple[Items, ...]:
         """Return those of at most 10,000 items of a group that are outstanding, by a consistent read.

@@ -62,8 +62,8 @@ class Recorder:
         self.ended.update({page.batch.key: page.batch for page in over})
         stored = self.climber.store.pages([page.key for page in over]) if over else {}
         unwritten = [BitsSet(0, stored.get(page.key, Page())) for page in over]
-        for page, done in zip([*live, *over], [*written, *unwritten], strict=True):
-            self._settle(request, page, done)
+        for page, bits in zip([*live, *over], [*written, *unwritten], strict=True):
+            self._settle(request, page, bits)
         self._free_reasons()
 
     def record_folded(
@@ -82,9 +82,9 @@ class Recorder:
         due = numbers if batch.is_alive else []  # a full page climbs, whatever it lacks: see _climb
         writes = [self._folded_write(batch, number, pages[number], caller, seen[number]) for number in due]
         writes.sort(key=attrgetter("fails"))
-        done = {number: BitsSet(0, page) for number, page in seen.items()}
-        done |= zip((write.number for write in writes), self._written(writes), strict=True)
-        return [self._acked(batch, number, pages[number], done[number]) for number in numbers]
+        bits_of = {number: BitsSet(0, page) for number, page in seen.items()}
+        bits_of |= zip((write.number for write in writes), self._written(writes), strict=True)
+        return [self._acked(batch, number, pages[number], bits_of[number]) for number in numbers]
 
     def _written(self, writes: Sequence[LeafWrite]) -> list[BitsSet]:
         """Send *writes*, those of successes first, then climb from their pages and find what has ended.
@@ -93,22 +93,22 @@ class Recorder:
         each is a transaction on the batch's row; whether they end the batch is asked after the last one, and
         then whether what succeeded on these pages does.
         """
-        done: list[BitsSet] = []
+        written: list[BitsSet] = []
         for fails, some in groupby(writes, key=attrgetter("fails")):
             each = each_in_turn if fails else self.each
-            done += each(lambda write: write.send(), list(some))
-        for batch in self.each(self._climb, _siblings(writes, done)):
+            written += each(lambda write: write.send(), list(some))
+        for batch in self.each(self._climb, _siblings(writes, written)):
             self._note_end(batch)
         for batch in {write.batch.key: write.batch for write in writes if write.fails}.values():
             if batch.key not in self.ended:
                 self._note_end(self.climber.end_by_failures(batch))
-        self._end_by_successes(writes, done)
-        return done
+        self._end_by_successes(writes, written)
+        return written
 
-    def _end_by_successes(self, writes: Sequence[LeafWrite], done: Sequence[BitsSet]) -> None:
+    def _end_by_successes(self, writes: Sequence[LeafWrite], written: Sequence[BitsSet]) -> None:
         """End the exact batches of which enough items have succeeded on the pages that were written."""
         counted: dict[BatchKey, tuple[LeafWrite, dict[int, int]]] = {}
-        for write, bits in zip(writes, done, strict=True):
+        for write, bits in zip(writes, written, strict=True):
             if write.batch.mode is Mode.EXACT and write.batch.key not in self.ended:
                 _, pages = counted.get(write.batch.key, (write, {}))
                 pages[write.number] = max(bits.succeeded, pages.get(write.number, 0))
@@ -137,14 +137,14 @@ class Recorder:
         self._note_end(stored)
         return TOO_LATE.get(_state(stored), usual)
 
-    def _acked(self, batch: Batch, number: int, masks: PageMasks, done: BitsSet) -> PageAcked:
+    def _acked(self, batch: Batch, number: int, masks: PageMasks, bits: BitsSet) -> PageAcked:
         """Return the result of a page of folded acks."""
         mask = masks.mask
-        late = self._refusal(batch) if done.page.unset(mask) else Verdict.LATE
-        counts = verdicts(mask, done.fresh, _set(done.page, mask), late)
-        fresh = done.fresh & ~done.healed
+        late = self._refusal(batch) if bits.page.unset(mask) else Verdict.LATE
+        counts = verdicts(mask, bits.fresh, _set(bits.page, mask), late)
+        fresh = bits.fresh & ~bits.healed
         failed = (fresh & masks.failed).bit_count()
-        return PageAcked(number, counts, fresh.bit_count(), failed, done.healed.bit_count())
+        return PageAcked(number, counts, fresh.bit_count(), failed, bits.healed.bit_count())
 
     def _write_of(self, page: PagePlan) -> LeafWrite:
         """Return the write of a page of the request."""
@@ -161,17 +161,17 @@ class Recorder:
         send = partial(self.climber.mark, batch, number, masks, seen)
         return LeafWrite(batch, number, caller, bool(masks.failed), send)
 
-    def _settle(self, request: AckPlan, page: PagePlan, done: BitsSet) -> None:
+    def _settle(self, request: AckPlan, page: PagePlan, bits: BitsSet) -> None:
         """Note the verdicts of a page, and the reasons of its failures; an estimated batch has none."""
         if page.batch.mode is Mode.ESTIMATED:
-            counted = Verdict.ACCEPTED if done.fresh else self._refusal(page.batch, Verdict.DUPLICATE)
+            counted = Verdict.ACCEPTED if bits.fresh else self._refusal(page.batch, Verdict.DUPLICATE)
             for piece in page.pieces:
                 request.note(piece, counted, piece.size)
             return
-        late = self._refusal(page.batch) if done.page.unset(page.mask) else Verdict.LATE
-        request.settle(page, done.fresh, _set(done.page, page.mask), late)
-        self._keep_reasons(page, done.fresh)
-        self._note_healed(page, done.healed)
+        late = self._refusal(page.batch) if bits.page.unset(page.mask) else Verdict.LATE
+        request.settle(page, bits.fresh, _set(bits.page, page.mask), late)
+        self._keep_reasons(page, bits.fresh)
+        self._note_healed(page, bits.healed)
 
     def keep_reasons(self, request: AckPlan) -> None:
         """Keep the reasons in *request* of items that are stored as failed; ack nothing."""
@@ -232,10 +232,10 @@ def unless_newer(ack_of: Callable[[Batch], Ack | None]) -> Callable[[Batch], Ack
     return readable
 
 
-def _siblings(writes: Sequence[LeafWrite], done: Sequence[BitsSet]) -> list[list[tuple[LeafWrite, Page]]]:
+def _siblings(writes: Sequence[LeafWrite], written: Sequence[BitsSet]) -> list[list[tuple[LeafWrite, Page]]]:
     """Return the full pages with their writes, those of one parent and caller together."""
     found: dict[tuple[BatchKey, int, str], list[tuple[LeafWrite, Page]]] = {}
-    for write, bits in zip(writes, done, strict=True):
+    for write, bits in zip(writes, written, strict=True):
         if bits.page.is_full(write.batch.shape.leaf):
             parent = write.number // write.batch.shape.fanout
             found.setdefault((write.batch.key, parent, write.caller), []).append((write, bits.page))

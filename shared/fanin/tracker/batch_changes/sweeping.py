@@ -115,7 +115,7 @@ class Sweeper:
     each: Each = each_in_turn
     has_time: Callable[[], bool] = lambda: True
     results: ResultStore | None = None
-    done: Sweep = field(default_factory=Sweep)
+    swept: Sweep = field(default_factory=Sweep)
 
     def sweep(self) -> Sweep:
         """Check the batches that are due now while there is time; the next sweep checks the others."""
@@ -124,7 +124,7 @@ class Sweeper:
         named = [(shard, alive) for alive in (True, False) for shard in range(SHARDS)]
         lists = [DueList(_due(store, shard, alive, now)) for shard, alive in named]
         in_turn = [lists[first:] + lists[:first] for first in range(len(lists))]
-        parts = self.each(lambda mine: replace(self, done=Sweep())._work(mine), in_turn)
+        parts = self.each(lambda mine: replace(self, swept=Sweep())._work(mine), in_turn)
         return Sweep(*map(sum, zip(*map(COUNTS, parts), strict=True)))
 
     def _work(self, lists: Sequence[DueList]) -> Sweep:
@@ -135,7 +135,7 @@ class Sweeper:
                 if key is None:
                     break
                 self._try(key)
-        return self.done
+        return self.swept
 
     def _next(self, due: DueList) -> BatchKey | None:
         """Return the next batch of a list; an error is logged and counted, so the other lists go on."""
@@ -143,7 +143,7 @@ class Sweeper:
             return due.take()
         except Exception:
             logger.exception("a list of due batches could not be read")
-            self.done.failed += 1
+            self.swept.failed += 1
             return None
 
     def _try(self, key: BatchKey) -> None:
@@ -159,7 +159,7 @@ class Sweeper:
                 self._check(batch)
         except Exception:
             logger.exception("a batch could not be swept", extra={"batch_id": key.batch_id})
-            self.done.failed += 1
+            self.swept.failed += 1
             self._put_off(batch)
 
     def _put_off(self, batch: Batch | None) -> None:
@@ -171,7 +171,7 @@ class Sweeper:
             logger.exception("a batch stays due", extra={"batch_id": batch.batch_id if batch else None})
 
     def _check(self, batch: Batch) -> None:
-        self.done.looked += 1
+        self.swept.looked += 1
         was_alive = batch.is_alive
         # What is all done completes, however much of it failed.
         steps = self._ended_by_time, self._cancelled_with_parent, self._repaired_if_due
@@ -187,8 +187,8 @@ class Sweeper:
     def _ended_by_time(self, batch: Batch) -> Batch:
         """End the batch if its deadline or its expiry has passed; return the stored batch."""
         stored = end_by_time(self.climber, batch)
-        self.done.timed_out += stored.state is State.TIMED_OUT
-        self.done.expired += stored.state is State.EXPIRED
+        self.swept.timed_out += stored.state is State.TIMED_OUT
+        self.swept.expired += stored.state is State.EXPIRED
         return stored
 
     def _cancelled_with_parent(self, batch: Batch) -> Batch:
@@ -210,7 +210,7 @@ class Sweeper:
         if batch.total:
             _climb_again(self.climber, batch)
         stored = self.climber.seal(batch, SWEEPER) or batch
-        self.done.completed += stored.state is State.COMPLETE
+        self.swept.completed += stored.state is State.COMPLETE
         return stored
 
     def _counted(self, batch: Batch) -> Batch:
@@ -229,7 +229,7 @@ class Sweeper:
             batch = self.climber.end_by_sample(batch) or batch
         stored = store.get(batch.key) or batch  # what has failed since may be among the acked
         stored = self.climber.end_by_successes(stored, count.acked - stored.failed, SWEEPER) or stored
-        self.done.completed += stored.state is State.COMPLETE
+        self.swept.completed += stored.state is State.COMPLETE
         return stored
 
     def _reported(self, batch: Batch) -> Batch:
@@ -245,7 +245,7 @@ class Sweeper:
         before = batch
         for reached in found:
             if self.climber.store.report(before, reached):
-                self.done.reached += 1
+                self.swept.reached += 1
                 batch = reported(batch, reached)
             else:
                 batch = self.climber.store.get(batch.key) or batch
@@ -264,7 +264,7 @@ class Sweeper:
             return
         if batch.ended_at is not None and self.climber.now() - batch.ended_at >= CHECK_AFTER:
             store.notice(batch, self.climber.now())
-            self.done.announced_again += 1
+            self.swept.announced_again += 1
         at = next_check(batch, self.climber.now())
         store.postpone(batch, min(at, self.climber.now() + CHECK_CHILD_AFTER) if has_live_children else at)
 
