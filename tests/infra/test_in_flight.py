@@ -1,4 +1,4 @@
-"""docs/operations_reference.md, "Messages in flight": the rates at which failing messages fill their queue."""
+"""docs/operations_reference.md, "Messages in flight": the failures a second that fill a queue."""
 
 from __future__ import annotations
 
