@@ -114,7 +114,7 @@ class Tracking:
         items = self.filled(batch, self.chance.randint(1, ITEMS_MOST))
         assert self.library is not None
         for at in range(0, len(items), 5):
-            self.ledger.acked(insistent(partial(self.library.ack, items[at : at + 5], key=f"{batch}-{at}")))
+            self.ledger.acked(retried(partial(self.library.ack, items[at : at + 5], key=f"{batch}-{at}")))
         self.close(batch)
 
     def send(self, url: str, bodies: list[str]) -> None:
@@ -248,7 +248,7 @@ def ack_message(item: str, failed: bool) -> str:
     return json.dumps({"itemId": item, **({"outcome": "failure", "reason": "broken"} if failed else {})})
 
 
-def insistent(request: Callable[[], AckReport]) -> AckReport:
+def retried(request: Callable[[], AckReport]) -> AckReport:
     """Return the answer of *request*, repeated while the store is not there."""
     for _ in range(20):
         with suppress(StoreUnavailable):
