@@ -76,7 +76,7 @@ DOORS: dict[str, set[str]] = {
         "fanin.tracker",
     },
     "fanin.publishing": {*LEAVES, "fanin.aws", "fanin.client", "fanin.cost", "fanin.tracker"},
-    "fanin.dead_letter_redrive": {
+    "fanin.dead_letter_queue_redrive": {
         *LEAVES,
         "fanin.aws",
         "fanin.client",
@@ -118,7 +118,7 @@ DOORS: dict[str, set[str]] = {
         "fanin.client",
         "fanin.cost",
         "fanin.dashboard",
-        "fanin.dead_letter_redrive",
+        "fanin.dead_letter_queue_redrive",
         "fanin.local",
         "fanin.publishing",
         "fanin.history_report",

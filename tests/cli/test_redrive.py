@@ -11,7 +11,7 @@ from moto import mock_aws
 from fanin import Fanin
 from fanin.aws import clients
 from fanin.cli.terminal.exits import ExitCode
-from fanin.dead_letter_redrive import redrive
+from fanin.dead_letter_queue_redrive import redrive
 from tests.cli.serving import refusal
 from tests.contract import moto_clients
 

@@ -159,7 +159,7 @@ def test_a_transition_writes_its_end_and_nothing_else(to):
     assert write.next_check_at == first_check(BATCH, to, START + HOUR, expires)
 
 
-PAGE = Path(__file__).parents[2] / "docs" / "tracker.md"
+PAGE = Path(__file__).parents[2] / "docs" / "tracker_reference.md"
 
 
 def drawn() -> set[tuple[str, str]]:
