@@ -23,6 +23,10 @@ from pipeline.shared_by_jobs.session import CLASS_ARCHIVE, java_options, spark_s
 CORES = "2"
 
 
+class NotWritten(RuntimeError):
+    """Java ended before it had written the archive."""
+
+
 def write_archive(path: Path) -> None:
     """Write the archive to *path*, in place of an earlier one, by a session of its own."""
     with TemporaryDirectory(dir=path.parent) as folder:
@@ -32,6 +36,7 @@ def write_archive(path: Path) -> None:
         with spark_session("class_archive", cores=CORES, settings=settings) as spark:
             _load_classes(spark, Path(folder))
         _end_java()
+        # Only a whole archive gets the name: Java 17 crashes on a part of one.
         os.replace(written, path)
 
 
@@ -54,10 +59,11 @@ def _same(rows: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
 
 
 def _end_java() -> None:
-    """End the JVM of this process, and wait until it has written the archive."""
+    """End the JVM of this process, and wait until it has written the archive. Raises NotWritten."""
     java = SparkContext._gateway.proc  # type: ignore[union-attr] # PySpark has no other name for it
     java.stdin.close()
-    java.wait()
+    if java.wait():
+        raise NotWritten(f"Java ended with status {java.returncode}, and wrote no archive")
 
 
 def main() -> None:

@@ -15,7 +15,8 @@ def items(changes: DataFrame) -> DataFrame:
     healing is in the archive. A change is shuffled with all its items, to the task of its page.
     """
     by_page = changes.where(F.col("bits").isNotNull()).repartition("batch_id", "page")
-    each = by_page.select("batch_id", "page", F.explode("bits").cast("int").alias("bit"), "what", "at")
+    bit = F.explode(F.col("bits").cast("array<int>")).alias("bit")
+    each = by_page.select("batch_id", "page", bit, "what", "at")
     what = F.col("what")
     acked_at = F.min(F.when(what.isin(SUCCESS, FAILURE), F.col("at")))
     failed, healed = F.max(what == FAILURE), F.max(what == HEALED)
