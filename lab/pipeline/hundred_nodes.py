@@ -88,7 +88,9 @@ def _fold(megabytes: int) -> Step:
     dealt = shares(files, SLOTS)
     seconds = max(map(len, dealt)) * size / ROW_BYTES / FOLDED_A_SECOND
     name = f"`bulk_ack`, logs of {megabytes} MB: fold"
-    return Step(name, len(dealt), _in_waves(len(dealt), seconds), len(dealt) * BLOCKS * bitmaps.BLOCK_BYTES)
+    items = ITEMS / BLOCKS / len(dealt)
+    packed = items * bitmaps.OFFSET.itemsize if items <= bitmaps.SPARSE else bitmaps.BLOCK_BYTES
+    return Step(name, len(dealt), _in_waves(len(dealt), seconds), len(dealt) * BLOCKS * packed)
 
 
 def _marked() -> Iterator[Step]:

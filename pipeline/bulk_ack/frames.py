@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, Row, SparkSession, Window
+from pyspark.sql import DataFrame, Row, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -101,13 +101,7 @@ def _column(folded: DataFrame, name: str) -> DataFrame:
 
 def page_masks(folded_blocks: DataFrame, tasks: int) -> DataFrame:
     """Return PAGE_MASKS of BLOCK, in *tasks* partitions: the union of all blocks of one number, per page."""
-    by_number = folded_blocks.repartition(tasks, "batch_id", "block")
-    united = by_number.groupBy("batch_id", "block").agg(_union("succeeded"), _union("failed"))
-    return united.mapInArrow(rows.to_page_masks, PAGE_MASKS)
-
-
-def _union(name: str) -> Column:
-    return F.bitmap_or_agg(name).alias(name)
+    return folded_blocks.repartition(tasks, "batch_id", "block").mapInArrow(rows.united, PAGE_MASKS)
 
 
 def mark(found: DataFrame, target: Target, tally: Tally, tasks: int) -> DataFrame:
