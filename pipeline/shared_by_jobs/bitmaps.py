@@ -2,7 +2,8 @@
 
 A page mask is the bits of one page in 128 bytes: bit *i* is bit ``i % 8`` of byte ``i // 8``, and 1 if the
 item is acked. Spark's bitmap functions use the same layout. A block is 32 neighbouring pages in 4,096 bytes;
-between tasks it is packed, if it has few items. The bits of a page are counted by the tracker's `PAGE_BITS_MAX`.
+between tasks it is packed, if it has few items. The bits of a page are counted by the tracker's
+`PAGE_BITS_MAX`.
 """
 
 from __future__ import annotations
