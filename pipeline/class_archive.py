@@ -2,8 +2,8 @@
 
     python -m pipeline.class_archive
 
-Once for each environment of Python, and again after an upgrade of Java or Spark. The archive has 170 MB; to write it
-takes a minute of CPU.
+Once for each environment of Python, and again after an upgrade of Java or Spark. The archive has 170 MB; to
+write it takes a minute of CPU.
 """
 
 from __future__ import annotations
