@@ -137,7 +137,7 @@ DOORS: dict[str, set[str]] = {
     "infra": {"fanin.names", "fanin_cdk"},
     # The pipeline: entry -> jobs -> a room for each job -> snapshot, local -> spark. Two job
     # rooms import fan_out: reconcile reads its manifests and sends its messages, history reads its manifests.
-    "pipeline": {"pipeline.jobs"},
+    "pipeline": {"pipeline.jobs", "pipeline.shared_by_jobs"},
     "pipeline.jobs": {
         *LEAVES,
         "pipeline.fan_out",

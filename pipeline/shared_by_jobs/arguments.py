@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 from fanin.tracker.reads.window import WINDOW_MAX
 
@@ -27,6 +28,13 @@ def _every_job(dry_run: str | None) -> argparse.ArgumentParser:
     if dry_run:
         add("--dry-run", action="store_true", help=dry_run)
     return parent
+
+
+def cores_of(asked: str) -> int:
+    """Return the number of cores that the option ``--cores`` asks for."""
+    if asked != "*":
+        return int(asked)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def positive(text: str) -> float:
