@@ -10,13 +10,13 @@ has. Not derived: ``OpenOptions`` of the client, for types.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from fanin.arguments import Seconds, shown, timedelta_of
+from fanin.arguments import Seconds, duration, shown, timedelta_of
 from fanin.errors import InvalidRequest
 from fanin.item_ids import UUID_FORM
 from fanin.names import RESUMED_CALLBACK, RESUMED_TASK, camel
@@ -99,6 +99,19 @@ class Retention:
             raise InvalidRequest(
                 f"the three retentions may add up to {LIFETIME_MAX.days} days", field="retention"
             )
+
+    @classmethod
+    def of_texts(cls, texts: Iterable[str]) -> Retention:
+        """Return the retention that *texts*, such as ``open=9d``, ask for. Raises InvalidRequest."""
+        given: dict[str, timedelta] = {}
+        for text in texts:
+            stage, sign, value = text.partition("=")
+            if not sign:
+                raise InvalidRequest(f"{text!r} has no '=': write --retention STATE=TIME")
+            if stage not in cls.__slots__:
+                raise InvalidRequest(f"--retention takes {', '.join(cls.__slots__)}, not {stage}")
+            given[stage] = duration(value)
+        return cls(**given)
 
 
 class Threshold(StrEnum):
@@ -332,6 +345,7 @@ class ShownOptions:
             most=55,
         ),
         "The W3C `traceparent` of the span that opens the batch, which its ending event has, too.",
+        cli=("--traceparent TEXT", "The W3C traceparent that its ending event gets."),
         is_of_an_attempt=True,
         in_event="The W3C traceparent of the span that opened it; absent if it was opened in none.",
     )
