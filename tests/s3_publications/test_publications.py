@@ -539,4 +539,6 @@ def test_an_object_that_cannot_be_published_is_in_the_log(monkeypatch, caplog):
     assert s3_publications.orders_of_created(message_of(event_of("in/rows.csv.gz"))) == []
     assert s3_publications.orders_of_created(message_of(event_of("out/other.csv"))) == []
     (record,) = caplog.records
-    assert record.getMessage().startswith("s3://lake/in/rows.csv.gz was created, and is not published: the key")
+    assert record.getMessage().startswith(
+        "s3://lake/in/rows.csv.gz was created, and is not published: the key"
+    )
