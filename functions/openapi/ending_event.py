@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from fanin.api.bus_events.progress_event import ProgressEvent
 from fanin.api.requests.option_types import ANSWER_TYPES
-from fanin.ending_events.ending_event import RANGES_IN_EVENT, EndingEvent
+from fanin.batch_ending_events.ending_event import RANGES_IN_EVENT, EndingEvent
 from fanin.names import BATCH_PROGRESS, camel
 from fanin.tracker.events import EVENT_TYPES, is_optional
 from fanin.tracker.rules.model import Manifest
@@ -60,7 +60,7 @@ ABOUT_PROGRESS = {
     "estimate": "How many items are probably acked: a percentage is of this number.",
 }
 INSTANT: dict[str, Any] = {"type": "string", "format": "date-time"}
-PLAIN: dict[Any, dict[str, Any]] = {
+PRIMITIVES: dict[Any, dict[str, Any]] = {
     str: {"type": "string"},
     int: {"type": "integer", "minimum": 0},
     bool: {"type": "boolean"},
@@ -68,14 +68,14 @@ PLAIN: dict[Any, dict[str, Any]] = {
 RANGE = {
     "type": "object",
     "description": "The items from to to, both inclusive, of a group.",
-    "properties": {"groupId": PLAIN[str], "from": PLAIN[int], "to": PLAIN[int]},
+    "properties": {"groupId": PRIMITIVES[str], "from": PRIMITIVES[int], "to": PRIMITIVES[int]},
     "required": ["groupId", "from", "to"],
 }
 
 
 MANIFEST = {
     "type": "object",
-    "properties": {"manifest": PLAIN[str], "parts": PLAIN[int], "bytes": PLAIN[int]},
+    "properties": {"manifest": PRIMITIVES[str], "parts": PRIMITIVES[int], "bytes": PRIMITIVES[int]},
     "required": ["manifest", "parts", "bytes"],
 }
 
@@ -97,7 +97,7 @@ def document() -> dict[str, Any]:
 
 def _given() -> dict[str, Any]:
     """Return the schemas of the options of a batch that its ending event has."""
-    types = {each: PLAIN[ANSWER_TYPES[type(each.kind)](each.kind)] for each in IN_EVENT}
+    types = {each: PRIMITIVES[ANSWER_TYPES[type(each.kind)](each.kind)] for each in IN_EVENT}
     return {each.field: schema | {"description": each.in_event} for each, schema in types.items()}
 
 
@@ -132,8 +132,8 @@ def _schema(hint: Any, optional: bool) -> dict[str, Any]:
     if get_origin(hint) is tuple:
         return {"type": "array", "maxItems": RANGES_IN_EVENT, "items": RANGE}
     if get_origin(hint) is Mapping:
-        return {"type": "object", "additionalProperties": PLAIN[str]}
-    return MANIFEST if hint is Manifest else PLAIN[hint]
+        return {"type": "object", "additionalProperties": PRIMITIVES[str]}
+    return MANIFEST if hint is Manifest else PRIMITIVES[hint]
 
 
 if __name__ == "__main__":
