@@ -43,7 +43,7 @@ DOORS: dict[str, set[str]] = {
     "fanin.item_ids": {"fanin.errors"},
     "fanin.index_ties": set(),
     "fanin.result_texts": {"fanin.errors"},
-    "fanin.settings": {"fanin.arguments", "fanin.errors"},
+    "fanin.settings": {"fanin.arguments", "fanin.errors", "fanin.names"},
     "fanin.types": {"fanin.arguments"},
     "fanin.cost": set(),
     "fanin.history_report": {"fanin.errors"},
