@@ -93,6 +93,7 @@ class Answers:
             "UpdateItem": self._update,
             "TransactWriteItems": self._transaction,
             "BatchGetItem": self._read,
+            "BatchExecuteStatement": self._inserted,
         }[event_name.rsplit(".", 1)[-1]]
         return AWSResponse(request.url, 200, HEADERS, _Raw(answer(bytes(request.body))))
 
@@ -104,6 +105,11 @@ class Answers:
     def _transaction(self, body: bytes) -> bytes:
         self.written.add(json.loads(body)["TransactItems"][0]["Update"]["Key"]["pk"]["S"])
         return self.transaction
+
+    def _inserted(self, body: bytes) -> bytes:
+        rows = body.count(b"INSERT")
+        units = [{"TableName": "pages", "CapacityUnits": float(rows)}]
+        return json.dumps({"Responses": [{"TableName": "pages"}] * rows, "ConsumedCapacity": units}).encode()
 
     def _read(self, body: bytes) -> bytes:
         keys = [key["pk"]["S"] for key in json.loads(body)["RequestItems"]["pages"]["Keys"]]

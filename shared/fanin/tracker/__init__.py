@@ -29,7 +29,7 @@ Read in this order:
 - ``writing/sweeping.py``: what is overdue, and what a crash left. ``writing/cascading.py``: cancels below.
 - ``announcing.py``, ``events.py``, ``task_ends.py``: a decided completion, its event, the end of its task.
 - ``reads/reading.py``: status, ranges and maps, whose cost does not grow with the batch.
-- ``store.py``: the port; a call that writes applies one atomic request, except ``block_samples``.
+- ``store.py``: the port; a call that writes applies one atomic request, except for two.
   ``dynamodb/`` and ``memory.py`` keep it.
 """
 

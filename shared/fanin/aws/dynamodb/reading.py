@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from botocore.exceptions import ClientError
+
 from fanin.aws.calls import send
 from fanin.aws.dynamodb.rows import Item
 from fanin.errors import StoreUnavailable
@@ -15,6 +17,14 @@ if TYPE_CHECKING:
 KEYS_A_READ = 100
 ROWS_A_WRITE = 25
 ATTEMPTS = 8
+STORED = "DuplicateItem"
+BUSY = frozenset(
+    {
+        *("ThrottlingError", "ProvisionedThroughputExceeded", "RequestLimitExceeded"),
+        *("InternalServerError", "TransactionConflict"),
+    }
+)
+"""Codes of a statement in a batch: its row is stored; it may be run again."""
 
 
 def read_many(
@@ -48,6 +58,34 @@ def _read_some(
         asked = answer.get("UnprocessedKeys")
         if not asked:
             return
+        pause(attempt)
+    raise StoreUnavailable("the store is throttled; retry")
+
+
+def insert_many(
+    client: DynamoDBClient, statements: Sequence[Item], pause: Callable[[int], None]
+) -> Sequence[bool]:
+    """Run at most 25 statements of PartiQL that insert a row each; return of each whether it did.
+
+    A row whose key is stored is not inserted. Each statement is applied or not whatever becomes of the others.
+    Raises StoreUnavailable if some are still refused after all attempts, and ClientError for a malformed one.
+    """
+    inserted = dict.fromkeys(range(len(statements)), False)
+    remaining: Sequence[int] = range(len(statements))
+    for attempt in range(ATTEMPTS):
+        answer = send(client.batch_execute_statement, {"Statements": [statements[at] for at in remaining]})
+        errors = {
+            at: response["Error"]
+            for at, response in zip(remaining, answer["Responses"], strict=True)
+            if "Error" in response
+        }
+        inserted.update((at, True) for at in remaining if at not in errors)
+        remaining = [at for at, error in errors.items() if error["Code"] != STORED]
+        for at in remaining:
+            if errors[at]["Code"] not in BUSY:
+                raise ClientError({"Error": errors[at]}, "BatchExecuteStatement")
+        if not remaining:
+            return list(inserted.values())
         pause(attempt)
     raise StoreUnavailable("the store is throttled; retry")
 

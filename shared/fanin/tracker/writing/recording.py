@@ -20,6 +20,7 @@ from fanin.tracker.rules.ids import GroupId
 from fanin.tracker.rules.model import Ack, Batch, BatchKey, Outcome, PageKey, Sample, State, Verdict
 from fanin.tracker.rules.options import Mode
 from fanin.tracker.rules.page import Page, PageMasks, lowest
+from fanin.tracker.store import PAGES_A_WRITE
 from fanin.tracker.writing.climb import BitsSet, Climber
 
 logger = logging.getLogger("fanin")
@@ -58,7 +59,9 @@ class Recorder:
         """Write the pages of *request*, and note the verdicts in it; a batch that has ended is only read."""
         live = [page for page in request.in_order() if page.batch.is_alive]
         over = [page for page in request.pages.values() if not page.batch.is_alive]
-        written = self._written([self._write_of(page) for page in live])
+        writes = [self._write_of(page) for page in live]
+        written = self._sent(writes)
+        self._conclude(writes, written)
         self.ended.update({page.batch.key: page.batch for page in over})
         stored = self.climber.store.pages([page.key for page in over]) if over else {}
         unwritten = [BitsSet(0, stored.get(page.key, Page())) for page in over]
@@ -77,33 +80,59 @@ class Recorder:
         if is_expired(batch, at):
             return [PageAcked(each, {Verdict.EXPIRED: pages[each].mask.bit_count()}) for each in numbers]
         self._note_end(batch)
-        stored = self.climber.store.pages([PageKey(batch.key, 0, number) for number in numbers])
-        seen = {number: stored.get(PageKey(batch.key, 0, number), Page()) for number in numbers}
+        seen = self._read(batch, numbers)
+        new = {each: pages[each].success for each in numbers if each not in seen and not pages[each].failed}
+        created = self._created(batch, new if batch.is_alive else {})
+        seen |= self._read(batch, [number for number in new if number not in created])
         due = numbers if batch.is_alive else []  # a full page climbs, whatever it lacks: see _climb
-        writes = [self._folded_write(batch, number, pages[number], caller, seen[number]) for number in due]
-        writes.sort(key=attrgetter("fails"))
-        done = {number: BitsSet(0, page) for number, page in seen.items()}
-        done |= zip((write.number for write in writes), self._written(writes), strict=True)
+        empty = Page()
+        writes = [
+            self._folded_write(batch, each, pages[each], caller, seen.get(each, empty)) for each in due
+        ]
+        remaining = sorted((each for each in writes if each.number not in created), key=attrgetter("fails"))
+        done = {number: BitsSet(0, seen.get(number, empty)) for number in numbers if number not in created}
+        done |= created
+        done |= zip((write.number for write in remaining), self._sent(remaining), strict=True)
+        self._conclude(writes, [done[write.number] for write in writes])
         return [self._acked(batch, number, pages[number], done[number]) for number in numbers]
 
-    def _written(self, writes: Sequence[LeafWrite]) -> list[BitsSet]:
-        """Send *writes*, those of successes first, then climb from their pages and find what has ended.
+    def _read(self, batch: Batch, numbers: Sequence[int]) -> dict[int, Page]:
+        """Return those of the leaves that are stored."""
+        stored = self.climber.store.pages([PageKey(batch.key, 0, each) for each in numbers]) if numbers else {}
+        return {key.number: page for key, page in stored.items()}
 
-        Writes of successes are sent side by side. Those with failures are sent one after the other, because
-        each is a transaction on the batch's row; whether they end the batch is asked after the last one, and
-        then whether what succeeded on these pages does.
+    def _created(self, batch: Batch, masks: Mapping[int, int]) -> dict[int, BitsSet]:
+        """Store leaves that were not stored, many in a request; return the results of those stored."""
+        numbers = [number for number, mask in masks.items() if mask]
+        some = [numbers[at : at + PAGES_A_WRITE] for at in range(0, len(numbers), PAGES_A_WRITE)]
+        create = self.climber.create
+        found = self.each(lambda part: create(batch, {number: masks[number] for number in part}), some)
+        return {number: done for part in found for number, done in part.items()}
+
+    def _sent(self, writes: Sequence[LeafWrite]) -> list[BitsSet]:
+        """Send *writes*, those of successes first.
+
+        These are sent side by side. Those with failures are sent one after the other, because each is a
+        transaction on the batch's row.
         """
         done: list[BitsSet] = []
         for fails, some in groupby(writes, key=attrgetter("fails")):
             each = each_in_turn if fails else self.each
             done += each(lambda write: write.send(), list(some))
+        return done
+
+    def _conclude(self, writes: Sequence[LeafWrite], done: Sequence[BitsSet]) -> None:
+        """Climb from the pages that were written, and find what has ended.
+
+        Whether failures end a batch is asked after the last write, and then whether what succeeded on these
+        pages does.
+        """
         for batch in self.each(self._climb, _siblings(writes, done)):
             self._note_end(batch)
         for batch in {write.batch.key: write.batch for write in writes if write.fails}.values():
             if batch.key not in self.ended:
                 self._note_end(self.climber.end_by_failures(batch))
         self._end_by_successes(writes, done)
-        return done
 
     def _end_by_successes(self, writes: Sequence[LeafWrite], done: Sequence[BitsSet]) -> None:
         """End the exact batches of which enough items have succeeded on the pages that were written."""
