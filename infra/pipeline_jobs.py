@@ -49,7 +49,7 @@ JOBS = (
     PipelineJob(
         name="bulk_ack",
         batches=CHANGE,
-        pages=CHANGE_PAGES,
+        pages=(*CHANGE_PAGES, "dynamodb:PartiQLInsert"),
         defaults=("--tenant", "--rejects", *TABLES),
     ),
     PipelineJob(name="reconcile", batches=SCAN, pages=SCAN, defaults=TABLES),

@@ -43,6 +43,9 @@ class Witness:
         if operation == "TransactWriteItems":
             parts = [next(iter(item.items())) for item in request["TransactItems"]]
             asked = [(f"{kind}Item", part["TableName"]) for kind, part in parts]
+        elif operation == "BatchExecuteStatement":
+            verbs = [each["Statement"].replace('"', "").split() for each in request["Statements"]]
+            asked = [(f"PartiQL{verb.capitalize()}", name) for verb, _, name, *_ in verbs]
         else:
             names = request.get("RequestItems") or [request["TableName"]]
             asked = [(operation, name) for name in names]
@@ -112,7 +115,7 @@ class World:
 
     def bulk_ack(self, *_) -> list[str]:
         outcomes = {
-            index: Outcome.FAILURE if index % 7 == 0 else Outcome.SUCCESS for index in range(10, ITEMS)
+            index: Outcome.FAILURE if index in (14, 21) else Outcome.SUCCESS for index in range(10, ITEMS)
         }
         rows = [
             {"item_id": f"{self.batch_id}:{self.group.id}:{index}", "outcome": str(outcome), "reason": "why"}

@@ -70,24 +70,26 @@ def insert_many(
     A row whose key is stored is not inserted. Each statement is applied or not whatever becomes of the others.
     Raises StoreUnavailable if some are still refused after all attempts, and ClientError for a malformed one.
     """
-    inserted = dict.fromkeys(range(len(statements)), False)
-    remaining: Sequence[int] = range(len(statements))
+    inserted = [False] * len(statements)
+    remaining = list(range(len(statements)))
     for attempt in range(ATTEMPTS):
         answer = send(client.batch_execute_statement, {"Statements": [statements[at] for at in remaining]})
-        errors = {
-            at: response["Error"]
-            for at, response in zip(remaining, answer["Responses"], strict=True)
-            if "Error" in response
-        }
-        inserted.update((at, True) for at in remaining if at not in errors)
-        remaining = [at for at, error in errors.items() if error["Code"] != STORED]
-        for at in remaining:
-            if errors[at]["Code"] not in BUSY:
-                raise ClientError({"Error": errors[at]}, "BatchExecuteStatement")
+        codes = dict(zip(remaining, map(_code, answer["Responses"]), strict=True))
+        for at, code in codes.items():
+            inserted[at] = code is None
+        remaining = [at for at, code in codes.items() if code in BUSY]
         if not remaining:
-            return list(inserted.values())
+            return inserted
         pause(attempt)
     raise StoreUnavailable("the store is throttled; retry")
+
+
+def _code(response: Item) -> str | None:
+    """Return the code of a statement that was refused, None of one that was applied."""
+    error = response.get("Error")
+    if error is None or error["Code"] in {STORED, *BUSY}:
+        return error and str(error["Code"])
+    raise ClientError({"Error": error}, "BatchExecuteStatement")
 
 
 def put_many(client: DynamoDBClient, table: str, rows: Sequence[Item], pause: Callable[[int], None]) -> None:
