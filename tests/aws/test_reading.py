@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from botocore.exceptions import ClientError
 
 from fanin.aws.dynamodb.reading import ATTEMPTS, BUSY, KEYS_A_READ, STORED, insert_many, read_many
@@ -68,7 +67,9 @@ def test_a_statement_is_run_again_where_the_table_is_busy_and_only_there(busy):
     assert table.asked == [list("abcd"), list("bc"), ["c"]]
 
 
-@pytest.mark.parametrize(("code", "error"), [("ThrottlingError", StoreUnavailable), ("AccessDenied", ClientError)])
+@pytest.mark.parametrize(
+    ("code", "error"), [("ThrottlingError", StoreUnavailable), ("AccessDenied", ClientError)]
+)
 def test_a_statement_that_is_refused_for_ever_or_wrong_is_an_error(code, error):
     table = Statements(a=[code] * ATTEMPTS)
 

@@ -67,8 +67,8 @@ def shape(operation: str, request: Mapping[str, Any]) -> str:
         ]
         return f"{operation} {' '.join(parts)}" if parts else ""
     if operation == "BatchExecuteStatement":
-        parts = [_of_statement(each["Statement"]) for each in request["Statements"]]
-        return f"{operation} {' + '.join(dict.fromkeys(parts))}"
+        parts = {_of_statement(each["Statement"]) for each in request["Statements"]}
+        return f"{operation} {' + '.join(sorted(parts))}"
     names = request.get("ExpressionAttributeNames") or {}
     found = [_named(shape_of(request[kind]), names) for kind in EXPRESSIONS if request.get(kind)]
     index = [request["IndexName"]] if request.get("IndexName") else []

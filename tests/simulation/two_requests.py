@@ -48,7 +48,7 @@ class TwoRequests:
         return reserved if reserved is receipt else self._send("receipt", seen.key, receipt.key)
 
     def create_pages(self, pages: Mapping[PageKey, Page], expires_at: datetime) -> Collection[PageKey]:
-        """Each page meets its own fault; the others are stored, and the call fails where one is unanswered."""
+        """Each page meets its own fault; the others are stored, and one that is unanswered fails the call."""
         created: list[PageKey] = []
         unanswered: list[StoreUnavailable] = []
         for key, page in pages.items():

@@ -86,9 +86,7 @@ class Recorder:
         seen |= self._read(batch, [number for number in new if number not in created])
         due = numbers if batch.is_alive else []  # a full page climbs, whatever it lacks: see _climb
         empty = Page()
-        writes = [
-            self._folded_write(batch, each, pages[each], caller, seen.get(each, empty)) for each in due
-        ]
+        writes = [self._folded_write(batch, each, pages[each], caller, seen.get(each, empty)) for each in due]
         remaining = sorted((each for each in writes if each.number not in created), key=attrgetter("fails"))
         done = {number: BitsSet(0, seen.get(number, empty)) for number in numbers if number not in created}
         done |= created
@@ -98,7 +96,9 @@ class Recorder:
 
     def _read(self, batch: Batch, numbers: Sequence[int]) -> dict[int, Page]:
         """Return those of the leaves that are stored."""
-        stored = self.climber.store.pages([PageKey(batch.key, 0, each) for each in numbers]) if numbers else {}
+        stored = (
+            self.climber.store.pages([PageKey(batch.key, 0, each) for each in numbers]) if numbers else {}
+        )
         return {key.number: page for key, page in stored.items()}
 
     def _created(self, batch: Batch, masks: Mapping[int, int]) -> dict[int, BitsSet]:
