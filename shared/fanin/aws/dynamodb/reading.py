@@ -67,7 +67,7 @@ def insert_many(
 ) -> Sequence[bool]:
     """Run at most 25 statements of PartiQL that insert a row each; return of each whether it did.
 
-    A row whose key is stored is not inserted. Each statement is applied or not whatever becomes of the others.
+    A row whose key is stored is not inserted. Each is applied or not whatever becomes of the others.
     Raises StoreUnavailable if some are still refused after all attempts, and ClientError for a malformed one.
     """
     inserted = [False] * len(statements)

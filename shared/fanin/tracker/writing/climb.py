@@ -84,9 +84,9 @@ class Climber:
 
         Return the results of those that this call stored; the others are stored by now.
         """
-        leaf = batch.shape.leaf
-        pages = {PageKey(batch.key, 0, number): Page.new(mask, leaf) for number, mask in masks.items()}
-        for number in {number // batch.shape.fanout: number for number in masks}.values():
+        of, shape = batch.key, batch.shape
+        pages = {PageKey(of, 0, number): Page.new(mask, shape.leaf) for number, mask in masks.items()}
+        for number in {number // shape.fanout: number for number in masks}.values():
             self._prepare(batch, number, failing=False)
         created = self.store.create_pages(pages, batch.pages_expire_at)
         return {key.number: BitsSet(masks[key.number], pages[key]) for key in created}

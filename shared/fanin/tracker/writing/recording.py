@@ -20,6 +20,7 @@ from fanin.tracker.rules.ids import GroupId
 from fanin.tracker.rules.model import Ack, Batch, BatchKey, Outcome, PageKey, Sample, State, Verdict
 from fanin.tracker.rules.options import Mode
 from fanin.tracker.rules.page import Page, PageMasks, lowest
+from fanin.tracker.rules.thresholds import ends_by_successes
 from fanin.tracker.store import PAGES_A_WRITE
 from fanin.tracker.writing.climb import BitsSet, Climber
 
@@ -96,9 +97,10 @@ class Recorder:
 
     def _read(self, batch: Batch, numbers: Sequence[int]) -> dict[int, Page]:
         """Return those of the leaves that are stored."""
-        stored = (
-            self.climber.store.pages([PageKey(batch.key, 0, each) for each in numbers]) if numbers else {}
-        )
+        if not numbers:
+            return {}
+        of = batch.key
+        stored = self.climber.store.pages([PageKey(of, 0, each) for each in numbers])
         return {key.number: page for key, page in stored.items()}
 
     def _created(self, batch: Batch, masks: Mapping[int, int]) -> dict[int, BitsSet]:
@@ -138,7 +140,8 @@ class Recorder:
         """End the exact batches of which enough items have succeeded on the pages that were written."""
         counted: dict[BatchKey, tuple[LeafWrite, dict[int, int]]] = {}
         for write, bits in zip(writes, done, strict=True):
-            if write.batch.mode is Mode.EXACT and write.batch.key not in self.ended:
+            may_end = write.batch.mode is Mode.EXACT and ends_by_successes(write.batch)
+            if may_end and write.batch.key not in self.ended:
                 _, pages = counted.get(write.batch.key, (write, {}))
                 pages[write.number] = max(bits.succeeded, pages.get(write.number, 0))
                 counted[write.batch.key] = write, pages
@@ -152,7 +155,8 @@ class Recorder:
         A crash may have come between that write and its climb.
         """
         write, _ = siblings[0]
-        pages = {PageKey(write.batch.key, 0, write.number): page for write, page in siblings}
+        key = write.batch.key
+        pages = {PageKey(key, 0, write.number): page for write, page in siblings}
         return self.climber.climb(write.batch, pages, write.caller)
 
     def _note_end(self, batch: Batch | None) -> None:
@@ -265,8 +269,9 @@ def _siblings(writes: Sequence[LeafWrite], done: Sequence[BitsSet]) -> list[list
     """Return the full pages with their writes, those of one parent and caller together."""
     found: dict[tuple[BatchKey, int, str], list[tuple[LeafWrite, Page]]] = {}
     for write, bits in zip(writes, done, strict=True):
-        if bits.page.is_full(write.batch.shape.leaf):
-            parent = write.number // write.batch.shape.fanout
+        shape = write.batch.shape
+        if bits.page.is_full(shape.leaf):
+            parent = write.number // shape.fanout
             found.setdefault((write.batch.key, parent, write.caller), []).append((write, bits.page))
     return list(found.values())
 
