@@ -52,7 +52,7 @@ def test_leaves_that_are_not_stored_are_stored_together_and_no_other_changes(sto
     stored = store.pages([LEAF, marked])
 
     assert set(store.create_pages(pages | dict.fromkeys(stored, Page.new(FULL, 1024)), LATER)) == set(pages)
-    assert not store.create_pages(pages, LATER)
+    assert not any(store.create_pages({key: page}, LATER) for key, page in pages.items())
     assert store.pages([*pages, *stored]) == pages | stored
     assert pages[full] == Page(n=1024, compacted=True)
 
