@@ -20,7 +20,7 @@ from pipeline.table_audit import recheck
 from pipeline.table_frames.tables import Tables
 from tests.pipeline.conftest import served_on_loopback
 
-ITEMS = 40
+ITEMS = 56
 PAGE_BITS = 16
 KEPT_HEADERS = ("Content-Type", "X-Amz-Target", "Authorization", "X-Amz-Date")
 ORDER = ("reconcile", "redrive", "bulk_ack", "audit")
@@ -86,7 +86,7 @@ def witness(tables) -> Iterator[Witness]:
 
 
 class World:
-    """A dataset that was fanned out, but for its messages: a batch of three pages, some of it acked."""
+    """A dataset that was fanned out, but for its messages: a batch of four pages, some of it acked."""
 
     def __init__(self, spark, tables: Tables, folder) -> None:
         self.folder, self.tracker = folder, Tracker(tables.store, page_bits=PAGE_BITS)
