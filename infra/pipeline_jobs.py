@@ -49,7 +49,7 @@ JOBS = (
     PipelineJob(
         name="bulk_ack",
         batches=CHANGE,
-        pages=CHANGE_PAGES,
+        pages=(*CHANGE_PAGES, "dynamodb:PartiQLInsert"),
         defaults=("--tenant", "--rejects", *TABLES),
     ),
     # By the tenant it reads the pages of the batch; without, as on EMR, it scans.

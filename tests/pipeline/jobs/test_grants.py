@@ -20,7 +20,7 @@ from pipeline.table_audit import recheck
 from pipeline.table_frames.tables import Tables
 from tests.pipeline.conftest import served_on_loopback
 
-ITEMS = 40
+ITEMS = 56
 PAGE_BITS = 16
 KEPT_HEADERS = ("Content-Type", "X-Amz-Target", "Authorization", "X-Amz-Date")
 ORDER = ("reconcile", "redrive", "bulk_ack", "audit")
@@ -47,6 +47,9 @@ class Witness:
         if operation == "TransactWriteItems":
             parts = [next(iter(item.items())) for item in request["TransactItems"]]
             asked = [(f"{kind}Item", part["TableName"]) for kind, part in parts]
+        elif operation == "BatchExecuteStatement":
+            verbs = [each["Statement"].replace('"', "").split() for each in request["Statements"]]
+            asked = [(f"PartiQL{verb.capitalize()}", name) for verb, _, name, *_ in verbs]
         else:
             names = request.get("RequestItems") or [request["TableName"]]
             asked = [(operation, name) for name in names]
@@ -87,7 +90,7 @@ def witness(tables) -> Iterator[Witness]:
 
 
 class World:
-    """A dataset that was fanned out, but for its messages: a batch of three pages, some of it acked."""
+    """A dataset that was fanned out, but for its messages: a batch of four pages, some of it acked."""
 
     def __init__(self, spark, tables: Tables, folder) -> None:
         self.folder, self.tracker = folder, Tracker(tables.store, page_bits=PAGE_BITS)
@@ -117,7 +120,7 @@ class World:
 
     def bulk_ack(self, *_) -> list[str]:
         outcomes = {
-            index: Outcome.FAILURE if index % 7 == 0 else Outcome.SUCCESS for index in range(10, ITEMS)
+            index: Outcome.FAILURE if index in (14, 21) else Outcome.SUCCESS for index in range(10, ITEMS)
         }
         rows = [
             {"item_id": f"{self.batch_id}:{self.group.id}:{index}", "outcome": str(outcome), "reason": "why"}
