@@ -195,7 +195,9 @@ def countable(folded: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield filled(COUNTED, dict(zip(BLOCK.names, block.flatten(), strict=True)))
         else:
             found.take(batch)
-    yield filled(COUNTED, _refusals({None: found.acks, **found.rejected}))
+    numbers: dict[str | None, int] = {None: found.acks}
+    numbers.update(found.rejected.items())
+    yield filled(COUNTED, _refusals(numbers))
 
 
 def counted(found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from fanin.aws.receiving import record_of
+from fanin.aws.messaging.receiving import record_of
 from fanin.client.consuming.chunks import range_of
 from fanin.publishing.items import lent_client
 from tests.client.tracing import ARN, EXAMPLES, Spans, assert_one_chain
