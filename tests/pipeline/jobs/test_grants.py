@@ -26,7 +26,11 @@ KEPT_HEADERS = ("Content-Type", "X-Amz-Target", "Authorization", "X-Amz-Date")
 ORDER = ("reconcile", "redrive", "bulk_ack", "audit")
 """The jobs, each on what the one before left; the audit comes last, as its batch is deleted first."""
 # Sent only where a refused write does not bring along what stands in its way.
-FALLBACK = {"bulk_ack": {("dynamodb:GetItem", "batches"), ("dynamodb:BatchGetItem", "pages")}}
+FALLBACK = {
+    "bulk_ack": {("dynamodb:GetItem", "batches"), ("dynamodb:BatchGetItem", "pages")},
+    # Without the tenant.
+    "reconcile": {("dynamodb:Scan", "batches"), ("dynamodb:Scan", "pages")},
+}
 
 
 @dataclass
@@ -102,7 +106,8 @@ class World:
     def reconcile(self, *_) -> list[str]:
         dataset = datasets.read_dataset(self.spark, str(datasets.CATALOG_SLICE), ITEMS)
         manifest.write(dataset, self.path("manifest"), run="r", source="s")
-        return ["--batch", self.batch_id, "--manifest", self.path("manifest"), "--out", self.path("found")]
+        named = ["--batch", self.batch_id, "--manifest", self.path("manifest"), "--tenant", "tenant"]
+        return [*named, "--out", self.path("found")]
 
     def redrive(self, _, queue) -> list[str]:
         return ["--saved", self.path("found"), "--queue-url", queue.url, "--endpoint-url", queue.endpoint]
