@@ -21,6 +21,7 @@ from pipeline.bulk_ack.logs import format_of
 from pipeline.bulk_ack.write import Tally, Target
 from pipeline.shared_by_jobs import bitmaps
 from pipeline.shared_by_jobs.files import ListedFile, shares
+from pipeline.shared_by_jobs.stages import dealt, slots_of
 from pipeline.table_frames.tables import Tables
 
 LISTED = "path string, modificationTime timestamp, length long, content binary"
@@ -40,9 +41,7 @@ def files(listed: DataFrame) -> list[ListedFile]:
 
 def fold(spark: SparkSession, logs: Sequence[ListedFile], tables: Tables, tenant: str) -> DataFrame:
     """Return FOLDED of *logs*; each task folds its share of the files."""
-    context = spark.sparkContext
-    dealt = [(paths,) for paths in shares(logs, context.defaultParallelism)]
-    frame = spark.createDataFrame(context.parallelize(dealt, len(dealt)), "paths array<string>")
+    frame = dealt(spark, shares(logs, slots_of(spark).count))
     return frame.mapInArrow(partial(_fold_task, tables=tables, tenant=tenant), FOLDED)
 
 

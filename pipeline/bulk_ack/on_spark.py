@@ -17,7 +17,8 @@ from pipeline.bulk_ack.logs import refuse_hidden
 from pipeline.bulk_ack.run import PROGRESS_SECONDS, BulkAckRequest, Folded
 from pipeline.bulk_ack.write import Tally, Target
 from pipeline.shared_by_jobs.files import ListedFile
-from pipeline.shared_by_jobs.progress import Report, every, watching
+from pipeline.shared_by_jobs.progress import Report, counter, counting, watching
+from pipeline.shared_by_jobs.stages import slots_of
 
 ANY_AGE = "36500d"
 """The greatest age of an arriving file. Spark skips, without a message, one a week older than the newest."""
@@ -44,10 +45,10 @@ class SparkFold:
 
     def mark(self, request: BulkAckRequest, progress: Callable[[Tally], None]) -> list[dict[str, Any]]:
         """Write the page masks to the tracker; return OUTCOMES, one row per batch."""
-        context = self.page_masks.sparkSession.sparkContext
-        tally = Tally(context.accumulator(0), context.accumulator(0))
-        target = request.target(context.defaultParallelism)
-        with every(PROGRESS_SECONDS, lambda: progress(tally)):
+        spark = self.page_masks.sparkSession
+        tally = Tally(counter(spark), counter(spark))
+        target = request.target(slots_of(spark).count)
+        with counting(spark, PROGRESS_SECONDS, lambda: progress(tally)):
             marked = frames.mark(self.page_masks, target, tally, self.tasks)
             return [row.asDict() for row in frames.by_batch(marked, target).collect()]
 
@@ -74,13 +75,13 @@ class SparkEngine:
         self, logs: Sequence[ListedFile], request: BulkAckRequest, report: Report
     ) -> Iterator[SparkFold]:
         """Fold *logs*, and keep them while the body runs."""
-        context = self.spark.sparkContext
+        slots = slots_of(self.spark)
         frame = frames.fold(self.spark, logs, request.tables, request.tenant).persist()
         page_masks = None
         try:
-            with watching(context, report):
+            with watching(self.spark, report):
                 counts = _counts(frame)
-                tasks = run.write_tasks(counts["blocks"], context.defaultParallelism)
+                tasks = slots.tasks(run.write_tasks(counts["blocks"], slots.count), request.rate)
                 page_masks = frames.page_masks(frames.blocks(frame), tasks).persist()
                 folded = _totals(counts, page_masks)
             yield SparkFold(frame, page_masks, tasks, folded)

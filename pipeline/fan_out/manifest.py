@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 from pipeline.fan_out.messages import number_rows, part_sizes, with_positions
 from pipeline.shared_by_jobs import footers, schemas
 from pipeline.shared_by_jobs.footers import RowGroup
-from pipeline.shared_by_jobs.output import is_committed, refuse_foreign
+from pipeline.shared_by_jobs.output import is_committed, refuse_foreign, require_committed
 
 NUMBERS = ("part", "ord")
 COLUMNS = (*NUMBERS, "record")
@@ -92,8 +92,9 @@ def ensure(
 
     Raises AnotherSource if the committed one was not written from *source*.
     """
-    if not is_committed(spark, path):
+    if not is_committed(path):
         write(read(), path, run=run, source=source)
+        require_committed(path)
     manifest, written_from = load(spark, path)
     if written_from != source:
         raise AnotherSource(f"{path} holds {written_from}, not {source}: name another --manifest")
@@ -113,7 +114,7 @@ def count(manifest: Manifest) -> list[Part]:
     If the footers have no statistics, or several parts in a row group, as of another writer, rows are read.
     """
     rows = manifest.rows
-    groups = footers.row_groups(rows.sparkSession, rows.inputFiles(), NUMBERS)
+    groups = footers.row_groups(rows.inputFiles(), NUMBERS)
     found = _counted(groups) if all(map(_is_of_one_part, groups)) else _count_rows(rows)
     _check_numbers(found)
     return sorted((Part(r.part, r.rows) for r in found), key=lambda part: part.number)

@@ -25,6 +25,7 @@ from pipeline.fan_out.send import BatchIsOver, send_all, task_count
 from pipeline.shared_by_jobs import datasets
 from pipeline.shared_by_jobs.output import refuse_foreign
 from pipeline.shared_by_jobs.progress import Report, watching
+from pipeline.shared_by_jobs.stages import slots_of
 
 _ANEW = "name another --manifest for a batch of its own"
 
@@ -174,20 +175,20 @@ def preview(spark: SparkSession, request: FanOutRequest) -> cost.Estimate:
 def _publish(
     items: DataFrame, batch_id: str, total: int, request: FanOutRequest, report: Report
 ) -> FannedOut:
-    slots = items.sparkSession.sparkContext.defaultParallelism
+    slots = slots_of(items.sparkSession)
     copies = messages.with_copies(items, request.chaos_duplicates, request.seed, request.neighbours)
     if request.queue is None:
         return _save(messages.as_files(copies), batch_id, str(request.files), report)
-    frame = messages.as_messages(copies, task_count(total, slots), request.neighbours)
-    return FannedOut(
-        batch_id, **send_all(frame, total, request.queue, request.rate, report, pack=pack_of(request.chunk))
-    )
+    tasks = slots.tasks(task_count(total, slots.count), request.rate)
+    frame = messages.as_messages(copies, tasks, request.neighbours)
+    counts = send_all(frame, total, request.queue, request.rate, report, pack=pack_of(request.chunk))
+    return FannedOut(batch_id, counts["sent"], counts["copies"], counts["retried"])
 
 
 def _save(frame: DataFrame, batch_id: str, path: str, report: Report) -> FannedOut:
     """Write the messages to files, replacing those of an earlier run."""
-    started, context = time.monotonic(), frame.sparkSession.sparkContext
-    with watching(context, report):
+    started = time.monotonic()
+    with watching(frame.sparkSession, report):
         frame.write.mode("overwrite").parquet(path)
         saved = frame.sparkSession.read.parquet(path).groupBy("copy").count().collect()
     rows = {row.copy: row["count"] for row in saved}

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
+from urllib.parse import unquote
 
-from pyspark.sql import SparkSession
+import pyarrow.parquet as pq
+
+from pipeline.shared_by_jobs.files import as_spark_names
 
 THREADS = 16
 """Files that are opened at once: from S3, an answer takes longer than the footer."""
@@ -24,22 +28,21 @@ class RowGroup:
     values: Mapping[str, tuple[Any, Any]]
 
 
-def row_groups(spark: SparkSession, paths: Sequence[str], columns: Sequence[str]) -> list[RowGroup]:
-    """Return the row groups of the files *paths*, with statistics of *columns*."""
+def row_groups(uris: Sequence[str], columns: Sequence[str]) -> list[RowGroup]:
+    """Return the row groups of the files *uris*, as Spark's `inputFiles` names them, and their *columns*."""
     with ThreadPoolExecutor(THREADS) as pool:
-        return [group for found in pool.map(lambda path: _of(spark, path, columns), paths) for group in found]
+        return [group for found in pool.map(partial(_of, columns=columns), uris) for group in found]
 
 
-def _of(spark: SparkSession, path: str, columns: Sequence[str]) -> list[RowGroup]:
-    jvm: Any = spark._jvm
-    file = jvm.org.apache.hadoop.fs.Path(jvm.java.net.URI(path))
-    settings = spark.sparkContext._jsc.hadoopConfiguration()
-    footer = jvm.org.apache.parquet.hadoop.ParquetFileReader.readFooter(settings, file)
-    return [RowGroup(block.getRowCount(), dict(_values(block, columns))) for block in footer.getBlocks()]
+def _of(uri: str, columns: Sequence[str]) -> list[RowGroup]:
+    system, path = as_spark_names(unquote(uri))
+    footer = pq.read_metadata(path, filesystem=system)
+    groups = map(footer.row_group, range(footer.num_row_groups))
+    return [RowGroup(group.num_rows, dict(_values(group, columns))) for group in groups]
 
 
-def _values(block: Any, columns: Sequence[str]) -> Iterator[tuple[str, tuple[Any, Any]]]:
-    for column in block.getColumns():
-        name, found = column.getPath().toDotString(), column.getStatistics()
-        if name in columns and found is not None and found.hasNonNullValue():
-            yield name, (found.genericGetMin(), found.genericGetMax())
+def _values(group: pq.RowGroupMetaData, columns: Sequence[str]) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    for column in map(group.column, range(group.num_columns)):
+        name, found = column.path_in_schema, column.statistics
+        if name in columns and found is not None and found.has_min_max:
+            yield name, (found.min, found.max)

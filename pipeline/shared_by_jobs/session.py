@@ -12,10 +12,12 @@ from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
-from pipeline.shared_by_jobs.check import has_cluster, require_java
+from pipeline.shared_by_jobs.check import REMOTE, has_cluster, is_served, require_java
 from pipeline.shared_by_jobs.errors import TASK_ATTEMPTS
 
 ROOT = Path(__file__).resolve().parents[2]
+ARCHIVE = ROOT / "build/fanin-pipeline.zip"
+"""The code of the jobs, as `make pipeline-zip` writes it, for a server of Spark Connect."""
 FAILURES = (PySparkException, Py4JJavaError)
 """What Spark raises: its own errors, and Java exceptions that it does not translate."""
 _TRACES = "DataFrameQueryContextLogger"
@@ -35,7 +37,10 @@ def spark_session(name: str, *, cores: str = "*", settings: Mapping[str, str] | 
     builder = SparkSession.builder.appName(name)
     for key, value in {**COMMON, **_settings(cores, settings or {})}.items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    session = builder.getOrCreate()
+    if is_served() and ARCHIVE.exists():
+        session.addArtifacts(str(ARCHIVE), pyfile=True)
+    return session
 
 
 def _settings(cores: str, settings: Mapping[str, str]) -> dict[str, str]:
@@ -52,8 +57,9 @@ def _settings(cores: str, settings: Mapping[str, str]) -> dict[str, str]:
 def _on_this_machine(cores: str) -> dict[str, str]:
     log = Path(__file__).with_name("log4j2.properties").as_uri()
     return {
-        # Without the second number, a local task that fails once fails the job.
-        "spark.master": f"local[{cores},{TASK_ATTEMPTS}]",
+        # Without the second number, a local task that fails once fails the job. A Spark Connect server that
+        # is started in this process takes its master from the variable.
+        **({} if REMOTE in os.environ else {"spark.master": f"local[{cores},{TASK_ATTEMPTS}]"}),
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log}",

@@ -24,6 +24,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from fanin.pacing import Pace
 from pipeline.shared_by_jobs import schemas
+from pipeline.shared_by_jobs.stages import slots_of
 from pipeline.table_frames import export
 from pipeline.table_frames.export import DataFile, Line
 from pipeline.table_frames.rows import Facts, Item, MalformedRow, read_row
@@ -118,12 +119,11 @@ def from_tables(
 
     *rate*: read units a second, all executors together.
     """
-    slots = spark.sparkContext.defaultParallelism
-    of = slots * SEGMENTS_A_SLOT
-    share = rate / slots if rate else None
+    slots = slots_of(spark)
+    of, share = slots.count * SEGMENTS_A_SLOT, slots.share(rate)
     names = (tables.batches, tables.pages)
     parts = [Segment(tables, name, number, of, share) for name in names for number in range(of)]
-    numbers = spark.range(0, len(parts), 1, len(parts))
+    numbers = spark.range(0, len(parts), 1, slots.tasks(len(parts), rate))
     rows = numbers.mapInArrow(partial(_scan_parts, parts=parts, about=batch_id), schemas.ROWS)
     return TableSnapshot(datetime.now(UTC), rows)
 
