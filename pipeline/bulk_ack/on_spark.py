@@ -17,7 +17,7 @@ from pipeline.bulk_ack.logs import refuse_hidden
 from pipeline.bulk_ack.run import PROGRESS_SECONDS, BulkAckRequest, Folded
 from pipeline.bulk_ack.write import Tally, Target
 from pipeline.shared_by_jobs.files import ListedFile
-from pipeline.shared_by_jobs.progress import Report, counter, counting, watching
+from pipeline.shared_by_jobs.progress import Report, context_of, counter, counting, watching
 from pipeline.shared_by_jobs.stages import slots_of
 
 ANY_AGE = "36500d"
@@ -81,7 +81,7 @@ class SparkEngine:
         try:
             with watching(self.spark, report):
                 counts = _counts(frame)
-                tasks = slots.tasks(run.write_tasks(counts["blocks"], slots.count), request.rate)
+                tasks = slots.paced(run.write_tasks(counts["blocks"], slots.count), request.rate).tasks
                 page_masks = frames.page_masks(frames.blocks(frame), tasks).persist()
                 folded = _totals(counts, page_masks)
             yield SparkFold(frame, page_masks, tasks, folded)
@@ -89,6 +89,10 @@ class SparkEngine:
             frame.unpersist()
             if page_masks is not None:
                 page_masks.unpersist()
+
+
+class NotByServer(ValueError):
+    """A job asks for what Spark Connect does not have."""
 
 
 def stream(
@@ -103,8 +107,10 @@ def stream(
 
     *seconds*: the time between micro-batches; None takes the files that are there now, and ends.
     *checkpoint*: keeps which files are done, and the name of the run. A micro-batch that is repeated saves
-    its rejected rows at the same path.
+    its rejected rows at the same path. Raises NotByServer over Spark Connect.
     """
+    if context_of(spark) is None:
+        raise NotByServer("--checkpoint takes no Spark Connect, whose server would run the micro-batches")
 
     def ack(listed: DataFrame, epoch: int) -> None:
         query = spark.sparkContext.getLocalProperty(QUERY)

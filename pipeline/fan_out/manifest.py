@@ -72,7 +72,7 @@ def write(dataset: DataFrame, path: str, *, run: str, source: str) -> None:
     """
     refuse_foreign(dataset.sparkSession, path, COLUMNS)
     label = {_RUN: run, _SOURCE: source}
-    numbered = number_rows(dataset).withColumn("part", F.col("part").alias("part", metadata=label))
+    numbered = number_rows(dataset).withMetadata("part", label)
     numbered.write.mode("overwrite").options(**_WRITING).parquet(path)
 
 

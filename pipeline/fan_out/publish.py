@@ -21,11 +21,10 @@ from fanin.publishing.caps import UNCAPPED, Caps
 from fanin.publishing.packing import BATCH_BYTES, pack_of
 from fanin.tracker import State
 from pipeline.fan_out import manifest, messages, send
-from pipeline.fan_out.send import BatchIsOver, send_all, task_count
+from pipeline.fan_out.send import BatchIsOver, send_all
 from pipeline.shared_by_jobs import datasets
 from pipeline.shared_by_jobs.output import refuse_foreign
 from pipeline.shared_by_jobs.progress import Report, watching
-from pipeline.shared_by_jobs.stages import slots_of
 
 _ANEW = "name another --manifest for a batch of its own"
 
@@ -175,13 +174,12 @@ def preview(spark: SparkSession, request: FanOutRequest) -> cost.Estimate:
 def _publish(
     items: DataFrame, batch_id: str, total: int, request: FanOutRequest, report: Report
 ) -> FannedOut:
-    slots = slots_of(items.sparkSession)
     copies = messages.with_copies(items, request.chaos_duplicates, request.seed, request.neighbours)
     if request.queue is None:
         return _save(messages.as_files(copies), batch_id, str(request.files), report)
-    tasks = slots.tasks(task_count(total, slots.count), request.rate)
-    frame = messages.as_messages(copies, tasks, request.neighbours)
-    counts = send_all(frame, total, request.queue, request.rate, report, pack=pack_of(request.chunk))
+    paced = send.paced(items.sparkSession, total, request.rate)
+    frame = messages.as_messages(copies, paced.tasks, request.neighbours)
+    counts = send_all(frame, total, request.queue, paced.rate, report, pack=pack_of(request.chunk))
     return FannedOut(batch_id, counts["sent"], counts["copies"], counts["retried"])
 
 

@@ -22,7 +22,7 @@ from fanin.publishing.message_groups import message_group
 from fanin.publishing.packing import Pack, batches, singly
 from fanin.publishing.sending import send
 from pipeline.shared_by_jobs.progress import Count, Report, counter, counting, moving
-from pipeline.shared_by_jobs.stages import slots_of
+from pipeline.shared_by_jobs.stages import Paced, slots_of
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -106,6 +106,12 @@ def task_count(items: int, slots: int) -> int:
     return max(slots, min(MOST_TASKS, ceil(items / ITEMS_A_TASK)))
 
 
+def paced(spark: SparkSession, items: int, rate: float | None) -> Paced:
+    """Return the tasks that send *items*, at *rate* messages a second all together."""
+    slots = slots_of(spark)
+    return slots.paced(task_count(items, slots.count), rate)
+
+
 def send_all(
     messages: DataFrame,
     total: int,
@@ -117,18 +123,17 @@ def send_all(
 ) -> Counter[str]:
     """Send every row of `messages.as_messages` that *only* keeps, as *pack* packs them; return the COUNTS.
 
-    *total*: the items of the frame. *rate*: messages a second, all executors together; the frame has as many
-    tasks as `Slots.tasks` allows.
+    *total*: the items of the frame. *rate*: messages a second of one task.
     """
     spark, started = messages.sparkSession, time.monotonic()
-    tally, share = Tally.of(spark), slots_of(spark).share(rate)
+    tally = Tally.of(spark)
 
     def facts(counts: Mapping[str, int]) -> dict[str, Any]:
         return {"items": total, "seconds": round(time.monotonic() - started, 3), **counts}
 
     progress = moving(report, "sent")
     with counting(spark, PROGRESS_SECONDS, lambda: progress("progress", facts(tally.facts()))):
-        counts = send_frame(messages, queue, tally, share, only, pack)
+        counts = send_frame(messages, queue, tally, rate, only, pack)
     report("sent", facts({name: counts[name] for name in ("sent", "copies", "retried")}))
     return counts
 

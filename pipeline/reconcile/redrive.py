@@ -16,10 +16,9 @@ from fanin.tracker import Batch, BatchKey
 from fanin.tracker.rules.model import PageKey
 from fanin.tracker.rules.page import Page
 from pipeline.fan_out import messages, send
-from pipeline.fan_out.send import BatchIsOver, Row, send_all, task_count
+from pipeline.fan_out.send import BatchIsOver, Row, send_all
 from pipeline.reconcile.run import Label, load
 from pipeline.shared_by_jobs.progress import Report
-from pipeline.shared_by_jobs.stages import slots_of
 from pipeline.table_frames.tables import Tables
 
 ROWS_A_LOOK = 100
@@ -96,10 +95,9 @@ def _send(rows: DataFrame, request: RedriveRequest, only: send.Only, report: Rep
     total = rows.count()
     if not total:
         return Counter()
-    slots = slots_of(rows.sparkSession)
-    tasks = slots.tasks(task_count(total, slots.count), request.rate)
-    frame = messages.as_messages(messages.with_copies(rows), tasks, request.chunk or 1)
-    return send_all(frame, total, request.queue, request.rate, report, only, pack_of(request.chunk))
+    paced = send.paced(rows.sparkSession, total, request.rate)
+    frame = messages.as_messages(messages.with_copies(rows), paced.tasks, request.chunk or 1)
+    return send_all(frame, total, request.queue, paced.rate, report, only, pack_of(request.chunk))
 
 
 def _live(tables: Tables, label: Label, now: datetime) -> Batch:

@@ -31,23 +31,29 @@ Setting = Callable[[str], str | None]
 
 
 @dataclass(frozen=True, slots=True)
+class Paced:
+    """The number of *tasks* of a stage, and the *rate* of each of them."""
+
+    tasks: int
+    rate: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Slots:
     """The number of tasks that run at once. *bounded*: Spark never runs more; else *count* is assumed."""
 
     count: int
     bounded: bool
 
-    def tasks(self, wanted: int, rate: float | None) -> int:
-        """Return the number of tasks of a stage that would have *wanted*.
+    def paced(self, wanted: int, rate: float | None) -> Paced:
+        """Return the tasks of a stage that would have *wanted*, at *rate* all together.
 
-        A stage that shares a *rate* has no more tasks than the rate is divided by, unless the slots are
-        bounded: as many could run at once as there are.
+        At a rate it has no more tasks than the rate is divided by, unless the slots are bounded: all tasks
+        could run at once.
         """
-        return wanted if rate is None or self.bounded else min(wanted, self.count)
-
-    def share(self, rate: float | None) -> float | None:
-        """Return the part of *rate* for one task of a stage with the number of tasks of `tasks`."""
-        return rate / self.count if rate else None
+        if rate is None:
+            return Paced(wanted, None)
+        return Paced(wanted if self.bounded else min(wanted, self.count), rate / self.count)
 
 
 def slots_of(spark: SparkSession) -> Slots:

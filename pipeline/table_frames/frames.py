@@ -119,11 +119,11 @@ def from_tables(
 
     *rate*: read units a second, all executors together.
     """
-    slots = slots_of(spark)
-    of, share = slots.count * SEGMENTS_A_SLOT, slots.share(rate)
-    names = (tables.batches, tables.pages)
-    parts = [Segment(tables, name, number, of, share) for name in names for number in range(of)]
-    numbers = spark.range(0, len(parts), 1, slots.tasks(len(parts), rate))
+    slots, names = slots_of(spark), (tables.batches, tables.pages)
+    of = slots.count * SEGMENTS_A_SLOT
+    paced = slots.paced(of * len(names), rate)
+    parts = [Segment(tables, name, number, of, paced.rate) for name in names for number in range(of)]
+    numbers = spark.range(0, len(parts), 1, paced.tasks)
     rows = numbers.mapInArrow(partial(_scan_parts, parts=parts, about=batch_id), schemas.ROWS)
     return TableSnapshot(datetime.now(UTC), rows)
 
