@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -16,14 +19,18 @@ from fanin.tracker import Batch, BatchKey, Group, Mode, TrackerStore
 from fanin.tracker.rules.model import PageKey, State
 from fanin.tracker.rules.page import PAGE_BITS_MAX, Page
 from fanin.tracker.rules.tree import Shape
-from pipeline.datasource.options import Items, Reading
+from pipeline.datasource.filters import STATES, Wanted
+from pipeline.datasource.options import Reading
 from pipeline.shared_by_jobs import bitmaps, schemas
 from pipeline.shared_by_jobs.bitmaps import Longs, Masks
+
+if TYPE_CHECKING:
+    from pyspark.sql.datasource import Filter
 
 LEAVES_A_READ = 100
 """Pages that are read together, in one request to the store."""
 GROUPS_A_READ = 100
-STATES = pa.array(["outstanding", "succeeded", "failed"])
+_STATES = pa.array(STATES)
 
 
 class NoSuchItems(ValueError):
@@ -45,11 +52,15 @@ class Branch(InputPartition):
         return range(first, min(first + self.shape.fanout, -(-self.total // self.shape.leaf)))
 
 
-@dataclass(frozen=True)
+@dataclass
 class ItemReader(DataSourceReader):
     """Reads a batch with one task per parent of leaves, about a million items each."""
 
     request: Reading
+    wanted: Wanted = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.wanted = Wanted(self.request.items.states)
 
     @property
     def key(self) -> BatchKey:
@@ -61,7 +72,9 @@ class ItemReader(DataSourceReader):
         if batch.mode is not Mode.EXACT:
             raise NoSuchItems(f"batch {self.key.batch_id} is estimated: it counts acks and keeps no items")
         width = batch.shape.width(1)
-        return [Branch(number, batch.total, batch.shape) for number in range(-(-batch.total // width))]
+        starts = range(0, batch.total, width)
+        within = [start // width for start in starts if self.wanted.overlaps(start, start + width - 1)]
+        return [Branch(number, batch.total, batch.shape) for number in within]
 
     def read(self, partition: Branch) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
         """Yield ITEMS of one branch; every page is read consistently, each at a different time."""
@@ -71,16 +84,18 @@ class ItemReader(DataSourceReader):
             found, states = self._items_in(store, partition, leaves[at : at + LEAVES_A_READ])
             if found.size:
                 ids = item_ids(self.request.batch_id, groups_of(store, self.key, found), found)
-                yield pa.RecordBatch.from_arrays([pa.array(found), ids, STATES.take(states)], schema=schema)
+                yield pa.RecordBatch.from_arrays([pa.array(found), ids, _STATES.take(states)], schema=schema)
 
     def _worth(self, store: TrackerStore, branch: Branch) -> list[int]:
         """Return the leaves that may hold a wanted item."""
-        if self.request.items is Items.ALL:
-            return list(branch.leaves)
+        size, wanted = branch.shape.leaf, self.wanted
+        leaves = [leaf for leaf in branch.leaves if wanted.overlaps(leaf * size, (leaf + 1) * size - 1)]
+        if "succeeded" in wanted.states:
+            return leaves
         key = PageKey(self.key, 1, branch.number)
-        parent = store.pages([key]).get(key, Page())
-        failures = self.request.items is Items.FAILED
-        return [leaf for leaf in branch.leaves if parent.is_worth(leaf - branch.leaves.start, failures)]
+        parent, start = store.pages([key]).get(key, Page()), branch.leaves.start
+        kinds = [failures for failures in (False, True) if STATES[2 * failures] in wanted.states]
+        return [leaf for leaf in leaves if any(parent.is_worth(leaf - start, kind) for kind in kinds)]
 
     def _items_in(self, store: TrackerStore, branch: Branch, leaves: Sequence[int]) -> tuple[Longs, pa.Array]:
         """Return the positions of the wanted items, ascending, and the index in STATES of each."""
@@ -90,11 +105,26 @@ class ItemReader(DataSourceReader):
         acked = bitmaps.as_rows(_acked(stored.get(key, Page())) for key in keys)
         failed = bitmaps.as_rows(bitmaps.from_mask(stored.get(key, Page()).failed) for key in keys)
         existing = bitmaps.item_masks(pages, size, branch.total)
-        wanted = {Items.OUTSTANDING: existing & ~acked, Items.FAILED: existing & failed, Items.ALL: existing}
-        found = bitmaps.positions(pages, wanted[self.request.items], size)
+        masks = dict(zip(STATES, (~acked, acked & ~failed, acked & failed), strict=True))
+        chosen = reduce(or_, (masks[state] for state in self.wanted.states))
+        found = bitmaps.positions(pages, existing & chosen, size)
+        found = found[(found >= self.wanted.first) & (found <= self.wanted.last)]
         rows = np.searchsorted(pages, found // size)
         states = np.where(_bit(failed, rows, found % size), 2, _bit(acked, rows, found % size))
         return found, pa.array(states)
+
+
+class FilteredItemReader(ItemReader):
+    """Reads the items that pass the filters of a query, and no pages without such items."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        """Take the filters that `Wanted` knows; yield the others, which Spark evaluates."""
+        for pushed in filters:
+            narrowed = self.wanted.narrowed(pushed)
+            if narrowed is None:
+                yield pushed
+            else:
+                self.wanted = narrowed
 
 
 def readable_batch(store: TrackerStore, key: BatchKey) -> Batch:
