@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from py4j.protocol import Py4JJavaError
@@ -31,11 +32,28 @@ COMMON = {
 }
 
 
-def spark_session(name: str, *, cores: str = "*", settings: Mapping[str, str] | None = None) -> SparkSession:
-    """Return a session for the job *name*. *cores* and *settings* apply only if no cluster runs the job."""
+@contextmanager
+def spark_session(
+    name: str, *, cores: str = "*", settings: Mapping[str, str] | None = None
+) -> Iterator[SparkSession]:
+    """Yield a session for the job *name*, and stop it, unless there was one before, as in a notebook.
+
+    *cores* and *settings* apply only if no cluster runs the job.
+    """
+    is_own = SparkSession.getActiveSession() is None
+    session = started_session(name, cores, settings or {})
+    try:
+        yield session
+    finally:
+        if is_own:
+            session.stop()
+
+
+def started_session(name: str, cores: str, settings: Mapping[str, str]) -> SparkSession:
+    """Return the session that `spark_session` yields; the caller stops it."""
     PySparkLogger.getLogger(_TRACES).disabled = True
     builder = SparkSession.builder.appName(name)
-    for key, value in {**COMMON, **_settings(cores, settings or {})}.items():
+    for key, value in {**COMMON, **_settings(cores, settings)}.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     if is_served() and ARCHIVE.exists():

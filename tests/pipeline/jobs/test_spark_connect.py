@@ -163,9 +163,8 @@ def test_outstanding_and_failed_rows_are_found_and_sent_again(world, ids, batch_
     assert sorted(row["position"] for row in saved(world, "found")) == [7, *range(20, ROWS)]
 
     world.sqs.bodies.clear()
-    assert (
-        world.call("redrive", "--saved", world.path("found"), "--failed", *world.queue, *world.live) is None
-    )
+    given = ["--saved", world.path("found"), "--failed", *world.queue]
+    assert world.call("redrive", *given, *world.live) is None
     assert {message["itemId"] for message in world.sqs.messages} == {ids[7], *ids[20:]}
 
 
