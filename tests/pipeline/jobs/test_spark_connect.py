@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
@@ -21,11 +22,10 @@ import pyspark
 import pytest
 
 from fanin.tracker import State, Tracker
-from infra import pipeline_code
 from pipeline.shared_by_jobs import session
 from pipeline.table_frames.tables import Tables
 from tests.change_archive.streams import record
-from tests.pipeline.conftest import StubQueue, live_tables, recording_queue
+from tests.pipeline.conftest import STARTUP, StubQueue, live_tables, recording_queue
 
 ROWS = 30
 """Items, in four pages."""
@@ -38,10 +38,12 @@ CONF = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.ui.explainMode": "simple",
     "spark.python.unix.domain.socket.enabled": "true",
+    "spark.python.daemon.module": "tests.pipeline.preloaded",
     "spark.connect.progress.reportInterval": "100ms",
 }
-LOG = Path(session.__file__).with_name("log4j2.properties").as_uri()
-JAVA = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dlog4j2.configurationFile={LOG}"
+JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-BytecodeVerificationRemote"
+LOG = "rootLogger.level = off\n"
+"""Paths that are not there are expected, and their stack traces are not."""
 
 
 def free_port() -> int:
@@ -52,19 +54,29 @@ def free_port() -> int:
 
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
-    """A Spark Connect server with two slots, and without the project on its path; its URL."""
+    """A Spark Connect server with two slots, which has the project on its path; its URL."""
     port = free_port()
     conf = {**CONF, "spark.connect.grpc.binding.port": str(port)}
     submit = Path(pyspark.__file__).with_name("bin") / "spark-submit"
     names = [part for name, value in conf.items() for part in ("--conf", f"{name}={value}")]
     main = ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "--master", "local[2,4]"]
-    away = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    env = {**away, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    server = subprocess.Popen([submit, *main, *names, "--driver-java-options", JAVA], cwd=folder, env=env)
+    (folder / "sitecustomize.py").write_text(STARTUP)
+    (folder / "log.properties").write_text(LOG)
+    java = f"{JAVA} -Dlog4j2.configurationFile={(folder / 'log.properties').as_uri()}"
+    path = os.pathsep.join(map(str, (folder, session.ROOT, session.ROOT / "shared")))
+    env = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": path}
+    server = subprocess.Popen([submit, *main, *names, "--driver-java-options", java], env=env)
     try:
         wait_for(port, server)
         yield f"sc://127.0.0.1:{port}"
     finally:
+        print(
+            "JVM",
+            [
+                int(x) / 100
+                for x in Path(f"/proc/{server.pid}/stat").read_text().rsplit(")")[1].split()[11:15]
+            ],
+        )
         server.terminate()
         server.wait()
 
@@ -109,7 +121,8 @@ class World:
 @pytest.fixture(scope="module")
 def world(aws, tmp_path_factory) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("connect")
-    pipeline_code.pack(folder / "code.zip")
+    with zipfile.ZipFile(folder / "code.zip", "w") as archive:
+        archive.writestr("sent_to_the_server.py", "KNOWN = 7")
     with live_tables(aws) as tables, recording_queue() as sqs, served(folder) as url:
         given = json.dumps({"code": str(folder / "code.zip"), "tables": astuple(tables)})
         command = [sys.executable, "-m", "tests.pipeline.over_connect", given]
