@@ -1,4 +1,4 @@
-"""Every job, and the data source, over a Spark Connect server that has none of the project's code.
+"""Every job, and the data source, over a Spark Connect server.
 
 One batch goes through all: fanned out, acked but for some, reconciled, redriven, audited, and completed.
 """
@@ -41,8 +41,8 @@ CONF = {
     "spark.python.daemon.module": "tests.pipeline.preloaded",
     "spark.connect.progress.reportInterval": "100ms",
 }
-JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-BytecodeVerificationRemote"
-LOG = "rootLogger.level = off\n"
+JAVA = "-XX:TieredStopAtLevel=1 -XX:CompileThresholdScaling=5 -XX:+UseSerialGC"
+LOG = Path(session.__file__).with_name("log4j2.properties").read_text().replace("error", "off")
 """Paths that are not there are expected, and their stack traces are not."""
 
 
@@ -194,6 +194,10 @@ def test_the_data_source_reads_by_pushed_filters_and_writes_the_last_acks(world,
     world.call("write", world.source, ids[20:])
 
     assert Tracker(world.tables.store).get("tenant", batch_id).state is State.COMPLETE
+
+
+def test_the_code_of_the_jobs_is_sent_to_the_server(world):
+    assert world.call("sent") == 7
 
 
 @pytest.mark.proof
