@@ -17,9 +17,10 @@ from itertools import accumulate
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
+from pipeline.fan_out import footers
+from pipeline.fan_out.footers import RowGroup
 from pipeline.fan_out.messages import number_rows, part_sizes, with_positions
-from pipeline.shared_by_jobs import footers, schemas
-from pipeline.shared_by_jobs.footers import RowGroup
+from pipeline.shared_by_jobs import schemas
 from pipeline.shared_by_jobs.output import is_committed, refuse_foreign, require_committed
 
 NUMBERS = ("part", "ord")
