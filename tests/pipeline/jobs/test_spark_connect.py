@@ -41,7 +41,7 @@ CONF = {
     "spark.python.daemon.module": "tests.pipeline.preloaded",
     "spark.connect.progress.reportInterval": "100ms",
 }
-JAVA = "-XX:TieredStopAtLevel=1 -XX:CompileThresholdScaling=5 -XX:+UseSerialGC"
+JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 LOG = Path(session.__file__).with_name("log4j2.properties").read_text().replace("error", "off")
 """Paths that are not there are expected, and their stack traces are not."""
 
@@ -70,13 +70,6 @@ def served(folder: Path) -> Iterator[str]:
         wait_for(port, server)
         yield f"sc://127.0.0.1:{port}"
     finally:
-        print(
-            "JVM",
-            [
-                int(x) / 100
-                for x in Path(f"/proc/{server.pid}/stat").read_text().rsplit(")")[1].split()[11:15]
-            ],
-        )
         server.terminate()
         server.wait()
 
