@@ -10,7 +10,7 @@
     spark.readStream.format("fanin").options(**tables).load()
     acks.writeStream.format("fanin").options(**tables, checkpointLocation=path).start()
 
-A thin layer over the functions of the jobs. docs/data_source.md lists the options.
+A thin layer over the functions of the jobs. docs/spark_data_source.md lists the options.
 """
 
 from __future__ import annotations

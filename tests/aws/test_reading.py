@@ -19,10 +19,10 @@ class Table:
         ((table, wanted),) = RequestItems.items()
         assert wanted["ConsistentRead"] is True
         self.asked.append(len(wanted["Keys"]))
-        done, left = wanted["Keys"][: self.most], wanted["Keys"][self.most :]
-        rows = [key for key in done if key["pk"]["S"] not in self.gone]
-        rest = {table: wanted | {"Keys": left}} if left else {}
-        return {"Responses": {table: rows}, "UnprocessedKeys": rest}
+        read, unread = wanted["Keys"][: self.most], wanted["Keys"][self.most :]
+        rows = [key for key in read if key["pk"]["S"] not in self.gone]
+        unprocessed = {table: wanted | {"Keys": unread}} if unread else {}
+        return {"Responses": {table: rows}, "UnprocessedKeys": unprocessed}
 
 
 def keys(count):

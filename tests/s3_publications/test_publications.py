@@ -91,9 +91,9 @@ class World:
     def deliver(self, network=None, has_time=lambda: False, part=4):
         """Handle the first message, which comes again if its process is killed."""
         order = message_of(self.messages[0])
-        went = self.publications(network, part).go_on(order, has_time)
+        result = self.publications(network, part).go_on(order, has_time)
         self.messages.pop(0)
-        return went
+        return result
 
     def run(self):
         return [self.deliver() for _ in iter(lambda: bool(self.messages), False)]
@@ -121,12 +121,12 @@ def event_of(key, *, of=None, **more):
 
 def test_row_k_is_item_k_in_as_many_invocations_as_it_takes_and_the_batch_is_closed(world):
     batch, position = world.publications().start(ORDER, CATALOG, "key")
-    went = world.run()
+    result = world.run()
     found, end = world.publications().get("t", batch.batch_id)
 
     assert sorted(row["n"] for row in world.work.rows().values()) == list(range(ROWS))
-    assert went == [StepResult.ON] * (len(went) - 1) + [StepResult.PUBLISHED]
-    assert len(went) > 1
+    assert result == [StepResult.ON] * (len(result) - 1) + [StepResult.PUBLISHED]
+    assert len(result) > 1
     assert (found.state, found.total, found.labels["source"]) == (State.CLOSED, ROWS, ORDER.source)
     assert (position.read, end.read, end.rows) == (0, len(LINES), ROWS)
     with pytest.raises(NotFound):
@@ -303,9 +303,9 @@ def test_rows_that_pass_a_cap_cancel_the_batch_with_the_reason_and_none_of_their
     world.put(b"1\n" * 50)
     batch, _ = world.publications().start(replace(ORDER, rate=1.0), replace(CATALOG, **cap), "key")
 
-    went = world.run()
+    result = world.run()
     found = world.publications().get("t", batch.batch_id)[0]
-    assert went[-1] is StepResult.STOPPED
+    assert result[-1] is StepResult.STOPPED
     assert found.state is State.CANCELLED
     assert found.end_reason.startswith(f"{ORDER.source} passes a cap of its batch: ")
     assert f" {most}" in found.end_reason

@@ -38,13 +38,13 @@ def _folded_failures_end_nothing(self, batch, number, masks, caller, seen):
 
 
 def _climb_if_written(self, batch, number, masks, seen=None):
-    done = _mark(self, batch, number, masks, seen)
-    return done if done.fresh or seen is None else replace(done, page=replace(done.page, n=0))
+    marked = _mark(self, batch, number, masks, seen)
+    return marked if marked.fresh or seen is None else replace(marked, page=replace(marked.page, n=0))
 
 
 def _climb_unless_compacted(self, batch, number, masks, seen=None):
-    done = _mark(self, batch, number, masks, seen)
-    return replace(done, page=replace(done.page, n=0)) if seen and seen.compacted else done
+    marked = _mark(self, batch, number, masks, seen)
+    return replace(marked, page=replace(marked.page, n=0)) if seen and seen.compacted else marked
 
 
 def _mark_one(self, batch, full, caller):

@@ -33,8 +33,8 @@ _turn, _mark, _written = MemoryStore.transition, Climber.mark, Recorder._written
 
 
 def _climb_if_fresh(self, batch, number, masks, seen=None):
-    done = _mark(self, batch, number, masks, seen)
-    return done if done.fresh or seen is not None else replace(done, page=replace(done.page, n=0))
+    marked = _mark(self, batch, number, masks, seen)
+    return marked if marked.fresh or seen is not None else replace(marked, page=replace(marked.page, n=0))
 
 
 def _written_and_climbed_each(self, writes):

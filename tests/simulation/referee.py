@@ -328,14 +328,18 @@ class Referee:
     def _check_event(self, after: Batch) -> None:
         """The event says that a batch is completed only if every item of it is done."""
         event = CompletionEvent.of(after)
-        said = (event.detail_type, event.result in ("succeeded", "completed_with_failures"))
+        facts = (event.detail_type, event.result in ("succeeded", "completed_with_failures"))
         enough = after.state is State.COMPLETE and after.reached is not None
         right = ((event.detail_type, event.result) == (BATCH_COMPLETED, "enough")) is enough
         require(
             right and event.reached == after.reached, "events", f"{after.key} had {after.reached}: {event}"
         )
-        done = after.state is State.COMPLETE and not enough and self.all_acked(after)
-        require((said == (BATCH_COMPLETED, True)) is done, "events", f"{after.key} was {after.state}: {said}")
+        is_whole = after.state is State.COMPLETE and not enough and self.all_acked(after)
+        require(
+            (facts == (BATCH_COMPLETED, True)) is is_whole,
+            "events",
+            f"{after.key} was {after.state}: {facts}",
+        )
         failed = after.state is State.FAILED
         right = (event.detail_type == BATCH_FAILED, event.result == "too_many_failures") == (failed, failed)
         require(right, "events", f"{after.key} was {after.state}: {event.detail_type}, {event.result}")
@@ -358,8 +362,8 @@ class Referee:
 
     def is_over(self, parent: BatchKey, item: int) -> bool:
         """Whether an item takes no child: its children have ended, or it is done."""
-        done = self.landed[parent] & ~self.failed[parent]
-        return self.outcome_of(parent, item) is not None or bool(done >> item & 1)
+        succeeded = self.landed[parent] & ~self.failed[parent]
+        return self.outcome_of(parent, item) is not None or bool(succeeded >> item & 1)
 
     def _note_child(self, batch: Batch, *instead_of: str | None) -> None:
         """A child is opened while others are live, or in the place of one that failed."""
