@@ -25,6 +25,7 @@ from pipeline import entry
 from pipeline.datasource import FaninSource
 from pipeline.jobs import fan_out
 from pipeline.shared_by_jobs import session
+from pipeline.table_frames import frames
 from pipeline.table_frames.tables import Tables
 
 TENANT, PAGE_BITS = "tenant", 8
@@ -42,7 +43,7 @@ def main() -> None:
     options, answers = Options(**json.loads(sys.argv[1])), sys.stdout
     tracker = Tracker(Tables(*options.tables).store, page_bits=PAGE_BITS)
     fan_out.Fanin = lambda *_, **__: Fanin(DirectTransport(tracker, TENANT))
-    session.ARCHIVE = Path(options.code)
+    session.ARCHIVE, frames.SEGMENTS_A_SLOT = Path(options.code), 1
     with redirect_stdout(sys.stderr), session.spark_session("tests") as spark:
         spark.dataSource.register(FaninSource)
         session.spark_session = lambda *_, **__: nullcontext(spark)

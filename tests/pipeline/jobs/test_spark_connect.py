@@ -163,6 +163,7 @@ def test_each_row_is_sent_once_and_its_acks_are_folded(world, ids, batch_id):
     assert [row["refusal"] for row in saved(world, "rejects")] == ["malformed"]
 
 
+@pytest.mark.proof
 def test_outstanding_and_failed_rows_are_found_and_sent_again(world, ids, batch_id):
     given = ["--batch", batch_id, "--manifest", world.path("manifest"), "--out", world.path("found")]
     assert world.call("reconcile", *given, "--failed", "--rate", "1000", *world.live) is None
@@ -174,6 +175,7 @@ def test_outstanding_and_failed_rows_are_found_and_sent_again(world, ids, batch_
     assert {message["itemId"] for message in world.sqs.messages} == {ids[7], *ids[20:]}
 
 
+@pytest.mark.proof
 def test_nothing_is_wrong_with_its_pages(world, batch_id):
     assert world.call("audit", "--out", world.path("findings"), *world.live) is None
     assert saved(world, "findings") == []
