@@ -43,7 +43,7 @@ DOORS: dict[str, set[str]] = {
     "fanin.item_ids": {"fanin.errors"},
     "fanin.index_ties": set(),
     "fanin.result_texts": {"fanin.errors"},
-    "fanin.settings": {"fanin.arguments", "fanin.errors"},
+    "fanin.settings": {"fanin.arguments", "fanin.errors", "fanin.names"},
     "fanin.types": {"fanin.arguments"},
     "fanin.cost": set(),
     "fanin.history_report": {"fanin.errors"},
@@ -137,7 +137,7 @@ DOORS: dict[str, set[str]] = {
     "infra": {"fanin.names", "fanin_cdk"},
     # The pipeline: entry -> jobs -> a room for each job -> snapshot, local -> spark. Two job
     # rooms import fan_out: reconcile reads its manifests and sends its messages, history reads its manifests.
-    "pipeline": {"pipeline.jobs"},
+    "pipeline": {"pipeline.jobs", "pipeline.shared_by_jobs"},
     "pipeline.jobs": {
         *LEAVES,
         "pipeline.fan_out",

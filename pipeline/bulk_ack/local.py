@@ -53,6 +53,11 @@ class LocalEngine:
             format_of(file.path)
         return found
 
+    def count(self, logs: Sequence[ListedFile], request: BulkAckRequest, report: Report) -> Folded:
+        """Fold *logs* and return only the counts."""
+        with self.fold(logs, request, report) as folded:
+            return folded.counts
+
     @contextmanager
     def fold(
         self, logs: Sequence[ListedFile], request: BulkAckRequest, report: Report
@@ -94,10 +99,6 @@ class LocalFold:
     collected: Collected
     page_masks: pa.Table
     counts: Folded
-
-    def failing(self) -> int:
-        """Return the number of pages with a failure."""
-        return int(np.count_nonzero(_popcounts(self.page_masks["failed"])))
 
     def save_rejected(self, path: str) -> None:
         """Save the rejected rows at *path*."""
@@ -164,8 +165,7 @@ def dealt(page_masks: pa.Table, tasks: int) -> list[pa.Table]:
 
 
 def _counts(found: Collected, page_masks: pa.Table) -> Folded:
-    items, failed = (int(_popcounts(page_masks[name]).sum()) for name in ("bits", "failed"))
-    return Folded(found.acks, dict(found.rejected), page_masks.num_rows, items, failed)
+    return Folded(found.acks, dict(found.rejected), **rows.page_counts(page_masks.to_batches()))
 
 
 def _popcounts(column: pa.ChunkedArray) -> bitmaps.Longs:

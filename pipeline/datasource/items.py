@@ -18,17 +18,15 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from fanin.tracker import Batch, BatchKey, Group, Mode, TrackerStore
 from fanin.tracker.rules.model import PageKey, State
 from fanin.tracker.rules.page import PAGE_BITS_MAX, Page
-from fanin.tracker.rules.tree import Shape
 from pipeline.datasource.filters import STATES, Wanted
 from pipeline.datasource.options import Reading
 from pipeline.shared_by_jobs import bitmaps, schemas
 from pipeline.shared_by_jobs.bitmaps import Longs, Masks
+from pipeline.table_frames.branches import LEAVES_A_READ, Branch, branches_of
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import Filter
 
-LEAVES_A_READ = 100
-"""Pages that are read together, in one request to the store."""
 GROUPS_A_READ = 100
 _STATES = pa.array(STATES)
 
@@ -38,18 +36,10 @@ class NoSuchItems(ValueError):
 
 
 @dataclass(frozen=True)
-class Branch(InputPartition):
-    """The leaves under parent *number* of a batch of *total* items."""
+class BranchPartition(InputPartition):
+    """The leaves that one task reads."""
 
-    number: int
-    total: int
-    shape: Shape
-
-    @property
-    def leaves(self) -> range:
-        """The numbers of its leaf pages."""
-        first = self.number * self.shape.fanout
-        return range(first, min(first + self.shape.fanout, -(-self.total // self.shape.leaf)))
+    branch: Branch
 
 
 @dataclass
@@ -66,22 +56,26 @@ class ItemReader(DataSourceReader):
     def key(self) -> BatchKey:
         return BatchKey(self.request.access.tenant, self.request.batch_id)
 
-    def partitions(self) -> Sequence[Branch]:
+    def partitions(self) -> Sequence[BranchPartition]:
         """Return the branches of the batch as it is now. Raises NoSuchItems."""
         batch = readable_batch(self.request.access.tables.store, self.key)
         if batch.mode is not Mode.EXACT:
             raise NoSuchItems(f"batch {self.key.batch_id} is estimated: it counts acks and keeps no items")
         width = batch.shape.width(1)
-        starts = range(0, batch.total, width)
-        within = [start // width for start in starts if self.wanted.overlaps(start, start + width - 1)]
-        return [Branch(number, batch.total, batch.shape) for number in within]
+        found = ((branch, branch.number * width) for branch in branches_of(batch))
+        return [
+            BranchPartition(branch)
+            for branch, start in found
+            if self.wanted.overlaps(start, start + width - 1)
+        ]
 
-    def read(self, partition: Branch) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
+    def read(self, partition: BranchPartition) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
         """Yield ITEMS of one branch; every page is read consistently, each at a different time."""
         store, schema = self.request.access.tables.store, to_arrow_schema(schemas.ITEMS)
-        leaves = self._worth(store, partition)
+        branch = partition.branch
+        leaves = self._worth(store, branch)
         for at in range(0, len(leaves), LEAVES_A_READ):
-            found, states = self._items_in(store, partition, leaves[at : at + LEAVES_A_READ])
+            found, states = self._items_in(store, branch, leaves[at : at + LEAVES_A_READ])
             if found.size:
                 ids = item_ids(self.request.batch_id, groups_of(store, self.key, found), found)
                 yield pa.RecordBatch.from_arrays([pa.array(found), ids, _STATES.take(states)], schema=schema)
@@ -89,13 +83,12 @@ class ItemReader(DataSourceReader):
     def _worth(self, store: TrackerStore, branch: Branch) -> list[int]:
         """Return the leaves that may hold a wanted item."""
         size, wanted = branch.shape.leaf, self.wanted
-        leaves = [leaf for leaf in branch.leaves if wanted.overlaps(leaf * size, (leaf + 1) * size - 1)]
-        if "succeeded" in wanted.states:
-            return leaves
-        key = PageKey(self.key, 1, branch.number)
-        parent, start = store.pages([key]).get(key, Page()), branch.leaves.start
         kinds = [failures for failures in (False, True) if STATES[2 * failures] in wanted.states]
-        return [leaf for leaf in leaves if any(parent.is_worth(leaf - start, kind) for kind in kinds)]
+        if "succeeded" in wanted.states:
+            leaves: Iterable[int] = branch.leaves
+        else:
+            leaves = {leaf for kind in kinds for leaf in branch.open_leaves(store, self.key, failures=kind)}
+        return sorted(leaf for leaf in leaves if wanted.overlaps(leaf * size, (leaf + 1) * size - 1))
 
     def _items_in(self, store: TrackerStore, branch: Branch, leaves: Sequence[int]) -> tuple[Longs, pa.Array]:
         """Return the positions of the wanted items, ascending, and the index in STATES of each."""

@@ -107,6 +107,7 @@ def test_a_listed_batch_says_all_but_its_progress(gateway: Gateway) -> None:
     whole = shown(gateway, batch_id)
 
     assert whole.pop("progress")
+    assert whole.pop("retryAfterSeconds")
     assert listed == whole
 
 

@@ -124,6 +124,8 @@ def test_a_watch_prints_each_state_and_a_line_every_ten_seconds_and_ends_with_th
     rates = [float(line[5]) for line in lines[1:-1]]
     assert all(0.5 < rate < 1.5 for rate in rates)
     assert all((line[6] == "") == (line[1] == "OPEN") for line in lines[1:-1])
+    asked = client._transport.administer("GET", f"/v1/batches/{batch_of(fanin, 'new')[0]}", {}, dict)
+    assert all(0 <= pause - asked["retryAfterSeconds"] <= 0.2 for pause in clock.pauses)
 
 
 @pytest.mark.parametrize(

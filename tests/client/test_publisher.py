@@ -187,5 +187,5 @@ def test_the_page_goes_on_after_a_cancel(fake):
     fake.ack(names["sent"][-3:])
 
     assert names["printed"][0] == (True,)
-    assert names["rest"].status().result == "succeeded"
+    assert names["reopened"].status().result == "succeeded"
     assert names["row"] == names["rows"][-1]

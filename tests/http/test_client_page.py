@@ -43,7 +43,7 @@ def test_what_the_page_says_is_printed_is_printed(names):
     printed = names["printed"]
 
     assert printed["again"] == ["True"]
-    assert names["rest"].status().origin_batch_id == names["first"]
+    assert names["reopened"].status().origin_batch_id == names["first"]
     assert printed["ended"] == ["CANCELLED cancelled the catalog is withdrawn"]
     assert names["second"] != names["first"]
     assert printed["ack"][1:] == ["CLOSED 4 1 10"]

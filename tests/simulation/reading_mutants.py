@@ -54,13 +54,13 @@ def _mark_and_look_around(self, batch, number, masks, seen=None):
     return marked
 
 
-class _Everything(set):
+class Everything(set):
     def __contains__(self, key):
         return True
 
 
 def _mark_then_prepare(self, batch, number, masks, seen=None):
-    marked = _mark(replace(self, prepared=_Everything()), batch, number, masks, seen)
+    marked = _mark(replace(self, prepared=Everything()), batch, number, masks, seen)
     self._prepare(batch, number, bool(masks.failed))
     return marked
 

@@ -41,7 +41,7 @@ CONF = {
     "spark.python.daemon.module": "tests.pipeline.preloaded",
     "spark.connect.progress.reportInterval": "100ms",
 }
-JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+JAVA = " ".join((*session.java_options(session.CLASS_ARCHIVE, "2"), "-XX:TieredStopAtLevel=1"))
 LOG = Path(session.__file__).with_name("log4j2.properties").read_text().replace("error", "off")
 """Paths that are not there are expected, and their stack traces are not."""
 
