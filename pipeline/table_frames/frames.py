@@ -143,8 +143,9 @@ def from_batch(
     branches = branches_of(batch) if batch is not None and batch.mode is Mode.EXACT else []
     paced = slots_of(spark).paced(len(branches) + 1, rate)
     numbers = spark.range(0, len(branches) + 1, 1, paced.tasks)
-    of_tasks = {"tables": tables, "batch": batch, "branches": branches, "failures": failures}
-    task = partial(_read_branches, **of_tasks, rate=paced.rate)
+    task = partial(
+        _read_branches, tables=tables, batch=batch, branches=branches, failures=failures, rate=paced.rate
+    )
     return TableSnapshot(taken_at, numbers.mapInArrow(task, schemas.ROWS))
 
 
