@@ -23,7 +23,7 @@ from fanin.local.aws_emulator.connection import CREDENTIALS, REGION, Connection
 from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from pipeline.fan_out.send import Queue
-from pipeline.shared_by_jobs.session import spark_session
+from pipeline.shared_by_jobs.session import started_session
 from pipeline.table_frames import frames
 from pipeline.table_frames.tables import Tables
 from tests.contract.tables import TABLES, create_tables
@@ -57,7 +57,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     (startup / "sitecustomize.py").write_text(STARTUP)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(startup), prepend=os.pathsep)
-        started = spark_session("tests", cores="2", settings=SETTINGS)
+        started = started_session("tests", "2", SETTINGS)
     with started as session:
         # Forced failures are expected here, and their stack traces are not.
         session.sparkContext.setLogLevel("OFF")
