@@ -27,8 +27,7 @@ FOLDS = {
     "polars": engines.polars_fold,
     "polars-numpy": engines.polars_numpy_fold,
 }
-LOCAL = ("local", "local-numpy")
-"""The fold of this process: as it is, and without the compiled kernel."""
+HERE = {"local": jobs.fold_here, "local-numpy": jobs.fold_here, "local-acks": jobs.ack_here}
 NUMBERINGS = {"duckdb-files": engines.duckdb_number, "polars-files": engines.polars_number}
 RUNS = 2
 COMPARED = 100_000_000
@@ -41,10 +40,10 @@ def main() -> None:
     if way in FOLDS:
         found = _runs(lambda: FOLDS[way](read_logs(folder / "logs")))
         digest = jobs.digest(FOLDS[way](read_logs(folder / "logs")))
-    elif way in LOCAL:
+    elif way in HERE:
         if way == "local-numpy":
             groups.kernel = lambda: None
-        found = _runs(lambda: jobs.fold_here(read_logs(folder / "logs")))
+        found = _runs(lambda: HERE[way](read_logs(folder / "logs")))
         digest = _digest_here(read_logs(folder / "logs"))
     elif way in NUMBERINGS:
         found = _runs(lambda: NUMBERINGS[way](folder / "data.parquet", folder / f"{way}.parquet", HEAD))

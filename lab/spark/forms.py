@@ -1,8 +1,8 @@
 """Measures bulk_ack by the form of the rows of its logs, on one core: ``python -m lab.spark.forms``.
 
 Texts, integers and ranges of 64 items, by processes of this machine, beside DuckDB on the same files; texts
-also without the compiled kernel, and by Polars with NumPy. What came out is compared. CPU is the least of several runs in a process, without the first: what else the machine
-does makes each longer.
+also without the compiled kernel, and by Polars with NumPy. What came out is compared. CPU is the least of
+several runs in a process, without the first: what else the machine does makes each longer.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 from lab.pages.results import Table, Target
 from lab.spark.__main__ import run
-from lab.spark.child import LOCAL
+from lab.spark.child import HERE
 from lab.spark.inputs import RANGE, write_logs
 from lab.spark.report import FORMS, keep_part
 
@@ -61,7 +61,7 @@ def _measured(case: Case, folder: Path, options: argparse.Namespace) -> dict[str
     write_logs(place / "logs", options.rows, case.form, case.before)
     items = options.rows * (RANGE if case.form == "ranges" else 1)
     rates, digests = {}, set()
-    for way in [way for way in case.ways if way in LOCAL or not options.local_only]:
+    for way in [way for way in case.ways if way in HERE or not options.local_only]:
         answer = run(way, place, runs=options.runs + 1)
         digests.add(answer["digest"])
         rates[way] = items / min(each["cpu"] for each in answer["runs"][1:]) / 1e6  # type: ignore[index]

@@ -1,4 +1,4 @@
-"""bulk_ack as from a shell, with the tables in memory: ``python -m lab.spark.shell FOLDER [options]``.
+"""bulk_ack as from a shell, over answers made before: ``python -m lab.spark.shell FOLDER [options]``.
 
 The last line is the CPU of all processes from their start on.
 """
@@ -6,12 +6,11 @@ The last line is the CPU of all processes from their start on.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 
 from lab.spark.inputs import TENANT, read_logs
-from lab.spark.tables import MemoryTables
+from lab.spark.tables import AnsweredTables
 from lab.spark.usage import cpu_seconds
 from pipeline.jobs import bulk_ack
 from pipeline.table_frames import options as naming
@@ -21,12 +20,11 @@ from pipeline.table_frames.tables import Tables
 def main() -> None:
     folder, *own = sys.argv[1:]
     logs = read_logs(Path(folder) / "logs")
-    os.environ.update(AWS_ACCESS_KEY_ID="none", AWS_SECRET_ACCESS_KEY="none")  # noqa: S106 - none
 
-    def in_memory(options: argparse.Namespace) -> Tables:  # noqa: ARG001 - it has the signature of the other
-        return MemoryTables("batches", "pages", "eu-west-1", batch=logs.batch)
+    def answered(options: argparse.Namespace) -> Tables:  # noqa: ARG001 - it has the signature of the other
+        return AnsweredTables("batches", "pages", "eu-west-1", batch=logs.batch)
 
-    naming.named_tables = in_memory
+    naming.named_tables = answered
     tables = ["--tenant", TENANT, "--batches-table", "batches", "--pages-table", "pages"]
     bulk_ack.main([str(logs.folder), *tables, "--rejects", str(Path(folder) / "rejects"), *own])
     print(cpu_seconds())

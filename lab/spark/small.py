@@ -48,10 +48,10 @@ def _measured(folder: Path, rows: int, rounds: int) -> dict[str, float]:
 
 def _run(folder: Path, engine: str, own: Sequence[str]) -> float:
     command = [sys.executable, "-m", "lab.spark.shell", str(folder), "--engine", engine, "--cores", "2", *own]
-    done = subprocess.run(  # noqa: S603 - our own
+    completed = subprocess.run(  # noqa: S603 - our own
         command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True, start_new_session=True
     )
-    return float(done.stdout.splitlines()[-1])
+    return float(completed.stdout.splitlines()[-1])
 
 
 def _keep(found: dict[int, dict[str, float]], command: str) -> None:

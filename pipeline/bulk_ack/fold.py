@@ -223,7 +223,7 @@ def _blocks(batch_id: str, numbers: NDArray[np.int64], rows: bitmaps.Masks, name
     columns = {
         "batch_id": pa.array([batch_id] * numbers.size),
         "block": pa.array(numbers),
-        name: bitmaps.to_column(rows),
+        name: bitmaps.packed(rows),
     }
     children = [columns.get(child.name, pa.nulls(numbers.size, child.type)) for child in kind]
     return _batch(block=pa.StructArray.from_arrays(children, fields=list(kind)))

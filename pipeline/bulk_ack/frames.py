@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, Row, SparkSession, Window
+from pyspark.sql import DataFrame, Row, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -22,6 +22,7 @@ from pipeline.bulk_ack.logs import format_of
 from pipeline.bulk_ack.write import Tally, Target
 from pipeline.shared_by_jobs import bitmaps
 from pipeline.shared_by_jobs.files import ListedFile, shares
+from pipeline.shared_by_jobs.stages import slots_of
 from pipeline.table_frames.tables import Tables
 
 LISTED = "path string, modificationTime timestamp, length long, content binary"
@@ -59,7 +60,7 @@ def counts(spark: SparkSession, logs: Sequence[ListedFile], tables: Tables, tena
 
 def _dealt(spark: SparkSession, logs: Sequence[ListedFile]) -> list[str]:
     """Return the paths for each task as one text: a million paths are then unpickled at once."""
-    return [_BETWEEN.join(paths) for paths in shares(logs, spark.sparkContext.defaultParallelism)]
+    return [_BETWEEN.join(paths) for paths in shares(logs, slots_of(spark).count)]
 
 
 def _numbers(spark: SparkSession, shares: Sequence[str]) -> DataFrame:
@@ -101,13 +102,7 @@ def _column(folded: DataFrame, name: str) -> DataFrame:
 
 def page_masks(folded_blocks: DataFrame, tasks: int) -> DataFrame:
     """Return PAGE_MASKS of BLOCK, in *tasks* partitions: the union of all blocks of one number, per page."""
-    by_number = folded_blocks.repartition(tasks, "batch_id", "block")
-    united = by_number.groupBy("batch_id", "block").agg(_union("succeeded"), _union("failed"))
-    return united.mapInArrow(rows.to_page_masks, PAGE_MASKS)
-
-
-def _union(name: str) -> Column:
-    return F.bitmap_or_agg(name).alias(name)
+    return folded_blocks.repartition(tasks, "batch_id", "block").mapInArrow(rows.united, PAGE_MASKS)
 
 
 def mark(found: DataFrame, target: Target, tally: Tally, tasks: int) -> DataFrame:

@@ -33,7 +33,8 @@ BLOCK = pa.schema(
         pa.field("failed", pa.binary()),
     ]
 )
-"""Folded acks of a block of 32 neighbouring leaf pages: items that succeeded, items that failed."""
+"""Folded acks of a block of 32 neighbouring leaf pages: items that succeeded, items that failed; each packed.
+"""
 
 REJECTED = pa.schema(
     [
@@ -129,9 +130,10 @@ def _union(held: bitmaps.Masks | None, more: bytes | None) -> bitmaps.Masks | No
     """Return the bits of both, in the memory of *held*."""
     if more is None:
         return held
+    found = bitmaps.unpacked(more)
     if held is None:
-        return np.frombuffer(bytearray(more), np.uint8)
-    held |= np.frombuffer(more, np.uint8)
+        return found.copy()
+    held |= found
     return held
 
 
@@ -147,6 +149,14 @@ def _batches(blocks: Mapping[tuple[str, int], Sequence[bitmaps.Masks | None]]) -
         masks = (bitmaps.to_column(np.stack([_bits(blocks[key][kind]) for key in some])) for kind in (0, 1))
         named = pa.array([batch_id for batch_id, _ in some]), pa.array([block for _, block in some])
         yield pa.RecordBatch.from_arrays([*named, *masks], schema=BLOCK)
+
+
+def united(found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield PAGE_MASKS of BLOCK with all rows of each block."""
+    blocks = Collected()
+    for batch in found:
+        blocks.unite(*batch.columns)
+    yield from blocks.page_masks()
 
 
 def to_page_masks(found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -185,7 +195,9 @@ def countable(folded: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield filled(COUNTED, dict(zip(BLOCK.names, block.flatten(), strict=True)))
         else:
             found.take(batch)
-    yield filled(COUNTED, _refusals({None: found.acks, **found.rejected}))
+    numbers: dict[str | None, int] = {None: found.acks}
+    numbers.update(found.rejected.items())
+    yield filled(COUNTED, _refusals(numbers))
 
 
 def counted(found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

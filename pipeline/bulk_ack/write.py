@@ -11,7 +11,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import pyarrow as pa
 
@@ -20,8 +19,9 @@ from fanin.aws.forking import cache_per_process
 from fanin.errors import NotFound, StoreUnavailable
 from fanin.pacing import ATTEMPTS, Pace, each_in_threads, waits
 from fanin.tracker import Ack, BatchKey, Outcome, PageAcked, PageMasks, Tracker, Verdict
-from fanin.tracker.writing.recording import OFFERS_A_REQUEST
+from fanin.tracker.batch_changes.recording import OFFERS_A_REQUEST
 from pipeline.shared_by_jobs import bitmaps
+from pipeline.shared_by_jobs.progress import Count
 from pipeline.table_frames.tables import Tables
 
 PAGES_A_CALL = 100
@@ -32,15 +32,6 @@ Row = dict[str, str | int]
 
 class PagesLeft(RuntimeError):
     """The store refused a page on every attempt. Run the job again; pages already written stay written."""
-
-
-class Count(Protocol):
-    """A number that all tasks add to."""
-
-    @property
-    def value(self) -> int: ...
-
-    def add(self, term: int) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +138,9 @@ class Marker:
 
 
 def _counted(portion: Portion, answers: Sequence[PageAcked]) -> Row:
-    verdicts: Counter[Verdict] = sum((Counter(page.counts) for page in answers), Counter())
+    verdicts: Counter[Verdict] = Counter()
+    for page in answers:
+        verdicts.update(page.counts)
     return {
         "batch_id": portion.batch_id,
         "pages": len(portion.pages),

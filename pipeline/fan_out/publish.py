@@ -8,8 +8,8 @@ manifest finds its batch and its group by their idempotency keys, and sends ever
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from math import ceil
 from typing import Any, Protocol
 
@@ -21,7 +21,7 @@ from fanin.publishing.caps import UNCAPPED, Caps
 from fanin.publishing.packing import BATCH_BYTES, pack_of
 from fanin.tracker import State
 from pipeline.fan_out import manifest, messages, send
-from pipeline.fan_out.send import BatchIsOver, send_all, task_count
+from pipeline.fan_out.send import BatchIsOver, send_all
 from pipeline.shared_by_jobs import datasets
 from pipeline.shared_by_jobs.output import refuse_foreign
 from pipeline.shared_by_jobs.progress import Report, watching
@@ -59,7 +59,7 @@ class OpenedBatch(Protocol):
 class BatchApi(Protocol):
     """The tracker's API, as far as the job uses it."""
 
-    def open(self, *, user_key: str, key: str) -> OpenedBatch: ...
+    def open(self, *args: Any, **options: Any) -> OpenedBatch: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class FanOutRequest:
     """What to fan out, and where to send it: to *queue*, or as Parquet to the folder *files*.
 
     *rate*: messages a second, all executors together. *chunk*: rows of a message; None: one, by itself.
-    *caps*: on its rows and their cost.
+    *caps*: on its rows and their cost. *options*: of the batch, as ``Fanin.open`` takes them.
     """
 
     dataset: str
@@ -81,6 +81,7 @@ class FanOutRequest:
     seed: int = 0
     chunk: int | None = None
     caps: Caps = UNCAPPED
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def copies(self) -> float:
@@ -131,7 +132,7 @@ def fan_out(
     total = sum(part.rows for part in parts)
     request.caps.check(total, sum(part.size for part in parts), request.chunk, request.copies)
     report("manifest", {"path": request.manifest, "run": committed.run, "items": total})
-    closed = _closed(api, request.user_key, f"fan-out-{committed.run}", total)
+    closed = _closed(api, request, f"fan-out-{committed.run}", total)
     report("opened", _ids(closed, total))
     # An empty dataset still writes its files, so that the job that reads them finds them.
     if closed.is_complete and (total or not request.files):
@@ -141,10 +142,10 @@ def fan_out(
     return _publish(items, closed.batch_id, total, request, report)
 
 
-def _closed(api: BatchApi, user_key: str, key: str, total: int) -> _Closed:
+def _closed(api: BatchApi, request: FanOutRequest, key: str, total: int) -> _Closed:
     """Open the batch of a manifest, add its items and close it. Raises BatchIsOver if it did not complete."""
     try:
-        batch = api.open(user_key=user_key, key=f"{key}-open")
+        batch = api.open(user_key=request.user_key, key=f"{key}-open", **request.options)
         group_id = batch.add(total, key=f"{key}-add").group_id if total else None
         closed = batch.close()
     except BatchEnded as ended:
@@ -174,20 +175,19 @@ def preview(spark: SparkSession, request: FanOutRequest) -> cost.Estimate:
 def _publish(
     items: DataFrame, batch_id: str, total: int, request: FanOutRequest, report: Report
 ) -> FannedOut:
-    slots = items.sparkSession.sparkContext.defaultParallelism
     copies = messages.with_copies(items, request.chaos_duplicates, request.seed, request.neighbours)
     if request.queue is None:
         return _save(messages.as_files(copies), batch_id, str(request.files), report)
-    frame = messages.as_messages(copies, task_count(total, slots), request.neighbours)
-    return FannedOut(
-        batch_id, **send_all(frame, total, request.queue, request.rate, report, pack=pack_of(request.chunk))
-    )
+    paced = send.paced(items.sparkSession, total, request.rate)
+    frame = messages.as_messages(copies, paced.tasks, request.neighbours)
+    counts = send_all(frame, total, request.queue, paced.rate, report, pack=pack_of(request.chunk))
+    return FannedOut(batch_id, counts["sent"], counts["copies"], counts["retried"])
 
 
 def _save(frame: DataFrame, batch_id: str, path: str, report: Report) -> FannedOut:
     """Write the messages to files, replacing those of an earlier run."""
-    started, context = time.monotonic(), frame.sparkSession.sparkContext
-    with watching(context, report):
+    started = time.monotonic()
+    with watching(frame.sparkSession, report):
         frame.write.mode("overwrite").parquet(path)
         saved = frame.sparkSession.read.parquet(path).groupBy("copy").count().collect()
     rows = {row.copy: row["count"] for row in saved}

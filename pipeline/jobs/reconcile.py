@@ -3,8 +3,9 @@
     python -m pipeline.jobs.reconcile --batch ID --manifest PATH --out PATH \\
         --batches-export FOLDER --pages-export FOLDER
 
-The tables are read from point-in-time exports, or live by a parallel Scan (--batches-table, --pages-table).
-Nothing is written to them. The exit status is 0 whether or not items are outstanding, 1 on an error.
+The tables are read from point-in-time exports, or live (--batches-table, --pages-table): with --tenant only
+the pages of the batch that may have outstanding items, otherwise all rows. Nothing is written to them.
+The exit status is 0 whether or not items are outstanding, 1 on an error.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pipeline.shared_by_jobs.errors import exit_with_message
 from pipeline.shared_by_jobs.progress import Report, event_printer
 from pipeline.shared_by_jobs.session import spark_session
 from pipeline.table_frames import options as shared
-from pipeline.table_frames.selecting import snapshot_of
+from pipeline.table_frames.selecting import snapshot_of_batch
 
 SENTENCES = {
     "batch": "batch {batchId}: {state}, {items:,} items, {failed:,} failed; as of {takenAt}",
@@ -33,6 +34,7 @@ def arguments() -> argparse.ArgumentParser:
     add("--group", metavar="ID", help="the group of the manifest's rows (default: the only one)")
     add("--manifest", required=True, metavar="PATH", help="the manifest that fan_out wrote")
     add("--out", required=True, metavar="PATH", help="save the rows here, as Parquet")
+    add("--tenant", help="the tenant of the batch: of live tables, read its open pages in place of all rows")
     add("--failed", action="store_true", help="save failed items too")
     shared.add_exports(parser)
     shared.add_tables(parser)
@@ -50,7 +52,8 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _run(options: argparse.Namespace, emit: Report) -> None:
     request = ReconcileRequest(options.batch, options.manifest, options.out, options.group, options.failed)
     with spark_session("reconcile", cores=options.cores) as spark:
-        reconcile(spark, snapshot_of(spark, options, request.batch_id), request, emit)
+        snapshot = snapshot_of_batch(spark, options, request.batch_id, request.failed)
+        reconcile(spark, snapshot, request, emit)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,10 @@
 
     snapshot = frames.from_exports(spark, ["s3://bucket/AWSDynamoDB/0123-abcd", ...])
     snapshot = frames.from_tables(spark, Tables("Batches", "Pages"), rate=500)
+    snapshot = frames.from_batch(spark, Tables("Batches", "Pages"), key, failures=False)
     snapshot.pages, snapshot.batches, snapshot.malformed
 
-Neither shows all rows at one instant: an export may hold a part of a transaction, and a Scan reads rows at
+None shows all rows at one instant: an export may hold a part of a transaction, and a Scan reads rows at
 different times. A single row is always whole.
 """
 
@@ -23,10 +24,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from fanin.pacing import Pace
+from fanin.tracker import Batch, BatchKey, Mode
 from pipeline.shared_by_jobs import schemas
+from pipeline.shared_by_jobs.stages import slots_of
 from pipeline.table_frames import export
+from pipeline.table_frames.branches import Branch, branches_of, read_branch
 from pipeline.table_frames.export import DataFile, Line
-from pipeline.table_frames.rows import Facts, Item, MalformedRow, read_row
+from pipeline.table_frames.rows import Facts, Item, MalformedRow, facts_of, read_row
 from pipeline.table_frames.tables import Tables
 
 UNIT_BYTES = 8192
@@ -118,14 +122,50 @@ def from_tables(
 
     *rate*: read units a second, all executors together.
     """
-    slots = spark.sparkContext.defaultParallelism
-    of = slots * SEGMENTS_A_SLOT
-    share = rate / slots if rate else None
-    names = (tables.batches, tables.pages)
-    parts = [Segment(tables, name, number, of, share) for name in names for number in range(of)]
-    numbers = spark.range(0, len(parts), 1, len(parts))
+    slots, names = slots_of(spark), (tables.batches, tables.pages)
+    of = slots.count * SEGMENTS_A_SLOT
+    paced = slots.paced(of * len(names), rate)
+    parts = [Segment(tables, name, number, of, paced.rate) for name in names for number in range(of)]
+    numbers = spark.range(0, len(parts), 1, paced.tasks)
     rows = numbers.mapInArrow(partial(_scan_parts, parts=parts, about=batch_id), schemas.ROWS)
     return TableSnapshot(datetime.now(UTC), rows)
+
+
+def from_batch(
+    spark: SparkSession, tables: Tables, key: BatchKey, failures: bool, rate: float | None = None
+) -> TableSnapshot:
+    """Return the snapshot of the batch *key*, by reads of its leaves in place of a Scan of all batches.
+
+    Leaves that their parents mark full are in PAGES without a read; with *failures*, those that may have some
+    are read. *rate*: read units a second, all executors together.
+    """
+    taken_at, batch = datetime.now(UTC), tables.store.get(key)
+    branches = branches_of(batch) if batch is not None and batch.mode is Mode.EXACT else []
+    paced = slots_of(spark).paced(len(branches) + 1, rate)
+    numbers = spark.range(0, len(branches) + 1, 1, paced.tasks)
+    task = partial(
+        _read_branches, tables=tables, batch=batch, branches=branches, failures=failures, rate=paced.rate
+    )
+    return TableSnapshot(taken_at, numbers.mapInArrow(task, schemas.ROWS))
+
+
+def _read_branches(
+    numbers: Iterator[pa.RecordBatch],
+    tables: Tables,
+    batch: Batch | None,
+    branches: Sequence[Branch],
+    failures: bool,
+    rate: float | None,
+) -> Iterator[pa.RecordBatch]:
+    """Yield ROWS of each branch by its number; number 0 stands for the row of the batch."""
+    if batch is None:
+        return
+    for number in (number for some in numbers for number in some.column(0).to_pylist()):
+        if number:
+            pages = read_branch(tables.store, batch.key, branches[number - 1], failures, rate)
+            yield from _batches({"page": page} for page in pages)
+        else:
+            yield from _batches([{"batch": facts_of(batch)}])
 
 
 def _read_files(files: Iterator[pa.RecordBatch], about: str | None) -> Iterator[pa.RecordBatch]:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from fanin.aws.sending.bus import EVENTS_A_REQUEST, Bus, Event
-from fanin.ending_events.ending_event import RANGES_IN_EVENT, EndingEvent
+from fanin.aws.messaging.bus import EVENTS_A_REQUEST, Bus, Event
+from fanin.batch_ending_events.ending_event import RANGES_IN_EVENT, EndingEvent
 from fanin.local.request_rules import check
 from fanin.tracker import Ack, ItemRange, Mode, OpenBatch, Outcome, State, Tracker
 from fanin.tracker.memory import MemoryStore
@@ -99,8 +99,8 @@ def test_the_event_of_every_end_fits_the_schema(state: State, mode: Mode, clock:
 
 def worst(clock: Clock) -> EndingEvent:
     """The largest event that the options and a batch of any size can make."""
-    made = MemoryStore()
-    tracker = Tracker(made, now=clock)
+    store = MemoryStore()
+    tracker = Tracker(store, now=clock)
     labels = {f"{number}{WIDE * 63}": WIDE * 256 for number in range(LABELS_MAX)}
     batch_id = tracker.open("1" * 256, OpenBatch(user_key=WIDE * USER_KEY_MAX, labels=labels)).batch_id
     batch = tracker.cancel("1" * 256, batch_id, WIDE * REASON_MAX)

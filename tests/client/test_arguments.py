@@ -147,7 +147,7 @@ CALLS = {
     "fail": (lambda fanin: fanin.fail(["x"]), "items"),
     "status": (lambda fanin: fanin.status(5), "batch"),
     "delete_ended": (lambda fanin: fanin.delete_ended(1), "before"),
-    "left": (lambda fanin: fanin.left(fanin.open().add(10_001)), "items"),
+    "outstanding_of": (lambda fanin: fanin.outstanding_of(fanin.open().add(10_001)), "items"),
     "a parent that is no item": (lambda fanin: fanin.open(parent=NO_ITEM), "parent"),
     "a parent that counts": (
         lambda fanin: fanin.open(parent=fanin.open(mode="estimated").add(1)[0]),
@@ -292,10 +292,10 @@ SPANS: dict[str, Callable[[Any], object]] = {
 
 @pytest.mark.parametrize("name", SPANS)
 def test_a_time_is_given_in_seconds_or_as_a_timedelta(name):
-    made = SPANS[name]
-    assert made(90) == made(90.0) == made(timedelta(seconds=90))
+    span = SPANS[name]
+    assert span(90) == span(90.0) == span(timedelta(seconds=90))
     for bad in (True, "90", [90], object(), float("nan"), -1, timedelta(seconds=-1), 10**400, 10**5000):
         with pytest.raises(InvalidRequest) as refused:
-            made(bad)
+            span(bad)
         assert name.partition(" ")[0].removesuffix("_after") in str(refused.value)
         assert shown(bad) in str(refused.value)

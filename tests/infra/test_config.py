@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from fanin.settings.settings_file import SettingsFile
 from fanin_cdk.settings.config import Config, ConfigError
 from infra.config import StackConfig
 from infra.paths import ROOT
@@ -65,7 +66,7 @@ def test_queues_are_a_list_in_a_file_and_a_text_with_commas_on_the_command_line(
 
 
 def test_a_dead_letter_queue_may_have_a_tenant():
-    from fanin_cdk.events.dead_letter_queues import tenants_by_queue
+    from fanin_cdk.resources.dead_letter_queues import tenants_by_queue
 
     config = StackConfig.from_context({"dead_letter_queue_arns": f"{ONE}=auth0|acme=1,{TWO}"})
 
@@ -131,4 +132,4 @@ def test_every_setting_is_documented_and_read():
     }
 
     assert names <= set(re.findall(r"``(\w+)``", f"{Config.__doc__} {StackConfig.__doc__}"))
-    assert names <= read
+    assert names <= read | {field.name for field in dataclasses.fields(SettingsFile)}

@@ -1,4 +1,4 @@
-"""docs/operations.md, "Messages in flight": the rates at which messages that fail fill their queue."""
+"""docs/operations_reference.md, "Messages in flight": the failures a second that fill a queue."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HOUR, DAY = 3600, 86_400
 
 def rows() -> list[tuple[str, str]]:
     """The last two cells of each row of the table: for how long, and how many a second."""
-    page = (ROOT / "docs" / "operations.md").read_text()
+    page = (ROOT / "docs" / "operations_reference.md").read_text()
     section = page.partition("\n### Messages in flight\n")[2].partition("\n### ")[0]
     lines = [line for line in section.splitlines() if line.startswith("| ")]
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
@@ -34,7 +34,7 @@ def seconds(duration: object) -> float:
 
 
 def test_the_rates_of_the_page_are_those_at_which_a_queue_fills() -> None:
-    from fanin_cdk.events.resuming import TRIED_FOR
+    from fanin_cdk.event_delivery.resuming import TRIED_FOR
     from fanin_cdk.resources.queues import RETENTION, SURVIVES
 
     isolated = sum(pause_of(times, LONGEST_PAUSE_SECONDS, 0.0) for times in range(1, TRIES))

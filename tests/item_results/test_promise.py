@@ -11,8 +11,8 @@ from fanin.errors import Conflict, InvalidRequest, NotFound
 from fanin.item_results.service import Results
 from fanin.result_texts import result_text
 from fanin.tracker import OpenBatch, Outcome, Tracker, Verdict
+from fanin.tracker.batch_changes.reopening import ReopenBatch
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.writing.reopening import ReopenBatch
 from tests.item_results.conftest import TENANT, Site
 from tests.tracker.calls import Clock
 
@@ -30,6 +30,14 @@ def test_an_item_that_returned_nothing_has_no_result(site):
     site.close()
 
     assert set(site.read()) == set(range(1, 20, 2))
+
+
+def test_no_part_is_written_where_nothing_is_returned(site):
+    site.ack(*((index, None) for index in range(20)))
+    site.close()
+    site.fail(3)
+
+    assert site.objects.stored == {}
 
 
 def test_a_run_that_came_twice_has_one_result_and_it_stays(site):

@@ -26,7 +26,7 @@ from fanin.tracker import Tracker
 from fanin.tracker.memory import MemoryStore
 from pipeline.compiled_fold import building, groups, loading
 from pipeline.fan_out.send import Queue
-from pipeline.shared_by_jobs.session import spark_session
+from pipeline.shared_by_jobs.session import started_session
 from pipeline.table_frames import frames
 from pipeline.table_frames.tables import Tables
 from tests.contract.tables import TABLES, create_tables
@@ -60,7 +60,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     (startup / "sitecustomize.py").write_text(STARTUP)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(startup), prepend=os.pathsep)
-        started = spark_session("tests", cores="2", settings=SETTINGS)
+        started = started_session("tests", "2", SETTINGS)
     with started as session:
         # Forced failures are expected here, and their stack traces are not.
         session.sparkContext.setLogLevel("OFF")
@@ -139,7 +139,7 @@ def restless(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
 
 @dataclass
 class StubQueue:
-    """Answers SendMessageBatch on a loopback port; *judge* says what becomes of the entry of a number."""
+    """Answers SendMessageBatch on a loopback port; *judge* returns the outcome of the entry of a number."""
 
     port: int = 0
     judge: Callable[[int], str] = lambda number: "accept"

@@ -24,7 +24,7 @@ from fanin.s3_publications.created import Created
 from fanin.s3_publications.dynamodb import DynamoPositions
 from fanin.s3_publications.model import Order
 from fanin.s3_publications.parsing import message_of
-from fanin.s3_publications.service import Publications, Went
+from fanin.s3_publications.service import Publications, StepResult
 from fanin.settings.tracking import Tables
 from fanin.tracker import ListQuery, OpenBatch, Tracker
 from fanin.tracker.dynamodb import DynamoStore
@@ -91,9 +91,9 @@ class World:
     def deliver(self, network=None, has_time=lambda: False, part=4):
         """Handle the first message, which comes again if its process is killed."""
         order = message_of(self.messages[0])
-        went = self.publications(network, part).go_on(order, has_time)
+        result = self.publications(network, part).go_on(order, has_time)
         self.messages.pop(0)
-        return went
+        return result
 
     def run(self):
         return [self.deliver() for _ in iter(lambda: bool(self.messages), False)]
@@ -121,12 +121,12 @@ def event_of(key, *, of=None, **more):
 
 def test_row_k_is_item_k_in_as_many_invocations_as_it_takes_and_the_batch_is_closed(world):
     batch, position = world.publications().start(ORDER, CATALOG, "key")
-    went = world.run()
+    result = world.run()
     found, end = world.publications().get("t", batch.batch_id)
 
     assert sorted(row["n"] for row in world.work.rows().values()) == list(range(ROWS))
-    assert went == [Went.ON] * (len(went) - 1) + [Went.PUBLISHED]
-    assert len(went) > 1
+    assert result == [StepResult.ON] * (len(result) - 1) + [StepResult.PUBLISHED]
+    assert len(result) > 1
     assert (found.state, found.total, found.labels["source"]) == (State.CLOSED, ROWS, ORDER.source)
     assert (position.read, end.read, end.rows) == (0, len(LINES), ROWS)
     with pytest.raises(NotFound):
@@ -185,7 +185,7 @@ def test_a_message_that_comes_twice_is_handled_by_one_process_and_by_the_other_o
     with pytest.raises(StaleWrite):
         second.go_on(message_of(message), lambda: True)
 
-    assert (seen, world.run()) == ([Went.PUBLISHED], [Went.PUBLISHED])
+    assert (seen, world.run()) == ([StepResult.PUBLISHED], [StepResult.PUBLISHED])
     assert sorted(row["n"] for row in world.work.rows().values()) == list(range(ROWS))
 
 
@@ -195,8 +195,48 @@ def test_a_cancel_stops_it_at_the_next_part(world):
     sent = len(world.work.bodies)
     world.publications().tracker.cancel("t", batch.batch_id)
 
-    assert world.run() == [Went.STOPPED]
+    assert world.run() == [StepResult.STOPPED]
     assert (len(world.work.bodies), world.messages) == (sent, [])
+
+
+ROW = {"n": "1", "t": 'a "b", c'}
+
+
+def published_csv(world, body):
+    """The rows that are sent of an object of CSV, and the reason of a batch that did not close."""
+    world.s3.put_object(Bucket="lake", Key="rows.csv", Body=body)
+    batch, _ = world.publications().start(replace(ORDER, source="s3://lake/rows.csv"), CATALOG, "key")
+    world.run()
+    found, _ = world.publications().get("t", batch.batch_id)
+    return list(world.work.rows().values()), found.end_reason, found.total
+
+
+def test_the_rows_of_csv_have_the_names_of_its_header_in_every_part_and_invocation(world):
+    lines = [b'"%d","a ""b"", c"\r\n' % n + b"\n" * (n % 2) for n in range(ROWS)]
+    rows, reason, total = published_csv(world, "\ufeffn,t\r\n".encode() + b"".join(lines))
+
+    assert (reason, total) == (None, ROWS)
+    assert sorted(rows, key=lambda row: int(row["n"])) == [ROW | {"n": str(n)} for n in range(ROWS)]
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b'n,t\n1,"a\nb"\n', "line 2: it is no row of CSV in one line of UTF-8 (unexpected end of data)"),
+        (b"n,t\n1,\xff\n", "line 2: it is no row of CSV in one line of UTF-8"),
+        (b"n,t\n1\n", "line 2: it has 1 values, and the header 2 names"),
+        (b"n,n\n1,2\n", "line 1: its header has a name twice"),
+        (b"n" * 3_000, "line 1: its message has more than"),
+        (b"n,t\n", None),
+        (b"", None),
+    ],
+)
+def test_csv_that_is_not_a_row_a_line_cancels_the_batch_with_the_reason(world, body, reason):
+    rows, found, _ = published_csv(world, body)
+
+    assert rows == []
+    assert (found or "").startswith(f"s3://lake/rows.csv, {reason}" if reason else "")
+    assert (found is None) is (reason is None)
 
 
 @pytest.mark.parametrize(
@@ -266,7 +306,7 @@ def test_a_message_that_sqs_refuses_for_good_cancels_the_batch_with_the_reason(w
     world.work.failures.append([refusal])
     batch, _ = world.publications().start(ORDER, CATALOG, "key")
 
-    assert world.run() == [Went.STOPPED]
+    assert world.run() == [StepResult.STOPPED]
     found = world.publications().get("t", batch.batch_id)[0]
     assert (found.state, found.end_reason) == (
         State.CANCELLED,
@@ -291,7 +331,7 @@ def test_a_queue_that_does_not_exist_cancels_the_batch_with_the_reason(world, mo
     order = message_of(world.messages[0])
 
     found = replace(world.publications(), sender_of=s3_publications.sender_of)
-    assert found.go_on(order, lambda: True) is Went.STOPPED
+    assert found.go_on(order, lambda: True) is StepResult.STOPPED
     reason = world.publications().get("t", batch.batch_id)[0].end_reason
     assert reason == f"there is no queue {QUEUE}; create it, or correct the setting publications"
 
@@ -303,9 +343,9 @@ def test_rows_that_pass_a_cap_cancel_the_batch_with_the_reason_and_none_of_their
     world.put(b"1\n" * 50)
     batch, _ = world.publications().start(replace(ORDER, rate=1.0), replace(CATALOG, **cap), "key")
 
-    went = world.run()
+    result = world.run()
     found = world.publications().get("t", batch.batch_id)[0]
-    assert went[-1] is Went.STOPPED
+    assert result[-1] is StepResult.STOPPED
     assert found.state is State.CANCELLED
     assert found.end_reason.startswith(f"{ORDER.source} passes a cap of its batch: ")
     assert f" {most}" in found.end_reason
@@ -328,7 +368,7 @@ def test_a_publication_that_the_setting_no_longer_allows_is_cancelled_with_the_r
     def check(_):
         raise InvalidRequest("this deployment publishes none")
 
-    assert replace(world.publications(), check=check).go_on(order, lambda: True) is Went.STOPPED
+    assert replace(world.publications(), check=check).go_on(order, lambda: True) is StepResult.STOPPED
     found = world.publications().get("t", batch.batch_id)[0]
     assert (found.end_reason, world.work.bodies) == ("this deployment publishes none", [])
 
@@ -377,7 +417,7 @@ def test_each_content_of_an_object_is_published_once_by_its_event_and_ends_the_o
 
     assert end_of(first).end_reason.startswith("s3://lake/rows.jsonl was changed")
     assert (end_of(second).state, len(world.work.rows())) == (State.CLOSED, ROWS)
-    assert world.publications().start_created(ORDER, second) is Went.STARTED
+    assert world.publications().start_created(ORDER, second) is StepResult.STARTED
     assert (world.messages, len(world.work.rows())) == ([], ROWS)
     deleted = replace(second, version="v2")
     world.s3.delete_object(Bucket="lake", Key="rows.jsonl")
@@ -401,7 +441,7 @@ def test_an_event_that_comes_again_after_a_crash_goes_on_with_its_batch(world):
 def test_an_object_whose_name_is_no_user_key_is_published_without_one(world, name):
     order = replace(ORDER, source=f"s3://lake/{name}.jsonl")
 
-    assert world.publications().start_created(order, Created(order.source, "e", 1)) is Went.STARTED
+    assert world.publications().start_created(order, Created(order.source, "e", 1)) is StepResult.STARTED
     assert world.publications().get("t", message_of(world.messages[0]).batch_id)[0].user_key is None
 
 
@@ -411,7 +451,10 @@ def test_the_event_of_an_object_whose_publication_was_cancelled_starts_no_other(
     tracker = world.publications().tracker
     tracker.cancel("t", message_of(world.messages[0]).batch_id)
 
-    assert (world.publications().start_created(ORDER, created), len(world.messages)) == (Went.OVERTAKEN, 1)
+    assert (world.publications().start_created(ORDER, created), len(world.messages)) == (
+        StepResult.OVERTAKEN,
+        1,
+    )
 
 
 @pytest.mark.parametrize(
@@ -438,7 +481,7 @@ def test_only_the_sources_queues_and_tenants_of_the_setting_are_published(tenant
         {"batch_id": ""},
         {"tenant": None},
         {"source": "s3://lake/in/../rows.jsonl"},
-        {"source": "s3://lake/rows.csv"},
+        {"source": "s3://lake/rows.csv.gz"},
         {"queue": f"{QUEUE}.fifo"},
         {"chunk": True},
         {"chunk": 10_001},
@@ -482,12 +525,12 @@ def test_objects_that_are_created_are_published_as_the_setting_has_them_or_refus
     others = [replace(CREATED, on_created=False, chunk=None, rate=None), replace(CREATED, tenants=("a",))]
 
     assert message_of(event_of("in/a.jsonl")) == Created("s3://lake/in/a.jsonl", "e", 1, "v")
-    assert orders_of("s3://lake/out/rows.csv", [CREATED], "own") == []
+    assert orders_of("s3://lake/out/rows.jsonl", [CREATED], "own") == []
     assert [each.tenant for each in orders_of("s3://lake/in/rows.jsonl", [CREATED, *others], "own")] == [
         "own",
         "a",
     ]
-    for key in ("rows.csv", "../rows.jsonl", "gr\u00fcn.jsonl"):
+    for key in ("rows.csv.gz", "../rows.jsonl", "gr\u00fcn.jsonl"):
         with pytest.raises(InvalidRequest):
             orders_of(f"s3://lake/in/{key}", [CREATED], "own")
 
@@ -496,7 +539,9 @@ def test_an_object_that_cannot_be_published_is_in_the_log(monkeypatch, caplog):
     monkeypatch.setattr(s3_publications, "_allowed", lambda: (CREATED,))
     monkeypatch.setattr(s3_publications.tracking, "settings", lambda: SimpleNamespace(tenant="own"))
 
-    assert s3_publications.orders_of_created(message_of(event_of("in/rows.csv"))) == []
+    assert s3_publications.orders_of_created(message_of(event_of("in/rows.csv.gz"))) == []
     assert s3_publications.orders_of_created(message_of(event_of("out/other.csv"))) == []
     (record,) = caplog.records
-    assert record.getMessage().startswith("s3://lake/in/rows.csv was created, and is not published: the key")
+    assert record.getMessage().startswith(
+        "s3://lake/in/rows.csv.gz was created, and is not published: the key"
+    )

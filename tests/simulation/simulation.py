@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from random import Random
 
 from fanin.tracker import service
+from fanin.tracker.batch_changes import climb
 from fanin.tracker.reads import progress as looking
 from fanin.tracker.rules import model
-from fanin.tracker.writing import climb
 from tests.simulating.room import Outcome, played
 from tests.simulation import aftermath, costs, enough, key_expiry, lifecycles, scenario
 from tests.simulation.choices import Choices, RandomChoices
@@ -18,7 +18,7 @@ from tests.simulation.scenario import Scenario
 from tests.simulation.trace import Trace
 from tests.simulation.world import World
 
-PLAIN = 0.5
+PLAIN_SHARE = 0.5
 """The part of the seeds that see no more than adds, closes and acks."""
 
 
@@ -28,7 +28,7 @@ def simulate(seed: int, lines: list[str] | None = None) -> Outcome:
     if enough.is_due(seed):
         drawn = enough.draw(random)
     else:
-        drawn = scenario.draw(random) if random.random() < PLAIN else lifecycles.draw(random)
+        drawn = scenario.draw(random) if random.random() < PLAIN_SHARE else lifecycles.draw(random)
     return _played_at_random(drawn, random, lines)
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
-from fanin.ending_events import announcer
-from fanin.ending_events.announcer import Announcer
-from fanin.ending_events.ending_event import EndingEvent
+from fanin.batch_ending_events import announcer
+from fanin.batch_ending_events.announcer import Announcer
+from fanin.batch_ending_events.ending_event import EndingEvent
 from fanin.errors import StoreUnavailable
 from fanin.tracker import State
 from fanin.tracker.announcing import _Announcing
@@ -20,11 +20,11 @@ _announced, _transition = Announcer._has_put, _Announcing.transition
 
 
 def _confirmed_by_the_process(self, batch, started):
-    done = _announced(self, batch, started)
-    if done:
+    announced = _announced(self, batch, started)
+    if announced:
         with suppress(StoreUnavailable):
             self.store.confirm(batch.key, batch.expires_at)
-    return done
+    return announced
 
 
 def _announced_before(self, key, change):

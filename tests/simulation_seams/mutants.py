@@ -8,6 +8,8 @@ from datetime import timedelta
 from itertools import count
 
 from fanin.api.bus_events import task_acks, waiting_tasks
+from fanin.batch_ending_events.ending_event import EndingEvent
+from fanin.batch_ending_events.workflow_results import TaskEnd
 from fanin.callbacks.delivering import Delivered
 from fanin.client.batch import Batch as ClientBatch
 from fanin.client.consuming import consumer, consumers, each, ordering, settling, skipping
@@ -18,16 +20,14 @@ from fanin.client.consuming.settling import Tally
 from fanin.client.consuming.skipping import Look, Looks
 from fanin.client.handing_over import handing, under_work
 from fanin.client.handing_over.under_work import UnderWork
-from fanin.ending_events.ending_event import EndingEvent
 from fanin.isolating import receives
 from fanin.tracker import Batch, Outcome, State, Tracker, service
+from fanin.tracker.batch_changes import repairing, sweeping
+from fanin.tracker.batch_changes.sweeping import Sweeper
 from fanin.tracker.memory import MemoryStore
 from fanin.tracker.rules import lifecycle, thresholds
 from fanin.tracker.rules.children import parent_ack
 from fanin.tracker.rules.lifecycle import Transition
-from fanin.tracker.task_ends import TaskEnd
-from fanin.tracker.writing import repairing, sweeping
-from fanin.tracker.writing.sweeping import Sweeper
 from tests.simulating.mutants import Mutant, drive
 from tests.simulation_seams.announcing_mutants import ANNOUNCING_MUTANTS
 from tests.simulation_seams.enough_mutants import ENOUGH_MUTANTS
@@ -40,7 +40,7 @@ from tests.simulation_seams.worker_mutants import WORKER_MUTANTS
 
 _apply, _settled, _known = Transition.apply, Tally.settled, Tracker._known_batch
 _key, _reached = UnderWork.key, sweeping.reached_by
-_failed, _at, _worked, _made = Consumer._failed, Looks.at, Part.worked, handing.owner_created
+_failed, _at, _worked, _owner_created = Consumer._failed, Looks.at, Part.worked, handing.owner_created
 _ended, _acks, _end = EndingEvent.ended, task_acks._by_tenant, waiting_tasks._end
 
 
@@ -87,7 +87,7 @@ def _work_in_the_dark(self, ack, record):
 
 
 def _made_whatever_the_answer(*item_ids, error=None):
-    _made(*item_ids)
+    _owner_created(*item_ids)
 
 
 _keys = count()
@@ -115,8 +115,8 @@ def _returns_never(self, chunk):
 
 
 def _whole_chunk(self, chunk):
-    made = _worked(self, chunk)
-    return replace(made, acks=[chunk.ack] if made.acks else [])
+    worked = _worked(self, chunk)
+    return replace(worked, acks=[chunk.ack] if worked.acks else [])
 
 
 def _parent_succeeds(batch, children, result):

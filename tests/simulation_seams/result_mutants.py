@@ -13,9 +13,9 @@ from fanin.item_results.lines import part_of
 from fanin.item_results.objects import folder_of
 from fanin.item_results.service import Results
 from fanin.tracker import Tracker
+from fanin.tracker.batch_changes.repairing import Repairs
+from fanin.tracker.batch_changes.sweeping import Sweeper
 from fanin.tracker.rules.model import RESULTS_STAY, Batch, Manifest
-from fanin.tracker.writing.repairing import Repairs
-from fanin.tracker.writing.sweeping import Sweeper
 from tests.simulating.mutants import Mutant
 
 _keep, _record, _deleted, _gather = Tracker._keep_results, Tracker._record, Repairs._deleted, Gatherer.gather
@@ -88,7 +88,7 @@ def _just_expired(self):
     return until and until - RESULTS_STAY
 
 
-def _done(page, bit):
+def _acked(page, bit):
     return not page.unset(1 << bit)
 
 
@@ -106,7 +106,7 @@ RESULT_MUTANTS = (
         (service, "frozen", _listed_again),
     ),
     Mutant("the first index of a batch stays", (Gatherer, "gather", _gathered_anew)),
-    Mutant("a failed item has no result", (gathering, "_succeeded", _done)),
+    Mutant("a failed item has no result", (gathering, "_succeeded", _acked)),
     Mutant("an item that is not done has no result", (gathering, "_succeeded", _not_failed)),
     Mutant("results are read after the end", (service, "check_readable", lambda batch: None)),
     Mutant("a batch is marked before its results are removed", (Repairs, "_deleted", _removed_first)),

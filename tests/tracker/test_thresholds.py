@@ -9,6 +9,7 @@ import pytest
 
 from fanin.settings.tracking import Tables
 from fanin.tracker import Outcome, State
+from fanin.tracker.batch_changes.sweeping import reached_by
 from fanin.tracker.dynamodb import DynamoStore
 from fanin.tracker.dynamodb.thresholds import NOTICE, notice_item, reached_of
 from fanin.tracker.memory import MemoryStore
@@ -17,7 +18,6 @@ from fanin.tracker.rules.model import PageKey, Progress
 from fanin.tracker.rules.options import Threshold
 from fanin.tracker.rules.page import Page, PageMasks
 from fanin.tracker.rules.thresholds import Reached
-from fanin.tracker.writing.sweeping import reached_by
 from tests.contract import engines
 from tests.contract.tables import TABLES, create_tables
 from tests.tracker.calls import HOUR, START, ack, opened
@@ -88,8 +88,8 @@ def test_the_next_check_of_thresholds():
     percent = replace(ASKS, reported=frozenset({"first_failure"}))
     assert at_times.next_threshold_check(percent, False, later) is None
     assert at_times.next_threshold_check(percent, True, later) == later + 30 * SECOND
-    done = replace(percent, reported=percent.reported | {"50", "90"})
-    assert at_times.next_threshold_check(done, True, later) is None
+    reported = replace(percent, reported=percent.reported | {"50", "90"})
+    assert at_times.next_threshold_check(reported, True, later) is None
     assert at_times.next_threshold_check(STUCK, True, later) == START + 9 * MINUTE
     both = replace(ASKS, stuck_after=8 * MINUTE)
     assert at_times.next_threshold_check(both, True, later) == START + 9 * MINUTE
@@ -177,10 +177,10 @@ def test_a_child_is_worth_a_visit_if_it_may_hold_what_is_looked_for(page, outsta
     assert page.is_worth(1, True) is failures
 
 
-LEFT = Progress(acked=5, failed=1, estimate=6, upper_bound=9, exact=False)
+PROGRESS = Progress(acked=5, failed=1, estimate=6, upper_bound=9, exact=False)
 EXACT = Progress(acked=7, failed=2, estimate=7, upper_bound=7, exact=True)
 FOUND = [
-    Reached(Threshold.MOST, START + 1_001_000 * TICK, LEFT, 10),
+    Reached(Threshold.MOST, START + 1_001_000 * TICK, PROGRESS, 10),
     Reached(Threshold.STUCK, START, EXACT, 2**36, 3),
 ]
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from fanin.aws.queue_urls import dead_letter_queue_arns
+from fanin.aws.messaging.queue_urls import dead_letter_queue_arns
 
 LOOK_SECONDS = 15.0
 """How long after a look at the queues there is no other one."""
@@ -42,7 +42,7 @@ class DeadLetterQueueNotes:
 
     def _grown(self, name: str) -> Iterator[str]:
         """Yield the line of a queue that holds more messages than were shown; a deleted one has none."""
-        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  # see lines
 
         with suppress(BotoCoreError, ClientError):
             count = _count(self._client, name)

@@ -10,6 +10,12 @@ from datetime import timedelta
 from functools import partial
 
 from fanin.errors import Conflict, InvalidRequest, KeyReused, NotFound, StoreUnavailable
+from fanin.tracker.batch_changes.caps import check_room
+from fanin.tracker.batch_changes.cascading import CANCELS_A_REQUEST, Cascade
+from fanin.tracker.batch_changes.opening import is_of, key_of_ended, new_batch, same_request, under_key
+from fanin.tracker.batch_changes.recording import Recorder, unless_newer
+from fanin.tracker.batch_changes.repairing import Repairs
+from fanin.tracker.batch_changes.sweeping import Sweep, Sweeper
 from fanin.tracker.rules.acking import AckPlan, PageAcked, batch_ids, covers, payload_of, plan
 from fanin.tracker.rules.children import Children, has_failed, parent_ack
 from fanin.tracker.rules.ids import COUNT_MAX, GroupId, checked_batch_id
@@ -38,12 +44,6 @@ from fanin.tracker.rules.model import (
 from fanin.tracker.rules.options import Mode, OpenBatch
 from fanin.tracker.rules.page import Page, PageMasks
 from fanin.tracker.rules.thresholds import counts_as_ack
-from fanin.tracker.writing.caps import check_room
-from fanin.tracker.writing.cascading import CANCELS_A_REQUEST, Cascade
-from fanin.tracker.writing.opening import is_of, key_of_ended, new_batch, same_request, under_key
-from fanin.tracker.writing.recording import Recorder, unless_newer
-from fanin.tracker.writing.repairing import Repairs
-from fanin.tracker.writing.sweeping import Sweep, Sweeper
 
 logger = logging.getLogger("fanin")
 ADD_ATTEMPTS = 10
@@ -286,8 +286,7 @@ class Tracker(Repairs):
         """Return a batch that is not stored yet, under a new id. *over*: the batch whose key it takes."""
         if request.parent_item_id is not None:
             self._check_parent(tenant, request.parent_item_id, over)
-        if request.results:
-            self.result_store()
+        self.results_of(request)
         key = BatchKey(tenant, str(self.new_id()))
         self.admit(tenant, key.batch_id)
         return new_batch(key, request, self.page_bits, self.entropy(16), self.now())

@@ -54,11 +54,11 @@ def shares(config: Config) -> Shares:
     api = max(API_MIN, config.lambda_concurrency // API_PART)
     if config.throttle_rate:
         api = -(-config.throttle_rate // REQUESTS_A_SECOND)
-    left = (config.lambda_concurrency - api - duties) // queues
+    share = (config.lambda_concurrency - api - duties) // queues
     rate = config.throttle_rate or min(RATE_MAX, api * REQUESTS_A_SECOND)
     return Shares(
         queues=queues,
-        consumer=config.consumer_concurrency or min(CONSUMER_MAX, max(CONSUMER_MIN, left)),
+        consumer=config.consumer_concurrency or min(CONSUMER_MAX, max(CONSUMER_MIN, share)),
         api=-(-rate // REQUESTS_A_SECOND),
         rate=rate,
         burst=config.throttle_burst or 2 * rate,
@@ -75,7 +75,7 @@ def shortage(config: Config) -> str:
         f"lambda_concurrency is {config.lambda_concurrency}, and this stack needs {found.needed} concurrent "
         f"executions: {found.queues} queues of {found.consumer}, {found.api} for the API at {found.rate} "
         f"requests a second, {found.duties} for sweepers, events and streams. Under load they throttle each "
-        "other. Raise the quota of the account, then the setting: docs/operations.md#quotas"
+        "other. Raise the quota of the account, then the setting: docs/operations_reference.md#quotas"
     )
 
 

@@ -9,8 +9,8 @@ from pyspark.sql.functions import spark_partition_id
 from fanin.aws.dynamodb.meter import Meter
 from fanin.errors import StoreUnavailable
 from fanin.tracker import OpenBatch, PageMasks, Tracker
+from fanin.tracker.batch_changes.recording import OFFERS_A_REQUEST
 from fanin.tracker.memory import MemoryStore
-from fanin.tracker.writing.recording import OFFERS_A_REQUEST
 from pipeline.bulk_ack import frames, write
 from pipeline.bulk_ack.local import dealt
 from pipeline.bulk_ack.rows import MARKED, PAGE_MASKS
@@ -30,14 +30,14 @@ class Throttled(MemoryStore):
     every_other = False
     writes = 0
 
-    def replace_bits(self, *args):
+    def create_pages(self, *args):
         self.writes += 1
         if self.every_other and self.writes % 2:
             raise StoreUnavailable("the store is busy; ask again")
         if self.refusals:
             self.refusals -= 1
             raise StoreUnavailable("the store is busy; ask again")
-        return super().replace_bits(*args)
+        return super().create_pages(*args)
 
 
 class Spending(Meter):

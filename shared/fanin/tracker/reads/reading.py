@@ -11,6 +11,8 @@ from uuid import UUID, uuid4
 
 from fanin.errors import Conflict, InvalidRequest, NotFound
 from fanin.pacing import Each, each_in_turn, pause
+from fanin.tracker.batch_changes.climb import Climber
+from fanin.tracker.batch_changes.sweeping import end_by_time, longest_open
 from fanin.tracker.reads.children import ChildPage, child_page
 from fanin.tracker.reads.failure_reasons import samples
 from fanin.tracker.reads.listing import ListQuery, listing
@@ -24,10 +26,8 @@ from fanin.tracker.rules.acking import is_expired
 from fanin.tracker.rules.ids import checked_batch_id
 from fanin.tracker.rules.lifecycle import ends_at
 from fanin.tracker.rules.model import Batch, BatchKey, Manifest, PageKey, Progress, Sample, Slice, State
-from fanin.tracker.rules.options import Mode
+from fanin.tracker.rules.options import Mode, ShownOptions
 from fanin.tracker.store import Listing, ResultStore, TrackerStore
-from fanin.tracker.writing.climb import Climber
-from fanin.tracker.writing.sweeping import end_by_time, longest_open
 
 CACHED_BATCHES = 10_000
 
@@ -140,7 +140,12 @@ class Reader:
 
     def manifest(self, batch: Batch) -> Manifest | None:
         """Return the manifest of an ended batch's results, which this call fixes; None if it keeps none."""
-        return self.result_store().freeze(batch.key) if batch.results else None
+        kept = self.results_of(batch)
+        return None if kept is None else kept.freeze(batch.key)
+
+    def results_of(self, batch: ShownOptions) -> ResultStore | None:
+        """Return the store of its results; None if it keeps none. Raises InvalidRequest without a store."""
+        return self.result_store() if batch.results else None
 
     def result_store(self) -> ResultStore:
         """Return the store of results. Raises InvalidRequest if there is none."""
