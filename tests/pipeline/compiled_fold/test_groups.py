@@ -22,7 +22,7 @@ from pipeline.shared_by_jobs.bitmaps import BLOCK_BITS
 
 TENANT = "tenant"
 STORE = MemoryStore()
-SIZES = {1024: (40, 3 * BLOCK_BITS, 1, 2**22), 1000: (700, 200_000), 7: (500, 3), 1: (50,)}
+SIZES = {1024: (40, 3 * BLOCK_BITS, 1, 2**30), 1000: (700, 200_000), 7: (500, 3), 1: (50,)}
 
 
 def opened(page_bits: int, *sizes: int, **options) -> list[tuple[str, int]]:
