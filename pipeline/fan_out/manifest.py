@@ -17,10 +17,11 @@ from itertools import accumulate
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
+from pipeline.fan_out import footers
+from pipeline.fan_out.footers import RowGroup
 from pipeline.fan_out.messages import number_rows, part_sizes, with_positions
-from pipeline.shared_by_jobs import footers, schemas
-from pipeline.shared_by_jobs.footers import RowGroup
-from pipeline.shared_by_jobs.output import is_committed, refuse_foreign
+from pipeline.shared_by_jobs import schemas
+from pipeline.shared_by_jobs.output import is_committed, refuse_foreign, require_committed
 
 NUMBERS = ("part", "ord")
 COLUMNS = (*NUMBERS, "record")
@@ -72,7 +73,7 @@ def write(dataset: DataFrame, path: str, *, run: str, source: str) -> None:
     """
     refuse_foreign(dataset.sparkSession, path, COLUMNS)
     label = {_RUN: run, _SOURCE: source}
-    numbered = number_rows(dataset).withColumn("part", F.col("part").alias("part", metadata=label))
+    numbered = number_rows(dataset).withMetadata("part", label)
     numbered.write.mode("overwrite").options(**_WRITING).parquet(path)
 
 
@@ -92,8 +93,9 @@ def ensure(
 
     Raises AnotherSource if the committed one was not written from *source*.
     """
-    if not is_committed(spark, path):
+    if not is_committed(path):
         write(read(), path, run=run, source=source)
+        require_committed(path)
     manifest, written_from = load(spark, path)
     if written_from != source:
         raise AnotherSource(f"{path} holds {written_from}, not {source}: name another --manifest")
@@ -113,7 +115,7 @@ def count(manifest: Manifest) -> list[Part]:
     If the footers have no statistics, or several parts in a row group, as of another writer, rows are read.
     """
     rows = manifest.rows
-    groups = footers.row_groups(rows.sparkSession, rows.inputFiles(), NUMBERS)
+    groups = footers.row_groups(rows.inputFiles(), NUMBERS)
     found = _counted(groups) if all(map(_is_of_one_part, groups)) else _count_rows(rows)
     _check_numbers(found)
     return sorted((Part(r.part, r.rows) for r in found), key=lambda part: part.number)

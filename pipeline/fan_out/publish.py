@@ -21,7 +21,7 @@ from fanin.publishing.caps import UNCAPPED, Caps
 from fanin.publishing.packing import BATCH_BYTES, pack_of
 from fanin.tracker import State
 from pipeline.fan_out import manifest, messages, send
-from pipeline.fan_out.send import BatchIsOver, send_all, task_count
+from pipeline.fan_out.send import BatchIsOver, send_all
 from pipeline.shared_by_jobs import datasets
 from pipeline.shared_by_jobs.output import refuse_foreign
 from pipeline.shared_by_jobs.progress import Report, watching
@@ -175,20 +175,19 @@ def preview(spark: SparkSession, request: FanOutRequest) -> cost.Estimate:
 def _publish(
     items: DataFrame, batch_id: str, total: int, request: FanOutRequest, report: Report
 ) -> FannedOut:
-    slots = items.sparkSession.sparkContext.defaultParallelism
     copies = messages.with_copies(items, request.chaos_duplicates, request.seed, request.neighbours)
     if request.queue is None:
         return _save(messages.as_files(copies), batch_id, str(request.files), report)
-    frame = messages.as_messages(copies, task_count(total, slots), request.neighbours)
-    return FannedOut(
-        batch_id, **send_all(frame, total, request.queue, request.rate, report, pack=pack_of(request.chunk))
-    )
+    paced = send.paced(items.sparkSession, total, request.rate)
+    frame = messages.as_messages(copies, paced.tasks, request.neighbours)
+    counts = send_all(frame, total, request.queue, paced.rate, report, pack=pack_of(request.chunk))
+    return FannedOut(batch_id, counts["sent"], counts["copies"], counts["retried"])
 
 
 def _save(frame: DataFrame, batch_id: str, path: str, report: Report) -> FannedOut:
     """Write the messages to files, replacing those of an earlier run."""
-    started, context = time.monotonic(), frame.sparkSession.sparkContext
-    with watching(context, report):
+    started = time.monotonic()
+    with watching(frame.sparkSession, report):
         frame.write.mode("overwrite").parquet(path)
         saved = frame.sparkSession.read.parquet(path).groupBy("copy").count().collect()
     rows = {row.copy: row["count"] for row in saved}

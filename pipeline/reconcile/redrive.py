@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 
-from pyspark.accumulators import Accumulator
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from fanin.cost import estimate as cost
 from fanin.publishing.packing import pack_of
@@ -16,7 +16,7 @@ from fanin.tracker import Batch, BatchKey
 from fanin.tracker.rules.model import PageKey
 from fanin.tracker.rules.page import Page
 from pipeline.fan_out import messages, send
-from pipeline.fan_out.send import BatchIsOver, send_all, task_count
+from pipeline.fan_out.send import BatchIsOver, Row, send_all
 from pipeline.reconcile.run import Label, load
 from pipeline.shared_by_jobs.progress import Report
 from pipeline.table_frames.tables import Tables
@@ -44,20 +44,19 @@ class RedriveRequest:
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """Keeps the rows of a task that are still outstanding (or *failed*), and counts the others."""
+    """Keeps the rows of a task that are still outstanding (or *failed*), and counts the others as acked."""
 
     tables: Tables
     batch: BatchKey
     page_bits: int
     failed: bool
-    acked: Accumulator[int]
 
-    def __call__(self, rows: Iterator[Row]) -> Iterator[Row]:
+    def __call__(self, rows: Iterator[Row], counts: Counter[str]) -> Iterator[Row]:
         store = self.tables.store
         while some := list(islice(rows, ROWS_A_LOOK)):
             pages = store.pages({self._page(row) for row in some})
             wanted = [row for row in some if self._is_wanted(row, pages.get(self._page(row), Page()))]
-            self.acked.add(len(some) - len(wanted))
+            counts["acked"] += len(some) - len(wanted)
             yield from wanted
 
     def _page(self, row: Row) -> PageKey:
@@ -73,13 +72,12 @@ def redrive(spark: SparkSession, tables: Tables, request: RedriveRequest, report
     label, rows = load(spark, request.saved)
     batch = _live(tables, label, datetime.now(UTC))
     report("batch", {"batchId": label.batch_id, "state": str(batch.state), "takenAt": label.taken_at})
-    acked = spark.sparkContext.accumulator(0)
-    sent: list[dict[str, int]] = []
+    sent: Counter[str] = Counter()
     # Failed items first: after the last outstanding item is acked the batch is over and heals nothing.
     for failed in (True, False) if request.failed else (False,):
-        only = Fresh(tables, batch.key, label.page_bits, failed, acked) if request.fresh else iter
-        sent.append(_send(rows.where(rows.failed == failed), request, only, report))
-    counts = {name: sum(each[name] for each in sent) for name in ("sent", "retried")} | {"acked": acked.value}
+        only = Fresh(tables, batch.key, label.page_bits, failed) if request.fresh else send.every_row
+        sent.update(_send(rows.where(rows.failed == failed), request, only, report))
+    counts = {name: sent[name] for name in ("sent", "retried", "acked")}
     report("redriven", counts)
     return counts
 
@@ -93,13 +91,13 @@ def preview(spark: SparkSession, request: RedriveRequest) -> cost.Estimate:
     return cost.estimate(total.items, total.bytes, request.chunk or 1)
 
 
-def _send(rows: DataFrame, request: RedriveRequest, only: send.Only, report: Report) -> dict[str, int]:
+def _send(rows: DataFrame, request: RedriveRequest, only: send.Only, report: Report) -> Counter[str]:
     total = rows.count()
     if not total:
-        return {"sent": 0, "retried": 0}
-    slots = rows.sparkSession.sparkContext.defaultParallelism
-    frame = messages.as_messages(messages.with_copies(rows), task_count(total, slots), request.chunk or 1)
-    return send_all(frame, total, request.queue, request.rate, report, only, pack_of(request.chunk))
+        return Counter()
+    paced = send.paced(rows.sparkSession, total, request.rate)
+    frame = messages.as_messages(messages.with_copies(rows), paced.tasks, request.chunk or 1)
+    return send_all(frame, total, request.queue, paced.rate, report, only, pack_of(request.chunk))
 
 
 def _live(tables: Tables, label: Label, now: datetime) -> Batch:
