@@ -12,7 +12,6 @@ import subprocess
 import sys
 import time
 import zipfile
-from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
@@ -202,7 +201,9 @@ def test_a_history_is_made_of_the_archive(world, ids, batch_id):
         rows = world.tables.client.scan(TableName=table)["Items"]
         folder = Path(world.path(f"changes/table={kind}"))
         folder.mkdir(parents=True)
-        lines = (json.dumps(record(row), default=lambda salt: b64encode(salt).decode()) for row in rows)
+        # The archive has no salts.
+        named = ({name: value for name, value in row.items() if name != "salt"} for row in rows)
+        lines = (json.dumps(record(row)) for row in named)
         (folder / "rows.jsonl").write_text("\n".join(lines))
 
     given = ["--archive", world.path("changes"), "--out", world.path("history")]
