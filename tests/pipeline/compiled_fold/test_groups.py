@@ -87,8 +87,8 @@ def a_column(random: Random, texts: list[str | None]) -> pa.Array:
 def a_portion(random: Random) -> Portion:
     """Rows of some groups, in runs or in turns; seldom, ranges of items of one."""
     rows, some = random.randrange(60), random.sample(GROUPS, random.choice([1, 1, 3, len(GROUPS)]))
-    words = random.choice([[None], [None], [None, "success"], ["success", "failure", "other", "", None]])
-    outcome = pa.array(random.choices(words, k=rows), pa.string())
+    outcomes = random.choice([[None], [None], [None, "success"], ["success", "failure", "other", "", None]])
+    outcome = pa.array(random.choices(outcomes, k=rows), pa.string())
     reason = pa.array(random.choices([None, "why", "a\nb"], k=rows), pa.string())
     if random.random() < 0.1:
         ends = np.array([an_index(random, 2 * BLOCK_BITS) for _ in range(2 * rows)], np.int64).reshape(2, -1)
