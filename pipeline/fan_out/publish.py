@@ -1,4 +1,4 @@
-"""Publishes a dataset as the items of one batch; session, tracker and request are arguments.
+"""Publishes a dataset as the items of one batch, by an engine: Spark, or processes of this machine.
 
 Dataset -> manifest, written once -> open a batch -> one add of N -> close -> publish. The batch is closed
 before its first message, so only consumers can complete it. A request that is repeated with the same
@@ -13,24 +13,16 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any, Protocol
 
-from pyspark.sql import DataFrame, SparkSession
-
 from fanin.cost import estimate as cost
 from fanin.errors import BatchEnded
 from fanin.publishing.caps import UNCAPPED, Caps
-from fanin.publishing.packing import BATCH_BYTES, pack_of
 from fanin.tracker import State
-from pipeline.fan_out import manifest, messages, send
-from pipeline.fan_out.send import BatchIsOver, send_all, task_count
-from pipeline.shared_by_jobs import datasets
-from pipeline.shared_by_jobs.output import refuse_foreign
-from pipeline.shared_by_jobs.progress import Report, watching
+from pipeline.fan_out import parts as numbering
+from pipeline.fan_out.parts import Part
+from pipeline.fan_out.send import BatchIsOver, Queue
+from pipeline.shared_by_jobs.progress import Report
 
 _ANEW = "name another --manifest for a batch of its own"
-
-
-class RecordTooLong(ValueError):
-    """A row's message would be longer than SQS accepts."""
 
 
 class Reserved(Protocol):
@@ -72,7 +64,7 @@ class FanOutRequest:
 
     dataset: str
     manifest: str
-    queue: send.Queue | None
+    queue: Queue | None
     user_key: str
     files: str | None = None
     limit: int | None = None
@@ -117,28 +109,91 @@ class FannedOut:
     retried: int = 0
 
 
-def fan_out(
-    spark: SparkSession, api: BatchApi, request: FanOutRequest, report: Report, run: str
-) -> FannedOut:
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """A committed manifest: the id of its run, its parts in order, and its *rows*, in the engine's form."""
+
+    run: str
+    parts: Sequence[Part]
+    rows: Any
+
+    @property
+    def total(self) -> int:
+        """Return the number of its rows."""
+        return sum(part.rows for part in self.parts)
+
+
+class Engine(Protocol):
+    """What reads the dataset, writes the manifest, and publishes its rows."""
+
+    def number(self, request: FanOutRequest, run: str) -> Numbered:
+        """Return the manifest of *request*; if none is committed, write it with the id *run*."""
+
+    def measure(self, request: FanOutRequest) -> Sequence[Part]:
+        """Return the parts that a manifest of *request* would have; nothing is written."""
+
+    def refuse_foreign(self, path: str) -> None:
+        """Raise NotOurs unless *path* is empty or holds messages."""
+
+    def save(self, numbered: Numbered, items: Items, request: FanOutRequest, report: Report) -> Saved:
+        """Write the messages to ``request.files``, replacing those of an earlier run."""
+
+    def send(
+        self, numbered: Numbered, items: Items, request: FanOutRequest, report: Report
+    ) -> dict[str, int]:
+        """Send the messages to ``request.queue``; return the counts of FannedOut."""
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """The batch and the group whose items are the rows of a manifest; without items no group."""
+
+    batch_id: str
+    group_id: str
+
+    @property
+    def head(self) -> str:
+        """Return the beginning of each item id."""
+        return f"{self.batch_id}:{self.group_id}:"
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """How many messages were saved: *sent* items, and *copies* of some."""
+
+    sent: int
+    copies: int = 0
+
+
+def fan_out(engine: Engine, api: BatchApi, request: FanOutRequest, report: Report, run: str) -> FannedOut:
     """Fan out *request*; *run* is the id of a manifest that is not committed yet."""
     if request.files:
-        refuse_foreign(spark, request.files, messages.MESSAGE)
-    committed = manifest.ensure(
-        spark, request.manifest, lambda: _dataset(spark, request), run=run, source=request.source
-    )
-    parts = manifest.measure(committed.rows)
-    _check_lengths(parts)
-    total = sum(part.rows for part in parts)
-    request.caps.check(total, sum(part.size for part in parts), request.chunk, request.copies)
-    report("manifest", {"path": request.manifest, "run": committed.run, "items": total})
-    closed = _closed(api, request.user_key, f"fan-out-{committed.run}", total)
+        engine.refuse_foreign(request.files)
+    numbered = engine.number(request, run)
+    total = numbered.total
+    numbering.check_lengths(numbered.parts)
+    size = sum(part.size for part in numbered.parts)
+    request.caps.check(total, size, request.chunk, request.copies)
+    report("manifest", {"path": request.manifest, "run": numbered.run, "items": total})
+    closed = _closed(api, request.user_key, f"fan-out-{numbered.run}", total)
     report("opened", _ids(closed, total))
     # An empty dataset still writes its files, so that the job that reads them finds them.
     if closed.is_complete and (total or not request.files):
         return FannedOut(closed.batch_id)
-    placed = manifest.positions(committed, parts)
-    items = messages.with_item_ids(placed, closed.batch_id, closed.group_id or "")
-    return _publish(items, closed.batch_id, total, request, report)
+    items = Items(closed.batch_id, closed.group_id or "")
+    if request.queue is None:
+        return _save(engine, numbered, items, request, report)
+    return FannedOut(closed.batch_id, **engine.send(numbered, items, request, report))
+
+
+def _save(
+    engine: Engine, numbered: Numbered, items: Items, request: FanOutRequest, report: Report
+) -> FannedOut:
+    started = time.monotonic()
+    saved = engine.save(numbered, items, request, report)
+    counts = {"sent": saved.sent, "copies": saved.copies}
+    report("saved", {"path": request.files, **counts, "seconds": round(time.monotonic() - started, 3)})
+    return FannedOut(items.batch_id, **counts)
 
 
 def _closed(api: BatchApi, user_key: str, key: str, total: int) -> _Closed:
@@ -163,45 +218,9 @@ def _ids(closed: _Closed, total: int) -> dict[str, Any]:
     }
 
 
-def preview(spark: SparkSession, request: FanOutRequest) -> cost.Estimate:
+def preview(engine: Engine, request: FanOutRequest) -> cost.Estimate:
     """Return the estimated cost of *request*. Reads the dataset; writes and sends nothing."""
-    parts = manifest.measure(messages.number_rows(_dataset(spark, request)))
-    _check_lengths(parts)
+    parts = engine.measure(request)
+    numbering.check_lengths(parts)
     rows, size = sum(part.rows for part in parts), sum(part.size for part in parts)
     return cost.estimate(ceil(request.copies * rows), ceil(request.copies * size), request.neighbours)
-
-
-def _publish(
-    items: DataFrame, batch_id: str, total: int, request: FanOutRequest, report: Report
-) -> FannedOut:
-    slots = items.sparkSession.sparkContext.defaultParallelism
-    copies = messages.with_copies(items, request.chaos_duplicates, request.seed, request.neighbours)
-    if request.queue is None:
-        return _save(messages.as_files(copies), batch_id, str(request.files), report)
-    frame = messages.as_messages(copies, task_count(total, slots), request.neighbours)
-    return FannedOut(
-        batch_id, **send_all(frame, total, request.queue, request.rate, report, pack=pack_of(request.chunk))
-    )
-
-
-def _save(frame: DataFrame, batch_id: str, path: str, report: Report) -> FannedOut:
-    """Write the messages to files, replacing those of an earlier run."""
-    started, context = time.monotonic(), frame.sparkSession.sparkContext
-    with watching(context, report):
-        frame.write.mode("overwrite").parquet(path)
-        saved = frame.sparkSession.read.parquet(path).groupBy("copy").count().collect()
-    rows = {row.copy: row["count"] for row in saved}
-    fanned_out = FannedOut(batch_id, sent=rows.get(1, 0), copies=rows.get(2, 0))
-    seconds = round(time.monotonic() - started, 3)
-    report("saved", {"path": path, "sent": fanned_out.sent, "copies": fanned_out.copies, "seconds": seconds})
-    return fanned_out
-
-
-def _dataset(spark: SparkSession, request: FanOutRequest) -> DataFrame:
-    return datasets.read_dataset(spark, request.dataset, request.limit)
-
-
-def _check_lengths(parts: Sequence[manifest.Part]) -> None:
-    widest = max((part.widest for part in parts), default=0)
-    if widest + cost.ENVELOPE_BYTES > BATCH_BYTES:
-        raise RecordTooLong(f"a row has {widest:,} bytes of JSON; SQS takes {BATCH_BYTES:,} a message")

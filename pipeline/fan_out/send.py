@@ -8,24 +8,26 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import boto3
 from botocore.config import Config
-from pyspark import SparkContext
-from pyspark.accumulators import Accumulator
-from pyspark.sql import DataFrame, Row
 
 from fanin.aws.forking import cache_per_process
 from fanin.pacing import ATTEMPTS, Pace, waits
 from fanin.publishing.message_groups import message_group
-from fanin.publishing.packing import Pack, batches, singly
+from fanin.publishing.packing import Pack, Row, batches, singly
 from fanin.publishing.sending import send
+from fanin.tracker.rules.page import PAGE_BITS_MAX
 from pipeline.shared_by_jobs.progress import Report, every, moving
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
+    from pyspark import SparkContext
+    from pyspark.sql import DataFrame
 
+PAGE_ITEMS = PAGE_BITS_MAX
+"""Messages are sent page by page, because neighbours are acked in one write. This affects speed only."""
 ITEMS_A_TASK = 2048
 MOST_TASKS = 10_000
 PROGRESS_SECONDS = 1.0
@@ -59,13 +61,21 @@ class Queue:
             message_group(self.group)
 
 
+class Counter(Protocol):
+    """A number that tasks add to."""
+
+    @property
+    def value(self) -> int: ...
+    def add(self, term: int, /) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Tally:
     """Counts of all tasks: items sent, second copies, entries sent again after a failure."""
 
-    sent: Accumulator[int]
-    copies: Accumulator[int]
-    retried: Accumulator[int]
+    sent: Counter
+    copies: Counter
+    retried: Counter
 
     @classmethod
     def of(cls, context: SparkContext) -> Tally:
@@ -74,6 +84,16 @@ class Tally:
     def facts(self) -> dict[str, int]:
         """Return the counts as the facts of an event."""
         return {"sent": self.sent.value, "copies": self.copies.value, "retried": self.retried.value}
+
+
+def counted_facts(tally: Tally, total: int, started: float) -> dict[str, Any]:
+    """Return the facts of the events ``progress`` and ``sent``."""
+    return {"items": total, "seconds": round(time.monotonic() - started, 3), **tally.facts()}
+
+
+def rows_together(chunk: int) -> int:
+    """Return how many rows whole pages have that are also whole chunks."""
+    return chunk * ceil(PAGE_ITEMS / chunk)
 
 
 def task_count(items: int, slots: int) -> int:
@@ -99,7 +119,7 @@ def send_all(
     started = time.monotonic()
 
     def facts() -> dict[str, Any]:
-        return {"items": total, "seconds": round(time.monotonic() - started, 3), **tally.facts()}
+        return counted_facts(tally, total, started)
 
     progress = moving(report, "sent")
     with every(PROGRESS_SECONDS, lambda: progress("progress", facts())):
@@ -121,12 +141,13 @@ def send_frame(
 
     *rate*: messages a second of one task.
     """
-    messages.foreachPartition(partial(_send_part, queue=queue, tally=tally, rate=rate, only=only, pack=pack))
+    messages.foreachPartition(partial(send_part, queue=queue, tally=tally, rate=rate, only=only, pack=pack))
 
 
-def _send_part(
+def send_part(
     rows: Iterator[Row], queue: Queue, tally: Tally, rate: float | None, only: Only, pack: Pack
 ) -> None:
+    """Send every row of one task that *only* keeps, at least once each."""
     pace = Pace(rate, time.monotonic())
     for batch in batches(pack(only(rows))):
         repeats = send(_client(queue), queue.url, batch, waits(random.Random()), time.sleep, queue.group)

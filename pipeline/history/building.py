@@ -139,9 +139,8 @@ def _records(spark: SparkSession, manifests: Mapping[str, str]) -> DataFrame:
     for batch_id, path in manifests.items():
         loaded, _ = manifest.load(spark, path)
         positioned = manifest.positions(loaded, manifest.count(loaded))
-        record = F.to_json("record").alias("record")
         records = records.unionByName(
-            positioned.select(F.lit(batch_id).alias("batch_id"), "position", record)
+            positioned.select(F.lit(batch_id).alias("batch_id"), "position", "record")
         )
     return records
 

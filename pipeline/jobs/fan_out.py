@@ -15,16 +15,20 @@ from fanin import Fanin
 from fanin.cost import estimate as cost
 from fanin.publishing.caps import Caps
 from pipeline.fan_out import send
-from pipeline.fan_out.publish import FanOutRequest, fan_out, preview
+from pipeline.fan_out.local import REFUSALS, LocalEngine
+from pipeline.fan_out.publish import Engine, FanOutRequest, fan_out, preview
 from pipeline.shared_by_jobs import datasets
 from pipeline.shared_by_jobs.arguments import chunk_size, job_parser, positive
 from pipeline.shared_by_jobs.errors import exit_with_message
 from pipeline.shared_by_jobs.progress import Report, event_printer
-from pipeline.shared_by_jobs.session import spark_session
+from pipeline.without_spark import engines
+from pipeline.without_spark.arrow import without_pandas
+from pipeline.without_spark.processes import cores_of
 
 REQUIRED = {"manifest": "--manifest", "api_url": "--api-url"}
 
 SENTENCES = {
+    **engines.CHOSEN,
     "manifest": "manifest {path}: {items:,} items",
     "opened": "batch {batchId}: {items:,} items, closed",
     "saved": "saved {sent:,} messages in {seconds:.1f} s, {copies:,} of them twice: {path}",
@@ -85,6 +89,7 @@ def _add_behaviour(parser: argparse.ArgumentParser) -> None:
     add("--max-items", type=int, metavar="N", help="refuse a dataset of more rows, before anything is sent")
     add("--max-cost", type=positive, metavar="DOLLARS", help="refuse one whose estimate is higher")
     add("--seed", type=int, default=0, help="selects the items that are sent twice")
+    engines.add_engine(parser)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -105,13 +110,27 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _run(options: argparse.Namespace, emit: Report) -> None:
-    request = _request(options)
+    request, local = _request(options), LocalEngine(cores_of(options.cores))
+    chosen = engines.choose(options.engine, lambda: local.list_dataset(request), REFUSALS)
+    emit("engine", chosen)
+    if chosen["engine"] == engines.LOCAL:
+        without_pandas()
+        _publish(local, request, options, emit)
+        return
+    # Spark takes a second to import.
+    from pipeline.fan_out.on_spark import SparkEngine  # noqa: PLC0415
+    from pipeline.shared_by_jobs.session import spark_session  # noqa: PLC0415
+
     with spark_session("fan_out", cores=options.cores) as spark:
-        if options.dry_run:
-            emit("estimate", preview(spark, request).facts())
-        else:
-            api = Fanin(options.api_url, region=options.region)
-            fan_out(spark, api, request, emit, run=str(uuid.uuid4()))
+        _publish(SparkEngine(spark), request, options, emit)
+
+
+def _publish(engine: Engine, request: FanOutRequest, options: argparse.Namespace, emit: Report) -> None:
+    if options.dry_run:
+        emit("estimate", preview(engine, request).facts())
+        return
+    api = Fanin(options.api_url, region=options.region)
+    fan_out(engine, api, request, emit, run=str(uuid.uuid4()))
 
 
 def _request(options: argparse.Namespace) -> FanOutRequest:

@@ -88,7 +88,7 @@ def preview(spark: SparkSession, request: RedriveRequest) -> cost.Estimate:
     """Return the estimated cost of *request*. Sends nothing, and reads no table."""
     _, rows = load(spark, request.saved)
     chosen = rows if request.failed else rows.where("NOT failed")
-    size = chosen.selectExpr("count(*) AS items", "coalesce(sum(octet_length(to_json(record))), 0) AS bytes")
+    size = chosen.selectExpr("count(*) AS items", "coalesce(sum(octet_length(record)), 0) AS bytes")
     (total,) = size.collect()
     return cost.estimate(total.items, total.bytes, request.chunk or 1)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from pyspark.sql import functions as F
 
 from fanin.tracker import GroupId, Mode, checked_batch_id
 from pipeline.fan_out import manifest
+from pipeline.fan_out import parts as numbering
 from pipeline.reconcile.outstanding import Part, unfinished, wanted
 from pipeline.shared_by_jobs import schemas
 from pipeline.shared_by_jobs.bitmaps import Longs
@@ -208,7 +210,7 @@ def _wanted(spark: SparkSession, pages: DataFrame, part: Part, failed: bool) -> 
 
 
 def _outstanding(
-    source: manifest.Manifest, parts: list[manifest.Part], leaves: DataFrame, part: Part
+    source: manifest.Manifest, parts: Sequence[numbering.Part], leaves: DataFrame, part: Part
 ) -> DataFrame:
     """Return OUTSTANDING with *record*; if *leaves* (WANTED) are few, only ranges around them are read."""
     if leaves.count() <= BROADCAST_PAGES:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pyspark.sql import DataFrame, SparkSession
-
-from pipeline.shared_by_jobs import files, schemas
+from pipeline.shared_by_jobs import files
 from pipeline.shared_by_jobs.errors import sentence
-from pipeline.shared_by_jobs.session import FAILURES
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 CATALOG = DATA / "catalog.jsonl.bz2"
@@ -54,6 +55,10 @@ def read_dataset(spark: SparkSession, path: str, limit: int | None = None) -> Da
 
 
 def _load(spark: SparkSession, path: str) -> DataFrame:
+    # With Spark, which takes a second to import.
+    from pipeline.shared_by_jobs import schemas  # noqa: PLC0415
+    from pipeline.shared_by_jobs.session import FAILURES  # noqa: PLC0415
+
     name, options = format_of(path)
     reader = spark.read.format(name).options(**options)
     if name in ("csv", "json"):

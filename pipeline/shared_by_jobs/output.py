@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import SparkSession
-
-from pipeline.shared_by_jobs.session import FAILURES
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _HIDDEN = ("_", ".")
 """First characters of the names of files that Spark keeps beside its data."""
 _PART = "part-"
-_COMMITTED = "_SUCCESS"
+COMMITTED = "_SUCCESS"
 
 
 class AlreadyThere(ValueError):
@@ -26,20 +25,35 @@ class NotOurs(ValueError):
 def is_committed(spark: SparkSession, path: str) -> bool:
     """Return whether the job that wrote *path* committed its output."""
     system, folder = _located(spark, path)
-    return bool(system.exists(_path(spark, folder, _COMMITTED)))
+    return bool(system.exists(_path(spark, folder, COMMITTED)))
 
 
 def refuse_committed(spark: SparkSession, path: str) -> None:
     """Raise AlreadyThere if a job committed output to *path*; an uncommitted write may be replaced."""
-    if is_committed(spark, path):
-        raise AlreadyThere(f"{path} holds the output of an earlier run: name another --out")
+    check_uncommitted(path, is_committed(spark, path))
 
 
 def refuse_foreign(spark: SparkSession, path: str, columns: Sequence[str]) -> None:
-    """Raise NotOurs unless *path* is empty or holds Parquet files written by Spark with these *columns*."""
-    names = [name for name in _names(spark, path) if not name.startswith(_HIDDEN)]
+    """Raise NotOurs unless *path* is empty or holds Parquet files of a job with these *columns*."""
+    check_own(path, _names(spark, path), lambda: _columns(spark, path), columns)
+
+
+def check_uncommitted(path: str, has_output: bool) -> None:
+    """Raise AlreadyThere if the folder *path* has committed output."""
+    if has_output:
+        raise AlreadyThere(f"{path} holds the output of an earlier run: name another --out")
+
+
+def check_own(
+    path: str, found: Sequence[str], read: Callable[[], list[str] | None], columns: Sequence[str]
+) -> None:
+    """Raise NotOurs unless the names *found* at *path* are those of Parquet files with these *columns*.
+
+    *read* returns the columns of the files, or None if they are no Parquet files.
+    """
+    names = [name for name in found if not name.startswith(_HIDDEN)]
     foreign = next((name for name in names if not name.startswith(_PART)), None)
-    if foreign is None and names and _columns(spark, path) != list(columns):
+    if foreign is None and names and read() != list(columns):
         foreign = names[0]
     if foreign is not None:
         raise NotOurs(f"{path} holds {foreign}, which this job did not write: name another path")
@@ -65,6 +79,8 @@ def _path(spark: SparkSession, *parts: Any) -> Any:
 
 
 def _columns(spark: SparkSession, path: str) -> list[str] | None:
+    from pipeline.shared_by_jobs.session import FAILURES  # noqa: PLC0415  # with Spark it takes a second
+
     try:
         return spark.read.parquet(path).columns
     except FAILURES:

@@ -1,0 +1,196 @@
+"""Tasks that number rows and write messages by Arrow, in whatever process: from Parquet to Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.fan_out import json_texts
+from pipeline.fan_out.parts import (
+    COLUMNS,
+    NUMBERS,
+    SPARKS_SCHEMA,
+    Part,
+    counted,
+    label_of,
+    sparks_schema,
+    starts,
+)
+from pipeline.shared_by_jobs.files import suffix, whole
+from pipeline.without_spark import pieces
+from pipeline.without_spark.listing import listed
+from pipeline.without_spark.output import writing
+from pipeline.without_spark.pieces import Share
+
+NUMBERED = pa.schema(
+    [
+        pa.field("part", pa.int32(), nullable=False),
+        pa.field("ord", pa.int64(), nullable=False),
+        pa.field("record", pa.string(), nullable=False),
+    ]
+)
+MESSAGES = pa.schema(
+    [("position", pa.int64()), ("copy", pa.int32()), ("item_id", pa.string()), ("record", pa.string())]
+)
+_OF_NUMBERS: dict[str, Any] = {
+    "use_dictionary": ["part"],
+    "column_encoding": {"ord": "DELTA_BINARY_PACKED"},
+    "write_statistics": [*NUMBERS],
+}
+_OF_MESSAGES: dict[str, Any] = {
+    "use_dictionary": ["copy"],
+    "column_encoding": {"position": "DELTA_BINARY_PACKED"},
+    "write_statistics": ["position"],
+}
+
+
+class NotByArrow(ValueError):
+    """The dataset or the manifest is not one that Arrow reads as Spark does; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A file that a task wrote, hidden: *name* for `publish`, and the part with its counts."""
+
+    name: str
+    part: Part
+
+
+@dataclass(frozen=True, slots=True)
+class NumberTask:
+    """Numbers the rows of *share* as the part *number* of the manifest in *folder*."""
+
+    number: int
+    share: Share
+    folder: str
+    run: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageTask:
+    """Writes the rows of *share*, of a manifest, to *folder* as messages of the items of *head*.
+
+    *head*: the item ids up to the index. *starts*: the number of rows before each part.
+    """
+
+    number: int
+    share: Share
+    folder: str
+    head: str
+    starts: Sequence[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredManifest:
+    """A committed manifest by its footers: its run and source, its parts in order, and its pieces."""
+
+    run: str
+    source: str
+    parts: list[Part]
+    pieces: Share
+
+
+def source_of(path: str, limit: int | None) -> Share:
+    """Return the rows of the Parquet files at *path*, at most *limit*. Raises NotByArrow or NotListed."""
+    if suffix(path, ()) != ".parquet":
+        raise NotByArrow(f"{path} is not Parquet")
+    files = listed([path])
+    if any("=" in file.path.removeprefix(whole(path)) for file in files):
+        raise NotByArrow("names of its folders are columns")
+    found = pieces.footers([file.path for file in files])
+    if len({footer.schema.remove_metadata() for footer in found}) != 1:
+        raise NotByArrow("its files differ in their columns")
+    json_texts.check(found[0].schema)
+    return pieces.first_rows([piece for footer in found for piece in footer.pieces], limit)
+
+
+def write_part(task: NumberTask, _: None = None) -> Written:
+    """Write the rows of *task* as one part of a manifest."""
+    part = Part(task.number, 0)
+    schema = NUMBERED.with_metadata({SPARKS_SCHEMA: sparks_schema(task.run, task.source)})
+    with writing(task.folder, _name(task.number), schema, **_OF_NUMBERS) as (name, file):
+        for batch in pieces.read(task.share):
+            records, first = json_texts.rows_of(batch), part.rows
+            part = _longer(part, records)
+            number = pa.array(np.full(len(records), task.number, np.int32))
+            columns = [number, pa.array(np.arange(first, part.rows)), records]
+            file.write_batch(pa.RecordBatch.from_arrays(columns, schema=NUMBERED))
+    return Written(name, part)
+
+
+def measure_part(task: NumberTask, _: None = None) -> Part:
+    """Return the part that `write_part` would write."""
+    records = map(json_texts.rows_of, pieces.read(task.share))
+    return reduce(_longer, records, Part(task.number, 0))
+
+
+def measure_stored(task: MessageTask, _: None = None) -> Part:
+    """Return how many rows of a manifest *task* reads, and their bytes."""
+    records = (batch.column(0) for batch in pieces.read(task.share, ["record"]))
+    return reduce(_longer, records, Part(task.number, 0))
+
+
+def _longer(part: Part, records: pa.Array) -> Part:
+    """Return *part* with *records* after its rows."""
+    lengths = pc.binary_length(records).to_numpy()
+    size, widest = part.size + int(lengths.sum()), max(part.widest, int(lengths.max()))
+    return Part(part.number, part.rows + len(records), size, widest)
+
+
+def write_messages(task: MessageTask, _: None = None) -> Written:
+    """Write the rows of *task* as messages."""
+    rows = 0
+    with writing(task.folder, _name(task.number), MESSAGES, **_OF_MESSAGES) as (name, file):
+        for position, records in positioned(task.share, task.starts):
+            ids = pc.binary_join_element_wise(task.head, pc.cast(position, pa.string()), "")
+            copy = pa.array(np.ones(len(ids), np.int32))
+            file.write_batch(pa.RecordBatch.from_arrays([position, copy, ids, records], schema=MESSAGES))
+            rows += len(ids)
+    return Written(name, Part(task.number, rows))
+
+
+def positioned(share: Share, starts: Sequence[tuple[int, int]]) -> Iterator[tuple[pa.Array, pa.Array]]:
+    """Yield the positions and the records of *share*, of a manifest whose parts begin at *starts*."""
+    numbers, before = np.array(starts, np.int64).reshape(-1, 2).T
+    for batch in pieces.read(share, COLUMNS):
+        part, ord_, records = batch.columns
+        start = before[np.searchsorted(numbers, part.to_numpy())]
+        yield pa.array(ord_.to_numpy() + start), records
+
+
+def load(path: str) -> StoredManifest:
+    """Return the manifest committed at *path*. Raises NoManifest, Damaged or NotByArrow."""
+    found = pieces.footers([file.path for file in listed([path])], NUMBERS)
+    stored = found[0].metadata.get(SPARKS_SCHEMA.encode(), b'{"fields": []}')
+    run, source = label_of(stored.decode(), path)
+    groups = [
+        (piece, group)
+        for footer in found
+        for piece, group in zip(footer.pieces, footer.statistics, strict=True)
+        if piece.rows
+    ]
+    parts = counted([group for _, group in groups])
+    if parts is None:
+        raise NotByArrow(f"{path}: another program wrote its files again")
+    groups.sort(key=lambda each: [each[1].values[name][0] for name in NUMBERS])
+    return StoredManifest(run, source, parts, [piece for piece, _ in groups])
+
+
+def message_tasks(manifest: StoredManifest, folder: str, head: str, slots: int) -> list[MessageTask]:
+    """Return the tasks that write all rows of *manifest* as messages."""
+    before = starts(manifest.parts)
+    dealt = enumerate(pieces.shares(manifest.pieces, slots))
+    return [MessageTask(number, share, folder, head, before) for number, share in dealt]
+
+
+def _name(number: int) -> str:
+    """Return a name for the file of a task that no other attempt has."""
+    return f"{number:05}-{uuid4().hex[:12]}"
