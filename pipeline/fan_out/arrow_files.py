@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 from uuid import uuid4
@@ -17,6 +17,8 @@ from pipeline.fan_out.parts import (
     COLUMNS,
     NUMBERS,
     SPARKS_SCHEMA,
+    Damaged,
+    Label,
     Part,
     counted,
     label_of,
@@ -24,10 +26,11 @@ from pipeline.fan_out.parts import (
     starts,
 )
 from pipeline.shared_by_jobs.files import suffix, whole
+from pipeline.shared_by_jobs.footers import RowGroup
 from pipeline.without_spark import pieces
 from pipeline.without_spark.listing import listed
-from pipeline.without_spark.output import writing
-from pipeline.without_spark.pieces import Share
+from pipeline.without_spark.output import is_committed, writing
+from pipeline.without_spark.pieces import Footer, Piece, Share
 
 NUMBERED = pa.schema(
     [
@@ -51,6 +54,10 @@ _OF_MESSAGES: dict[str, Any] = {
 }
 
 
+HEAD = "fanin.head"
+"""The key of a file of messages with the beginning of its item ids."""
+
+
 class NotByArrow(ValueError):
     """The dataset or the manifest is not one that Arrow reads as Spark does; the message says why."""
 
@@ -70,30 +77,29 @@ class NumberTask:
     number: int
     share: Share
     folder: str
-    run: str
-    source: str
+    label: Label
 
 
 @dataclass(frozen=True, slots=True)
 class MessageTask:
-    """Writes the rows of *share*, of a manifest, to *folder* as messages of the items of *head*.
+    """Writes the rows of *share* to *folder* as messages of the items of *head*, the ids up to the index.
 
-    *head*: the item ids up to the index. *starts*: the number of rows before each part.
+    *starts*: the number of rows before each part of the manifest that *share* is of; or the position of the
+    first row, if it is of a dataset.
     """
 
     number: int
     share: Share
     folder: str
     head: str
-    starts: Sequence[tuple[int, int]]
+    starts: Sequence[tuple[int, int]] | int
 
 
 @dataclass(frozen=True, slots=True)
 class StoredManifest:
-    """A committed manifest by its footers: its run and source, its parts in order, and its pieces."""
+    """A committed manifest by its footers: its label, its parts in order, and its pieces."""
 
-    run: str
-    source: str
+    label: Label
     parts: list[Part]
     pieces: Share
 
@@ -112,10 +118,10 @@ def source_of(path: str, limit: int | None) -> Share:
     return pieces.first_rows([piece for footer in found for piece in footer.pieces], limit)
 
 
-def write_part(task: NumberTask, _: None = None) -> Written:
+def write_part(task: NumberTask) -> Written:
     """Write the rows of *task* as one part of a manifest."""
     part = Part(task.number, 0)
-    schema = NUMBERED.with_metadata({SPARKS_SCHEMA: sparks_schema(task.run, task.source)})
+    schema = NUMBERED.with_metadata({SPARKS_SCHEMA: sparks_schema(task.label)})
     with writing(task.folder, _name(task.number), schema, **_OF_NUMBERS) as (name, file):
         for batch in pieces.read(task.share):
             records, first = json_texts.rows_of(batch), part.rows
@@ -126,13 +132,13 @@ def write_part(task: NumberTask, _: None = None) -> Written:
     return Written(name, part)
 
 
-def measure_part(task: NumberTask, _: None = None) -> Part:
+def measure_part(task: NumberTask) -> Part:
     """Return the part that `write_part` would write."""
     records = map(json_texts.rows_of, pieces.read(task.share))
     return reduce(_longer, records, Part(task.number, 0))
 
 
-def measure_stored(task: MessageTask, _: None = None) -> Part:
+def measure_stored(task: NumberTask) -> Part:
     """Return how many rows of a manifest *task* reads, and their bytes."""
     records = (batch.column(0) for batch in pieces.read(task.share, ["record"]))
     return reduce(_longer, records, Part(task.number, 0))
@@ -145,50 +151,99 @@ def _longer(part: Part, records: pa.Array) -> Part:
     return Part(part.number, part.rows + len(records), size, widest)
 
 
-def write_messages(task: MessageTask, _: None = None) -> Written:
+def write_messages(task: MessageTask) -> Written:
     """Write the rows of *task* as messages."""
-    rows = 0
-    with writing(task.folder, _name(task.number), MESSAGES, **_OF_MESSAGES) as (name, file):
-        for position, records in positioned(task.share, task.starts):
+    part = Part(task.number, 0)
+    schema = MESSAGES.with_metadata({HEAD: task.head})
+    with writing(task.folder, _name(task.number), schema, **_OF_MESSAGES) as (name, file):
+        for position, records in _rows_of(task):
             ids = pc.binary_join_element_wise(task.head, pc.cast(position, pa.string()), "")
-            copy = pa.array(np.ones(len(ids), np.int32))
-            file.write_batch(pa.RecordBatch.from_arrays([position, copy, ids, records], schema=MESSAGES))
-            rows += len(ids)
-    return Written(name, Part(task.number, rows))
+            columns = [position, pa.array(np.ones(len(ids), np.int32)), ids, records]
+            file.write_batch(pa.RecordBatch.from_arrays(columns, schema=MESSAGES))
+            part = _longer(part, records)
+    return Written(name, part)
+
+
+def _rows_of(task: MessageTask) -> Iterator[tuple[pa.Array, pa.Array]]:
+    """Return the positions and the records of *task*."""
+    if isinstance(task.starts, int):
+        return _numbered(task.share, task.starts)
+    return positioned(task.share, task.starts)
+
+
+def _numbered(share: Share, first: int) -> Iterator[tuple[pa.Array, pa.Array]]:
+    """Yield the positions from *first* on, and the records, of *share*, of a dataset."""
+    for batch in pieces.read(share):
+        yield pa.array(np.arange(first, first + batch.num_rows)), json_texts.rows_of(batch)
+        first += batch.num_rows
 
 
 def positioned(share: Share, starts: Sequence[tuple[int, int]]) -> Iterator[tuple[pa.Array, pa.Array]]:
-    """Yield the positions and the records of *share*, of a manifest whose parts begin at *starts*."""
-    numbers, before = np.array(starts, np.int64).reshape(-1, 2).T
+    """Yield the positions and the records of *share*, of a manifest whose parts begin at *starts*.
+
+    Of messages, which are in one part, the positions are stored.
+    """
+    if not starts:
+        for batch in pieces.read(share, ["position", "record"]):
+            yield tuple(batch.columns)
+        return
+    numbers, before = np.array(starts, np.int64).T
     for batch in pieces.read(share, COLUMNS):
         part, ord_, records = batch.columns
         start = before[np.searchsorted(numbers, part.to_numpy())]
         yield pa.array(ord_.to_numpy() + start), records
 
 
+def saved_under(path: str, head: str) -> int | None:
+    """Return how many messages of the items of *head* are committed at *path*; None if none are."""
+    if not is_committed(path):
+        return None
+    found = pieces.footers([file.path for file in listed([path])])
+    if any(footer.metadata.get(HEAD.encode()) != head.encode() for footer in found):
+        return None
+    return sum(piece.rows for footer in found for piece in footer.pieces)
+
+
 def load(path: str) -> StoredManifest:
     """Return the manifest committed at *path*. Raises NoManifest, Damaged or NotByArrow."""
     found = pieces.footers([file.path for file in listed([path])], NUMBERS)
     stored = found[0].metadata.get(SPARKS_SCHEMA.encode(), b'{"fields": []}')
-    run, source = label_of(stored.decode(), path)
+    label = label_of(stored.decode(), path)
+    if label.messages:
+        return StoredManifest(label, [Part(0, label.total)], [])
+    groups = _in_order(found, NUMBERS)
+    parts = counted([group for _, group in groups])
+    if parts is None:
+        raise NotByArrow(f"{path}: another program wrote its files again")
+    return StoredManifest(label, parts, [piece for piece, _ in groups])
+
+
+def with_rows(manifest: StoredManifest) -> StoredManifest:
+    """Return *manifest* with the pieces of the messages, if it refers to some. Raises Damaged."""
+    path = manifest.label.messages
+    if path is None:
+        return manifest
+    files = [file.path for file in listed([path])] if is_committed(path) else []
+    groups = _in_order(pieces.footers(files, ["position"]), ["position"])
+    if sum(piece.rows for piece, _ in groups) != manifest.label.total:
+        raise Damaged(f"{path} does not hold the {manifest.label.total:,} messages of the run")
+    return replace(manifest, pieces=[piece for piece, _ in groups])
+
+
+def _in_order(found: Sequence[Footer], names: Sequence[str]) -> list[tuple[Piece, RowGroup]]:
+    """Return the pieces with any rows, and their statistics, by the least values of the columns *names*."""
     groups = [
         (piece, group)
         for footer in found
         for piece, group in zip(footer.pieces, footer.statistics, strict=True)
         if piece.rows
     ]
-    parts = counted([group for _, group in groups])
-    if parts is None:
-        raise NotByArrow(f"{path}: another program wrote its files again")
-    groups.sort(key=lambda each: [each[1].values[name][0] for name in NUMBERS])
-    return StoredManifest(run, source, parts, [piece for piece, _ in groups])
+    return sorted(groups, key=lambda each: [each[1].values.get(name, (0,))[0] for name in names])
 
 
-def message_tasks(manifest: StoredManifest, folder: str, head: str, slots: int) -> list[MessageTask]:
-    """Return the tasks that write all rows of *manifest* as messages."""
-    before = starts(manifest.parts)
-    dealt = enumerate(pieces.shares(manifest.pieces, slots))
-    return [MessageTask(number, share, folder, head, before) for number, share in dealt]
+def starts_of(manifest: StoredManifest) -> list[tuple[int, int]]:
+    """Return the number of rows before each part; nothing for messages, whose positions are stored."""
+    return [] if manifest.label.messages else starts(manifest.parts)
 
 
 def _name(number: int) -> str:

@@ -126,12 +126,13 @@ def _floats(text: pa.Array) -> pa.Array:
 def _escaped(text: pa.Array) -> pa.Array:
     """Return *text* with the escapes of JSON; a character is replaced only where its byte is in any text."""
     found = _bytes_of(text)
-    characters = [character for character in '\\"' if (found == ord(character)).any()]
-    controls = found < _FIRST_PRINTED
-    if controls.any():
-        characters += map(chr, np.unique(found[controls]).tolist())
-    if (found == _FIRST_BYTE_OF_REFUSED).any():
-        characters += REFUSED
+    least, greatest = (int(found.min()), int(found.max())) if found.size else (_FIRST_PRINTED, 0)
+    copied = found.tobytes()
+    characters = [character for character in '\\"' if character.encode() in copied]
+    if least < _FIRST_PRINTED:
+        characters += map(chr, np.unique(found[found < _FIRST_PRINTED]).tolist())
+    if greatest >= _FIRST_BYTE_OF_REFUSED:
+        characters += [character for character in REFUSED if character.encode() in copied]
     for character in characters:
         text = pc.replace_substring(text, character, json.dumps(character)[1:-1])
     return text

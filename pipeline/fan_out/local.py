@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import ceil
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -15,14 +16,15 @@ import pyarrow.compute as pc
 
 from fanin.publishing.packing import pack_of
 from pipeline.fan_out import arrow_files
-from pipeline.fan_out.arrow_files import MESSAGES, NotByArrow, NumberTask, StoredManifest
+from pipeline.fan_out.arrow_files import MESSAGES, NotByArrow, StoredManifest
+from pipeline.fan_out.by_arrow import ByArrow
 from pipeline.fan_out.json_texts import NoJson
-from pipeline.fan_out.parts import COLUMNS, Part, check_source, starts
+from pipeline.fan_out.parts import Part
 from pipeline.fan_out.publish import FanOutRequest, Items, Numbered, Saved
 from pipeline.fan_out.send import PROGRESS_SECONDS, Queue, Tally, counted_facts, rows_together, send_part
 from pipeline.shared_by_jobs.files import ListedFile
 from pipeline.shared_by_jobs.progress import WATCH_SECONDS, Report, moving
-from pipeline.without_spark import output, pieces
+from pipeline.without_spark import output
 from pipeline.without_spark.listing import ON_THIS_MACHINE, NotListed, listed
 from pipeline.without_spark.pieces import Share
 from pipeline.without_spark.processes import Clock, Processes
@@ -77,42 +79,33 @@ class LocalEngine:
         arrow_files.source_of(request.dataset, request.limit)
         return listed([request.dataset])
 
+    @property
+    def by_arrow(self) -> ByArrow:
+        """Return the way of a dataset in Parquet."""
+        return ByArrow(self._run, self.cores)
+
     def number(self, request: FanOutRequest, run: str) -> Numbered:
         """Return the manifest of *request*; if none is committed, write it with the id *run*."""
-        if not output.is_committed(request.manifest):
-            parts = self._write(request, run)
-            stored = arrow_files.load(request.manifest)
-        else:
-            stored = arrow_files.load(request.manifest)
-            check_source(request.manifest, stored.source, request.source)
-            tasks = arrow_files.message_tasks(stored, "", "", self.cores)
-            parts = self._run(arrow_files.measure_stored, tasks, request.manifest)
-        return Numbered(stored.run, parts, stored)
+        return self.by_arrow.number(request, run)
 
     def measure(self, request: FanOutRequest) -> Sequence[Part]:
         """Return the parts that a manifest of *request* would have; nothing is written."""
-        return self._run(arrow_files.measure_part, self._tasks(request, ""), request.dataset)
+        return self.by_arrow.measure(request)
 
     def refuse_foreign(self, path: str) -> None:
         """Raise NotOurs unless *path* is empty or holds messages."""
         output.refuse_foreign(path, MESSAGES.names)
 
-    def save(self, numbered: Numbered, items: Items, request: FanOutRequest, report: Report) -> Saved:
-        """Write the messages to ``request.files``, replacing those of an earlier run."""
-        files = str(request.files)
-        output.clear(files)
-        tasks = arrow_files.message_tasks(numbered.rows, files, items.head, self.cores)
-        written = self._run(arrow_files.write_messages, tasks, request.manifest, files)
-        output.publish(files, [each.name for each in written])
-        return Saved(sum(each.part.rows for each in written))
+    def save(self, numbered: Numbered, items: Items, request: FanOutRequest, _: Report) -> Saved:
+        """Write the messages to ``request.files``, replacing those of an earlier batch."""
+        return self.by_arrow.save(numbered, items, request)
 
     def send(
-        self, numbered: Numbered, items: Items, request: FanOutRequest, report: Report
+        self, numbered: Numbered, items: Items, request: FanOutRequest, queue: Queue, report: Report
     ) -> dict[str, int]:
-        """Send the messages to ``request.queue``; return the counts of FannedOut."""
-        assert request.queue is not None
-        tasks = list(_send_tasks(numbered.rows, items.head, request.neighbours))
-        processes = self._processes(len(tasks), request.manifest)
+        """Send the messages to *queue*; return the counts of FannedOut."""
+        tasks = list(_send_tasks(arrow_files.load(request.manifest), items.head, request.neighbours))
+        processes = self._processes(len(tasks), [request.manifest])
         tally = Tally(processes.count(), processes.count(), processes.count())
         share = request.rate / processes.number if request.rate else None
         started, progress = time.monotonic(), moving(report, "sent")
@@ -121,39 +114,35 @@ class LocalEngine:
             return counted_facts(tally, numbered.total, started)
 
         clock = Clock(PROGRESS_SECONDS, lambda: progress("progress", facts()))
-        sending = Sending(request.queue, tally, share, request.chunk)
-        for _ in processes.run(_send_task, tasks, sending, clock):
+        for _ in processes.run(_send_task, tasks, Sending(queue, tally, share, request.chunk), clock):
             pass
         report("sent", facts())
         return tally.facts()
 
-    def _write(self, request: FanOutRequest, run: str) -> Sequence[Part]:
-        output.refuse_foreign(request.manifest, COLUMNS)
-        tasks = self._tasks(request, run)
-        output.clear(request.manifest)
-        written = self._run(arrow_files.write_part, tasks, request.dataset, request.manifest)
-        output.publish(request.manifest, [each.name for each in written])
-        return [each.part for each in written]
-
-    def _tasks(self, request: FanOutRequest, run: str) -> list[NumberTask]:
-        share = arrow_files.source_of(request.dataset, request.limit)
-        dealt = enumerate(pieces.shares(share, self.cores))
-        return [NumberTask(number, each, request.manifest, run, request.source) for number, each in dealt]
-
-    def _run(self, work: Callable[[Any, None], Any], tasks: Sequence[Any], *paths: str) -> list[Any]:
+    def _run(self, work: Callable[[Any, None], Any], tasks: Sequence[Any], paths: Sequence[str]) -> list[Any]:
         """Return what *work* returns for each of *tasks*, which read or write *paths*."""
         size = sum(piece.size for task in tasks for piece in task.share)
-        processes = self._processes(min(len(tasks), ceil(size / self.size)), *paths)
-        return list(processes.run(work, tasks, None, Clock(WATCH_SECONDS, lambda: None)))
+        processes = self._processes(min(len(tasks), ceil(size / self.size)), paths)
+        found = list(processes.run(_numbered, list(enumerate(tasks)), work, Clock(WATCH_SECONDS, _nothing)))
+        return [answer for _, answer in sorted(found, key=itemgetter(0))]
 
-    def _processes(self, wanted: int, *paths: str) -> Processes:
+    def _processes(self, wanted: int, paths: Sequence[str]) -> Processes:
         are_here = all("://" not in path or path.startswith(ON_THIS_MACHINE) for path in paths)
         return Processes(max(1, min(self.cores, wanted)), may_fork=are_here)
 
 
+def _numbered(task: tuple[int, Any], work: Any) -> tuple[int, Any]:
+    number, own = task
+    return number, work(own)
+
+
+def _nothing() -> None:
+    """Report nothing: the tasks take seconds."""
+
+
 def _send_tasks(stored: StoredManifest, head: str, chunk: int) -> Iterator[SendTask]:
     """Yield tasks of whole pages, and of whole chunks."""
-    before = starts(stored.parts)
+    before = arrow_files.starts_of(stored)
     bounds = list(accumulate((piece.rows for piece in stored.pieces), initial=0))
     page = rows_together(chunk)
     size = page * ceil(SENT_AT_ONCE / page)

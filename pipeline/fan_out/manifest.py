@@ -8,7 +8,7 @@ job that is started again with the same manifest finds its batch and its group a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -18,10 +18,9 @@ from pipeline.fan_out.messages import number_rows, part_sizes, with_positions
 from pipeline.fan_out.parts import (
     COLUMNS,
     NUMBERS,
-    RUN,
-    SOURCE,
+    Damaged,
+    Label,
     Part,
-    check_source,
     checked,
     counted,
     label_of,
@@ -43,7 +42,7 @@ _WRITING = {
 class Manifest:
     """A committed manifest; *rows* has the columns part, ord and record, as JSON."""
 
-    run: str
+    label: Label
     rows: DataFrame
 
 
@@ -53,28 +52,19 @@ def write(dataset: DataFrame, path: str, *, run: str, source: str) -> None:
     Raises NotOurs if *path* holds anything else.
     """
     refuse_foreign(dataset.sparkSession, path, COLUMNS)
-    label = {RUN: run, SOURCE: source}
-    numbered = number_rows(dataset).withColumn("part", F.col("part").alias("part", metadata=label))
+    label = Label(run, source)
+    numbered = number_rows(dataset).withColumn("part", F.col("part").alias("part", metadata=label.own))
     numbered.write.mode("overwrite").options(**_WRITING).parquet(path)
 
 
-def load(spark: SparkSession, path: str) -> tuple[Manifest, str]:
-    """Return the manifest committed at *path*, and the source it was written from. Raises NoManifest."""
+def load(spark: SparkSession, path: str) -> Manifest:
+    """Return the manifest committed at *path*. Raises NoManifest."""
     rows = spark.read.parquet(path)
-    run, source = label_of(rows.schema.json(), path)
-    return Manifest(run, rows), source
-
-
-def ensure(spark: SparkSession, path: str, write: Callable[[], None], *, source: str) -> Manifest:
-    """Return the manifest at *path*; if none is committed there, *write* it before.
-
-    Raises AnotherSource if the committed one was not written from *source*.
-    """
-    if not is_committed(spark, path):
-        write()
-    manifest, written_from = load(spark, path)
-    check_source(path, written_from, source)
-    return manifest
+    label = label_of(rows.schema.json(), path)
+    if label.messages and is_committed(spark, label.messages):
+        saved = spark.read.parquet(label.messages).where("copy = 1")
+        rows = saved.selectExpr("0 AS part", "position AS ord", "record")
+    return Manifest(label, rows)
 
 
 def measure(rows: DataFrame) -> list[Part]:
@@ -91,7 +81,10 @@ def count(manifest: Manifest) -> list[Part]:
     rows = manifest.rows
     groups = footers.row_groups(rows.sparkSession, rows.inputFiles(), NUMBERS)
     found = counted(groups)
-    return _count_rows(rows) if found is None else found
+    parts = _count_rows(rows) if found is None else found
+    if manifest.label.messages and sum(part.rows for part in parts) != manifest.label.total:
+        raise Damaged(f"{manifest.label.messages} does not hold the {manifest.label.total} messages of a run")
+    return parts
 
 
 def _count_rows(rows: DataFrame) -> list[Part]:

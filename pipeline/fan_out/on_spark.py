@@ -11,17 +11,17 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from fanin.publishing.packing import pack_of
-from pipeline.fan_out import arrow_files, manifest, messages
-from pipeline.fan_out.arrow_files import NotByArrow, NumberTask, Written
+from pipeline.fan_out import manifest, messages
+from pipeline.fan_out.arrow_files import NotByArrow, Written
+from pipeline.fan_out.by_arrow import ByArrow
 from pipeline.fan_out.json_texts import NoJson
-from pipeline.fan_out.parts import COLUMNS, Part
+from pipeline.fan_out.parts import COLUMNS, Part, check_label
 from pipeline.fan_out.publish import FanOutRequest, Items, Numbered, Saved
-from pipeline.fan_out.send import send_all, task_count
+from pipeline.fan_out.send import Queue, send_all, task_count
 from pipeline.shared_by_jobs import datasets, output
 from pipeline.shared_by_jobs.check import has_cluster
+from pipeline.shared_by_jobs.files import whole
 from pipeline.shared_by_jobs.progress import Report, watching
-from pipeline.without_spark import output as by_arrow
-from pipeline.without_spark import pieces
 from pipeline.without_spark.listing import NotListed
 
 _WRITTEN = "name string, part int, rows long, size long, widest long"
@@ -40,14 +40,26 @@ class SparkEngine:
         """Return how many tasks run at once."""
         return self.spark.sparkContext.defaultParallelism
 
+    @property
+    def by_arrow(self) -> ByArrow:
+        """Return the way without frames."""
+        return ByArrow(self._run, self.slots)
+
     def number(self, request: FanOutRequest, run: str) -> Numbered:
         """Return the manifest of *request*; if none is committed, write it with the id *run*."""
-        parts: list[Part] = []
-        path, source = request.manifest, request.source
-        loaded = manifest.ensure(
-            self.spark, path, lambda: parts.extend(self._write(request, run)), source=source
-        )
-        return Numbered(loaded.run, parts or manifest.measure(loaded.rows), loaded)
+        path = request.manifest
+        if not output.is_committed(self.spark, path):
+            output.refuse_foreign(self.spark, path, COLUMNS)
+            try:
+                _check_places(request)
+                return self.by_arrow.number(request, run)
+            except _NO_ARROW:
+                manifest.write(self._read(request), path, run=run, source=request.source)
+        loaded = manifest.load(self.spark, path)
+        check_label(path, loaded.label, request.source, request.files and whole(request.files))
+        if loaded.label.messages:
+            return Numbered(loaded.label, [Part(0, loaded.label.total)])
+        return Numbered(loaded.label, manifest.measure(loaded.rows))
 
     def measure(self, request: FanOutRequest) -> Sequence[Part]:
         """Return the parts that a manifest of *request* would have; nothing is written."""
@@ -58,52 +70,26 @@ class SparkEngine:
         output.refuse_foreign(self.spark, path, messages.MESSAGE)
 
     def save(self, numbered: Numbered, items: Items, request: FanOutRequest, report: Report) -> Saved:
-        """Write the messages to ``request.files``, replacing those of an earlier run."""
+        """Write the messages to ``request.files``, replacing those of an earlier batch."""
         with watching(self.spark.sparkContext, report):
-            saved = None if request.chaos_duplicates else self._save_by_arrow(items, request)
-            return saved or self._save_by_frames(numbered, items, request)
+            try:
+                _check_places(request)
+                return self.by_arrow.save(numbered, items, request)
+            except _NO_ARROW:
+                if numbered.label.messages:
+                    raise
+                return self._save(numbered, items, request)
 
     def send(
-        self, numbered: Numbered, items: Items, request: FanOutRequest, report: Report
+        self, numbered: Numbered, items: Items, request: FanOutRequest, queue: Queue, report: Report
     ) -> dict[str, int]:
-        """Send the messages to ``request.queue``; return the counts of FannedOut."""
-        assert request.queue is not None
+        """Send the messages to *queue*; return the counts of FannedOut."""
         total, pack = numbered.total, pack_of(request.chunk)
         copies = self._copies(numbered, items, request)
         frame = messages.as_messages(copies, task_count(total, self.slots), request.neighbours)
-        return send_all(frame, total, request.queue, request.rate, report, pack=pack)
+        return send_all(frame, total, queue, request.rate, report, pack=pack)
 
-    def _write(self, request: FanOutRequest, run: str) -> list[Part]:
-        """Write the manifest; return its parts if they were measured, else none."""
-        output.refuse_foreign(self.spark, request.manifest, COLUMNS)
-        try:
-            _check_places(request.dataset, request.manifest)
-            share = arrow_files.source_of(request.dataset, request.limit)
-            by_arrow.clear(request.manifest)
-        except _NO_ARROW:
-            manifest.write(self._read(request), request.manifest, run=run, source=request.source)
-            return []
-        dealt = enumerate(pieces.shares(share, self.slots))
-        tasks = [NumberTask(number, each, request.manifest, run, request.source) for number, each in dealt]
-        written = self._run(arrow_files.write_part, tasks)
-        by_arrow.publish(request.manifest, [each.name for each in written])
-        return [each.part for each in written if each.part.rows]
-
-    def _save_by_arrow(self, items: Items, request: FanOutRequest) -> Saved | None:
-        """Write the messages in tasks of Arrow; return None if it cannot read or write the files."""
-        files = str(request.files)
-        try:
-            _check_places(request.manifest, files)
-            stored = arrow_files.load(request.manifest)
-            by_arrow.clear(files)
-        except _NO_ARROW:
-            return None
-        tasks = arrow_files.message_tasks(stored, files, items.head, self.slots)
-        written = self._run(arrow_files.write_messages, tasks)
-        by_arrow.publish(files, [each.name for each in written])
-        return Saved(sum(each.part.rows for each in written))
-
-    def _save_by_frames(self, numbered: Numbered, items: Items, request: FanOutRequest) -> Saved:
+    def _save(self, numbered: Numbered, items: Items, request: FanOutRequest) -> Saved:
         frame = self._copies(numbered, items, request)
         frame.write.mode("overwrite").parquet(str(request.files))
         saved = self.spark.read.parquet(str(request.files)).groupBy("copy").count().collect()
@@ -111,14 +97,15 @@ class SparkEngine:
         return Saved(rows.get(1, 0), rows.get(2, 0))
 
     def _copies(self, numbered: Numbered, items: Items, request: FanOutRequest) -> DataFrame:
-        placed = manifest.positions(numbered.rows, numbered.parts)
+        loaded = manifest.load(self.spark, request.manifest)
+        placed = manifest.positions(loaded, numbered.parts)
         named = messages.with_item_ids(placed, items.batch_id, items.group_id)
         return messages.with_copies(named, request.chaos_duplicates, request.seed, request.neighbours)
 
     def _read(self, request: FanOutRequest) -> DataFrame:
         return datasets.read_dataset(self.spark, request.dataset, request.limit)
 
-    def _run(self, work: Callable[[Any], Written], tasks: Sequence[Any]) -> list[Written]:
+    def _run(self, work: Callable[[Any], Written], tasks: Sequence[Any], _: Sequence[str]) -> list[Written]:
         """Return what *work* wrote for each of *tasks*; of the attempts of a task, one is returned."""
         numbers = self.spark.range(0, len(tasks), 1, len(tasks))
         rows = numbers.mapInArrow(partial(_work, work=work, tasks=tasks), _WRITTEN).collect()
@@ -126,11 +113,14 @@ class SparkEngine:
         return sorted(found, key=lambda each: each.part.number)
 
 
-def _check_places(dataset: str, *outputs: str) -> None:
-    """Raise NotByArrow if only Spark knows where they are: tables, and the file system of a cluster."""
-    if dataset.startswith(datasets.TABLE):
+def _check_places(request: FanOutRequest) -> None:
+    """Raise NotByArrow for what only Spark does: tables, the file system of a cluster, second copies."""
+    if request.dataset.startswith(datasets.TABLE):
         raise NotByArrow("it is a table")
-    if has_cluster() and not all("://" in path for path in (dataset, *outputs)):
+    if request.chaos_duplicates:
+        raise NotByArrow("some items are sent twice")
+    paths = [path for path in (request.dataset, request.manifest, request.files) if path]
+    if has_cluster() and not all("://" in path for path in paths):
         raise NotByArrow("a path without a scheme is of the cluster's file system")
 
 

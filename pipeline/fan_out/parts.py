@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -21,6 +21,8 @@ NUMBERS = ("part", "ord")
 COLUMNS = (*NUMBERS, "record")
 RUN = "fanin.run"
 SOURCE = "fanin.source"
+MESSAGES = "fanin.messages"
+TOTAL = "fanin.total"
 SPARKS_SCHEMA = "org.apache.spark.sql.parquet.row.metadata"
 """The key of a Parquet file with the schema as Spark reads it."""
 _TYPES = {"part": "integer", "ord": "long", "record": "string"}
@@ -52,29 +54,49 @@ class Part:
     widest: int = 0
 
 
-def sparks_schema(run: str, source: str) -> str:
-    """Return the schema of a manifest as Spark keeps it in each file, labelled with *run* and *source*."""
-    label: dict[str, Mapping[str, str]] = {"part": {RUN: run, SOURCE: source}}
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What a manifest says of itself: its *run*, and the *source* of its rows.
+
+    *messages*: the folder of the messages that are its rows, *total* of them; None: it has rows of its own.
+    """
+
+    run: str
+    source: str
+    messages: str | None = None
+    total: int = 0
+
+    @property
+    def own(self) -> dict[str, str]:
+        """Return it as the metadata of a column."""
+        referred = {MESSAGES: self.messages, TOTAL: str(self.total)} if self.messages else {}
+        return {RUN: self.run, SOURCE: self.source, **referred}
+
+
+def sparks_schema(label: Label) -> str:
+    """Return the schema of a manifest as Spark keeps it in each file."""
     fields = [
-        {"name": name, "type": kind, "nullable": False, "metadata": label.get(name, {})}
+        {"name": name, "type": kind, "nullable": False, "metadata": label.own if name == "part" else {}}
         for name, kind in _TYPES.items()
     ]
     return json.dumps({"type": "struct", "fields": fields})
 
 
-def label_of(schema: str, path: str) -> tuple[str, str]:
-    """Return the run and the source in Spark's *schema* of the files at *path*. Raises NoManifest."""
+def label_of(schema: str, path: str) -> Label:
+    """Return the label in Spark's *schema* of the files at *path*. Raises NoManifest."""
     fields = {field["name"]: field for field in json.loads(schema)["fields"]}
-    label = fields.get("part", {}).get("metadata", {})
-    if {name: field["type"] for name, field in fields.items()} != _TYPES or not {RUN, SOURCE} <= label.keys():
+    found = fields.get("part", {}).get("metadata", {})
+    if {name: field["type"] for name, field in fields.items()} != _TYPES or not {RUN, SOURCE} <= found.keys():
         raise NoManifest(f"{path} holds no manifest of fan_out: name another --manifest")
-    return label[RUN], label[SOURCE]
+    return Label(found[RUN], found[SOURCE], found.get(MESSAGES), int(found.get(TOTAL, 0)))
 
 
-def check_source(path: str, written_from: str, source: str) -> None:
-    """Raise AnotherSource unless the manifest at *path* was written from *source*."""
-    if written_from != source:
-        raise AnotherSource(f"{path} holds {written_from}, not {source}: name another --manifest")
+def check_label(path: str, label: Label, source: str, files: str | None) -> None:
+    """Raise AnotherSource unless the manifest at *path* is of *source*, and of the messages in *files*."""
+    if label.source != source:
+        raise AnotherSource(f"{path} holds {label.source}, not {source}: name another --manifest")
+    if label.messages and label.messages != files:
+        raise AnotherSource(f"{path} is of the messages in {label.messages}: name another --manifest")
 
 
 def check_lengths(parts: Iterable[Part]) -> None:
@@ -97,7 +119,10 @@ def checked(parts: Iterable[tuple[Part, int]]) -> list[Part]:
 
 
 def counted(groups: Sequence[RowGroup]) -> list[Part] | None:
-    """Return the parts in *groups*, in order; None unless each has the numbers of one part. Raises Damaged."""
+    """Return the parts in *groups*, in order; None unless each has the numbers of one part.
+
+    Raises Damaged.
+    """
     rows: Counter[int] = Counter()
     last: dict[int, int] = {}
     for group in groups:

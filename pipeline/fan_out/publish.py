@@ -18,7 +18,7 @@ from fanin.errors import BatchEnded
 from fanin.publishing.caps import UNCAPPED, Caps
 from fanin.tracker import State
 from pipeline.fan_out import parts as numbering
-from pipeline.fan_out.parts import Part
+from pipeline.fan_out.parts import Label, Part
 from pipeline.fan_out.send import BatchIsOver, Queue
 from pipeline.shared_by_jobs.progress import Report
 
@@ -85,6 +85,11 @@ class FanOutRequest:
         return self.chunk or 1
 
     @property
+    def is_written_once(self) -> bool:
+        """Return whether its messages may be its manifest: no row is measured or copied before."""
+        return bool(self.files) and not self.chaos_duplicates and self.caps.cost is None
+
+    @property
     def source(self) -> str:
         """Return a name for the rows; a manifest belongs to one source."""
         return self.dataset if self.limit is None else f"{self.dataset} (first {self.limit})"
@@ -111,11 +116,10 @@ class FannedOut:
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
-    """A committed manifest: the id of its run, its parts in order, and its *rows*, in the engine's form."""
+    """A committed manifest: its label, and its parts in order."""
 
-    run: str
+    label: Label
     parts: Sequence[Part]
-    rows: Any
 
     @property
     def total(self) -> int:
@@ -136,12 +140,12 @@ class Engine(Protocol):
         """Raise NotOurs unless *path* is empty or holds messages."""
 
     def save(self, numbered: Numbered, items: Items, request: FanOutRequest, report: Report) -> Saved:
-        """Write the messages to ``request.files``, replacing those of an earlier run."""
+        """Write the messages to ``request.files``, replacing those of an earlier batch."""
 
     def send(
-        self, numbered: Numbered, items: Items, request: FanOutRequest, report: Report
+        self, numbered: Numbered, items: Items, request: FanOutRequest, queue: Queue, report: Report
     ) -> dict[str, int]:
-        """Send the messages to ``request.queue``; return the counts of FannedOut."""
+        """Send the messages to *queue*; return the counts of FannedOut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +178,8 @@ def fan_out(engine: Engine, api: BatchApi, request: FanOutRequest, report: Repor
     numbering.check_lengths(numbered.parts)
     size = sum(part.size for part in numbered.parts)
     request.caps.check(total, size, request.chunk, request.copies)
-    report("manifest", {"path": request.manifest, "run": numbered.run, "items": total})
-    closed = _closed(api, request.user_key, f"fan-out-{numbered.run}", total)
+    report("manifest", {"path": request.manifest, "run": numbered.label.run, "items": total})
+    closed = _closed(api, request.user_key, f"fan-out-{numbered.label.run}", total)
     report("opened", _ids(closed, total))
     # An empty dataset still writes its files, so that the job that reads them finds them.
     if closed.is_complete and (total or not request.files):
@@ -183,7 +187,7 @@ def fan_out(engine: Engine, api: BatchApi, request: FanOutRequest, report: Repor
     items = Items(closed.batch_id, closed.group_id or "")
     if request.queue is None:
         return _save(engine, numbered, items, request, report)
-    return FannedOut(closed.batch_id, **engine.send(numbered, items, request, report))
+    return FannedOut(closed.batch_id, **engine.send(numbered, items, request, request.queue, report))
 
 
 def _save(

@@ -178,7 +178,7 @@ def _refuse_malformed(snapshot: TableSnapshot) -> None:
 def _source(spark: SparkSession, path: str) -> manifest.Manifest:
     if not is_committed(spark, path):
         raise CannotReconcile(f"no manifest is committed at {path}")
-    return manifest.load(spark, path)[0]
+    return manifest.load(spark, path)
 
 
 def part_of(batch: Facts, rows: int, group_id: str | None) -> Part:

@@ -49,8 +49,8 @@ class Footer:
 
 def footers(paths: Sequence[str], columns: Sequence[str] = ()) -> list[Footer]:
     """Return the footers of the files *paths*, with statistics of *columns*."""
-    if len(paths) == 1:  # without threads the caller may fork
-        return [_footer(paths[0], columns)]
+    if len(paths) <= THREADS:  # without threads the caller may fork
+        return [_footer(path, columns) for path in paths]
     with ThreadPoolExecutor(THREADS) as pool:
         return list(pool.map(lambda path: _footer(path, columns), paths))
 
