@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -128,7 +129,7 @@ def check(saved: str, exported: Exported) -> None:
     rows = pq.read_table(saved).sort_by("position")
     head = f"{exported.batch_id}:{exported.group_id}:"
     ids = [f"{head}{position}" for position in exported.outstanding.tolist()]
-    numbers = pa.compute.struct_field(rows["record"], "number").to_numpy()
+    numbers = [json.loads(record)["number"] for record in rows["record"].to_pylist()]
     same = np.array_equal(rows["position"].to_numpy(), exported.outstanding)
     if not same or rows["item_id"].to_pylist() != ids or not np.array_equal(numbers, exported.outstanding):
         raise SystemExit(f"{saved} does not hold exactly the {len(ids)} outstanding items")

@@ -25,6 +25,7 @@ from pipeline.fan_out.parts import (
     sparks_schema,
     starts,
 )
+from pipeline.shared_by_jobs.bitmaps import Longs
 from pipeline.shared_by_jobs.files import suffix, whole
 from pipeline.shared_by_jobs.footers import RowGroup
 from pipeline.without_spark import pieces
@@ -239,6 +240,20 @@ def _in_order(found: Sequence[Footer], names: Sequence[str]) -> list[tuple[Piece
         if piece.rows
     ]
     return sorted(groups, key=lambda each: [each[1].values.get(name, (0,))[0] for name in names])
+
+
+def rows_at(manifest: StoredManifest, wanted: Longs) -> Iterator[tuple[pa.Array, pa.Array]]:
+    """Yield the positions and the records of the rows at the positions *wanted*, which ascend.
+
+    Row groups without any are not read.
+    """
+    before = starts_of(manifest)
+    bounds = np.cumsum([0, *(piece.rows for piece in manifest.pieces)])
+    first, last = np.searchsorted(wanted, bounds[:-1]), np.searchsorted(wanted, bounds[1:])
+    for number in np.flatnonzero(last > first).tolist():
+        for position, records in positioned([manifest.pieces[number]], before):
+            found = np.flatnonzero(np.isin(position.to_numpy(), wanted[first[number] : last[number]]))
+            yield position.take(found), records.take(found)
 
 
 def starts_of(manifest: StoredManifest) -> list[tuple[int, int]]:

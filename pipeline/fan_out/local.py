@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import time
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from math import ceil
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-import pyarrow as pa
-import pyarrow.compute as pc
+import numpy as np
 
 from fanin.publishing.packing import pack_of
 from pipeline.fan_out import arrow_files
@@ -26,7 +23,6 @@ from pipeline.shared_by_jobs.files import ListedFile
 from pipeline.shared_by_jobs.progress import WATCH_SECONDS, Report, moving
 from pipeline.without_spark import output
 from pipeline.without_spark.listing import ON_THIS_MACHINE, NotListed, listed
-from pipeline.without_spark.pieces import Share
 from pipeline.without_spark.processes import Clock, Processes
 
 REFUSALS = (NotByArrow, NoJson, NotListed)
@@ -46,10 +42,9 @@ class Message(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SendTask:
-    """Sends the rows of *share* whose positions are from *first* to before *end*."""
+    """Sends the rows of *manifest* whose positions are from *first* to before *end*."""
 
-    share: Share
-    starts: Sequence[tuple[int, int]]
+    manifest: StoredManifest
     head: str
     first: int
     end: int
@@ -142,14 +137,11 @@ def _nothing() -> None:
 
 def _send_tasks(stored: StoredManifest, head: str, chunk: int) -> Iterator[SendTask]:
     """Yield tasks of whole pages, and of whole chunks."""
-    before = arrow_files.starts_of(stored)
-    bounds = list(accumulate((piece.rows for piece in stored.pieces), initial=0))
+    total = sum(piece.rows for piece in stored.pieces)
     page = rows_together(chunk)
     size = page * ceil(SENT_AT_ONCE / page)
-    for first in range(0, bounds[-1], size):
-        end = min(first + size, bounds[-1])
-        share = stored.pieces[bisect_right(bounds, first) - 1 : bisect_right(bounds, end - 1)]
-        yield SendTask(share, before, head, first, end)
+    for first in range(0, total, size):
+        yield SendTask(stored, head, first, min(first + size, total))
 
 
 def _send_task(task: SendTask, sending: Sending) -> None:
@@ -157,8 +149,7 @@ def _send_task(task: SendTask, sending: Sending) -> None:
 
 
 def _rows(task: SendTask) -> Iterator[Message]:
-    for position, records in arrow_files.positioned(task.share, task.starts):
-        asked = pc.and_(pc.greater_equal(position, task.first), pc.less(position, task.end))
-        table = pa.table({"position": position, "record": records}).filter(asked)
-        for place, record in zip(table["position"].to_pylist(), table["record"].to_pylist(), strict=True):
-            yield Message(place, f"{task.head}{place}", record)
+    wanted = np.arange(task.first, task.end)
+    for positions, records in arrow_files.rows_at(task.manifest, wanted):
+        for position, record in zip(positions.to_pylist(), records.to_pylist(), strict=True):
+            yield Message(position, f"{task.head}{position}", record)

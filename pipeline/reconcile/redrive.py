@@ -17,7 +17,8 @@ from fanin.tracker.rules.model import PageKey
 from fanin.tracker.rules.page import Page
 from pipeline.fan_out import messages, send
 from pipeline.fan_out.send import BatchIsOver, send_all, task_count
-from pipeline.reconcile.run import Label, load
+from pipeline.reconcile.rules import Label
+from pipeline.reconcile.run import load
 from pipeline.shared_by_jobs.progress import Report
 from pipeline.table_frames.tables import Tables
 
