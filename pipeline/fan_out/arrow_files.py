@@ -29,7 +29,7 @@ from pipeline.shared_by_jobs.bitmaps import Longs
 from pipeline.shared_by_jobs.files import suffix, whole
 from pipeline.shared_by_jobs.footers import RowGroup
 from pipeline.without_spark import pieces
-from pipeline.without_spark.listing import listed
+from pipeline.without_spark.listing import ON_THIS_MACHINE, listed
 from pipeline.without_spark.output import is_committed, writing
 from pipeline.without_spark.pieces import Footer, Piece, Share
 
@@ -110,7 +110,8 @@ def source_of(path: str, limit: int | None) -> Share:
     if suffix(path, ()) != ".parquet":
         raise NotByArrow(f"{path} is not Parquet")
     files = listed([path])
-    if any("=" in file.path.removeprefix(whole(path)) for file in files):
+    head = whole(path).removeprefix(ON_THIS_MACHINE)
+    if any("=" in file.path.removeprefix(ON_THIS_MACHINE).removeprefix(head) for file in files):
         raise NotByArrow("names of its folders are columns")
     found = pieces.footers([file.path for file in files])
     if len({footer.schema.remove_metadata() for footer in found}) != 1:

@@ -10,9 +10,6 @@ from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING, Any, Protocol
 
-import boto3
-from botocore.config import Config
-
 from fanin.aws.forking import cache_per_process
 from fanin.pacing import ATTEMPTS, Pace, waits
 from fanin.publishing.message_groups import message_group
@@ -31,10 +28,6 @@ PAGE_ITEMS = PAGE_BITS_MAX
 ITEMS_A_TASK = 2048
 MOST_TASKS = 10_000
 PROGRESS_SECONDS = 1.0
-
-RETRIES = Config(
-    retries={"mode": "standard", "total_max_attempts": ATTEMPTS}, connect_timeout=5, read_timeout=20
-)
 
 Only = Callable[[Iterator[Row]], Iterator[Row]]
 """Filters the rows of a task right before they are sent."""
@@ -161,4 +154,9 @@ def send_part(
 @cache_per_process
 def _client(queue: Queue) -> SQSClient:
     # One per worker process: a client cannot be pickled from the driver.
-    return boto3.client("sqs", region_name=queue.region, endpoint_url=queue.endpoint, config=RETRIES)
+    import boto3  # noqa: PLC0415  # a fifth of a second, which messages in files save
+    from botocore.config import Config  # noqa: PLC0415
+
+    retries = {"mode": "standard", "total_max_attempts": ATTEMPTS}
+    config = Config(retries=retries, connect_timeout=5, read_timeout=20)  # type: ignore[arg-type]
+    return boto3.client("sqs", region_name=queue.region, endpoint_url=queue.endpoint, config=config)

@@ -9,7 +9,6 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -17,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanin.client.consuming.chunks import chunk_of
+from fanin.local.aws_emulator.connection import CREDENTIALS
 from fanin.publishing.packing import BATCH_BYTES
 from pipeline.fan_out import arrow_files, json_texts, manifest, on_spark, publish
 from pipeline.fan_out.local import LocalEngine
@@ -136,10 +136,13 @@ def test_messages_of_another_batch_are_replaced(engine, api, asked):
 
 @pytest.mark.parametrize("way", ["frames", "arrow"])
 @pytest.mark.parametrize("files", [True, False])
-def test_a_manifest_has_each_row_at_the_position_of_its_item(spark, api, asked, sqs, way, files):
+def test_a_manifest_has_each_row_at_the_position_of_its_item(spark, api, asked, way, files):
     """Also where the manifest is the messages, and whichever reads it."""
-    local, request = LocalEngine(1), replace(asked, limit=700)
-    sent = fan_out(local, api, request if files else replace(request, files=None, queue=sqs.queue))
+    request = replace(asked, limit=700)
+    if files:
+        fan_out(LocalEngine(1), api, request)
+    else:
+        LocalEngine(1).number(replace(request, files=None), "run")
     if way == "frames":
         loaded = manifest.load(spark, asked.manifest)
         rows = manifest.positions(loaded, manifest.count(loaded)).collect()
@@ -151,13 +154,14 @@ def test_a_manifest_has_each_row_at_the_position_of_its_item(spark, api, asked, 
             at.as_py(): json.loads(str(text))["n"] for pair in some for at, text in zip(*pair, strict=True)
         }
 
-    assert sent.sent == 700
     assert all(position == n for position, n in found.items())
     assert set(found) == (set(range(700)) if way == "frames" else {0, 599, 600, 699})
 
 
 @pytest.mark.parametrize("chunk", [None, 64])
-def test_this_machine_sends_each_row_once_in_whole_chunks(api, asked, sqs, chunk):
+def test_this_machine_sends_each_row_once_in_whole_chunks(api, asked, sqs, chunk, monkeypatch):
+    for name, value in CREDENTIALS.items():
+        monkeypatch.setenv(name, value)
     request = replace(asked, files=None, queue=sqs.queue, chunk=chunk)
 
     answer = fan_out(LocalEngine(1), api, request)
