@@ -5,8 +5,7 @@ that is repeated with its manifest finds its batch and its items.
 
 Dataset -> manifest, written once -> batch opened, one add, closed -> messages sent, or saved.
 
-Read in this order: ``parts.py``, ``manifest.py``: why a row's number is written first. ``publish.py``: the use
-case. ``on_spark.py``, ``local.py``: its engines; both take Parquet ``by_arrow.py``, in the tasks of
-``arrow_files.py`` with the JSON of ``json_texts.py``. ``messages.py``: rows as messages, in frames. ``send.py``:
-the requests of a task.
+Read in this order: ``parts.py``, ``manifest.py``: why a row's number is written first. ``publish.py``: the
+use case. ``on_spark.py``, ``local.py``: its engines. ``by_arrow.py``, ``arrow_files.py``, ``json_texts.py``:
+how both number and save Parquet. ``messages.py``: rows as messages, in frames. ``send.py``: the requests of a task.
 """

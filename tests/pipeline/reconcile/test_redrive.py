@@ -12,6 +12,7 @@ from fanin import Fanin
 from fanin.client.consuming.chunks import chunk_of
 from fanin.client.transports.direct import DirectTransport
 from fanin.tracker import BatchKey, State, Tracker
+from pipeline.fan_out.on_spark import SparkEngine
 from pipeline.fan_out.publish import FanOutRequest, fan_out
 from pipeline.jobs import redrive
 from pipeline.reconcile import redrive as redriving
@@ -59,7 +60,7 @@ def lossy(spark, aws, tmp_path_factory) -> LossyBatch:
         api = Fanin(DirectTransport(Tracker(tables.store, page_bits=PAGE_BITS), "tenant"))
         catalog = str(datasets.CATALOG_SLICE)
         request = FanOutRequest(catalog, f"{path}/manifest", sqs.queue, "k", limit=ITEMS)
-        batch_id = fan_out(spark, api, request, quiet, run="run-1").batch_id
+        batch_id = fan_out(SparkEngine(spark), api, request, quiet, run="run-1").batch_id
         sent = received(sqs)
         api.ack(sent[index]["itemId"] for index in set(sent) - WITHHELD - FAILED)
         api.fail(sent[index]["itemId"] for index in FAILED)
