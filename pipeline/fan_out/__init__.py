@@ -7,5 +7,5 @@ Dataset -> manifest, written once -> batch opened, one add, closed -> messages s
 
 Read in this order: ``parts.py``, ``manifest.py``: why a row's number is written first. ``publish.py``: the
 use case. ``on_spark.py``, ``local.py``: its engines. ``by_arrow.py``, ``arrow_files.py``, ``json_texts.py``:
-how both number and save Parquet. ``messages.py``: rows as messages, in frames. ``send.py``: the requests of a task.
+how both number and save Parquet. ``messages.py``: rows as messages, in frames. ``send.py``: the requests.
 """

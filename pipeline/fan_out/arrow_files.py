@@ -17,9 +17,9 @@ from pipeline.fan_out.parts import (
     COLUMNS,
     NUMBERS,
     SPARKS_SCHEMA,
-    Damaged,
     Label,
     Part,
+    check_total,
     counted,
     label_of,
     sparks_schema,
@@ -227,8 +227,7 @@ def with_rows(manifest: StoredManifest) -> StoredManifest:
         return manifest
     files = [file.path for file in listed([path])] if is_committed(path) else []
     groups = _in_order(pieces.footers(files, ["position"]), ["position"])
-    if sum(piece.rows for piece, _ in groups) != manifest.label.total:
-        raise Damaged(f"{path} does not hold the {manifest.label.total:,} messages of the run")
+    check_total(manifest.label, sum(piece.rows for piece, _ in groups))
     return replace(manifest, pieces=[piece for piece, _ in groups])
 
 

@@ -18,9 +18,9 @@ from pipeline.fan_out.messages import number_rows, part_sizes, with_positions
 from pipeline.fan_out.parts import (
     COLUMNS,
     NUMBERS,
-    Damaged,
     Label,
     Part,
+    check_total,
     checked,
     counted,
     label_of,
@@ -82,8 +82,7 @@ def count(manifest: Manifest) -> list[Part]:
     groups = footers.row_groups(rows.sparkSession, rows.inputFiles(), NUMBERS)
     found = counted(groups)
     parts = _count_rows(rows) if found is None else found
-    if manifest.label.messages and sum(part.rows for part in parts) != manifest.label.total:
-        raise Damaged(f"{manifest.label.messages} does not hold the {manifest.label.total} messages of a run")
+    check_total(manifest.label, sum(part.rows for part in parts))
     return parts
 
 

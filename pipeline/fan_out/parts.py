@@ -134,6 +134,12 @@ def counted(groups: Sequence[RowGroup]) -> list[Part] | None:
     return checked((Part(part, rows[part]), last[part]) for part in rows)
 
 
+def check_total(label: Label, rows: int) -> None:
+    """Raise Damaged if a manifest refers to messages that are not *rows*."""
+    if label.messages and rows != label.total:
+        raise Damaged(f"{label.messages} does not hold the {label.total:,} messages of the run")
+
+
 def starts(parts: Sequence[Part]) -> list[tuple[int, int]]:
     """Return (part, start): the number of rows before each part."""
     before = accumulate((part.rows for part in parts), initial=0)
